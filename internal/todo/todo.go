@@ -1,0 +1,58 @@
+// Package todo is what an unwritten function of a chapter says.
+//
+// Every hole of a stub is one line:
+//
+//	panic(todo.Task(1, "ThreadSafeStore.Add"))
+//
+// In a program that line panics, and says which function is missing and where. Under the tests it ends the calling
+// goroutine instead, and the test fails with one line (package guard sees to that). It must not panic there: the code
+// under test may run on a goroutine that nobody recovers, where a panic kills the test binary with all other tests,
+// and it may run below a recover, or a require.Panics, which would take the hole for an answer.
+//
+// What it leaves out: it knows no test and does not import testing, so a chapter that uses it stays an ordinary package.
+package todo
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+)
+
+// NotWritten is the value that a hole panics with.
+type NotWritten struct {
+	Task   int    // the task of the chapter in which the learner writes it
+	Symbol string // what is missing: "ThreadSafeStore.Add"
+	File   string // where the hole is, as the compiler knows the path
+	Line   int
+}
+
+// Error says what is missing, where it is, and what to do.
+func (n NotWritten) Error() string {
+	return fmt.Sprintf("%s is not written yet (%s:%d, task %d): its comment says what to write",
+		n.Symbol, filepath.Base(n.File), n.Line, n.Task)
+}
+
+// Task makes the value for the hole that calls it. It returns in a program; where a hook takes the hole over, it does
+// not return: it ends the calling goroutine with runtime.Goexit, deferred calls included.
+func Task(task int, symbol string) NotWritten {
+	n := NotWritten{Task: task, Symbol: symbol}
+	_, n.File, n.Line, _ = runtime.Caller(1)
+	if taken := hook.Load(); taken != nil && (*taken)(n) {
+		runtime.Goexit()
+	}
+	return n
+}
+
+var hook atomic.Pointer[func(NotWritten) bool]
+
+// OnReach installs what is told of every hole that is reached, on the goroutine that reached it. It replaces the hook
+// before; nil removes it. The hook answers whether it takes the hole over, so that the goroutine can just end. It may
+// be called from several goroutines at once.
+func OnReach(f func(NotWritten) bool) {
+	if f == nil {
+		hook.Store(nil)
+		return
+	}
+	hook.Store(&f)
+}
