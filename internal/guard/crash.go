@@ -1,0 +1,153 @@
+package guard
+
+// This file reads the output of a test process that died, and finds the calls of the chapter in it.
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	dataRace  = regexp.MustCompile(`(?s)WARNING: DATA RACE\n(.*?)\n==================`)
+	access    = regexp.MustCompile(`^(?:Previous )?(?:atomic )?([Rr]ead|[Ww]rite) at 0x[0-9a-f]+ by `)
+	fatal     = regexp.MustCompile(`(?m)^fatal error: (.*)$`)
+	panicLine = regexp.MustCompile(`(?m)^panic: (.*)$`)
+)
+
+// crash says what became of a child process that did not come to the end of its test.
+func (r *run) crash(output string, err error) failure {
+	output = strings.ReplaceAll(output, "\r\n", "\n")
+	if m := dataRace.FindStringSubmatch(output); m != nil {
+		if f, ok := r.fromDetector(m[1]); ok {
+			return f
+		}
+		return r.notUnderstood(output, err)
+	}
+	// The goroutine that crashed is the first one dumped.
+	all := parseDump(output)
+	message := fatal.FindStringSubmatch(output)
+	kind := "fatal error: "
+	if message == nil {
+		message = panicLine.FindStringSubmatch(output)
+		kind = "panic: "
+	}
+	if message == nil || len(all) == 0 {
+		return r.notUnderstood(output, err)
+	}
+	if strings.Contains(message[1], "concurrent map") {
+		return r.fromMap(message[1], all)
+	}
+	return failure{
+		at:     r.start,
+		title:  kind + message[1],
+		wanted: "the calls return",
+		got:    strings.Join(append([]string{kind + message[1]}, r.where.lines(all[0].frames)...), "\n"),
+	}
+}
+
+const onlyOne = "only one goroutine at a time where one of them writes"
+
+// fromDetector reads a report of the race detector: two accesses, each with its stack.
+func (r *run) fromDetector(report string) (f failure, ok bool) {
+	var calls, lines []string
+	for block := range strings.SplitSeq(report, "\n\n") {
+		text := strings.Split(block, "\n")
+		m := access.FindStringSubmatch(text[0])
+		if m == nil {
+			continue
+		}
+		var stack []frame
+		for i := 1; i+1 < len(text); i++ {
+			if f, ok := parseFrame(text[i], text[i+1]); ok {
+				stack = append(stack, f)
+				i++
+			}
+		}
+		call, found := r.where.mostTelling(stack)
+		if !found {
+			return f, false
+		}
+		verb := map[string]string{"r": "reading", "w": "writing"}[strings.ToLower(m[1][:1])]
+		calls = append(calls, fmt.Sprintf("%s (%s)", call.at(r.where), verb))
+		if line, found := r.where.inTest(stack); found && line != call {
+			lines = append(lines, at(line.file, line.line))
+		}
+	}
+	if len(calls) != 2 {
+		return f, false
+	}
+	f = failure{
+		at:     r.start,
+		title:  "data race",
+		wanted: onlyOne,
+		got:    fmt.Sprintf("two goroutines were in %s and %s at once", calls[0], calls[1]),
+	}
+	if len(lines) == 2 {
+		f.got += fmt.Sprintf("\ncalled at %s and %s", lines[0], lines[1])
+	}
+	return f, true
+}
+
+// fromMap reads the dump of a program that the runtime ended because two goroutines used a map at once. One of them
+// noticed. The dump does not say which one it met: that may have left the map, and wait for a lock, by the time all are
+// stopped. So all that it can have been are named, those that still run before those that wait.
+func (r *run) fromMap(message string, all []goroutine) failure {
+	f := failure{at: r.start, title: "fatal error: " + message, wanted: onlyOne}
+	first, ok := r.where.mostTelling(all[0].frames)
+	if !ok {
+		first = all[0].frames[0] // a goroutine that crashed has at least the call that did it
+	}
+	var running, waiting []string
+	for _, g := range r.members(all[1:]) {
+		call, found := r.where.mostTelling(g.frames)
+		switch name := call.short(r.where); {
+		case !found || r.where.isTest(call):
+		case g.state != "runnable" && g.state != "running":
+			waiting = append(waiting, name)
+		default:
+			running = append(running, call.at(r.where))
+		}
+	}
+	met := running
+	if len(met) == 0 {
+		met = waiting
+	}
+	slices.Sort(met)
+	met = slices.Compact(met)
+	switch len(met) {
+	case 0:
+		met = []string{"another call"}
+	case 1:
+	default:
+		met[0] = "one of " + met[0]
+	}
+	f.got = fmt.Sprintf("two goroutines were in %s and %s at once", first.at(r.where), strings.Join(met, ", "))
+	if len(running) != 1 {
+		f.got += fmt.Sprintf("\nwhich two exactly, the race detector tells: go test -race ./%s -run '^%s$'",
+			filepath.Base(startDir), r.outer.Name())
+	}
+	return f
+}
+
+// mostTelling is the innermost call of the chapter; else, of the library that stands in for it, or of the test.
+func (p place) mostTelling(frames []frame) (frame, bool) {
+	for _, find := range []func([]frame) (frame, bool){p.inChapter, p.foreign, p.inTest} {
+		if f, ok := find(frames); ok {
+			return f, true
+		}
+	}
+	return frame{}, false
+}
+
+// notUnderstood passes on what a child wrote.
+func (r *run) notUnderstood(output string, err error) failure {
+	f := failure{at: r.start, title: "the test's own process ended early", wanted: "the test comes to its end", rest: capLines(output, outputLines)}
+	f.got = "exit status 0, before the end"
+	if err != nil {
+		f.got = err.Error()
+	}
+	return f
+}

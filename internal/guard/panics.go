@@ -1,0 +1,50 @@
+package guard
+
+// This file reports a panic that a guarded goroutine recovered: the message, and of the stack only the calls that are
+// the learner's or the test's.
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// panicked notes a panic with value v. It is called while the panicking calls are still on the goroutine's stack.
+func (r *run) panicked(v any) {
+	stack := callers()
+	message := strings.TrimSpace(fmt.Sprint(v))
+	if err, ok := v.(runtime.Error); ok {
+		message = strings.TrimPrefix(err.Error(), "runtime error: ")
+	}
+	first, _, _ := strings.Cut(message, "\n")
+	r.fail(failure{
+		at:     r.testLine(stack),
+		title:  "panic: " + first,
+		wanted: "no panic",
+		got:    strings.Join(append([]string{"panic: " + message}, r.where.lines(stack)...), "\n"),
+		why:    "nobody recovers a panic here, so it would end the whole program; return an error, or mend what was not expected",
+	})
+	r.inner.T.Fail()
+}
+
+// lines names the calls in a stack that are the chapter's or the test's, innermost first. If there is none of the
+// chapter's, as when client-go stands in for it, the innermost call of any other library comes first.
+func (p place) lines(frames []frame) []string {
+	var out []string
+	inChapter := false
+	for _, f := range frames {
+		if p.isChapter(f) || p.isTest(f) {
+			inChapter = inChapter || p.isChapter(f)
+			out = append(out, f.at(p))
+		}
+	}
+	if foreign, ok := p.foreign(frames); ok && !inChapter {
+		out = append([]string{foreign.at(p)}, out...)
+	}
+	if len(out) > framesShown {
+		out = append(out[:framesShown], fmt.Sprintf("… %s", count(len(out)-framesShown, "more call")))
+	}
+	return out
+}
+
+const framesShown = 8

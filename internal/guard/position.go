@@ -1,0 +1,166 @@
+package guard
+
+// This file knows where things are: which functions are the test's and which the chapter's, and which line of the test
+// a goroutine is at. Functions are told apart by their import path, which an overlay or a //line directive does not
+// change, as it does the file's path.
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// startDir is the folder of the chapter: go test runs a test binary in the folder of its package.
+var startDir, _ = os.Getwd()
+
+// guardPackage is this package's import path.
+var guardPackage = packageOf(callers()[0].function)
+
+// place tells the functions of the test and of the chapter from all others.
+type place struct {
+	test    string // import path of the package that the test is in: "client-go-workshop/05-indexer_test"
+	chapter string // of the package under test, the same without "_test"
+	name    string // of the test's function: "TestTask1_Get_finds_what_Add_stored"
+}
+
+func (p place) isTest(f frame) bool {
+	pkg := packageOf(f.function)
+	return (pkg == p.test || pkg == p.chapter) && strings.HasSuffix(f.file, "_test.go")
+}
+
+func (p place) isChapter(f frame) bool {
+	return packageOf(f.function) == p.chapter && !strings.HasSuffix(f.file, "_test.go")
+}
+
+// inChapter finds the innermost call of the chapter.
+func (p place) inChapter(frames []frame) (frame, bool) {
+	for _, f := range frames {
+		if p.isChapter(f) {
+			return f, true
+		}
+	}
+	return frame{}, false
+}
+
+// inTest finds the innermost call that is written in the test's own function; else, in any file of tests.
+func (p place) inTest(frames []frame) (frame, bool) {
+	own := p.test + "." + p.name
+	for _, f := range frames {
+		if p.isTest(f) && (f.function == own || strings.HasPrefix(f.function, own+".")) {
+			return f, true
+		}
+	}
+	for _, f := range frames {
+		if p.isTest(f) {
+			return f, true
+		}
+	}
+	return frame{}, false
+}
+
+// foreign finds the innermost call that belongs neither to the standard library, nor to the test and what carries it.
+// When client-go stands in for the chapter, that is where things happen.
+func (p place) foreign(frames []frame) (frame, bool) {
+	module, _, _ := strings.Cut(p.chapter, "/")
+	for _, f := range frames {
+		pkg := packageOf(f.function)
+		first, _, _ := strings.Cut(pkg, "/")
+		standard := !strings.Contains(first, ".") && first != module // as go itself decides
+		if standard || pkg == guardPackage || p.isTest(f) || strings.HasPrefix(pkg, "github.com/stretchr/testify") {
+			continue
+		}
+		return f, true
+	}
+	return frame{}, false
+}
+
+// callerPlace looks at who called Test or Race, and from which line.
+func callerPlace() (p place, position string) {
+	stack := callers()
+	for i, f := range stack {
+		ours := packageOf(f.function) == guardPackage && !strings.HasSuffix(f.file, "_test.go")
+		if position == "" && !ours {
+			position = at(f.file, f.line)
+		}
+		if f.function == "testing.tRunner" && i > 0 {
+			p.test = packageOf(stack[i-1].function)
+			p.name, _, _ = strings.Cut(strings.TrimPrefix(stack[i-1].function, p.test+"."), ".")
+		}
+	}
+	p.chapter = strings.TrimSuffix(p.test, "_test")
+	return p, position
+}
+
+// testLine is the line of the test that a stack is at. A goroutine that the code under test started is at none; then it
+// is the line that called Test, which does not depend on chance, as the line that the test has reached meanwhile would.
+func (r *run) testLine(stack []frame) string {
+	if f, ok := r.where.inTest(stack); ok {
+		return at(f.file, f.line)
+	}
+	return r.start
+}
+
+// position is the line of the test that the calling goroutine is at, as testing sees it: the innermost in a file of
+// tests whose function is no helper. The caller holds r.mu.
+func (r *run) position() string {
+	helpers := map[string]bool{}
+	for pc := range r.helpers {
+		f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+		helpers[f.Function] = true
+	}
+	stack := callers()
+	for _, f := range stack {
+		if r.where.isTest(f) && !helpers[f.function] {
+			return at(f.file, f.line)
+		}
+	}
+	return r.testLine(stack)
+}
+
+// helper marks the function at pc. Its name is looked up only when something fails: Helper is called all the time.
+func (r *run) helper(pc uintptr) {
+	r.mu.Lock()
+	r.helpers[pc] = true
+	r.mu.Unlock()
+}
+
+// callers is the calling goroutine's stack, innermost call first, beginning with the function that called callers.
+func callers() []frame {
+	pcs := make([]uintptr, 64)
+	n := runtime.Callers(2, pcs)
+	for n == len(pcs) {
+		pcs = make([]uintptr, 2*len(pcs))
+		n = runtime.Callers(2, pcs)
+	}
+	var out []frame
+	for frames := runtime.CallersFrames(pcs[:n]); ; {
+		f, more := frames.Next()
+		out = append(out, frame{function: f.Function, file: f.File, line: f.Line})
+		if !more {
+			return out
+		}
+	}
+}
+
+// packageOf is the import path in a function's full name: what stands before the first dot after the last slash, type
+// arguments aside, because those have slashes of their own: "example.com/q.(*Typed[example.com/x.Y]).Add".
+func packageOf(function string) string {
+	head, _, _ := strings.Cut(function, "[")
+	slash := strings.LastIndexByte(head, '/') + 1
+	dot := strings.IndexByte(head[slash:], '.')
+	if dot < 0 {
+		return head
+	}
+	return head[:slash+dot]
+}
+
+// at names a line as testing does, which gives the full path when asked with -fullpath.
+func at(file string, line int) string {
+	if full := flag.Lookup("test.fullpath"); full == nil || full.Value.String() != "true" {
+		file = filepath.Base(file)
+	}
+	return fmt.Sprintf("%s:%d", file, line)
+}

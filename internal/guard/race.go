@@ -1,0 +1,228 @@
+package guard
+
+// This file runs a test of locking in a process of its own. A data race cannot be caught: at best the runtime notices
+// that a map is used by two goroutines at once, and ends the whole program; under -race, the detector writes a report
+// of many lines. In a child process both are harmless, and its output says which two calls met (crash.go).
+//
+// The child keeps a diary, a file, of what its parent cannot see in the output: the steps of the test, the holes it
+// reached, and how it ended.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	raceTimeout = time.Minute
+	childLimit  = 40 * time.Second // the child gives up first, since only it can say what hangs
+	childDiary  = "WORKSHOP_RACE_DIARY"
+	childTest   = "WORKSHOP_RACE_TEST"
+	outputLines = 60
+)
+
+// Race runs f in real time, without a bubble, in a child process that runs just this test, and fails if two goroutines
+// meet in the same memory: with -race always, without it when they meet in a map. So f should have several goroutines
+// call the code under test in a loop, and end by itself. The failure says why, the rule that was broken.
+//
+// f reports as under Test; what it says is passed on. A call that never returns, or a process that ends for any other
+// reason, fails as well. Race blocks until the child has ended, for a minute at most. It must be called on the test's
+// own goroutine, and f must not depend on what the test did before.
+func Race(t *testing.T, why string, f func(t *T)) {
+	r := newRun(t)
+	switch os.Getenv(childTest) {
+	case "":
+		r.runChild(why)
+	case t.Name():
+		r.runAsChild(os.Getenv(childDiary), f)
+	}
+}
+
+// runAsChild is the test in the child process.
+func (r *run) runAsChild(diaryPath string, f func(t *T)) {
+	file, err := os.OpenFile(diaryPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		r.outer.Fatalf("open the diary for the parent process: %v", err)
+	}
+	defer file.Close()
+	r.child = &diary{file: file}
+	defer r.close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := &T{T: r.outer, run: r}
+		r.enter(t)
+		defer t.goroutines.Wait()
+		defer r.bodyEnded()
+		t.guarded(func() { f(t) }, nil)
+	}()
+	r.watch(ended)
+	r.report()
+}
+
+// runChild starts the child and reports what became of it.
+func (r *run) runChild(why string) {
+	diaryPath := filepath.Join(r.outer.TempDir(), "diary")
+	output, err := r.spawn(diaryPath)
+	steps, last, readErr := readDiary(diaryPath)
+	if readErr != nil {
+		r.outer.Fatalf("read what the test's own process noted: %v", readErr)
+	}
+	for _, step := range steps {
+		r.did(step)
+	}
+	switch {
+	case last.Hole != "":
+		r.passOn(last.Hole, "")
+	case last.Ended && last.Text != "":
+		r.passOn(last.Text, unexplained(output, last.Text))
+	case last.Ended && last.Skipped:
+		r.outer.SkipNow()
+	case last.Ended && err == nil:
+		return
+	case last.Ended:
+		r.fail(r.notUnderstood(output, err))
+		r.report()
+	default:
+		f := r.crash(output, err)
+		if f.why == "" {
+			f.why = why
+		}
+		r.fail(f)
+		r.report()
+	}
+}
+
+// spawn runs this test binary for this test alone, and waits for it.
+func (r *run) spawn(diaryPath string) (output string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the test binary, to run it again for this test: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), raceTimeout)
+	defer cancel()
+	var names []string
+	for name := range strings.SplitSeq(r.outer.Name(), "/") {
+		names = append(names, "^"+regexp.QuoteMeta(name)+"$")
+	}
+	cmd := exec.CommandContext(ctx, self, "-test.run="+strings.Join(names, "/"), "-test.count=1", "-test.timeout=0")
+	cmd.Env = append(os.Environ(),
+		childDiary+"="+diaryPath,
+		childTest+"="+r.outer.Name(),
+		"GOTRACEBACK=all", // who else was there when it crashed
+		"GORACE="+os.Getenv("GORACE")+" log_path=stderr halt_on_error=1 exitcode=66 atexit_sleep_ms=0", // which is a second otherwise
+		// More threads than cores, so that the system interrupts a goroutine amid a change even where there is one core.
+		fmt.Sprintf("GOMAXPROCS=%d", max(4, runtime.NumCPU())),
+	)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		err = fmt.Errorf("stopped after %v: %w", raceTimeout, err)
+	}
+	return out.String(), err
+}
+
+// passOn prints what the child has laid out already, and anything else it wrote.
+func (r *run) passOn(text, more string) {
+	fmt.Fprint(r.outer.Output(), text)
+	if more != "" {
+		fmt.Fprintf(r.outer.Output(), "%s: the test's own process also wrote:\n%s\n", r.start, capLines(more, outputLines))
+	}
+	r.outer.FailNow()
+}
+
+// unexplained is what a child wrote beyond the failure that it put into its diary.
+func unexplained(output, text string) string {
+	known := map[string]bool{"FAIL": true, "": true}
+	for line := range strings.SplitSeq(text, "\n") {
+		known[strings.TrimSpace(line)] = true
+	}
+	var rest []string
+	for line := range strings.SplitSeq(output, "\n") {
+		line = strings.TrimRight(line, "\r")
+		bare := strings.TrimSpace(line)
+		if !known[bare] && !strings.HasPrefix(bare, "--- FAIL: ") {
+			rest = append(rest, line)
+		}
+	}
+	return strings.Join(rest, "\n")
+}
+
+// diary is what a child writes for its parent, a JSON object a line. All methods may be called on nil, and do nothing.
+type diary struct {
+	file *os.File
+	dids int
+}
+
+type entry struct {
+	Did     string `json:",omitempty"`
+	Hole    string `json:",omitempty"` // the failure about the holes reached so far
+	Text    string `json:",omitempty"` // all failures
+	Skipped bool   `json:",omitempty"`
+	Ended   bool   `json:",omitempty"` // the test came to its end
+}
+
+func (d *diary) did(step string) {
+	const most = 100 // a step in a hot loop must not fill the disk
+	if d != nil && d.dids < most {
+		d.dids++
+		d.write(entry{Did: step})
+	}
+}
+
+func (d *diary) hole(text string) { d.write(entry{Hole: text}) }
+
+func (d *diary) ended(text string, skipped bool) {
+	d.write(entry{Text: text, Skipped: skipped, Ended: true})
+}
+
+func (d *diary) write(e entry) {
+	if d == nil {
+		return
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = d.file.Write(append(line, '\n')) // one write, so that a crash leaves no half line
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "write the diary for the parent process: %v\n", err)
+	}
+}
+
+// readDiary returns the steps, and the other entries merged into one.
+func readDiary(path string) (steps []string, all entry, err error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, all, nil // the child never got as far as the test; its output says why
+	}
+	if err != nil {
+		return nil, all, err
+	}
+	for line := range bytes.Lines(data) {
+		var e entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, all, fmt.Errorf("%s: %w", path, err)
+		}
+		if e.Did != "" {
+			steps = append(steps, e.Did)
+			continue
+		}
+		if e.Hole != "" {
+			all.Hole = e.Hole
+		}
+		all.Text, all.Skipped, all.Ended = e.Text, e.Skipped, e.Ended
+	}
+	return steps, all, nil
+}

@@ -1,0 +1,180 @@
+package guard
+
+// This file reports goroutines that cannot go on: calls that never returned, and goroutines that outlive their test. It
+// says who waits, in which call of the chapter, and in what. Locks have a file of their own.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const waitersShown = 6
+
+// waiter is a goroutine of the test, and the call in it that matters.
+type waiter struct {
+	goroutine
+	call  frame
+	whose int // lower is closer to the test
+}
+
+const (
+	testsOwn    = iota // the goroutine of the test's function
+	testsHelper        // started by the test, with Go or otherwise
+	codesOwn           // started by the code under test
+)
+
+// waiters picks those goroutines of a dump that belong to the test, closest to the test first.
+func (r *run) waiters(dump []goroutine) []waiter {
+	members := r.members(dump)
+	find := r.where.inChapter
+	if !slices.ContainsFunc(members, func(g goroutine) bool { _, ok := find(g.frames); return ok }) {
+		find = r.where.foreign
+	}
+	r.mu.Lock()
+	main := r.main
+	r.mu.Unlock()
+	var out []waiter
+	for _, g := range members {
+		w := waiter{goroutine: g, whose: codesOwn}
+		test, inTest := r.where.inTest(g.frames)
+		switch {
+		case g.id == main:
+			w.whose = testsOwn
+		case inTest || r.where.isTest(g.created):
+			w.whose = testsHelper
+		}
+		call, ok := find(g.frames)
+		if !ok {
+			call, ok = test, inTest
+		}
+		if !ok {
+			continue // the bubble's own, or waiting in this package for the others
+		}
+		w.call = call
+		out = append(out, w)
+	}
+	slices.SortStableFunc(out, func(a, b waiter) int {
+		return cmp.Or(cmp.Compare(a.whose, b.whose), cmp.Compare(a.id, b.id))
+	})
+	return out
+}
+
+// is says where a goroutine is and what it does there.
+func (r *run) is(w waiter) string {
+	switch w.state {
+	case "running", "runnable", "preempted":
+		return w.call.at(r.where) + ", running"
+	case "sleep":
+		return w.call.at(r.where) + ", sleeping"
+	}
+	return w.call.at(r.where) + ", waiting in " + w.state
+}
+
+// list says it of several, a line each; equal ones are counted.
+func (r *run) list(all []waiter) string {
+	var lines []string
+	counts := map[string]int{}
+	for _, w := range all {
+		line := r.is(w)
+		if counts[line]++; counts[line] == 1 {
+			lines = append(lines, line)
+		}
+	}
+	for i, line := range lines {
+		if n := counts[line]; n > 1 {
+			lines[i] += fmt.Sprintf(" (%s)", count(n, "goroutine"))
+		}
+	}
+	return capLines(strings.Join(lines, "\n"), waitersShown)
+}
+
+// lineOf is the line of the test that a goroutine is at, or was started at.
+func (r *run) lineOf(w waiter) string {
+	if r.where.isTest(w.created) {
+		return r.testLine(append(slices.Clone(w.frames), w.created))
+	}
+	return r.testLine(w.frames)
+}
+
+// neverReturned says which call never did. The one that the test waits for gives the failure its name, not one of the
+// code's own goroutines, which may wait for work for good reason.
+func (r *run) neverReturned(dump []goroutine, reason string) {
+	f := failure{at: r.start, title: "the test never ended", wanted: "an end", got: reason}
+	all := r.waiters(dump)
+	for _, w := range all {
+		if w.whose == codesOwn || r.where.isTest(w.call) {
+			continue
+		}
+		f.at, f.title = r.lineOf(w), w.call.short(r.where)+" never returned"
+		f.wanted = w.call.short(r.where) + " returns"
+		break
+	}
+	if len(all) > 0 {
+		if all[0].whose != codesOwn {
+			f.at = r.lineOf(all[0])
+		}
+		f.got = strings.TrimSuffix(r.list(all)+"\n"+reason, "\n")
+	}
+	r.fail(f)
+}
+
+// leftBehind says which goroutines are still there though the test is over.
+func (r *run) leftBehind(dump []goroutine) {
+	all := r.waiters(dump)
+	f := failure{
+		at:     r.start,
+		title:  "left behind: goroutines",
+		wanted: "no goroutine is left when the test is over",
+		why:    "who starts a goroutine must be able to end it; in a program that runs for weeks, those left behind add up",
+	}
+	var lines []string
+	for i, w := range all {
+		started := r.startedAt(w)
+		lines = append(lines, r.is(w)+", "+started)
+		if i == 0 {
+			f.title = fmt.Sprintf("left behind: goroutine waiting in %s at %s, %s", w.call.short(r.where), at(w.call.file, w.call.line), started)
+		}
+	}
+	if len(lines) > 1 {
+		f.title += fmt.Sprintf(", and %d more", len(lines)-1)
+	}
+	f.got = capLines(strings.Join(lines, "\n"), waitersShown)
+	r.fail(f)
+}
+
+func (r *run) startedAt(w waiter) string {
+	return fmt.Sprintf("started at %s by %s", at(w.created.file, w.created.line), w.created.short(r.where))
+}
+
+// bubblePanicked notes what synctest.Test panicked with, on the goroutine that called it.
+func (r *run) bubblePanicked(v any) {
+	settled := r.settled()
+	r.mu.Lock()
+	r.abandoned = true
+	mainDone := r.mainDone
+	r.mu.Unlock()
+	message := fmt.Sprint(v)
+	switch {
+	case settled:
+	case !strings.HasPrefix(message, "deadlock:"): // synctest was used in a way that it refuses
+		r.fail(failure{at: r.start, title: message})
+	case mainDone:
+		r.leftBehind(allGoroutines())
+	default:
+		r.neverReturned(allGoroutines(), "")
+	}
+}
+
+// outOfTime runs inside the bubble when its clock has reached the limit: either nothing can go on, so that the clock
+// ran there at once, or only things that start again and again do.
+func (r *run) outOfTime() {
+	id, _ := self()
+	dump := slices.DeleteFunc(allGoroutines(), func(g goroutine) bool { return g.id == id })
+	r.mu.Lock()
+	r.dump = dump
+	r.mu.Unlock()
+	close(r.stuck)
+	<-r.frozen // stops the clock, so that tickers left behind cost nothing
+}

@@ -1,0 +1,192 @@
+package guard
+
+// This file watches a test from outside, in real time. A bubble notices by itself when all its goroutines wait for each
+// other, except when one waits for a lock of package sync: the bubble takes that for a moment's wait, keeps its clock
+// still, and hangs. It does not notice an endless loop either. Here both are seen, from goroutine dumps.
+//
+// Dumps stop the world, so there is none in the first second, longer than which hardly a test runs. Time is counted in
+// looks taken, not read from a clock: a machine that was busy or asleep must not make a slow test fail.
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	firstLook  = time.Second
+	lookEvery  = 250 * time.Millisecond
+	deadlocked = 2 * time.Second // so long must nothing move
+	holeGrace  = time.Second     // for a test to end after a hole was reached
+)
+
+// simulatedLimit is how far the clock of a bubble may run: a month, when the longest scenario takes a week. A component
+// with a ticker of ten seconds gets there in a fifth of a second.
+const simulatedLimit = 30 * 24 * time.Hour
+
+// realLimit is how long a test may run. The environment variable WORKSHOP_TEST_LIMIT ("2m") changes it, for very slow
+// machines.
+var realLimit = func() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("WORKSHOP_TEST_LIMIT")); err == nil && d > 0 {
+		return d
+	}
+	if raceDetector {
+		return time.Minute
+	}
+	return 30 * time.Second
+}()
+
+func (r *run) limit() time.Duration {
+	if r.child != nil {
+		return min(realLimit, childLimit)
+	}
+	return realLimit
+}
+
+// watch returns when the test is over, one way or the other. It runs on the test's goroutine, outside the bubble.
+func (r *run) watch(ended <-chan struct{}) {
+	look := time.NewTimer(firstLook)
+	defer look.Stop()
+	var w watchdog
+	for {
+		select {
+		case <-ended:
+			return
+		case <-r.reached:
+			// The test fails for the hole. What the hole leaves undone may keep it from ending, for which nobody waits.
+			select {
+			case <-ended:
+			case <-r.stuck:
+			case <-time.After(holeGrace):
+			}
+			r.abandon()
+			return
+		case <-r.stuck:
+			r.abandon()
+			if !r.settled() {
+				r.neverReturned(r.dump, "")
+			}
+			return
+		case <-look.C:
+			if report := w.look(r, allGoroutines()); report != nil {
+				r.abandon()
+				if !r.settled() {
+					report()
+				}
+				return
+			}
+			look.Reset(lookEvery)
+		}
+	}
+}
+
+// watchdog is what was seen so far.
+type watchdog struct {
+	looks int
+	still int    // looks in a row that showed the same deadlock
+	last  string // what it looked like
+}
+
+// look takes a look. When it is clear that the test will never end, it returns what reports that.
+func (w *watchdog) look(r *run, dump []goroutine) func() {
+	w.looks++
+	seen := r.deadlockOnLock(dump)
+	if seen == "" || seen != w.last {
+		w.still = 0
+	}
+	w.last = seen
+	if seen != "" {
+		w.still++
+	}
+	switch {
+	case w.still > int(deadlocked/lookEvery):
+		return func() { r.lockNeverFree(dump) }
+	case w.looks > int((r.limit()-firstLook)/lookEvery):
+		return func() { r.stillRunning(dump) }
+	}
+	return nil
+}
+
+// deadlockOnLock describes the goroutines of the test if all of them wait and at least one waits for a lock; otherwise
+// it returns "".
+func (r *run) deadlockOnLock(dump []goroutine) string {
+	var b strings.Builder
+	locked := false
+	for _, g := range r.members(dump) {
+		locked = locked || g.waitsForLock()
+		if !g.waitsForLock() && !g.durable && !(r.child != nil && g.waitsForOthers()) {
+			return ""
+		}
+		b.WriteString(g.signature())
+	}
+	if !locked {
+		return ""
+	}
+	return b.String()
+}
+
+// members are the goroutines that the test consists of.
+func (r *run) members(dump []goroutine) []goroutine {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []goroutine
+	for _, g := range dump {
+		_, chapter := r.where.inChapter(g.frames)
+		_, test := r.where.inTest(g.frames)
+		if g.bubble != r.bubble || r.bubble == 0 && !chapter && !test {
+			continue
+		}
+		if r.child != nil && g.isWatcher() {
+			continue
+		}
+		out = append(out, g)
+	}
+	return out
+}
+
+// isWatcher says whether this is the goroutine in watch, which in a process of its own is no goroutine of the test.
+func (g goroutine) isWatcher() bool {
+	for _, f := range g.frames {
+		if f.function == guardPackage+".(*run).watch" {
+			return true
+		}
+	}
+	return false
+}
+
+func (g goroutine) waitsForLock() bool {
+	switch g.state {
+	case "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "semacquire":
+		return true
+	}
+	return false
+}
+
+// waitsForOthers says, without a bubble, whether a goroutine waits for others and not for time or the world outside.
+func (g goroutine) waitsForOthers() bool {
+	switch g.state {
+	case "chan receive", "chan send", "sync.Cond.Wait", "sync.WaitGroup.Wait":
+		return true
+	}
+	return false
+}
+
+// stillRunning reports a test that goes on and on.
+func (r *run) stillRunning(dump []goroutine) {
+	for _, w := range r.waiters(dump) {
+		if w.state != "running" && w.state != "runnable" {
+			continue
+		}
+		name := w.call.short(r.where)
+		r.fail(failure{
+			at:     r.lineOf(w),
+			title:  fmt.Sprintf("%s is still running after %v", name, r.limit()),
+			wanted: name + " returns",
+			got:    r.is(w) + "; it keeps a core busy until this test run ends",
+			why:    "a loop must have a way out, and must wait for its next turn, not ask for it again and again",
+		})
+		return
+	}
+	r.neverReturned(dump, fmt.Sprintf("still so after %v", r.limit()))
+}
