@@ -1,0 +1,134 @@
+// Package gotest runs one `go test -json` and says what became of each test.
+//
+// The events are read by gotestsum's testjson; this package only sorts them by test. It leaves out what to test and
+// with which code under it: see package overlay.
+package gotest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	"gotest.tools/gotestsum/testjson"
+)
+
+// Result is what one run of `go test` came to.
+type Result struct {
+	Tests []Test // top-level tests, in the order in which they started
+	// Outside is what was printed outside of any test: compile errors, the dump of a crash, the final line.
+	Outside string
+	Exit    int
+	Took    time.Duration
+}
+
+// Test is what became of one top-level test.
+type Test struct {
+	Name    string
+	Status  Status
+	Output  string // what it and its subtests printed, without the lines === RUN and the like
+	Elapsed time.Duration
+}
+
+// Status is how a test ended. A test that began and has no end is Broken: the test binary died with it.
+type Status string
+
+const (
+	Passed  Status = "passed"
+	Failed  Status = "failed"
+	Skipped Status = "skipped"
+	Broken  Status = "broken"
+)
+
+// Test finds a test by its name; found tells whether it ran at all.
+func (r Result) Test(name string) (test Test, found bool) {
+	for _, t := range r.Tests {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Test{}, false
+}
+
+// BuildFailed tells whether there was nothing to run because the code does not compile.
+func (r Result) BuildFailed() bool {
+	return strings.Contains(r.Outside, "[build failed]") || strings.Contains(r.Outside, "[setup failed]")
+}
+
+// Run starts cmd, a `go test -json`, and waits for it. Failing tests are a result, not an error; an error means that
+// the command could not be run, or that what it printed cannot be read.
+func Run(cmd *exec.Cmd) (Result, error) {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
+	}
+	c := collector{tests: map[string]*Test{}}
+	_, scanErr := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
+	if scanErr != nil {
+		cmd.Process.Kill()
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case scanErr != nil:
+		return Result{}, fmt.Errorf("read what %s printed: %w", cmd, scanErr)
+	case err != nil && !errors.As(err, &exit):
+		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
+	}
+	r := Result{Outside: c.outside.String() + stderr.String(), Exit: cmd.ProcessState.ExitCode(), Took: time.Since(start)}
+	for _, name := range c.order {
+		r.Tests = append(r.Tests, *c.tests[name])
+	}
+	return r, nil
+}
+
+// collector sorts events by top-level test.
+type collector struct {
+	tests   map[string]*Test
+	order   []string
+	outside strings.Builder
+}
+
+func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
+	name, _, isSubtest := strings.Cut(e.Test, "/")
+	if name == "" {
+		c.outside.WriteString(e.Output)
+		return nil
+	}
+	t := c.tests[name]
+	if t == nil {
+		t = &Test{Name: name, Status: Broken}
+		c.tests[name] = t
+		c.order = append(c.order, name)
+	}
+	switch {
+	case e.Action == testjson.ActionOutput:
+		if !strings.HasPrefix(e.Output, "=== ") {
+			t.Output += e.Output
+		}
+	case isSubtest:
+	case e.Action == testjson.ActionPass:
+		t.Status = Passed
+	case e.Action == testjson.ActionFail:
+		t.Status = Failed
+	case e.Action == testjson.ActionSkip:
+		t.Status = Skipped
+	}
+	if !isSubtest && e.Elapsed > 0 {
+		t.Elapsed = time.Duration(e.Elapsed * float64(time.Second))
+	}
+	return nil
+}
+
+func (c *collector) Err(text string) error {
+	c.outside.WriteString(text + "\n")
+	return nil
+}
