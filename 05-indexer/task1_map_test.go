@@ -1,0 +1,201 @@
+package indexer_test
+
+// Task 1: a map from key to object, behind one lock.
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	indexer "client-go-workshop/05-indexer"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("MetaNamespaceKeyFunc default/web")
+		key, err := indexer.MetaNamespaceKeyFunc(deploy("default/web"))
+		require.NoError(t, err, "a Deployment has metadata")
+		require.Equal(t, "default/web", key, "two namespaces may each have a web, so the namespace is part of the key")
+
+		t.Did("MetaNamespaceKeyFunc of the Node node-1, which has no namespace")
+		key, err = indexer.MetaNamespaceKeyFunc(&metav1.ObjectMeta{Name: "node-1"})
+		require.NoError(t, err, "an ObjectMeta is metadata")
+		require.Equal(t, "node-1", key, "the key of a cluster-scoped object is its name alone, without a slash")
+
+		t.Did(`MetaNamespaceKeyFunc ExplicitKey("default/web")`)
+		key, err = indexer.MetaNamespaceKeyFunc(cache.ExplicitKey("default/web"))
+		require.NoError(t, err, "an ExplicitKey is for who knows the key and lacks the object")
+		require.Equal(t, "default/web", key, "an ExplicitKey is the key already")
+	})
+}
+
+func TestTask1_Key_of_what_has_no_metadata_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("MetaNamespaceKeyFunc of the string \"web\"")
+		_, err := indexer.MetaNamespaceKeyFunc("web")
+		require.Error(t, err, "a string has neither namespace nor name; an invented key would collide with the next one's")
+	})
+}
+
+func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		web := deploy("default/web")
+		s := newStore(t, nil, web, deploy("kube-system/web"))
+
+		got, exists, err := s.Get(deploy("default/web"))
+		require.NoError(t, err, "the example has a key")
+		require.Equal(t, "exists: true", present(exists), "default/web was added; Get compares keys, so another object of that key finds it")
+		require.Same(t, web, got, "a store shares the object it was given and copies nothing")
+
+		got, exists, _ = s.GetByKey("default/web")
+		require.Equal(t, "exists: true", present(exists), "default/web was added")
+		require.Same(t, web, got, "GetByKey and Get are two doors to one map")
+
+		_, exists, err = s.GetByKey("default/db")
+		require.NoError(t, err, "not there is an answer, not an error")
+		require.Equal(t, "exists: false", present(exists), "nobody added default/db")
+	})
+}
+
+func TestTask1_Update_takes_the_place_of_what_stood_there(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		newer := deploy("default/web", "nginx:2")
+		s := newStore(t, nil, deploy("default/web", "nginx:1"))
+		require.NoError(t, s.Update(newer))
+
+		got, _, _ := s.GetByKey("default/web")
+		require.Same(t, newer, got, "the newest state is the only one a cache keeps")
+		require.Equal(t, []string{"default/web"}, s.ListKeys(), "one key, one object")
+	})
+}
+
+func TestTask1_Update_of_an_unknown_key_adds(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, nil)
+		require.NoError(t, s.Update(deploy("default/web")))
+		require.Equal(t, []string{"default/web"}, s.ListKeys(),
+			"after a lost event the first news of an object can be MODIFIED, and it must not be lost too")
+	})
+}
+
+func TestTask1_Delete_forgets(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, nil, deploy("default/web"), deploy("default/db"))
+		require.NoError(t, s.Delete(deploy("default/web")))
+		require.Equal(t, []string{"default/db"}, s.ListKeys(), "default/web was deleted, default/db was not")
+		require.NoError(t, s.Delete(deploy("default/web")), "deleting what is gone is no error: after a relist the same deletion can be heard twice")
+	})
+}
+
+func TestTask1_Delete_takes_a_tombstone(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, nil, deploy("default/web", "@7"))
+		require.NoError(t, s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web"}),
+			"the key function knows tombstones; Delete must ask it and look at the object no closer")
+		require.Equal(t, []string{}, s.ListKeys(), "a tombstone says that the object is gone, and names its key")
+		require.Equal(t, "7", s.LastStoreSyncResourceVersion(), "a tombstone has no metadata, so there is no version to take over")
+	})
+}
+
+func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		cause := errors.New("no key today")
+		s := indexer.NewStore(func(any) (string, error) { return "", cause })
+		rule := "who gets the error must learn which object it was: a cache.KeyError with the object and, wrapped, the key function's own error"
+		for name, call := range map[string]func(any) error{
+			"Add":    s.Add,
+			"Update": s.Update,
+			"Delete": s.Delete,
+			"Get":    func(obj any) error { _, _, err := s.Get(obj); return err },
+		} {
+			t.Did("%s of an object for which the key function fails", name)
+			err := call("web")
+			require.ErrorIs(t, err, cause, rule)
+			var keyError cache.KeyError
+			require.ErrorAs(t, err, &keyError, rule)
+			require.Equal(t, "web", keyError.Obj, rule)
+		}
+		require.Equal(t, []string{}, s.ListKeys(), "without a key there is no place to store under")
+	})
+}
+
+func TestTask1_List_and_ListKeys_belong_to_the_caller(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, nil, deploy("default/a"), deploy("default/b"))
+		t.Did("List and ListKeys, then overwrite both results")
+		clear(s.List())
+		clear(s.ListKeys())
+		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "a caller may sort, filter and overwrite the slice it got; the store must not notice")
+		require.Equal(t, []string{"default/a", "default/b"}, sorted(s.ListKeys()), "a caller may sort, filter and overwrite the slice it got; the store must not notice")
+	})
+}
+
+func TestTask1_Version_follows_every_write(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, nil)
+		require.Equal(t, "", s.LastStoreSyncResourceVersion(), "nothing written, no version")
+		rule := "whoever waits for the cache to catch up compares with this version, so every write must move it"
+		for _, step := range []struct {
+			write   func(any) error
+			obj     any
+			version string
+		}{
+			{s.Add, deploy("default/web", "@5"), "5"},
+			{s.Update, deploy("default/web", "@7"), "7"},
+			{s.Add, deploy("default/db", "@8"), "8"},
+			{s.Delete, deploy("default/web", "@9"), "9"},
+			{s.Delete, deploy("default/gone", "@10"), "10"},
+		} {
+			require.NoError(t, step.write(step.obj))
+			require.Equal(t, step.version, s.LastStoreSyncResourceVersion(), rule)
+		}
+		t.Did("Bookmark 12")
+		s.Bookmark("12")
+		require.Equal(t, "12", s.LastStoreSyncResourceVersion(), "a bookmark brings a version and no object; the store is as new as it says")
+	})
+}
+
+func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := indexer.NewThreadSafeStore(nil, cache.Indices{})
+		t.Did("Update default/web @5, then Update the string \"plain\" and Delete by key")
+		s.Update("default/web", deploy("default/web", "@5"))
+		s.Update("plain", "an object without metadata")
+		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "a store holds any object, and one without metadata says nothing about versions")
+		s.Delete("default/web")
+		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "Delete has only a key, and a key has no version")
+	})
+}
+
+func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
+	guard.Race(t, "every method takes the lock for as long as it touches the map: Lock to change it, RLock to read it", func(t *guard.T) {
+		s := newThreadSafe(nil)
+		a, b := deploy("default/a", "@1"), deploy("default/b", "@22")
+		t.Did("Update, DeleteWithObject, Bookmark, Get, List, ListKeys and LastStoreSyncResourceVersion, each in a goroutine of its own")
+		storm(
+			func(i int) { s.Update("default/a", a) },
+			func(i int) { s.Update("default/b", b) },
+			func(i int) { s.DeleteWithObject("default/a", a) },
+			func(i int) { s.Bookmark("333") },
+			func(i int) { s.Get("default/a") },
+			func(i int) { s.List() },
+			func(i int) { s.ListKeys() },
+			func(i int) { s.LastStoreSyncResourceVersion() },
+		)
+	})
+}
+
+func newThreadSafe(indexers cache.Indexers) cache.ThreadSafeStore {
+	return indexer.NewThreadSafeStore(indexers, cache.Indices{})
+}
+
+func present(exists bool) string {
+	if exists {
+		return "exists: true"
+	}
+	return "exists: false"
+}

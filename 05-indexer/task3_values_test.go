@@ -1,0 +1,142 @@
+package indexer_test
+
+// Task 3: objects with several values, none, or the same one twice.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask3_Each_value_finds_the_object(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "nginx", "envoy"))
+		require.Equal(t, []string{"default/web"}, s.running("nginx"), "an object stands under every one of its values")
+		require.Equal(t, []string{"default/web"}, s.running("envoy"), "an object stands under every one of its values")
+		s.Delete(deploy("default/web"))
+		require.Empty(t, s.ListIndexFuncValues("image"), "and leaves every one of them when it is deleted")
+	})
+}
+
+func TestTask3_One_value_to_many_keeps_the_shared_one(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "nginx"))
+		s.Update(deploy("default/web", "nginx", "envoy"))
+		require.Equal(t, []string{"default/web"}, s.running("nginx"),
+			"nginx is an old value and a new one, so it must stay; client-go took it out and did not put it back (#109115)")
+		require.Equal(t, []string{"default/web"}, s.running("envoy"), "the sidecar is new")
+	})
+}
+
+func TestTask3_Many_values_to_one_keeps_the_shared_one(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "nginx", "envoy"))
+		s.Update(deploy("default/web", "envoy"))
+		require.Equal(t, []string{"default/web"}, s.running("envoy"), "envoy is an old value and a new one, so it must stay")
+		require.Equal(t, []string{}, s.running("nginx"), "nginx is an old value only")
+	})
+}
+
+func TestTask3_Values_may_change_in_part(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "a", "b", "c"))
+		s.Update(deploy("default/web", "c", "d", "b"))
+		require.ElementsMatch(t, []string{"b", "c", "d"}, s.ListIndexFuncValues("image"), "old values go, new ones come, shared ones stay, in whatever order the index function names them")
+	})
+}
+
+func TestTask3_No_value_at_all(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/empty"))
+		require.Empty(t, s.ListIndexFuncValues("image"), "an object without values stands nowhere in the index")
+		require.Equal(t, []string{"default/empty"}, s.ListKeys(), "and is in the store like any other")
+		s.Update(deploy("default/empty", "nginx"))
+		require.Equal(t, []string{"default/empty"}, s.running("nginx"), "values may come later")
+		s.Update(deploy("default/empty"))
+		require.Empty(t, s.ListIndexFuncValues("image"), "and go again")
+		require.Equal(t, []string{}, s.like(deploy("example/none")), "nothing is shared with an example that has no value")
+	})
+}
+
+func TestTask3_Same_value_twice_counts_once(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "nginx", "nginx"))
+		require.Equal(t, []string{"default/web"}, s.running("nginx"), "two containers run nginx, in one object")
+		s.Update(deploy("default/web", "nginx"))
+		require.Equal(t, []string{"default/web"}, s.running("nginx"), "one container still does")
+		s.Update(deploy("default/web", "caddy"))
+		require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"), "an index that counts containers is off by one from here on")
+	})
+}
+
+func TestTask3_Index_returns_each_object_once(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(),
+			deploy("default/both", "nginx", "envoy"), deploy("default/one", "envoy"), deploy("default/other", "postgres"))
+		require.Equal(t, []string{"default/both", "default/one"}, s.like(deploy("example/x", "nginx", "envoy")),
+			"Index finds all that share a value with the example; default/both shares two and is still one object")
+		require.Equal(t, []string{"default/both"}, s.like(deploy("example/x", "nginx")), "one value is the common case")
+	})
+}
+
+func TestTask3_Index_leaves_the_tables_alone(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "nginx"), deploy("default/proxy", "envoy"))
+		s.like(deploy("example/x", "nginx", "envoy"))
+		require.Equal(t, []string{"default/web"}, s.running("nginx"), "a question changes nothing: to join two sets, join them in a third")
+		require.Equal(t, []string{"default/proxy"}, s.running("envoy"), "a question changes nothing: to join two sets, join them in a third")
+		s.like(deploy("example/x", "redis", "mysql"))
+		require.ElementsMatch(t, []string{"nginx", "envoy"}, s.ListIndexFuncValues("image"), "asking for a value must not create it")
+	})
+}
+
+func TestTask3_Index_of_a_bad_example_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "nginx"))
+		t.Did("Index imgae, then Index image with a string as the example")
+		_, err := s.Index("imgae", deploy("default/web", "nginx"))
+		require.Error(t, err, "an unknown index is an error, in Index as in ByIndex")
+		_, err = s.Index("image", "not a Deployment")
+		require.Error(t, err, "the index function cannot say what to look for; here nothing is stored, so an error is enough and a panic too much")
+		s.Add(deploy("default/db", "postgres")) // hangs if one of the calls above kept the lock
+		require.Equal(t, []string{"default/db"}, s.running("postgres"), "a question that went wrong must leave the lock free")
+	})
+}
+
+func TestTask3_Index_waits_or_sees_what_was_before(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		one, two := &midway{}, &midway{}
+		s := newStore(t, cache.Indexers{"one": one.index, "two": two.index}, deploy("default/a", "nginx", "@1"))
+		example := deploy("example/x", "nginx", "envoy")
+		read := func() string { return both(s.Index("one", example)) + both(s.Index("two", example)) }
+		before := read()
+		one.read, two.read = read, read
+		t.Did("Index, like %s, in the middle of the next call", describe(example))
+		s.Update(deploy("default/a", "caddy", "@2"))
+		one.late.Wait()
+		two.late.Wait()
+		for _, saw := range append(one.saw, two.saw...) {
+			require.Equal(t, before, saw, "Index reads the tables and the map, so it holds the lock over both: who does not wait for the writer must see nothing of what it has done so far")
+		}
+	})
+}
+
+func TestTask3_Lock_covers_Index(t *testing.T) {
+	guard.Race(t, "Index reads the tables and the map, so it holds the lock over both", func(t *guard.T) {
+		s := newThreadSafe(byImage())
+		example := deploy("example/x", "nginx", "envoy")
+		t.Did("Update and Delete, against Index, each in a goroutine of its own")
+		storm(
+			func(i int) { s.Update("default/a", deploy("default/a", "nginx", "envoy")) },
+			func(i int) { s.Update("default/a", deploy("default/a", "envoy")) },
+			func(i int) { s.Delete("default/a") },
+			func(i int) {
+				objs, _ := s.Index("image", example)
+				require.NotContains(t, objs, nil, "a key in the index is a key in the store, at every moment that a reader can see")
+			},
+		)
+	})
+}

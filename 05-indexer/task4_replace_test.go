@@ -1,0 +1,142 @@
+package indexer_test
+
+// Task 4: the whole content at once, and indexes that come late.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask4_Replace_forgets_what_is_not_in_the_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/old", "nginx"))
+		require.NoError(t, s.Replace([]any{deploy("default/new", "caddy")}, "9"))
+		require.Equal(t, []string{"default/new"}, s.ListKeys(), "the list is the truth: what it lacks was deleted while nobody watched")
+		require.Equal(t, []string{}, s.running("nginx"), "the indexes are rebuilt from the list alone")
+		require.Equal(t, []string{"default/new"}, s.running("caddy"), "what is in the list is indexed")
+		require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"), "no value of the old content is left")
+	})
+}
+
+func TestTask4_Replace_rebuilds_every_index(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, cache.Indexers{"image": images, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+			deploy("default/web", "nginx"), deploy("default/db", "postgres"))
+		require.NoError(t, s.Replace([]any{deploy("default/web", "caddy"), deploy("shop/web", "nginx")}, "9"))
+		require.Equal(t, []string{"default/web"}, s.running("caddy"), "default/web is in the list with a new image")
+		require.Equal(t, []string{"shop/web"}, s.running("nginx"), "only shop/web runs nginx now")
+		t.Did("IndexKeys namespace=default")
+		keys, err := s.IndexKeys(cache.NamespaceIndex, "default")
+		require.NoError(t, err, "the store was made with this index")
+		require.Equal(t, []string{"default/web"}, keys, "the second index is rebuilt like the first")
+	})
+}
+
+func TestTask4_Replace_sets_the_version(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, nil, deploy("default/web", "@5"))
+		require.NoError(t, s.Replace([]any{deploy("default/web", "@7"), deploy("default/db", "@3")}, "9"))
+		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "a list has a version of its own, newer than or equal to that of every object in it")
+		require.NoError(t, s.Replace(nil, "11"))
+		require.Equal(t, "11", s.LastStoreSyncResourceVersion(), "an empty list has a version as well")
+		require.Equal(t, []string{}, s.ListKeys(), "an empty list empties the store")
+	})
+}
+
+func TestTask4_Replace_with_an_object_without_a_key_changes_nothing(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/web", "nginx", "@5"))
+		err := s.Replace([]any{deploy("default/db", "postgres"), "no metadata"}, "9")
+		require.ErrorAs(t, err, &cache.KeyError{}, "the caller must learn which object it was")
+		require.Equal(t, []string{"default/web"}, s.ListKeys(), "all or nothing: find every key before you change anything")
+		require.Equal(t, []string{"default/web"}, s.running("nginx"), "all or nothing")
+		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "all or nothing")
+	})
+}
+
+func TestTask4_Replace_happens_at_once(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		// Two lists of several objects, all running nginx, one list @1 and the other one @2: a reader that gets in
+		// between sees too few of them, or a mixture.
+		list := func(version string) (objs []any) {
+			for _, name := range []string{"a", "b", "c", "d"} {
+				objs = append(objs, deploy("default/"+name+version, "nginx", "@"+version))
+			}
+			return objs
+		}
+		m := &midway{}
+		s := newStore(t, cache.Indexers{"image": m.index})
+		require.NoError(t, s.Replace(list("1"), "1"))
+		read := func() string {
+			objs, _ := s.Indexer.ByIndex("image", "nginx")
+			return versions(objs) + " and " + strings.Join(sorted(s.Indexer.ListKeys()), " ")
+		}
+		before := read()
+		m.read = read
+		t.Did("ByIndex and ListKeys, in the middle of the next call")
+		require.NoError(t, s.Replace(list("2"), "2"))
+		m.late.Wait()
+		for _, saw := range m.saw {
+			require.Equal(t, before, saw, "Replace swaps the objects and rebuilds the indexes under one hold of the lock: a reader waits for all of it, or sees the old list")
+		}
+	})
+}
+
+func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, nil, deploy("default/web", "nginx"), deploy("default/db", "postgres"))
+		require.NoError(t, s.AddIndexers(byImage()), "a store may get an index at any time, since 0.30 even while its informer runs")
+		require.Equal(t, []string{"default/web"}, s.running("nginx"), "an index that comes late must be filled with what is there")
+		s.Update(deploy("default/web", "caddy"))
+		s.Add(deploy("default/cdn", "caddy"))
+		require.Equal(t, []string{"default/cdn", "default/web"}, s.running("caddy"), "from then on it follows like any other")
+		require.Equal(t, []string{}, s.running("nginx"), "from then on it follows like any other")
+	})
+}
+
+func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		nothing := func(any) ([]string, error) { return nil, nil }
+		// Which of the names comes first is a map's choice, so do it often enough to see both orders.
+		for range 32 {
+			s := newStore(t, byImage(), deploy("default/web", "nginx"))
+			require.Error(t, s.AddIndexers(cache.Indexers{"image": nothing, "new": nothing}), "two owners of one name would read each other's index")
+			require.Equal(t, []string{"default/web"}, s.running("nginx"), "the index that had the name first is untouched")
+			require.Equal(t, []string{"image"}, sortedKeys(s.GetIndexers()), "all or nothing: the caller who got an error has added no index")
+			_, err := s.ByIndex("new", "x")
+			require.Error(t, err, "all or nothing: the caller who got an error has added no index")
+		}
+	})
+}
+
+func TestTask4_GetIndexers_names_them_all(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byImage())
+		require.NoError(t, s.AddIndexers(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}))
+		t.Did("GetIndexers")
+		indexers := s.GetIndexers()
+		require.Equal(t, []string{"image", "namespace"}, sortedKeys(indexers), "those from the start and those that were added")
+		values, err := indexers["image"](deploy("default/web", "nginx"))
+		require.NoError(t, err)
+		require.Equal(t, []string{"nginx"}, values, "each under its own name")
+	})
+}
+
+func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
+	guard.Race(t, "Replace and AddIndexers change what every reader reads, so they are writers like any other", func(t *guard.T) {
+		s := newThreadSafe(byImage())
+		list := func(i int) { s.List() }
+		ask := func(i int) { s.ByIndex("image", "nginx") }
+		t.Did("Replace and Update, against List and ByIndex, each in a goroutine of its own")
+		storm(func(i int) { s.Replace(map[string]any{"default/a": deploy("default/a", "nginx")}, "2") },
+			func(i int) { s.Update("default/b", deploy("default/b", "nginx")) }, list, ask)
+		t.Did("AddIndexers, against List and ByIndex, each in a goroutine of its own")
+		storm(func(i int) { s.AddIndexers(cache.Indexers{fmt.Sprint(i % 100): images}) }, list, ask)
+	})
+}

@@ -1,0 +1,129 @@
+package indexer_test
+
+// Task 5: your indexer under the lister that client-go generates for Deployments.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	listers "k8s.io/client-go/listers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	indexer "client-go-workshop/05-indexer"
+	"client-go-workshop/internal/guard"
+)
+
+// byNamespace is the one index that every informer's store has.
+func byNamespace() cache.Indexers {
+	return cache.Indexers{cache.NamespaceIndex: indexer.MetaNamespaceIndexFunc}
+}
+
+func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, c := range []struct {
+			what   string
+			obj    any
+			wanted string
+		}{
+			{"a Deployment in shop", deploy("shop/web"), "shop"},
+			{"a Node, which has no namespace", &metav1.ObjectMeta{Name: "node-1"}, ""},
+			{"metadata with nothing but a namespace", &metav1.ObjectMeta{Namespace: "shop"}, "shop"},
+		} {
+			t.Did("MetaNamespaceIndexFunc of %s", c.what)
+			values, err := indexer.MetaNamespaceIndexFunc(c.obj)
+			require.NoError(t, err, "whatever has metadata has a namespace, be it \"\"")
+			require.Equal(t, []string{c.wanted}, values, "every object has one namespace, so one value; \"\" is a value too")
+		}
+		t.Did("MetaNamespaceIndexFunc of a string")
+		_, err := indexer.MetaNamespaceIndexFunc("web")
+		require.Error(t, err, "a string has no namespace; \"\" would file it with the cluster-scoped objects")
+	})
+}
+
+func TestTask5_Lister_lists_one_namespace(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byNamespace(), deploy("default/web"), deploy("default/db"), deploy("shop/web"))
+		lister := listers.NewDeploymentLister(s)
+		require.Equal(t, []string{"default/db", "default/web"}, list(t, lister, "default", labels.Everything()), "two of three are in default")
+		require.Equal(t, []string{}, list(t, lister, "nowhere", labels.Everything()), "an unknown namespace has nothing in it, and is no error")
+
+		t.Did("lister.List of all namespaces")
+		all, err := lister.List(labels.Everything())
+		require.NoError(t, err)
+		require.Len(t, all, 3, "without a namespace a lister takes the whole store")
+	})
+}
+
+func TestTask5_Lister_asks_the_index_and_not_the_store(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := scanned{newStore(t, byNamespace(), deploy("default/web"), deploy("shop/web")), new(int)}
+		lister := listers.NewDeploymentLister(s)
+		require.Equal(t, []string{"shop/web"}, list(t, lister, "shop", labels.Everything()), "one of two is in shop")
+		require.Equal(t, 0, *s.lists, "when Index(\"namespace\", &metav1.ObjectMeta{Namespace: …}) fails, a lister goes through the whole store instead: right, and slow")
+	})
+}
+
+func TestTask5_Lister_filters_by_label(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		front, back := deploy("shop/front"), deploy("shop/back")
+		front.Labels, back.Labels = map[string]string{"tier": "front"}, map[string]string{"tier": "back"}
+		lister := listers.NewDeploymentLister(newStore(t, byNamespace(), front, back))
+		require.Equal(t, []string{"shop/front"}, list(t, lister, "shop", labels.SelectorFromSet(labels.Set{"tier": "front"})),
+			"the index narrows to the namespace, the lister's selector does the rest")
+	})
+}
+
+func TestTask5_Lister_gets_one(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		web := deploy("default/web")
+		lister := listers.NewDeploymentLister(newStore(t, byNamespace(), web))
+		t.Did("lister.Deployments(default).Get(web)")
+		got, err := lister.Deployments("default").Get("web")
+		require.NoError(t, err, "it was added")
+		require.Same(t, web, got, "a lister hands out the cached object itself: never change it, make a DeepCopy")
+
+		t.Did("lister.Deployments(default).Get(gone)")
+		_, err = lister.Deployments("default").Get("gone")
+		require.Equal(t, metav1.StatusReasonNotFound, apierrors.ReasonForError(err),
+			"a controller tells \"deleted\" from \"broken\" by this reason: GetByKey must say exists=false, with no error")
+	})
+}
+
+func TestTask5_Lister_follows_the_store(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newStore(t, byNamespace(), deploy("default/web"), deploy("default/db"))
+		lister := listers.NewDeploymentLister(s)
+		s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")})
+		s.Add(deploy("default/cdn"))
+		require.Equal(t, []string{"default/cdn", "default/db"}, list(t, lister, "default", labels.Everything()), "a lister is a view: what the informer writes is there at the next call")
+		s.Replace([]any{deploy("default/new")}, "9")
+		require.Equal(t, []string{"default/new"}, list(t, lister, "default", labels.Everything()), "a view of whatever the store holds, also after a relist")
+	})
+}
+
+// scanned counts how often somebody goes through the whole store.
+type scanned struct {
+	told
+	lists *int
+}
+
+func (s scanned) List() []any {
+	*s.lists++
+	return s.told.List()
+}
+
+func list(t *guard.T, lister listers.DeploymentLister, namespace string, selector labels.Selector) []string {
+	t.Helper()
+	t.Did("lister.Deployments(%s).List(%s)", namespace, selector)
+	found, err := lister.Deployments(namespace).List(selector)
+	require.NoError(t, err, "listing from memory cannot fail")
+	objs := make([]any, len(found))
+	for i, d := range found {
+		objs[i] = (*appsv1.Deployment)(d)
+	}
+	return keysOf(objs)
+}

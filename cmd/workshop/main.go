@@ -1,0 +1,84 @@
+// Command workshop is the workshop's command line: `go tool workshop`.
+//
+// This file is the root of its commands; each other file is one of them. No command imports client-go, so that building
+// the tool takes seconds: what needs a chapter's code runs `go test` on it, and what needs a cluster runs the launcher
+// in cluster/, a module of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/internal/chapter"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := newRoot().ExecuteContext(ctx)
+	var code exitCode
+	switch {
+	case err == nil:
+	case errors.As(err, &code):
+		os.Exit(int(code)) // whoever returned it has said what there is to say
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "workshop: interrupted")
+		os.Exit(130)
+	default:
+		fmt.Fprintln(os.Stderr, "workshop:", err)
+		os.Exit(1)
+	}
+}
+
+// exitCode ends the program with a code and without a further message.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "workshop",
+		Short: "Re-create client-go, layer by layer",
+		Long: `Re-create client-go, layer by layer.
+
+Each numbered folder is a chapter: read its README.md, write the code that is
+missing, and run its tests with plain go test, for instance
+
+    go test ./05-indexer`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.AddCommand(newVerify(), newGenerate(), newCluster(), newKubectl())
+	return root
+}
+
+// chapters finds the chapters that the arguments name, or all of them.
+func chapters(root string, args []string) ([]chapter.Chapter, error) {
+	if len(args) == 0 {
+		return chapter.All(root)
+	}
+	var some []chapter.Chapter
+	for _, arg := range args {
+		c, err := chapter.Find(root, arg)
+		if err != nil {
+			return nil, err
+		}
+		some = append(some, c)
+	}
+	return some, nil
+}
+
+// findRoot is chapter.Root for the folder we are in.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the current folder: %w", err)
+	}
+	return chapter.Root(dir)
+}

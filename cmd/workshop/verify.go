@@ -1,0 +1,123 @@
+package main
+
+// This file is `workshop verify` and `workshop generate`: for whoever works on the workshop itself, and for a learner
+// who wants to know whether it can be trusted.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/internal/verify"
+)
+
+func newVerify() *cobra.Command {
+	var asJSON bool
+	o := verify.Options{}
+	cmd := &cobra.Command{
+		Use:   "verify [chapter…]",
+		Short: "Prove what the workshop claims about itself",
+		Long: `Prove what the workshop claims about itself: that each stub fails every test
+and each solution passes it, that client-go passes it too, that every wrong
+version is caught by the test named for it, and that the texts are true of the
+client-go in go.mod. One line for each truth and chapter.
+
+What you have written in the chapter folders plays no part in it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if o.Root, err = findRoot(); err != nil {
+				return err
+			}
+			if o.Chapters, err = chapters(o.Root, args); err != nil {
+				return err
+			}
+			for _, t := range o.Truths {
+				if !strings.Contains(" "+strings.Join(verify.Names(), " ")+" ", " "+t+" ") {
+					return fmt.Errorf("there is no truth %q; the truths are %s", t, strings.Join(verify.Names(), ", "))
+				}
+			}
+			out := cmd.OutOrStdout()
+			if !asJSON {
+				o.Report = func(f verify.Finding) { printFinding(out, f) }
+			}
+			all, err := verify.Run(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				encoder := json.NewEncoder(out)
+				encoder.SetIndent("", "  ")
+				if err := encoder.Encode(all); err != nil {
+					return fmt.Errorf("print the findings: %w", err)
+				}
+			}
+			return verdict(os.Stderr, all)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "demand that the chapter folders hold the untouched stubs")
+	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+strings.Join(verify.Names(), ", "))
+	return cmd
+}
+
+func printFinding(out io.Writer, f verify.Finding) {
+	mark := "ok  "
+	if !f.OK {
+		mark = "FAIL"
+	}
+	fmt.Fprintf(out, "%s  %-14s %-11s %6.1fs  %s\n", mark, f.Chapter, f.Truth, f.Seconds, f.Detail)
+	for _, p := range f.Problems {
+		fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(strings.TrimSpace(p), "\n", "\n      "))
+	}
+}
+
+func verdict(out io.Writer, all []verify.Finding) error {
+	broken := 0
+	for _, f := range all {
+		if !f.OK {
+			broken++
+		}
+	}
+	if broken > 0 {
+		fmt.Fprintf(out, "workshop: %d of %d truths do not hold; the reasons are above\n", broken, len(all))
+		return exitCode(1)
+	}
+	return nil
+}
+
+func newGenerate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "generate [chapter…]",
+		Short: "Make the stubs anew from the solutions",
+		Long: `Make the stubs in the chapter folders anew from the solutions, after a solution
+has changed. A stub that somebody has worked on is not touched; the new one is
+put beside it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, err := findRoot()
+			if err != nil {
+				return err
+			}
+			some, err := chapters(root, args)
+			if err != nil {
+				return err
+			}
+			for _, c := range some {
+				written, kept, err := verify.Generate(root, c)
+				for _, name := range written {
+					fmt.Fprintf(cmd.OutOrStdout(), "made %s/%s\n", c.Dir, name)
+				}
+				for _, name := range kept {
+					fmt.Fprintf(cmd.OutOrStdout(), "kept %s/%s, which was worked on; the new stub is %s.stub\n", c.Dir, name, name)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}

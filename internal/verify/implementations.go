@@ -1,0 +1,174 @@
+package verify
+
+// This file runs the chapter's tests over finished code: the solution, client-go, and the bank of wrong versions.
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"client-go-workshop/internal/bugs"
+	"client-go-workshop/internal/gotest"
+	"client-go-workshop/internal/overlay"
+)
+
+// Divergences is the file, in an oracle's folder, that lists tests which client-go may fail: "TestName: why".
+const Divergences = "divergences.txt"
+
+func solutions(r *run) (string, []string) {
+	layer, err := r.solution()
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	args, how := []string{r.pkg()}, "without -race: it needs cgo and a C compiler"
+	if r.race {
+		args, how = []string{"-race", r.pkg()}, "with -race"
+	}
+	res, err := r.test(layer, args...)
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	return fmt.Sprintf("%d tests pass, %s", len(res.Tests), how), mustPass(res, "the solution", nil)
+}
+
+func oracle(r *run) (string, []string) {
+	dir := filepath.Join(r.root, r.chapter.Oracle())
+	layer, err := overlay.ReadDir(r.chapter.Dir, "client-go", dir)
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	diverges, err := r.list(filepath.Join(dir, Divergences))
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	res, err := r.test(layer, r.pkg())
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	problems := mustPass(res, "client-go", diverges)
+	for name := range diverges {
+		t, found := res.Test(name)
+		switch {
+		case !found:
+			problems = append(problems, fmt.Sprintf("%s lists %s, and there is no such test", Divergences, name))
+		case t.Status == gotest.Passed:
+			problems = append(problems, fmt.Sprintf("%s lists %s, and client-go passes it: take it off the list", Divergences, name))
+		}
+	}
+	return fmt.Sprintf("client-go passes %d of %d tests, %d listed divergences", len(res.Tests)-len(diverges), len(res.Tests), len(diverges)), problems
+}
+
+// mustPass says what is wrong with a run in which every test had to pass, but for the exceptions.
+func mustPass(res gotest.Result, who string, exceptions map[string]string) (problems []string) {
+	failed := false
+	for _, t := range res.Tests {
+		if _, excepted := exceptions[t.Name]; excepted {
+			failed = failed || t.Status == gotest.Failed
+			continue
+		}
+		if t.Status != gotest.Passed {
+			failed = true
+			problems = append(problems, fmt.Sprintf("%s does not pass %s: %s\n%s", who, t.Name, t.Status, t.Output))
+		}
+	}
+	if res.BuildFailed() || len(res.Tests) == 0 || (res.Exit != 0 && !failed) {
+		problems = append(problems, fmt.Sprintf("the tests over %s exit %d:\n%s", who, res.Exit, res.Outside))
+	}
+	return problems
+}
+
+func wrongVersions(r *run) (string, []string) {
+	if problems := r.runBugs(); problems != nil {
+		return "", problems
+	}
+	all, err := bugs.Load(filepath.Join(r.root, r.chapter.Solution()))
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	var problems []string
+	unseen := 0
+	for _, b := range all {
+		res, ran := r.bugRuns[b.Name]
+		if !ran {
+			unseen++
+			continue
+		}
+		if p := judgeBug(b, res); p != "" {
+			problems = append(problems, p)
+		}
+	}
+	detail := fmt.Sprintf("%d wrong versions caught", len(all)-unseen-len(problems))
+	if unseen > 0 {
+		detail += fmt.Sprintf(", %d need the race detector and were left out", unseen)
+	}
+	return detail, problems
+}
+
+func judgeBug(b bugs.Bug, res gotest.Result) string {
+	what := fmt.Sprintf("the wrong version %s (%s)", b.Name, b.Rule)
+	t, found := res.Test(b.Test)
+	switch {
+	case res.BuildFailed():
+		return fmt.Sprintf("%s does not compile:\n%s", what, res.Outside)
+	case !found:
+		return fmt.Sprintf("%s is to be caught by %s, and there is no such test", what, b.Test)
+	case t.Status == gotest.Broken || strings.Contains(res.Outside, "panic: test timed out"):
+		return fmt.Sprintf("%s takes the test binary with it instead of failing:\n%s%s", what, t.Output, res.Outside)
+	case t.Status != gotest.Failed:
+		return fmt.Sprintf("%s survives: %s %s", what, b.Test, t.Status)
+	}
+	return ""
+}
+
+// runBugs runs, for each wrong version, the test that is named for it. Compiling is most of the work, so one goes on
+// per processor. It does so once for all truths.
+func (r *run) runBugs() (problems []string) {
+	if r.bugRuns != nil {
+		return nil
+	}
+	solution, err := r.solution()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	all, err := bugs.Load(filepath.Join(r.root, r.chapter.Solution()))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var lock sync.Mutex // guards results and problems
+	results := map[string]gotest.Result{}
+	var workers sync.WaitGroup
+	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for _, b := range all {
+		if b.RaceOnly && !r.race {
+			continue
+		}
+		turns <- struct{}{}
+		workers.Go(func() {
+			defer func() { <-turns }()
+			res, err := r.runBug(b, solution)
+			lock.Lock()
+			defer lock.Unlock()
+			if err != nil {
+				problems = append(problems, err.Error())
+			}
+			results[b.Name] = res
+		})
+	}
+	workers.Wait()
+	r.bugRuns = results
+	return problems
+}
+
+func (r *run) runBug(b bugs.Bug, solution overlay.Layer) (gotest.Result, error) {
+	layer, err := b.Apply(solution)
+	if err != nil {
+		return gotest.Result{}, err
+	}
+	args := []string{"-vet=off", "-run", "^" + b.Test + "$", r.pkg()}
+	if b.RaceOnly {
+		args = append([]string{"-race"}, args...)
+	}
+	return r.test(layer, args...)
+}

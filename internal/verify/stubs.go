@@ -1,0 +1,204 @@
+package verify
+
+// This file checks what a learner starts from: the stubs, and the commands shown for the tasks. It runs the shown
+// commands themselves, over the stubs as they are made from the solution.
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"client-go-workshop/internal/gotest"
+	"client-go-workshop/internal/stub"
+)
+
+// PassesOnStub is the file, in a solution's folder, that lists tests which a stub may pass: "TestName: why".
+const PassesOnStub = "passes-on-stub.txt"
+
+func stubs(r *run) (string, []string) {
+	layer, files, err := r.stubLayer()
+	if err != nil {
+		return "made from the solution", []string{err.Error()}
+	}
+	if err := stub.Compile(r.ctx, r.root, r.chapter.Dir, files); err != nil {
+		return "compiled", []string{err.Error()}
+	}
+	vet, err := r.command(layer, "vet", r.pkg())
+	if err != nil {
+		return "vetted", []string{err.Error()}
+	}
+	if out, err := vet.CombinedOutput(); err != nil {
+		return "vetted", []string{"go vet of the stubs: " + strings.TrimSpace(string(out))}
+	}
+	if err := r.runTasks(); err != nil {
+		return "tested", []string{err.Error()}
+	}
+	return r.judgeStubs()
+}
+
+// runTasks runs each task's command, as shown, over the stubs. It does so once for all truths.
+func (r *run) runTasks() error {
+	if r.stubRuns != nil {
+		return nil
+	}
+	layer, _, err := r.stubLayer()
+	if err != nil {
+		return err
+	}
+	runs := map[int]gotest.Result{}
+	for _, t := range r.chapter.Tasks {
+		args, err := testArgs(t.Command)
+		if err != nil {
+			return err
+		}
+		if runs[t.Number], err = r.test(layer, args...); err != nil {
+			return err
+		}
+	}
+	r.stubRuns = runs
+	return nil
+}
+
+func testArgs(command string) ([]string, error) {
+	fields := strings.Fields(command)
+	if len(fields) < 3 || fields[0] != "go" || fields[1] != "test" {
+		return nil, fmt.Errorf("the command %q is no go test", command)
+	}
+	return fields[2:], nil
+}
+
+// Hole is what the guard says when a test meets code that is not written yet.
+var hole = regexp.MustCompile(`called (\S+): not written yet \((\S+?):(\d+), task (\d+)(?: comes first)?\)`)
+
+func (r *run) judgeStubs() (string, []string) {
+	allowed, err := r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	var problems []string
+	failed := 0
+	for _, task := range r.chapter.Tasks {
+		res := r.stubRuns[task.Number]
+		if res.BuildFailed() || len(res.Tests) == 0 {
+			problems = append(problems, fmt.Sprintf("`%s` over the stubs runs no test:\n%s", task.Command, res.Outside))
+		}
+		for _, t := range res.Tests {
+			_, mayPass := allowed[t.Name]
+			switch {
+			case mayPass && t.Status == gotest.Failed:
+				problems = append(problems, fmt.Sprintf("%s is listed in %s and fails on the stubs all the same: take it off the list", t.Name, PassesOnStub))
+			case mayPass:
+			case t.Status != gotest.Failed:
+				problems = append(problems, fmt.Sprintf("%s %s on the stubs: a learner would be told that the work is done", t.Name, t.Status))
+			default:
+				failed++
+				if p := forWantOfCode(t, task.Number); p != "" {
+					problems = append(problems, p)
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("%d tests fail for want of code", failed), problems
+}
+
+// forWantOfCode finds out whether a test failed because it met a hole, of its own task or of one before it.
+func forWantOfCode(t gotest.Test, task int) string {
+	m := hole.FindStringSubmatch(t.Output)
+	if m == nil {
+		return fmt.Sprintf("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Output)
+	}
+	if n, _ := strconv.Atoi(m[4]); n > task {
+		return fmt.Sprintf("%s belongs to task %d and needs %s, which is only written in task %d", t.Name, task, m[1], n)
+	}
+	return ""
+}
+
+// list reads a file of lines "name: reason".
+func (r *run) list(path string) (map[string]string, error) {
+	lines, err := readLines(path)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, line := range lines {
+		name, why, ok := strings.Cut(line, ": ")
+		if !ok || strings.TrimSpace(why) == "" {
+			return nil, fmt.Errorf("%s: %q gives no reason; write \"TestName: why\"", path, line)
+		}
+		all[name] = why
+	}
+	return all, nil
+}
+
+var testOfTask = regexp.MustCompile(`^TestTask(\d+)_`)
+
+func reached(r *run) (string, []string) {
+	layer, err := r.solution()
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	cmd, err := r.command(layer, "test", "-list", "^Test", r.pkg())
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", []string{fmt.Sprintf("list the tests: %v\n%s", err, out)}
+	}
+	if err := r.runTasks(); err != nil {
+		return "", []string{err.Error()}
+	}
+	var problems []string
+	wanted := map[int][]string{}
+	total := 0
+	for _, name := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(name, "Test") {
+			break // the line "ok  package  time" ends the list
+		}
+		total++
+		m := testOfTask.FindStringSubmatch(name)
+		if m == nil {
+			problems = append(problems, fmt.Sprintf("%s belongs to no task: its name does not begin with TestTask and a number", name))
+			continue
+		}
+		n, _ := strconv.Atoi(m[1])
+		if _, known := r.chapter.Task(n); !known {
+			problems = append(problems, fmt.Sprintf("%s belongs to task %d, which the README does not have", name, n))
+			continue
+		}
+		wanted[n] = append(wanted[n], name)
+	}
+	for _, task := range r.chapter.Tasks {
+		problems = append(problems, r.judgeCommand(task.Number, task.Command, wanted[task.Number])...)
+	}
+	return fmt.Sprintf("%d tests in %d tasks", total, len(r.chapter.Tasks)), problems
+}
+
+// judgeCommand compares what a task's command ran with the tests of that task.
+func (r *run) judgeCommand(task int, command string, wanted []string) (problems []string) {
+	res := r.stubRuns[task]
+	var ran []string
+	for _, t := range res.Tests {
+		ran = append(ran, t.Name)
+	}
+	sort.Strings(ran)
+	sort.Strings(wanted)
+	for _, name := range wanted {
+		if !slices.Contains(ran, name) {
+			problems = append(problems, fmt.Sprintf("`%s` does not run %s, which belongs to task %d", command, name, task))
+		}
+	}
+	for _, name := range ran {
+		if !slices.Contains(wanted, name) {
+			problems = append(problems, fmt.Sprintf("`%s` is shown for task %d and also runs %s", command, task, name))
+		}
+	}
+	if res.Exit == 0 {
+		problems = append(problems, fmt.Sprintf("`%s` over the stubs exits 0: a failure that no script would notice", command))
+	}
+	return problems
+}

@@ -1,0 +1,124 @@
+package verify
+
+// This file checks words: those of failing tests, and those of the chapter's texts.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"client-go-workshop/internal/chapter"
+	"client-go-workshop/internal/gotest"
+	"client-go-workshop/internal/reference"
+)
+
+func sortedKeys[V any](m map[string]V) []string {
+	var keys []string
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// parts are what a failure must say. A diff shows both what was wanted and what came.
+var parts = []struct {
+	name string
+	line *regexp.Regexp
+}{
+	{"what was done", regexp.MustCompile(`(?m)^\s+did\s+\S`)},
+	{"what came", regexp.MustCompile(`(?m)^\s+(got|diff)\s+\S`)},
+	{"what was wanted", regexp.MustCompile(`(?m)^\s+(wanted|diff)\s+\S`)},
+	{"why", regexp.MustCompile(`(?m)^\s+why\s+\S`)},
+	{"where to read", readLine},
+}
+
+var (
+	readLine = regexp.MustCompile(`(?m)^\s+read\s+(\S+)#(\S+)`)
+	holeRead = regexp.MustCompile(`read (\S+)#(\S+)`)
+)
+
+func messages(r *run) (string, []string) {
+	if err := r.runTasks(); err != nil {
+		return "", []string{err.Error()}
+	}
+	if problems := r.runBugs(); problems != nil {
+		return "", problems
+	}
+	var problems []string
+	seen := 0
+	for _, task := range r.chapter.Tasks {
+		for _, t := range r.stubRuns[task.Number].Tests {
+			if t.Status == gotest.Failed && hole.MatchString(t.Output) {
+				seen++
+				problems = append(problems, r.anchor("the stubs", t, holeRead)...)
+			}
+		}
+	}
+	for _, name := range sortedKeys(r.bugRuns) {
+		for _, t := range r.bugRuns[name].Tests {
+			if t.Status != gotest.Failed {
+				continue
+			}
+			seen++
+			for _, p := range parts {
+				if !p.line.MatchString(t.Output) {
+					problems = append(problems, fmt.Sprintf("%s over the wrong version %s does not say %s:\n%s", t.Name, name, p.name, t.Output))
+				}
+			}
+			problems = append(problems, r.anchor("the wrong version "+name, t, readLine)...)
+		}
+	}
+	return fmt.Sprintf("%d failures read", seen), problems
+}
+
+// anchor checks that the place where a failure sends its reader exists.
+func (r *run) anchor(over string, t gotest.Test, where *regexp.Regexp) (problems []string) {
+	m := where.FindStringSubmatch(t.Output)
+	if m == nil {
+		return []string{fmt.Sprintf("%s over %s does not say where to read:\n%s", t.Name, over, t.Output)}
+	}
+	text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(m[1])))
+	if err != nil {
+		return []string{fmt.Sprintf("%s over %s sends its reader to %s: %v", t.Name, over, m[1], err)}
+	}
+	for _, h := range chapter.Headings(string(text)) {
+		if h.Anchor == m[2] {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%s over %s sends its reader to %s#%s, and there is no such heading", t.Name, over, m[1], m[2])}
+}
+
+func references(r *run) (string, []string) {
+	var files []string
+	for _, dir := range []string{r.chapter.Dir, r.chapter.Solution(), r.chapter.Oracle()} {
+		for _, pattern := range []string{"*.md", "*.go"} {
+			found, err := filepath.Glob(filepath.Join(r.root, dir, pattern))
+			if err != nil {
+				return "", []string{err.Error()}
+			}
+			files = append(files, found...)
+		}
+	}
+	// The learner's own files are not ours to judge; the solution has the same comments.
+	files = slices.DeleteFunc(files, func(f string) bool {
+		return filepath.Dir(f) == filepath.Join(r.root, r.chapter.Dir) && strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, "_test.go")
+	})
+	for i := range files {
+		files[i], _ = filepath.Rel(r.root, files[i])
+	}
+	found, err := reference.Check(r.ctx, r.root, files)
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	var problems []string
+	for _, p := range found {
+		problems = append(problems, fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text))
+	}
+	return fmt.Sprintf("%d files", len(files)), problems
+}
