@@ -35,6 +35,7 @@ What you have written in the chapter folders plays no part in it.`,
 			if o.Chapters, err = chapters(o.Root, args); err != nil {
 				return err
 			}
+			o.Texts = len(args) == 0
 			for _, t := range o.Truths {
 				if !strings.Contains(" "+strings.Join(verify.Names(), " ")+" ", " "+t+" ") {
 					return fmt.Errorf("there is no truth %q; the truths are %s", t, strings.Join(verify.Names(), ", "))
@@ -92,10 +93,11 @@ func verdict(out io.Writer, all []verify.Finding) error {
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate [chapter…]",
-		Short: "Make the stubs anew from the solutions",
-		Long: `Make the stubs in the chapter folders anew from the solutions, after a solution
-has changed. A stub that somebody has worked on is not touched; the new one is
-put beside it.`,
+		Short: "Make the stubs and the shown outputs anew from the solutions",
+		Long: `Make the stubs in the chapter folders anew from the solutions, and update the
+outputs that the texts show. For whoever works on the workshop itself, after a
+change to a solution, a test or a text. A stub that somebody has worked on is
+not touched; the new one is put beside it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := findRoot()
 			if err != nil {
@@ -112,6 +114,13 @@ put beside it.`,
 				}
 				for _, name := range kept {
 					fmt.Fprintf(cmd.OutOrStdout(), "kept %s/%s, which was worked on; the new stub is %s.stub\n", c.Dir, name, name)
+				}
+				if err != nil {
+					return err
+				}
+				changed, err := verify.UpdateShown(cmd.Context(), root, c)
+				for _, place := range changed {
+					fmt.Fprintf(cmd.OutOrStdout(), "updated what is shown in %s\n", place)
 				}
 				if err != nil {
 					return err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"regexp"
 	"strings"
 	"time"
 
@@ -51,6 +52,12 @@ func (r Result) Test(name string) (test Test, found bool) {
 	}
 	return Test{}, false
 }
+
+// Crashed tells whether a panic, or the runtime, ended the test binary while this test ran.
+func (t Test) Crashed() bool { return t.Status == Broken || crash.MatchString(t.Output) }
+
+// crash is how such a dump begins: at the start of a line, where no test's own output begins.
+var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
 
 // BuildFailed tells whether there was nothing to run because the code does not compile.
 func (r Result) BuildFailed() bool {
@@ -114,7 +121,7 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 		if !strings.HasPrefix(e.Output, "=== ") {
 			t.Output += e.Output
 		}
-	case isSubtest:
+	case isSubtest, e.Elapsed < 0: // testjson ends what the binary did not end; to us it stays Broken
 	case e.Action == testjson.ActionPass:
 		t.Status = Passed
 	case e.Action == testjson.ActionFail:

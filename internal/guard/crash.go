@@ -17,34 +17,40 @@ var (
 	panicLine = regexp.MustCompile(`(?m)^panic: (.*)$`)
 )
 
-// crash says what became of a child process that did not come to the end of its test.
-func (r *run) crash(output string, err error) failure {
+// crash says what became of a child process that did not come to the end of its test; why is the rule of that test. It is
+// vague if the process left no trace of one of two goroutines that met.
+func (r *run) crash(output string, err error, why string) (f failure, vague bool) {
 	output = strings.ReplaceAll(output, "\r\n", "\n")
 	if m := dataRace.FindStringSubmatch(output); m != nil {
 		if f, ok := r.fromDetector(m[1]); ok {
-			return f
+			f.why = why
+			return f, false
 		}
-		return r.notUnderstood(output, err)
+		return r.notUnderstood(output, err), false
 	}
-	// The goroutine that crashed is the first one dumped.
 	all := parseDump(output)
-	message := fatal.FindStringSubmatch(output)
-	kind := "fatal error: "
-	if message == nil {
-		message = panicLine.FindStringSubmatch(output)
-		kind = "panic: "
+	if len(all) == 0 {
+		return r.notUnderstood(output, err), false
 	}
-	if message == nil || len(all) == 0 {
-		return r.notUnderstood(output, err)
+	crashed := all[0].frames // that goroutine is dumped first
+	if m := fatal.FindStringSubmatch(output); m != nil {
+		if strings.Contains(m[1], "concurrent map") {
+			f, vague := r.fromMap(m[1], all)
+			f.why = why
+			return f, vague
+		}
+		return r.died("fatal error: "+m[1], "no such error", why, crashed), false
 	}
-	if strings.Contains(message[1], "concurrent map") {
-		return r.fromMap(message[1], all)
+	if m := panicLine.FindStringSubmatch(output); m != nil {
+		return r.died("panic: "+strings.TrimSuffix(m[1], " [recovered, repanicked]"), "no panic", noPanic, crashed), false
 	}
+	return r.notUnderstood(output, err), false
+}
+
+func (r *run) died(of, wanted, why string, crashed []frame) failure {
 	return failure{
-		at:     r.start,
-		title:  kind + message[1],
-		wanted: "the calls return",
-		got:    strings.Join(append([]string{kind + message[1]}, r.where.lines(all[0].frames)...), "\n"),
+		at: r.start, title: of, wanted: wanted, why: why,
+		got: strings.Join(append([]string{of}, r.where.lines(crashed)...), "\n"),
 	}
 }
 
@@ -94,11 +100,10 @@ func (r *run) fromDetector(report string) (f failure, ok bool) {
 // fromMap reads the dump of a program that the runtime ended because two goroutines used a map at once. One of them
 // noticed. The dump does not say which one it met: that may have left the map, and wait for a lock, by the time all are
 // stopped. So all that it can have been are named, those that still run before those that wait.
-func (r *run) fromMap(message string, all []goroutine) failure {
-	f := failure{at: r.start, title: "fatal error: " + message, wanted: onlyOne}
+func (r *run) fromMap(message string, all []goroutine) (f failure, vague bool) {
 	first, ok := r.where.mostTelling(all[0].frames)
 	if !ok {
-		first = all[0].frames[0] // a goroutine that crashed has at least the call that did it
+		first = all[0].frames[0] // what crashed is at least in the call that did it
 	}
 	var running, waiting []string
 	for _, g := range r.members(all[1:]) {
@@ -124,12 +129,17 @@ func (r *run) fromMap(message string, all []goroutine) failure {
 	default:
 		met[0] = "one of " + met[0]
 	}
-	f.got = fmt.Sprintf("two goroutines were in %s and %s at once", first.at(r.where), strings.Join(met, ", "))
-	if len(running) != 1 {
+	f = failure{
+		at:     r.start,
+		title:  "fatal error: " + message,
+		wanted: onlyOne,
+		got:    fmt.Sprintf("two goroutines were in %s and %s at once", first.at(r.where), strings.Join(met, ", ")),
+	}
+	if vague = len(running) != 1; vague {
 		f.got += fmt.Sprintf("\nwhich two exactly, the race detector tells: go test -race ./%s -run '^%s$'",
 			filepath.Base(startDir), r.outer.Name())
 	}
-	return f
+	return f, vague
 }
 
 // mostTelling is the innermost call of the chapter; else, of the library that stands in for it, or of the test.

@@ -37,6 +37,11 @@ type failure struct {
 	read    string
 }
 
+// sameAs says whether g tells nothing that f does not.
+func (f failure) sameAs(g failure) bool {
+	return f.at == g.at && f.title == g.title && f.rest == g.rest && f.wanted == g.wanted && f.got == g.got && f.why == g.why
+}
+
 // String is the failure as it is printed, without the indentation that testing adds.
 func (f failure) String() string {
 	var b strings.Builder

@@ -24,7 +24,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 // T is the testing.T of a guarded test, and can be given to testify. Its methods may be called from any goroutine that
@@ -51,22 +50,20 @@ func Test(t *testing.T, f func(t *T)) {
 				r.bubblePanicked(v)
 			}
 		}()
-		synctest.Test(t, func(inner *testing.T) { r.inBubble(inner, f) })
+		synctest.Test(t, func(inner *testing.T) { r.body(inner, f) })
 	}()
 	r.watch(ended)
 	r.report()
 }
 
-// inBubble is the test's goroutine inside the bubble.
-func (r *run) inBubble(inner *testing.T, f func(t *T)) {
+// body is the goroutine of the test's function; inner is the testing.T that belongs to it.
+func (r *run) body(inner *testing.T, f func(t *T)) {
 	t := &T{T: inner, run: r}
 	r.enter(t)
-	// Without this timer synctest would notice a deadlock itself, but only once no other timer is left. The code under
-	// test has tickers, and with one of them a bubble that is stuck would race through simulated time for ever.
-	limit := time.AfterFunc(simulatedLimit, r.outOfTime)
+	stop := r.limitClock()
 	inner.Cleanup(func() { // registered first, so it runs last
 		t.goroutines.Wait()
-		limit.Stop()
+		stop()
 		r.mainEnded()
 	})
 	defer r.bodyEnded()

@@ -5,8 +5,10 @@ package guard
 // them.
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"client-go-workshop/internal/todo"
@@ -45,15 +47,18 @@ func onReach(n todo.NotWritten) bool {
 	return true
 }
 
-// holeFailure is the one line about the holes that were reached. The one on the test's own goroutine comes first, since
-// which of the others was reached first is chance. The caller holds r.mu.
+// holeFailure is the one line about the holes that were reached. Which came first may be chance, so it is the one on the
+// test's own goroutine, or else the one to be written first. The caller holds r.mu.
 func (r *run) holeFailure() failure {
-	h := r.holes[0]
-	for _, other := range r.holes {
-		if other.main && !h.main {
-			h = other
+	h := slices.MinFunc(r.holes, func(a, b hole) int {
+		switch {
+		case a.main != b.main && a.main:
+			return -1
+		case a.main != b.main:
+			return 1
 		}
-	}
+		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Symbol, b.Symbol), cmp.Compare(a.at, b.at))
+	})
 	order := fmt.Sprintf("task %d", h.Task)
 	if own := r.task(); own > 0 && h.Task < own {
 		order += " comes first"

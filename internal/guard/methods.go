@@ -13,11 +13,7 @@ import (
 // Did notes a step of the test, formatted at once, because what it shows may change. A failing test tells its last
 // eight. Notes are for what the test does, not for what it sees.
 func (t *T) Did(format string, args ...any) {
-	step := format
-	if len(args) > 0 {
-		step = fmt.Sprintf(format, args...)
-	}
-	t.run.did(step)
+	t.run.did(fmt.Sprintf(format, args...))
 }
 
 // Errorf notes a failure and lets the test go on. What testify says is taken apart and laid out anew; anything else is

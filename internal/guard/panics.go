@@ -9,6 +9,8 @@ import (
 	"strings"
 )
 
+const noPanic = "nobody recovers a panic here, so it would end the whole program; return an error, or mend what was not expected"
+
 // panicked notes a panic with value v. It is called while the panicking calls are still on the goroutine's stack.
 func (r *run) panicked(v any) {
 	stack := callers()
@@ -22,7 +24,7 @@ func (r *run) panicked(v any) {
 		title:  "panic: " + first,
 		wanted: "no panic",
 		got:    strings.Join(append([]string{"panic: " + message}, r.where.lines(stack)...), "\n"),
-		why:    "nobody recovers a panic here, so it would end the whole program; return an error, or mend what was not expected",
+		why:    noPanic,
 	})
 	r.inner.T.Fail()
 }

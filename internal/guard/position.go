@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -37,25 +38,23 @@ func (p place) isChapter(f frame) bool {
 
 // inChapter finds the innermost call of the chapter.
 func (p place) inChapter(frames []frame) (frame, bool) {
-	for _, f := range frames {
-		if p.isChapter(f) {
-			return f, true
-		}
+	if i := slices.IndexFunc(frames, p.isChapter); i >= 0 {
+		return frames[i], true
 	}
 	return frame{}, false
 }
 
+// isOwn says whether a frame is written in the test's own function, closures included.
+func (p place) isOwn(f frame) bool {
+	rest, ok := strings.CutPrefix(f.function, p.test+"."+p.name)
+	return ok && p.isTest(f) && (rest == "" || rest[0] == '.')
+}
+
 // inTest finds the innermost call that is written in the test's own function; else, in any file of tests.
 func (p place) inTest(frames []frame) (frame, bool) {
-	own := p.test + "." + p.name
-	for _, f := range frames {
-		if p.isTest(f) && (f.function == own || strings.HasPrefix(f.function, own+".")) {
-			return f, true
-		}
-	}
-	for _, f := range frames {
-		if p.isTest(f) {
-			return f, true
+	for _, is := range []func(frame) bool{p.isOwn, p.isTest} {
+		if i := slices.IndexFunc(frames, is); i >= 0 {
+			return frames[i], true
 		}
 	}
 	return frame{}, false
@@ -69,7 +68,7 @@ func (p place) foreign(frames []frame) (frame, bool) {
 		pkg := packageOf(f.function)
 		first, _, _ := strings.Cut(pkg, "/")
 		standard := !strings.Contains(first, ".") && first != module // as go itself decides
-		if standard || pkg == guardPackage || p.isTest(f) || strings.HasPrefix(pkg, "github.com/stretchr/testify") {
+		if standard || pkg == guardPackage || pkg == p.test || strings.HasPrefix(pkg, "github.com/stretchr/testify") {
 			continue
 		}
 		return f, true

@@ -108,16 +108,16 @@ func (r *run) did(step string) {
 }
 
 // fail notes a failure, at the line of the test that the calling goroutine is at, unless it says where. Only the first
-// one tells the steps and what to read: what follows happened in the same test.
+// one tells the steps and what to read: what follows happened in the same test. One that is there already is counted.
 func (r *run) fail(f failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.failures) == failuresKept {
-		r.more++
-		return
-	}
 	if f.at == "" {
 		f.at = r.position()
+	}
+	if len(r.failures) == failuresKept || slices.ContainsFunc(r.failures, f.sameAs) {
+		r.more++
+		return
 	}
 	if len(r.failures) == 0 {
 		f.did, f.earlier = slices.Clone(r.steps), r.skipped

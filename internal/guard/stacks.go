@@ -33,6 +33,9 @@ type frame struct {
 
 // short is the function as the learner wrote it: with its package, unless that is the chapter's or the test's.
 func (f frame) short(p place) string {
+	if p.isOwn(f) {
+		return "the test"
+	}
 	pkg := packageOf(f.function)
 	name := strings.TrimPrefix(f.function, pkg+".")
 	if pkg == p.chapter || pkg == p.test {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 const waitersShown = 6
@@ -165,6 +166,17 @@ func (r *run) bubblePanicked(v any) {
 	default:
 		r.neverReturned(allGoroutines(), "")
 	}
+}
+
+// limitClock sets a timer at the end of the time that a bubble has. Without it synctest would notice a deadlock itself,
+// but only once no other timer is left: with a ticker in the code under test, a bubble that is stuck would race through
+// simulated time for ever.
+func (r *run) limitClock() (stop func()) {
+	if r.child != nil {
+		return func() {} // no bubble, no simulated time
+	}
+	limit := time.AfterFunc(simulatedLimit, r.outOfTime)
+	return func() { limit.Stop() }
 }
 
 // outOfTime runs inside the bubble when its clock has reached the limit: either nothing can go on, so that the clock

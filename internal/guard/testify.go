@@ -18,7 +18,7 @@ func fromMessage(message string) failure {
 		first, rest, _ := strings.Cut(strings.Trim(message, "\n"), "\n")
 		return failure{title: first, rest: rest}
 	}
-	f := fromAssertion(parts["Error"])
+	f := fromAssertion(strings.TrimRight(parts["Error"], "\n"))
 	f.why = parts["Messages"]
 	return f
 }
@@ -64,7 +64,7 @@ var assertions = []assertion{
 	says(`Not same: \nexpected: (?P<a>.*) (?P<wanted>\(\S+\)\(0x[0-9a-f]+\))\nactual  : (?P<b>.*) (?P<got>\(\S+\)\(0x[0-9a-f]+\))`,
 		"not the same object", "$wanted\n$a", "$got\n$b"),
 	says(`Expected and actual point to the same object: (?P<got>.*)`, "the same object", "another object", "$got"),
-	says(`Should not be: (?P<got>.*)\n`, "equal", "anything but $got", "$got"),
+	says(`Should not be: (?P<got>.*)`, "equal", "anything but $got", "$got"),
 
 	says(`Received unexpected error:\n(?P<got>.*)`, "unexpected error", "no error", ""),
 	says(`An error is expected but got nil\.`, "no error", "an error", "nil"),
@@ -184,7 +184,7 @@ func window(line string, from int) string {
 // cutDiff takes the file names off a unified diff, and shortens the marks between its parts.
 func cutDiff(diff string) string {
 	var out []string
-	for line := range strings.SplitSeq(strings.TrimRight(diff, "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimRight(diff, " \n"), "\n") {
 		switch {
 		case strings.HasPrefix(line, "--- Expected"), strings.HasPrefix(line, "+++ Actual"):
 		case strings.HasPrefix(line, "@@ "):

@@ -39,7 +39,7 @@ func Compile(ctx context.Context, root, chapter string, files map[string][]byte)
 	return fmt.Errorf("%s", blame(root, chapter, files, string(out)))
 }
 
-var compileError = regexp.MustCompile(`(?m)^(?:.*[/\\])?([^/\\\s]+\.go):(\d+):\d+: (.*)$`)
+var compileError = regexp.MustCompile(`(?m)^(?:.*[/\\])?([^/\\\s]+\.go):(\d+):(?:\d+:)? (.*)$`)
 
 // blame turns the compiler's first message about a stub into one about the solution.
 func blame(root, chapter string, files map[string][]byte, output string) string {

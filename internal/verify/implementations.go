@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 
 	"client-go-workshop/internal/bugs"
@@ -114,7 +113,7 @@ func judgeBug(b bugs.Bug, res gotest.Result) string {
 		return fmt.Sprintf("%s does not compile:\n%s", what, res.Outside)
 	case !found:
 		return fmt.Sprintf("%s is to be caught by %s, and there is no such test", what, b.Test)
-	case t.Status == gotest.Broken || strings.Contains(res.Outside, "panic: test timed out"):
+	case t.Crashed():
 		return fmt.Sprintf("%s takes the test binary with it instead of failing:\n%s%s", what, t.Output, res.Outside)
 	case t.Status != gotest.Failed:
 		return fmt.Sprintf("%s survives: %s %s", what, b.Test, t.Status)

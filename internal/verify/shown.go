@@ -12,6 +12,7 @@ package verify
 // Times are not compared. A line "…" stands for any number of lines.
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"strings"
 
 	"client-go-workshop/internal/bugs"
+	"client-go-workshop/internal/chapter"
 	"client-go-workshop/internal/overlay"
 )
 
@@ -27,7 +29,7 @@ var shownBlock = regexp.MustCompile("(?s)<!-- shown: ([^>]*?) -->\n```console\n\
 func shown(r *run) (string, []string) {
 	count := 0
 	var problems []string
-	for _, name := range []string{"README.md", "hints.md"} {
+	for _, name := range textsWithOutput {
 		path := filepath.Join(r.root, r.chapter.Dir, name)
 		text, err := os.ReadFile(path)
 		if os.IsNotExist(err) {
@@ -51,6 +53,48 @@ func shown(r *run) (string, []string) {
 	return fmt.Sprintf("%d outputs", count), problems
 }
 
+// UpdateShown puts what the commands print today into a chapter's texts, where they show something else. It returns the
+// places that it changed.
+func UpdateShown(ctx context.Context, root string, c chapter.Chapter) (changed []string, err error) {
+	r := &run{ctx: ctx, root: root, chapter: c}
+	for _, name := range textsWithOutput {
+		path := filepath.Join(root, c.Dir, name)
+		text, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			return changed, err
+		}
+		mended := shownBlock.ReplaceAllStringFunc(string(text), func(block string) string {
+			m := shownBlock.FindStringSubmatch(block)
+			printed, printErr := r.print(m[1], m[2])
+			if printErr != nil {
+				err = printErr
+				return block
+			}
+			if matches(m[3], printed) {
+				return block
+			}
+			changed = append(changed, fmt.Sprintf("%s/%s: $ %s", c.Dir, name, m[2]))
+			return fmt.Sprintf("<!-- shown: %s -->\n```console\n$ %s\n%s\n```\n", m[1], m[2], strings.TrimRight(printed, "\n"))
+		})
+		if err != nil {
+			return changed, err
+		}
+		if mended == string(text) {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(mended), 0o644); err != nil {
+			return changed, fmt.Errorf("update the output shown in %s: %w", path, err)
+		}
+	}
+	return changed, nil
+}
+
+// textsWithOutput are the texts of a chapter that may show output.
+var textsWithOutput = []string{"README.md", "hints.md"}
+
 // print runs a shown command over the code that the text names.
 func (r *run) print(over, command string) (string, error) {
 	layer, err := r.named(over)
@@ -66,6 +110,9 @@ func (r *run) print(over, command string) (string, error) {
 		return "", err
 	}
 	out, _ := cmd.CombinedOutput() // a failing test is what most texts want to show
+	if strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") {
+		return "", fmt.Errorf("`%s` over %s does not compile:\n%s", command, over, out)
+	}
 	return string(out), nil
 }
 

@@ -3,13 +3,12 @@ package verify
 // This file checks words: those of failing tests, and those of the chapter's texts.
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"sort"
-	"strings"
 
 	"client-go-workshop/internal/chapter"
 	"client-go-workshop/internal/gotest"
@@ -95,30 +94,48 @@ func (r *run) anchor(over string, t gotest.Test, where *regexp.Regexp) (problems
 }
 
 func references(r *run) (string, []string) {
-	var files []string
-	for _, dir := range []string{r.chapter.Dir, r.chapter.Solution(), r.chapter.Oracle()} {
-		for _, pattern := range []string{"*.md", "*.go"} {
-			found, err := filepath.Glob(filepath.Join(r.root, dir, pattern))
-			if err != nil {
-				return "", []string{err.Error()}
-			}
-			files = append(files, found...)
-		}
-	}
-	// The learner's own files are not ours to judge; the solution has the same comments.
-	files = slices.DeleteFunc(files, func(f string) bool {
-		return filepath.Dir(f) == filepath.Join(r.root, r.chapter.Dir) && strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, "_test.go")
-	})
-	for i := range files {
-		files[i], _ = filepath.Rel(r.root, files[i])
-	}
-	found, err := reference.Check(r.ctx, r.root, files)
+	files, err := glob(r.root, r.chapter.Dir+"/*.md", r.chapter.Dir+"/*_test.go",
+		r.chapter.Solution()+"/*.go", r.chapter.Oracle()+"/*.go") // the solution has the same comments as the stub
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	var problems []string
+	return fmt.Sprintf("%d files", len(files)), checkReferences(r.ctx, r.root, files)
+}
+
+// texts checks the references of what belongs to no chapter.
+func texts(ctx context.Context, root string) (files int, problems []string) {
+	found, err := glob(root, "*.md", "docs/*.md", "cluster/*.md")
+	if err != nil {
+		return 0, []string{err.Error()}
+	}
+	return len(found), checkReferences(ctx, root, found)
+}
+
+// glob finds files by patterns, all relative to root.
+func glob(root string, patterns ...string) (files []string, err error) {
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			relative, err := filepath.Rel(root, file)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, relative)
+		}
+	}
+	return files, nil
+}
+
+func checkReferences(ctx context.Context, root string, files []string) (problems []string) {
+	found, err := reference.Check(ctx, root, files)
+	if err != nil {
+		return []string{err.Error()}
+	}
 	for _, p := range found {
 		problems = append(problems, fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text))
 	}
-	return fmt.Sprintf("%d files", len(files)), problems
+	return problems
 }

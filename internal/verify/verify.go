@@ -35,6 +35,7 @@ type Options struct {
 	Root     string            // of the workshop
 	Chapters []chapter.Chapter // which ones
 	Truths   []string          // which ones; all when empty
+	Texts    bool              // also the texts that belong to no chapter: README.md, docs/, cluster/README.md
 	Pristine bool              // whether the chapter folders must hold the untouched stubs
 	Report   func(Finding)     // is told each finding as it is made; may be nil
 }
@@ -96,7 +97,16 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 			}
 		}
 	}
-	return all, nil
+	if o.Texts && (len(o.Truths) == 0 || contains(o.Truths, "references")) {
+		start := time.Now()
+		files, problems := texts(ctx, o.Root)
+		f := Finding{"(texts)", "references", len(problems) == 0, fmt.Sprintf("%d files", files), problems, time.Since(start).Seconds()}
+		all = append(all, f)
+		if o.Report != nil {
+			o.Report(f)
+		}
+	}
+	return all, ctx.Err()
 }
 
 func contains(list []string, s string) bool {

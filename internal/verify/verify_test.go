@@ -15,6 +15,17 @@ import (
 	"client-go-workshop/internal/chapter"
 )
 
+// bank stands here because a txtar file cannot hold another one.
+const bank = `-- never-empty/about --
+test: TestTask2_Empty_takes_all_out
+rule: empty is empty
+symptom: The box is full.
+-- never-empty/right --
+func (b *Box) Empty() { b.n = 0 }
+-- never-empty/wrong --
+func (b *Box) Empty() {}
+`
+
 // newWorkshop lays out testdata/workshop.txtar, with the packages that its tests need.
 func newWorkshop(t *testing.T) string {
 	t.Helper()
@@ -41,6 +52,7 @@ func newWorkshop(t *testing.T) string {
 			write(t, root, filepath.Join("internal", dir, filepath.Base(file)), string(content))
 		}
 	}
+	write(t, root, "solutions/01-box/bugs.txtar", bank)
 	stub, err := os.ReadFile(filepath.Join(root, "01-box", "box.go"))
 	require.NoError(t, err)
 	replace(t, root, "solutions/01-box/stub.sum", "SUM", sum(stub))

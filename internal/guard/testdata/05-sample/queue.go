@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Queue blocks in Get until something comes.
+// Queue blocks in Get until there is something to get.
 type Queue struct {
 	lock  sync.Mutex
 	cond  *sync.Cond
@@ -19,6 +19,13 @@ func NewQueue() *Queue {
 	return q
 }
 
+func (q *Queue) Add(item string) {
+	q.lock.Lock()
+	q.items = append(q.items, item)
+	q.lock.Unlock()
+	q.cond.Signal()
+}
+
 func (q *Queue) Get() string {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -30,14 +37,7 @@ func (q *Queue) Get() string {
 	return item
 }
 
-func (q *Queue) Add(item string) {
-	q.lock.Lock()
-	q.items = append(q.items, item)
-	q.lock.Unlock()
-	q.cond.Signal()
-}
-
-// Run starts a goroutine that ends with Stop.
+// Run starts a goroutine with a ticker, which Stop ends.
 func (q *Queue) Run() { go q.loop() }
 
 func (q *Queue) Stop() { close(q.stop) }

@@ -1,29 +1,35 @@
-// Package sample is the code under test in the tests of package guard: a store and a queue that go wrong on demand.
+// Package sample is the code under test in the tests of package guard: a store and a queue that go wrong on demand, each
+// method in a way of its own.
 package sample
 
 import (
-	"errors"
 	"sync"
 	"time"
 
 	"client-go-workshop/internal/todo"
 )
 
-// Store has a method for each way to end badly.
 type Store struct {
 	lock  sync.RWMutex
-	items map[string]string
 	other sync.Mutex
+	items map[string]string
+	spins int
 }
 
 func New() *Store { return &Store{items: map[string]string{}} }
 
 func (s *Store) Add(key, value string) { panic(todo.Task(1, "Store.Add")) }
-func (s *Store) Index(key string)      { panic(todo.Task(2, "Store.Index")) }
 
-// Start runs a hole on a goroutine that nobody guards.
-func (s *Store) Start() {
-	go s.Index("background")
+func (s *Store) Index(key string) string { panic(todo.Task(2, "Store.Index")) }
+
+// IndexLater reaches a hole on a goroutine that nobody guards.
+func (s *Store) IndexLater() { go s.Index("later") }
+
+// IndexLocked leaves its lock locked when it reaches the hole.
+func (s *Store) IndexLocked() {
+	s.lock.Lock()
+	s.Index("locked")
+	s.lock.Unlock()
 }
 
 func (s *Store) Set(key, value string) {
@@ -32,22 +38,27 @@ func (s *Store) Set(key, value string) {
 	s.items[key] = value
 }
 
-func (s *Store) Keys() []string {
-	var keys []string
+func (s *Store) Get(key string) string {
+	s.lock.RLock()
+	defer s.lock.RUnlock()
+	return s.items[key]
+}
+
+// Keys does not lock.
+func (s *Store) Keys() (keys []string) {
 	for key := range s.items {
 		keys = append(keys, key)
 	}
 	return keys
 }
 
+// SetNil panics with a runtime error, two calls deep.
 func (s *Store) SetNil(key, value string) {
 	s.items = nil
 	s.put(key, value)
 }
 
 func (s *Store) put(key, value string) { s.items[key] = value }
-
-var ErrGone = errors.New("gone")
 
 // SetTwice takes its lock twice.
 func (s *Store) SetTwice(key, value string) {
@@ -59,15 +70,15 @@ func (s *Store) SetTwice(key, value string) {
 // Forget returns without unlocking.
 func (s *Store) Forget() { s.lock.Lock() }
 
-// Crossed and its counterpart take two locks in opposite order.
-func (s *Store) Crossed(met *sync.WaitGroup) {
+// Forward and Backward take two locks, in opposite order.
+func (s *Store) Forward(met *sync.WaitGroup) {
 	s.lock.Lock()
 	met.Done()
 	met.Wait()
 	s.other.Lock()
 }
 
-func (s *Store) CrossedBack(met *sync.WaitGroup) {
+func (s *Store) Backward(met *sync.WaitGroup) {
 	s.other.Lock()
 	met.Done()
 	met.Wait()
@@ -81,16 +92,18 @@ func (s *Store) SleepLocked() {
 	time.Sleep(time.Second)
 }
 
-// Spin never ends.
+// With calls f under the lock.
+func (s *Store) With(f func()) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	f()
+}
+
+// Spin never ends. It is one line, so that it is always seen on that line.
 func (s *Store) Spin() {
-	for n := 0; ; n++ {
-		s.items["spin"] = "x"
+	for ; ; s.spins++ {
 	}
 }
 
-// Busy works for the given real time and is no deadlock: it hands a lock to and fro.
-func (s *Store) Busy(rounds int) {
-	for range rounds {
-		s.Set("a", "b")
-	}
-}
+// Unlock unlocks what is not locked, which is fatal.
+func (s *Store) Unlock() { s.other.Unlock() }

@@ -1,0 +1,3 @@
+package guard
+
+const RaceDetector = raceDetector

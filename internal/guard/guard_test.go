@@ -1,0 +1,169 @@
+package guard_test
+
+// These tests build the chapter in testdata/05-sample, whose tests end badly in every way there is, run them all in one
+// process, and compare what is printed with testdata/failures.txt. After a change that is meant:
+//
+//	go test ./internal/guard -update
+//
+// and read the difference, as a learner would.
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/guard"
+)
+
+var update = flag.Bool("update", false, "write testdata/failures.txt anew")
+
+const sampleDir = "testdata/05-sample"
+
+var sample string // the test binary of the sample chapter, built by TestMain
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "guard")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		sample = filepath.Join(dir, "sample.test")
+		args := []string{"test", "-c", "-o", sample}
+		if guard.RaceDetector {
+			args = append(args, "-race")
+		}
+		build := exec.Command("go", append(args, "./"+sampleDir)...)
+		if out, err := build.CombinedOutput(); err != nil {
+			panic(string(out))
+		}
+		return m.Run()
+	}())
+}
+
+// run runs tests of the sample chapter. They are expected to fail, so only a process that could not be run is an error.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(sample, args...)
+	cmd.Dir = sampleDir
+	cmd.Env = append(os.Environ(), "WORKSHOP_TEST_LIMIT=6s")
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		require.NoError(t, err, "the test binary must come to its end, whatever its tests do: %s", out)
+	}
+	return strings.ReplaceAll(string(out), "\r\n", "\n")
+}
+
+var varies = regexp.MustCompile(`\(\d+\.\d\ds\)|0x[0-9a-f]{6,}`)
+
+// failures splits the output of a test binary by test, and takes out what varies.
+func failures(output string) map[string]string {
+	out := map[string]string{}
+	name := ""
+	for line := range strings.Lines(output) {
+		if rest, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
+			name, _, _ = strings.Cut(rest, " ")
+		}
+		if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "--- FAIL: ") {
+			name = "" // PASS, FAIL, or the race detector
+		}
+		if name != "" {
+			out[name] += varies.ReplaceAllString(line, "…")
+		}
+	}
+	return out
+}
+
+func TestFailures_are_short_and_say_what_to_do(t *testing.T) {
+	got := failures(run(t, "-test.parallel=16"))
+
+	// How a race is found depends on whether this is a build with the detector; see the next test.
+	delete(got, "TestTask1_Race")
+	golden := filepath.Join("testdata", "failures.txt")
+	if *update {
+		var all strings.Builder
+		for _, name := range sortedKeys(got) {
+			all.WriteString(got[name] + "\n")
+		}
+		require.NoError(t, os.WriteFile(golden, []byte(all.String()), 0o666))
+	}
+	text, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	wanted := failures(strings.ReplaceAll(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n\n---", "\n---"))
+	require.Equal(t, sortedKeys(wanted), sortedKeys(got), "the tests that failed")
+	for name := range wanted {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, strings.TrimSpace(wanted[name]), strings.TrimSpace(got[name]))
+		})
+	}
+}
+
+func TestRace_names_both_calls_every_time(t *testing.T) {
+	for range 10 {
+		got := failures(run(t, "-test.run=^TestTask1_Race$"))["TestTask1_Race"]
+		require.Regexp(t, `race_test.go:\d+: (data race|fatal error: concurrent map .*)
+        did     Set and Keys, at once
+        wanted  only one goroutine at a time where one of them writes
+        got     two goroutines were in .*
+(.*\n)?        why     every method takes the lock for as long as it touches the map
+        read    05-sample/README.md#task-1-a-map-behind-a-lock-20-min`, got)
+		require.Contains(t, got, "(*Store).Keys at store.go:")
+		require.Contains(t, got, "(*Store).Set at store.go:")
+	}
+}
+
+func TestFine_tests_are_left_alone(t *testing.T) {
+	out := run(t, "-test.v", "-test.run=Fine", "-test.parallel=16")
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^--- (\w+): (\w+)`).FindAllStringSubmatch(out, -1) {
+		got = append(got, m[1]+" "+m[2])
+	}
+	slices.Sort(got)
+	require.Equal(t, []string{
+		"PASS TestFine", "PASS TestFine_Race", "PASS TestFine_Slow", "PASS TestFine_Waits_for_the_world",
+		"SKIP TestFine_Race_skipped", "SKIP TestFine_Skip",
+	}, got, out)
+	require.Contains(t, out, "fine_test.go:47: not today", "the reason of a skip, at its line")
+}
+
+func TestFullpath_is_obeyed(t *testing.T) {
+	out := run(t, "-test.fullpath", "-test.run=^TestTask2_Equal$")
+	require.Contains(t, out, "05-sample/sample_test.go:24: not equal")
+}
+
+func TestNo_goroutine_is_left_after_a_test_that_is_fine(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range 100 {
+		guard.Test(t, func(t *guard.T) { t.Go(func() {}) })
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before+1)
+}
+
+func BenchmarkTest_of_an_empty_function(b *testing.B) {
+	// A benchmark has no testing.T, which guard needs, so a test in a test runs the loop.
+	testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestEmpty", F: func(t *testing.T) {
+		for b.Loop() {
+			guard.Test(t, func(*guard.T) {})
+		}
+	}}})
+}
+
+func sortedKeys(m map[string]string) []string {
+	var keys []string
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
