@@ -3,6 +3,7 @@ package stub
 // This file mends a stub's imports: what only the removed bodies used goes, package todo comes.
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -12,8 +13,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"bytes"
 
 	"golang.org/x/tools/go/ast/astutil"
 )
@@ -91,7 +90,9 @@ func addTodo(name string, src []byte) ([]byte, error) {
 		}
 		at := set.Position(d.Rparen).Offset
 		separator := "\n\t"
-		if last := d.Specs[len(d.Specs)-1].(*ast.ImportSpec); strings.HasPrefix(last.Path.Value, `"client-go-workshop/`) {
+		if len(d.Specs) == 0 {
+			separator = "\n\t"
+		} else if last := d.Specs[len(d.Specs)-1].(*ast.ImportSpec); strings.HasPrefix(last.Path.Value, `"client-go-workshop/`) {
 			separator = "\t"
 		}
 		return []byte(string(src[:at]) + separator + line + "\n" + string(src[at:])), nil

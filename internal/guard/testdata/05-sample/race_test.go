@@ -23,7 +23,7 @@ func together(calls ...func()) {
 		all.Go(func() {
 			ready.Done()
 			ready.Wait()
-			for range 200_000 {
+			for range 20_000 {
 				call()
 			}
 		})

@@ -1,0 +1,237 @@
+// Package controller keeps one PodDisruptionBudget for each Deployment that wants
+// two or more replicas, so that a node drain takes its Pods one at a time.
+//
+// The machine, left to right. The workshop rebuilds all of it but the server:
+//
+//	API server → informer → handler: which key? → queue → worker → reconcile → API server
+//	                └─ cache ─────────────────── read by ─────────────┘
+//
+// Three files:
+//   - controller.go (this one) is the machine: handlers, queue and workers.
+//   - reconcile.go is the idea: what is there, what should be there, one step.
+//   - budget.go is the knowledge: what a right budget is and whose it is.
+//
+// The parts below are taken as client-go's interfaces (cache.SharedIndexInformer,
+// workqueue.TypedRateLimitingInterface, record.EventRecorder), so any implementation fits.
+//
+// # Rules
+//
+//   - A budget has its Deployment's name, namespace and selector, minAvailable is one
+//     less than the desired replicas, and the Deployment is its controlling owner.
+//   - When the Deployment shrinks below two or carries OptOutAnnotation, the budget goes.
+//     When the Deployment is deleted, the garbage collector takes it by the owner reference.
+//   - A budget that has the name but is not this Deployment's is never touched.
+//   - Adoption: a budget that lost its owner reference but has our label is taken back.
+//     If it was orphaned on purpose in the moment before the cache learned of the
+//     Deployment's deletion, it is taken back as well, and goes with the Deployment.
+//
+// Left out: metrics, health endpoints, and writing a status.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	appsv1listers "k8s.io/client-go/listers/apps/v1"
+	policyv1listers "k8s.io/client-go/listers/policy/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+// BudgetClient writes the budgets of one namespace: the three methods used here of the
+// PodDisruptionBudgetInterface in client-go's kubernetes/typed/policy/v1. Reading is
+// missing on purpose: what a controller reads comes from its cache.
+type BudgetClient interface {
+	Create(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error)
+	Update(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error)
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
+
+// Config is what a Controller is put together from. All fields are required.
+type Config struct {
+	Deployments cache.SharedIndexInformer // of *appsv1.Deployment; the caller starts and stops it
+	Budgets     cache.SharedIndexInformer // of *policyv1.PodDisruptionBudget, likewise
+
+	// Queue holds the names of Deployments to look at. It belongs to the Controller,
+	// and nobody else may shut it down.
+	Queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
+
+	Client   func(namespace string) BudgetClient
+	Recorder record.EventRecorder
+
+	Workers      int           // Deployments reconciled at the same time, at least 1
+	DrainTimeout time.Duration // how long Run may finish queued work after it is told to stop
+}
+
+// Controller is the machine. Make it with New.
+type Controller struct {
+	deployments appsv1listers.DeploymentLister
+	budgets     policyv1listers.PodDisruptionBudgetLister
+	synced      []cache.DoneChecker
+	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	client      func(namespace string) BudgetClient
+	recorder    record.EventRecorder
+	workers     int
+	drain       time.Duration
+}
+
+// New connects a Controller to its informers, which may be started before or after.
+// From then on their events fill the queue; work begins with Run. The handlers stay
+// with the informers until those stop. An error means a Config that cannot work or
+// an informer that was stopped already.
+func New(logger klog.Logger, config Config) (*Controller, error) {
+	if config.Workers < 1 {
+		return nil, fmt.Errorf("making the controller: %d workers cannot do any work, at least 1 is needed", config.Workers)
+	}
+	c := &Controller{
+		deployments: appsv1listers.NewDeploymentLister(config.Deployments.GetIndexer()),
+		budgets:     policyv1listers.NewPodDisruptionBudgetLister(config.Budgets.GetIndexer()),
+		queue:       config.Queue,
+		client:      config.Client,
+		recorder:    config.Recorder,
+		workers:     config.Workers,
+		drain:       config.DrainTimeout,
+	}
+	for _, informer := range []cache.SharedIndexInformer{config.Deployments, config.Budgets} {
+		// Updates with an unchanged resourceVersion are resyncs and go through as well: a
+		// second look at everything is what a resync is for, and it costs no request where
+		// all is right.
+		registration, err := informer.AddEventHandlerWithOptions(cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(obj any) { c.enqueue(logger, obj) },
+			UpdateFunc: func(old, new any) { c.enqueue(logger, old, new) },
+			DeleteFunc: func(obj any) { c.enqueue(logger, obj) },
+		}, cache.HandlerOptions{Logger: &logger})
+		if err != nil {
+			return nil, fmt.Errorf("making the controller: adding an event handler: %w", err)
+		}
+		// The informer's own HasSynced would be too early: then the cache is full, but
+		// the handlers may still be on their way through the first list.
+		c.synced = append(c.synced, registration.HasSyncedChecker())
+	}
+	return c, nil
+}
+
+// Run waits for the caches, then reconciles until ctx ends, and returns when no worker
+// is left. What is queued at the end is still worked off, for at most Config.DrainTimeout;
+// then running requests are cancelled. Keys that wait for a retry are dropped: the next
+// start looks at every Deployment anyway. Run may be called once.
+func (c *Controller) Run(ctx context.Context) {
+	// Also after ShutDownWithDrain below: ShutDown ends the drain if it still waits, and
+	// at once the goroutine that counts the back-offs down.
+	defer c.queue.ShutDown()
+	logger := klog.FromContext(ctx)
+
+	// Until both caches are complete, a budget that is only not listed yet would look
+	// like one that is missing.
+	if !cache.WaitFor(ctx, "caches", c.synced...) {
+		return
+	}
+	logger.Info("Starting workers", "count", c.workers)
+
+	// Workers outlive ctx, so that a stop does not cut off a write half way.
+	workCtx, cancelWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancelWork()
+	var workers sync.WaitGroup
+	for range c.workers {
+		// wait.UntilWithContext handles a panic as all of Kubernetes does: log it, and
+		// crash, unless runtime.ReallyCrash is off; then the worker starts again.
+		workers.Go(func() { wait.UntilWithContext(workCtx, c.work, time.Second) })
+	}
+
+	<-ctx.Done()
+	logger.Info("Stopping workers", "queued", c.queue.Len())
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		c.queue.ShutDownWithDrain()
+	}()
+	select {
+	case <-drained:
+	case <-time.After(c.drain):
+		logger.Info("Workers did not finish in time, their requests are cancelled", "after", c.drain)
+	}
+	cancelWork()
+	workers.Wait()
+}
+
+// work is one worker: it takes keys until the queue is shut down and empty, or ctx ends.
+func (c *Controller) work(ctx context.Context) {
+	for ctx.Err() == nil && c.processNext(ctx) {
+	}
+}
+
+// processNext waits for a key and reconciles it. It returns false when the queue is
+// shut down and empty. For each key it makes the three calls the queue insists on: Done
+// always, as the queue gives the key to nobody before that; Forget after success, or the
+// next failure would start at a long back-off; AddRateLimited after failure, or the key
+// would wait for an event that may never come.
+func (c *Controller) processNext(ctx context.Context) bool {
+	key, shutdown := c.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer c.queue.Done(key)
+
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "deployment", key)
+	ctx = klog.NewContext(ctx, logger)
+	err := c.reconcile(ctx, key)
+	switch {
+	case err == nil:
+		c.queue.Forget(key)
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		// Decided on a cache that was behind. No harm was done: the write was refused,
+		// and by the next try the cache has most likely caught up. Everyday life, no error.
+		logger.V(2).Info("The cache was behind the server, trying again", "refused", err)
+		c.queue.AddRateLimited(key)
+	default:
+		c.queue.AddRateLimited(key)
+		utilruntime.HandleErrorWithContext(ctx, err, "Reconciling failed, trying again", "failures", c.queue.NumRequeues(key))
+	}
+	return true
+}
+
+// enqueue asks for a look at the Deployments that an object concerns, of which it gets the
+// new state, or the old and the new. Like every handler it does no more than that: while it
+// runs, the informer's next event waits.
+//
+// The one rule for both kinds is the name. For a Deployment it is the key; for a budget it is
+// the Deployment that the budget serves, or stands in the way of. A budget also concerns the
+// Deployment that controls it, which the old state may know when the new one does not.
+func (c *Controller) enqueue(logger klog.Logger, states ...any) {
+	// A set, because most often all of these are the same. Added twice, a key that a worker
+	// took in between would be worked on twice, the second time on a cache that has not seen
+	// what the first wrote.
+	keys := sets.New[cache.ObjectName]()
+	for _, state := range states {
+		key, err := cache.DeletionHandlingObjectToName(state)
+		if err != nil {
+			utilruntime.HandleErrorWithLogger(logger, err, "Ignoring an event without a named object", "type", fmt.Sprintf("%T", state))
+			continue
+		}
+		keys.Insert(key)
+
+		// A deletion that the watch missed comes as a tombstone: the key, and the last
+		// known state if there is one.
+		if tombstone, ok := state.(cache.DeletedFinalStateUnknown); ok {
+			state = tombstone.Obj
+		}
+		if budget, ok := state.(*policyv1.PodDisruptionBudget); ok {
+			if owner := metav1.GetControllerOfNoCopy(budget); owner != nil && isDeployment(owner) {
+				keys.Insert(cache.NewObjectName(budget.Namespace, owner.Name))
+			}
+		}
+	}
+	for key := range keys {
+		c.queue.Add(key)
+	}
+}

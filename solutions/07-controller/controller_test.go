@@ -1,0 +1,296 @@
+// controller_test.go tests the machine: handlers, queue, workers, start and stop, on
+// client-go's informers and queue. Each test runs in a synctest bubble: the clock moves
+// only when everything waits, so an hour takes no time, and a goroutine that is left
+// behind fails the test.
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+)
+
+func TestLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, nil)
+		defer m.stop()
+		edit := func(change func(*policyv1.PodDisruptionBudget)) func() {
+			return func() {
+				budget := m.server.get()
+				change(budget)
+				m.server.put(budget)
+			}
+		}
+
+		m.then(func() { m.deployments.Add(web()) }, 2, "a Deployment of 3 gets a budget")
+		m.then(edit(func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) }), 2, "an edit is repaired")
+		m.then(edit(noOwner), 2, "a cut owner is repaired")
+		require.Len(t, m.server.get().OwnerReferences, 1)
+		m.then(m.server.drop, 2, "a deleted budget comes back")
+		m.then(func() { m.apply(web(replicas(5))) }, 4, "the budget follows a scale-up")
+		m.then(func() { m.apply(web(replicas(1))) }, -1, "one replica has no budget")
+		m.then(func() { m.apply(web(replicas(2))) }, 1, "two have one again")
+		m.then(func() { m.apply(web(replicas(2), annotated("disabled"))) }, -1, "the annotation opts out")
+		m.then(func() { m.apply(web(replicas(2))) }, 1, "and without it, in again")
+		m.then(func() { m.deployments.Delete(web(replicas(2))) }, 1, "deleting the Deployment leaves the budget to the garbage collector")
+
+		require.Equal(t, []string{
+			"create default/web", "update default/web", "update default/web", "create default/web", "update default/web",
+			"delete default/web", "create default/web", "delete default/web", "create default/web",
+		}, m.server.callLog(), "each change takes exactly one write: the controller's own writes come back as events and must change nothing")
+		require.Equal(t, []string{
+			"default/web Normal BudgetCreated", "default/web Normal BudgetRepaired", "default/web Normal BudgetRepaired",
+			"default/web Normal BudgetCreated", "default/web Normal BudgetRepaired", "default/web Normal BudgetRemoved",
+			"default/web Normal BudgetCreated", "default/web Normal BudgetRemoved", "default/web Normal BudgetCreated",
+		}, m.events.list())
+	})
+}
+
+func TestRestartCreatesNothingTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, func(m *machine) {
+			m.deployments.Add(web())
+			m.server.put(webBudget())
+		})
+		defer m.stop()
+		require.Empty(t, m.server.callLog(), "all was right before the start, so nothing may be written")
+	})
+}
+
+func TestNoWorkBeforeBothCachesAreComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, func(m *machine) {
+			m.deployments.Add(web())
+			m.server.put(webBudget())
+			m.closed.Store(true)
+		})
+		defer m.stop()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		require.Equal(t, 1, m.queue.Len(), "the Deployment's key should be waiting")
+		require.Empty(t, m.server.callLog(), "while the budgets are not listed, every budget seems to be missing")
+
+		m.closed.Store(false)
+		time.Sleep(time.Minute) // the Reflector backs off
+		synctest.Wait()
+		require.Zero(t, m.queue.Len(), "work starts when the second cache is complete")
+		require.Empty(t, m.server.callLog())
+	})
+}
+
+func TestStopBeforeTheCachesAreComplete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, func(m *machine) { m.closed.Store(true) })
+		began := time.Now()
+		m.stop()
+		require.Zero(t, time.Since(began), "Run must not wait for caches when it is told to stop")
+		require.True(t, m.queue.ShuttingDown(), "Run owns the queue and must shut it down on every way out")
+	})
+}
+
+func TestRepairsADeletionThatTheWatchMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, nil)
+		defer m.stop()
+		m.then(func() { m.deployments.Add(web()) }, 2, "")
+
+		m.server.mu.Lock()
+		m.server.source.DeleteDropWatch(m.server.budgets[cache.NewObjectName("default", "web")].DeepCopy())
+		delete(m.server.budgets, cache.NewObjectName("default", "web"))
+		m.server.mu.Unlock()
+		m.server.source.ResetWatch()
+		time.Sleep(time.Minute) // the Reflector backs off, lists again and finds it missing
+		m.then(func() {}, 2, "after the relist the deletion arrives as a tombstone, and the budget must come back")
+	})
+}
+
+func TestForeignBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		foreign := webBudget(noOwner, noLabel, func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) })
+		m := start(t, 0, func(m *machine) { m.server.put(foreign) })
+		defer m.stop()
+		m.then(func() { m.deployments.Add(web()) }, 0, "a foreign budget must not be touched")
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Empty(t, m.server.callLog(), "a foreign budget must not be touched")
+		require.Equal(t, []string{"default/web Warning BudgetConflict"}, m.events.list(),
+			"one Event, and no retry: trying again cannot help until the other budget changes")
+
+		m.then(m.server.drop, 2, "when the foreign budget goes, the Deployment gets its own: its event must lead to the Deployment of that name")
+	})
+}
+
+func TestResyncLooksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 10*time.Minute, func(m *machine) {
+			m.deployments.Add(web())
+			m.server.put(webBudget(noOwner, noLabel)) // in the way: one Event for each look
+		})
+		defer m.stop()
+		require.Len(t, m.events.list(), 1)
+		time.Sleep(35 * time.Minute)
+		synctest.Wait()
+		// Two informers resync, so each round is two looks, or one if the queue merged them.
+		require.GreaterOrEqual(t, len(m.events.list()), 4, "in 35 minutes there are 3 resyncs: an update with an unchanged resourceVersion must not be filtered out")
+	})
+}
+
+func TestRetriesWithBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		var attempts []time.Duration
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error {
+				attempts = append(attempts, time.Since(began))
+				if len(attempts) <= 4 {
+					return apierrors.NewInternalError(errors.New("etcd is away"))
+				}
+				return nil
+			}
+		})
+		defer m.stop()
+		key := cache.NewObjectName("default", "web")
+		m.then(func() { m.deployments.Add(web()) }, -1, "the server fails")
+		require.Equal(t, 1, m.queue.NumRequeues(key), "a failed key goes back by AddRateLimited")
+
+		time.Sleep(time.Minute)
+		m.then(func() {}, 2, "it must be tried until it works")
+		seconds := []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second}
+		require.Equal(t, seconds, attempts, "each failure doubles the wait: 1, 2, 4, 8 seconds")
+		require.Zero(t, m.queue.NumRequeues(key), "success must Forget the key, or its next failure starts with a long wait")
+		require.Equal(t, []string{"default/web Normal BudgetCreated"}, m.events.list())
+	})
+}
+
+func TestRefusedWritesAreTriedAgainQuietly(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"conflict":       apierrors.NewConflict(budgetResource, "web", errors.New("newer")),
+		"already exists": apierrors.NewAlreadyExists(budgetResource, "web"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var reported []string
+				defer replace(&utilruntime.ErrorHandlers, []utilruntime.ErrorHandler{
+					func(_ context.Context, err error, _ string, _ ...any) { reported = append(reported, err.Error()) },
+				})()
+				var attempts int
+				m := start(t, 0, func(m *machine) {
+					m.server.before = func(context.Context, string) error {
+						if attempts++; attempts == 1 {
+							return refusal
+						}
+						return nil
+					}
+				})
+				defer m.stop()
+				m.then(func() { m.deployments.Add(web()) }, -1, "the first write is refused")
+				time.Sleep(time.Second)
+				m.then(func() {}, 2, "a refused write is tried again, on a newer cache")
+				require.Empty(t, reported, "a stale cache is everyday life and must not be reported as an error")
+			})
+		})
+	}
+}
+
+func TestOneSlowDeploymentHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, func(m *machine) {
+			first := true
+			m.server.before = func(context.Context, string) error {
+				if slow := first; slow {
+					first = false
+					time.Sleep(time.Minute)
+				}
+				return nil
+			}
+		})
+		defer m.stop()
+		m.apply(web(func(d *appsv1.Deployment) { d.Name, d.UID = "slow", "slow-uid" }))
+		m.then(func() { m.deployments.Add(web()) }, 2, "there are two workers")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Len(t, m.events.list(), 2)
+	})
+}
+
+func TestPanicWithReallyCrashOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		// Twice for each worker.
+		panics := 4
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error {
+				if panics--; panics >= 0 {
+					panic("a bug in reconcile")
+				}
+				return nil
+			}
+		})
+		defer m.stop()
+		for i := range 5 {
+			m.apply(web(annotated(fmt.Sprint("version ", i))))
+			time.Sleep(2 * time.Second) // wait.Until starts the worker again after one
+		}
+		synctest.Wait()
+		require.NotNil(t, m.server.get(), "a panic must not cost the worker, and its key must be Done: else the key never comes again")
+	})
+}
+
+func TestStopFinishesWhatItBegan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(ctx context.Context, _ string) error {
+				select {
+				case <-time.After(3 * time.Second):
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		})
+		for i := range 5 {
+			m.deployments.Add(web(func(d *appsv1.Deployment) { d.Name = fmt.Sprint("web-", i) }))
+		}
+		synctest.Wait()
+		began := time.Now()
+		m.stop()
+		// 5 keys, 2 workers, 3 seconds each. Stopping hurries nobody.
+		require.Equal(t, 9*time.Second, time.Since(began))
+		require.Len(t, m.events.list(), 5, "a stop must neither cut off a write nor leave what is queued, within DrainTimeout")
+	})
+}
+
+func TestStopIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(ctx context.Context, _ string) error {
+				<-ctx.Done() // a server that never answers
+				time.Sleep(time.Second)
+				return ctx.Err()
+			}
+		})
+		for i := range 5 {
+			m.deployments.Add(web(func(d *appsv1.Deployment) { d.Name = fmt.Sprint("web-", i) }))
+		}
+		synctest.Wait()
+		began := time.Now()
+		m.stop()
+		require.Equal(t, drainTimeout+time.Second, time.Since(began),
+			"after DrainTimeout the requests are cancelled; Run returns when the last worker has (here it takes a second)")
+		require.Len(t, m.server.callLog(), 2, "no new request may start after DrainTimeout")
+	})
+}

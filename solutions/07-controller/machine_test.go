@@ -1,0 +1,139 @@
+// machine_test.go puts a whole controller together on client-go's informers and queue, for the
+// tests that run it.
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2/ktesting"
+)
+
+// source is a FakeControllerSource for an informer. It cannot stream the initial list, and
+// must say so: else the Reflector waits for a bookmark that never comes.
+type source struct {
+	*fcache.FakeControllerSource
+	closed *atomic.Bool // refuses to list
+}
+
+func (source) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (s source) List(options metav1.ListOptions) (runtime.Object, error) {
+	if s.closed.Load() {
+		return nil, errors.New("not now")
+	}
+	return s.FakeControllerSource.List(options)
+}
+
+// machine is a whole controller on two informers, and the server that they watch.
+type machine struct {
+	t           *testing.T
+	deployments *fcache.FakeControllerSource
+	server      *budgetServer
+	events      eventLog
+	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	controller  *Controller
+	closed      atomic.Bool // while true, budgets cannot be listed
+
+	running       chan struct{} // closed when Run has returned
+	stopRun       context.CancelFunc
+	stopInformers context.CancelFunc
+}
+
+// drainTimeout is the machine's; its queue waits 1 s before the first retry, then 2, 4, ….
+const drainTimeout = 10 * time.Second
+
+// start makes a machine and runs it inside the caller's bubble. prepare, if not nil, may put
+// things on the servers first. Resync 0 is none. The caller must call stop.
+func start(t *testing.T, resync time.Duration, prepare func(*machine)) *machine {
+	t.Helper()
+	m := &machine{
+		t:           t,
+		deployments: fcache.NewFakeControllerSource(),
+		server:      newBudgetServer(),
+		running:     make(chan struct{}),
+	}
+	m.server.source = fcache.NewFakeControllerSource()
+	if prepare != nil {
+		prepare(m)
+	}
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)
+	m.queue = workqueue.NewTypedRateLimitingQueue(limiter)
+
+	informer := func(from source, example runtime.Object) cache.SharedIndexInformer {
+		return cache.NewSharedIndexInformer(from, example, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	}
+	logger, ctx := ktesting.NewTestContext(t)
+	config := Config{
+		Deployments:  informer(source{m.deployments, new(atomic.Bool)}, &appsv1.Deployment{}),
+		Budgets:      informer(source{m.server.source, &m.closed}, &policyv1.PodDisruptionBudget{}),
+		Queue:        m.queue,
+		Client:       m.server.client,
+		Recorder:     &m.events,
+		Workers:      2,
+		DrainTimeout: drainTimeout,
+	}
+	var err error
+	m.controller, err = New(logger, config)
+	require.NoError(t, err)
+
+	informersCtx, stopInformers := context.WithCancel(ctx)
+	runCtx, stopRun := context.WithCancel(ctx)
+	m.stopInformers, m.stopRun = stopInformers, stopRun
+	go config.Deployments.RunWithContext(informersCtx)
+	go config.Budgets.RunWithContext(informersCtx)
+	go func() {
+		defer close(m.running)
+		m.controller.Run(runCtx)
+	}()
+	synctest.Wait()
+	return m
+}
+
+// stop ends the machine and, with the bubble, fails the test if a goroutine stays.
+func (m *machine) stop() {
+	m.t.Helper()
+	m.stopRun()
+	select {
+	case <-m.running:
+	case <-time.After(time.Hour):
+		m.t.Fatal("Run did not return within an hour after its context ended")
+	}
+	m.stopInformers()
+	m.deployments.Shutdown()
+	m.server.source.Shutdown()
+}
+
+// apply creates or changes the Deployment and waits until the machine is at rest. Time stands still.
+func (m *machine) apply(deployment *appsv1.Deployment) {
+	m.deployments.Modify(deployment) // for a watcher, Modified of something new is an Add
+	synctest.Wait()
+}
+
+// then makes a change on the server, waits for rest, and requires the budget's minAvailable
+// to be want, where -1 is no budget.
+func (m *machine) then(change func(), want int, rule string) {
+	m.t.Helper()
+	change()
+	synctest.Wait()
+	budget := m.server.get()
+	if want < 0 {
+		require.Nil(m.t, budget, rule)
+		return
+	}
+	require.NotNil(m.t, budget, "there is no budget. %s", rule)
+	require.Equal(m.t, want, budget.Spec.MinAvailable.IntValue(), rule)
+}

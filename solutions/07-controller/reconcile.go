@@ -1,0 +1,150 @@
+// reconcile.go is the one idea of a controller: look at what is there now, look at
+// what should be there, and take one step from the first to the second. It never
+// asks which event brought it here; therefore a lost, doubled or late event can
+// delay it and nothing else.
+//
+// What is there comes from the caches, which may be behind the server. So each write
+// names the version it was decided on, and the server refuses it if there is a newer one.
+//
+// Left out: asking the server once more before a budget without an owner is adopted, as
+// the ReplicaSet controller does; see adoption in the package documentation.
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// Reasons of the Events that are recorded on a Deployment. People select by them
+// (kubectl get events --field-selector reason=BudgetConflict), so they do not change.
+const (
+	ReasonCreated  = "BudgetCreated"
+	ReasonRepaired = "BudgetRepaired"
+	ReasonRemoved  = "BudgetRemoved"
+	ReasonConflict = "BudgetConflict"
+)
+
+// reconcile brings the budget of one Deployment to what it should be, by at most one
+// write. A nil error means there is nothing to do until the next event; any other
+// means try again later. It may run for different keys at once, never twice for one.
+func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
+	deployment, err := c.deployments.Deployments(key.Namespace).Get(key.Name)
+	if apierrors.IsNotFound(err) {
+		return nil // the garbage collector follows the owner reference
+	}
+	if err != nil {
+		return fmt.Errorf("reading Deployment %s from the cache: %w", key, err)
+	}
+	if deployment.DeletionTimestamp != nil {
+		return nil // likewise; a budget made now would have to be deleted again
+	}
+
+	budget, err := c.budgets.PodDisruptionBudgets(key.Namespace).Get(key.Name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("reading PodDisruptionBudget %s from the cache: %w", key, err)
+	}
+	exists, wanted := err == nil, wantsBudget(deployment)
+
+	switch {
+	case !exists && !wanted:
+		return nil
+	case !exists:
+		return c.create(ctx, deployment)
+	case budget.DeletionTimestamp != nil:
+		return nil // on its way out; its delete event brings the key back
+	}
+
+	switch claimOn(budget, deployment) {
+	case leftover:
+		klog.FromContext(ctx).V(2).Info("Waiting for the garbage collector to take the previous Deployment's budget")
+		return nil
+	case foreign:
+		if wanted {
+			c.reportConflict(deployment, budget)
+		}
+		return nil
+	}
+	if !wanted {
+		return c.remove(ctx, deployment, budget)
+	}
+	return c.repair(ctx, deployment, budget)
+}
+
+func (c *Controller) create(ctx context.Context, deployment *appsv1.Deployment) error {
+	budget := newBudget(deployment)
+	_, err := c.client(budget.Namespace).Create(ctx, budget, metav1.CreateOptions{})
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil // every further attempt would be refused too, until the Deployment is gone
+	}
+	if err != nil {
+		return fmt.Errorf("creating PodDisruptionBudget %s: %w", klog.KObj(budget), err)
+	}
+	klog.FromContext(ctx).Info("Created budget", "minAvailable", budget.Spec.MinAvailable)
+	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonCreated,
+		"Created PodDisruptionBudget %s with minAvailable %s", budget.Name, budget.Spec.MinAvailable)
+	return nil
+}
+
+func (c *Controller) repair(ctx context.Context, deployment *appsv1.Deployment, cached *policyv1.PodDisruptionBudget) error {
+	// The cached object is shared with everyone who reads this cache: change a copy. The
+	// copy keeps the resourceVersion, which makes the server refuse it with a conflict if
+	// somebody has written since.
+	budget := cached.DeepCopy()
+	changes := conform(budget, deployment)
+	if len(changes) == 0 {
+		return nil
+	}
+	what := strings.Join(changes, ", ")
+	if _, err := c.client(budget.Namespace).Update(ctx, budget, metav1.UpdateOptions{}); err != nil {
+		return fmt.Errorf("setting %s of PodDisruptionBudget %s: %w", what, klog.KObj(budget), err)
+	}
+	klog.FromContext(ctx).Info("Repaired budget", "set", what)
+	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonRepaired,
+		"Repaired PodDisruptionBudget %s: set %s", budget.Name, what)
+	return nil
+}
+
+func (c *Controller) remove(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) error {
+	// A deletion has no object to carry the version, so preconditions do: this budget and
+	// no successor of the same name, and not if it was changed after we judged it.
+	err := c.client(budget.Namespace).Delete(ctx, budget.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &budget.UID, ResourceVersion: &budget.ResourceVersion},
+	})
+	if apierrors.IsNotFound(err) {
+		return nil // gone already, but not by us: no Event
+	}
+	if err != nil {
+		return fmt.Errorf("deleting PodDisruptionBudget %s: %w", klog.KObj(budget), err)
+	}
+	why := fmt.Sprintf("spec.replicas is %d", desiredReplicas(deployment))
+	if deployment.Annotations[OptOutAnnotation] == OptOutValue {
+		why = fmt.Sprintf("the annotation %s is %q", OptOutAnnotation, OptOutValue)
+	}
+	klog.FromContext(ctx).Info("Removed budget", "because", why)
+	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonRemoved,
+		"Removed PodDisruptionBudget %s: %s", budget.Name, why)
+	return nil
+}
+
+// reportConflict tells the Deployment's owner that a budget is in the way. It returns
+// no error because trying again cannot help: when the other budget changes or goes, its
+// event brings the key back. Repeated Events are counted up into one by the recorder.
+func (c *Controller) reportConflict(deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
+	whose := "nothing controls it"
+	if owner := metav1.GetControllerOfNoCopy(budget); owner != nil {
+		whose = fmt.Sprintf("%s %s controls it", owner.Kind, owner.Name)
+	}
+	c.recorder.Eventf(deployment, corev1.EventTypeWarning, ReasonConflict,
+		"PodDisruptionBudget %s is not this Deployment's (%s) and is left as it is; delete or rename it, or set the annotation %s to %q",
+		budget.Name, whose, OptOutAnnotation, OptOutValue)
+}

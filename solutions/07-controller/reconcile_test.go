@@ -1,0 +1,216 @@
+// reconcile_test.go tests one step of the controller: caches filled by hand, a server that
+// may know more than they do, and what came of it. No queue, no informer, no time.
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1listers "k8s.io/client-go/listers/apps/v1"
+	policyv1listers "k8s.io/client-go/listers/policy/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2/ktesting"
+	"k8s.io/utils/ptr"
+)
+
+// step is one call of reconcile for default/web. A nil object is not in the cache.
+type step struct {
+	deployment *appsv1.Deployment
+	budget     *policyv1.PodDisruptionBudget
+	server     *budgetServer
+	events     eventLog
+}
+
+// run makes the step, and checks what holds for every step: the caches are as before.
+func (s *step) run(t *testing.T) error {
+	t.Helper()
+	deployments, budgets := indexerOf(t), indexerOf(t)
+	if s.deployment != nil {
+		require.NoError(t, deployments.Add(s.deployment))
+	}
+	if s.budget != nil {
+		require.NoError(t, budgets.Add(s.budget))
+	}
+	if s.server == nil {
+		s.server = newBudgetServer()
+		if s.budget != nil {
+			s.server = newBudgetServer(s.budget)
+		}
+	}
+	deploymentBefore, budgetBefore := s.deployment.DeepCopy(), s.budget.DeepCopy()
+
+	c := &Controller{
+		deployments: appsv1listers.NewDeploymentLister(deployments),
+		budgets:     policyv1listers.NewPodDisruptionBudgetLister(budgets),
+		client:      s.server.client,
+		recorder:    &s.events,
+	}
+	_, ctx := ktesting.NewTestContext(t)
+	err := c.reconcile(ctx, cache.NewObjectName("default", "web"))
+
+	const rule = "cached objects are shared with every other reader and must never be changed: copy first"
+	require.Equal(t, deploymentBefore, s.deployment, rule)
+	require.Equal(t, budgetBefore, s.budget, rule)
+	return err
+}
+
+func TestReconcile(t *testing.T) {
+	drifted := func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) }
+	going := func(b *policyv1.PodDisruptionBudget) { b.DeletionTimestamp = ptr.To(metav1.Now()) }
+	var (
+		created  = []string{"default/web Normal BudgetCreated"}
+		repaired = []string{"default/web Normal BudgetRepaired"}
+		removed  = []string{"default/web Normal BudgetRemoved"}
+		conflict = []string{"default/web Warning BudgetConflict"}
+	)
+	for name, test := range map[string]struct {
+		deployment *appsv1.Deployment
+		budget     *policyv1.PodDisruptionBudget
+		calls      []string
+		events     []string
+		rule       string
+	}{
+		"creates what is missing":      {web(), nil, []string{"create default/web"}, created, "a Deployment with 3 replicas needs a budget"},
+		"leaves alone what is right":   {web(), webBudget(), nil, nil, "nothing differs, so nothing may be written: each write makes an event that comes back here"},
+		"repairs an edit":              {web(), webBudget(drifted), []string{"update default/web"}, repaired, "somebody edited the spec"},
+		"follows a scale-up":           {web(replicas(6)), webBudget(), []string{"update default/web"}, repaired, "minAvailable is replicas-1"},
+		"repairs a cut owner":          {web(), webBudget(noOwner), []string{"update default/web"}, repaired, "our label says that it is ours"},
+		"repairs a cut label":          {web(), webBudget(noLabel), []string{"update default/web"}, repaired, "the owner reference says that it is ours"},
+		"removes after a scale-down":   {web(replicas(1)), webBudget(), []string{"delete default/web"}, removed, "with one replica a budget would block every drain"},
+		"removes after an opt-out":     {web(annotated("disabled")), webBudget(), []string{"delete default/web"}, removed, "the annotation opts out"},
+		"removes even what drifted":    {web(replicas(1)), webBudget(drifted, noOwner), []string{"delete default/web"}, removed, "it is ours by its label"},
+		"wants none and has none":      {web(replicas(1)), nil, nil, nil, "nothing to do"},
+		"opted out and has none":       {web(annotated("disabled")), nil, nil, nil, "nothing to do"},
+		"no Deployment, no budget":     {nil, nil, nil, nil, "the key of a deleted Deployment is no error"},
+		"no Deployment, a budget":      {nil, webBudget(), nil, nil, "the garbage collector takes it by its owner reference, or it was orphaned on purpose"},
+		"Deployment going, none":       {web(beingDeleted), nil, nil, nil, "a budget made now would hold up a foreground deletion"},
+		"Deployment going, drifted":    {web(beingDeleted), webBudget(drifted), nil, nil, "it is left to the garbage collector"},
+		"Deployment going, orphaning":  {web(beingDeleted), webBudget(noOwner), nil, nil, "the garbage collector cuts the owner when asked to orphan: taking it back would undo that"},
+		"budget going":                 {web(), webBudget(going, drifted), nil, nil, "wait for it to be gone; an update cannot bring it back"},
+		"budget going, none wanted":    {web(replicas(1)), webBudget(going), nil, nil, "it is being deleted already"},
+		"foreign in the way":           {web(), webBudget(noOwner, noLabel, drifted), nil, conflict, "a budget of somebody else must never be touched, and the Deployment's owner should know"},
+		"foreign, controlled":          {web(), webBudget(ownedByOther("StatefulSet", "db", "db-uid")), nil, conflict, "likewise, even with our label on it"},
+		"foreign, none wanted":         {web(replicas(1)), webBudget(noOwner, noLabel), nil, nil, "it is nobody's in the way if no budget is wanted"},
+		"foreign, opted out":           {web(annotated("disabled")), webBudget(noOwner, noLabel), nil, nil, "opting out is how to keep one's own budget in peace"},
+		"previous Deployment's budget": {web(), webBudget(ownedByOther("Deployment", "web", "old-uid")), nil, nil, "the garbage collector is about to take it, then we make our own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := step{deployment: test.deployment, budget: test.budget}
+			require.NoError(t, s.run(t))
+			require.Equal(t, test.calls, s.server.callLog(), "wrong writes. %s", test.rule)
+			require.Equal(t, test.events, s.events.list(), "wrong Events. %s", test.rule)
+			switch {
+			case test.events == nil, test.events[0] == conflict[0]:
+				require.Equal(t, test.budget, s.server.get(), "the budget on the server must be as before. %s", test.rule)
+			case test.events[0] == removed[0]:
+				require.Nil(t, s.server.get(), test.rule)
+			default:
+				require.Empty(t, conform(s.server.get(), test.deployment), "the budget on the server must be right now. %s", test.rule)
+			}
+		})
+	}
+}
+
+func TestReconcileTellsWhat(t *testing.T) {
+	for name, test := range map[string]struct {
+		deployment *appsv1.Deployment
+		budget     *policyv1.PodDisruptionBudget
+		want       string
+	}{
+		"created":  {web(), nil, "Created PodDisruptionBudget web with minAvailable 2"},
+		"repaired": {web(replicas(4)), webBudget(noLabel), "Repaired PodDisruptionBudget web: set minAvailable to 3, label app.kubernetes.io/managed-by to pdb-controller"},
+		"shrunk":   {web(replicas(1)), webBudget(), "Removed PodDisruptionBudget web: spec.replicas is 1"},
+		"opted":    {web(annotated("disabled")), webBudget(), `Removed PodDisruptionBudget web: the annotation client-go-workshop/pdb is "disabled"`},
+		"foreign": {web(), webBudget(ownedByOther("StatefulSet", "db", "db-uid")),
+			`PodDisruptionBudget web is not this Deployment's (StatefulSet db controls it) and is left as it is; delete or rename it, or set the annotation client-go-workshop/pdb to "disabled"`},
+		"by hand": {web(), webBudget(noOwner, noLabel),
+			`PodDisruptionBudget web is not this Deployment's (nothing controls it) and is left as it is; delete or rename it, or set the annotation client-go-workshop/pdb to "disabled"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := step{deployment: test.deployment, budget: test.budget}
+			require.NoError(t, s.run(t))
+			require.Equal(t, []string{test.want}, s.events.messages)
+		})
+	}
+}
+
+// The cache is one version behind the server in each of these.
+func TestReconcileOnAStaleCache(t *testing.T) {
+	newer := webBudget(func(b *policyv1.PodDisruptionBudget) {
+		b.ResourceVersion = "8"
+		b.Spec.MinAvailable = ptr.To(intstr.FromInt32(9))
+	})
+	recreated := webBudget(func(b *policyv1.PodDisruptionBudget) { b.UID = "its-successor" })
+	for name, test := range map[string]struct {
+		deployment     *appsv1.Deployment
+		cached, stored *policyv1.PodDisruptionBudget
+		refused        func(error) bool
+		rule           string
+	}{
+		"create meets one that exists": {web(), nil, newer, apierrors.IsAlreadyExists, "the budget may be foreign: look at it before anything else"},
+		"update meets a newer version": {web(), webBudget(noLabel), newer, apierrors.IsConflict, "an update carries the resourceVersion it was decided on"},
+		"delete meets a newer version": {web(replicas(1)), webBudget(), newer, apierrors.IsConflict, "a delete carries the resourceVersion as a precondition"},
+		"delete meets a successor":     {web(replicas(1)), webBudget(), recreated, apierrors.IsConflict, "a delete carries the UID as a precondition"},
+		"update meets nothing":         {web(), webBudget(noLabel), nil, apierrors.IsNotFound, "it must be created again once the cache knows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := step{deployment: test.deployment, budget: test.cached, server: newBudgetServer()}
+			if test.stored != nil {
+				s.server = newBudgetServer(test.stored)
+			}
+			err := s.run(t)
+			require.True(t, test.refused(err), "got error %v: it must be returned, so that the key is tried again. %s", err, test.rule)
+			require.Equal(t, test.stored, s.server.get(), "what the cache has not seen must not be overwritten. %s", test.rule)
+			require.Empty(t, s.events.list(), "no Event for what did not happen")
+			require.Len(t, s.server.callLog(), 1, "no second attempt on the same stale state")
+		})
+	}
+
+	t.Run("delete meets nothing", func(t *testing.T) {
+		s := step{deployment: web(replicas(1)), budget: webBudget(), server: newBudgetServer()}
+		require.NoError(t, s.run(t), "gone is what was wanted: no error, or it would be tried again for nothing")
+		require.Empty(t, s.events.list(), "somebody else removed it: no Event of ours")
+	})
+}
+
+func TestReconcileReturnsFailures(t *testing.T) {
+	down := errors.New("connection refused")
+	for name, test := range map[string]struct {
+		step *step
+		want string
+	}{
+		"create": {&step{deployment: web()}, "creating PodDisruptionBudget default/web: connection refused"},
+		"update": {&step{deployment: web(replicas(4)), budget: webBudget()}, "setting minAvailable to 3 of PodDisruptionBudget default/web: connection refused"},
+		"delete": {&step{deployment: web(replicas(1)), budget: webBudget()}, "deleting PodDisruptionBudget default/web: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := test.step
+			s.server = newBudgetServer()
+			s.server.before = func(context.Context, string) error { return down }
+			err := s.run(t)
+			require.ErrorIs(t, err, down, "the worker needs the error to try again and to tell a conflict from the rest")
+			require.EqualError(t, err, test.want, "an error says what was attempted, on what, and what happened")
+			require.Empty(t, s.events.list(), "no Event for what did not happen")
+		})
+	}
+}
+
+func TestReconcileInATerminatingNamespace(t *testing.T) {
+	s := step{deployment: web(), server: newBudgetServer()}
+	s.server.before = func(context.Context, string) error {
+		err := apierrors.NewForbidden(budgetResource, "web", errors.New("the namespace is being terminated"))
+		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		return err
+	}
+	require.NoError(t, s.run(t), "nothing can be created in a namespace that is going away: trying again is noise")
+	require.Empty(t, s.events.list())
+}
