@@ -1,0 +1,122 @@
+package main
+
+// These tests run the built program, as a person or a script does.
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/verify"
+)
+
+// program builds the program once for all tests.
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "workshop")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "workshop")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// run runs the program in dir.
+func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	var out, errOut strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestVerify_prints_a_line_for_each_truth_and_chapter(t *testing.T) {
+	stdout, stderr, code := run(t, "../..", "verify", "--only", "derived,references", "05")
+	require.Equal(t, 0, code, stdout+stderr)
+	require.Regexp(t, `(?m)^ok    05-indexer     derived       +\d+\.\ds  3 stubs`, stdout)
+	require.Equal(t, 2, strings.Count(stdout, "\n"), stdout)
+}
+
+func TestVerify_speaks_JSON(t *testing.T) {
+	stdout, stderr, code := run(t, "../../05-indexer", "verify", "--json", "--only", "derived", "indexer")
+	require.Equal(t, 0, code, stdout+stderr)
+	var findings []verify.Finding
+	require.NoError(t, json.Unmarshal([]byte(stdout), &findings))
+	require.Len(t, findings, 1)
+	require.Equal(t, "05-indexer", findings[0].Chapter)
+	require.Equal(t, "derived", findings[0].Truth)
+	require.True(t, findings[0].OK)
+}
+
+func TestVerify_of_what_does_not_exist(t *testing.T) {
+	_, stderr, code := run(t, "../..", "verify", "99-magic")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, `there is no chapter "99-magic"; the chapters are 05-indexer`)
+	_, stderr, code = run(t, "../..", "verify", "--only", "beauty")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, `there is no truth "beauty"; the truths are stubs, reached`)
+}
+
+func TestVerify_exits_1_when_a_truth_does_not_hold(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, content string) {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	write("go.mod", "module client-go-workshop\n\ngo 1.26\n")
+	write("01-box/README.md", "# Box\n\n## Task 1: Put\n\n```sh\ngo test ./01-box -run Task1\n```\n")
+	write("solutions/01-box/box.go", "package box\n")
+	write("solutions/01-box/stub.sum", "stale  box.go\n")
+	stdout, stderr, code := run(t, root, "verify", "--only", "derived")
+	require.Equal(t, 1, code, stdout+stderr)
+	require.Contains(t, stdout, "FAIL  01-box")
+	require.Contains(t, stdout, "01-box/box.go is stale")
+	require.Contains(t, stderr, "1 of 1 truths do not hold")
+}
+
+func TestWorkshop_outside_of_the_workshop(t *testing.T) {
+	for _, args := range [][]string{{"verify"}, {"generate"}, {"cluster", "status"}, {"kubectl", "get", "pods"}} {
+		_, stderr, code := run(t, t.TempDir(), args...)
+		require.Equal(t, 1, code, args)
+		require.Contains(t, stderr, "is not inside the workshop", args)
+		require.Contains(t, stderr, "change into your clone", args)
+	}
+}
+
+func TestWorkshop_without_arguments_says_what_there_is(t *testing.T) {
+	stdout, _, code := run(t, "../..")
+	require.Equal(t, 0, code)
+	for _, word := range []string{"verify", "generate", "cluster", "kubectl", "go test ./05-indexer"} {
+		require.Contains(t, stdout, word)
+	}
+}
+
+// The tool is built on a learner's machine, more than once, and has to be there in seconds.
+func TestWorkshop_does_not_import_client_go(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.NotContains(t, string(out), "k8s.io/")
+}
