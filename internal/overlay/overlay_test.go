@@ -246,3 +246,24 @@ func TestReadDir_of_a_folder_without_code(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.False(t, strings.Contains(err.Error(), "\n"))
 }
+
+// A chapter can be tested with the ones below it finished, while its own code stays the learner's.
+func TestOverlay_finishes_lower_chapters(t *testing.T) {
+	root := module(t)
+	write(t, root, "02-lid/lid.go", "package lid\n\nimport box \"client-go-workshop/01-box\"\n\nfunc Half() int { return box.Answer() / 2 }\n")
+	write(t, root, "02-lid/lid_test.go", "package lid\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif Half() != 21 {\n\t\tt.Fatal(\"wrong half\")\n\t}\n}\n")
+	write(t, root, "solutions/02-lid/lid.go", "package lid\n\nfunc Half() int { return 21 }\n")
+	out, err := over(t, root, "./02-lid")
+	require.NoError(t, err, "01-box is the solution, 02-lid the learner's: %s", out)
+
+	lower, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions/01-box"))
+	require.NoError(t, err)
+	upper, err := ReadDir("02-lid", "solution", filepath.Join(root, "solutions/02-lid"))
+	require.NoError(t, err)
+	o, err := Write(root, t.TempDir(), lower, upper)
+	require.NoError(t, err)
+	cmd, err := o.Go(context.Background(), "test", "./01-box", "./02-lid")
+	require.NoError(t, err)
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(text))
+}

@@ -71,16 +71,19 @@ func (x *index) valuesOf(key string, obj any) []string {
 
 //workshop:omit
 func (x *index) insert(value, key string) {
-	if x.keys[value] == nil {
-		x.keys[value] = sets.New[string]()
+	keys := x.keys[value]
+	if keys == nil {
+		keys = sets.New[string]()
+		x.keys[value] = keys
 	}
-	x.keys[value].Insert(key)
+	keys.Insert(key)
 }
 
 //workshop:omit
 func (x *index) remove(value, key string) {
-	x.keys[value].Delete(key)
-	if len(x.keys[value]) == 0 {
+	keys := x.keys[value]
+	keys.Delete(key)
+	if len(keys) == 0 {
 		delete(x.keys, value) // or the table grows with every value there ever was (#84959)
 	}
 }
