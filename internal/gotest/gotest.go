@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -77,8 +78,7 @@ func Run(cmd *exec.Cmd) (Result, error) {
 	if err := cmd.Start(); err != nil {
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
-	c := collector{tests: map[string]*Test{}}
-	_, scanErr := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
+	r, scanErr := read(stdout)
 	if scanErr != nil {
 		cmd.Process.Kill()
 	}
@@ -90,11 +90,20 @@ func Run(cmd *exec.Cmd) (Result, error) {
 	case err != nil && !errors.As(err, &exit):
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
-	r := Result{Outside: c.outside.String() + stderr.String(), Exit: cmd.ProcessState.ExitCode(), Took: time.Since(start)}
+	r.Outside += stderr.String()
+	r.Exit, r.Took = cmd.ProcessState.ExitCode(), time.Since(start)
+	return r, nil
+}
+
+// read collects the events in what go test -json prints.
+func read(stdout io.Reader) (Result, error) {
+	c := collector{tests: map[string]*Test{}}
+	_, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
+	r := Result{Outside: c.outside.String()}
 	for _, name := range c.order {
 		r.Tests = append(r.Tests, *c.tests[name])
 	}
-	return r, nil
+	return r, err
 }
 
 // collector sorts events by top-level test.

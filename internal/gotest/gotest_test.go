@@ -1,0 +1,104 @@
+package gotest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// runTests runs a test file in a module of its own.
+func runTests(t *testing.T, body string, args ...string) Result {
+	t.Helper()
+	t.Setenv("GOFLAGS", "")
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod":    "module example\n\ngo 1.26\n",
+		"a_test.go": "package a\n\nimport \"testing\"\n\n" + body,
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
+	}
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	cmd.Dir = dir
+	r, err := Run(cmd)
+	require.NoError(t, err)
+	return r
+}
+
+func TestRun_sorts_by_test(t *testing.T) {
+	r := runTests(t, `
+func TestA(t *testing.T) { t.Log("fine") }
+func TestB(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken") }) }
+func TestC(t *testing.T) { t.Skip("not today") }
+`)
+	require.Equal(t, 1, r.Exit)
+	require.False(t, r.BuildFailed())
+	var names []string
+	for _, test := range r.Tests {
+		names = append(names, test.Name+" "+string(test.Status))
+		require.False(t, test.Crashed(), test.Name)
+	}
+	require.Equal(t, []string{"TestA passed", "TestB failed", "TestC skipped"}, names)
+	b, found := r.Test("TestB")
+	require.True(t, found)
+	require.Contains(t, b.Output, "broken", "the output of a subtest belongs to its test")
+	require.NotContains(t, b.Output, "=== RUN")
+	_, found = r.Test("TestD")
+	require.False(t, found)
+}
+
+func TestRun_of_code_that_does_not_compile(t *testing.T) {
+	r := runTests(t, "func TestA(t *testing.T) { none() }\n")
+	require.True(t, r.BuildFailed())
+	require.Empty(t, r.Tests)
+	require.Contains(t, r.Outside, "undefined: none")
+	require.Equal(t, 1, r.Exit)
+}
+
+func TestRun_of_a_binary_that_dies(t *testing.T) {
+	for name, body := range map[string]string{
+		"a panic":             `panic("gone")`,
+		"in another place":    `done := make(chan bool); go func() { defer close(done); panic("gone") }(); <-done`,
+		"an error of runtime": `m := map[int]int{}; go func() { for { m[1]++ } }(); for { m[2]++ }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runTests(t, "func TestA(t *testing.T) { "+body+" }\nfunc TestB(t *testing.T) {}\n")
+			a, found := r.Test("TestA")
+			require.True(t, found)
+			require.True(t, a.Crashed(), "%+v", r)
+			_, found = r.Test("TestB")
+			require.False(t, found, "nothing ran after it")
+			require.NotEqual(t, 0, r.Exit)
+		})
+	}
+}
+
+func TestRun_keeps_long_lines(t *testing.T) {
+	r := runTests(t, `func TestA(t *testing.T) { b := make([]byte, 20_000); for i := range b { b[i] = 'x' }; t.Error(string(b)) }`+"\n")
+	a, _ := r.Test("TestA")
+	require.Contains(t, a.Output, strings.Repeat("x", 20_000))
+}
+
+func TestRun_of_a_command_that_does_not_exist(t *testing.T) {
+	_, err := Run(exec.Command("no-such-program"))
+	require.ErrorContains(t, err, "no-such-program")
+}
+
+// FuzzEvents feeds the reader what is no output of go test.
+func FuzzEvents(f *testing.F) {
+	f.Add(`{"Action":"run","Test":"TestA"}` + "\n" + `{"Action":"output","Test":"TestA/b","Output":"x\n"}` + "\n")
+	f.Add("no JSON\n{\n{}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := read(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, test := range r.Tests {
+			require.NotEmpty(t, test.Name)
+			require.NotEmpty(t, test.Status)
+		}
+	})
+}
