@@ -26,6 +26,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Layer is an implementation of one chapter.
@@ -205,5 +206,13 @@ func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cm
 	cmd := exec.CommandContext(ctx, "go", append([]string{verb, "-overlay", o.path}, args...)...)
 	cmd.Dir = o.root
 	cmd.Env = append(os.Environ(), "GOWORK=off")
+	// The go command passes an interrupt on to the tests that it runs; killed, it would leave them behind.
+	cmd.Cancel = func() error {
+		if cmd.Process.Signal(os.Interrupt) != nil { // there are no signals on Windows
+			return cmd.Process.Kill()
+		}
+		return nil
+	}
+	cmd.WaitDelay = 10 * time.Second
 	return cmd, nil
 }
