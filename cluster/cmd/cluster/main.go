@@ -1,0 +1,67 @@
+// Command cluster builds, starts, watches and stops a real Kubernetes control
+// plane on this machine. People reach it as `go tool workshop cluster …`.
+//
+// This file: the command tree, Ctrl-C, and exit codes. commands.go: what each
+// command does. All else is in packages below cluster/internal; none of them
+// imports Kubernetes code, so this program builds in seconds and starts in
+// milliseconds.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/cluster/internal/launcher"
+)
+
+// errInterrupted is the cause of every context that a signal has ended.
+var errInterrupted = errors.New("interrupted")
+
+func main() {
+	os.Exit(run())
+}
+
+// run returns the exit code: 0 done, 1 not done, 130 interrupted.
+func run() int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	// SIGHUP: a terminal that is closed in the middle of a start.
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		cancel(errInterrupted)
+	}()
+
+	err := command().ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintln(os.Stderr, "Interrupted; what this command had started is stopped.")
+		return 130
+	case errors.Is(err, launcher.ErrUnwell): // status has told it all
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "cluster:", err)
+	return 1
+}
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "cluster",
+		Short:         "A real Kubernetes API on this machine, built from Go modules",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(),
+		restartCommand(), killCommand(), buildCommand(), kubectlCommand())
+	root.CompletionOptions.DisableDefaultCmd = true
+	return root
+}

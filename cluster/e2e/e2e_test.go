@@ -1,0 +1,137 @@
+//go:build e2e
+
+// Package e2e runs the workshop's controller against the real control plane,
+// each as the separate processes that they are in production, and looks at
+// what comes of it through the real API.
+//
+// It takes a minute once the cluster's programs are built, which is why it
+// hides behind a build tag. From the folder cluster:
+//
+//	CGO_ENABLED=0 go test -trimpath -tags=e2e -count=1 -v ./e2e
+//
+// (With the first two settings Go reuses what building the programs has
+// compiled.) A cluster that is up in the repository is not touched: the test
+// has a workspace of its own and shares only the built programs.
+//
+//	e2e_test.go       the story
+//	cluster_test.go   the cluster and the controller as processes
+//	objects_test.go   making objects, and waiting for what should become of them
+//
+// Left out: what the controller's own tests show better without a cluster
+// (conflicts, foreign budgets, back-off).
+package e2e
+
+import (
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestControllerOnRealControlPlane tells one story: each step needs the
+// cluster as the step before has left it, so the first failure ends it.
+func TestControllerOnRealControlPlane(t *testing.T) {
+	c := startCluster(t)
+	controller := c.startController(t)
+	step := func(name string, do func(*testing.T)) {
+		if !t.Run(name, do) {
+			t.FailNow()
+		}
+	}
+
+	step("a Deployment of three becomes Ready and gets a budget of two", func(t *testing.T) {
+		created := time.Now()
+		c.createDeployment(t, "web", 3)
+		c.awaitBudget(t, "web", 2, 20*time.Second)
+		t.Logf("the budget is there after %s, the leader election included", since(created))
+		c.awaitReady(t, "web", 3, 20*time.Second)
+		t.Logf("3/3 Ready after %s", since(created))
+		c.requireOwned(t, "web")
+	})
+	step("the disruption controller takes the budget for real", func(t *testing.T) {
+		c.awaitDisruptionsAllowed(t, "web", 1, 20*time.Second)
+	})
+	step("a deleted budget is back within a second", func(t *testing.T) {
+		old := c.budget(t, "web")
+		deleted := time.Now()
+		c.deleteBudget(t, "web")
+		c.awaitNewBudget(t, "web", old.UID, time.Second)
+		t.Logf("back after %s", since(deleted))
+	})
+	step("an edited minAvailable is repaired", func(t *testing.T) {
+		edited := time.Now()
+		c.editMinAvailable(t, "web", 0)
+		c.awaitBudget(t, "web", 2, 5*time.Second)
+		t.Logf("repaired after %s", since(edited))
+	})
+	step("a Deployment that grows gets a greater budget", func(t *testing.T) {
+		c.scale(t, "web", 5)
+		c.awaitBudget(t, "web", 4, 5*time.Second)
+	})
+	step("a Deployment of one has no budget", func(t *testing.T) {
+		c.scale(t, "web", 1)
+		c.awaitNoBudget(t, "web", 5*time.Second)
+	})
+	step("opting out removes the budget, opting in brings it back", func(t *testing.T) {
+		c.scale(t, "web", 3)
+		c.awaitBudget(t, "web", 2, 5*time.Second)
+		c.annotate(t, "web", optOutAnnotation, "disabled")
+		c.awaitNoBudget(t, "web", 5*time.Second)
+		c.annotate(t, "web", optOutAnnotation, "")
+		c.awaitBudget(t, "web", 2, 5*time.Second)
+	})
+	step("the budget of a deleted Deployment is garbage collected", func(t *testing.T) {
+		deleted := time.Now()
+		c.deleteDeployment(t, "web")
+		c.awaitNoBudget(t, "web", 30*time.Second)
+		t.Logf("gone after %s", since(deleted))
+	})
+	step("the controller carries on when the API server is killed and comes back", func(t *testing.T) {
+		c.createDeployment(t, "before", 2)
+		c.awaitBudget(t, "before", 1, 5*time.Second)
+		c.run(t, "kill", "kube-apiserver")
+		require.ErrorContains(t, c.tryRun(t, "status"), "exit status 1", "status must tell that the API server is dead")
+		killed := time.Now()
+		c.run(t, "restart", "kube-apiserver")
+		t.Logf("the API server answers again after %s", since(killed))
+
+		// Nobody tells the controller: its watches and its lease must find
+		// the way back by themselves, within their back-off.
+		c.createDeployment(t, "after", 3)
+		c.awaitBudget(t, "after", 2, 60*time.Second)
+		t.Logf("a Deployment created after the crash has its budget after %s", since(killed))
+		c.deleteBudget(t, "before")
+		c.awaitBudget(t, "before", 1, 60*time.Second)
+	})
+	step("kubectl sees what we see", func(t *testing.T) {
+		require.Contains(t, c.run(t, "kubectl", "get", "poddisruptionbudgets", "--output=name"),
+			"poddisruptionbudget.policy/after")
+	})
+	step("everything together stays below 700 MB", func(t *testing.T) {
+		t.Logf("cluster status:\n%s", c.run(t, "status"))
+		if together := c.memory(t); together > 0 {
+			require.Less(t, together, int64(700_000_000), "resident bytes of all components")
+		}
+	})
+	step("SIGTERM stops the controller cleanly", func(t *testing.T) {
+		stopped := time.Now()
+		require.NoError(t, controller.cmd.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, controller.await(15*time.Second), "exit code 0 says that it stopped because it was asked to")
+		t.Logf("stopped after %s", since(stopped))
+		c.requireLeaseReleased(t)
+	})
+	step("down leaves no process and no file", func(t *testing.T) {
+		processes := c.processes(t)
+		c.run(t, "down")
+		for _, p := range processes {
+			require.False(t, p.Alive(), "process %d is still there", p.PID)
+		}
+		require.NoDirExists(t, c.workspace.Cluster())
+		_, err := os.Stat(c.workspace.Kubeconfig())
+		require.ErrorIs(t, err, os.ErrNotExist)
+	})
+}
+
+func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }

@@ -1,0 +1,130 @@
+// state.json: all that one command knows of what an earlier one did.
+
+package launcher
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"client-go-workshop/cluster/internal/process"
+	"client-go-workshop/cluster/internal/workspace"
+)
+
+// stateVersion changes when an older launcher's file can no longer be read.
+const stateVersion = 1
+
+// Phase is how far a cluster's life has come.
+type Phase string
+
+const (
+	// Starting: processes may run. Whoever finds this and holds the lock knows
+	// that the command that started them did not live to see the end.
+	Starting Phase = "starting"
+	// Ready: the cluster was up when this was written.
+	Ready Phase = "ready"
+	// Stopped: nothing runs; what was stored was kept.
+	Stopped Phase = "stopped"
+)
+
+// State is what state.json holds. No file means no cluster.
+type State struct {
+	Version    int       `json:"version"`
+	Phase      Phase     `json:"phase"`
+	Keep       bool      `json:"keep"`
+	Nodes      int       `json:"nodes"`
+	Server     string    `json:"server"`
+	Started    time.Time `json:"started"`
+	Components []Running `json:"components"`
+}
+
+// Running is a component that has been started.
+type Running struct {
+	Component
+	Process process.Process `json:"process"`
+}
+
+// Component returns the running component of that name.
+func (s *State) Component(name string) (*Running, error) {
+	var names []string
+	for i := range s.Components {
+		if s.Components[i].Name == name {
+			return &s.Components[i], nil
+		}
+		names = append(names, s.Components[i].Name)
+	}
+	return nil, fmt.Errorf("there is no component %q; there are %q", name, names)
+}
+
+// Dead lists the components whose process is gone, in start order.
+func (s *State) Dead() []*Running {
+	var dead []*Running
+	for i := range s.Components {
+		if !s.Components[i].Process.Alive() {
+			dead = append(dead, &s.Components[i])
+		}
+	}
+	return dead
+}
+
+// Load reads the state; nil without an error means that there is no cluster.
+func Load(w workspace.Workspace) (*State, error) {
+	content, err := os.ReadFile(w.State())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading what is running: %w", err)
+	}
+	var state State
+	if err := json.Unmarshal(content, &state); err != nil {
+		return nil, fmt.Errorf("reading what is running: %s is damaged (%w); look with your system's tools for "+
+			"processes of %s, stop them, and delete %s", w.State(), err, w.Bin(), w.Cluster())
+	}
+	if state.Version != stateVersion {
+		return nil, fmt.Errorf("%s was written by another version of this program (format %d, this one reads %d): "+
+			"stop the cluster with that one", w.State(), state.Version, stateVersion)
+	}
+	return &state, nil
+}
+
+// save writes the state so that a reader sees the old one or the new one, and
+// a crash leaves one of them.
+func (s *State) save(w workspace.Workspace) error {
+	s.Version = stateVersion
+	content, err := json.MarshalIndent(s, "", "  ")
+	if err == nil {
+		err = WriteFile(w.State(), append(content, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("noting what is running: %w", err)
+	}
+	return nil
+}
+
+// WriteFile writes a file that only its owner may read, all or nothing, and
+// makes the folders on the way to it.
+func WriteFile(path string, content []byte) error {
+	directory := filepath.Dir(path)
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return err
+	}
+	// CreateTemp makes files with mode 0600.
+	file, err := os.CreateTemp(directory, filepath.Base(path)+".new-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // fails, as it should, after the rename
+	if _, err := file.Write(content); err != nil {
+		file.Close()
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
