@@ -197,6 +197,7 @@ func TestRecycledPIDIsNotOurs(t *testing.T) {
 	r := newRepository(t)
 	r.must(0, "up")
 	stranger := exec.Command(r.Program("kwok")) // runs until it is killed
+	stranger.Dir = t.TempDir()
 	require.NoError(t, stranger.Start())
 	ended := make(chan struct{})
 	go func() { _ = stranger.Wait(); close(ended) }()
