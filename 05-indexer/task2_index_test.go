@@ -174,15 +174,22 @@ func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
 			guard.Test(t, func(t *guard.T) {
 				one, two := &midway{}, &midway{}
 				s := newStore(t, cache.Indexers{"one": one.index, "two": two.index}, deploy("default/a", "nginx", "@1"))
-				before := read(s.Indexer)
-				one.read, two.read = func() string { return read(s.Indexer) }, func() string { return read(s.Indexer) }
-				t.Did("%s, in the middle of the next call", name)
-				s.Update(deploy("default/a", "caddy", "@2"))
-				one.late.Wait()
-				two.late.Wait()
-				for _, saw := range append(one.saw, two.saw...) {
-					require.Equal(t, before, saw,
-						"one hold of the lock covers the map and all indexes: who does not wait for the writer must see nothing of what it has done so far")
+				for _, write := range []func(){
+					func() { s.Update(deploy("default/a", "nginx", "envoy", "@2")) },
+					func() { s.Delete(deploy("default/a", "@3")) },
+				} {
+					before := read(s.Indexer)
+					one.read, two.read = func() string { return read(s.Indexer) }, func() string { return read(s.Indexer) }
+					t.Did("%s, in the middle of the next call", name)
+					write()
+					one.read, two.read = nil, nil
+					one.late.Wait()
+					two.late.Wait()
+					for _, saw := range append(one.saw, two.saw...) {
+						require.Equal(t, before, saw,
+							"one hold of the lock covers the map and all indexes: who does not wait for the writer must see nothing of what it has done so far")
+					}
+					one.saw, two.saw = nil, nil
 				}
 			})
 		})

@@ -86,6 +86,8 @@ func TestTask3_Index_leaves_the_tables_alone(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"), deploy("default/proxy", "envoy"))
 		s.like(deploy("example/x", "nginx", "envoy"))
+		objs, _ := s.Index("image", deploy("example/x", "nginx"))
+		clear(objs) // the slice is the caller's
 		require.Equal(t, []string{"default/web"}, s.running("nginx"), "a question changes nothing: to join two sets, join them in a third")
 		require.Equal(t, []string{"default/proxy"}, s.running("envoy"), "a question changes nothing: to join two sets, join them in a third")
 		s.like(deploy("example/x", "redis", "mysql"))
