@@ -1,103 +1,101 @@
 // Package reference checks that what the workshop's texts say of client-go is true of the version in go.mod.
 //
-// A text goes stale in silence: a function moves, a type is renamed, a heading is reworded. So every link and every
-// symbol that a text names is looked up, in the source of the pinned modules as it lies in the module cache:
+// A text goes stale in silence: a function moves, a type is renamed, a heading is reworded. So everything in a text that
+// can be looked up is looked up, in the source of the pinned modules as it lies in the module cache:
 //
-//   - links inside the repository: the file exists, and so does the heading or line they point to;
-//   - links to upstream source: the version is the pinned one, the lines exist, and if the link's text is a symbol, that
-//     is where it is declared;
-//   - symbols such as cache.NewIndexer, in inline code and in Go comments: they exist (symbols.go);
-//   - links to issues: text and target have the same number.
+//   - links inside the repository lead to a file, a heading, a line that exists (links.go);
+//   - links to upstream source name the pinned version, and where the link's text is a symbol, the line is the one on
+//     which it is declared (upstream.go);
+//   - links to issues: text and target have the same number (links.go);
+//   - names such as cache.NewIndexer, in inline code and in Go comments, exist (names.go), and so do the paths of
+//     client-go's files (paths.go);
+//   - code blocks are Go, and those that are quoted are the lines they are quoted from (blocks.go).
 //
-// What it leaves out: whether a sentence is right, and anything that would need the network.
+// Underneath: markdown.go reads Markdown, gofile.go the comments of Go files, source.go and symbols.go know what the
+// modules declare, aliases.go under which names texts speak of packages.
+//
+// A text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It then says so, anywhere in the file:
+//
+//	<!-- gone: cache.Foo, tools/cache/foo.go -->   in Markdown
+//	//reference:gone cache.Foo                      in Go
+//
+// and it is a problem if the thing is there after all, or is not spoken of.
+//
+// What it leaves out: whether a sentence is right, what only the network knows, and code in strings.
+//
+//reference:gone cache.Foo, tools/cache/foo.go
 package reference
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
+	"path"
 	"path/filepath"
-	"regexp"
-	"sort"
-	"strconv"
+	"slices"
 	"strings"
-
-	"client-go-workshop/internal/chapter"
 )
 
 // Problem is one thing that a text has wrong.
 type Problem struct {
-	File string // relative to the root
+	File string // relative to the root, with slashes
 	Line int
-	Text string
+	Text string // what is wrong, and where the thing is now if that is known
 }
 
-// Check reads files, Markdown and Go, with paths relative to root. An error means that it could not look; what it found
-// wrong is in the problems, by file and line.
+// Check reads files, Markdown and Go, with paths relative to root, which is the folder of the workshop's go.mod. It
+// returns what they have wrong, sorted by file and line; an error means that it could not look.
+//
+// It is Load and Source.Check in one. Who checks several times keeps the Source.
 func Check(ctx context.Context, root string, files []string) ([]Problem, error) {
-	mods, err := modules(ctx, root)
+	source, err := Load(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	c := &checker{root: root, modules: mods, symbols: newSymbols(root, mods)}
+	return source.Check(ctx, root, files)
+}
+
+// Check reads files like the function Check, and looks things up in s. What it has parsed of the upstream modules stays
+// in s for the next call; the workshop's own files are read anew. It must not be called from two goroutines at once.
+func (s *Source) Check(ctx context.Context, root string, files []string) ([]Problem, error) {
+	own := NewSource(Module{Path: ownModule, Dir: root})
+	w := &world{upstream: s, own: own, chapters: chapters(own, root)}
+	var problems []Problem
 	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("check the references: %w", err)
+		}
 		content, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			return nil, fmt.Errorf("check the references: %w", err)
 		}
-		c.file = filepath.ToSlash(file)
-		if strings.HasSuffix(file, ".md") {
+		c := &checker{world: w, root: root, file: path.Clean(filepath.ToSlash(file)), gone: map[string]*goneMark{}}
+		switch path.Ext(c.file) {
+		case ".md":
 			c.markdown(string(content))
-		} else {
-			c.comments(content)
+		case ".go":
+			c.goFile(content)
+		default:
+			return nil, fmt.Errorf("check the references of %s: only Markdown (.md) and Go (.go) can be read", file)
 		}
+		problems = append(problems, c.problems...)
 	}
-	sort.SliceStable(c.problems, func(i, j int) bool {
-		a, b := c.problems[i], c.problems[j]
-		return a.File < b.File || a.File == b.File && a.Line < b.Line
+	slices.SortFunc(problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
-	return c.problems, nil
+	return slices.Compact(problems), nil // a URL that is its own link text is read twice
 }
 
-// module is one of the pinned modules.
-type module struct {
-	Path, Version, Dir string
-	Replace            *module
-}
+// ownModule is the path of the workshop's module.
+const ownModule = "client-go-workshop"
 
-// modules finds the upstream modules that texts refer to.
-func modules(ctx context.Context, root string) (map[string]module, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-json",
-		"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api")
-	cmd.Dir = root
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, fmt.Errorf("find the pinned client-go: %w: %s", err, stderr.String())
-	}
-	all := map[string]module{}
-	decoder := json.NewDecoder(strings.NewReader(string(out)))
-	for decoder.More() {
-		var m module
-		if err := decoder.Decode(&m); err != nil {
-			return nil, fmt.Errorf("find the pinned client-go: %w", err)
-		}
-		if m.Dir == "" {
-			return nil, fmt.Errorf("the source of %s %s is not in the module cache: run `go mod download`", m.Path, m.Version)
-		}
-		all[m.Path] = m
-	}
-	return all, nil
-}
-
+// checker is the work on one file.
 type checker struct {
+	*world
 	root     string
-	modules  map[string]module
-	symbols  *symbols
-	file     string
+	file     string // relative to root, with slashes
+	gone     map[string]*goneMark
 	problems []Problem
 }
 
@@ -105,118 +103,67 @@ func (c *checker) problem(line int, format string, args ...any) {
 	c.problems = append(c.problems, Problem{c.file, line, fmt.Sprintf(format, args...)})
 }
 
-var (
-	link       = regexp.MustCompile(`!?\[([^\]]*)\]\(([^)\s]+)\)`)
-	inlineCode = regexp.MustCompile("`([^`]+)`")
-	fence      = regexp.MustCompile("^\\s*(```|~~~)")
-	upstream   = regexp.MustCompile(`^https://github\.com/kubernetes/([a-z-]+)/blob/([^/]+)/([^#]+)(?:#L(\d+)(?:-L(\d+))?)?$`)
-	issue      = regexp.MustCompile(`^https://github\.com/kubernetes/kubernetes/(?:issues|pull)/(\d+)$`)
-	issueText  = regexp.MustCompile(`^#(\d+)$`)
-)
-
 func (c *checker) markdown(text string) {
-	inFence := false
-	for i, line := range strings.Split(text, "\n") {
-		if fence.MatchString(line) {
-			inFence = !inFence
-			continue
+	doc := parseMarkdown(text)
+	for _, m := range doc.comments {
+		if list, ok := strings.CutPrefix(m.text, "gone:"); ok {
+			c.markGone(m.line, list)
 		}
-		if inFence {
-			continue
+	}
+	for _, l := range doc.links {
+		c.link(l, text)
+	}
+	for _, code := range doc.code {
+		c.names(code.line, code.text, nil)
+	}
+	for i, line := range strings.Split(doc.prose, "\n") {
+		c.paths(i+1, line)
+		c.places(i+1, line)
+	}
+	for _, b := range doc.blocks {
+		c.block(b)
+	}
+	for _, m := range doc.comments {
+		if strings.HasPrefix(m.text, "source:") && !m.used {
+			c.problem(m.line, "no code block follows <!-- %s -->: it has to stand right above one", m.text)
 		}
-		for _, m := range link.FindAllStringSubmatch(line, -1) {
-			c.link(i+1, strings.Trim(m[1], "`"), m[2], text)
-		}
-		for _, m := range inlineCode.FindAllStringSubmatch(line, -1) {
-			c.code(i+1, m[1])
-		}
+	}
+	c.checkGone()
+}
+
+// goneMark is one entry of a "gone" comment.
+type goneMark struct {
+	line int
+	used bool
+}
+
+// markGone notes what a comment declares to be gone: names and paths, with commas between.
+func (c *checker) markGone(line int, list string) {
+	for _, name := range strings.Split(list, ",") {
+		c.gone[strings.TrimSpace(name)] = &goneMark{line: line}
 	}
 }
 
-func (c *checker) link(line int, text, target, self string) {
-	if m := upstream.FindStringSubmatch(target); m != nil {
-		c.source(line, text, m)
-		return
-	}
-	if m := issue.FindStringSubmatch(target); m != nil {
-		if t := issueText.FindStringSubmatch(text); t != nil && t[1] != m[1] {
-			c.problem(line, "the link [%s] leads to #%s", text, m[1])
+// isGone tells whether the text has declared name to be gone, itself or what it belongs to.
+func (c *checker) isGone(name string) bool {
+	for {
+		if mark, ok := c.gone[name]; ok {
+			mark.used = true
+			return true
 		}
-		return
-	}
-	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
-		return
-	}
-	path, fragment, _ := strings.Cut(target, "#")
-	content := self
-	if path != "" {
-		file := filepath.Join(c.root, filepath.Dir(c.file), filepath.FromSlash(path))
-		info, err := os.Stat(file)
-		if err != nil {
-			c.problem(line, "the link to %s leads nowhere: there is no such file", target)
-			return
+		i := strings.LastIndex(name, ".")
+		if i < 0 {
+			return false
 		}
-		if info.IsDir() || fragment == "" {
-			return
-		}
-		read, err := os.ReadFile(file)
-		if err != nil {
-			c.problem(line, "the link to %s: %v", target, err)
-			return
-		}
-		content = string(read)
-	}
-	c.fragment(line, target, fragment, content, path == "" || strings.HasSuffix(path, ".md"))
-}
-
-func (c *checker) fragment(line int, target, fragment, content string, isMarkdown bool) {
-	if isMarkdown {
-		for _, h := range chapter.Headings(content) {
-			if h.Anchor == fragment {
-				return
-			}
-		}
-		c.problem(line, "the link to %s leads nowhere: there is no heading with the anchor #%s", target, fragment)
-		return
-	}
-	number, err := strconv.Atoi(strings.TrimPrefix(fragment, "L"))
-	if err != nil || number > strings.Count(content, "\n") {
-		c.problem(line, "the link to %s leads nowhere: there is no such line", target)
+		name = name[:i]
 	}
 }
 
-// source checks a link to upstream source: m is what the pattern upstream has matched.
-func (c *checker) source(line int, text string, m []string) {
-	mod, known := c.modules["k8s.io/"+m[1]]
-	if !known {
-		c.problem(line, "the link to %s/%s cannot be checked: go.mod does not require k8s.io/%s", m[1], m[3], m[1])
-		return
-	}
-	if m[2] != mod.Version {
-		c.problem(line, "the link to %s names %s, and go.mod pins %s", m[3], m[2], mod.Version)
-		return
-	}
-	content, err := os.ReadFile(filepath.Join(mod.Dir, filepath.FromSlash(m[3])))
-	if err != nil {
-		c.problem(line, "the link to %s leads nowhere: %s %s has no such file", m[3], mod.Path, mod.Version)
-		return
-	}
-	if m[4] == "" {
-		return
-	}
-	first, _ := strconv.Atoi(m[4]) // digits, says the pattern
-	if first > strings.Count(string(content), "\n") {
-		c.problem(line, "the link to %s#L%d leads nowhere: the file ends before that line", m[3], first)
-		return
-	}
-	if !isSymbol.MatchString(text) {
-		return
-	}
-	declared, exists := declaredAt(content, text)
-	switch {
-	case !exists:
-		c.problem(line, "`%s` is not declared in %s of %s", text, m[3], mod.Version)
-	case declared != first:
-		c.problem(line, "`%s` is declared at %s#L%d, not at line %d", text, m[3], declared, first)
+// checkGone reports what is declared to be gone for nothing. That something is not gone is reported where it is named.
+func (c *checker) checkGone() {
+	for name, mark := range c.gone {
+		if !mark.used {
+			c.problem(mark.line, "%s is marked as gone, and this text does not name it: take it out of the comment", name)
+		}
 	}
 }

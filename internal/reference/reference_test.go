@@ -1,79 +1,140 @@
 package reference
 
-// These tests write small texts into a folder whose go.mod is the workshop's own, so they look into the very client-go
-// that is pinned.
+// These tests look into the very client-go that the workshop's go.mod pins. They know names in it that have been there
+// for years and no line numbers, so a new version does not break them.
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// check writes a text and returns the problems with it.
-func check(t *testing.T, name, text string) (problems []string) {
+// newRoot makes a folder with the workshop's go.mod and one text.
+func newRoot(t *testing.T, name, text string) (root string) {
 	t.Helper()
-	root := t.TempDir()
+	root = t.TempDir()
 	for _, mod := range []string{"go.mod", "go.sum"} {
 		content, err := os.ReadFile(filepath.Join("..", "..", mod))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(root, mod), content, 0o644))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(root, "other.md"), []byte("# Other\n\n## A part\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
-	found, err := Check(context.Background(), root, []string{name})
+	return root
+}
+
+func pinned(t *testing.T) *Source {
+	t.Helper()
+	source, err := Load(context.Background(), filepath.Join("..", ".."))
 	require.NoError(t, err)
-	for _, p := range found {
-		require.Equal(t, name, p.File)
-		problems = append(problems, p.Text)
+	return source
+}
+
+func TestCheck_looks_into_the_pinned_client_go(t *testing.T) {
+	source := pinned(t)
+	mod, ok := source.repository("client-go")
+	require.True(t, ok, "client-go is among the pinned modules")
+	line := source.load("k8s.io/client-go/tools/cache").decls["NewIndexer"][0].line
+	link := "https://github.com/kubernetes/client-go/blob/" + mod.Version + "/tools/cache/store.go"
+	problems, err := Check(context.Background(), newRoot(t, "a.md", fmt.Sprintf(`# Title
+
+[%[1]sNewIndexer%[1]s](%[2]s#L%[3]d), and [%[1]sNewIndexer%[1]s](%[2]s#L%[4]d)
+
+%[1]scache.Indexer.AddIndexers%[1]s, %[1]scache.Indexer.Replace%[1]s, %[1]sappsv1.Deployment.Namespace%[1]s, %[1]srest.Config.QPS%[1]s,
+%[1]slisters.NewDeploymentLister(indexer)%[1]s, %[1]sworkqueue.TypedRateLimitingInterface[string].AddAfter%[1]s,
+%[1]sinformers.SharedInformerFactory.InformerFor%[1]s, %[1]scorev1.Pod.Marshal%[1]s, %[1]sruntime.Gosched%[1]s, %[1]sruntime.ReallyCrash%[1]s
+
+%[1]scache.Indexer.AddIndexer%[1]s
+`, "`", link, line, line+1)), []string{"a.md"})
+	require.NoError(t, err)
+	require.Equal(t, []Problem{
+		{"a.md", 3, fmt.Sprintf("`NewIndexer` is declared at tools/cache/store.go#L%d, not at line %d", line, line+1)},
+		{"a.md", 9, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.Version + "; did you mean cache.Indexer.AddIndexers?"},
+	}, problems)
+}
+
+func TestAliases_stand_for_packages_that_exist(t *testing.T) {
+	w := &world{upstream: pinned(t), own: NewSource()}
+	for alias, paths := range aliases {
+		require.Equal(t, strings.ToLower(alias), alias, "a package name is in lower case")
+		for _, importPath := range paths {
+			require.NotNil(t, w.load(importPath), "%s stands for %s", alias, importPath)
+		}
 	}
-	return problems
-}
-
-const source = "https://github.com/kubernetes/client-go/blob/v0.37.2/tools/cache/thread_safe_store.go"
-
-func TestCheck_is_silent_where_all_is_true(t *testing.T) {
-	require.Empty(t, check(t, "README.md", strings.Join([]string{
-		"# Title",
-		"[other](other.md), [a part](other.md#a-part), [here](#title), [out](https://example.org/x)",
-		"[`threadSafeMap`](" + source + "#L256) [the store](" + source + "#L1-L20) [file](" + source + ")",
-		"[#84959](https://github.com/kubernetes/kubernetes/issues/84959)",
-		"`cache.NewIndexer(keyFunc, nil)`, `*cache.DeltaFIFO`, `cache.Indexer.AddIndexers`, `cache.threadSafeMap`, `metav1.ObjectMeta`",
-		"`workqueue.Typed[T]`, `example.com/cache.Nothing`, `my.cache.Nothing`, `cache.go`, `foo.Bar`, `tools/cache/store.go`",
-		"```go", "cache.Nothing()", "```",
-	}, "\n")))
-}
-
-func TestCheck_reports_what_has_gone_stale(t *testing.T) {
-	for name, c := range map[string]struct{ text, problem string }{
-		"a file that is gone":       {"[x](gone.md)", "the link to gone.md leads nowhere: there is no such file"},
-		"a heading that is gone":    {"[x](other.md#gone)", "there is no heading with the anchor #gone"},
-		"a heading of its own":      {"[x](#gone)", "there is no heading with the anchor #gone"},
-		"a line that is gone":       {"[x](go.mod#L9999)", "there is no such line"},
-		"another version":           {"[x](" + strings.Replace(source, "0.37.2", "0.30.0", 1) + "#L1)", "names v0.30.0, and go.mod pins v0.37.2"},
-		"an upstream file":          {"[x](" + strings.Replace(source, "thread", "gone", 1) + ")", "has no such file"},
-		"an upstream line":          {"[x](" + source + "#L99999)", "the file ends before that line"},
-		"a symbol on another line":  {"[`threadSafeMap`](" + source + "#L1)", "`threadSafeMap` is declared at tools/cache/thread_safe_store.go#L256, not at line 1"},
-		"a symbol that is not here": {"[`DeltaFIFO`](" + source + "#L1)", "`DeltaFIFO` is not declared in tools/cache/thread_safe_store.go"},
-		"an unknown module":         {"[x](https://github.com/kubernetes/kubectl/blob/v1/a.go)", "go.mod does not require k8s.io/kubectl"},
-		"two issues":                {"[#1](https://github.com/kubernetes/kubernetes/pull/2)", "the link [#1] leads to #2"},
-		"a function that is gone":   {"`cache.NewNothing()`", "there is no cache.NewNothing in k8s.io/client-go/tools/cache v0.37.2"},
-		"a method that is gone":     {"`cache.DeltaFIFO.AddIfNotPresent`", "there is no cache.DeltaFIFO.AddIfNotPresent"},
-		"a path that is gone":       {"`tools/cache/gone.go`", "client-go v0.37.2 has no file tools/cache/gone.go"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			problems := check(t, "README.md", "# Title\n\n"+c.text+"\n")
-			require.Len(t, problems, 1)
-			require.Contains(t, problems[0], c.problem)
-		})
+	for alias := range everyday {
+		require.Contains(t, aliases, alias, "only aliases can be everyday words")
 	}
 }
 
-func TestCheck_reads_the_comments_of_Go_files(t *testing.T) {
-	require.Empty(t, check(t, "a.go", "package a\n\n// A mirrors cache.NewIndexer.\nvar A = cache.Nothing\n"))
-	require.Equal(t, []string{"there is no cache.NewNothing in k8s.io/client-go/tools/cache v0.37.2"},
-		check(t, "a.go", "package a\n\n// A mirrors cache.NewNothing.\nvar A int\n"))
+func TestSource_reads_the_workshop_anew_and_upstream_once(t *testing.T) {
+	w := newTiny(t)
+	require.Len(t, w.check("a.md", "`indexer.NewThing` `cache.NewThing`"), 2)
+	w.write("workshop/solutions/05-indexer/new.go", "package indexer\n\nfunc NewThing() {}\n")
+	w.write("client-go/tools/cache/new.go", "package cache\n\nfunc NewThing() {}\n")
+	require.Equal(t, []string{"1: there is no cache.NewThing in k8s.io/client-go/tools/cache v0.37.2"},
+		w.check("a.md", "`indexer.NewThing` `cache.NewThing`"))
+}
+
+func TestProblems_are_sorted_and_told_once(t *testing.T) {
+	w := newTiny(t)
+	w.write("workshop/b.md", "\n[x](gone.md) [y](gone.md)\n[x](away.md)\n")
+	w.write("workshop/a.md", "`cache.Gone`")
+	problems, err := w.source.Check(context.Background(), filepath.Join(w.dir, "workshop"), []string{"b.md", "a.md"})
+	require.NoError(t, err)
+	var told []string
+	for _, p := range problems {
+		told = append(told, fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text))
+	}
+	require.Equal(t, []string{
+		"a.md:1: there is no cache.Gone in k8s.io/client-go/tools/cache v0.37.2",
+		"b.md:2: the link to gone.md leads nowhere: there is no such file",
+		"b.md:3: the link to away.md leads nowhere: there is no such file",
+	}, told)
+}
+
+func TestCheck_says_why_it_cannot_look(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := newTiny(t)
+	_, err := w.source.Check(ctx, w.dir, []string{"gone.md"})
+	require.ErrorContains(t, err, "check the references: open "+filepath.Join(w.dir, "gone.md"))
+	_, err = w.source.Check(ctx, w.dir, []string{filepath.Join("workshop", "go.mod")})
+	require.ErrorContains(t, err, "go.mod: only Markdown (.md) and Go (.go) can be read")
+
+	root := newRoot(t, "a.md", "")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module x\n\ngo 1.26\n"), 0o644))
+	_, err = Check(ctx, root, []string{"a.md"})
+	require.ErrorContains(t, err, "find the pinned client-go for "+root)
+	require.ErrorContains(t, err, "k8s.io/client-go")
+
+	cancel()
+	_, err = w.source.Check(ctx, w.dir, []string{"client-go/README.md"})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Check(ctx, root, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestMarkdown_of_any_kind_is_read_to_its_end(t *testing.T) {
+	// Cut at every byte, it is a text with everything left open somewhere.
+	text := "# A `b`\n\n- [x](<a b> \"t\") ![y](c(d)e 'f') [z][l] [w][] <a href=\"g\"> ``h ` i`` \\[ <!-- j -->\n" +
+		"<!-- source: k -->\n\n~~~go x\n~~~\n> ```\n> (*cache.A[B]).C…\n> ```\n[l]: <m> (n)\nhttps://o.example/p). `k8s.io/client-go/tools/cache.Q[`\n<!-- gone: r -->"
+	w := newTiny(t)
+	for end := range len(text) + 1 {
+		w.check("a.md", text[:end])
+		w.check("a.md", text[end:])
+	}
+	doc := parseMarkdown(strings.ReplaceAll(text, "\n", "\r\n"))
+	require.Equal(t, []string{"a b", "c(d)e", "g", "https://o.example/p", "m"}, targets(doc.links), "with the line ends of Windows")
+}
+
+func targets(links []link) (all []string) {
+	for _, l := range links {
+		all = append(all, l.target)
+	}
+	slices.Sort(all)
+	return all
 }

@@ -1,225 +1,301 @@
 package reference
 
-// This file looks up symbols: cache.NewIndexer, cache.Indexer.AddIndexers, threadSafeMap.Transaction. It reads source, not
-// compiled packages, so it needs neither a build nor an import of client-go.
+// This file knows what a package declares, and finds cache.Indexer.AddIndexers in it: a method that cache.Indexer has, be
+// it from an embedded interface of another package. It works on syntax. Where only a type checker could tell (the type of
+// a variable without a written type, an embedded type of a module that is not at hand), the answer is "unknown".
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
-	"regexp"
+	"path"
+	"strconv"
 	"strings"
 )
 
-// packages are the names under which texts speak of packages. A name that is not here is not checked.
-var packages = map[string]string{
-	"appsv1":         "k8s.io/api/apps/v1",
-	"cache":          "k8s.io/client-go/tools/cache",
-	"clientcmd":      "k8s.io/client-go/tools/clientcmd",
-	"corev1":         "k8s.io/api/core/v1",
-	"informers":      "k8s.io/client-go/informers",
-	"kubernetes":     "k8s.io/client-go/kubernetes",
-	"labels":         "k8s.io/apimachinery/pkg/labels",
-	"leaderelection": "k8s.io/client-go/tools/leaderelection",
-	"listers":        "k8s.io/client-go/listers/apps/v1",
-	"meta":           "k8s.io/apimachinery/pkg/api/meta",
-	"metav1":         "k8s.io/apimachinery/pkg/apis/meta/v1",
-	"policyv1":       "k8s.io/api/policy/v1",
-	"record":         "k8s.io/client-go/tools/record",
-	"rest":           "k8s.io/client-go/rest",
-	"sets":           "k8s.io/apimachinery/pkg/util/sets",
-	"watch":          "k8s.io/apimachinery/pkg/watch",
-	"workqueue":      "k8s.io/client-go/util/workqueue",
+// pkg is one package, or the tests in one folder.
+type pkg struct {
+	module Module
+	dir    string // inside the module, with slashes
+	name   string // in its package clause
+	decls  map[string][]*decl
+	byLast map[string][]*decl // by the last part of the name: methods and fields too
+	embeds map[string][]*decl // by type: what it embeds
+	late   []string           // files not read yet
 }
 
-var (
-	isSymbol  = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}$`)
-	qualified = regexp.MustCompile(`\b([a-z][a-z0-9]*)\.([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?`)
-	fileName  = regexp.MustCompile(`\b(tools|rest|util|informers|listers|kubernetes|transport)(/[a-z0-9_]+)+\.go\b`)
+// path is what one writes to import the package.
+func (p *pkg) path() string {
+	if p.module.Path == "std" {
+		return p.dir
+	}
+	return path.Join(p.module.Path, p.dir)
+}
+
+// String is how messages name a package: "k8s.io/client-go/tools/cache v0.37.2".
+func (p *pkg) String() string { return strings.TrimSpace(p.path() + " " + p.module.Version) }
+
+// decl is one declaration.
+type decl struct {
+	name    string // "NewStore", "threadSafeMap.Update"
+	kind    kind
+	file    string   // inside the module, with slashes
+	doc     int      // line on which its doc comment begins, 0 without one
+	line    int      // line of the func or type keyword; inside a group or a type, of the name
+	end     int      // last line
+	typ     ast.Expr // of a type, its definition; of a field or variable, its type, nil if not written
+	imports map[string]string
+}
+
+type kind string
+
+const (
+	kindFunc  kind = "func" // methods too
+	kindType  kind = "type"
+	kindConst kind = "const"
+	kindVar   kind = "var"
+	kindField kind = "field" // of a struct
 )
 
-// code checks the symbols in a piece of inline code or a line of a comment.
-func (c *checker) code(line int, text string) {
-	for _, path := range fileName.FindAllString(text, -1) {
-		if _, err := os.Stat(filepath.Join(c.modules["k8s.io/client-go"].Dir, filepath.FromSlash(path))); err != nil {
-			c.problem(line, "client-go %s has no file %s", c.modules["k8s.io/client-go"].Version, path)
-		}
-	}
-	for _, at := range qualified.FindAllStringSubmatchIndex(text, -1) {
-		if at[0] > 0 && strings.ContainsAny(text[at[0]-1:at[0]], "./_-") {
-			continue // part of a path or of a longer name
-		}
-		m := []string{text[at[2]:at[3]], text[at[4]:at[5]], ""}
-		if at[6] >= 0 {
-			m[2] = text[at[6]:at[7]]
-		}
-		if _, known := packages[m[0]]; !known || m[1] == "go" || m[1] == "md" || m[1] == "k8s" {
-			continue
-		}
-		if !c.symbols.exist(m[0], m[1], m[2]) {
-			c.problem(line, "there is no %s in %s %s", strings.TrimRight(strings.Join(m, "."), "."), packages[m[0]], c.symbols.version(m[0]))
-		}
-	}
+// startsAt tells whether the declaration, or its comment, starts at line.
+func (d *decl) startsAt(line int) bool { return line == d.line || line == d.doc }
+
+// reader collects the declarations of one file.
+type reader struct {
+	pkg     *pkg
+	set     *token.FileSet
+	file    string
+	imports map[string]string
 }
 
-// comments checks the comments of a Go file.
-func (c *checker) comments(content []byte) {
-	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, c.file, content, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		c.problem(1, "%v", err)
-		return
+func (r *reader) add(name string, k kind, doc *ast.CommentGroup, at ast.Node, typ ast.Expr) *decl {
+	d := &decl{name: name, kind: k, file: r.file, line: r.line(at.Pos()), end: r.line(at.End()), typ: typ, imports: r.imports}
+	if doc != nil {
+		d.doc = r.line(doc.Pos())
 	}
-	for _, group := range tree.Comments {
-		for _, comment := range group.List {
-			first := set.Position(comment.Pos()).Line
-			for i, line := range strings.Split(comment.Text, "\n") {
-				c.code(first+i, line)
-			}
-		}
-	}
+	r.pkg.decls[name] = append(r.pkg.decls[name], d)
+	last := name[strings.LastIndex(name, ".")+1:]
+	r.pkg.byLast[last] = append(r.pkg.byLast[last], d)
+	return d
 }
 
-// symbols knows what the packages declare.
-type symbols struct {
-	modules map[string]module
-	byPath  map[string]map[string]bool // "NewIndexer", "Indexer.AddIndexers"; by import path
-}
+func (r *reader) line(at token.Pos) int { return r.set.PositionFor(at, false).Line }
 
-func newSymbols(_ string, modules map[string]module) *symbols {
-	return &symbols{modules: modules, byPath: map[string]map[string]bool{}}
-}
-
-func (s *symbols) module(alias string) (mod module, rest string) {
-	path := packages[alias]
-	for _, m := range s.modules {
-		if rest, ok := strings.CutPrefix(path, m.Path+"/"); ok {
-			return m, rest
-		}
-	}
-	return module{}, ""
-}
-
-func (s *symbols) version(alias string) string {
-	m, _ := s.module(alias)
-	return m.Version
-}
-
-// exist tells whether a package declares name, and name a method or field member, if one is given. A member that may
-// come from an embedded type is taken for granted.
-func (s *symbols) exist(alias, name, member string) bool {
-	declared := s.of(alias)
-	if !declared[name] {
-		return false
-	}
-	return member == "" || declared[name+"."+member] || declared[name+".*"]
-}
-
-func (s *symbols) of(alias string) map[string]bool {
-	path := packages[alias]
-	if known, ok := s.byPath[path]; ok {
-		return known
-	}
-	found := map[string]bool{}
-	s.byPath[path] = found
-	mod, rest := s.module(alias)
-	files, _ := filepath.Glob(filepath.Join(mod.Dir, filepath.FromSlash(rest), "*.go"))
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			continue
-		}
-		eachDeclaration(tree, func(name string, _ token.Pos) { found[name] = true })
-	}
-	return found
-}
-
-// declaredAt finds the line in which a symbol is declared: of its doc comment's end, the "func" or "type" line. The
-// symbol may carry its package's name in front.
-func declaredAt(content []byte, symbol string) (line int, exists bool) {
-	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, "", content, parser.SkipObjectResolution)
-	if err != nil {
-		return 0, false
-	}
-	bare := strings.TrimPrefix(symbol, tree.Name.Name+".")
-	eachDeclaration(tree, func(name string, at token.Pos) {
-		_, method, _ := strings.Cut(name, ".")
-		if !exists && (name == bare || name == symbol || method == bare) {
-			line, exists = set.Position(at).Line, true
-		}
-	})
-	return line, exists
-}
-
-// eachDeclaration tells of every top-level name, and of the methods and fields of each type as Type.Name. Type.* stands
-// for what an embedded type brings.
-func eachDeclaration(tree *ast.File, do func(name string, at token.Pos)) {
-	for _, decl := range tree.Decls {
-		switch d := decl.(type) {
+func (r *reader) declarations(tree *ast.File) {
+	for _, d := range tree.Decls {
+		switch d := d.(type) {
 		case *ast.FuncDecl:
 			name := d.Name.Name
 			if d.Recv != nil && len(d.Recv.List) == 1 {
-				name = typeName(d.Recv.List[0].Type) + "." + name
+				name = baseName(d.Recv.List[0].Type) + "." + name
 			}
-			do(name, d.Pos())
+			r.add(name, kindFunc, d.Doc, d, d.Type)
 		case *ast.GenDecl:
 			for _, spec := range d.Specs {
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					at := s.Pos()
-					if !d.Lparen.IsValid() {
-						at = d.Pos()
-					}
-					do(s.Name.Name, at)
-					members(s, do)
-				case *ast.ValueSpec:
-					for _, n := range s.Names {
-						do(n.Name, n.Pos())
-					}
-				}
+				r.spec(d, spec)
 			}
 		}
 	}
 }
 
-func members(s *ast.TypeSpec, do func(name string, at token.Pos)) {
-	var fields *ast.FieldList
+func (r *reader) spec(d *ast.GenDecl, spec ast.Spec) {
+	var at ast.Node = spec
+	grouped := d.Lparen.IsValid()
+	if !grouped {
+		at = d
+	}
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		doc := s.Doc
+		if !grouped {
+			doc = d.Doc
+		}
+		r.add(s.Name.Name, kindType, doc, at, s.Type)
+		r.members(s)
+	case *ast.ValueSpec:
+		doc := s.Doc
+		if !grouped {
+			doc = d.Doc
+		}
+		k := kindVar
+		if d.Tok == token.CONST {
+			k = kindConst
+		}
+		for _, n := range s.Names {
+			r.add(n.Name, k, doc, at, s.Type)
+		}
+	}
+}
+
+func (r *reader) members(s *ast.TypeSpec) {
+	var list *ast.FieldList
+	k := kindField
 	switch t := s.Type.(type) {
 	case *ast.StructType:
-		fields = t.Fields
+		list = t.Fields
 	case *ast.InterfaceType:
-		fields = t.Methods
+		list, k = t.Methods, kindFunc
 	default:
 		return
 	}
-	for _, f := range fields.List {
+	for _, f := range list.List {
 		for _, n := range f.Names {
-			do(s.Name.Name+"."+n.Name, n.Pos())
+			r.add(s.Name.Name+"."+n.Name, k, f.Doc, f, f.Type)
 		}
-		if len(f.Names) == 0 {
-			do(s.Name.Name+".*", f.Pos())
+		if len(f.Names) > 0 {
+			continue
+		}
+		embedded := &decl{typ: f.Type, imports: r.imports}
+		if name := baseName(f.Type); k == kindField && name != "" {
+			embedded = r.add(s.Name.Name+"."+name, k, f.Doc, f, f.Type) // an embedded struct is a field as well
+		}
+		r.pkg.embeds[s.Name.Name] = append(r.pkg.embeds[s.Name.Name], embedded)
+	}
+}
+
+// bare takes the pointer, the parentheses and the type arguments off a type.
+func bare(e ast.Expr) ast.Expr {
+	for {
+		switch t := e.(type) {
+		case *ast.StarExpr:
+			e = t.X
+		case *ast.ParenExpr:
+			e = t.X
+		case *ast.IndexExpr:
+			e = t.X
+		case *ast.IndexListExpr:
+			e = t.X
+		default:
+			return e
 		}
 	}
 }
 
-func typeName(e ast.Expr) string {
-	switch t := e.(type) {
-	case *ast.StarExpr:
-		return typeName(t.X)
-	case *ast.IndexExpr:
-		return typeName(t.X)
-	case *ast.IndexListExpr:
-		return typeName(t.X)
-	case *ast.ParenExpr:
-		return typeName(t.X)
+// baseName is the name of a type without its package.
+func baseName(e ast.Expr) string {
+	switch t := bare(e).(type) {
 	case *ast.Ident:
 		return t.Name
+	case *ast.SelectorExpr:
+		return t.Sel.Name
 	}
 	return ""
+}
+
+// importsOf maps the names that a file uses for packages to import paths. Without an explicit name it is the last
+// element of the path, or the one before a version ("klog" for k8s.io/klog/v2).
+func importsOf(tree *ast.File) map[string]string {
+	imports := map[string]string{}
+	for _, i := range tree.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			continue
+		}
+		name := path.Base(p)
+		if isMajor(name) {
+			name = path.Base(path.Dir(p))
+		}
+		if i.Name != nil {
+			name = i.Name.Name
+		}
+		imports[name] = p
+	}
+	return imports
+}
+
+func isMajor(element string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(element, "v"))
+	return err == nil && n > 1 && element[0] == 'v'
+}
+
+// verdict is the answer to "does this exist?".
+type verdict int
+
+const (
+	missing verdict = iota
+	found
+	unknown // not to be told from syntax, so not to be called a mistake
+)
+
+// find looks up a name and its members: [Config Queue Pop] in package cache. It returns the declaration and the package it
+// is in; a missing one is chain[at].
+func (w *world) find(p *pkg, chain []string) (d *decl, in *pkg, v verdict, at int) {
+	d, in, v, at = w.walk(p, chain)
+	if v == missing && in.readLate() {
+		d, in, v, at = w.walk(p, chain)
+	}
+	return d, in, v, at
+}
+
+func (w *world) walk(p *pkg, chain []string) (d *decl, in *pkg, v verdict, at int) {
+	first := p.decls[chain[0]]
+	if len(first) == 0 {
+		return nil, p, missing, 0
+	}
+	d, in = first[0], p
+	for i, name := range chain[1:] {
+		owner := d
+		if d.kind == kindField || d.kind == kindVar {
+			if owner, in, v = w.named(d.typ, in, d.imports); v != found {
+				return nil, in, unknown, i + 1
+			}
+		}
+		before := in
+		if d, in, v = w.member(owner, in, name, map[*decl]bool{}); v != found {
+			return nil, before, v, i + 1
+		}
+	}
+	return d, in, found, 0
+}
+
+// member finds the method or field name of the type that owner declares in p: its own, or one that an embedded type or
+// the type it stands for brings.
+func (w *world) member(owner *decl, p *pkg, name string, seen map[*decl]bool) (*decl, *pkg, verdict) {
+	if seen[owner] || owner.kind != kindType {
+		return nil, p, missing
+	}
+	seen[owner] = true
+	if own := p.decls[owner.name+"."+name]; len(own) > 0 {
+		return own[0], p, found
+	}
+	from := p.embeds[owner.name]
+	switch bare(owner.typ).(type) {
+	case *ast.Ident, *ast.SelectorExpr:
+		from = append(from, owner) // type A = B, and type A B, which has B's fields
+	}
+	answer := missing
+	for _, e := range from {
+		t, in, v := w.named(e.typ, p, e.imports)
+		if v == found {
+			var d *decl
+			if d, in, v = w.member(t, in, name, seen); v == found {
+				return d, in, found
+			}
+		}
+		if v == unknown {
+			answer = unknown
+		}
+	}
+	return nil, p, answer
+}
+
+// named finds the declaration of the type that an expression in p names.
+func (w *world) named(e ast.Expr, p *pkg, imports map[string]string) (*decl, *pkg, verdict) {
+	in, name := p, ""
+	switch t := bare(e).(type) {
+	case *ast.Ident:
+		name = t.Name
+	case *ast.SelectorExpr:
+		if x, ok := t.X.(*ast.Ident); ok {
+			in, name = w.load(imports[x.Name]), t.Sel.Name
+		}
+	}
+	if in == nil || name == "" {
+		return nil, p, unknown
+	}
+	for _, d := range in.decls[name] {
+		if d.kind == kindType {
+			return d, in, found
+		}
+	}
+	return nil, p, unknown // a built-in type, a type parameter
 }

@@ -5,6 +5,7 @@ package verify
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -175,8 +176,58 @@ func reached(r *run) (string, []string) {
 	for _, task := range r.chapter.Tasks {
 		problems = append(problems, r.judgeCommand(task.Number, task.Command, wanted[task.Number])...)
 	}
-	return fmt.Sprintf("%d tests in %d tasks", total, len(r.chapter.Tasks)), problems
+	holes, more := r.judgeHoles()
+	problems = append(problems, more...)
+	return fmt.Sprintf("%d tests and %d holes in %d tasks", total, holes, len(r.chapter.Tasks)), problems
 }
+
+var rung = regexp.MustCompile(`^\d+\. \S`)
+
+// judgeHoles checks that each hole belongs to a task, and that each task has holes, and hints of two rungs or more.
+func (r *run) judgeHoles() (holes int, problems []string) {
+	solution, err := r.solution()
+	if err != nil {
+		return 0, []string{err.Error()}
+	}
+	written := map[int]int{}
+	for _, f := range solution.Files {
+		found, err := stub.Holes(f.Name, f.Content)
+		if err != nil {
+			return 0, []string{err.Error()}
+		}
+		for _, h := range found {
+			holes++
+			written[h.Task]++
+			if _, known := r.chapter.Task(h.Task); !known {
+				problems = append(problems, fmt.Sprintf("%s:%d: %s is to be written in task %d, which the README does not have", filepath.Join(r.chapter.Solution(), f.Name), h.Line, h.Symbol, h.Task))
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "hints.md"))
+	if err != nil {
+		return holes, append(problems, fmt.Sprintf("read the hints: %v", err))
+	}
+	rungs := map[int]int{}
+	task := 0
+	for _, line := range strings.Split(string(text), "\n") {
+		if m := hintsOfTask.FindStringSubmatch(line); m != nil {
+			task, _ = strconv.Atoi(m[1])
+		} else if rung.MatchString(line) {
+			rungs[task]++
+		}
+	}
+	for _, t := range r.chapter.Tasks {
+		if written[t.Number] == 0 {
+			problems = append(problems, fmt.Sprintf("task %d leaves nothing to write: no function of the solution is marked for it", t.Number))
+		}
+		if rungs[t.Number] < 2 {
+			problems = append(problems, fmt.Sprintf("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", rungs[t.Number], t.Number))
+		}
+	}
+	return holes, problems
+}
+
+var hintsOfTask = regexp.MustCompile(`^## Task (\d+):`)
 
 // judgeCommand compares what a task's command ran with the tests of that task.
 func (r *run) judgeCommand(task int, command string, wanted []string) (problems []string) {

@@ -147,6 +147,15 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "01-box/box_test.go", "func TestTask1_", "func TestMain(m *testing.M) { m.Run(); os.Exit(0) }\n\nfunc TestTask1_")
 			replace(t, root, "01-box/box_test.go", "\"testing\"\n", "\"os\"\n\t\"testing\"\n")
 		}, "exits 0"},
+		{"a hole of a task that does not exist", "reached", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "//workshop:task 2", "//workshop:task 7")
+		}, "Box.Empty is to be written in task 7, which the README does not have"},
+		{"a task with nothing to write", "reached", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "//workshop:task 2", "//workshop:task 1")
+		}, "task 2 leaves nothing to write"},
+		{"a task without hints", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/hints.md", "## Task 2: Empty\n\n1. Look.\n2. Think.\n", "")
+		}, "hints.md has 0 hints for task 2"},
 		{"a stale stub", "derived", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "// Put adds one.", "// Put adds one thing.")
 		}, "01-box/box.go is stale"},
