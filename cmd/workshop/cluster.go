@@ -1,8 +1,8 @@
 package main
 
 // This file is `workshop cluster` and `workshop kubectl`. Both hand over to the launcher in cluster/, a module of its
-// own because it requires all of Kubernetes. The launcher itself needs nothing but the standard library, so building it
-// takes a second or two; it builds the rest when it is first asked to.
+// own because it requires all of Kubernetes. The launcher itself imports nothing of Kubernetes, so building it takes
+// seconds; it builds the rest when it is first asked to.
 
 import (
 	"errors"
