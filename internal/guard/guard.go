@@ -87,9 +87,9 @@ func (t *T) guarded(f func(), ended func()) {
 			return
 		case v != nil:
 			t.run.panicked(v)
-		case !t.run.leaves() && !t.Skipped():
+		case !t.run.leaves() && !t.Skipped() && !t.Failed():
 			// Under testing itself this would be a panic that ends the test binary.
-			t.run.panicked("the test's goroutine was ended by runtime.Goexit")
+			t.run.exited()
 		}
 		if ended != nil && !t.Skipped() {
 			ended()

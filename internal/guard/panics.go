@@ -13,18 +13,25 @@ const noPanic = "nobody recovers a panic here, so it would end the whole program
 
 // panicked notes a panic with value v. It is called while the panicking calls are still on the goroutine's stack.
 func (r *run) panicked(v any) {
-	stack := callers()
 	message := strings.TrimSpace(fmt.Sprint(v))
 	if err, ok := v.(runtime.Error); ok {
 		message = strings.TrimPrefix(err.Error(), "runtime error: ")
 	}
-	first, _, _ := strings.Cut(message, "\n")
+	r.brokeOff("panic: "+message, "no panic", noPanic)
+}
+
+// exited notes that the calling goroutine was ended, though no test asked for it.
+func (r *run) exited() {
+	r.brokeOff("the goroutine was ended by runtime.Goexit", "the goroutine ends by returning",
+		"runtime.Goexit ends the goroutine of whoever called, without a word to them; return an error")
+}
+
+func (r *run) brokeOff(message, wanted, why string) {
+	stack := callers()
+	title, _, _ := strings.Cut(message, "\n")
 	r.fail(failure{
-		at:     r.testLine(stack),
-		title:  "panic: " + first,
-		wanted: "no panic",
-		got:    strings.Join(append([]string{"panic: " + message}, r.where.lines(stack)...), "\n"),
-		why:    noPanic,
+		at: r.testLine(stack), title: title, wanted: wanted, why: why,
+		got: strings.Join(append([]string{message}, r.where.lines(stack)...), "\n"),
 	})
 	r.inner.T.Fail()
 }

@@ -145,7 +145,7 @@ func (r *run) spawn(diaryPath string) (output string, err error) {
 	)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second // for its output to arrive, on a machine that is busy
 	err = cmd.Run()
 	if ctx.Err() != nil {
 		err = fmt.Errorf("stopped after %v: %w", raceTimeout, err)

@@ -4,26 +4,28 @@ package guard
 // other, except when one waits for a lock of package sync: the bubble takes that for a moment's wait, keeps its clock
 // still, and hangs. It does not notice an endless loop either. Here both are seen, from goroutine dumps.
 //
-// Dumps stop the world, so there is none in the first second, longer than which hardly a test runs. Time is counted in
-// looks taken, not read from a clock: a machine that was busy or asleep must not make a slow test fail.
+// Dumps stop the world, so there is none in the first second, longer than which hardly a test runs.
 
 import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
 const (
 	firstLook  = time.Second
 	lookEvery  = 250 * time.Millisecond
-	deadlocked = 2 * time.Second // so long must nothing move
+	deadlocked = 2 * time.Second // so long must nothing move,
+	looksAlike = 4               // and so many looks must show the same
+	longestGap = time.Second     // between two looks: the rest of a longer one, the machine was asleep
 	holeGrace  = time.Second     // for a test to end after a hole was reached
 )
 
 // simulatedLimit is how far the clock of a bubble may run: a month, when the longest scenario takes a week. A component
-// with a ticker of ten seconds gets there in a fifth of a second.
-const simulatedLimit = 30 * 24 * time.Hour
+// with a ticker of ten seconds gets there in a fifth of a second. At a moment so odd, no ticker is due.
+const simulatedLimit = 30*24*time.Hour + 123456789
 
 // realLimit is how long a test may run. The environment variable WORKSHOP_TEST_LIMIT ("2m") changes it, for very slow
 // machines.
@@ -48,7 +50,7 @@ func (r *run) limit() time.Duration {
 func (r *run) watch(ended <-chan struct{}) {
 	look := time.NewTimer(firstLook)
 	defer look.Stop()
-	var w watchdog
+	w := watchdog{latest: time.Now()}
 	for {
 		select {
 		case <-ended:
@@ -57,6 +59,7 @@ func (r *run) watch(ended <-chan struct{}) {
 			// The test fails for the hole. What the hole leaves undone may keep it from ending, for which nobody waits.
 			select {
 			case <-ended:
+				return
 			case <-r.stuck:
 			case <-time.After(holeGrace):
 			}
@@ -69,7 +72,7 @@ func (r *run) watch(ended <-chan struct{}) {
 			}
 			return
 		case <-look.C:
-			if report := w.look(r, allGoroutines()); report != nil {
+			if report := w.look(r, recentGoroutines(), time.Now()); report != nil {
 				r.abandon()
 				if !r.settled() {
 					report()
@@ -81,28 +84,44 @@ func (r *run) watch(ended <-chan struct{}) {
 	}
 }
 
+// recent is the latest dump. Tests that run in parallel share it, so that the world stops no more often for many.
+var recent struct {
+	sync.Mutex
+	at   time.Time
+	dump []goroutine
+}
+
+func recentGoroutines() []goroutine {
+	recent.Lock()
+	defer recent.Unlock()
+	if time.Since(recent.at) > lookEvery/2 {
+		recent.dump, recent.at = allGoroutines(), time.Now()
+	}
+	return recent.dump
+}
+
 // watchdog is what was seen so far.
 type watchdog struct {
-	looks int
-	still int    // looks in a row that showed the same deadlock
-	last  string // what it looked like
+	latest time.Time
+	clock  time.Duration // that the test has had
+	last   string        // what a deadlock looked like at the latest look, "" if there was none
+	alike  int           // looks in a row at which it looked so
+	since  time.Duration // the first of them
 }
 
 // look takes a look. When it is clear that the test will never end, it returns what reports that.
-func (w *watchdog) look(r *run, dump []goroutine) func() {
-	w.looks++
+func (w *watchdog) look(r *run, dump []goroutine, now time.Time) func() {
+	w.clock += min(now.Sub(w.latest), longestGap)
+	w.latest = now
 	seen := r.deadlockOnLock(dump)
-	if seen == "" || seen != w.last {
-		w.still = 0
+	if seen != w.last {
+		w.last, w.alike, w.since = seen, 0, w.clock
 	}
-	w.last = seen
-	if seen != "" {
-		w.still++
-	}
+	w.alike++
 	switch {
-	case w.still > int(deadlocked/lookEvery):
+	case seen != "" && w.alike >= looksAlike && w.clock-w.since >= deadlocked:
 		return func() { r.lockNeverFree(dump) }
-	case w.looks > int((r.limit()-firstLook)/lookEvery):
+	case w.clock >= r.limit():
 		return func() { r.stillRunning(dump) }
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -73,6 +74,34 @@ func TestTask1_Failure_without_testify(t *testing.T) {
 		t.Errorf("what is that?\n\tindented\n\nafter a blank line")
 		t.Error("and", "that")
 		t.Fatal("the end")
+	})
+}
+
+func TestTask1_Failure_in_Go(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		done := make(chan struct{})
+		t.Go(func() {
+			defer close(done)
+			require.Equal(t, 1, 2, "ends this goroutine")
+		})
+		<-done
+		assert.Equal(t, 3, 4, "and the test goes on")
+	})
+}
+
+func TestTask1_Goexit(t *testing.T) {
+	guard.Test(t, func(t *guard.T) { runtime.Goexit() })
+}
+
+func TestTask1_Bubble_in_a_bubble(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		guard.Test(t.T, func(t *guard.T) {})
+	})
+}
+
+func TestTask1_Run_in_a_bubble(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Run("a subtest", func(t *testing.T) {})
 	})
 }
 

@@ -99,9 +99,10 @@ func (s *Store) With(f func()) {
 	f()
 }
 
-// Spin never ends. It is one line, so that it is always seen on that line.
+// Spin never ends.
 func (s *Store) Spin() {
-	for ; ; s.spins++ {
+	for {
+		s.spins++
 	}
 }
 

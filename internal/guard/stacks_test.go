@@ -1,0 +1,139 @@
+package guard
+
+// These tests read dumps as Go 1.26 writes them, of client-go too: there the chapter has no calls of its own.
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const dump = `goroutine 7 [running]:
+example.com/other.f(...)
+	/src/other/f.go:1
+
+goroutine 20 [sync.Cond.Wait (durable), 3 minutes, synctest bubble 5]:
+sync.runtime_notifyListWait(0xc000012, 0x0)
+	/go/src/runtime/sema.go:617 +0x159
+sync.(*Cond).Wait(0xc00001)
+	/go/src/sync/cond.go:71 +0x85
+workshop/06-workqueue.(*Typed[...]).Get(0xc000034)
+	C:/workshop/06-workqueue/queue.go:81 +0x7f
+workshop/06-workqueue_test.TestTask1_Get.func1(0xc00007?)
+	/workshop/06-workqueue/queue_test.go:30 +0x45
+created by testing/synctest.testingSynctestTest in goroutine 19
+	/go/src/testing/testing.go:2150 +0x5fd
+
+goroutine 21 gp=0xc0001 m=nil [select (durable), synctest bubble 5]:
+workshop/06-workqueue.(*Typed[...]).loop.func1()
+	queue.go:99 +0x7f
+created by workshop/06-workqueue.(*Typed[...]).loop in goroutine 20
+	/workshop/06-workqueue/queue.go:97 +0x11
+
+goroutine 22 [running, synctest bubble 5]:
+	goroutine running on other thread; stack unavailable
+created by sync.(*WaitGroup).Go in goroutine 20
+	/go/src/sync/waitgroup.go:238 +0x73
+`
+
+func TestDump_is_read(t *testing.T) {
+	all := parseDump("panic: all was lost\n\n" + strings.ReplaceAll(dump, "\n", "\r\n"))
+	require.Len(t, all, 4)
+
+	get := all[1]
+	require.Equal(t, 20, get.id)
+	require.Equal(t, 5, get.bubble)
+	require.Equal(t, "sync.Cond.Wait", get.state)
+	require.True(t, get.durable)
+	require.Equal(t, 19, get.parent)
+	require.Equal(t, "testing/synctest.testingSynctestTest", get.created.function)
+	require.Len(t, get.frames, 4)
+	require.Equal(t, frame{"workshop/06-workqueue.(*Typed[...]).Get", "0xc000034", "C:/workshop/06-workqueue/queue.go", 81}, get.frames[2])
+
+	require.Equal(t, "select", all[2].state)
+	require.Equal(t, frame{"workshop/06-workqueue.(*Typed[...]).loop.func1", "", "queue.go", 99}, all[2].frames[0], "a //line directive may give a bare name")
+	require.Empty(t, all[3].frames)
+	require.Equal(t, 20, all[3].parent)
+}
+
+func TestDump_that_makes_no_sense_is_no_dump(t *testing.T) {
+	for _, text := range []string{"", "\n\n\n", "goroutine", "goroutine x [running]:\nf()\n\tf.go:1", "goroutine 1:\n"} {
+		require.Empty(t, parseDump(text), "%q", text)
+	}
+	g := parseDump("goroutine 1 [running]:\nonly half a fr")
+	require.Len(t, g, 1)
+	require.Empty(t, g[0].frames)
+}
+
+func TestPackage_of_a_function(t *testing.T) {
+	for function, pkg := range map[string]string{
+		"main.main":          "main",
+		"sync.(*Mutex).Lock": "sync",
+		"client-go-workshop/05-indexer.(*store).Add.func1":                   "client-go-workshop/05-indexer",
+		"client-go-workshop/05-indexer_test.TestTask1":                       "client-go-workshop/05-indexer_test",
+		"k8s.io/client-go/util/workqueue.(*Typed[k8s.io/api/x.Y]).Get":       "k8s.io/client-go/util/workqueue",
+		"gopkg.in/inf%2ev0.(*Dec).Add":                                       "gopkg.in/inf%2ev0",
+		"client-go-workshop/06-workqueue.New[go.shape.struct { A/b.C int }]": "client-go-workshop/06-workqueue",
+	} {
+		require.Equal(t, pkg, packageOf(function), function)
+	}
+}
+
+// over makes a run of a test of chapter, as if it were in bubble 5 on goroutine 20.
+func over(t *testing.T, chapter string) *run {
+	r := newRun(t)
+	r.where = place{test: chapter + "_test", chapter: chapter, name: "TestTask1_Get"}
+	r.bubble, r.main, r.start = 5, 20, "queue_test.go:25"
+	return r
+}
+
+func TestNever_returned_names_the_call_of_the_chapter(t *testing.T) {
+	r := over(t, "workshop/06-workqueue")
+	r.neverReturned(parseDump(dump), "")
+	f := r.failures[0]
+	require.Equal(t, "queue_test.go:30", f.at)
+	require.Equal(t, "(*Typed[...]).Get never returned", f.title)
+	require.Equal(t, "(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n(*Typed[...]).loop.func1 at queue.go:99, waiting in select", f.got)
+}
+
+func TestNever_returned_names_the_call_of_client_go_where_it_stands_in(t *testing.T) {
+	text := strings.ReplaceAll(dump, "workshop/06-workqueue.", "k8s.io/client-go/util/workqueue.")
+	r := over(t, "workshop/06-workqueue")
+	r.neverReturned(parseDump(text), "")
+	f := r.failures[0]
+	require.Equal(t, "queue_test.go:30", f.at)
+	require.Equal(t, "workqueue.(*Typed[...]).Get never returned", f.title)
+	require.Contains(t, f.got, "workqueue.(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n")
+}
+
+func TestPolling_takes_a_sleeping_machine_for_no_deadlock(t *testing.T) {
+	locked := strings.ReplaceAll(dump, "sync.Cond.Wait (durable)", "sync.Mutex.Lock")
+	locked, _, _ = strings.Cut(locked, "goroutine 22")
+	r := over(t, "workshop/06-workqueue")
+	stuck := parseDump(locked)
+	w := watchdog{}
+	now := w.latest
+	for _, step := range []struct {
+		later string
+		dump  []goroutine
+		over  bool
+	}{
+		{"1s", stuck, false},
+		{"1h", stuck, false}, // asleep
+		{"1h", stuck, false},
+		{"250ms", parseDump(dump), false}, // something moves
+		{"250ms", stuck, false},
+		{"250ms", stuck, false},
+		{"1s", stuck, false},
+		{"250ms", stuck, false},
+		{"250ms", stuck, false},
+		{"250ms", stuck, true},
+	} {
+		d, err := time.ParseDuration(step.later)
+		require.NoError(t, err)
+		now = now.Add(d)
+		require.Equal(t, step.over, w.look(r, step.dump, now) != nil, "after %v", w.clock)
+	}
+}
