@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,7 +49,7 @@ func startCluster(t *testing.T) *cluster {
 	require.NoError(t, err)
 
 	c := &cluster{repository: repository, workspace: own, launcher: filepath.Join(t.TempDir(), "cluster")}
-	goBuild(t, repository.Module(), c.launcher, "./cmd/cluster")
+	goBuild(t, repository.Module(), c.launcher, "./cmd/cluster", clusterBuild...)
 	c.run(t, "build")
 	began := time.Now()
 	t.Cleanup(func() {
@@ -68,10 +69,16 @@ func startCluster(t *testing.T) *cluster {
 	return c
 }
 
-func goBuild(t *testing.T, module, output, target string) {
+// clusterBuild is how the launcher builds the programs of the cluster.
+var clusterBuild = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
+
+// goBuild compiles a program. settings are variables of the environment; they decide what Go's build cache has ready: a program of
+// the cluster takes clusterBuild, one of the workshop none, which is what all else in its module is compiled with.
+func goBuild(t *testing.T, module, output, target string, settings ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-trimpath", "-buildvcs=false", "-o", output, target)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-buildvcs=false", "-o", output, target)
+	ours := func(v string) bool { return strings.HasPrefix(v, "CGO_ENABLED=") || strings.HasPrefix(v, "GOFLAGS=") }
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), ours), append(settings, "GOWORK=off")...)
 	said, err := cmd.CombinedOutput()
 	require.NoError(t, err, "go build %s in %s:\n%s", target, module, said)
 }

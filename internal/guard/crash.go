@@ -29,7 +29,7 @@ func (r *run) crash(output string, err error, why string) (f failure, vague bool
 		return r.notUnderstood(output, err), false
 	}
 	all := parseDump(output)
-	if len(all) == 0 {
+	if len(all) == 0 || len(all[0].frames) == 0 {
 		return r.notUnderstood(output, err), false
 	}
 	crashed := all[0].frames // that goroutine is dumped first

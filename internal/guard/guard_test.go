@@ -67,8 +67,9 @@ func run(t *testing.T, args ...string) string {
 	return strings.ReplaceAll(string(out), "\r\n", "\n")
 }
 
-// varies is what differs from run to run: times, addresses, and where an endless loop is caught.
-var varies = regexp.MustCompile(`\(\d+\.\d\ds\)|0x[0-9a-f]{6,}|Spin at store.go:\d+`)
+// varies is what differs from run to run: times, addresses, where an endless loop is caught, and lines
+// of the standard library.
+var varies = regexp.MustCompile(`\(\d+\.\d\ds\)|0x[0-9a-f]{6,}|Spin at store.go:\d+|io.go:\d+`)
 
 // failures splits the output of a test binary by test, and takes out what varies.
 func failures(output string) map[string]string {

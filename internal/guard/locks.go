@@ -44,8 +44,8 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 		}
 	}
 	if len(others) > 0 {
-		return "while it may be held by " + r.list(others),
-			"who waits or sleeps while holding a lock stops everyone who needs it; unlock before waiting"
+		return "who may hold the lock, if it is not a call that returned without unlocking:\n" + r.list(others),
+			"a lock is for a moment: unlock before you wait or sleep, and on every way out of a function"
 	}
 	locks := map[string]bool{}
 	for _, w := range blocked {

@@ -110,7 +110,7 @@ func (r *run) runChild(why string) (f *failure, vague bool) {
 	case last.Ended && err == nil:
 		return nil, false
 	}
-	r.steps, r.skipped = nil, 0
+	r.forgetSteps()
 	for _, step := range steps {
 		r.did(step)
 	}

@@ -107,6 +107,12 @@ func (r *run) did(step string) {
 	r.child.did(step)
 }
 
+func (r *run) forgetSteps() {
+	r.mu.Lock()
+	r.steps, r.skipped = nil, 0
+	r.mu.Unlock()
+}
+
 // fail notes a failure, at the line of the test that the calling goroutine is at, unless it says where. Only the first
 // one tells the steps and what to read: what follows happened in the same test. One that is there already is counted.
 func (r *run) fail(f failure) {

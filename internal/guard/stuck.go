@@ -51,7 +51,10 @@ func (r *run) waiters(dump []goroutine) []waiter {
 			call, ok = test, inTest
 		}
 		if !ok {
-			continue // the bubble's own, or waiting in this package for the others
+			call, ok = g.entry()
+		}
+		if !ok {
+			continue
 		}
 		w.call = call
 		out = append(out, w)
@@ -60,6 +63,20 @@ func (r *run) waiters(dump []goroutine) []waiter {
 		return cmp.Or(cmp.Compare(a.whose, b.whose), cmp.Compare(a.id, b.id))
 	})
 	return out
+}
+
+// entry is the function that a goroutine began with, for those that are all in the standard library. It is none for the
+// goroutines that synctest and this package make.
+func (g goroutine) entry() (frame, bool) {
+	if pkg := packageOf(g.created.function); pkg == "testing/synctest" || pkg == guardPackage {
+		return frame{}, false
+	}
+	for _, f := range slices.Backward(g.frames) {
+		if pkg := packageOf(f.function); pkg != "sync" && pkg != guardPackage { // WaitGroup.Go, and Go
+			return f, true
+		}
+	}
+	return frame{}, false
 }
 
 // is says where a goroutine is and what it does there.

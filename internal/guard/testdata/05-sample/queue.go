@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"io"
 	"sync"
 	"time"
 )
@@ -36,6 +37,9 @@ func (q *Queue) Get() string {
 	q.items = q.items[1:]
 	return item
 }
+
+// Drain starts a goroutine that is all in the standard library, and ends when from does.
+func (q *Queue) Drain(from io.Reader) { go io.Copy(io.Discard, from) }
 
 // Run starts a goroutine with a ticker, which Stop ends.
 func (q *Queue) Run() { go q.loop() }

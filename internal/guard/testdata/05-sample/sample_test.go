@@ -5,6 +5,7 @@ package sample_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"sync"
@@ -252,6 +253,13 @@ func TestTask1_Left_behind_two(t *testing.T) {
 		q := sample.NewQueue()
 		q.Run()
 		go q.Get()
+	})
+}
+
+func TestTask1_Left_behind_in_the_standard_library(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		near, _ := net.Pipe()
+		sample.NewQueue().Drain(near)
 	})
 }
 
