@@ -16,6 +16,14 @@ func (t *T) Did(format string, args ...any) {
 	t.run.did(fmt.Sprintf(format, args...))
 }
 
+// Story forgets the steps noted so far, and lets a failing test tell its last n from now on.
+func (t *T) Story(n int) {
+	t.run.forgetSteps()
+	t.run.mu.Lock()
+	t.run.kept = n
+	t.run.mu.Unlock()
+}
+
 // Errorf notes a failure and lets the test go on. What testify says is taken apart and laid out anew; anything else is
 // printed as it is.
 func (t *T) Errorf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }

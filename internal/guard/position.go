@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,8 +18,14 @@ import (
 // startDir is the folder of the chapter: go test runs a test binary in the folder of its package.
 var startDir, _ = os.Getwd()
 
-// guardPackage is this package's import path.
-var guardPackage = packageOf(callers()[0].function)
+// guardPackage is this package's import path, and storyPackage that of its neighbour, which calls the test's functions.
+var (
+	guardPackage = packageOf(callers()[0].function)
+	storyPackage = path.Join(path.Dir(guardPackage), "story")
+)
+
+// carriers are the libraries that stand between a test and the code under test.
+var carriers = []string{"github.com/stretchr/testify", "pgregory.net/rapid"}
 
 // place tells the functions of the test and of the chapter from all others.
 type place struct {
@@ -68,7 +75,7 @@ func (p place) foreign(frames []frame) (frame, bool) {
 		pkg := packageOf(f.function)
 		first, _, _ := strings.Cut(pkg, "/")
 		standard := !strings.Contains(first, ".") && first != module // as go itself decides
-		if standard || pkg == guardPackage || pkg == p.test || strings.HasPrefix(pkg, "github.com/stretchr/testify") {
+		if standard || pkg == guardPackage || pkg == storyPackage || pkg == p.test || slices.ContainsFunc(carriers, func(c string) bool { return strings.HasPrefix(pkg, c) }) {
 			continue
 		}
 		return f, true

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	stepsKept    = 8  // of Did
+	stepsKept    = 8  // of Did, unless the test tells a story
 	failuresKept = 10 // a loop of assertions may fail thousands of times
 )
 
@@ -38,6 +38,7 @@ type run struct {
 	bubble    int // 0 when there is none
 	main      int // the goroutine of the test's function
 	steps     []string
+	kept      int // how many steps are
 	skipped   int // steps no longer kept
 	failures  []failure
 	more      int // failures not kept
@@ -53,6 +54,7 @@ type run struct {
 func newRun(t *testing.T) *run {
 	r := &run{
 		outer:   t,
+		kept:    stepsKept,
 		reached: make(chan struct{}, 1),
 		stuck:   make(chan struct{}),
 		frozen:  make(chan struct{}),
@@ -99,7 +101,7 @@ func (r *run) leaves() bool {
 func (r *run) did(step string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.steps) == stepsKept {
+	if len(r.steps) == r.kept {
 		r.steps = slices.Delete(r.steps, 0, 1)
 		r.skipped++
 	}
