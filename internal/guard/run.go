@@ -203,8 +203,10 @@ func (r *run) text() (text string, skipped bool) {
 var taskInName = regexp.MustCompile(`^TestTask(\d+)`)
 
 // task is the task that the test's name says, 0 if it says none.
-func (r *run) task() int {
-	m := taskInName.FindStringSubmatch(r.outer.Name())
+func (r *run) task() int { return taskOf(r.outer.Name()) }
+
+func taskOf(test string) int {
+	m := taskInName.FindStringSubmatch(test)
 	if m == nil {
 		return 0
 	}

@@ -1,0 +1,364 @@
+package deltafifo
+
+// This file is the bonus: the queue that stands under every SharedInformer today. It keeps each change as an item of its
+// own, in the order in which they came, and merges nothing. It mirrors client-go's tools/cache/the_real_fifo.go.
+//
+// It leaves out: PopBatch, by which an informer takes up to a thousand items at once; metrics and tracing; NewRealFIFO,
+// which is deprecated.
+
+import (
+	"sync"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// RealFIFO is a queue of changes. It implements cache.Queue and cache.TransformingStore. There are two kinds of it:
+//
+//   - With known objects it does what a DeltaFIFO does, Replace and Resync included, but for merging: it compares, and
+//     puts one item into the queue for each object.
+//   - With AtomicEvents it knows nothing. Replace puts all of the list into the queue as one item, Resync another one,
+//     and the consumer compares, when it gets there, with what it has. Then nothing that the consumer does has to happen
+//     under the queue's lock, and with UnlockWhileProcessing it does not.
+//
+// Every method may be called from any goroutine, but with UnlockWhileProcessing only one may call Pop.
+type RealFIFO struct {
+	// lock guards the fields down to closed. Whether it is held while a process function runs is an option.
+	lock sync.Mutex
+	// changed is signalled once for each new item, and broadcast when the queue is closed.
+	changed *sync.Cond
+	// items holds all changes, oldest first.
+	items []cache.Delta
+	// populated says that the first list has come, or an event before it.
+	populated bool
+	// initial counts the items of the first list that have not been processed yet.
+	initial int
+	closed  bool
+
+	// synced is closed when the first list has been processed. Closing it needs the lock, looking at it does not.
+	synced chan struct{}
+
+	keyFunc     cache.KeyFunc
+	known       cache.KeyListerGetter // nil exactly if atomic
+	atomic      bool                  // a Replace is one item, and so is a Resync
+	unlock      bool                  // process functions run without the lock
+	bookmarks   bool                  // a Bookmark is an item too
+	transformer cache.TransformFunc   // may be nil
+	name        string
+	logger      klog.Logger
+}
+
+var (
+	_ cache.Queue             = (*RealFIFO)(nil)
+	_ cache.TransformingStore = (*RealFIFO)(nil)
+	_ cache.DoneChecker       = (*RealFIFO)(nil)
+)
+
+// NewRealFIFOWithOptions returns an empty queue. Without a KeyFunction it uses cache.MetaNamespaceKeyFunc, without a
+// Name "RealFIFO". It does not use Identifier and MetricsProvider.
+//
+// It panics if the options contradict each other: KnownObjects are needed without AtomicEvents and forbidden with them;
+// UnlockWhileProcessing and EmitDeltaTypeBookmark need AtomicEvents. Mirrors cache.NewRealFIFOWithOptions.
+//
+//workshop:task 6 NewRealFIFOWithOptions
+func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
+	if opts.AtomicEvents == (opts.KnownObjects != nil) {
+		panic("a RealFIFO takes either KnownObjects or AtomicEvents")
+	}
+	if !opts.AtomicEvents && (opts.UnlockWhileProcessing || opts.EmitDeltaTypeBookmark) {
+		panic("UnlockWhileProcessing and EmitDeltaTypeBookmark need AtomicEvents")
+	}
+	q := &RealFIFO{
+		synced:      make(chan struct{}),
+		keyFunc:     opts.KeyFunction,
+		known:       opts.KnownObjects,
+		atomic:      opts.AtomicEvents,
+		unlock:      opts.UnlockWhileProcessing,
+		bookmarks:   opts.EmitDeltaTypeBookmark,
+		transformer: opts.Transformer,
+		name:        opts.Name,
+		logger:      klog.Background(),
+	}
+	q.changed = sync.NewCond(&q.lock)
+	if q.keyFunc == nil {
+		q.keyFunc = cache.MetaNamespaceKeyFunc
+	}
+	if q.name == "" {
+		q.name = "RealFIFO"
+	}
+	if opts.Logger != nil {
+		q.logger = *opts.Logger
+	}
+	q.logger = klog.LoggerWithName(q.logger, q.name)
+	return q
+}
+
+// Add puts an Added with obj at the end of the queue. The object goes through the transformer first, if there is one,
+// unless it is a tombstone. An object without a key is a cache.KeyError. Mirrors cache.RealFIFO.Add.
+//
+//workshop:task 6 RealFIFO.Add
+func (q *RealFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
+
+// Update puts an Updated at the end of the queue, in every other way like Add. Mirrors cache.RealFIFO.Update.
+//
+//workshop:task 6 RealFIFO.Update
+func (q *RealFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
+
+// Delete puts a Deleted at the end of the queue, whether or not anyone has heard of obj, in every other way like Add.
+// Mirrors cache.RealFIFO.Delete.
+//
+//workshop:task 6 RealFIFO.Delete
+func (q *RealFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
+
+// record is Add, Update and Delete.
+//
+//workshop:omit
+func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
+	if _, err := q.keyOf(obj); err != nil {
+		return cache.KeyError{Obj: obj, Err: err}
+	}
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if !q.populated {
+		q.populated = true
+		q.checkSynced()
+	}
+	obj, err := transform(q.transformer, obj)
+	if err != nil {
+		return err
+	}
+	q.enqueue(change, obj)
+	return nil
+}
+
+//workshop:omit
+func (q *RealFIFO) keyOf(obj any) (string, error) {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return tombstone.Key, nil
+	}
+	return q.keyFunc(obj)
+}
+
+// enqueue is called with the lock held.
+//
+//workshop:omit
+func (q *RealFIFO) enqueue(change cache.DeltaType, obj any) {
+	q.items = append(q.items, cache.Delta{Type: change, Object: obj})
+	q.changed.Signal()
+}
+
+// Bookmark puts a Bookmark with a cache.BookmarkInfo at the end of the queue, if the options ask for
+// EmitDeltaTypeBookmark; otherwise it does nothing. It is no event, and says nothing about the first list. Mirrors
+// cache.RealFIFO.Bookmark.
+//
+//workshop:task 6 RealFIFO.Bookmark
+func (q *RealFIFO) Bookmark(version string) error {
+	if !q.bookmarks {
+		return nil
+	}
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.enqueue(cache.Bookmark, cache.BookmarkInfo{ResourceVersion: version})
+	return nil
+}
+
+// Replace records that the objects of list, and no others, exist. The objects go through the transformer.
+//
+// With AtomicEvents it puts one ReplacedAll into the queue, with a cache.ReplacedAllInfo: the objects, in a slice that
+// the caller may not touch any more, and the version. Otherwise first a Deleted with a tombstone for each key that is
+// pending or known and not in the list, and then a Replaced for each object in it. A key whose last pending item is a
+// Deleted already gets no second one. Mirrors cache.RealFIFO.Replace.
+//
+//workshop:task 6 RealFIFO.Replace
+func (q *RealFIFO) Replace(list []any, version string) error {
+	listed := make(map[string]bool, len(list))
+	for _, obj := range list {
+		key, err := q.keyOf(obj)
+		if err != nil {
+			return cache.KeyError{Obj: obj, Err: err}
+		}
+		listed[key] = true
+	}
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	list, err := transformAll(q.transformer, list)
+	if err != nil {
+		return err
+	}
+	if q.atomic {
+		q.enqueue(cache.ReplacedAll, cache.ReplacedAllInfo{ResourceVersion: version, Objects: list})
+	} else {
+		q.buryAllBut(listed)
+		for _, obj := range list {
+			q.enqueue(cache.Replaced, obj)
+		}
+	}
+	if !q.populated {
+		q.populated, q.initial = true, len(q.items)
+		q.checkSynced()
+	}
+	return nil
+}
+
+// buryAllBut records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
+//
+//workshop:omit
+func (q *RealFIFO) buryAllBut(listed map[string]bool) {
+	pending, order := q.pending()
+	for _, key := range order {
+		if last := pending[key]; !listed[key] && last.Type != cache.Deleted {
+			q.enqueue(cache.Deleted, cache.DeletedFinalStateUnknown{Key: key, Obj: last.Object})
+		}
+	}
+	for _, key := range q.known.ListKeys() {
+		if _, queued := pending[key]; listed[key] || queued {
+			continue
+		}
+		obj, exists, err := q.known.GetByKey(key)
+		if err != nil || !exists {
+			q.logger.Info("A known object that was deleted cannot be found, its tombstone is empty", "key", key, "err", err)
+			obj = nil
+		}
+		q.enqueue(cache.Deleted, cache.DeletedFinalStateUnknown{Key: key, Obj: obj})
+	}
+}
+
+// pending returns the last pending item of each key, and the keys in the order in which they came. The caller holds the
+// lock.
+//
+//workshop:omit
+func (q *RealFIFO) pending() (last map[string]cache.Delta, order []string) {
+	last = make(map[string]cache.Delta, len(q.items))
+	for _, item := range q.items {
+		key, _ := q.keyOf(item.Object) // it had one when it came in
+		if _, seen := last[key]; !seen {
+			order = append(order, key)
+		}
+		last[key] = item
+	}
+	return last, order
+}
+
+// Resync lets the consumer look at everything again. With AtomicEvents it puts one SyncAll into the queue, with a
+// cache.SyncAllInfo. Otherwise it puts in a Sync for each known object that has no pending items; those objects do not
+// go through the transformer. Mirrors cache.RealFIFO.Resync.
+//
+//workshop:task 6 RealFIFO.Resync
+func (q *RealFIFO) Resync() error {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if q.atomic {
+		q.enqueue(cache.SyncAll, cache.SyncAllInfo{})
+		return nil
+	}
+	pending, _ := q.pending()
+	for _, key := range q.known.ListKeys() {
+		if _, queued := pending[key]; queued {
+			continue
+		}
+		obj, exists, err := q.known.GetByKey(key)
+		if err != nil || !exists {
+			q.logger.Info("A known object cannot be found, it is not synced", "key", key, "err", err)
+			continue
+		}
+		q.enqueue(cache.Sync, obj)
+	}
+	return nil
+}
+
+// mostItemsUnlocked is how long the queue may be for a process function to run without its lock. With the lock held
+// nothing more comes in, so a slow consumer slows the Reflector down before the queue eats all memory.
+const mostItemsUnlocked = 2000
+
+// Pop takes the first item out of the queue and calls process with it, as cache.Deltas of length one, and with whether
+// it belongs to the first list. It blocks until there is an item, or until the queue is closed and empty: then it
+// returns cache.ErrFIFOClosed. The error of process is returned, with the deltas.
+//
+// process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or more are waiting.
+// Mirrors cache.RealFIFO.Pop.
+//
+//workshop:task 6 RealFIFO.Pop
+func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for len(q.items) == 0 {
+		if q.closed {
+			return nil, cache.ErrFIFOClosed
+		}
+		q.changed.Wait()
+	}
+	deltas := cache.Deltas{q.items[0]}
+	q.items[0] = cache.Delta{} // the array behind the slice would keep it
+	q.items = q.items[1:]
+	defer q.popped()
+	if q.unlock && len(q.items) < mostItemsUnlocked {
+		q.lock.Unlock()
+		defer q.lock.Lock()
+	}
+	return deltas, process(deltas, !q.HasSynced())
+}
+
+// popped counts an item of the first list. The caller holds the lock.
+//
+//workshop:omit
+func (q *RealFIFO) popped() {
+	if q.initial > 0 {
+		q.initial--
+		q.checkSynced()
+	}
+}
+
+// checkSynced closes synced as soon as that is due. The caller holds the lock.
+//
+//workshop:omit
+func (q *RealFIFO) checkSynced() {
+	if q.populated && q.initial == 0 && !q.HasSynced() {
+		close(q.synced)
+	}
+}
+
+// HasSynced says whether everything that the first Replace put into the queue has been popped and processed, as for a
+// DeltaFIFO. Mirrors cache.RealFIFO.HasSynced.
+//
+//workshop:task 6 RealFIFO.HasSynced
+func (q *RealFIFO) HasSynced() bool {
+	select {
+	case <-q.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.RealFIFO.Done.
+//
+//workshop:task 6 RealFIFO.Done
+func (q *RealFIFO) Done() <-chan struct{} { return q.synced }
+
+// HasSyncedChecker returns the queue itself: with Name and Done it is a cache.DoneChecker, which can be waited for.
+func (q *RealFIFO) HasSyncedChecker() cache.DoneChecker { return q }
+
+// Name is the name in the options, or "RealFIFO".
+func (q *RealFIFO) Name() string { return q.name }
+
+// Transformer is the transformer in the options, nil if there is none.
+func (q *RealFIFO) Transformer() cache.TransformFunc { return q.transformer }
+
+// Close lets every Pop return cache.ErrFIFOClosed as soon as the queue is empty. Mirrors cache.RealFIFO.Close.
+//
+//workshop:task 6 RealFIFO.Close
+func (q *RealFIFO) Close() {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.closed = true
+	q.changed.Broadcast()
+}
+
+// IsClosed says whether Close has been called. Mirrors cache.RealFIFO.IsClosed.
+//
+//workshop:task 6 RealFIFO.IsClosed
+func (q *RealFIFO) IsClosed() bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	return q.closed
+}
