@@ -169,6 +169,8 @@ func BenchmarkParallel8(b *testing.B) { parallel(b, 8) }
 func parallel(b *testing.B, producers int) {
 	objs := fleet(1_000)
 	compare(b, func(b *testing.B, q cache.Queue, _ cache.Store) {
+		must(b, q.Update(objs[0])) // a hole has to be met here, where it can be skipped
+		pop(b, q)
 		consumed := make(chan struct{})
 		go func() {
 			defer close(consumed)

@@ -96,7 +96,7 @@ func TestTask1_Delete_takes_a_tombstone(t *testing.T) {
 		s := newStore(t, nil, deploy("default/web", "@7"))
 		require.NoError(t, s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web"}),
 			"the key function knows tombstones; Delete must ask it and look at the object no closer")
-		require.Equal(t, []string{}, s.ListKeys(), "a tombstone says that the object is gone, and names its key")
+		require.Empty(t, s.ListKeys(), "a tombstone says that the object is gone, and names its key")
 		require.Equal(t, "7", s.LastStoreSyncResourceVersion(), "a tombstone has no metadata, so there is no version to take over")
 	})
 }
@@ -119,7 +119,7 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 			require.ErrorAs(t, err, &keyError, rule)
 			require.Equal(t, "web", keyError.Obj, rule)
 		}
-		require.Equal(t, []string{}, s.ListKeys(), "without a key there is no place to store under")
+		require.Empty(t, s.ListKeys(), "without a key there is no place to store under")
 	})
 }
 
@@ -138,7 +138,7 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := newStore(t, nil)
 		require.Equal(t, "", s.LastStoreSyncResourceVersion(), "nothing written, no version")
-		rule := "whoever waits for the cache to catch up compares with this version, so every write must move it"
+		rule := "this is the version of the last write, whatever it was before: versions are opaque, and one that came later is later"
 		for _, step := range []struct {
 			write   func(any) error
 			obj     any
@@ -149,6 +149,8 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 			{s.Add, deploy("default/db", "@8"), "8"},
 			{s.Delete, deploy("default/web", "@9"), "9"},
 			{s.Delete, deploy("default/gone", "@10"), "10"},
+			{s.Update, deploy("default/db", "@6"), "6"},
+			{s.Update, deploy("default/db"), ""},
 		} {
 			require.NoError(t, step.write(step.obj))
 			require.Equal(t, step.version, s.LastStoreSyncResourceVersion(), rule)
@@ -156,6 +158,9 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		t.Did("Bookmark 12")
 		s.Bookmark("12")
 		require.Equal(t, "12", s.LastStoreSyncResourceVersion(), "a bookmark brings a version and no object; the store is as new as it says")
+		t.Did("Bookmark 3")
+		s.Bookmark("3")
+		require.Equal(t, "3", s.LastStoreSyncResourceVersion(), "a store does not compare versions: a server that was restored from a backup begins at an earlier one")
 	})
 }
 
@@ -168,6 +173,9 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "a store holds any object, and one without metadata says nothing about versions")
 		s.Delete("default/web")
 		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "Delete has only a key, and a key has no version")
+		t.Did("DeleteWithObject of a tombstone that holds an object @3")
+		s.DeleteWithObject("plain", cache.DeletedFinalStateUnknown{Key: "plain", Obj: deploy("default/web", "@3")})
+		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "a tombstone has no metadata; the object in it is an old one, and its version says nothing of the deletion")
 	})
 }
 

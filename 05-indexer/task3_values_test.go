@@ -126,6 +126,22 @@ func TestTask3_Index_waits_or_sees_what_was_before(t *testing.T) {
 	})
 }
 
+func TestTask3_Index_looks_everything_up_at_once(t *testing.T) {
+	guard.Race(t, "Index looks up all values under one hold of the lock: an object that moves from one to the other meanwhile is in exactly one of them", func(t *guard.T) {
+		s := newThreadSafe(byImage())
+		versions := []any{deploy("default/a", "nginx"), deploy("default/a", "envoy")}
+		s.Update("default/a", versions[0])
+		example := deploy("example/x", "nginx", "envoy")
+		t.Did("move default/a between nginx and envoy many times, and ask for both with Index")
+		for range 20 {
+			storm(func(i int) { s.Update("default/a", versions[i%2]) }, func(i int) {
+				objs, _ := s.Index("image", example)
+				require.Len(t, objs, 1, "default/a runs nginx or envoy at every moment; who gives the lock back between two values finds it in none of them, or in both")
+			})
+		}
+	})
+}
+
 func TestTask3_Lock_covers_Index(t *testing.T) {
 	guard.Race(t, "Index reads the tables and the map, so it holds the lock over both", func(t *guard.T) {
 		s := newThreadSafe(byImage())

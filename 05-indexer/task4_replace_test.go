@@ -46,7 +46,7 @@ func TestTask4_Replace_sets_the_version(t *testing.T) {
 		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "a list has a version of its own, newer than or equal to that of every object in it")
 		require.NoError(t, s.Replace(nil, "11"))
 		require.Equal(t, "11", s.LastStoreSyncResourceVersion(), "an empty list has a version as well")
-		require.Equal(t, []string{}, s.ListKeys(), "an empty list empties the store")
+		require.Empty(t, s.ListKeys(), "an empty list empties the store")
 	})
 }
 
@@ -81,13 +81,15 @@ func TestTask4_Replace_that_fails_leaves_no_ghost(t *testing.T) {
 		}
 		// Which of the two indexes comes first is a map's choice, one time in eight for some, so do it often enough.
 		for range 200 {
+			t.Story(8)
 			s := newStore(t, cache.Indexers{"image": images, "failing": failing}, deploy("default/old", "nginx"))
 			t.Did("Replace with default/broken, whose index function returns an error")
 			require.Panics(t, func() { s.Indexer.Replace([]any{broken}, "9") }, "Replace is as strict as Update: an index that lacks an entry is wrong, and nobody hears of it")
 			for _, name := range []string{"image", "failing"} {
+				t.Did("ByIndex %s=nginx", name)
 				objs, err := s.ByIndex(name, "nginx")
 				require.NoError(t, err, "the store was made with this index")
-				require.NotContains(t, objs, nil, "default/old is gone from the store, so no index may name it: empty all of them before you fill the first")
+				require.NotContains(t, objs, nil, "a nil is what an index finds if it names a key that the store lacks. default/old is gone, so no index may name it: empty all of them before you fill the first, or build new ones aside")
 			}
 			s.Update(deploy("default/web", "nginx")) // hangs if the panic kept the lock
 		}
@@ -119,6 +121,24 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 		for _, saw := range m.saw {
 			require.Equal(t, before, saw, "Replace swaps the objects and rebuilds the indexes under one hold of the lock: a reader waits for all of it, or sees the old list")
 		}
+	})
+}
+
+func TestTask4_Index_that_comes_during_a_Replace_stays(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		m := &midway{}
+		s := newStore(t, cache.Indexers{"image": m.index}, deploy("default/old", "nginx"))
+		m.read = func() string {
+			m.read = nil // once is enough
+			return both(sortedKeys(s.Indexer.GetIndexers()), s.Indexer.AddIndexers(cache.Indexers{"late": images}))
+		}
+		t.Did("AddIndexers late, in the middle of the next call")
+		require.NoError(t, s.Replace([]any{deploy("default/web", "nginx")}, "9"))
+		m.late.Wait()
+		t.Did("IndexKeys late=nginx")
+		keys, err := s.IndexKeys("late", "nginx")
+		require.NoError(t, err, "AddIndexers returned no error, so the index is there: a Replace that builds its indexes before it takes the lock forgets those that were added meanwhile")
+		require.Equal(t, []string{"default/web"}, keys, "an index that was added during a Replace knows what was replaced")
 	})
 }
 

@@ -37,11 +37,8 @@ func (r *run) lockNeverFree(dump []goroutine) {
 
 // holder tells who may hold the lock that the blocked wait for, and the rule that breaks.
 func (r *run) holder(blocked, others []waiter) (holder, why string) {
-	for _, w := range blocked {
-		if outer, ok := r.callerWithSameReceiver(w); ok {
-			return "called by " + outer.at(r.where) + ", which may hold the lock already",
-				"a lock of package sync is not reentrant: who holds it and asks for it again waits for itself"
-		}
+	if again := r.askedAgain(blocked); len(again) > 0 {
+		return strings.Join(again, "\n"), "a lock of package sync is not reentrant: who holds it and asks for it again waits for itself"
 	}
 	if len(others) > 0 {
 		return "who may hold the lock, if it is not a call that returned without unlocking:\n" + r.list(others),
@@ -57,6 +54,20 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 	}
 	return "no other call is under way, so one that has returned still holds it",
 		"every way out of a function must unlock, early returns and panics included; defer sees to that"
+}
+
+// askedAgain tells, one line each, which of the blocked calls were made by another method of the same object. One of
+// those may hold the lock; the others only pass a call on.
+func (r *run) askedAgain(blocked []waiter) (lines []string) {
+	for _, w := range blocked {
+		if outer, ok := r.callerWithSameReceiver(w); ok {
+			line := w.call.short(r.where) + " was called by " + outer.at(r.where) + ", which may hold the lock already"
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
 }
 
 // callerWithSameReceiver finds, among the calls that led to the blocked one, the nearest method of the same object, or

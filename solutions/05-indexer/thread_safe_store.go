@@ -13,8 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// threadSafeMap implements cache.ThreadSafeStore. Every method may be called from any goroutine, and none blocks for
-// longer than another one holds the lock.
+// threadSafeMap implements cache.ThreadSafeStore. Every method may be called from any goroutine.
 //
 // The objects are shared, not copied: what goes in is what comes out, for every reader. Nobody may change an object
 // once it is in here. The slices returned belong to the caller; the objects in them do not.
@@ -27,7 +26,7 @@ type threadSafeMap struct {
 	// indexes holds each index under its name. Every key in an index is a key of items, at all times: an object goes
 	// into items before its indexes hear of it, and leaves after them.
 	indexes map[string]*index
-	// version is the newest resourceVersion that a write, Replace or Bookmark has brought.
+	// version is the resourceVersion that the last write, Replace or Bookmark brought.
 	version string
 }
 
@@ -49,7 +48,8 @@ func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSa
 func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 
 // Update puts obj under key, in the place of the object that stood there, and moves it in every index. If obj has
-// metadata, the store's version becomes its resourceVersion.
+// metadata, the store's version becomes its resourceVersion, also if that is empty. If an index function fails, Update
+// panics: obj is stored then, and may be missing in some indexes.
 //
 //workshop:task 1 ThreadSafeStore.Update
 func (s *threadSafeMap) Update(key string, obj any) {
@@ -68,7 +68,7 @@ func (s *threadSafeMap) Delete(key string) { s.DeleteWithObject(key, nil) }
 
 // DeleteWithObject takes out what stands under key, from the store and from every index. A key that is not there is no
 // error. If obj has metadata, the store's version becomes its resourceVersion: obj is the object's last state, so this
-// is the version of the deletion. obj may be nil, or something without metadata.
+// is the version of the deletion. obj may be nil, or something without metadata, such as a tombstone.
 //
 //workshop:task 1 ThreadSafeStore.DeleteWithObject
 func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
@@ -132,7 +132,8 @@ func (s *threadSafeMap) ListKeys() []string {
 }
 
 // Replace makes items the whole content of the store, rebuilds every index from it, and sets the store's version. For
-// readers all of that happens at once. The store keeps items; the caller must not touch it again.
+// readers all of that happens at once. The store keeps items, which must not be nil; the caller must not touch it again.
+// If an index function fails, Replace panics; even then no index names a key that items lacks.
 //
 //workshop:task 4 ThreadSafeStore.Replace
 func (s *threadSafeMap) Replace(items map[string]any, version string) {
