@@ -41,6 +41,7 @@ type Task struct {
 	Anchor  string // of its heading, as GitHub makes it: "task-2-one-index-25-min"
 	Line    int    // of its heading in the README
 	Command string // what the learner types to test just this task
+	Bonus   bool   // nobody has to do it, and nothing after it needs it
 }
 
 // Package is the name in the chapter's package clause: the topic without dashes.

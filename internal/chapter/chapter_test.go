@@ -1,6 +1,7 @@
 package chapter
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,4 +91,24 @@ func TestRoot_is_found_from_any_folder(t *testing.T) {
 	require.Equal(t, root, found)
 	_, err = Root(t.TempDir())
 	require.ErrorContains(t, err, "is not inside the workshop")
+}
+
+// The table of chapters in the repository's README is what people plan their evenings with.
+func TestReadme_tells_how_long_each_chapter_takes(t *testing.T) {
+	root, err := Root(".")
+	require.NoError(t, err)
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	all, err := All(root)
+	require.NoError(t, err)
+	for _, c := range all {
+		minutes := 0
+		for _, task := range c.Tasks {
+			if !task.Bonus {
+				minutes += task.Minutes
+			}
+		}
+		require.Regexp(t, fmt.Sprintf(`\| \[%s\]\(%s/README\.md\) \| .* \| %d min \|`, c.Dir, c.Dir, minutes), string(readme),
+			"a line for %s, with the minutes of its tasks", c.Dir)
+	}
 }

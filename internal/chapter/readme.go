@@ -13,7 +13,7 @@ import (
 
 var (
 	heading     = regexp.MustCompile(`^(#{1,6})\s+(.*?)\s*$`)
-	taskHeading = regexp.MustCompile(`^(?:Bonus task|Task) (\d+): (.*?)(?: \((\d+) min\))?$`)
+	taskHeading = regexp.MustCompile(`^(Bonus task|Task) (\d+): (.*?)(?: \((\d+) min\))?$`)
 	fence       = regexp.MustCompile("^\\s*(```+|~~~+)")
 	testCommand = regexp.MustCompile(`^(?:\$ )?(go test (?:-\S+ )*\./\S+ .*-run.*)$`)
 )
@@ -85,9 +85,9 @@ func parse(text string) (title string, tasks []Task) {
 			title = h.Text
 		}
 		if m := taskHeading.FindStringSubmatch(h.Text); h.Level == 2 && m != nil {
-			t := Task{Title: m[2], Anchor: h.Anchor, Line: h.Line}
-			t.Number, _ = strconv.Atoi(m[1])  // digits, says the pattern
-			t.Minutes, _ = strconv.Atoi(m[3]) // digits or nothing
+			t := Task{Title: m[3], Anchor: h.Anchor, Line: h.Line, Bonus: m[1] != "Task"}
+			t.Number, _ = strconv.Atoi(m[2])  // digits, says the pattern
+			t.Minutes, _ = strconv.Atoi(m[4]) // digits or nothing
 			tasks = append(tasks, t)
 		}
 	}
