@@ -269,8 +269,10 @@ func (q told) drain() []string {
 }
 
 // meanwhile lets call run on a goroutine of its own for far more turns than it takes when nothing is in its way, and
-// says whether it has ended. It is for the places where the queue holds its lock and calls the test.
+// says whether it has ended. It is for the places where the queue holds its lock and calls the test. With one processor
+// a turn that is given up goes to the other goroutine, and not, however busy the machine is, to nobody.
 func meanwhile(t *guard.T, call func()) (ended bool) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	done := make(chan struct{})
 	t.Go(func() {
 		defer close(done)

@@ -190,6 +190,33 @@ func closeWhilePopping(rounds int64) bool {
 	return true
 }
 
+func TestTask5_What_compares_waits_for_process(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, c := range []struct {
+			call func(q told) error
+			want string
+		}{
+			{func(q told) error { return q.Delete(deploy("default/a@2")) }, "default/a: Deleted @2"},
+			{func(q told) error { return q.Replace(nil, "7") }, "default/a: Deleted tombstone(@1)"},
+			{func(q told) error { return q.Resync() }, "default/a: Sync @1"},
+		} {
+			t.Story(8)
+			known := storeOf()
+			q := newQueue(t, options{KnownObjects: known})
+			require.NoError(t, q.Add(deploy("default/a@1")))
+			t.Did("Pop; before process has put a into the store, call from another goroutine")
+			_, err := q.Pop(func(popped any, _ bool) error {
+				meanwhile(t, func() { _ = c.call(q) })
+				known.take(popped)
+				return nil
+			})
+			require.NoError(t, err)
+			synctest.Wait()
+			require.Equal(t, []string{c.want}, q.drain(), "a is in the queue no more, and in the known objects not yet: who compares in that moment, and does not wait for the lock, thinks that there is no a")
+		}
+	})
+}
+
 func TestTask5_Every_method_takes_the_lock(t *testing.T) {
 	guard.Race(t, "every method may be called from any goroutine: each takes the lock before it touches a field", func(t *guard.T) {
 		known := storeOf("default/d@1", "default/e@1")

@@ -172,7 +172,8 @@ func sorted(in []string) []string {
 
 // midway is an index function that lets a reader loose in the middle of each write: the store calls it while it moves
 // an object, so the map and the indexes are half done. A reader either has to wait for the writer, or finds everything
-// as it was before; what the ones that did not wait have found is in saw.
+// as it was before; what the ones that did not wait have found is in saw. It does so on one processor: then a turn that
+// is given up goes to the reader, and not, however busy the machine is, to nobody.
 type midway struct {
 	read func() string // nil as long as nobody is to read
 	saw  []string
@@ -183,6 +184,7 @@ func (m *midway) index(obj any) ([]string, error) {
 	if d := obj.(*appsv1.Deployment); m.read == nil || d.Namespace == "example" {
 		return images(obj)
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	read, answer := m.read, make(chan string, 1)
 	m.late.Go(func() { answer <- read() })
 	for range 1_000 { // far more turns than an answer takes, when nothing is in its way
