@@ -5,6 +5,7 @@ package deltafifo_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 
@@ -137,6 +138,27 @@ func TestTask1_Popped_Deltas_belong_to_the_caller(t *testing.T) {
 		t.Did("overwrite the Deltas")
 		clear(popped.(cache.Deltas))
 		require.Equal(t, "default/web: Updated @2", q.pop(), "whoever has popped Deltas may overwrite them; the queue must not notice")
+	})
+}
+
+func TestTask1_Popped_keys_are_forgotten(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		heap := func() int {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return int(m.HeapAlloc)
+		}
+		q := newQueue(t, options{})
+		before := heap()
+		t.Did("Add and Pop 50000 keys, one after the other")
+		for i := range 50_000 {
+			require.NoError(t, q.Queue.Add(deploy(fmt.Sprintf("default/web-%d@1", i))))
+			_, err := q.Pop(func(any, bool) error { return nil })
+			require.NoError(t, err)
+		}
+		require.Less(t, (heap()-before)/50_000, 20, "bytes for each key that is gone: whoever keeps anything of it fills the memory of a controller that runs for months")
+		runtime.KeepAlive(q)
 	})
 }
 

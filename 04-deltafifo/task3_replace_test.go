@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -136,6 +137,21 @@ func TestTask3_Replace_transforms_objects_and_not_tombstones(t *testing.T) {
 	})
 }
 
+func TestTask3_Every_key_comes_from_the_key_function(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		known := storeOf()
+		known.objs["web"], known.objs["gone"] = deploy("blue/web@1"), deploy("blue/gone@2")
+		q := newQueue(t, options{KnownObjects: known, KeyFunction: func(obj any) (string, error) {
+			return obj.(*appsv1.Deployment).Name, nil // whatever the namespace
+		}})
+		require.NoError(t, q.Replace(deploys("green/web@3"), "7"))
+		require.NoError(t, q.Update(deploy("blue/web@4")))
+		require.NoError(t, q.Delete(deploy("green/web@5")))
+		require.Equal(t, "green/web: Replaced @3, Updated @4, Deleted @5", q.pop(), "for this key function, web is web in any namespace: one key")
+		require.Equal(t, "gone: Deleted tombstone(@2)", q.pop(), "a tombstone has the key that the known objects gave")
+	})
+}
+
 func TestTask3_Replace_returns_errors(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
@@ -145,6 +161,7 @@ func TestTask3_Replace_returns_errors(t *testing.T) {
 
 		q = newQueue(t, options{KnownObjects: storeOf(), Transformer: func(any) (any, error) { return nil, errors.New("cannot transform this") }})
 		require.ErrorContains(t, q.Replace(deploys("default/web@1"), "7"), "cannot transform this", "and the transformer's error says why it failed")
+		require.Error(t, q.Add(deploy("default/web@2")), "still the same transformer") // hangs if the lock is still held
 	})
 }
 

@@ -3,6 +3,7 @@ package deltafifo_test
 // Task 4: when is the first list through?
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -99,6 +100,22 @@ func TestTask4_Failed_list_is_not_the_first_list(t *testing.T) {
 		require.False(t, q.HasSynced(), "now it has come, and is still in the queue")
 		q.pop()
 		require.True(t, q.HasSynced(), "now it has been popped")
+	})
+}
+
+func TestTask4_Key_that_could_not_be_processed_counts(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf()})
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"))
+		t.Did("Pop, with a process function that fails")
+		_, err := q.Pop(func(any, bool) error { return errors.New("the consumer failed") })
+		require.Error(t, err, "what process returns, Pop returns")
+		t.Did("Pop, with a process function that panics")
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
+		}()
+		require.True(t, q.HasSynced(), "both keys have been popped, and none comes again: one object that the consumer cannot take must not keep a controller from ever starting")
 	})
 }
 
