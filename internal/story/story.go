@@ -125,24 +125,35 @@ func Pick[V any](s *T, name string, values ...V) V {
 // Returns calls f, and says whether it returned: false means that f, and everything else in the bubble, waits for
 // something that will not come by itself. Then f is left where it is, and the test must set it free.
 func (s *T) Returns(f func()) bool {
-	returned, ended, failed := false, false, any(nil)
+	type end struct {
+		returned bool
+		failed   any
+	}
+	ended := make(chan end, 1) // and no variables: f may end much later, when nobody looks any more
 	s.guard.Go(func() {
+		var e end
 		defer func() {
-			if ended = true; !s.told {
-				failed = recover()
+			if !s.told {
+				e.failed = recover()
 			}
+			ended <- e
 		}()
 		f()
-		returned = true
+		e.returned = true
 	})
 	synctest.Wait()
-	switch {
-	case failed != nil:
-		panic(failed)
-	case ended && !returned: // a hole; or a panic that guard has seen
-		s.guard.FailNow()
+	select {
+	case e := <-ended:
+		switch {
+		case e.failed != nil:
+			panic(e.failed)
+		case !e.returned: // a hole; or a panic that guard has seen
+			s.guard.FailNow()
+		}
+		return true
+	default:
+		return false
 	}
-	return returned
 }
 
 // quiet is what rapid reports to. It keeps rapid's own words, which say the same as the last run, in its layout.

@@ -1,0 +1,194 @@
+package workqueue_test
+
+// This file is a queue in the plainest form that one can think of, without goroutines, locks or a clock. Tests make
+// random calls to it and to a real queue, and compare.
+
+import (
+	"fmt"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
+
+	"client-go-workshop/internal/story"
+)
+
+// model is what a queue should be.
+type model struct {
+	queue      [][]string // in order; those that became due at the same moment come in any
+	dirty      map[string]bool
+	processing map[string]bool
+	waiting    map[string]time.Duration // when each item is due
+	failures   map[string]int
+	now        time.Duration
+	down       bool
+}
+
+func newModel() *model {
+	return &model{dirty: map[string]bool{}, processing: map[string]bool{}, waiting: map[string]time.Duration{}, failures: map[string]int{}}
+}
+
+// enter is Add for items that come at the same moment.
+func (m *model) enter(items ...string) {
+	var next []string
+	for _, item := range items {
+		if !m.down && !m.dirty[item] {
+			m.dirty[item] = true
+			if !m.processing[item] {
+				next = append(next, item)
+			}
+		}
+	}
+	if next != nil {
+		m.queue = append(m.queue, next)
+	}
+}
+
+func (m *model) length() (n int) {
+	for _, items := range m.queue {
+		n += len(items)
+	}
+	return n
+}
+
+// later is AddAfter for a delay of more than 0.
+func (m *model) later(item string, delay time.Duration) {
+	if due, waits := m.waiting[item]; !m.down && (!waits || m.now+delay < due) {
+		m.waiting[item] = m.now + delay
+	}
+}
+
+// to moves the clock forward.
+func (m *model) to(then time.Duration) {
+	for m.now < then {
+		m.now = then
+		for _, due := range m.waiting {
+			m.now = min(m.now, due)
+		}
+		var ripe []string
+		for _, item := range sortedItems(m.waiting) {
+			if m.waiting[item] == m.now {
+				ripe = append(ripe, item)
+				delete(m.waiting, item)
+			}
+		}
+		m.enter(ripe...)
+	}
+}
+
+func item(s *story.T) string { return story.Pick(s, "item", "web", "db", "cdn") }
+
+// call makes a call that must return.
+func (m *model) call(s *story.T, f func()) {
+	require.True(s, s.Returns(f), "this call never waits for others")
+}
+
+func (m *model) add(s *story.T, q clientgo.TypedInterface[string]) {
+	it := item(s)
+	s.Did("Add %s", it)
+	m.enter(it)
+	m.call(s, func() { q.Add(it) })
+}
+
+func (m *model) get(s *story.T, q clientgo.TypedInterface[string]) {
+	if len(m.queue) == 0 && !m.down {
+		s.Skip("it would wait")
+	}
+	s.Did("Get")
+	answers, got := make(chan string, 1), waits
+	if s.Returns(func() { answers <- answer(q.Get()) }) {
+		got = <-answers
+	}
+	if len(m.queue) == 0 {
+		require.Equal(s, shutdown, got, "shut down, and nothing in the queue")
+		return
+	}
+	next := m.queue[0]
+	if len(next) == 1 {
+		require.Equal(s, next[0], got, "what the steps before add up to: see the table in the README")
+	} else {
+		require.Contains(s, next, got, "these were due at the same moment, before anything else in the queue")
+	}
+	m.queue[0] = slices.DeleteFunc(next, func(it string) bool { return it == got })
+	if len(m.queue[0]) == 0 {
+		m.queue = m.queue[1:]
+	}
+	delete(m.dirty, got)
+	m.processing[got] = true
+}
+
+func (m *model) done(s *story.T, q clientgo.TypedInterface[string]) {
+	if len(m.processing) == 0 {
+		s.Skip("nobody has anything in hand")
+	}
+	it := story.Pick(s, "item in hand", sortedItems(m.processing)...)
+	s.Did("Done %s", it)
+	delete(m.processing, it)
+	if m.dirty[it] {
+		m.queue = append(m.queue, []string{it})
+	}
+	m.call(s, func() { q.Done(it) })
+}
+
+func (m *model) shutDown(s *story.T, q clientgo.TypedInterface[string]) {
+	if len(m.queue) < 2 {
+		s.Skip("later, or every story is a short one")
+	}
+	s.Did("ShutDown")
+	m.down = true
+	clear(m.waiting)
+	m.call(s, q.ShutDown)
+}
+
+func (m *model) checkLen(s *story.T, q clientgo.TypedInterface[string]) {
+	synctest.Wait()
+	require.Equal(s, fmt.Sprint("Len ", m.length()), fmt.Sprint("Len ", q.Len()), "Len is how many wait in the queue: added, not taken since, and not in hand")
+}
+
+func (m *model) addAfter(s *story.T, q clientgo.TypedDelayingInterface[string]) {
+	it, delay := item(s), story.Pick(s, "delay", time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, 0, -time.Millisecond)
+	if _, waits := m.waiting[it]; waits && delay <= 0 {
+		s.Skip("whether it comes again at its old time is nobody's promise")
+	}
+	s.Did("AddAfter %s, %v", it, delay)
+	if delay <= 0 {
+		m.enter(it)
+	} else {
+		m.later(it, delay)
+	}
+	m.call(s, func() { q.AddAfter(it, delay) })
+}
+
+func (m *model) pass(s *story.T) {
+	d := story.Pick(s, "time", time.Millisecond, 2*time.Millisecond, time.Millisecond/2)
+	s.Did("%v pass", d)
+	m.to(m.now + d)
+	time.Sleep(d)
+}
+
+// The limiter of the stories: 1ms, doubled up to 4ms.
+const baseDelay, maxDelay = time.Millisecond, 4 * time.Millisecond
+
+func (m *model) addRateLimited(s *story.T, q clientgo.TypedRateLimitingInterface[string]) {
+	it := item(s)
+	s.Did("AddRateLimited %s", it)
+	m.later(it, min(baseDelay<<min(m.failures[it], 10), maxDelay))
+	m.failures[it]++
+	m.call(s, func() { q.AddRateLimited(it) })
+	m.checkFailures(s, q, it)
+}
+
+func (m *model) forget(s *story.T, q clientgo.TypedRateLimitingInterface[string]) {
+	it := item(s)
+	s.Did("Forget %s", it)
+	delete(m.failures, it)
+	m.call(s, func() { q.Forget(it) })
+	m.checkFailures(s, q, it)
+}
+
+func (m *model) checkFailures(s *story.T, q clientgo.TypedRateLimitingInterface[string], it string) {
+	require.Equal(s, fmt.Sprint("NumRequeues ", m.failures[it]), fmt.Sprint("NumRequeues ", q.NumRequeues(it)),
+		"each AddRateLimited is a failure of the item, and Forget forgets them")
+}

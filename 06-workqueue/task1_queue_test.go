@@ -1,0 +1,250 @@
+package workqueue_test
+
+// Task 1: dirty, processing, queue.
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
+
+	workqueue "client-go-workshop/06-workqueue"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask1_First_in_first_out(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web", "db", "cdn")
+		require.Equal(t, "web", q.Get(), "who was added first has waited longest; any other order lets somebody starve")
+		q.Add("job")
+		require.Equal(t, []string{"db", "cdn", "job"}, q.All(), "who was added first has waited longest; any other order lets somebody starve")
+	})
+}
+
+func TestTask1_Order_holds_however_many_there_are(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := workqueue.DefaultQueue[int]()
+		t.Did("DefaultQueue: Push and Pop, 3 in and 2 out at a time, 1000 times; then Pop what is left")
+		in, out := 0, 0
+		pop := func() {
+			require.Equal(t, in-out, q.Len(), "Len is how many were pushed and not popped")
+			require.Equal(t, out, q.Pop(), "first in, first out, also where the slice grows or is moved")
+			out++
+		}
+		for range 1000 {
+			for range 3 {
+				q.Push(in)
+				in++
+			}
+			pop()
+			pop()
+		}
+		for out < in {
+			pop()
+		}
+		require.Equal(t, 0, q.Len(), "as many out as in")
+	})
+}
+
+func TestTask1_Added_twice_comes_once(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web", "db", "web", "web")
+		require.Equal(t, 2, q.Len(), "an item says that something is to be done, not how often; three events about web are one look at web")
+		require.Equal(t, []string{"web", "db"}, q.All(), "web keeps the place that its first Add gave it")
+	})
+}
+
+func TestTask1_Done_is_the_end_of_it(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web")
+		require.Equal(t, "web", q.Get(), "it was added")
+		q.Done("web")
+		require.Equal(t, []string{}, q.All(), "nobody added web since it was taken, so there is nothing more to do")
+		q.Add("web")
+		require.Equal(t, []string{"web"}, q.All(), "what is done can be added again")
+	})
+}
+
+func TestTask1_Added_in_hand_comes_once_more(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web")
+		require.Equal(t, "web", q.Get(), "it was added")
+		q.Add("web")
+		q.Add("web")
+		q.Done("web")
+		rule := "the worker may have looked before the change came; so an item that was added in hand comes once more after Done"
+		require.Equal(t, 1, q.Len(), rule)
+		require.Equal(t, "web", q.Get(), rule)
+		q.Done("web")
+		require.Equal(t, 0, q.Len(), "once more, and not for ever: the second round was the answer to both Adds")
+	})
+}
+
+func TestTask1_One_worker_at_a_time(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web")
+		require.Equal(t, "web", q.Get(), "it was added")
+		q.Add("web")
+		second := q.GetLater()
+		require.Equal(t, waits, second.result(), "web is in the first worker's hand; two who work on it at once undo each other's work")
+		q.Done("web")
+		require.Equal(t, "web", second.result(), "the first worker's Done makes web free for the one who waits, and has to wake it")
+	})
+}
+
+func TestTask1_Added_in_hand_goes_to_the_end(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web")
+		require.Equal(t, "web", q.Get(), "it was added")
+		q.Add("web")
+		q.Add("db")
+		q.Done("web")
+		require.Equal(t, []string{"db", "web"}, q.All(), "web enters the queue with Done, and those who were in it by then go first")
+	})
+}
+
+func TestTask1_Get_waits_for_an_item(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t)
+		worker := q.GetLater()
+		require.Equal(t, waits, worker.result(), "there is nothing to do, and no shutdown either")
+		q.Add("web")
+		require.Equal(t, "web", worker.result(), "Add wakes a worker that waits")
+	})
+}
+
+func TestTask1_Each_item_wakes_a_worker(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for range 100 { // how the goroutines meet is chance
+			t.Story(8)
+			q := newQueue(t)
+			first, second := q.GetLater(), q.GetLater()
+			synctest.Wait()
+			q.Add("web")
+			q.Add("db")
+			require.Equal(t, []string{"db", "web"}, results(first, second),
+				"two items, two workers: the second Add has to wake somebody too, though the queue was not empty any more")
+		}
+	})
+}
+
+func TestTask1_Get_goes_back_to_waiting_when_another_was_faster(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for range 500 { // how the goroutines meet is chance
+			t.Story(8)
+			q := newQueue(t)
+			worker := q.GetLater()
+			synctest.Wait()
+			t.Did("Add web and Get, at once")
+			rival := start(t, func() string {
+				q.TypedInterface.Add("web")
+				return answer(q.TypedInterface.Get())
+			})
+			rule := "between waking up and getting the lock, another worker may have taken the item: a worker that wakes up has to look again"
+			require.Equal(t, []string{waits, "web"}, results(worker, rival), rule)
+			q.Add("db")
+			require.Equal(t, []string{"db", "web"}, results(worker, rival), rule)
+		}
+	})
+}
+
+func TestTask1_Len_counts_who_waits(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web", "db")
+		require.Equal(t, 2, q.Len(), "both wait")
+		q.Get()
+		require.Equal(t, 1, q.Len(), "web is in hand, and does not wait any more")
+		q.Add("web")
+		require.Equal(t, 1, q.Len(), "web will come again, but waits in no queue before Done")
+		q.Done("web")
+		require.Equal(t, 2, q.Len(), "now it does")
+	})
+}
+
+func TestTask1_Config_chooses_the_queue_below(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		below := &ordered{}
+		q := told{workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: below}), t}
+		t.Did("NewTypedWithConfig, with a Queue in alphabetical order")
+		for _, item := range []string{"web", "cdn", "db"} {
+			q.Add(item)
+		}
+		require.Equal(t, []string{"cdn", "db", "web"}, q.All(), "which item is next is for config.Queue to say")
+	})
+}
+
+func TestTask1_Touch_is_for_who_waits(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		below := &ordered{}
+		q := told{workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: below}), t}
+		q.Add("web")
+		require.Empty(t, below.touched, "a new item is pushed, and Touch is for one that is there already")
+		q.Add("web")
+		require.Equal(t, []string{"web"}, below.touched, "web is in the queue and was added again: a queue with priorities may move it")
+		q.Get()
+		q.Add("web")
+		q.Add("web")
+		require.Equal(t, []string{"web"}, below.touched, "web is in hand; the queue below does not have it, and cannot move it")
+	})
+}
+
+// payload is an item of some size, behind a pointer.
+type payload [1 << 10]byte
+
+func TestTask1_What_was_taken_can_be_freed(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		const items = 64
+		q := workqueue.NewTyped[*payload]()
+		var taken []weak.Pointer[payload]
+		t.Did("Add %d pointers, then Get and Done all but the last", items)
+		start(t, func() string { // on a goroutine that ends, so that its stack holds none of them
+			for range items {
+				q.Add(new(payload))
+			}
+			for range items - 1 {
+				item, _ := q.Get()
+				taken = append(taken, weak.Make(item))
+				q.Done(item)
+			}
+			return returned
+		}).result()
+		held := 0
+		for range 3 {
+			runtime.GC()
+			held = 0
+			for _, p := range taken {
+				if p.Value() != nil {
+					held++
+				}
+			}
+		}
+		if held <= 2 { // a register or a stack may hold one for a while
+			held = 0
+		}
+		require.Equal(t, "0 of 63 still in memory", fmt.Sprintf("%d of %d still in memory", held, len(taken)),
+			"the array behind a slice lives on after items[1:], and whatever was in it with it: client-go's queue kept alive what had long been worked on (#105031)")
+		runtime.KeepAlive(q)
+	})
+}
+
+func TestTask1_Every_method_takes_the_lock(t *testing.T) {
+	guard.Race(t, "every method holds the lock for as long as it touches what the queue is made of; Get gives it back while it waits", func(t *guard.T) {
+		q := workqueue.NewTyped[string]()
+		t.Did("Add, Get and Done of other items by each of four goroutines, Add of the same one by two, and Len by two")
+		var calls []func(int)
+		for worker := range 4 {
+			calls = append(calls, func(i int) {
+				q.Add(fmt.Sprint(worker, "/", i)) // nobody else adds it, so there is an item for each Get
+				item, _ := q.Get()
+				q.Done(item)
+			})
+		}
+		same := func(int) { q.Add("web") }
+		count := func(int) { q.Len() }
+		together(append(calls, same, same, count, count)...)
+	})
+}

@@ -1,0 +1,184 @@
+package workqueue_test
+
+// Task 5: rate-limited retry.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
+	testclock "k8s.io/utils/clock/testing"
+
+	workqueue "client-go-workshop/06-workqueue"
+	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/story"
+)
+
+func TestTask5_AddRateLimited_waits_as_the_limiter_says(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
+		for _, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
+			q.AddRateLimited("web")
+			q.pass(wait - 1)
+			require.Equal(t, []string{}, q.All(), "the limiter said longer; without a wait a controller that fails asks the API server as fast as it can")
+			q.pass(1)
+			require.Equal(t, []string{"web"}, q.All(), "the wait is over, and the item comes for its next try")
+			q.Done("web")
+		}
+	})
+}
+
+func TestTask5_Forget_starts_over(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
+		q.AddRateLimited("web")
+		q.AddRateLimited("web")
+		require.Equal(t, 2, q.NumRequeues("web"), "each AddRateLimited is one failure")
+		require.Equal(t, 0, q.NumRequeues("db"), "db has not failed")
+		q.Forget("web")
+		require.Equal(t, 0, q.NumRequeues("web"), "after success the failures are forgotten")
+		q.pass(time.Second)
+		require.Equal(t, []string{"web"}, q.All(), "Forget is for the limiter; an item that waits goes on waiting, and comes")
+		q.Done("web")
+		q.AddRateLimited("web")
+		q.pass(time.Second)
+		require.Equal(t, []string{"web"}, q.All(), "the wait is that of a first failure")
+	})
+}
+
+func TestTask5_Forget_is_not_Done(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
+		q.Add("web")
+		require.Equal(t, "web", q.Get(), "it was added")
+		q.Add("web")
+		q.Forget("web")
+		require.Equal(t, 0, q.Len(), "web is in hand until Done; Forget says something to the limiter, and nothing to the queue")
+		q.Done("web")
+		require.Equal(t, []string{"web"}, q.All(), "it was added in hand")
+	})
+}
+
+func TestTask5_Config_chooses_the_queue_below(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		below := clientgo.NewTypedDelayingQueue[string]()
+		q := told{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
+			clientgo.TypedRateLimitingQueueConfig[string]{DelayingQueue: below}), t}
+		t.Cleanup(below.ShutDown)
+		t.Did("NewTypedRateLimitingQueueWithConfig, with client-go's own delaying queue as its DelayingQueue")
+		q.AddRateLimited("web")
+		q.pass(time.Second)
+		t.Did("Len of the queue below")
+		require.Equal(t, 1, below.Len(), "AddRateLimited is an AddAfter of config.DelayingQueue")
+	})
+}
+
+func TestTask5_Config_brings_the_clock(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+		q := told{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
+			clientgo.TypedRateLimitingQueueConfig[string]{Clock: clock}), t}
+		t.Cleanup(q.TypedInterface.ShutDown)
+		t.Did("NewTypedRateLimitingQueueWithConfig, with a Clock that stands still")
+		q.AddRateLimited("web")
+		q.pass(time.Hour)
+		require.Equal(t, 0, q.Len(), "without a DelayingQueue of its own, the config's Clock is for the one that is made")
+		t.Did("the Clock goes on by 1s")
+		clock.Step(time.Second)
+		synctest.Wait()
+		require.Equal(t, []string{"web"}, q.All(), "by config.Clock the second is over")
+	})
+}
+
+func TestTask5_Retry_on_any_mix_of_layers(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		whose := []string{"your", "client-go's"}
+		for mix := range 7 { // the eighth would be client-go's alone
+			t.Story(8)
+			plain, delaying, limiting := mix&1, mix>>1&1, mix>>2
+			t.Did("%s rate-limiting queue, on %s delaying queue, on %s Typed", whose[limiting], whose[delaying], whose[plain])
+
+			var q0 clientgo.TypedInterface[string] = workqueue.NewTyped[string]()
+			if plain == 1 {
+				q0 = clientgo.NewTyped[string]()
+			}
+			newDelaying := workqueue.NewTypedDelayingQueueWithConfig[string]
+			if delaying == 1 {
+				newDelaying = clientgo.NewTypedDelayingQueueWithConfig[string]
+			}
+			q1 := newDelaying(clientgo.TypedDelayingQueueConfig[string]{Queue: q0})
+			newLimiting := workqueue.NewTypedRateLimitingQueueWithConfig[string]
+			if limiting == 1 {
+				newLimiting = clientgo.NewTypedRateLimitingQueueWithConfig[string]
+			}
+			q2 := newLimiting(exponential(time.Second, 4*time.Second), clientgo.TypedRateLimitingQueueConfig[string]{DelayingQueue: q1})
+			retry(t, q2)
+		}
+	})
+}
+
+// retry runs three workers, as a controller does, on a queue of two items: "web" fails five times, "db" never.
+func retry(t *guard.T, q clientgo.TypedRateLimitingInterface[string]) {
+	t.Did("three workers: Get, then AddRateLimited if it failed or Forget if not, then Done")
+	begin := time.Now()
+	tries := make(chan string, 100)
+	var workers []*call
+	for range 3 {
+		workers = append(workers, start(t, func() string {
+			for {
+				item, down := q.Get()
+				if down {
+					return returned
+				}
+				tries <- fmt.Sprint(item, " after ", time.Since(begin))
+				if item == "web" && q.NumRequeues(item) < 5 {
+					q.AddRateLimited(item)
+				} else {
+					q.Forget(item)
+				}
+				q.Done(item)
+			}
+		}))
+	}
+	t.Did("Add web, which fails five times; 1ms later Add db; 1m passes")
+	q.Add("web")
+	time.Sleep(time.Millisecond)
+	q.Add("db")
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	close(tries)
+	var all []string
+	for try := range tries {
+		all = append(all, try)
+	}
+	require.Equal(t, "web after 0s, db after 1ms, web after 1s, web after 3s, web after 7s, web after 11s, web after 15s", strings.Join(all, ", "),
+		"each failure waits longer, up to the limit, and nobody else waits for it; after success nothing comes any more")
+	t.Did("ShutDown")
+	q.ShutDown()
+	require.Equal(t, []string{returned, returned, returned}, results(workers...), "ShutDown goes down through all layers, to where the workers wait")
+}
+
+func TestTask5_Any_sequence_of_calls(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		story.Check(t, func(s *story.T) {
+			q := workqueue.NewTypedRateLimitingQueue(exponential(baseDelay, maxDelay))
+			defer q.ShutDown()
+			m := newModel()
+			s.Steps(map[string]func(){
+				"":         func() { m.checkLen(s, q) },
+				"add":      func() { m.add(s, q) },
+				"after":    func() { m.addAfter(s, q) },
+				"fail":     func() { m.addRateLimited(s, q) },
+				"forget":   func() { m.forget(s, q) },
+				"get":      func() { m.get(s, q) },
+				"done":     func() { m.done(s, q) },
+				"pass":     func() { m.pass(s) },
+				"shutdown": func() { m.shutDown(s, q) },
+			})
+		})
+	})
+}

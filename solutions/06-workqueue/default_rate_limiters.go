@@ -1,0 +1,174 @@
+package workqueue
+
+// This file says how long a failed item waits for its next try. It stands beside the queues: a limiter only answers with
+// a time, and rate_limiting_queue.go lets the item wait. It mirrors client-go's util/workqueue/default_rate_limiters.go,
+// without TypedItemFastSlowRateLimiter.
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// TypedItemExponentialFailureRateLimiter implements workqueue.TypedRateLimiter. Each failure of an item doubles its
+// wait, up to a maximum, and no item knows of the others. Its methods may be called from any goroutine.
+type TypedItemExponentialFailureRateLimiter[T comparable] struct {
+	baseDelay time.Duration
+	maxDelay  time.Duration
+
+	// lock guards failures.
+	lock sync.Mutex
+	// failures counts how often When was asked for an item since its last Forget. An item without failures is not in it.
+	failures map[T]int
+}
+
+// NewTypedItemExponentialFailureRateLimiter returns a limiter whose waits for an item are baseDelay, 2·baseDelay,
+// 4·baseDelay and so on, and never more than maxDelay. Mirrors workqueue.NewTypedItemExponentialFailureRateLimiter.
+func NewTypedItemExponentialFailureRateLimiter[T comparable](baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
+	return &TypedItemExponentialFailureRateLimiter[T]{baseDelay: baseDelay, maxDelay: maxDelay, failures: map[T]int{}}
+}
+
+// When counts one more failure of item, and says how long it waits for its next try. It never overflows, however often
+// it is called.
+//
+//workshop:task 4 TypedItemExponentialFailureRateLimiter.When
+func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	failures := r.failures[item]
+	r.failures[item] = failures + 1
+	// Halving the maximum cannot overflow, doubling the base can: past 63 bits it came out as 0 (#31396).
+	if r.baseDelay > r.maxDelay>>failures {
+		return r.maxDelay
+	}
+	return r.baseDelay << failures
+}
+
+// NumRequeues says how many failures of item were counted since the last Forget.
+//
+//workshop:task 4 TypedItemExponentialFailureRateLimiter.NumRequeues
+func (r *TypedItemExponentialFailureRateLimiter[T]) NumRequeues(item T) int {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	return r.failures[item]
+}
+
+// Forget drops what was counted for item: it starts from baseDelay again.
+//
+//workshop:task 4 TypedItemExponentialFailureRateLimiter.Forget
+func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	delete(r.failures, item)
+}
+
+// TypedBucketRateLimiter implements workqueue.TypedRateLimiter: a token bucket that all items share. It knows no item,
+// so it has nothing to forget.
+type TypedBucketRateLimiter[T comparable] struct {
+	*rate.Limiter
+}
+
+// When reserves the next token, and says how long it takes until it is there.
+//
+//workshop:task 4 TypedBucketRateLimiter.When
+func (r *TypedBucketRateLimiter[T]) When(item T) time.Duration { return r.Limiter.Reserve().Delay() }
+
+// NumRequeues is always 0.
+func (r *TypedBucketRateLimiter[T]) NumRequeues(item T) int { return 0 }
+
+// Forget does nothing.
+func (r *TypedBucketRateLimiter[T]) Forget(item T) {}
+
+// TypedMaxOfRateLimiter implements workqueue.TypedRateLimiter: the strictest of several.
+type TypedMaxOfRateLimiter[T comparable] struct {
+	limiters []workqueue.TypedRateLimiter[T]
+}
+
+// NewTypedMaxOfRateLimiter returns a limiter that asks all the given ones. Mirrors workqueue.NewTypedMaxOfRateLimiter.
+func NewTypedMaxOfRateLimiter[T comparable](limiters ...workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimiter[T] {
+	return &TypedMaxOfRateLimiter[T]{limiters: limiters}
+}
+
+// When asks every limiter, since each has to count the failure, and says the longest of their waits. Without limiters
+// that is 0.
+//
+//workshop:task 4 TypedMaxOfRateLimiter.When
+func (r *TypedMaxOfRateLimiter[T]) When(item T) time.Duration {
+	var longest time.Duration
+	for _, limiter := range r.limiters {
+		longest = max(longest, limiter.When(item))
+	}
+	return longest
+}
+
+// NumRequeues says the largest number that one of the limiters has counted.
+//
+//workshop:task 4 TypedMaxOfRateLimiter.NumRequeues
+func (r *TypedMaxOfRateLimiter[T]) NumRequeues(item T) int {
+	var most int
+	for _, limiter := range r.limiters {
+		most = max(most, limiter.NumRequeues(item))
+	}
+	return most
+}
+
+// Forget lets every limiter forget item.
+//
+//workshop:task 4 TypedMaxOfRateLimiter.Forget
+func (r *TypedMaxOfRateLimiter[T]) Forget(item T) {
+	for _, limiter := range r.limiters {
+		limiter.Forget(item)
+	}
+}
+
+// TypedWithMaxWaitRateLimiter implements workqueue.TypedRateLimiter: another limiter, but no wait of it is longer than a
+// maximum.
+type TypedWithMaxWaitRateLimiter[T comparable] struct {
+	limiter  workqueue.TypedRateLimiter[T]
+	maxDelay time.Duration
+}
+
+// NewTypedWithMaxWaitRateLimiter returns limiter with its waits cut at maxDelay. Mirrors
+// workqueue.NewTypedWithMaxWaitRateLimiter.
+func NewTypedWithMaxWaitRateLimiter[T comparable](limiter workqueue.TypedRateLimiter[T], maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
+	return &TypedWithMaxWaitRateLimiter[T]{limiter: limiter, maxDelay: maxDelay}
+}
+
+// When says what the limiter says, and at most the maximum.
+//
+//workshop:task 4 TypedWithMaxWaitRateLimiter.When
+func (r TypedWithMaxWaitRateLimiter[T]) When(item T) time.Duration {
+	return min(r.limiter.When(item), r.maxDelay)
+}
+
+// NumRequeues says what the limiter says.
+//
+//workshop:task 4 TypedWithMaxWaitRateLimiter.NumRequeues
+func (r TypedWithMaxWaitRateLimiter[T]) NumRequeues(item T) int { return r.limiter.NumRequeues(item) }
+
+// Forget lets the limiter forget item.
+//
+//workshop:task 4 TypedWithMaxWaitRateLimiter.Forget
+func (r TypedWithMaxWaitRateLimiter[T]) Forget(item T) { r.limiter.Forget(item) }
+
+// DefaultTypedControllerRateLimiter returns what most controllers use: for each item 5ms, doubled up to 1000s, and for
+// all together 10 tries a second, with a hundred at once after a rest. Mirrors
+// workqueue.DefaultTypedControllerRateLimiter.
+//
+//workshop:task 4
+func DefaultTypedControllerRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
+	return NewTypedMaxOfRateLimiter(
+		NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, 1000*time.Second),
+		&TypedBucketRateLimiter[T]{Limiter: rate.NewLimiter(rate.Limit(10), 100)},
+	)
+}
+
+// DefaultTypedItemBasedRateLimiter returns a limiter for each item alone: 1ms, doubled up to 1000s. Mirrors
+// workqueue.DefaultTypedItemBasedRateLimiter.
+//
+//workshop:task 4
+func DefaultTypedItemBasedRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
+	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
+}
