@@ -2,5 +2,5 @@
 
 package guard
 
-// raceDetector says whether this test binary was built with -race. Its code is slower then.
-const raceDetector = false
+// RaceDetector says whether this test binary was built with -race. Its code is about ten times slower then.
+const RaceDetector = false

@@ -2,4 +2,5 @@
 
 package guard
 
-const raceDetector = true
+// RaceDetector says whether this test binary was built with -race. Its code is about ten times slower then.
+const RaceDetector = true

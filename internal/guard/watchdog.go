@@ -33,7 +33,7 @@ var realLimit = func() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("WORKSHOP_TEST_LIMIT")); err == nil && d > 0 {
 		return d
 	}
-	if raceDetector {
+	if RaceDetector {
 		return time.Minute
 	}
 	return 30 * time.Second

@@ -1,3 +1,0 @@
-package guard
-
-const RaceDetector = raceDetector
