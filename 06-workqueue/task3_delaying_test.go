@@ -193,6 +193,17 @@ func TestTask3_ShutDown_leaves_no_goroutine(t *testing.T) {
 	})
 }
 
+func TestTask3_Drain_leaves_no_goroutine(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("NewTypedDelayingQueue, AddAfter web, 1h, ShutDownWithDrain; 1m0s pass")
+		q := workqueue.NewTypedDelayingQueue[string]()
+		q.AddAfter("web", time.Hour)
+		synctest.Wait()
+		q.ShutDownWithDrain()
+		time.Sleep(time.Minute) // guard sees what is left then; client-go's takes up to 10s to notice
+	})
+}
+
 func TestTask3_Drain_waits_for_hands_and_not_for_times(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		q := newDelayingQueue(t)
