@@ -266,7 +266,7 @@ func TestTask1_Every_call_takes_the_lock(t *testing.T) {
 	guard.Race(t, "Add, Update and Pop may be called from any goroutine: each takes the lock before it touches a field", func(t *guard.T) {
 		q := newQueue(t, options{})
 		t.Did("Add, Update and Pop, from three goroutines")
-		calls(t, 300,
+		guard.Storm(
 			func(i int) { _ = q.Queue.Add(deploy("default/a@1")) },
 			func(i int) { _ = q.Queue.Update(deploy("default/b@2")) },
 			func(i int) {
@@ -275,20 +275,4 @@ func TestTask1_Every_call_takes_the_lock(t *testing.T) {
 			},
 		)
 	})
-}
-
-// calls runs each of the calls n times, all against each other.
-func calls(t *guard.T, n int, calls ...func(i int)) {
-	done := make(chan struct{}, len(calls))
-	for _, call := range calls {
-		t.Go(func() {
-			for i := range n {
-				call(i)
-			}
-			done <- struct{}{}
-		})
-	}
-	for range calls {
-		<-done
-	}
 }

@@ -184,7 +184,7 @@ func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
 		s := newThreadSafe(nil)
 		a, b := deploy("default/a", "@1"), deploy("default/b", "@22")
 		t.Did("Update, DeleteWithObject, Bookmark, Get, List, ListKeys and LastStoreSyncResourceVersion, each in a goroutine of its own")
-		storm(
+		guard.Storm(
 			func(i int) { s.Update("default/a", a) },
 			func(i int) { s.Update("default/b", b) },
 			func(i int) { s.DeleteWithObject("default/a", a) },

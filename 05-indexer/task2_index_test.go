@@ -203,7 +203,7 @@ func TestTask2_Lock_covers_the_indexes(t *testing.T) {
 		s := newThreadSafe(byImage())
 		one, two := deploy("default/a", "nginx"), deploy("default/a", "caddy")
 		t.Did("Update and DeleteWithObject, against ByIndex, IndexKeys and ListIndexFuncValues, each in a goroutine of its own")
-		storm(
+		guard.Storm(
 			func(i int) { s.Update("default/a", one) },
 			func(i int) { s.Update("default/a", two) },
 			func(i int) { s.DeleteWithObject("default/a", one) },
@@ -226,7 +226,7 @@ func TestTask2_Object_and_entries_change_together(t *testing.T) {
 			}
 		}
 		for range 10 {
-			storm(func(i int) { s.Update("default/a", versions[i%2]) }, func(i int) { s.Get("default/a") }, ask)
+			guard.Storm(func(i int) { s.Update("default/a", versions[i%2]) }, func(i int) { s.Get("default/a") }, ask)
 		}
 	})
 }

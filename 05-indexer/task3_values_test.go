@@ -134,7 +134,7 @@ func TestTask3_Index_looks_everything_up_at_once(t *testing.T) {
 		example := deploy("example/x", "nginx", "envoy")
 		t.Did("move default/a between nginx and envoy many times, and ask for both with Index")
 		for range 20 {
-			storm(func(i int) { s.Update("default/a", versions[i%2]) }, func(i int) {
+			guard.Storm(func(i int) { s.Update("default/a", versions[i%2]) }, func(i int) {
 				objs, _ := s.Index("image", example)
 				require.Len(t, objs, 1, "default/a runs nginx or envoy at every moment; who gives the lock back between two values finds it in none of them, or in both")
 			})
@@ -147,7 +147,7 @@ func TestTask3_Lock_covers_Index(t *testing.T) {
 		s := newThreadSafe(byImage())
 		example := deploy("example/x", "nginx", "envoy")
 		t.Did("Update and Delete, against Index, each in a goroutine of its own")
-		storm(
+		guard.Storm(
 			func(i int) { s.Update("default/a", deploy("default/a", "nginx", "envoy")) },
 			func(i int) { s.Update("default/a", deploy("default/a", "envoy")) },
 			func(i int) { s.Delete("default/a") },

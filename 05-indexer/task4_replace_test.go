@@ -190,10 +190,10 @@ func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
 		list := func(i int) { s.List() }
 		ask := func(i int) { s.ByIndex("image", "nginx") }
 		t.Did("Replace and Update, against List and ByIndex, each in a goroutine of its own")
-		storm(func(i int) { s.Replace(map[string]any{"default/a": deploy("default/a", "nginx")}, "2") },
+		guard.Storm(func(i int) { s.Replace(map[string]any{"default/a": deploy("default/a", "nginx")}, "2") },
 			func(i int) { s.Update("default/b", deploy("default/b", "nginx")) }, list, ask)
 		t.Did("AddIndexers, against List and ByIndex, each in a goroutine of its own")
-		storm(func(i int) { empty.AddIndexers(cache.Indexers{fmt.Sprint(i): images}) },
+		guard.Storm(func(i int) { empty.AddIndexers(cache.Indexers{fmt.Sprint(i): images}) },
 			func(i int) { empty.List() }, func(i int) { empty.ByIndex("image", "nginx") })
 	})
 }

@@ -9,10 +9,8 @@ package workqueue_test
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing/synctest"
 	"time"
 
@@ -203,42 +201,4 @@ func (o *ordered) Pop() string {
 	first := o.items[0]
 	o.items = o.items[1:]
 	return first
-}
-
-// together runs the calls against each other, each on a goroutine of its own: first one after the other, so that what
-// fails even alone does so in the same way every time; then a few times each with nothing that orders them, which is what
-// the race detector needs; then hundreds of times, all at once, none resting before all have done their share, which is
-// what the runtime needs to notice two goroutines in one map.
-func together(calls ...func(i int)) {
-	for _, call := range calls {
-		call(0)
-	}
-	var all sync.WaitGroup
-	for _, call := range calls {
-		all.Go(func() {
-			for i := 1; i < 20; i++ {
-				call(i)
-			}
-		})
-	}
-	all.Wait()
-	const share = 500
-	var begun, done atomic.Int32
-	everybody := int32(len(calls))
-	for _, call := range calls {
-		all.Go(func() {
-			finish := sync.OnceFunc(func() { done.Add(1) })
-			defer finish() // also when call ends the goroutine
-			for begun.Add(1); begun.Load() < everybody; {
-				runtime.Gosched()
-			}
-			for i := 20; done.Load() < everybody; i++ {
-				call(i)
-				if i == share {
-					finish()
-				}
-			}
-		})
-	}
-	all.Wait()
 }

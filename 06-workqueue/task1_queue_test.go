@@ -250,6 +250,6 @@ func TestTask1_Every_method_takes_the_lock(t *testing.T) {
 		}
 		same := func(int) { q.Add("web") }
 		count := func(int) { q.Len() }
-		together(append(calls, same, same, count, count)...)
+		guard.Storm(append(calls, same, same, count, count)...)
 	})
 }

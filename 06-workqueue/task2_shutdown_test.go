@@ -270,7 +270,7 @@ func TestTask2_Every_method_takes_the_lock(t *testing.T) {
 	guard.Race(t, "ShuttingDown reads what ShutDown writes, so it takes the lock, like every method", func(t *guard.T) {
 		q := workqueue.NewTyped[string]()
 		t.Did("ShutDown, ShutDownWithDrain, ShuttingDown, Add and Len, each in a goroutine of its own")
-		together(
+		guard.Storm(
 			func(int) { q.ShuttingDown() },
 			func(int) { q.Add("web") },
 			func(int) { q.Len() },

@@ -323,7 +323,7 @@ func TestTask3_Every_method_takes_the_lock(t *testing.T) {
 		after := func(i int) {
 			q.AddAfter(fmt.Sprint(i%50), time.Duration(1+i%7)*time.Microsecond)
 		}
-		together(after, after, after, after,
+		guard.Storm(after, after, after, after,
 			func(int) { q.Len() },
 			func(int) { q.Add("web"); item, _ := q.Get(); q.Done(item) },
 		)

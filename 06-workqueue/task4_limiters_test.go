@@ -176,7 +176,7 @@ func TestTask4_Every_method_takes_the_lock(t *testing.T) {
 	guard.Race(t, "many workers share one limiter, so each method that touches the failures takes the lock", func(t *guard.T) {
 		r := exponential(time.Millisecond, time.Second)
 		t.Did("When by two goroutines, Forget and NumRequeues by one each")
-		together(
+		guard.Storm(
 			func(i int) { r.When(fmt.Sprint(i % 10)) },
 			func(i int) { r.When(fmt.Sprint(i % 10)) },
 			func(i int) { r.Forget(fmt.Sprint(i % 10)) },

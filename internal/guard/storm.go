@@ -1,0 +1,49 @@
+package guard
+
+// This file lets goroutines collide, as hard as they can.
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Storm runs the calls against each other, each on a goroutine of its own, in three rounds. It is for Race.
+//
+// First one after the other, in order, so that what fails even alone does so in the same way every time. Then a few
+// times each with nothing that orders them: that is what the race detector needs, and whether they really meet does not
+// matter to it. Then hundreds of times, all at once, none resting before all have done their share: that is what the
+// runtime needs to notice two goroutines in one map, and a reader to see half a change.
+func Storm(calls ...func(i int)) {
+	for _, call := range calls {
+		call(0)
+	}
+	var all sync.WaitGroup
+	for _, call := range calls {
+		all.Go(func() {
+			for i := 1; i < 20; i++ {
+				call(i)
+			}
+		})
+	}
+	all.Wait()
+	const share = 500
+	var begun, done atomic.Int32
+	everybody := int32(len(calls))
+	for _, call := range calls {
+		all.Go(func() {
+			finish := sync.OnceFunc(func() { done.Add(1) })
+			defer finish() // also when call ends the goroutine
+			for begun.Add(1); begun.Load() < everybody; {
+				runtime.Gosched()
+			}
+			for i := 20; done.Load() < everybody; i++ {
+				call(i)
+				if i == share {
+					finish()
+				}
+			}
+		})
+	}
+	all.Wait()
+}
