@@ -35,7 +35,7 @@ func TestTask1_Race(t *testing.T) {
 	guard.Race(t, rule, func(t *guard.T) {
 		s := sample.New()
 		t.Did("Set and Keys, at once")
-		together(func() { s.Set("a", "b") }, func() { s.Keys() })
+		guard.Storm(func(int) { s.Set("a", "b") }, func(int) { s.Keys() })
 	})
 }
 
