@@ -1,11 +1,13 @@
 package workqueue
 
-import "client-go-workshop/internal/todo"
-
 // This file is the third layer, the one that controllers use: a limiter says when a failed item comes back, and the
 // delaying queue below lets it wait. It mirrors client-go's util/workqueue/rate_limiting_queue.go.
 
-import "k8s.io/client-go/util/workqueue"
+import (
+	"k8s.io/client-go/util/workqueue"
+
+	"client-go-workshop/internal/todo"
+)
 
 // rateLimitingQueue implements workqueue.TypedRateLimitingInterface. It has no state of its own and so no lock.
 type rateLimitingQueue[T comparable] struct {

@@ -78,7 +78,7 @@ func importsTodo(tree *ast.File) bool {
 // of others.
 func addTodo(name string, src []byte) ([]byte, error) {
 	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, name, src, parser.ImportsOnly)
+	tree, err := parser.ParseFile(set, name, src, parser.ParseComments)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
 	}
@@ -97,8 +97,35 @@ func addTodo(name string, src []byte) ([]byte, error) {
 		}
 		return []byte(string(src[:at]) + separator + line + "\n" + string(src[at:])), nil
 	}
-	at := set.Position(tree.Name.End()).Offset
+	at := set.Position(headEnd(tree)).Offset
 	return []byte(string(src[:at]) + "\n\nimport " + line + "\n" + string(src[at:])), nil
+}
+
+// headEnd is where a file's head ends: the package clause, and the comments that stand below it on their own.
+func headEnd(tree *ast.File) token.Pos {
+	end, first := tree.Name.End(), tree.FileEnd
+	if len(tree.Decls) > 0 {
+		first = tree.Decls[0].Pos()
+		if doc := declDoc(tree.Decls[0]); doc != nil {
+			first = doc.Pos()
+		}
+	}
+	for _, comment := range tree.Comments {
+		if comment.Pos() > end && comment.End() < first {
+			end = comment.End()
+		}
+	}
+	return end
+}
+
+func declDoc(decl ast.Decl) *ast.CommentGroup {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		return d.Doc
+	case *ast.GenDecl:
+		return d.Doc
+	}
+	return nil
 }
 
 var version = regexp.MustCompile(`^v\d+$`)

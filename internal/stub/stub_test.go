@@ -143,6 +143,12 @@ func TestGenerate_of_a_file_with_no_import(t *testing.T) {
 	require.Equal(t, "package box\n\nimport \"client-go-workshop/internal/todo\"\n\nfunc Put() {\n\tpanic(todo.Task(1, \"Put\"))\n}\n", string(got))
 }
 
+func TestGenerate_leaves_the_map_of_a_file_at_its_head(t *testing.T) {
+	got, err := Generate("box.go", []byte("package box\n\n// This file is a map.\n\nimport \"fmt\"\n\n// F prints.\n//\n//workshop:task 1\nfunc F() { fmt.Println() }\n"))
+	require.NoError(t, err)
+	require.Equal(t, "package box\n\n// This file is a map.\n\nimport \"client-go-workshop/internal/todo\"\n\n// F prints.\nfunc F() {\n\tpanic(todo.Task(1, \"F\"))\n}\n", string(got))
+}
+
 func TestGenerate_names_the_receiver_of_a_generic_type(t *testing.T) {
 	got, err := Generate("box.go", []byte("package box\n\ntype Box[K comparable, V any] struct{}\n\n//workshop:task 1\nfunc (b *Box[K, V]) Put() {}\n"))
 	require.NoError(t, err)
