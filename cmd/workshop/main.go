@@ -50,7 +50,7 @@ func newRoot() *cobra.Command {
 Each numbered folder is a chapter: read its README.md, write the code that is
 missing, and run its tests with plain go test, for instance
 
-    go test ./05-indexer`,
+    go test ./01-restclient`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}

@@ -268,6 +268,38 @@ func killCommand() *cobra.Command {
 	}
 }
 
+func compactCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "compact",
+		Short: "Forget all history, so that watches of older versions end with 410 Gone",
+		Long: `Make etcd forget every version but the newest of each object, and restart
+kube-apiserver, whose watch cache remembers too. Watches break, as in every
+restart; one that resumes from an older version is told 410 Gone.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return locked(cmd.Context(), func(workspace.Workspace) error {
+				w, state, err := running()
+				if err != nil {
+					return err
+				}
+				etcd, err := state.Component("etcd")
+				if err != nil {
+					return err
+				}
+				revision, err := controlplane.Compact(cmd.Context(), etcd)
+				if err != nil {
+					return err
+				}
+				if err := launcher.Restart(cmd.Context(), w, state, "kube-apiserver"); err != nil {
+					return err
+				}
+				fmt.Fprintf(os.Stderr, "Everything before version %s is forgotten.\n", revision)
+				return nil
+			})
+		},
+	}
+}
+
 func buildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "build",

@@ -61,7 +61,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(),
-		restartCommand(), killCommand(), buildCommand(), kubectlCommand())
+		restartCommand(), killCommand(), compactCommand(), buildCommand(), kubectlCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

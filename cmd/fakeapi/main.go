@@ -1,0 +1,107 @@
+// Command fakeapi serves the workshop's API server on the loopback address, for curl and kubectl: the protocol of
+// chapters 01 to 03 with nothing to install. It is the server that the tests run against (internal/fakeapi), so what is
+// seen here is what a test sees.
+//
+//	go run ./cmd/fakeapi
+//
+// What it leaves out: whatever internal/fakeapi does. Nothing makes Pods of a Deployment; for that there is
+// `go tool workshop cluster up`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/internal/fakeapi"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "fakeapi:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var address, kubeconfig string
+	c := &cobra.Command{
+		Use:           "fakeapi",
+		Short:         "Serve an API server without a cluster on the loopback address, until Ctrl-C",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), address, kubeconfig, cmd.OutOrStdout())
+		},
+	}
+	c.CompletionOptions.DisableDefaultCmd = true
+	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where to listen; port 0 takes a free one")
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the file to write for kubectl")
+	return c
+}
+
+// serve returns when the context ends.
+func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error {
+	api := fakeapi.New()
+	defer api.Close()
+	url, err := api.Listen(address)
+	if err != nil {
+		return fmt.Errorf("listen at %s: %w; choose another address with --address, or leave it out", address, err)
+	}
+	path, err := filepath.Abs(kubeconfig)
+	if err != nil {
+		return fmt.Errorf("find out where %s is: %w", kubeconfig, err)
+	}
+	if err := writeKubeconfig(path, url); err != nil {
+		return err
+	}
+	// Nobody listens there any more, so the file would only mislead.
+	defer os.Remove(path)
+	fmt.Fprintf(out, "An API server without a cluster is at %s, until Ctrl-C. In another terminal:\n\n", url)
+	fmt.Fprintf(out, "  curl %s/apis/apps/v1/deployments\n", url)
+	fmt.Fprintf(out, "  export KUBECONFIG=%s\n", path)
+	fmt.Fprintf(out, "  kubectl create deployment web --image=nginx --replicas=3\n")
+	<-ctx.Done()
+	return nil
+}
+
+const template = `apiVersion: v1
+kind: Config
+current-context: fakeapi
+clusters: [{name: fakeapi, cluster: {server: %q}}]
+users: [{name: nobody, user: {}}]
+contexts: [{name: fakeapi, context: {cluster: fakeapi, user: nobody}}]
+`
+
+// writeKubeconfig never overwrites a file that is not its own.
+func writeKubeconfig(path, url string) error {
+	if old, err := os.ReadFile(path); err == nil && !isOurs(old) {
+		return fmt.Errorf("%s is another kubeconfig, which is left as it is; name a new file with --kubeconfig", path)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of the kubeconfig: %w", err)
+	}
+	if err := os.WriteFile(path, fmt.Appendf(nil, template, url), 0o600); err != nil {
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// isOurs says whether a kubeconfig was written by this command.
+func isOurs(file []byte) bool {
+	var server string
+	n, err := fmt.Sscanf(string(file), template[:len("apiVersion: v1\nkind: Config\ncurrent-context: fakeapi\nclusters: [{name: fakeapi, cluster: {server: %q")], &server)
+	return err == nil && n == 1
+}

@@ -1,0 +1,249 @@
+package fakeapi
+
+// This file is where connections come from: in memory, which works in a synctest bubble, or from a socket. Both are
+// counted, and can be cut and refused, as if a cable were pulled or the server's process killed.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"sync"
+	"syscall"
+
+	"k8s.io/client-go/rest"
+)
+
+// Config is for clients in this process. Their connections are in memory. QPS is left to the caller.
+func (s *Server) Config() *rest.Config {
+	return &rest.Config{
+		Host: "http://in-memory",
+		Dial: func(context.Context, string, string) (net.Conn, error) { return s.listener.dial() },
+		// The proxy that the environment names has no business here.
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
+	}
+}
+
+// Client is for tests that send their own requests, with URLs as http://in-memory/apis. Its connections are its own.
+func (s *Server) Client() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(context.Context, string, string) (net.Conn, error) { return s.listener.dial() },
+	}}
+}
+
+// Listen serves at an address too, such as 127.0.0.1:0, until the server is closed. It returns the server's URL. HTTP/2 is
+// spoken to those who begin with it.
+func (s *Server) Listen(address string) (string, error) {
+	tcp, err := net.Listen("tcp", address)
+	if err != nil {
+		return "", err
+	}
+	go s.http.Serve(s.listener.with(tcp))
+	return "http://" + tcp.Addr().String(), nil
+}
+
+// Cut breaks all connections, in the middle of whatever they carry. New ones are served.
+func (s *Server) Cut() { s.listener.cut() }
+
+// Down breaks all connections and refuses new ones, until Up.
+func (s *Server) Down() {
+	s.listener.refuse(true)
+	s.listener.cut()
+}
+
+// Up ends Down.
+func (s *Server) Up() { s.listener.refuse(false) }
+
+// Connections is how many are open, and how many have been made.
+func (s *Server) Connections() (open, made int) {
+	s.listener.lock.Lock()
+	defer s.listener.lock.Unlock()
+	return len(s.listener.open), s.listener.made
+}
+
+func newHTTPServer(handler http.Handler) *http.Server {
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{Handler: handler, Protocols: protocols, ErrorLog: silent,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }}
+}
+
+// listener hands connections to the HTTP server. It implements net.Listener for those in memory.
+type listener struct {
+	name   string
+	dialed chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+
+	lock     sync.Mutex
+	open     map[*conn]bool
+	made     int
+	refusing bool
+}
+
+func newListener(name string) *listener {
+	return &listener{name: name, dialed: make(chan net.Conn), closed: make(chan struct{}), open: map[*conn]bool{}}
+}
+
+func (l *listener) dial() (net.Conn, error) {
+	client, server := net.Pipe()
+	a, b := l.track(client, server)
+	if a == nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+	select {
+	case l.dialed <- b:
+		return a, nil
+	case <-l.closed:
+		a.Close()
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	}
+}
+
+// track makes a connection of two ends that is counted until either is closed. It returns nil if none is wanted.
+func (l *listener) track(client, server net.Conn) (a, b net.Conn) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if l.refusing {
+		return nil, nil
+	}
+	l.made++
+	c := &conn{Conn: server, client: client, listener: l}
+	l.open[c] = true
+	if client == nil {
+		return c, c
+	}
+	return &clientEnd{Conn: client, conn: c}, c
+}
+
+func (l *listener) cut() {
+	l.lock.Lock()
+	all := l.open
+	l.open = map[*conn]bool{}
+	l.lock.Unlock()
+	for c := range all {
+		c.reset()
+	}
+}
+
+func (l *listener) refuse(refusing bool) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.refusing = refusing
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.dialed:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (l *listener) Addr() net.Addr { return address(l.name) }
+
+type address string
+
+func (address) Network() string  { return "memory" }
+func (a address) String() string { return string(a) }
+
+// with serves another listener's connections by the rules of this one.
+func (l *listener) with(other net.Listener) net.Listener { return &tcpListener{other, l} }
+
+type tcpListener struct {
+	net.Listener
+	rules *listener
+}
+
+// Accept returns the next connection that is wanted. Others are reset, which is as near as a listening socket can come to
+// a refusal.
+func (l *tcpListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if tracked, _ := l.rules.track(nil, c); tracked != nil {
+			return tracked, nil
+		}
+		reset(c)
+	}
+}
+
+// conn is the server's end of a connection.
+type conn struct {
+	net.Conn
+	client   net.Conn // the other end, if it is in memory
+	listener *listener
+
+	lock   sync.Mutex
+	broken bool
+}
+
+func (c *conn) Close() error {
+	c.listener.lock.Lock()
+	delete(c.listener.open, c)
+	c.listener.lock.Unlock()
+	return c.Conn.Close()
+}
+
+// reset ends the connection as a killed process would.
+func (c *conn) reset() {
+	c.lock.Lock()
+	c.broken = true
+	c.lock.Unlock()
+	reset(c.Conn)
+}
+
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	c.Close()
+}
+
+func (c *conn) isBroken() bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.broken
+}
+
+// clientEnd is the client's end of a connection in memory. After a reset it fails as a socket does.
+type clientEnd struct {
+	net.Conn
+	conn *conn
+}
+
+func (e *clientEnd) Read(b []byte) (int, error) {
+	n, err := e.Conn.Read(b)
+	return n, e.explain("read", err)
+}
+
+func (e *clientEnd) Write(b []byte) (int, error) {
+	n, err := e.Conn.Write(b)
+	return n, e.explain("write", err)
+}
+
+func (e *clientEnd) explain(op string, err error) error {
+	if e.conn.isBroken() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)) {
+		return &net.OpError{Op: op, Net: "tcp", Addr: e.conn.listener.Addr(), Err: os.NewSyscallError(op, syscall.ECONNRESET)}
+	}
+	return err
+}
+
+func (e *clientEnd) Close() error {
+	e.conn.listener.lock.Lock()
+	delete(e.conn.listener.open, e.conn)
+	e.conn.listener.lock.Unlock()
+	return e.Conn.Close()
+}

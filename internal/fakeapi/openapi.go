@@ -1,0 +1,41 @@
+package fakeapi
+
+// This file is as much of an OpenAPI document as kubectl asks for before it sends a file: whether the server checks fields
+// itself. It does, so kubectl need not.
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+type doc map[string]any
+
+// openAPIRoot says where the document of each group and version is.
+func openAPIRoot() doc {
+	paths := doc{}
+	for _, r := range resources {
+		path := pathOf(r.gvr.GroupVersion())
+		paths[path] = doc{"serverRelativeURL": "/openapi/v3/" + path}
+	}
+	return doc{"paths": paths}
+}
+
+func pathOf(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "api/" + gv.Version
+	}
+	return "apis/" + gv.String()
+}
+
+// openAPI is the document of one group and version: that patches, and so all that write, know fieldValidation.
+func openAPI(gv schema.GroupVersion) doc {
+	paths := doc{}
+	for _, r := range resources {
+		if r.gvr.GroupVersion() != gv {
+			continue
+		}
+		paths["/"+pathOf(gv)+"/namespaces/{namespace}/"+r.gvr.Resource+"/{name}"] = doc{"patch": doc{
+			"parameters":                      []doc{{"name": "fieldValidation", "in": "query", "schema": doc{"type": "string"}}},
+			"responses":                       doc{},
+			"x-kubernetes-group-version-kind": doc{"group": gv.Group, "version": gv.Version, "kind": r.kind},
+		}}
+	}
+	return doc{"openapi": "3.0.0", "info": doc{"title": "Kubernetes", "version": Version}, "paths": paths}
+}

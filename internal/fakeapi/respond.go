@@ -1,0 +1,182 @@
+package fakeapi
+
+// This file writes answers: an object in the form that the client asked for, or an error as a Status.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"mime"
+	"net/http"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+)
+
+var silent = log.New(io.Discard, "", 0)
+
+func newAuditID() string { return string(uuid.NewUUID()) }
+
+// accepted is the form in which a client wants its answer.
+type accepted struct {
+	info runtime.SerializerInfo
+	// table asks for a Table instead of the object, and meta for its metadata only.
+	table, meta bool
+	pretty      bool
+}
+
+// negotiate finds the first form of the Accept header that can be served. There need not be one: JSON is the default.
+func negotiate(r *http.Request) (accepted, error) {
+	header := strings.Join(r.Header.Values("Accept"), ",")
+	if header == "" {
+		header = "*/*"
+	}
+	for _, clause := range strings.Split(header, ",") {
+		mediaType, params, err := mime.ParseMediaType(clause)
+		if err != nil {
+			continue
+		}
+		if mediaType == "*/*" {
+			mediaType = runtime.ContentTypeJSON
+		}
+		info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
+		if !ok || mediaType == runtime.ContentTypeCBOR {
+			continue
+		}
+		a := accepted{info: info, pretty: pretty(r)}
+		switch params["as"] {
+		case "":
+		case "Table":
+			if params["g"] != metav1.GroupName || params["v"] != "v1" {
+				continue
+			}
+			a.table = true
+		case "PartialObjectMetadata", "PartialObjectMetadataList":
+			if params["g"] != metav1.GroupName || params["v"] != "v1" {
+				continue
+			}
+			a.meta = true
+		default:
+			continue
+		}
+		return a, nil
+	}
+	return accepted{}, notAcceptable(r)
+}
+
+// pretty says whether a person reads the answer: if the query says so, or if it says nothing and curl or a browser asks.
+func pretty(r *http.Request) bool {
+	if wanted := r.URL.Query().Get("pretty"); wanted != "" {
+		return isTrue(wanted)
+	}
+	return slices.ContainsFunc([]string{"curl", "Wget", "Mozilla/5.0"}, func(agent string) bool {
+		return strings.HasPrefix(r.UserAgent(), agent)
+	})
+}
+
+// notAcceptable says which forms there are. What can be listed can be watched.
+func notAcceptable(r *http.Request) error {
+	forms := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+	if resourceNamed(path.Base(r.URL.Path)) != nil {
+		forms += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+	}
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Details: &metav1.StatusDetails{},
+		Message: "406: Not Acceptable\n\nAvailable representations: " + forms,
+	}}
+}
+
+// internal is an error that the server has not foreseen, without a reason.
+func internal(message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Message: message, Code: http.StatusInternalServerError}}
+}
+
+// answer writes an object of the call's resource, or a list of them.
+func (c *call) answer(code int, obj runtime.Object) error {
+	form, err := negotiate(c.r)
+	if err != nil {
+		return err
+	}
+	switch {
+	case form.table:
+		if obj, err = c.res.toTable(obj, c.query.Get("includeObject"), true); err != nil {
+			return err
+		}
+	case form.meta:
+		obj = toMeta(obj)
+	}
+	return write(c.w, form, code, obj)
+}
+
+// write encodes an object. Of an error nothing is written yet.
+func write(w http.ResponseWriter, form accepted, code int, obj runtime.Object) error {
+	var body bytes.Buffer
+	serializer := form.info.Serializer
+	if form.pretty && form.info.PrettySerializer != nil {
+		serializer = form.info.PrettySerializer
+	}
+	if err := encode(serializer, obj, &body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", form.info.MediaType)
+	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(code)
+	w.Write(body.Bytes())
+	return nil
+}
+
+// encode writes an object with its kind and version. The object itself is left as it is: it may be in other hands too.
+func encode(s runtime.Encoder, obj runtime.Object, to io.Writer) error {
+	kinds, _, err := scheme.ObjectKinds(obj)
+	if err != nil {
+		return fmt.Errorf("encode an answer: %w", err)
+	}
+	shallow := reflect.New(reflect.TypeOf(obj).Elem())
+	shallow.Elem().Set(reflect.ValueOf(obj).Elem())
+	return codecs.WithoutConversion().EncoderForVersion(s, kinds[0].GroupVersion()).Encode(shallow.Interface().(runtime.Object), to)
+}
+
+// writeError answers with the Status that an error stands for.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errPath) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintln(w, err)
+		return
+	}
+	status := statusOfError(err)
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 && w.Header().Get("Retry-After") == "" {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	form, err := negotiate(r)
+	if err != nil || form.table || form.meta {
+		info, _ := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
+		form = accepted{info: info}
+	}
+	if err := write(w, form, int(status.Code), status); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+func statusOfError(err error) *metav1.Status {
+	var known apierrors.APIStatus
+	if !errors.As(err, &known) {
+		known = apierrors.NewInternalError(err)
+	}
+	status := known.Status()
+	status.Kind, status.APIVersion = "", "" // the encoder's to fill in
+	if status.Status == "" {
+		status.Status = metav1.StatusFailure
+	}
+	return &status
+}

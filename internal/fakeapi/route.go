@@ -1,0 +1,219 @@
+package fakeapi
+
+// This file finds out what a request asks for: the verb, the resource and the name from its URL, and the options from its
+// query. It is the way in for all requests, so they are noted here too.
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Request is one that has arrived.
+type Request struct {
+	// Time is when it arrived.
+	Time time.Time
+	// Verb is get, list, watch, create, update, patch, delete or deletecollection; or empty, if it was not about objects.
+	Verb   string
+	Method string
+	Path   string
+	Query  url.Values
+	Header http.Header
+	Body   string
+}
+
+func (r Request) String() string {
+	text := r.Method + " " + r.Path
+	if len(r.Query) > 0 {
+		text += "?" + r.Query.Encode()
+	}
+	return text
+}
+
+// Requests returns those that have arrived of a kind ("" for all), in order.
+func (s *Server) Requests(verb string) []Request {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	var requests []Request
+	for _, r := range s.requests {
+		if verb == "" || r.Verb == verb {
+			requests = append(requests, r)
+		}
+	}
+	return requests
+}
+
+// ForgetRequests empties what Requests returns.
+func (s *Server) ForgetRequests() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.requests = nil
+}
+
+// Watches is how many are open.
+func (s *Server) Watches() int {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.watches
+}
+
+// call is a request as the verbs see it.
+type call struct {
+	*Server
+	w http.ResponseWriter
+	r *http.Request
+	// res and what follows are from the URL. Name is empty for a collection, namespace for all of them.
+	res         *resource
+	namespace   string
+	name        string
+	subresource string
+	verb        string
+	query       url.Values
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c, err := s.route(w, r)
+	body, readErr := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.note(Request{time.Now(), c.verb, r.Method, r.URL.Path, c.query, r.Header.Clone(), string(body)})
+	if readErr != nil {
+		return // the client has gone
+	}
+	w.Header().Set("Audit-Id", newAuditID())
+	w.Header().Set("Cache-Control", "no-cache, private")
+	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.w, c.r = w, r
+		if err == nil {
+			err = c.serve()
+		}
+		if err != nil {
+			writeError(w, r, err)
+		}
+	})
+	if fault := s.nextFault(c.verb); fault != nil {
+		fault(w, r, serve)
+		return
+	}
+	serve(w, r)
+}
+
+func (s *Server) note(r Request) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.requests = append(s.requests, r)
+}
+
+// route never returns nil.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) (*call, error) {
+	c := &call{Server: s, w: w, r: r, query: r.URL.Query()}
+	group, rest, ok := groupVersion(strings.Split(strings.Trim(r.URL.Path, "/"), "/"))
+	if !ok || len(rest) == 0 {
+		return c, nil // discovery
+	}
+	if rest[0] == "namespaces" && len(rest) > 2 {
+		c.namespace, rest = rest[1], rest[2:]
+	}
+	if !served(group) {
+		return c, errPath
+	}
+	c.res = resourceAt(group.WithResource(rest[0]))
+	if c.res == nil || len(rest) > 3 {
+		c.res = nil
+		return c, errResource
+	}
+	if len(rest) > 1 {
+		c.name = rest[1]
+	}
+	if len(rest) > 2 {
+		c.subresource = rest[2]
+		known := c.subresource == "status" && c.res.status || c.subresource == "scale" && c.res.scale
+		if !known {
+			c.res = nil
+			return c, errResource
+		}
+	}
+	return c, c.findVerb()
+}
+
+// groupVersion splits a path: /api/v1 and /apis/apps/v1 begin one that is about objects.
+func groupVersion(path []string) (gv schema.GroupVersion, rest []string, ok bool) {
+	switch {
+	case path[0] == "api" && len(path) >= 2:
+		return schema.GroupVersion{Version: path[1]}, path[2:], true
+	case path[0] == "apis" && len(path) >= 3:
+		return schema.GroupVersion{Group: path[1], Version: path[2]}, path[3:], true
+	}
+	return gv, nil, false
+}
+
+func (c *call) findVerb() error {
+	one := c.name != ""
+	switch method := c.r.Method; {
+	case method == http.MethodGet && one:
+		c.verb = "get"
+	case method == http.MethodGet && isTrue(c.query.Get("watch")):
+		c.verb = "watch"
+	case method == http.MethodGet:
+		c.verb = "list"
+	case method == http.MethodPost && !one && (c.namespace != "" || !c.res.namespaced):
+		c.verb = "create"
+	case method == http.MethodPut && one:
+		c.verb = "update"
+	case method == http.MethodPatch && one:
+		c.verb = "patch"
+	case method == http.MethodDelete && one && c.subresource == "":
+		c.verb = "delete"
+	case method == http.MethodDelete && !one && c.namespace != "":
+		c.verb = "deletecollection"
+	default:
+		return errMethod
+	}
+	if c.subresource != "" && !slices.Contains([]string{"get", "update", "patch"}, c.verb) {
+		return errMethod
+	}
+	return nil
+}
+
+// isTrue reads a boolean as the real server does: whatever is there and is not 0 or false.
+func isTrue(value string) bool { return value != "" && value != "0" && value != "false" }
+
+// serve carries the request out. What it returns is not written yet.
+func (c *call) serve() error {
+	switch c.verb {
+	case "get":
+		return c.get()
+	case "list":
+		return c.list()
+	case "watch":
+		return c.watch()
+	case "create":
+		return c.create()
+	case "update":
+		return c.update()
+	case "patch":
+		return c.patch()
+	case "delete":
+		return c.delete()
+	case "deletecollection":
+		return c.deleteCollection()
+	}
+	return c.discover()
+}
+
+func (c *call) key() string { return c.namespace + "/" + c.name }
+
+// errMethod, errResource and errPath are what comes if nothing is there to answer. The last is plain text.
+var (
+	errMethod   = apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
+	errResource = apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
+	errPath     = errors.New("404 page not found")
+)

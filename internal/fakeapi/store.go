@@ -1,0 +1,287 @@
+package fakeapi
+
+// This file is the storage: what etcd and the watch cache are in a real server. There is one counter for all resources.
+// Every change adds one to it, and its new value is the resourceVersion of the object that changed. All changes since the
+// last compaction are kept, so that a watch can begin, and a list can be read, at any version since.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// latest asks for the state as it is now.
+const latest int64 = -1
+
+// store holds objects that are never changed: a change stores another object.
+type store struct {
+	lock sync.Mutex
+	// revision is that of the last change.
+	revision int64
+	// compacted is the last revision that is forgotten: what was before it cannot be told any more.
+	compacted int64
+	objects   map[*resource]map[string]Object
+	// history holds the changes after compacted, in order.
+	history []change
+	// changed is closed at the next change, and replaced.
+	changed chan struct{}
+}
+
+// change is what happened at one revision. Before is nil for a creation, now is nil for a deletion.
+type change struct {
+	revision int64
+	res      *resource
+	key      string
+	before   Object
+	now      Object
+}
+
+func newStore() *store {
+	s := &store{objects: map[*resource]map[string]Object{}, changed: make(chan struct{}), revision: 1}
+	for _, res := range resources {
+		s.objects[res] = map[string]Object{}
+	}
+	return s
+}
+
+// key is what an object is stored by. Keys sort as a list is sorted.
+func key(obj metav1.Object) string { return obj.GetNamespace() + "/" + obj.GetName() }
+
+// current returns the revision of the last change, and a channel that is closed at the next one.
+func (s *store) current() (revision int64, changed <-chan struct{}) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.revision, s.changed
+}
+
+func (s *store) compact() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.compacted = s.revision
+	s.history = nil
+}
+
+// record makes a change. The lock is held.
+func (s *store) record(res *resource, k string, now Object) {
+	s.revision++
+	before := s.objects[res][k]
+	if now == nil {
+		delete(s.objects[res], k)
+	} else {
+		now.SetResourceVersion(strconv.FormatInt(s.revision, 10))
+		s.objects[res][k] = now
+	}
+	s.history = append(s.history, change{s.revision, res, k, before, now})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *store) get(res *resource, k string) (Object, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return s.find(res, k)
+}
+
+func (s *store) find(res *resource, k string) (Object, error) {
+	if obj := s.objects[res][k]; obj != nil {
+		return obj, nil
+	}
+	_, name, _ := strings.Cut(k, "/")
+	return nil, apierrors.NewNotFound(res.groupResource(), name)
+}
+
+// list returns the objects of a resource in order as they were at a revision, and that revision. The slice belongs to the
+// caller, the objects to the store. The error says that the revision is forgotten.
+func (s *store) list(res *resource, revision int64) ([]Object, int64, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if revision == latest {
+		return sorted(s.objects[res]), s.revision, nil
+	}
+	if revision < s.compacted {
+		return nil, 0, expired(revision, s.revision)
+	}
+	state := map[string]Object{}
+	for k, obj := range s.objects[res] {
+		state[k] = obj
+	}
+	for _, c := range slices.Backward(s.history) {
+		if c.revision <= revision {
+			break
+		}
+		switch {
+		case c.res != res:
+		case c.before == nil:
+			delete(state, c.key)
+		default:
+			state[c.key] = c.before
+		}
+	}
+	return sorted(state), revision, nil
+}
+
+func sorted(objects map[string]Object) []Object {
+	keys := make([]string, 0, len(objects))
+	for k := range objects {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	objs := make([]Object, len(keys))
+	for i, k := range keys {
+		objs[i] = objects[k]
+	}
+	return objs
+}
+
+// since returns the changes of a resource after a revision, the revision that they lead to, and a channel that is closed
+// at the next change of any resource.
+func (s *store) since(res *resource, revision int64) (changes []change, now int64, changed <-chan struct{}, err error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if revision < s.compacted {
+		return nil, 0, nil, expired(revision, s.compacted)
+	}
+	first, _ := slices.BinarySearchFunc(s.history, revision+1, func(c change, r int64) int { return int(c.revision - r) })
+	for _, c := range s.history[first:] {
+		if c.res == res {
+			changes = append(changes, c)
+		}
+	}
+	return changes, max(revision, s.revision), s.changed, nil
+}
+
+func (s *store) create(res *resource, obj Object) (Object, error) {
+	if err := res.prepareForCreate(obj); err != nil {
+		return nil, err
+	}
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.objects[res][key(obj)] != nil {
+		return nil, apierrors.NewAlreadyExists(res.groupResource(), obj.GetName())
+	}
+	s.record(res, key(obj), obj)
+	return obj, nil
+}
+
+// update stores obj in the place of the one with its name. Part says which part of obj counts. Nothing happens if nothing
+// is different.
+func (s *store) update(res *resource, obj Object, part part) (Object, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	before, err := s.find(res, key(obj))
+	if err != nil {
+		return nil, err
+	}
+	if uid := obj.GetUID(); uid != "" && uid != before.GetUID() {
+		return nil, conflict(res, obj.GetName(), fmt.Errorf(
+			"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
+				"Precondition failed: UID in precondition: %v, UID in object meta: %v", res.gvr.Resource, key(obj), uid, before.GetUID()))
+	}
+	if _, err := strconv.ParseUint(cmp.Or(obj.GetResourceVersion(), "0"), 10, 64); err != nil {
+		return nil, internal(err.Error())
+	}
+	if v := obj.GetResourceVersion(); v != "" && v != before.GetResourceVersion() {
+		return nil, conflict(res, obj.GetName(), errModified)
+	}
+	if err := res.prepareForUpdate(obj, before, part); err != nil {
+		return nil, err
+	}
+	return s.put(res, obj, before), nil
+}
+
+// modify changes the object with a key by a function, which gets a copy. What the function returns is stored as update
+// would, and cannot conflict with anybody else's change.
+func (s *store) modify(res *resource, k string, part part, change func(obj Object) (Object, error)) (Object, error) {
+	for {
+		before, err := s.get(res, k)
+		if err != nil {
+			return nil, err
+		}
+		obj, err := change(before.DeepCopyObject().(Object))
+		if err != nil {
+			return nil, err
+		}
+		sent := obj.GetResourceVersion()
+		now, err := s.update(res, obj, part)
+		if apierrors.IsConflict(err) && sent == before.GetResourceVersion() {
+			continue // somebody was faster
+		}
+		return now, err
+	}
+}
+
+// put stores obj, or removes it if it was to be deleted and nothing holds it back any more. The lock is held.
+func (s *store) put(res *resource, obj, before Object) Object {
+	if obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 {
+		obj.SetResourceVersion(before.GetResourceVersion())
+		s.record(res, key(obj), nil)
+		return obj
+	}
+	obj.SetResourceVersion(before.GetResourceVersion())
+	if same(obj, before) {
+		return before
+	}
+	s.record(res, key(obj), obj)
+	return obj
+}
+
+// delete removes an object, or marks it as to be deleted if it has finalizers. It returns the object as it was last.
+func (s *store) delete(res *resource, k string, options metav1.DeleteOptions) (Object, error) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	before, err := s.find(res, k)
+	if err != nil {
+		return nil, err
+	}
+	if p := options.Preconditions; p != nil {
+		if p.UID != nil && *p.UID != before.GetUID() {
+			return nil, refused(res, before.GetName(), "UID", *p.UID, before.GetUID(), "deleted and then recreated")
+		}
+		if p.ResourceVersion != nil && *p.ResourceVersion != before.GetResourceVersion() {
+			return nil, refused(res, before.GetName(), "ResourceVersion", *p.ResourceVersion, before.GetResourceVersion(), "modified")
+		}
+	}
+	if len(before.GetFinalizers()) == 0 {
+		s.record(res, k, nil)
+		return before, nil
+	}
+	if before.GetDeletionTimestamp() != nil {
+		return before, nil
+	}
+	obj := before.DeepCopyObject().(Object)
+	deleted, grace := now(), int64(0)
+	obj.SetDeletionTimestamp(&deleted)
+	obj.SetDeletionGracePeriodSeconds(&grace)
+	if res.namespaced && obj.GetGeneration() > 0 {
+		obj.SetGeneration(obj.GetGeneration() + 1)
+	}
+	s.record(res, k, obj)
+	return obj, nil
+}
+
+// now is the time as it is stored: in seconds.
+func now() metav1.Time { return metav1.Time{Time: time.Now().Truncate(time.Second).UTC()} }
+
+var errModified = fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")
+
+func conflict(res *resource, name string, err error) error {
+	return apierrors.NewConflict(res.groupResource(), name, err)
+}
+
+// refused is for a deletion on a condition that does not hold.
+func refused[T ~string](res *resource, name, what string, wanted, found T, perhaps string) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: res.gvr.Group, Resource: res.kind}, name, fmt.Errorf(
+		"the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s", what, wanted, what, found, perhaps))
+}
+
+func expired(revision, oldest int64) error {
+	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", revision, oldest))
+}

@@ -1,0 +1,319 @@
+package fakeapi
+
+// This file is watch: an answer that does not end. It tells every change after a version, in order. Without a version, or
+// with version 0, or with sendInitialEvents, it first tells what there is.
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+const (
+	// bookmarkPeriod is how often a watch that wants bookmarks gets one.
+	bookmarkPeriod = time.Minute
+	// bookmarkBeforeEnd is how long before the end there is another.
+	bookmarkBeforeEnd = 2 * time.Second
+	// minWatch is how long a watch lasts at least, if the client does not say. At most it is twice as long.
+	minWatch = 30 * time.Minute
+)
+
+// watcher is one watch.
+type watcher struct {
+	*call
+	stream    *stream
+	selected  selection
+	bookmarks bool
+	// at is the revision up to which everything has been told. It was start in the beginning.
+	at, start int64
+}
+
+func (c *call) watch() error {
+	options, selected, err := c.options()
+	if err != nil {
+		return err
+	}
+	at, err := parseVersion(options.ResourceVersion)
+	if err != nil {
+		return internal(err.Error())
+	}
+	w := &watcher{call: c, selected: selected, bookmarks: options.AllowWatchBookmarks, at: at, start: at}
+	c.lock.Lock()
+	end, bookmark := c.endWatches, c.bookmarks
+	c.lock.Unlock()
+	c.count(1)
+	defer c.count(-1)
+	if w.stream, err = newStream(c.w, c.r, c.res); err != nil {
+		return err
+	}
+	if err := w.begin(options); err == nil {
+		w.run(lasting(options.TimeoutSeconds), end, bookmark)
+	}
+	return nil
+}
+
+// begin tells what there is, if that is wanted. An error means that the watch is over.
+func (w *watcher) begin(options metav1.ListOptions) error {
+	wanted := options.SendInitialEvents != nil && *options.SendInitialEvents
+	switch {
+	case wanted && w.at > 0:
+		if err := w.reach(w.at); err != nil {
+			w.stream.send("ERROR", statusOfError(err))
+			return err
+		}
+	case !wanted && w.at > 0:
+		return nil
+	case !wanted && options.SendInitialEvents != nil:
+		w.at, _ = w.store.current()
+		w.start = w.at
+		return nil
+	}
+	if err := w.initial(); err != nil {
+		return err
+	}
+	w.start = w.at
+	if wanted {
+		return w.bookmark(metav1.InitialEventsAnnotationKey, "true")
+	}
+	return nil
+}
+
+func (s *Server) count(n int) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.watches += n
+}
+
+// lasting is how long a watch lasts.
+func lasting(seconds *int64) time.Duration {
+	if seconds == nil || *seconds == 0 {
+		return time.Duration(float64(minWatch) * (1 + rand.Float64()))
+	}
+	return time.Duration(*seconds) * time.Second
+}
+
+// initial tells what there is.
+func (w *watcher) initial() error {
+	objs, at, err := w.store.list(w.res, latest)
+	if err != nil {
+		return err
+	}
+	for _, obj := range objs {
+		if w.selected.has(w.res, obj) {
+			if err := w.stream.add("ADDED", obj); err != nil {
+				return err
+			}
+		}
+	}
+	w.at = at
+	return w.stream.flush()
+}
+
+// run tells all changes until the watch is over. What the connection cannot take any more is of no interest to anybody.
+func (w *watcher) run(lasts time.Duration, end, bookmark <-chan struct{}) {
+	over := time.NewTimer(lasts)
+	defer over.Stop()
+	period := time.NewTicker(bookmarkPeriod)
+	defer period.Stop()
+	farewell := time.NewTimer(lasts - bookmarkBeforeEnd)
+	defer farewell.Stop()
+	if lasts <= bookmarkBeforeEnd {
+		farewell.Stop()
+	}
+	for {
+		changed, err := w.tell()
+		if err != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-period.C:
+			err = w.progress()
+		case <-farewell.C:
+			err = w.progress()
+		case <-bookmark:
+			w.lock.Lock()
+			bookmark = w.Server.bookmarks
+			w.lock.Unlock()
+			err = w.bookmark()
+		case <-w.r.Context().Done():
+			return
+		case <-end:
+			return
+		case <-over.C:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// tell sends what has changed since it was called last. The channel is closed at the next change.
+func (w *watcher) tell() (<-chan struct{}, error) {
+	changes, at, changed, err := w.store.since(w.res, w.at)
+	if err != nil {
+		w.stream.send("ERROR", statusOfError(err))
+		return nil, err
+	}
+	for _, c := range changes {
+		if err := w.change(c); err != nil {
+			return nil, err
+		}
+	}
+	w.at = at
+	return changed, w.stream.flush()
+}
+
+// change sends one change, as it looks to somebody who sees only what is selected.
+func (w *watcher) change(c change) error {
+	before, now := w.selected.has(w.res, c.before), w.selected.has(w.res, c.now)
+	switch {
+	case now && before:
+		return w.stream.add("MODIFIED", c.now)
+	case now:
+		return w.stream.add("ADDED", c.now)
+	case before:
+		last := c.before.DeepCopyObject().(Object)
+		last.SetResourceVersion(strconv.FormatInt(c.revision, 10))
+		return w.stream.add("DELETED", last)
+	}
+	return nil
+}
+
+// progress sends a bookmark if there is anything to say by it.
+func (w *watcher) progress() error {
+	if w.at == w.start {
+		return nil
+	}
+	return w.bookmark()
+}
+
+// bookmark sends the version up to which everything has been told, if the watch wants to know.
+func (w *watcher) bookmark(annotation ...string) error {
+	if !w.bookmarks {
+		return nil
+	}
+	obj := w.res.new()
+	if d, ok := obj.(*appsv1.Deployment); ok {
+		d.Spec.Replicas = new(int32) // as the real server's conversion leaves it
+	}
+	obj.SetResourceVersion(strconv.FormatInt(w.at, 10))
+	if len(annotation) == 2 {
+		obj.SetAnnotations(map[string]string{annotation[0]: annotation[1]})
+	}
+	return w.stream.send("BOOKMARK", obj)
+}
+
+// stream writes events as the client wants them: JSON, one after another, or protobuf, each with its length before it.
+type stream struct {
+	w    http.ResponseWriter
+	res  *resource
+	form accepted
+	// framer writes frames, serializer is for the event around the object.
+	framer     runtime.Encoder
+	serializer runtime.Serializer
+	frames     interface{ Write([]byte) (int, error) }
+	dirty      bool
+	// rows says that the columns have been told.
+	rows bool
+	// all says that a row's object is to be told whole, in part or not at all.
+	include string
+}
+
+// newStream answers 200. An error is before anything was written.
+func newStream(w http.ResponseWriter, r *http.Request, res *resource) (*stream, error) {
+	form, err := negotiate(withoutStream(r))
+	if err != nil {
+		return nil, err
+	}
+	if form.info.StreamSerializer == nil {
+		return nil, notAcceptable(r)
+	}
+	contentType := form.info.MediaType
+	if contentType != runtime.ContentTypeJSON {
+		contentType += ";stream=watch"
+	}
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(http.StatusOK)
+	s := &stream{
+		w: w, res: res, form: form, serializer: form.info.StreamSerializer,
+		frames: form.info.StreamSerializer.NewFrameWriter(w), include: r.URL.Query().Get("includeObject"), dirty: true,
+	}
+	return s, s.flush()
+}
+
+// withoutStream takes away the parameter that says of a form that it is for a watch, since in a watch all are.
+func withoutStream(r *http.Request) *http.Request {
+	r = r.Clone(r.Context())
+	var clauses []string
+	for _, clause := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		mediaType, params, err := mime.ParseMediaType(clause)
+		if err != nil {
+			continue
+		}
+		delete(params, "stream")
+		clauses = append(clauses, mime.FormatMediaType(mediaType, params))
+	}
+	if len(clauses) > 0 {
+		r.Header.Set("Accept", strings.Join(clauses, ","))
+	}
+	return r
+}
+
+// send writes an event and sees to it that it goes out.
+func (s *stream) send(kind string, obj runtime.Object) error {
+	if err := s.add(kind, obj); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+// add writes an event, which goes out with the next flush at the latest.
+func (s *stream) add(kind string, obj runtime.Object) error {
+	if _, ok := obj.(*metav1.Status); !ok {
+		var err error
+		switch {
+		case s.form.table:
+			if obj, err = s.res.toTable(obj, s.include, !s.rows); err != nil {
+				return err
+			}
+			s.rows = true
+		case s.form.meta:
+			obj = toMeta(obj)
+		}
+	}
+	var raw bytes.Buffer
+	if err := encode(s.form.info.Serializer, obj, &raw); err != nil {
+		return err
+	}
+	event := &metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: bytes.TrimSuffix(raw.Bytes(), []byte("\n"))}}
+	var frame bytes.Buffer
+	if s.form.info.MediaType == runtime.ContentTypeJSON {
+		if err := json.NewEncoder(&frame).Encode(event); err != nil {
+			return err
+		}
+	} else if err := s.serializer.Encode(event, &frame); err != nil {
+		return err
+	}
+	s.dirty = true
+	_, err := s.frames.Write(frame.Bytes())
+	return err
+}
+
+func (s *stream) flush() error {
+	if !s.dirty {
+		return nil
+	}
+	s.dirty = false
+	return http.NewResponseController(s.w).Flush()
+}
