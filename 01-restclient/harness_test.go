@@ -1,0 +1,206 @@
+package restclient_test
+
+// This file is what the tests of chapter 01 are written with: an API server that lives inside the test, a client for it,
+// and requests that tell what they are. Tests see exported names only, so they run over your code, the solution and
+// client-go.
+//
+// A test runs in a bubble (package synctest), in which time passes only when everybody waits: an hour takes no time. The
+// connections are in memory, and what goes through them is real HTTP.
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	restclient "client-go-workshop/01-restclient"
+	"client-go-workshop/internal/fakeapi"
+	"client-go-workshop/internal/guard"
+)
+
+// client returns a client for apps/v1 on a server that nobody ever calls. It is for tests of URLs.
+func client(t *guard.T, host string) *restclient.RESTClient {
+	c, err := restclient.AppsV1For(&rest.Config{Host: host})
+	if err != nil {
+		t.Fatalf("make a client for %s: %v", host, err)
+	}
+	return c
+}
+
+// world is an API server and a client for it.
+type world struct {
+	*fakeapi.Server
+	t      *guard.T
+	client *restclient.RESTClient
+}
+
+// newWorld starts a server. The client has no rate limit, unless the config is changed.
+func newWorld(t *guard.T, change ...func(*rest.Config)) world {
+	api := fakeapi.Start(t)
+	config := api.Config()
+	config.QPS = -1
+	for _, f := range change {
+		f(config)
+	}
+	c, err := restclient.AppsV1For(config)
+	if err != nil {
+		t.Fatalf("make a client: %v", err)
+	}
+	return world{api, t, c}
+}
+
+// on begins a request to the Deployments of the namespace default.
+func (w world) on(verb string) *restclient.Request {
+	return w.client.Verb(verb).Namespace("default").Resource("deployments")
+}
+
+// did notes a step that is not a request.
+func (w world) did(format string, args ...any) { w.t.Did(format, args...) }
+
+// do sends a request, and notes it.
+func (w world) do(r *restclient.Request) restclient.Result { return w.doIn(w.t.Context(), r) }
+
+func (w world) doIn(ctx context.Context, r *restclient.Request) restclient.Result {
+	w.t.Did("Do")
+	return r.Do(ctx)
+}
+
+// script lets things go wrong, and notes it.
+func (w world) script(what, verb string, faults ...fakeapi.Fault) {
+	w.t.Did("the server: %s", what)
+	w.Script(verb, faults...)
+}
+
+// sent is how many requests have arrived.
+func (w world) sent() int { return len(w.Requests("")) }
+
+// connections is how many have been made.
+func (w world) connections() int {
+	_, made := w.Connections()
+	return made
+}
+
+func deployment(name string) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	replicas := int32(2)
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
+			},
+		},
+	}
+}
+
+// manifest is a Deployment as a user would send it.
+func manifest(name string) []byte {
+	return []byte(strings.ReplaceAll(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"NAME"},"spec":{"selector":{"matchLabels":`+
+		`{"app":"NAME"}},"template":{"metadata":{"labels":{"app":"NAME"}},"spec":{"containers":[{"name":"c","image":"nginx:1.29"}]}}}}`, "NAME", name))
+}
+
+func names(list *appsv1.DeploymentList) []string {
+	all := []string{}
+	for _, d := range list.Items {
+		all = append(all, d.Name)
+	}
+	return all
+}
+
+// waiting counts how often it is asked, and says no if it is told to. It is a flowcontrol.RateLimiter.
+type limiter struct {
+	asked int
+	wait  time.Duration
+	err   error
+}
+
+func (l *limiter) Wait(ctx context.Context) error {
+	l.asked++
+	select {
+	case <-time.After(l.wait):
+		return l.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+func (l *limiter) TryAccept() bool { return true }
+func (l *limiter) Accept()         { l.asked++ }
+func (l *limiter) Stop()           {}
+func (l *limiter) QPS() float32    { return 1 }
+
+func limitedBy(l *limiter) func(*rest.Config) {
+	return func(c *rest.Config) { c.RateLimiter, c.QPS = l, 0 }
+}
+
+// closings wraps a client's transport and counts bodies that were handed out and not closed.
+type closings struct {
+	http.RoundTripper
+	open int
+}
+
+func (c *closings) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.RoundTripper.RoundTrip(r)
+	if resp != nil {
+		c.open++
+		resp.Body = &counted{ReadCloser: resp.Body, closings: c}
+	}
+	return resp, err
+}
+
+type counted struct {
+	io.ReadCloser
+	closings *closings
+	closed   bool
+}
+
+func (c *counted) Close() error {
+	if !c.closed {
+		c.closed = true
+		c.closings.open--
+	}
+	return c.ReadCloser.Close()
+}
+
+func counting(c *closings) func(*rest.Config) {
+	return func(config *rest.Config) {
+		config.Wrap(func(rt http.RoundTripper) http.RoundTripper { c.RoundTripper = rt; return c })
+	}
+}
+
+// took is how long f takes, in the time of the bubble.
+func took(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+func short(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return fmt.Sprintf("%T: %v", err, err)
+}
+
+// short names for a fault that a test makes itself.
+type (
+	respond = http.ResponseWriter
+	request = http.Request
+	handler = http.Handler
+)
+
+func flush(w http.ResponseWriter) { http.NewResponseController(w).Flush() }
+
+func hijack(w http.ResponseWriter) (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w).Hijack()
+}

@@ -1,0 +1,40 @@
+package restclient
+
+// This file is given. It says which types there are: a scheme maps kinds ("apps/v1, Kind=Deployment") to Go types and back.
+// The clientset of client-go has one scheme with all of Kubernetes in it (kubernetes/scheme); this one has what a client of
+// Deployments needs, so that it compiles in seconds.
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+)
+
+var (
+	// Scheme knows the types of apps/v1, and those that every group has, such as Status and ListOptions.
+	Scheme = newScheme()
+	// Codecs reads and writes the types of Scheme: JSON, YAML and protobuf.
+	Codecs = serializer.NewCodecFactory(Scheme)
+	// ParameterCodec writes the fields of options as query parameters.
+	ParameterCodec = runtime.NewParameterCodec(Scheme)
+)
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(appsv1.AddToScheme(s))
+	metav1.AddToGroupVersion(s, metav1.Unversioned)
+	return s
+}
+
+// AppsV1For returns a client for apps/v1. The config is left as it is. Mirrors NewForConfig of client-go's
+// kubernetes/typed/apps/v1.
+func AppsV1For(config *rest.Config) (*RESTClient, error) {
+	c := rest.CopyConfig(config)
+	c.APIPath = "/apis"
+	c.GroupVersion = &appsv1.SchemeGroupVersion
+	c.NegotiatedSerializer = Codecs.WithoutConversion()
+	return RESTClientFor(c)
+}

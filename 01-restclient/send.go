@@ -1,0 +1,33 @@
+package restclient
+
+// This file sends a request, and sends it again if the server asks for that or the connection broke in a way that does no
+// harm. It stands between the builder (request.go) and the answer (result.go). It mirrors client-go's rest/with_retry.go
+// and the part of rest/request.go that sends.
+
+import (
+	"context"
+
+	"client-go-workshop/internal/todo"
+)
+
+// Do sends the request and reads the answer to its end. What went wrong is in the Result.
+//
+// A builder error, or a request that cannot be meant, is returned and nothing is sent: a POST with an empty namespace, or
+// a GET, PUT or DELETE of a name with an empty namespace, where Namespace was called.
+//
+// The request is tried again, at most MaxRetries times, if the answer is 429 or any 5xx and has a Retry-After header that
+// is a number: that many seconds later; and if it is a GET whose connection was reset or ended without an answer: a second
+// later. Anything else would perhaps be done twice. A body that is an io.Reader has been read, so such a request is never
+// tried again.
+//
+// The rate limiter is asked before each try, with the context, and what it takes does not count for Timeout. When the
+// context ends, Do returns at once with the context's error. Mirrors rest.Request.Do.
+func (r *Request) Do(ctx context.Context) Result {
+	panic(todo.Task(2, "Request.Do"))
+}
+
+// DoRaw is Do, but returns the body of the answer as it came. An answer other than 2xx is an error: what the server says
+// in its body is returned along with it, and not read. Mirrors rest.Request.DoRaw.
+func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {
+	panic(todo.Task(2, "Request.DoRaw"))
+}

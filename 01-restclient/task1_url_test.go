@@ -1,0 +1,191 @@
+package restclient_test
+
+// Task 1: the URL builder.
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	restclient "client-go-workshop/01-restclient"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask1_Path_has_its_parts_in_order(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c := client(t, "http://api")
+		t.Did(`Get, Namespace "default", Resource "deployments", Name "web", SubResource "status"`)
+		require.Equal(t, "http://api/apis/apps/v1/namespaces/default/deployments/web/status",
+			c.Get().Namespace("default").Resource("deployments").Name("web").SubResource("status").URL().String(),
+			"the API's paths are /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE")
+		t.Did(`Get, SubResource "status", Name "web", Resource "deployments", Namespace "default"`)
+		require.Equal(t, "http://api/apis/apps/v1/namespaces/default/deployments/web/status",
+			c.Get().SubResource("status").Name("web").Resource("deployments").Namespace("default").URL().String(),
+			"the order of the calls is the caller's business; the order in the path is the server's")
+	})
+}
+
+func TestTask1_What_is_not_set_is_not_in_the_path(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c := client(t, "http://api")
+		t.Did("Get")
+		require.Equal(t, "http://api/apis/apps/v1", c.Get().URL().String(), "that is what a client asks to find out which resources there are")
+		t.Did(`Get, Resource "deployments"`)
+		require.Equal(t, "http://api/apis/apps/v1/deployments", c.Get().Resource("deployments").URL().String(), "without a namespace: those of all")
+		t.Did(`Get, Namespace "", Resource "deployments"`)
+		require.Equal(t, "http://api/apis/apps/v1/deployments", c.Get().Namespace("").Resource("deployments").URL().String(),
+			"an empty namespace stands for all of them (metav1.NamespaceAll); an empty segment would be another path")
+		t.Did(`Get, Resource "deployments", Name "web"`)
+		require.Equal(t, "http://api/apis/apps/v1/deployments/web", c.Get().Resource("deployments").Name("web").URL().String(),
+			"cluster-scoped objects have a name and no namespace")
+	})
+}
+
+func TestTask1_Core_group_is_under_api(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c, err := restclient.RESTClientFor(&rest.Config{Host: "http://api", APIPath: "/api", ContentConfig: rest.ContentConfig{
+			GroupVersion: &corev1.SchemeGroupVersion, NegotiatedSerializer: restclient.Codecs.WithoutConversion(),
+		}})
+		require.NoError(t, err, "the config is complete")
+		t.Did(`Get, Namespace "default", Resource "pods", of the group ""`)
+		require.Equal(t, "http://api/api/v1/namespaces/default/pods", c.Get().Namespace("default").Resource("pods").URL().String(),
+			"the first group has no name, and its path no place for one; the client's config knows it")
+	})
+}
+
+func TestTask1_Base_path_survives(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, host := range []string{"https://proxy/clusters/one", "https://proxy/clusters/one/"} {
+			t.Did(`a client for %s: Get, Resource "deployments"`, host)
+			require.Equal(t, "https://proxy/clusters/one/apis/apps/v1/deployments", client(t, host).Get().Resource("deployments").URL().String(),
+				"an API server behind a proxy has a path of its own, and all others are below it")
+		}
+	})
+}
+
+func TestTask1_Requests_do_not_know_of_each_other(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c := client(t, "http://api/base")
+		t.Did(`two requests, begun one after the other`)
+		a := c.Get().Namespace("one").Resource("deployments").Param("limit", "1")
+		b := c.Get().Namespace("two").Resource("deployments").Timeout(time.Second)
+		require.Equal(t, "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1", a.URL().String(), "a client is for any number of requests at once")
+		require.Equal(t, "http://api/base/apis/apps/v1/namespaces/two/deployments?timeout=1s", b.URL().String(), "a client is for any number of requests at once")
+		t.Did("the caller changes what URL returned")
+		u := a.URL()
+		u.Path, u.Host, u.RawQuery = "/", "elsewhere", ""
+		require.Equal(t, "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1", a.URL().String(), "the URL belongs to the caller: it is a copy")
+		require.Equal(t, "http://api/base/apis/apps/v1", c.Get().URL().String(), "the client's own URL is never handed out")
+	})
+}
+
+func TestTask1_Parameters_add_up(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c := client(t, "http://api")
+		t.Did(`Param a=1, Param a=2, VersionedParams limit=5, VersionedParams labelSelector="app in (web,db)"`)
+		u := c.Get().Resource("deployments").Param("a", "1").Param("a", "2").
+			VersionedParams(&metav1.ListOptions{Limit: 5}, restclient.ParameterCodec).
+			VersionedParams(&metav1.ListOptions{LabelSelector: "app in (web,db)"}, restclient.ParameterCodec).URL()
+		require.Equal(t, url.Values{"a": {"1", "2"}, "limit": {"5"}, "labelSelector": {"app in (web,db)"}}, u.Query(),
+			"each call adds to what is there: options from the caller and from the client's own code go together")
+	})
+}
+
+func TestTask1_Empty_options_add_nothing(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("VersionedParams of empty ListOptions")
+		u := client(t, "http://api").Get().Resource("deployments").VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).URL()
+		require.Equal(t, "http://api/apis/apps/v1/deployments", u.String(), "limit=0 or an empty selector is not the same as none")
+	})
+}
+
+func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c := client(t, "http://api")
+		t.Did("Timeout 90s")
+		r := c.Get().Resource("deployments").Timeout(90 * time.Second)
+		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "the server stops working on what nobody waits for any more, if it is told")
+		t.Did("URL again")
+		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "URL only looks; called twice it says the same")
+		t.Did("Timeout 0")
+		require.Empty(t, c.Get().Timeout(0).URL().RawQuery, "0 is no limit, and not one of no time")
+	})
+}
+
+// refusals are segments that would change the path around them.
+var refusals = []string{".", "..", "a/b", "../../secrets", "a%2fb", "/"}
+
+func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c := client(t, "http://api")
+		why := "a name comes from a user, or from another object; with %q in it the request would go to another resource"
+		for _, s := range refusals {
+			t.Did("Namespace, Resource, Name and SubResource with %q", s)
+			require.Error(t, c.Get().Namespace(s).Error(), "Namespace: "+why, s)
+			require.Error(t, c.Get().Resource(s).Error(), "Resource: "+why, s)
+			require.Error(t, c.Get().Name(s).Error(), "Name: "+why, s)
+			require.Error(t, c.Get().SubResource(s).Error(), "SubResource: "+why, s)
+			require.Error(t, c.Get().SubResource("proxy", s).Error(), "the second segment of SubResource: "+why, s)
+		}
+	})
+}
+
+func TestTask1_Names_with_dots_and_colons_are_fine(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did(`Name "system:node..x" and SubResource "proxy", "a b"`)
+		r := client(t, "http://api").Get().Resource("deployments").Name("system:node..x").SubResource("proxy", "a b")
+		require.NoError(t, r.Error(), "names of roles have colons, and dots are harmless within a name")
+		require.Equal(t, "/apis/apps/v1/deployments/system:node..x/proxy/a b", r.URL().Path, "only the whole of a segment can be . or ..")
+	})
+}
+
+func TestTask1_Nothing_is_set_twice(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		c := client(t, "http://api")
+		why := "two calls are a mistake in the program, and nobody can say which of them was meant"
+		t.Did(`Namespace "a", Namespace "b"`)
+		require.Error(t, c.Get().Namespace("a").Namespace("b").Error(), why)
+		t.Did(`Namespace "", Namespace "b"`)
+		require.Error(t, c.Get().Namespace("").Namespace("b").Error(), "all namespaces was a choice; "+why)
+		t.Did(`Resource "a", Resource "b"`)
+		require.Error(t, c.Get().Resource("a").Resource("b").Error(), why)
+		t.Did(`Name "a", Name "b"`)
+		require.Error(t, c.Get().Name("a").Name("b").Error(), why)
+		t.Did(`SubResource "a", SubResource "b"`)
+		require.Error(t, c.Get().SubResource("a").SubResource("b").Error(), why)
+	})
+}
+
+func TestTask1_Empty_name_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did(`Delete, Resource "deployments", Name ""`)
+		require.Error(t, client(t, "http://api").Delete().Namespace("default").Resource("deployments").Name("").Error(),
+			"without the name the path is that of all Deployments, and DELETE deletes them")
+	})
+}
+
+func TestTask1_First_error_stays(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did(`Name "", then Namespace "..", then Resource "a/b", then Name "web"`)
+		r := client(t, "http://api").Get().Name("")
+		first := r.Error()
+		require.Error(t, first, "an empty name is one")
+		last := r.Namespace("..").Resource("a/b").Name("web").Param("a", "b").Timeout(time.Second).
+			VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).Error()
+		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last), "what follows an error often goes wrong because of it; the first one is the cause")
+	})
+}
+
+func TestTask1_Options_that_cannot_be_encoded_are_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("VersionedParams of a type that the codec does not know")
+		require.Error(t, client(t, "http://api").Get().VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec).Error(),
+			"options that are left out in silence ask for something else than was meant")
+	})
+}

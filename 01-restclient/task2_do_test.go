@@ -1,0 +1,259 @@
+package restclient_test
+
+// Task 2: Do, Into, and errors that say what the server said.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"client-go-workshop/internal/fakeapi"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask2_Object_comes_back(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("web"))
+		d := &appsv1.Deployment{}
+		require.NoError(t, w.do(w.on("GET").Name("web")).Into(d), "the server has it")
+		require.Equal(t, "web", d.Name, "Into fills the object that it is given")
+		require.EqualValues(t, 2, *d.Spec.Replicas, "Into fills the object that it is given")
+		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web", w.Requests("")[0].String(), "the request is what URL says, with the verb as its method")
+	})
+}
+
+func TestTask2_List_comes_back(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("b"), deployment("a"))
+		list := &appsv1.DeploymentList{}
+		require.NoError(t, w.do(w.on("GET")).Into(list), "two Deployments can be listed")
+		require.Equal(t, []string{"a", "b"}, names(list), "a list is an object like any other")
+		require.Equal(t, w.ResourceVersion(), list.ResourceVersion, "a watch begins where the list was")
+	})
+}
+
+func TestTask2_Get_finds_out_the_kind(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("web"))
+		obj, err := w.do(w.on("GET").Name("web")).Get()
+		require.NoError(t, err, "the server has it")
+		require.IsType(t, &appsv1.Deployment{}, obj, "the body says its kind, and the scheme which Go type that is")
+		obj, err = w.do(w.on("GET")).Get()
+		require.NoError(t, err, "the server has it")
+		require.IsType(t, &appsv1.DeploymentList{}, obj, "the body says its kind, and the scheme which Go type that is")
+	})
+}
+
+func TestTask2_Raw_is_what_came(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("answers all requests with the same body", "", fakeapi.Times(2, fakeapi.Body("application/json", ` {"kind": "Deployment", "x": 1} `))...)
+		t.Did("DoRaw")
+		body, err := w.on("GET").Name("web").DoRaw(t.Context())
+		require.NoError(t, err, "the answer is 200")
+		require.Equal(t, ` {"kind": "Deployment", "x": 1} `, string(body), "DoRaw changes nothing")
+		body, err = w.do(w.on("GET").Name("web")).Raw()
+		require.NoError(t, err, "the answer is 200")
+		require.Equal(t, ` {"kind": "Deployment", "x": 1} `, string(body), "Raw changes nothing")
+	})
+}
+
+func TestTask2_Client_asks_for_what_its_config_says(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, contentType := range []string{"", "application/json", "application/vnd.kubernetes.protobuf"} {
+			w := newWorld(t, func(c *rest.Config) { c.ContentType = contentType })
+			w.did("a client with content type %q", contentType)
+			w.Create(deployment("web"))
+			d := &appsv1.Deployment{}
+			require.NoError(t, w.do(w.on("GET").Name("web")).Into(d), "the content type of the answer says how to read it")
+			require.Equal(t, "web", d.Name, "JSON or protobuf, the object is the same")
+			if contentType != "" {
+				require.Contains(t, w.Requests("")[0].Header.Get("Accept"), contentType, "the server sends what it is asked for")
+			}
+		}
+	})
+}
+
+func TestTask2_Broken_request_is_not_sent(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		t.Did(`Name ".."`)
+		r := w.on("GET").Name("..")
+		require.ErrorContains(t, w.do(r).Error(), r.Error().Error(), "what went wrong while it was built is why it cannot be sent")
+		t.Did("DoRaw")
+		_, err := r.DoRaw(t.Context())
+		require.ErrorContains(t, err, r.Error().Error(), "what went wrong while it was built is why it cannot be sent")
+		require.Equal(t, 0, w.sent(), "nobody knows what such a request would ask for")
+	})
+}
+
+func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		t.Did(`POST with Namespace ""`)
+		require.Error(t, w.do(w.client.Post().Namespace("").Resource("deployments")).Error(),
+			"all namespaces cannot be created in: somebody forgot to fill in a variable, and the server's answer would not say so")
+		for _, verb := range []string{"GET", "PUT", "DELETE"} {
+			t.Did(`%s with Namespace "" and Name "web"`, verb)
+			require.Error(t, w.do(w.client.Verb(verb).Namespace("").Resource("deployments").Name("web")).Error(),
+				"an object in all namespaces: somebody forgot to fill in a variable")
+		}
+		require.Equal(t, 0, w.sent(), "a mistake that can be seen here is not sent there")
+		t.Did(`GET with Namespace "" and no name`)
+		require.NoError(t, w.do(w.client.Get().Namespace("").Resource("deployments")).Error(), "a list of all namespaces is fine")
+	})
+}
+
+func TestTask2_Error_is_the_servers_status(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		err := w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{})
+		require.True(t, apierrors.IsNotFound(err), "the reason in the server's Status decides; got %s", short(err))
+		require.EqualError(t, err, `deployments.apps "web" not found`, "the server's own words")
+		status := err.(apierrors.APIStatus).Status()
+		require.Equal(t, &metav1.StatusDetails{Name: "web", Group: "apps", Kind: "deployments"}, status.Details, "the details say what was not found: perhaps not the object, but its namespace")
+		require.Equal(t, short(err), short(w.do(w.on("GET").Name("web")).Error()), "Error says the same as Into")
+		_, get := w.do(w.on("GET").Name("web")).Get()
+		require.Equal(t, short(err), short(get), "Get says the same as Into")
+	})
+}
+
+func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("a proxy answers 502 in plain text", "", fakeapi.Text(502, "upstream is away"))
+		err := w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{})
+		require.ErrorContains(t, err, "upstream is away", "whatever stands between client and server may answer, and its words are the only hint")
+		require.True(t, apierrors.IsUnexpectedServerError(err), "nobody expects such an answer; got %s", short(err))
+		w.script("404, and the body is a page of HTML", "", fakeapi.Text(404, "<html>"))
+		err = w.do(w.on("GET").Name("web")).Error()
+		require.True(t, apierrors.IsNotFound(err), "the code says enough; got %s", short(err))
+		w.script("401, and JSON that is no Status", "", func(rw respond, _ *request, _ handler) {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(401)
+			rw.Write([]byte(`{"error":"who are you?"}`))
+		})
+		err = w.do(w.on("GET").Name("web")).Error()
+		require.True(t, apierrors.IsUnauthorized(err), "a body that cannot be read must not hide the code; got %s", short(err))
+	})
+}
+
+func TestTask2_DoRaw_returns_an_error_with_the_body(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		t.Did("DoRaw of what is not there")
+		body, err := w.on("GET").Name("web").DoRaw(t.Context())
+		require.True(t, apierrors.IsNotFound(err), "404 is an error, however the body is read; got %s", short(err))
+		require.Contains(t, string(body), `"reason":"NotFound"`, "the body is the caller's to read, also of an error")
+	})
+}
+
+func TestTask2_Failure_with_code_200_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		failure := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,"message":"somebody was faster"}`
+		w.script("200, with a Status that says Failure", "", fakeapi.Times(2, fakeapi.Body("application/json", failure))...)
+		d := &appsv1.Deployment{}
+		err := w.do(w.on("GET").Name("web")).Into(d)
+		require.True(t, apierrors.IsConflict(err), "a Status in the place of an object is what went wrong; got %s", short(err))
+		_, err = w.do(w.on("GET").Name("web")).Get()
+		require.True(t, apierrors.IsConflict(err), "a Status in the place of an object is what went wrong; got %s", short(err))
+	})
+}
+
+func TestTask2_Success_is_no_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("web"), deployment("db"))
+		require.NoError(t, w.do(w.on("DELETE").Name("web")).Error(), "a deletion is answered with a Status that says Success")
+		status := &metav1.Status{}
+		require.NoError(t, w.do(w.on("DELETE").Name("db")).Into(status), "a Status can be what was asked for")
+		require.Equal(t, "Success", status.Status, "a Status can be what was asked for")
+	})
+}
+
+func TestTask2_Empty_body_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("200, and no body", "", fakeapi.Body("application/json", ""))
+		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}),
+			"a Deployment whose fields all are empty looks like one with no replicas, and somebody would act on it")
+	})
+}
+
+func TestTask2_Body_that_cannot_be_read_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, body := range []string{`{"kind":"Deployment","apiVersion":"apps/v1","spec":{"replicas":"two"}}`, `{"kind":"Deployment","apiVersion":"apps/v1"`, `<html>`} {
+			w := newWorld(t)
+			w.script("200, with the body "+body, "", fakeapi.Body("application/json", body))
+			require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "half an object is none")
+		}
+		w := newWorld(t)
+		w.script("200, of a content type that nobody knows", "", fakeapi.Body("text/html", "<html>"))
+		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "a page for signing in comes with code 200, too")
+	})
+}
+
+func TestTask2_Names_of_fields_are_case_sensitive(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("a field in other letters, and one that nobody knows", "", fakeapi.Body("application/json",
+			`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","Namespace":"x"},"future":{"a":[1,2]}}`))
+		d := &appsv1.Deployment{}
+		require.NoError(t, w.do(w.on("GET").Name("web")).Into(d), "a newer server has fields that this client does not know")
+		require.Equal(t, metav1.ObjectMeta{Name: "web"}, d.ObjectMeta, "encoding/json would take Namespace for namespace; the API does not")
+	})
+}
+
+func TestTask2_Answer_that_breaks_off_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("web"))
+		w.script("the connection breaks after 50 bytes of the body", "", fakeapi.Times(2, fakeapi.Cut(50))...)
+		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "half an answer is none")
+		_, err := w.do(w.on("GET").Name("web")).Raw()
+		require.Error(t, err, "half an answer is none, also if nobody reads it as JSON")
+	})
+}
+
+func TestTask2_Connection_is_used_again(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("web"))
+		for range 5 {
+			require.NoError(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "the server has it")
+			require.Error(t, w.do(w.on("GET").Name("db")).Error(), "the server does not have it")
+		}
+		require.Equal(t, 1, w.connections(), "a connection can be used again if the answer was read to its end and closed; if not, each request makes a new one, with a TLS handshake")
+	})
+}
+
+func TestTask2_Every_body_is_closed(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.Create(deployment("web"))
+		w.do(w.on("GET").Name("web"))
+		w.do(w.on("GET").Name("db"))
+		w.script("an answer that breaks off", "", fakeapi.Cut(10))
+		w.do(w.on("GET").Name("web"))
+		require.Equal(t, 0, bodies.open, "a body that is not closed keeps its connection, and two goroutines, for ever")
+	})
+}
+
+func TestTask2_Server_that_is_away_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.did("the server goes away")
+		w.Down()
+		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "nobody answered")
+		require.Error(t, w.do(w.on("GET").Name("web")).Error(), "nobody answered")
+	})
+}

@@ -1,0 +1,347 @@
+package restclient_test
+
+// Task 4: contexts, the rate limit, streams and watches.
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/watch"
+
+	restclient "client-go-workshop/01-restclient"
+	"client-go-workshop/internal/fakeapi"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask4_Nothing_is_sent_for_a_context_that_has_ended(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("the context is cancelled")
+		cancel()
+		require.ErrorIs(t, w.doIn(ctx, w.on("GET")).Error(), context.Canceled, "the caller has to know that it was his own doing")
+		require.Equal(t, 0, w.sent(), "nobody waits for the answer")
+	})
+}
+
+func TestTask4_Cancel_ends_a_request_that_hangs(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("answers after a day", "", fakeapi.Slow(24*time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		t.Did("the context ends in a minute")
+		var err error
+		d := took(func() { err = w.doIn(ctx, w.on("GET")).Error() })
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the context says why")
+		require.Equal(t, time.Minute, d, "no sooner and no later than the context")
+	})
+}
+
+func TestTask4_Cancel_ends_the_wait_for_a_retry(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("busy, with Retry-After 600", "", fakeapi.Times(5, fakeapi.Answer(429, "600"))...)
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("the context is cancelled after a minute")
+		time.AfterFunc(time.Minute, cancel)
+		var err error
+		d := took(func() { err = w.doIn(ctx, w.on("GET")).Error() })
+		require.Equal(t, time.Minute, d, "a program that is told to stop must not sleep for ten minutes first")
+		require.ErrorIs(t, err, context.Canceled, "the context says why")
+		require.Equal(t, 1, w.sent(), "after the end of the context nothing is sent")
+	})
+}
+
+func TestTask4_Timeout_is_for_all_tries_together(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("busy for ever, with Retry-After 4", "", fakeapi.Times(50, fakeapi.Answer(429, "4"))...)
+		t.Did("Timeout 10s")
+		var err error
+		d := took(func() { err = w.do(w.on("GET").Timeout(10 * time.Second)).Error() })
+		require.Equal(t, 10*time.Second, d, "the caller said how long he waits, and not how long for each try")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the time is over")
+		require.Equal(t, 3, w.sent(), "at 0, 4 and 8 seconds")
+	})
+}
+
+func TestTask4_Body_is_read_within_the_timeout_too(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("web"))
+		w.script("sends a byte of the body each second", "", fakeapi.SlowBody(1, time.Second))
+		t.Did("Timeout 30s")
+		var err error
+		d := took(func() { err = w.do(w.on("GET").Name("web").Timeout(30 * time.Second)).Into(&appsv1.Deployment{}) })
+		require.Equal(t, 30*time.Second, d, "headers that came at once are no answer yet")
+		require.Error(t, err, "half an answer is none")
+	})
+}
+
+func TestTask4_Limiter_is_asked_before_each_try(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		l := &limiter{}
+		w := newWorld(t, limitedBy(l))
+		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+		require.NoError(t, w.do(w.on("GET")).Error(), "the third try goes well")
+		require.Equal(t, 3, l.asked, "a retry is a request like any other for the server that it protects")
+		t.Did("DoRaw")
+		_, err := w.on("GET").DoRaw(t.Context())
+		require.NoError(t, err, "a list")
+		require.Equal(t, 4, l.asked, "DoRaw is a request too")
+	})
+}
+
+func TestTask4_Limiter_does_not_eat_the_timeout(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
+		t.Did("Timeout 10s, and the limiter lets one wait for a minute")
+		require.NoError(t, w.do(w.on("GET").Timeout(10*time.Second)).Error(),
+			"a request that has waited for its turn would time out before it was sent, and never get through")
+	})
+}
+
+func TestTask4_Limiter_hears_the_context(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, limitedBy(&limiter{wait: time.Hour}))
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("the limiter lets one wait for an hour; the context is cancelled after a minute")
+		time.AfterFunc(time.Minute, cancel)
+		var err error
+		d := took(func() { err = w.doIn(ctx, w.on("GET")).Error() })
+		require.Equal(t, time.Minute, d, "who waits for the limiter can be called off (#79375)")
+		require.ErrorIs(t, err, context.Canceled, "the context says why")
+		require.NotContains(t, err.Error(), "limiter", "the caller cancelled; whoever reads that the limiter failed looks in the wrong place (#137694)")
+		require.Equal(t, 0, w.sent(), "the limiter has not let it pass")
+	})
+}
+
+func TestTask4_Limiters_error_is_reported(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		broken := errors.New("no token before the deadline")
+		w := newWorld(t, limitedBy(&limiter{err: broken}))
+		t.Did("the limiter returns an error")
+		require.ErrorIs(t, w.do(w.on("GET")).Error(), broken, "the limiter said no, and why")
+		require.Equal(t, 0, w.sent(), "the limiter has not let it pass")
+	})
+}
+
+func TestTask4_Default_limit_is_5_a_second_and_10_at_once(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		api := fakeapi.Start(t)
+		c, err := restclient.AppsV1For(api.Config())
+		require.NoError(t, err, "the config is complete")
+		t.Did("30 requests, as fast as they go, with a config that says nothing of QPS")
+		d := took(func() {
+			for range 30 {
+				require.NoError(t, c.Get().Resource("deployments").Do(t.Context()).Error(), "a list")
+			}
+		})
+		require.InDelta(t, 4.0, d.Seconds(), 0.01, "10 at once, and 20 at 5 a second: a client is polite unless it is told otherwise")
+	})
+}
+
+// --- streams
+
+func TestTask4_Stream_hands_out_the_body(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.script("sends a byte of the body each second", "", func(rw respond, r *request, _ handler) {
+			for _, b := range "hello" {
+				io.WriteString(rw, string(b))
+				flush(rw)
+				time.Sleep(time.Second)
+			}
+		})
+		t.Did("Stream, with Timeout 2s")
+		body, err := w.on("GET").Timeout(2 * time.Second).Stream(t.Context())
+		require.NoError(t, err, "the headers have come")
+		require.Equal(t, 1, bodies.open, "the body belongs to the caller: it comes long after Stream has returned")
+		text, err := io.ReadAll(body)
+		require.NoError(t, err, "a log may go on for hours: Timeout is for requests that end, and a context that is cancelled when Stream returns would end this one")
+		require.Equal(t, "hello", string(text), "the bytes are passed on as they come")
+		t.Did("Close")
+		require.NoError(t, body.Close(), "the caller closes it")
+		require.Equal(t, 0, bodies.open, "the caller closes it")
+	})
+}
+
+func TestTask4_Stream_of_an_error_is_the_servers_status(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		t.Did("Stream of what is not there")
+		_, err := w.on("GET").Name("web").Stream(t.Context())
+		require.EqualError(t, err, `deployments.apps "web" not found`, "an error is no stream, and its body says what is wrong")
+		require.Equal(t, 0, bodies.open, "nobody else can close it")
+	})
+}
+
+func TestTask4_Stream_is_retried_if_the_server_asks_for_it(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		l := &limiter{}
+		w := newWorld(t, limitedBy(l))
+		w.script("breaks the connection", "", fakeapi.Reset(false))
+		t.Did("Stream")
+		_, err := w.on("GET").Stream(t.Context())
+		require.Error(t, err, "a stream is not begun anew behind the caller's back")
+		require.Equal(t, []int{1, 1}, []int{w.sent(), l.asked}, "requests, and how often the limiter was asked: not again after a broken connection")
+		w.script("busy, once", "", fakeapi.Answer(429, "1"))
+		t.Did("Stream")
+		body, err := w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the second try goes well")
+		body.Close()
+		require.Equal(t, []int{3, 3}, []int{w.sent(), l.asked}, "requests, and how often the limiter was asked: once more after Retry-After")
+		t.Did("Stream with a builder error")
+		_, err = w.on("GET").Name("..").Stream(t.Context())
+		require.Error(t, err, "a broken request is not sent")
+		require.Equal(t, 3, w.sent(), "a broken request is not sent")
+	})
+}
+
+// --- watches
+
+// watchAll begins a watch of all Deployments.
+func (w world) watchAll(r *restclient.Request) watch.Interface {
+	w.t.Did("Watch")
+	events, err := r.Param("watch", "1").Param("resourceVersion", w.ResourceVersion()).Watch(w.t.Context())
+	require.NoError(w.t, err, "the server answers 200")
+	return events
+}
+
+// next says what the watch tells next.
+func next(events watch.Interface) string {
+	synctest.Wait()
+	select {
+	case e, ok := <-events.ResultChan():
+		if !ok {
+			return "the end"
+		}
+		if d, ok := e.Object.(*appsv1.Deployment); ok {
+			return string(e.Type) + " " + d.Name
+		}
+		return string(e.Type)
+	default:
+		return "nothing yet"
+	}
+}
+
+func TestTask4_Watch_tells_what_happens(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		events := w.watchAll(w.client.Get().Resource("deployments"))
+		w.did("web is created, and deleted")
+		w.Create(deployment("web"))
+		w.Delete(deployment("web"))
+		require.Equal(t, []string{"ADDED web", "DELETED web", "nothing yet"}, []string{next(events), next(events), next(events)}, "each event as it comes")
+		t.Did("Stop")
+		events.Stop()
+		synctest.Wait()
+		require.Equal(t, 0, w.Watches(), "Stop closes the body, and the server sees that nobody listens")
+	})
+}
+
+func TestTask4_Watch_goes_on_beyond_the_timeout(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		t.Did("Timeout 10s")
+		events := w.watchAll(w.client.Get().Resource("deployments").Timeout(10 * time.Second))
+		defer events.Stop()
+		w.did("a minute passes, and web is created")
+		time.Sleep(time.Minute)
+		w.Create(deployment("web"))
+		require.Equal(t, "ADDED web", next(events), "a watch ends when the server ends it, or is stopped; a context with a time-out, or one that is cancelled when Watch returns, kills it")
+	})
+}
+
+func TestTask4_Watch_ends_with_its_context(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("Watch")
+		events, err := w.on("GET").Param("watch", "1").Watch(ctx)
+		require.NoError(t, err, "the server answers 200")
+		defer events.Stop()
+		t.Did("the context is cancelled")
+		cancel()
+		for last := ""; last != "the end"; last = next(events) {
+			require.NotEqual(t, "nothing yet", last, "nobody has to wait for a watch whose context has ended")
+		}
+		require.Equal(t, 0, w.Watches(), "the connection is closed")
+	})
+}
+
+func TestTask4_Watch_is_not_limited_at_first(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		l := &limiter{}
+		w := newWorld(t, limitedBy(l))
+		w.watchAll(w.on("GET")).Stop()
+		require.Equal(t, 0, l.asked, "a watch is one request for hours; a program that starts fifty of them would wait ten seconds for nothing")
+		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+		w.watchAll(w.on("GET")).Stop()
+		require.Equal(t, 2, l.asked, "to try again is what the limit is for")
+	})
+}
+
+func TestTask4_Watch_of_an_error_is_the_servers_status(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.script("410", "", fakeapi.Answer(410, ""))
+		t.Did("Watch")
+		_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+		require.True(t, apierrors.IsResourceExpired(err), "what the Status says decides what a Reflector does next: list again, or wait (#126265); got %s", short(err))
+		require.Equal(t, 0, bodies.open, "nobody else can close it")
+		w.did("the server goes away")
+		w.Down()
+		t.Did("Watch")
+		_, err = w.on("GET").Param("watch", "1").Watch(t.Context())
+		require.Error(t, err, "nobody answered, and that is no watch")
+		t.Did("Watch with a builder error")
+		_, err = w.on("GET").Name("..").Watch(t.Context())
+		require.Error(t, err, "a broken request is not sent")
+	})
+}
+
+func TestTask4_Watch_that_ends_at_once_is_empty(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("ends every connection without an answer", "", fakeapi.Times(50, endConnection)...)
+		t.Did("Watch")
+		events, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+		require.NoError(t, err, "servers end watches all the time, some before the first byte; who watches begins again anyway")
+		require.NotNil(t, events, "no error, so a watch")
+		require.Equal(t, "the end", next(events), "there was nothing in it")
+		require.Equal(t, 11, w.sent(), "one request, and ten retries")
+		events.Stop()
+	})
+}
+
+// endConnection closes the connection in good order, without an answer.
+var endConnection fakeapi.Fault = func(w respond, r *request, _ handler) {
+	c, _, err := hijack(w)
+	if err != nil {
+		panic(err)
+	}
+	c.Close()
+}
+
+func TestTask4_Watch_with_an_unknown_content_type_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.script("200, with a page of HTML", "", fakeapi.Body("text/html", "<html>"))
+		t.Did("Watch")
+		_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+		require.Error(t, err, "nobody knows how to find events in that")
+	})
+}
