@@ -1,0 +1,105 @@
+package watchstream
+
+// This file makes an event of a frame: what happened, and to which object. It stands between the frames and the
+// StreamWatcher. It mirrors client-go's rest/watch/decoder.go and apimachinery's serializer/streaming.
+
+import (
+	"fmt"
+	"io"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/watch"
+	kjson "sigs.k8s.io/json"
+
+	"client-go-workshop/internal/onepass"
+)
+
+const (
+	// smallestBuffer is what a decoder begins with. Most objects are larger, but watches are many.
+	smallestBuffer = 4 << 10
+	// largestFrame is the most that a frame may have. Etcd takes 1.5 MiB, so something is wrong with more.
+	largestFrame = 16 << 20
+)
+
+// Decoder reads events from a stream of frames. It implements watch.Decoder. Decode is for one goroutine, Close for any.
+type Decoder struct {
+	frames io.ReadCloser
+	// objects reads the object in an event.
+	objects *onepass.Decoder
+	// buffer holds one frame. It is used again for the next one.
+	buffer []byte
+	// tooLarge says that the frame that was begun is too large, and its rest is still to come.
+	tooLarge bool
+}
+
+var _ watch.Decoder = (*Decoder)(nil)
+
+// NewDecoder returns a decoder that owns frames, a reader as NewFrameReader's, and reads the object in each event by
+// objects. Mirrors NewDecoder of client-go's rest/watch, on top of one of apimachinery's serializer/streaming.
+func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
+	return &Decoder{frames: frames, objects: onepass.NewDecoder(objects), buffer: make([]byte, smallestBuffer)}
+}
+
+// Decode returns the next event. It waits for it, until Close, which makes it return an error.
+//
+// An event is a JSON object with a type, which is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, and an object, which is
+// whatever its kind says: of an ERROR it is a *metav1.Status. Another type, or an object that cannot be read, is an error,
+// and no event. A frame of more than 16 MiB is streaming.ErrObjectTooLarge; the next Decode returns the event behind it.
+// Errors of the frame reader, such as io.EOF, are returned as they are. Mirrors Decoder.Decode of client-go's rest/watch.
+//
+//workshop:task 2 Decoder.Decode
+func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
+	frame, err := d.frame()
+	if err != nil {
+		return "", nil, err
+	}
+	kind, raw, ok := onepass.Event(frame)
+	if !ok { // not written as usual, so read in the usual way
+		var event metav1.WatchEvent
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(frame, &event); err != nil {
+			return "", nil, fmt.Errorf("unable to decode watch event: %w", err)
+		}
+		kind, raw = event.Type, event.Object.Raw
+	}
+	switch watch.EventType(kind) {
+	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error:
+	default:
+		return "", nil, fmt.Errorf("got invalid watch event type: %v", kind)
+	}
+	obj, err := d.objects.Decode(raw, nil)
+	if err != nil {
+		return "", nil, fmt.Errorf("unable to decode watch event: %w", err)
+	}
+	return watch.EventType(kind), obj, nil
+}
+
+// frame reads the next one. It is valid until the one after it.
+//
+//workshop:omit
+func (d *Decoder) frame() ([]byte, error) {
+	n := 0
+	for {
+		read, err := d.frames.Read(d.buffer[n:])
+		switch {
+		case err == io.ErrShortBuffer && d.tooLarge:
+			// more of what nobody wants
+		case err == io.ErrShortBuffer && len(d.buffer) >= largestFrame:
+			d.tooLarge = true
+			return nil, streaming.ErrObjectTooLarge
+		case err == io.ErrShortBuffer:
+			n += read
+			d.buffer = append(d.buffer, make([]byte, len(d.buffer))...)
+		case err != nil:
+			return nil, err
+		case d.tooLarge: // its last part
+			d.tooLarge = false
+		default:
+			return d.buffer[:n+read], nil
+		}
+	}
+}
+
+// Close closes the stream. It makes a Decode that waits return.
+func (d *Decoder) Close() { d.frames.Close() }
