@@ -1,0 +1,224 @@
+// Package reflector is chapter 03 of the workshop: what keeps a store equal to the server, through every way in which a
+// watch can die.
+//
+//	ListWatch ──▶ [ Reflector ] ──▶ DeltaFIFO, or any other store
+//
+// The files, in the order of a Reflector's life:
+//
+//   - reflector.go, this one: what it is made of, the endless loop, and the version that it has come to.
+//   - list.go: everything at once.
+//   - watch.go: what happens from then on, and what to do when it ends.
+//   - resync.go: nothing has happened, and the store is told so.
+//   - stream_list.go: everything at once, by a watch. It is the bonus.
+//
+// The options are client-go's own. What is left out: names made of the caller's line, objects in Table form, logging of
+// slow lists, and a handler for errors that the informer can set.
+package reflector
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/watchlist"
+	"k8s.io/utils/clock"
+)
+
+// What a Reflector does not wait less, or more, than.
+const (
+	// minWatchTimeout is the shortest time that a watch is asked to last. At most it is twice as long.
+	minWatchTimeout = 5 * time.Minute
+	// The back-off between tries begins with backoffFirst, doubles up to backoffMost, and each wait may be up to twice as
+	// long as that by chance, so that clients that were cut off together do not come back together. After backoffReset it
+	// begins anew.
+	backoffFirst = 800 * time.Millisecond
+	backoffMost  = 30 * time.Second
+	backoffReset = 2 * time.Minute
+	// shortWatch is what a watch that brought nothing must last, or something is wrong with it.
+	shortWatch = time.Second
+)
+
+// Reflector keeps a store equal to what a server has of one resource. Mirrors cache.Reflector.
+//
+// RunWithContext and ListAndWatchWithContext are for one goroutine at a time; the exported fields are set before. The other
+// methods may be called from any goroutine.
+type Reflector struct {
+	name     string
+	lw       cache.ListerWatcherWithContext
+	store    cache.ReflectorStore
+	expected expected
+	clock    clock.Clock
+
+	resyncPeriod time.Duration
+	watchTimeout time.Duration
+	// delay returns how long to wait before the next try, and counts it.
+	delay wait.DelayFunc
+	// streams says that lw can list by a watch.
+	streams bool
+	// paged says that the server serves even lists at "0" in pages.
+	paged bool
+
+	// lock guards version and unavailable.
+	lock sync.RWMutex
+	// version is that of the last list, event or bookmark which the store has got. Empty at first.
+	version string
+	// unavailable says that the server has refused version: it has forgotten it, or has not heard of it.
+	unavailable bool
+
+	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" come in the pages of the
+	// pager's own size, and others in one.
+	WatchListPageSize int64
+	// ShouldResync is asked before each resync. Nil is always.
+	ShouldResync func() bool
+	// MaxInternalErrorRetryDuration is how long a watch that ends with an internal error is begun again, without a list.
+	MaxInternalErrorRetryDuration time.Duration
+}
+
+// NewReflector returns a Reflector that lists and watches by lw, and puts objects of the type of expectedType into store;
+// nil is any type. Mirrors cache.NewReflector.
+func NewReflector(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration) *Reflector {
+	return NewReflectorWithOptions(lw, expectedType, store, cache.ReflectorOptions{ResyncPeriod: resyncPeriod})
+}
+
+// NewReflectorWithOptions is NewReflector with all that can be said. A MinWatchTimeout below five minutes is ignored. If
+// expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out as well. Mirrors
+// cache.NewReflectorWithOptions.
+func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions) *Reflector {
+	r := &Reflector{
+		name:         options.Name,
+		lw:           cache.ToListerWatcherWithContext(lw),
+		store:        store,
+		expected:     expecting(expectedType),
+		clock:        options.Clock,
+		resyncPeriod: options.ResyncPeriod,
+		watchTimeout: max(options.MinWatchTimeout, minWatchTimeout),
+		streams:      !watchlist.DoesClientNotSupportWatchListSemantics(lw),
+	}
+	if r.clock == nil {
+		r.clock = clock.RealClock{}
+	}
+	backoff := options.Backoff
+	if backoff == nil {
+		backoff = &wait.Backoff{Duration: backoffFirst, Cap: backoffMost, Factor: 2, Jitter: 1, Steps: int(backoffMost / backoffFirst)}
+	}
+	r.delay = backoff.DelayWithReset(r.clock, backoffReset)
+	return r
+}
+
+// RunWithContext lists and watches, again and again, until the context ends. After each time, whether it went well or not,
+// it waits for the back-off. Mirrors cache.Reflector.RunWithContext.
+//
+//workshop:task 2 Reflector.RunWithContext
+func (r *Reflector) RunWithContext(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := r.ListAndWatchWithContext(ctx); err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Failed to list or watch", "reflector", r.name)
+		}
+		r.sleep(ctx)
+	}
+}
+
+// sleep waits for the back-off, but no longer than the context.
+//
+//workshop:omit
+func (r *Reflector) sleep(ctx context.Context) {
+	timer := r.clock.NewTimer(r.delay())
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-ctx.Done():
+	}
+}
+
+// ListAndWatchWithContext fills the store with a list, and then keeps it up to date by watches, one after another, until
+// one ends in a way after which a list is due, or until the context ends. It returns an error if there was no list, or if
+// no watch could be begun; a watch that has begun may end as it likes. When it returns nothing of it is left.
+// Mirrors cache.Reflector.ListAndWatchWithContext.
+//
+//workshop:task 1 Reflector.ListAndWatchWithContext
+func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
+	if r.streams {
+		w, err := r.streamList(ctx)
+		if w == nil && err == nil {
+			return nil // the context has ended
+		}
+		if err == nil {
+			return r.watchAndResync(ctx, w)
+		}
+		// This server cannot. A list does as well.
+	}
+	if err := r.list(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return r.watchAndResync(ctx, nil)
+}
+
+// LastSyncResourceVersion is the version that the store has come to: that of the last list, event or bookmark. It is empty
+// before the first list. Mirrors cache.Reflector.LastSyncResourceVersion.
+//
+//workshop:task 1 Reflector.LastSyncResourceVersion
+func (r *Reflector) LastSyncResourceVersion() string {
+	r.lock.RLock()
+	defer r.lock.RUnlock()
+	return r.version
+}
+
+// setVersion is called when the store has what belongs to a version, and not before: whoever asks in between must not
+// believe that it has more than it does.
+//
+//workshop:omit
+func (r *Reflector) setVersion(version string) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.version = version
+}
+
+//workshop:omit
+func (r *Reflector) setUnavailable(unavailable bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	r.unavailable = unavailable
+}
+
+// knownVersion is the version that the server is asked for, or what is older than nothing: it is empty if there is none, or
+// if the server has refused it.
+//
+//workshop:omit
+func (r *Reflector) knownVersion() string {
+	r.lock.RLock()
+	defer r.lock.RUnlock()
+	if r.unavailable {
+		return ""
+	}
+	return r.version
+}
+
+// timeoutSeconds is how long the next watch is to last: at least the time-out, and up to twice as long by chance, so that
+// the watches of a cluster do not all end together.
+func (r *Reflector) timeoutSeconds() *int64 {
+	seconds := int64(r.watchTimeout.Seconds() * (1 + rand.Float64()))
+	return &seconds
+}
+
+// expected is what a Reflector lets into its store.
+type expected struct {
+	goType reflect.Type             // nil is any
+	kind   *schema.GroupVersionKind // of unstructured objects
+}
+
+func expecting(example any) expected {
+	e := expected{goType: reflect.TypeOf(example)}
+	if u, ok := example.(*unstructured.Unstructured); ok {
+		if kind := u.GroupVersionKind(); !kind.Empty() {
+			e.kind = &kind
+		}
+	}
+	return e
+}
