@@ -33,6 +33,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -153,7 +154,6 @@ func (f *conformanceFile) play(t *testing.T, c *conformanceCase, to *target) []s
 		if answer, late := p.send(e.request); !late {
 			answers[i] = answer()
 		} else {
-			defer func() {}()
 			p.late = append(p.late, func() { answers[i] = answer() })
 		}
 	}
@@ -188,6 +188,9 @@ func (p *play) send(text string) (answer func() string, late bool) {
 		return func() string { return "done\n" }, false
 	}
 	request, events, late := p.parse(text)
+	if q := request.URL.Query(); p.to.real && request.Method == http.MethodGet && (q.Has("watch") || q.Has("resourceVersion")) {
+		p.catchUp(request.URL.Path)
+	}
 	response, err := p.to.client.Do(request)
 	require.NoError(p.t, err, "send %s", text)
 	return func() string {
@@ -207,6 +210,21 @@ func (p *play) send(text string) (answer func() string, late bool) {
 		p.raw[index] = string(body)
 		return describe(p.t, response, body)
 	}, late
+}
+
+// catchUp waits until the real server's watch cache has what was just written. What is asked for at "0" is answered by the
+// cache as it is, be it old; the fake's is never behind.
+func (p *play) catchUp(path string) {
+	response, err := p.to.client.Get(p.to.url + path)
+	require.NoError(p.t, err)
+	defer response.Body.Close()
+	var newest struct{ Metadata metav1.ListMeta }
+	if json.NewDecoder(response.Body).Decode(&newest) != nil || newest.Metadata.ResourceVersion == "" {
+		return // there is nothing to wait for
+	}
+	response, err = p.to.client.Get(p.to.url + path + "?resourceVersion=" + newest.Metadata.ResourceVersion)
+	require.NoError(p.t, err)
+	response.Body.Close()
 }
 
 var reference = regexp.MustCompile(`\{(\d+)\.([\w.]+)\}`)
