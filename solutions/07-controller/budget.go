@@ -46,17 +46,17 @@ func desiredReplicas(deployment *appsv1.Deployment) int32 {
 	return ptr.Deref(deployment.Spec.Replicas, 1)
 }
 
-// newBudget returns the budget to create for the Deployment. It shares no memory with it.
-func newBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget {
+// NewBudget returns the budget to create for the Deployment. It shares no memory with it.
+func NewBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{
 		Namespace: deployment.Namespace,
 		Name:      deployment.Name,
 	}}
-	conform(budget, deployment)
+	Conform(budget, deployment)
 	return budget
 }
 
-// conform changes budget, which the caller must own, to what the Deployment needs
+// Conform changes budget, which the caller must own, to what the Deployment needs
 // and says what it changed; no changes means that the budget was right. Creating
 // and repairing both come through here, so they cannot disagree.
 //
@@ -68,7 +68,7 @@ func newBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget {
 // minAvailable is chosen because the number in `kubectl get pdb` then follows the
 // Deployment before one's eyes. The price: after growing, until the repair lands,
 // more Pods may be evicted than should be.
-func conform(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment) (changes []string) {
+func Conform(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment) (changes []string) {
 	minAvailable := intstr.FromInt32(desiredReplicas(deployment) - 1)
 	if budget.Spec.MinAvailable == nil || *budget.Spec.MinAvailable != minAvailable {
 		budget.Spec.MinAvailable = &minAvailable

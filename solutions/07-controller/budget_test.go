@@ -36,7 +36,7 @@ func TestWantsBudget(t *testing.T) {
 
 func TestNewBudget(t *testing.T) {
 	deployment := web(replicas(5))
-	budget := newBudget(deployment)
+	budget := NewBudget(deployment)
 
 	require.Equal(t, &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{
@@ -90,9 +90,9 @@ func TestConformRepairs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			budget := webBudget(test.spoil)
-			require.Equal(t, test.changes, conform(budget, web()), "what was set is what the Event will say")
+			require.Equal(t, test.changes, Conform(budget, web()), "what was set is what the Event will say")
 			require.Equal(t, webBudget(), budget, "after the repair the budget must be the one that would have been created")
-			require.Empty(t, conform(budget, web()), "a repaired budget must need no further repair, or the repairs never end")
+			require.Empty(t, Conform(budget, web()), "a repaired budget must need no further repair, or the repairs never end")
 		})
 	}
 }
@@ -109,11 +109,11 @@ func TestConformLeavesTheRestAlone(t *testing.T) {
 		b.OwnerReferences = append(b.OwnerReferences, other)
 	})
 	before := budget.DeepCopy()
-	require.Empty(t, conform(budget, web()), "what the controller never set is no drift: repairing it would fight with its owner")
+	require.Empty(t, Conform(budget, web()), "what the controller never set is no drift: repairing it would fight with its owner")
 	require.Equal(t, before, budget)
 
 	budget.OwnerReferences = budget.OwnerReferences[1:]
-	require.Len(t, conform(budget, web()), 1)
+	require.Len(t, Conform(budget, web()), 1)
 	require.Len(t, budget.OwnerReferences, 2, "an owner that somebody else added must survive the repair of ours")
 	require.Equal(t, "x", budget.OwnerReferences[0].Name)
 }

@@ -6,12 +6,12 @@
 //	API server → informer → handler: which key? → queue → worker → reconcile → API server
 //	                └─ cache ─────────────────── read by ─────────────┘
 //
-// Three files:
+// The informer is four files, which begin with shared_informer.go. The controller is three:
 //   - controller.go (this one) is the machine: handlers, queue and workers.
 //   - reconcile.go is the idea: what is there, what should be there, one step.
-//   - budget.go is the knowledge: what a right budget is and whose it is.
+//   - budget.go is the knowledge: what a right budget is and whose it is. It is given.
 //
-// The parts below are taken as client-go's interfaces (cache.SharedIndexInformer,
+// What the controller is put together from are client-go's interfaces (cache.SharedIndexInformer,
 // workqueue.TypedRateLimitingInterface, record.EventRecorder), so any implementation fits.
 //
 // # Rules
@@ -46,16 +46,12 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"client-go-workshop/internal/layers"
 )
 
-// BudgetClient writes the budgets of one namespace: the three methods used here of the
-// PodDisruptionBudgetInterface in client-go's kubernetes/typed/policy/v1. Reading is
-// missing on purpose: what a controller reads comes from its cache.
-type BudgetClient interface {
-	Create(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error)
-	Update(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error)
-	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
-}
+// BudgetClient writes the budgets of one namespace.
+type BudgetClient = layers.BudgetClient
 
 // Config is what a Controller is put together from. All fields are required.
 type Config struct {
@@ -125,6 +121,8 @@ func New(logger klog.Logger, config Config) (*Controller, error) {
 // is left. What is queued at the end is still worked off, for at most Config.DrainTimeout;
 // then running requests are cancelled. Keys that wait for a retry are dropped: the next
 // start looks at every Deployment anyway. Run may be called once.
+//
+//workshop:task 7 Controller.Run
 func (c *Controller) Run(ctx context.Context) {
 	// Also after ShutDownWithDrain below: ShutDown ends the drain if it still waits, and
 	// at once the goroutine that counts the back-offs down.
@@ -165,6 +163,8 @@ func (c *Controller) Run(ctx context.Context) {
 }
 
 // work is one worker: it takes keys until the queue is shut down and empty, or ctx ends.
+//
+//workshop:omit
 func (c *Controller) work(ctx context.Context) {
 	for ctx.Err() == nil && c.processNext(ctx) {
 	}
@@ -175,6 +175,8 @@ func (c *Controller) work(ctx context.Context) {
 // always, as the queue gives the key to nobody before that; Forget after success, or the
 // next failure would start at a long back-off; AddRateLimited after failure, or the key
 // would wait for an event that may never come.
+//
+//workshop:task 7 Controller.processNext
 func (c *Controller) processNext(ctx context.Context) bool {
 	key, shutdown := c.queue.Get()
 	if shutdown {
@@ -184,7 +186,7 @@ func (c *Controller) processNext(ctx context.Context) bool {
 
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "deployment", key)
 	ctx = klog.NewContext(ctx, logger)
-	err := c.reconcile(ctx, key)
+	err := c.Reconcile(ctx, key)
 	switch {
 	case err == nil:
 		c.queue.Forget(key)
@@ -207,6 +209,8 @@ func (c *Controller) processNext(ctx context.Context) bool {
 // The one rule for both kinds is the name. For a Deployment it is the key; for a budget it is
 // the Deployment that the budget serves, or stands in the way of. A budget also concerns the
 // Deployment that controls it, which the old state may know when the new one does not.
+//
+//workshop:task 7 Controller.enqueue
 func (c *Controller) enqueue(logger klog.Logger, states ...any) {
 	// A set, because most often all of these are the same. Added twice, a key that a worker
 	// took in between would be worked on twice, the second time on a cache that has not seen

@@ -34,10 +34,12 @@ const (
 	ReasonConflict = "BudgetConflict"
 )
 
-// reconcile brings the budget of one Deployment to what it should be, by at most one
+// Reconcile brings the budget of one Deployment to what it should be, by at most one
 // write. A nil error means there is nothing to do until the next event; any other
 // means try again later. It may run for different keys at once, never twice for one.
-func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error {
+//
+//workshop:task 6 Controller.Reconcile
+func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	deployment, err := c.deployments.Deployments(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
 		return nil // the garbage collector follows the owner reference
@@ -80,8 +82,9 @@ func (c *Controller) reconcile(ctx context.Context, key cache.ObjectName) error 
 	return c.repair(ctx, deployment, budget)
 }
 
+//workshop:omit
 func (c *Controller) create(ctx context.Context, deployment *appsv1.Deployment) error {
-	budget := newBudget(deployment)
+	budget := NewBudget(deployment)
 	_, err := c.client(budget.Namespace).Create(ctx, budget, metav1.CreateOptions{})
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil // every further attempt would be refused too, until the Deployment is gone
@@ -95,12 +98,15 @@ func (c *Controller) create(ctx context.Context, deployment *appsv1.Deployment) 
 	return nil
 }
 
+// repair updates a budget of ours that is not as it should be.
+//
+//workshop:task 6 Controller.repair
 func (c *Controller) repair(ctx context.Context, deployment *appsv1.Deployment, cached *policyv1.PodDisruptionBudget) error {
 	// The cached object is shared with everyone who reads this cache: change a copy. The
 	// copy keeps the resourceVersion, which makes the server refuse it with a conflict if
 	// somebody has written since.
 	budget := cached.DeepCopy()
-	changes := conform(budget, deployment)
+	changes := Conform(budget, deployment)
 	if len(changes) == 0 {
 		return nil
 	}
@@ -114,6 +120,9 @@ func (c *Controller) repair(ctx context.Context, deployment *appsv1.Deployment, 
 	return nil
 }
 
+// remove deletes a budget of ours that is not wanted any more.
+//
+//workshop:task 6 Controller.remove
 func (c *Controller) remove(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) error {
 	// A deletion has no object to carry the version, so preconditions do: this budget and
 	// no successor of the same name, and not if it was changed after we judged it.

@@ -1,11 +1,12 @@
-// reconcile_test.go tests one step of the controller: caches filled by hand, a server that
-// may know more than they do, and what came of it. No queue, no informer, no time.
+package controller_test
 
-package controller
+// Task 6: one step of the controller, on caches filled by hand, and a server that may know more than they do.
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,15 +15,34 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	appsv1listers "k8s.io/client-go/listers/apps/v1"
-	policyv1listers "k8s.io/client-go/listers/policy/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2/ktesting"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/guard"
 )
 
-// step is one call of reconcile for default/web. A nil object is not in the cache.
+// cacheOf returns an informer that never runs; its store is filled by hand.
+func cacheOf(example runtime.Object) cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformer(&cache.ListWatch{}, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+}
+
+// owners names a budget's owners, for the story of a failing test.
+func owners(budget *policyv1.PodDisruptionBudget) string {
+	if len(budget.OwnerReferences) == 0 {
+		return "no owner"
+	}
+	var all []string
+	for _, o := range budget.OwnerReferences {
+		all = append(all, fmt.Sprintf("%s %s (%s)", o.Kind, o.Name, o.UID))
+	}
+	return "owner " + strings.Join(all, ", ")
+}
+
+// step is one call of Reconcile for default/web. A nil object is not in the cache.
 type step struct {
 	deployment *appsv1.Deployment
 	budget     *policyv1.PodDisruptionBudget
@@ -31,14 +51,16 @@ type step struct {
 }
 
 // run makes the step, and checks what holds for every step: the caches are as before.
-func (s *step) run(t *testing.T) error {
+func (s *step) run(t *guard.T) error {
 	t.Helper()
-	deployments, budgets := indexerOf(t), indexerOf(t)
+	deployments, budgets := cacheOf(&appsv1.Deployment{}), cacheOf(&policyv1.PodDisruptionBudget{})
 	if s.deployment != nil {
-		require.NoError(t, deployments.Add(s.deployment))
+		require.NoError(t, deployments.GetStore().Add(s.deployment))
+		t.Did("in the cache: a Deployment with %d replicas, annotations %v", *s.deployment.Spec.Replicas, s.deployment.Annotations)
 	}
 	if s.budget != nil {
-		require.NoError(t, budgets.Add(s.budget))
+		require.NoError(t, budgets.GetStore().Add(s.budget))
+		t.Did("in the cache: a budget with minAvailable %v, labels %v, %s", s.budget.Spec.MinAvailable, s.budget.Labels, owners(s.budget))
 	}
 	if s.server == nil {
 		s.server = newBudgetServer()
@@ -48,14 +70,12 @@ func (s *step) run(t *testing.T) error {
 	}
 	deploymentBefore, budgetBefore := s.deployment.DeepCopy(), s.budget.DeepCopy()
 
-	c := &Controller{
-		deployments: appsv1listers.NewDeploymentLister(deployments),
-		budgets:     policyv1listers.NewPodDisruptionBudgetLister(budgets),
-		client:      s.server.client,
-		recorder:    &s.events,
-	}
-	_, ctx := ktesting.NewTestContext(t)
-	err := c.reconcile(ctx, cache.NewObjectName("default", "web"))
+	c, err := controller.New(klog.Background(), controller.Config{
+		Deployments: deployments, Budgets: budgets, Client: s.server.client, Recorder: &s.events, Workers: 1,
+	})
+	require.NoError(t, err)
+	t.Did("Reconcile default/web")
+	err = c.Reconcile(t.Context(), cache.NewObjectName("default", "web"))
 
 	const rule = "cached objects are shared with every other reader and must never be changed: copy first"
 	require.Equal(t, deploymentBefore, s.deployment, rule)
@@ -63,7 +83,7 @@ func (s *step) run(t *testing.T) error {
 	return err
 }
 
-func TestReconcile(t *testing.T) {
+func TestTask6_One_step(t *testing.T) {
 	drifted := func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) }
 	going := func(b *policyv1.PodDisruptionBudget) { b.DeletionTimestamp = ptr.To(metav1.Now()) }
 	var (
@@ -104,23 +124,25 @@ func TestReconcile(t *testing.T) {
 		"previous Deployment's budget": {web(), webBudget(ownedByOther("Deployment", "web", "old-uid")), nil, nil, "the garbage collector is about to take it, then we make our own"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := step{deployment: test.deployment, budget: test.budget}
-			require.NoError(t, s.run(t))
-			require.Equal(t, test.calls, s.server.callLog(), "wrong writes. %s", test.rule)
-			require.Equal(t, test.events, s.events.list(), "wrong Events. %s", test.rule)
-			switch {
-			case test.events == nil, test.events[0] == conflict[0]:
-				require.Equal(t, test.budget, s.server.get(), "the budget on the server must be as before. %s", test.rule)
-			case test.events[0] == removed[0]:
-				require.Nil(t, s.server.get(), test.rule)
-			default:
-				require.Empty(t, conform(s.server.get(), test.deployment), "the budget on the server must be right now. %s", test.rule)
-			}
+			guard.Test(t, func(t *guard.T) {
+				s := step{deployment: test.deployment, budget: test.budget}
+				require.NoError(t, s.run(t), "%s", test.rule)
+				require.Equal(t, test.calls, s.server.callLog(), "wrong writes. %s", test.rule)
+				require.Equal(t, test.events, s.events.list(), "wrong Events. %s", test.rule)
+				switch {
+				case test.events == nil, test.events[0] == conflict[0]:
+					require.Equal(t, test.budget, s.server.get(), "the budget on the server must be as before. %s", test.rule)
+				case test.events[0] == removed[0]:
+					require.Nil(t, s.server.get(), test.rule)
+				default:
+					require.Empty(t, controller.Conform(s.server.get(), test.deployment), "the budget on the server must be right now. %s", test.rule)
+				}
+			})
 		})
 	}
 }
 
-func TestReconcileTellsWhat(t *testing.T) {
+func TestTask6_Events_say_what_was_done(t *testing.T) {
 	for name, test := range map[string]struct {
 		deployment *appsv1.Deployment
 		budget     *policyv1.PodDisruptionBudget
@@ -136,15 +158,17 @@ func TestReconcileTellsWhat(t *testing.T) {
 			`PodDisruptionBudget web is not this Deployment's (nothing controls it) and is left as it is; delete or rename it, or set the annotation client-go-workshop/pdb to "disabled"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := step{deployment: test.deployment, budget: test.budget}
-			require.NoError(t, s.run(t))
-			require.Equal(t, []string{test.want}, s.events.messages)
+			guard.Test(t, func(t *guard.T) {
+				s := step{deployment: test.deployment, budget: test.budget}
+				require.NoError(t, s.run(t), "nothing stands in the way")
+				require.Equal(t, []string{test.want}, s.events.messages, "who reads Events learns what was done, and why")
+			})
 		})
 	}
 }
 
 // The cache is one version behind the server in each of these.
-func TestReconcileOnAStaleCache(t *testing.T) {
+func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 	newer := webBudget(func(b *policyv1.PodDisruptionBudget) {
 		b.ResourceVersion = "8"
 		b.Spec.MinAvailable = ptr.To(intstr.FromInt32(9))
@@ -163,26 +187,30 @@ func TestReconcileOnAStaleCache(t *testing.T) {
 		"update meets nothing":         {web(), webBudget(noLabel), nil, apierrors.IsNotFound, "it must be created again once the cache knows"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := step{deployment: test.deployment, budget: test.cached, server: newBudgetServer()}
-			if test.stored != nil {
-				s.server = newBudgetServer(test.stored)
-			}
-			err := s.run(t)
-			require.True(t, test.refused(err), "got error %v: it must be returned, so that the key is tried again. %s", err, test.rule)
-			require.Equal(t, test.stored, s.server.get(), "what the cache has not seen must not be overwritten. %s", test.rule)
-			require.Empty(t, s.events.list(), "no Event for what did not happen")
-			require.Len(t, s.server.callLog(), 1, "no second attempt on the same stale state")
+			guard.Test(t, func(t *guard.T) {
+				s := step{deployment: test.deployment, budget: test.cached, server: newBudgetServer()}
+				if test.stored != nil {
+					s.server = newBudgetServer(test.stored)
+				}
+				err := s.run(t)
+				require.True(t, test.refused(err), "got error %v: it must be returned, so that the key is tried again. %s", err, test.rule)
+				require.Equal(t, test.stored, s.server.get(), "what the cache has not seen must not be overwritten. %s", test.rule)
+				require.Empty(t, s.events.list(), "no Event for what did not happen")
+				require.Len(t, s.server.callLog(), 1, "no second attempt on the same stale state")
+			})
 		})
 	}
 
 	t.Run("delete meets nothing", func(t *testing.T) {
-		s := step{deployment: web(replicas(1)), budget: webBudget(), server: newBudgetServer()}
-		require.NoError(t, s.run(t), "gone is what was wanted: no error, or it would be tried again for nothing")
-		require.Empty(t, s.events.list(), "somebody else removed it: no Event of ours")
+		guard.Test(t, func(t *guard.T) {
+			s := step{deployment: web(replicas(1)), budget: webBudget(), server: newBudgetServer()}
+			require.NoError(t, s.run(t), "gone is what was wanted: no error, or it would be tried again for nothing")
+			require.Empty(t, s.events.list(), "somebody else removed it: no Event of ours")
+		})
 	})
 }
 
-func TestReconcileReturnsFailures(t *testing.T) {
+func TestTask6_Failures_are_returned(t *testing.T) {
 	down := errors.New("connection refused")
 	for name, test := range map[string]struct {
 		step *step
@@ -193,24 +221,28 @@ func TestReconcileReturnsFailures(t *testing.T) {
 		"delete": {&step{deployment: web(replicas(1)), budget: webBudget()}, "deleting PodDisruptionBudget default/web: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := test.step
-			s.server = newBudgetServer()
-			s.server.before = func(context.Context, string) error { return down }
-			err := s.run(t)
-			require.ErrorIs(t, err, down, "the worker needs the error to try again and to tell a conflict from the rest")
-			require.EqualError(t, err, test.want, "an error says what was attempted, on what, and what happened")
-			require.Empty(t, s.events.list(), "no Event for what did not happen")
+			guard.Test(t, func(t *guard.T) {
+				s := test.step
+				s.server = newBudgetServer()
+				s.server.before = func(context.Context, string) error { return down }
+				err := s.run(t)
+				require.ErrorIs(t, err, down, "the worker needs the error to try again and to tell a conflict from the rest")
+				require.EqualError(t, err, test.want, "an error says what was attempted, on what, and what happened")
+				require.Empty(t, s.events.list(), "no Event for what did not happen")
+			})
 		})
 	}
 }
 
-func TestReconcileInATerminatingNamespace(t *testing.T) {
-	s := step{deployment: web(), server: newBudgetServer()}
-	s.server.before = func(context.Context, string) error {
-		err := apierrors.NewForbidden(budgetResource, "web", errors.New("the namespace is being terminated"))
-		err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-		return err
-	}
-	require.NoError(t, s.run(t), "nothing can be created in a namespace that is going away: trying again is noise")
-	require.Empty(t, s.events.list())
+func TestTask6_Namespace_on_its_way_out_is_left_alone(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := step{deployment: web(), server: newBudgetServer()}
+		s.server.before = func(context.Context, string) error {
+			err := apierrors.NewForbidden(budgetResource, "web", errors.New("the namespace is being terminated"))
+			err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+			return err
+		}
+		require.NoError(t, s.run(t), "nothing can be created in a namespace that is going away: trying again is noise")
+		require.Empty(t, s.events.list(), "nothing was done")
+	})
 }

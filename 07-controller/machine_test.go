@@ -1,13 +1,11 @@
-// machine_test.go puts a whole controller together on client-go's informers and queue, for the
-// tests that run it.
+package controller_test
 
-package controller
+// This file puts a whole controller together, on two informers and a queue, for the tests that run it.
 
 import (
 	"context"
 	"errors"
 	"sync/atomic"
-	"testing"
 	"testing/synctest"
 	"time"
 
@@ -19,7 +17,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/klog/v2/ktesting"
+	"k8s.io/klog/v2"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/guard"
 )
 
 // source is a FakeControllerSource for an informer. It cannot stream the initial list, and
@@ -40,12 +41,12 @@ func (s source) List(options metav1.ListOptions) (runtime.Object, error) {
 
 // machine is a whole controller on two informers, and the server that they watch.
 type machine struct {
-	t           *testing.T
+	t           *guard.T
 	deployments *fcache.FakeControllerSource
 	server      *budgetServer
 	events      eventLog
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	controller  *Controller
+	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed
 
 	running       chan struct{} // closed when Run has returned
@@ -58,7 +59,7 @@ const drainTimeout = 10 * time.Second
 
 // start makes a machine and runs it inside the caller's bubble. prepare, if not nil, may put
 // things on the servers first. Resync 0 is none. The caller must call stop.
-func start(t *testing.T, resync time.Duration, prepare func(*machine)) *machine {
+func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 	t.Helper()
 	m := &machine{
 		t:           t,
@@ -71,13 +72,14 @@ func start(t *testing.T, resync time.Duration, prepare func(*machine)) *machine 
 		prepare(m)
 	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)
-	m.queue = workqueue.NewTypedRateLimitingQueue(limiter)
+	m.queue = below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 
 	informer := func(from source, example runtime.Object) cache.SharedIndexInformer {
-		return cache.NewSharedIndexInformer(from, example, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+		return controller.NewSharedIndexInformerOn(below, from, example,
+			cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}})
 	}
-	logger, ctx := ktesting.NewTestContext(t)
-	config := Config{
+	ctx := t.Context()
+	config := controller.Config{
 		Deployments:  informer(source{m.deployments, new(atomic.Bool)}, &appsv1.Deployment{}),
 		Budgets:      informer(source{m.server.source, &m.closed}, &policyv1.PodDisruptionBudget{}),
 		Queue:        m.queue,
@@ -87,18 +89,19 @@ func start(t *testing.T, resync time.Duration, prepare func(*machine)) *machine 
 		DrainTimeout: drainTimeout,
 	}
 	var err error
-	m.controller, err = New(logger, config)
+	m.controller, err = controller.New(klog.Background(), config)
 	require.NoError(t, err)
 
 	informersCtx, stopInformers := context.WithCancel(ctx)
 	runCtx, stopRun := context.WithCancel(ctx)
 	m.stopInformers, m.stopRun = stopInformers, stopRun
-	go config.Deployments.RunWithContext(informersCtx)
-	go config.Budgets.RunWithContext(informersCtx)
-	go func() {
+	t.Did("New, the informers are started, Run")
+	t.Go(func() { config.Deployments.RunWithContext(informersCtx) })
+	t.Go(func() { config.Budgets.RunWithContext(informersCtx) })
+	t.Go(func() {
 		defer close(m.running)
 		m.controller.Run(runCtx)
-	}()
+	})
 	synctest.Wait()
 	return m
 }
@@ -107,10 +110,12 @@ func start(t *testing.T, resync time.Duration, prepare func(*machine)) *machine 
 func (m *machine) stop() {
 	m.t.Helper()
 	m.stopRun()
+	m.t.Did("Run's context ends")
+	began := time.Now()
 	select {
 	case <-m.running:
 	case <-time.After(time.Hour):
-		m.t.Fatal("Run did not return within an hour after its context ended")
+		require.Less(m.t, time.Since(began), time.Hour, "Run returns when its work is done, and after DrainTimeout at the latest")
 	}
 	m.stopInformers()
 	m.deployments.Shutdown()
@@ -123,17 +128,21 @@ func (m *machine) apply(deployment *appsv1.Deployment) {
 	synctest.Wait()
 }
 
+// minAvailable is that of the budget on the server, -1 if there is none.
+func (m *machine) minAvailable() int {
+	if budget := m.server.get(); budget != nil {
+		return budget.Spec.MinAvailable.IntValue()
+	}
+	return -1
+}
+
 // then makes a change on the server, waits for rest, and requires the budget's minAvailable
 // to be want, where -1 is no budget.
 func (m *machine) then(change func(), want int, rule string) {
 	m.t.Helper()
-	change()
-	synctest.Wait()
-	budget := m.server.get()
-	if want < 0 {
-		require.Nil(m.t, budget, rule)
-		return
+	if change != nil {
+		change()
 	}
-	require.NotNil(m.t, budget, "there is no budget. %s", rule)
-	require.Equal(m.t, want, budget.Spec.MinAvailable.IntValue(), rule)
+	synctest.Wait()
+	require.Equal(m.t, want, m.minAvailable(), "%s", rule)
 }

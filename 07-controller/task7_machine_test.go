@@ -1,9 +1,6 @@
-// controller_test.go tests the machine: handlers, queue, workers, start and stop, on
-// client-go's informers and queue. Each test runs in a synctest bubble: the clock moves
-// only when everything waits, so an hour takes no time, and a goroutine that is left
-// behind fails the test.
+package controller_test
 
-package controller
+// Task 7: the machine. Handlers, queue, workers, start and stop.
 
 import (
 	"context"
@@ -21,10 +18,12 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/guard"
 )
 
-func TestLife(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Life_of_a_budget(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, nil)
 		defer m.stop()
 		edit := func(change func(*policyv1.PodDisruptionBudget)) func() {
@@ -38,7 +37,7 @@ func TestLife(t *testing.T) {
 		m.then(func() { m.deployments.Add(web()) }, 2, "a Deployment of 3 gets a budget")
 		m.then(edit(func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) }), 2, "an edit is repaired")
 		m.then(edit(noOwner), 2, "a cut owner is repaired")
-		require.Len(t, m.server.get().OwnerReferences, 1)
+		require.Len(t, m.server.get().OwnerReferences, 1, "a cut owner is repaired")
 		m.then(m.server.drop, 2, "a deleted budget comes back")
 		m.then(func() { m.apply(web(replicas(5))) }, 4, "the budget follows a scale-up")
 		m.then(func() { m.apply(web(replicas(1))) }, -1, "one replica has no budget")
@@ -55,12 +54,12 @@ func TestLife(t *testing.T) {
 			"default/web Normal BudgetCreated", "default/web Normal BudgetRepaired", "default/web Normal BudgetRepaired",
 			"default/web Normal BudgetCreated", "default/web Normal BudgetRepaired", "default/web Normal BudgetRemoved",
 			"default/web Normal BudgetCreated", "default/web Normal BudgetRemoved", "default/web Normal BudgetCreated",
-		}, m.events.list())
+		}, m.events.list(), "and is told in one Event")
 	})
 }
 
-func TestRestartCreatesNothingTwice(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Restart_creates_nothing_twice(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) {
 			m.deployments.Add(web())
 			m.server.put(webBudget())
@@ -70,8 +69,8 @@ func TestRestartCreatesNothingTwice(t *testing.T) {
 	})
 }
 
-func TestNoWorkBeforeBothCachesAreComplete(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_No_work_before_both_caches_are_complete(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) {
 			m.deployments.Add(web())
 			m.server.put(webBudget())
@@ -87,12 +86,12 @@ func TestNoWorkBeforeBothCachesAreComplete(t *testing.T) {
 		time.Sleep(time.Minute) // the Reflector backs off
 		synctest.Wait()
 		require.Zero(t, m.queue.Len(), "work starts when the second cache is complete")
-		require.Empty(t, m.server.callLog())
+		require.Empty(t, m.server.callLog(), "all was right, so nothing may be written")
 	})
 }
 
-func TestStopBeforeTheCachesAreComplete(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Stop_before_the_caches_are_complete(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) { m.closed.Store(true) })
 		began := time.Now()
 		m.stop()
@@ -101,11 +100,11 @@ func TestStopBeforeTheCachesAreComplete(t *testing.T) {
 	})
 }
 
-func TestRepairsADeletionThatTheWatchMissed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Deletion_that_the_watch_missed_is_repaired(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, nil)
 		defer m.stop()
-		m.then(func() { m.deployments.Add(web()) }, 2, "")
+		m.then(func() { m.deployments.Add(web()) }, 2, "a Deployment of 3 gets a budget")
 
 		m.server.mu.Lock()
 		m.server.source.DeleteDropWatch(m.server.budgets[cache.NewObjectName("default", "web")].DeepCopy())
@@ -113,12 +112,12 @@ func TestRepairsADeletionThatTheWatchMissed(t *testing.T) {
 		m.server.mu.Unlock()
 		m.server.source.ResetWatch()
 		time.Sleep(time.Minute) // the Reflector backs off, lists again and finds it missing
-		m.then(func() {}, 2, "after the relist the deletion arrives as a tombstone, and the budget must come back")
+		m.then(nil, 2, "after the relist the deletion arrives as a tombstone, and the budget must come back")
 	})
 }
 
-func TestForeignBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Foreign_budget_is_not_touched(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		foreign := webBudget(noOwner, noLabel, func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) })
 		m := start(t, 0, func(m *machine) { m.server.put(foreign) })
 		defer m.stop()
@@ -133,14 +132,14 @@ func TestForeignBudget(t *testing.T) {
 	})
 }
 
-func TestResyncLooksAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Resync_looks_again(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 10*time.Minute, func(m *machine) {
 			m.deployments.Add(web())
 			m.server.put(webBudget(noOwner, noLabel)) // in the way: one Event for each look
 		})
 		defer m.stop()
-		require.Len(t, m.events.list(), 1)
+		require.Len(t, m.events.list(), 1, "one look at the start")
 		time.Sleep(35 * time.Minute)
 		synctest.Wait()
 		// Two informers resync, so each round is two looks, or one if the queue merged them.
@@ -148,8 +147,8 @@ func TestResyncLooksAgain(t *testing.T) {
 	})
 }
 
-func TestRetriesWithBackOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Failure_is_tried_again_after_a_while(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		began := time.Now()
 		var attempts []time.Duration
 		m := start(t, 0, func(m *machine) {
@@ -167,21 +166,21 @@ func TestRetriesWithBackOff(t *testing.T) {
 		require.Equal(t, 1, m.queue.NumRequeues(key), "a failed key goes back by AddRateLimited")
 
 		time.Sleep(time.Minute)
-		m.then(func() {}, 2, "it must be tried until it works")
+		m.then(nil, 2, "it must be tried until it works")
 		seconds := []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second}
 		require.Equal(t, seconds, attempts, "each failure doubles the wait: 1, 2, 4, 8 seconds")
 		require.Zero(t, m.queue.NumRequeues(key), "success must Forget the key, or its next failure starts with a long wait")
-		require.Equal(t, []string{"default/web Normal BudgetCreated"}, m.events.list())
+		require.Equal(t, []string{"default/web Normal BudgetCreated"}, m.events.list(), "an Event says what was done, and failures did nothing")
 	})
 }
 
-func TestRefusedWritesAreTriedAgainQuietly(t *testing.T) {
+func TestTask7_Refused_write_is_everyday_life(t *testing.T) {
 	for name, refusal := range map[string]error{
 		"conflict":       apierrors.NewConflict(budgetResource, "web", errors.New("newer")),
 		"already exists": apierrors.NewAlreadyExists(budgetResource, "web"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			guard.Test(t, func(t *guard.T) {
 				var reported []string
 				defer replace(&utilruntime.ErrorHandlers, []utilruntime.ErrorHandler{
 					func(_ context.Context, err error, _ string, _ ...any) { reported = append(reported, err.Error()) },
@@ -198,15 +197,15 @@ func TestRefusedWritesAreTriedAgainQuietly(t *testing.T) {
 				defer m.stop()
 				m.then(func() { m.deployments.Add(web()) }, -1, "the first write is refused")
 				time.Sleep(time.Second)
-				m.then(func() {}, 2, "a refused write is tried again, on a newer cache")
+				m.then(nil, 2, "a refused write is tried again, on a newer cache")
 				require.Empty(t, reported, "a stale cache is everyday life and must not be reported as an error")
 			})
 		})
 	}
 }
 
-func TestOneSlowDeploymentHoldsUpNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Slow_Deployment_holds_up_no_other(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) {
 			first := true
 			m.server.before = func(context.Context, string) error {
@@ -222,12 +221,12 @@ func TestOneSlowDeploymentHoldsUpNoOther(t *testing.T) {
 		m.then(func() { m.deployments.Add(web()) }, 2, "there are two workers")
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Len(t, m.events.list(), 2)
+		require.Len(t, m.events.list(), 2, "and the slow one is done in its time")
 	})
 }
 
-func TestPanicWithReallyCrashOff(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Panic_costs_no_worker(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		defer replace(&utilruntime.ReallyCrash, false)()
 		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
 		// Twice for each worker.
@@ -250,8 +249,8 @@ func TestPanicWithReallyCrashOff(t *testing.T) {
 	})
 }
 
-func TestStopFinishesWhatItBegan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Stop_finishes_what_it_began(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) {
 			m.server.before = func(ctx context.Context, _ string) error {
 				select {
@@ -268,14 +267,13 @@ func TestStopFinishesWhatItBegan(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		m.stop()
-		// 5 keys, 2 workers, 3 seconds each. Stopping hurries nobody.
-		require.Equal(t, 9*time.Second, time.Since(began))
+		require.Equal(t, 9*time.Second, time.Since(began), "five writes of three seconds, by two workers: a stop hurries nobody")
 		require.Len(t, m.events.list(), 5, "a stop must neither cut off a write nor leave what is queued, within DrainTimeout")
 	})
 }
 
-func TestStopIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+func TestTask7_Stop_is_bounded(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) {
 			m.server.before = func(ctx context.Context, _ string) error {
 				<-ctx.Done() // a server that never answers

@@ -1,0 +1,256 @@
+package controller_test
+
+// Task 1: from the wire to the store.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask1_Store_has_what_the_server_has(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b").run()
+		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "the first list fills the store")
+	})
+}
+
+func TestTask1_Store_follows_the_server(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b").run()
+		w.create("c")
+		require.Equal(t, []string{"a@2", "b@3", "c@4"}, w.stored(), "what is created comes in by the watch")
+		w.change("a")
+		require.Equal(t, []string{"a@5", "b@3", "c@4"}, w.stored(), "the store has the newest state of each object")
+		w.remove("b")
+		require.Equal(t, []string{"a@5", "c@4"}, w.stored(), "what is deleted goes")
+	})
+}
+
+func TestTask1_Store_catches_up_after_an_outage(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b").run()
+		w.away(func() {
+			w.change("a")
+			w.remove("b")
+			w.create("c")
+		})
+		require.Equal(t, []string{"a@4", "c@6"}, w.stored(),
+			"nobody will ever send these events again: a list says what there is, and what it has not got is to be deleted")
+	})
+}
+
+func TestTask1_Indexes_are_kept(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"app": func(obj any) ([]string, error) {
+			return []string{obj.(*appsv1.Deployment).Spec.Selector.MatchLabels["app"]}, nil
+		}}}, "a", "b").run()
+		found, err := w.informer.GetIndexer().ByIndex("app", "b")
+		require.NoError(t, err)
+		require.Len(t, found, 1, "the store is an indexer, with the indexes of the options")
+		require.Equal(t, "b@3", name(found[0]), "the store is an indexer, with the indexes of the options")
+		w.remove("b")
+		keys, err := w.informer.GetIndexer().IndexKeys("app", "b")
+		require.NoError(t, err)
+		require.Empty(t, keys, "a deletion goes to the indexer, and so to the indexes")
+	})
+}
+
+func TestTask1_HasSynced_when_the_store_is_full(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		source := &slowList{ListerWatcher: w.source(), answer: newGate(t)}
+		w.informer = controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		w.run()
+		t.Did("the list is not answered yet; HasSynced")
+		require.Equal(t, false, w.informer.HasSynced(), "a program that believes this cache would find it empty, and make everything once more")
+		t.Did("the list is answered; HasSynced")
+		source.answer.open()
+		synctest.Wait()
+		require.Equal(t, true, w.informer.HasSynced(), "the first list is in the store")
+		require.Equal(t, true, cache.IsDone(w.informer.HasSyncedChecker()), "the same question in the form that can be waited for")
+	})
+}
+
+// slowList answers a list when the test says so. It cannot list by a watch.
+type slowList struct {
+	cache.ListerWatcher
+	answer gate
+}
+
+func (*slowList) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (s *slowList) List(options metav1.ListOptions) (runtime.Object, error) {
+	s.answer.wait()
+	return s.ListerWatcher.List(options)
+}
+
+func (s *slowList) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return s.List(options)
+}
+
+func (s *slowList) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return cache.ToListerWatcherWithContext(s.ListerWatcher).WatchWithContext(ctx, options)
+}
+
+func TestTask1_Empty_list_syncs(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t).run()
+		require.Equal(t, true, w.informer.HasSynced(), "a program in an empty namespace waits for its caches, too")
+	})
+}
+
+func TestTask1_HasSynced_waits_for_the_last_object(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		door := newGate(t)
+		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"slow": func(obj any) ([]string, error) {
+			door.wait()
+			return nil, nil
+		}}}, "a").run()
+		t.Did("the only object of the list is on its way into the store; HasSynced")
+		require.Equal(t, false, w.informer.HasSynced(), "the list has come, but the store has not got all of it")
+		door.open()
+		synctest.Wait()
+		require.Equal(t, true, w.informer.HasSynced(), "now it has")
+	})
+}
+
+func TestTask1_Never_synced_without_a_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		w.Down()
+		w.run()
+		w.pass(time.Hour)
+		require.Equal(t, false, w.informer.HasSynced(), "there was no server, so there was no list")
+		t.Did("the server comes up")
+		w.Up()
+		w.pass(2 * time.Minute)
+		require.Equal(t, true, w.informer.HasSynced(), "it is tried until it works")
+		require.Equal(t, []string{"a@2"}, w.stored(), "it is tried until it works")
+	})
+}
+
+func TestTask1_Ends_with_the_context(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		before := time.Now()
+		w.end()
+		synctest.Wait()
+		require.Zero(t, time.Since(before), "it ends at once, not with the next event")
+		require.Zero(t, w.Watches(), "its watch is stopped")
+		require.Equal(t, true, w.informer.IsStopped(), "it can say so")
+		require.Equal(t, []string{"a@2"}, w.stored(), "the store can be read afterwards: somebody may still be at work")
+	})
+}
+
+func TestTask1_Ends_in_the_middle_of_an_outage(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		t.Did("the server is away for an hour")
+		w.Down()
+		w.pass(time.Hour)
+		before := time.Now()
+		w.end()
+		require.LessOrEqual(t, time.Since(before), time.Minute, "whatever it waits for, it does not go on without end")
+	})
+}
+
+func TestTask1_Ends_before_it_began(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		t.Did("RunWithContext, with a context that has ended")
+		w.informer.RunWithContext(ctx)
+		require.Equal(t, true, w.informer.IsStopped(), "it has run, and has ended")
+	})
+}
+
+func TestTask1_Runs_once(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		returned := make(chan struct{})
+		t.Did("RunWithContext a second time")
+		t.Go(func() {
+			defer close(returned)
+			w.informer.RunWithContext(t.Context())
+		})
+		synctest.Wait()
+		require.Equal(t, true, isClosed(returned), "two at once would fill one store from two watches: the second returns (#104853)")
+		require.Equal(t, 1, w.Watches(), "two at once would fill one store from two watches")
+		w.create("b")
+		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "and the first goes on")
+	})
+}
+
+func TestTask1_Runs_not_again_after_the_end(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		w.end()
+		t.Did("RunWithContext again")
+		w.informer.RunWithContext(t.Context())
+		require.Equal(t, true, w.informer.IsStopped(), "its handlers are gone: an informer has one life")
+	})
+}
+
+func isClosed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestTask1_Version_it_has_come_to(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b")
+		require.Equal(t, "", w.informer.LastSyncResourceVersion(), "there was no list")
+		w.run()
+		require.Equal(t, "3", w.informer.LastSyncResourceVersion(), "that of the list")
+		w.create("c")
+		require.Equal(t, "4", w.informer.LastSyncResourceVersion(), "that of the last event")
+	})
+}
+
+func TestTask1_Object_that_an_index_function_fails_on_costs_no_other(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		t.Did("something that is no object comes to the store")
+		err := w.informer.GetStore().Add(errors.New("no object"))
+		require.Error(t, err, "the key of what has no name")
+		w.create("b")
+		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "the informer goes on")
+	})
+}
+
+func TestTask1_Many_objects(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		names := numbered(1000)
+		w := newWorld(t, names...).run()
+		require.Len(t, w.stored(), 1000, "every object of the list")
+		for _, name := range names[:500] {
+			w.Delete(deployment(name))
+		}
+		t.Did("500 of 1000 are deleted")
+		require.Len(t, w.stored(), 500, "every deletion of the watch")
+		for i := range 500 {
+			_, exists, err := w.informer.GetStore().GetByKey(fmt.Sprint("default/d", i+500))
+			require.NoError(t, err)
+			require.Equal(t, true, exists, "d%d is still there", i+500)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package controller_test
+
+// Task 2: a handler, and the queue before it.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask2_Handler_hears_of_every_change_in_order(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		h := w.handle()
+		w.run()
+		w.create("b")
+		w.change("a")
+		w.remove("b")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete b@5"}, h.told(),
+			"each change once, in the order in which it happened; a deletion brings the last state")
+	})
+}
+
+func TestTask2_Only_the_first_list_is_initial(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		h := w.handle()
+		w.run()
+		require.Equal(t, []string{"first a@2"}, h.told(), "isInInitialList tells what was there from what is new")
+		w.away(func() { w.create("b") })
+		require.Equal(t, []string{"add b@3"}, without("again", h.told()), "b is new, although a list brought it")
+	})
+}
+
+// without leaves out the notes that begin with a word.
+func without(word string, notes []string) []string {
+	kept := []string{}
+	for _, note := range notes {
+		if !strings.HasPrefix(note, word+" ") {
+			kept = append(kept, note)
+		}
+	}
+	return kept
+}
+
+func TestTask2_Store_changes_before_handlers_hear(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		var found []string
+		look := func(obj any) {
+			d, ok := obj.(*appsv1.Deployment)
+			require.Equal(t, true, ok, "got %T", obj)
+			stored, exists, _ := w.informer.GetStore().GetByKey("default/" + d.Name)
+			if exists {
+				found = append(found, name(stored))
+			} else {
+				found = append(found, "no "+d.Name)
+			}
+		}
+		w.register(cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, new any) { look(new) }, DeleteFunc: look})
+		w.run()
+		w.change("a")
+		w.remove("a")
+		require.Equal(t, []string{"a@2", "a@3", "no a"}, found,
+			"a handler puts a key into a queue, and a worker looks the key up: it must not find the state before")
+	})
+}
+
+func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		door := newGate(t)
+		slow := w.handle()
+		slow.before = func(string) { door.wait() }
+		quick := w.handle()
+		w.run()
+		t.Did("the first handler does not return")
+		w.create("b")
+		w.change("a")
+		require.Equal(t, []string{"a@4", "b@3"}, w.stored(), "the store goes on (#27078)")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4"}, quick.told(), "and so do the other handlers")
+		t.Did("the first handler returns")
+		door.open()
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4"}, slow.told(), "it has missed nothing")
+	})
+}
+
+func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		door := newGate(t)
+		h := w.handle()
+		h.before = func(string) { door.wait() }
+		w.run()
+		t.Did("10,000 changes while the handler does not return")
+		var want []string
+		w.Create(deployment("a"))
+		want = append(want, "add a@2")
+		for i := 1; i < 10_000; i++ {
+			d := deployment("a")
+			d.Annotations = map[string]string{"changed": fmt.Sprint(i)}
+			w.Update(d)
+			want = append(want, fmt.Sprintf("update a@%d to a@%d", i+1, i+2))
+		}
+		synctest.Wait()
+		require.Equal(t, []string{"a@10001"}, w.stored(), "the queue before a handler has no bound: a bound would be somebody else's wait")
+		door.open()
+		got := h.told()
+		require.Equal(t, "update a@10000 to a@10001", got[len(got)-1], "the last one comes last")
+		require.LessOrEqual(t, len(got), len(want), "each at most once")
+		previous := 0
+		for _, note := range got[1:] {
+			var from, to int
+			_, err := fmt.Sscanf(note, "update a@%d to a@%d", &from, &to)
+			require.NoError(t, err, "%s", note)
+			require.GreaterOrEqual(t, from, previous, "%s: in order; changes may be merged before the handlers' queue, but never go back", note)
+			require.Greater(t, to, from, "%s", note)
+			previous = to
+		}
+	})
+}
+
+func TestTask2_Add_or_update_is_for_the_store_to_say(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		h := w.handle()
+		w.run()
+		h.told()
+		w.away(func() {
+			w.change("a")
+			w.create("b")
+		})
+		require.Equal(t, []string{"add b@4", "update a@2 to a@3"}, sorted(h.told()),
+			"a list does not say what is new: what the store has is an update, and what it has not is an addition")
+	})
+}
+
+func TestTask2_Deletion_that_was_missed_is_a_tombstone(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		h := w.handle()
+		w.run()
+		h.told()
+		w.away(func() {
+			w.change("a")
+			w.remove("a")
+		})
+		require.Equal(t, []string{"tombstone of default/a, last a@2"}, h.told(),
+			"the last state was never seen: the handler gets the last known one, wrapped, so that it knows")
+	})
+}
+
+func TestTask2_Deleted_and_created_anew_may_be_one_update(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		uids := []string{}
+		w.register(cache.ResourceEventHandlerFuncs{
+			UpdateFunc: func(old, new any) {
+				uids = append(uids, string(old.(*appsv1.Deployment).UID), string(new.(*appsv1.Deployment).UID))
+			},
+		})
+		w.run()
+		w.away(func() {
+			w.remove("a")
+			w.create("a")
+		})
+		require.Len(t, uids, 2, "for a list it is the same key: one update, from one object to another")
+		require.NotEqual(t, uids[0], uids[1], "who cares compares UIDs, as the controller of task 6 does")
+	})
+}
+
+func TestTask2_Handler_may_call_the_informer(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		second := &handler{}
+		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			if name(obj) != "a@2" {
+				return
+			}
+			_, err := w.informer.AddEventHandler(second)
+			require.NoError(t, err)
+			w.informer.HasSynced()
+			w.informer.LastSyncResourceVersion()
+		}})
+		w.run()
+		w.create("b")
+		require.Equal(t, []string{"first a@2", "add b@3"}, second.told(), "no lock is held while a handler runs")
+	})
+}
+
+func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		h := w.handle()
+		h.before = func(string) { time.Sleep(time.Minute) }
+		w.run()
+		w.create("a", "b", "c")
+		before := time.Now()
+		w.end()
+		require.Equal(t, time.Minute, time.Since(before), "the call that the handler is in is waited for: what it uses may be gone afterwards")
+		require.Equal(t, []string{"add a@2"}, h.told(), "and what it has not been told by then, it is not")
+		time.Sleep(time.Hour)
+		require.Empty(t, h.told(), "nobody is called after the end")
+	})
+}
+
+func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
+		utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
+		t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })
+		w := newWorld(t)
+		h := w.handle()
+		h.before = func(note string) {
+			if note == "add a@2" {
+				panic("a bug in a handler")
+			}
+		}
+		w.run()
+		t.Did("panics do not end the program (runtime.ReallyCrash is off), and the handler panics at a")
+		w.create("a", "b")
+		require.Empty(t, h.told(), "a second of rest: who panics at everything must not spin")
+		w.pass(time.Second)
+		require.Equal(t, []string{"add b@3"}, h.told(), "what it panicked at is left out, and the next is delivered (#58394)")
+		w.create("c")
+		require.Equal(t, []string{"add c@4"}, h.told(), "and all that follows")
+	})
+}
+
+func TestTask2_Handlers_share_one_watch(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		all := []*handler{}
+		for range 80 {
+			all = append(all, w.handle())
+		}
+		w.run()
+		w.change("a")
+		for i, h := range all {
+			require.Equal(t, []string{"first a@2", "update a@2 to a@3"}, h.told(), "handler %d of 80", i+1)
+		}
+		require.Equal(t, 1, w.Watches(), "that is what it is shared for")
+	})
+}

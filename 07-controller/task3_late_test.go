@@ -1,0 +1,238 @@
+package controller_test
+
+// Task 3: late handlers, and the question whether a handler has heard of everything.
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask3_Late_handler_hears_what_is_there(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b").run()
+		w.remove("b")
+		w.create("c")
+		h := w.handle()
+		require.Equal(t, []string{"first a@2", "first c@5"}, sorted(h.told()),
+			"what is in the store, as the first list: a handler does not have to know whether it is late")
+	})
+}
+
+func TestTask3_Late_handler_hears_what_comes(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		h := w.handle()
+		w.create("b")
+		w.change("a")
+		w.remove("a")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete a@5"}, h.told(), "and then it is one of them")
+	})
+}
+
+func TestTask3_Nobody_else_hears_it_again(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		early := w.handle()
+		w.run()
+		early.told()
+		w.handle()
+		require.Empty(t, early.told(), "the additions are for the late one alone")
+	})
+}
+
+// What happens while handlers come in can come in any order with them, so this is asked of many at once.
+func TestTask3_No_gap_and_no_double(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t).run()
+		names := numbered(300)
+		var handlers []*counter
+		t.Did("300 are created, changed and partly deleted while 30 handlers come")
+		done := make(chan struct{})
+		t.Go(func() {
+			defer close(done)
+			for i, name := range names {
+				w.Create(deployment(name))
+				d := deployment(name)
+				d.Annotations = map[string]string{"changed": "yes"}
+				w.Update(d)
+				if i%3 == 0 {
+					w.Delete(deployment(name))
+				}
+			}
+		})
+		for range 30 {
+			h := &counter{has: map[string]string{}}
+			handlers = append(handlers, h)
+			w.register(h)
+			for range 20 {
+				time.Sleep(0)
+				synctest.Wait()
+			}
+		}
+		<-done
+		synctest.Wait()
+		want := len(w.informer.GetStore().ListKeys())
+		for i, h := range handlers {
+			require.Empty(t, h.wrong, "handler %d: it came in between two deltas, not in the middle of one", i)
+			require.Len(t, h.has, want, "handler %d knows what the store has", i)
+		}
+	})
+}
+
+// counter is a handler that keeps a store of its own, and notes what does not fit.
+type counter struct {
+	has   map[string]string
+	wrong []string
+}
+
+func (c *counter) OnAdd(obj any, _ bool) {
+	d := obj.(*appsv1.Deployment)
+	if _, double := c.has[d.Name]; double {
+		c.wrong = append(c.wrong, "a second addition of "+name(obj))
+	}
+	c.has[d.Name] = d.ResourceVersion
+}
+
+func (c *counter) OnUpdate(old, new any) {
+	d := new.(*appsv1.Deployment)
+	if c.has[d.Name] != old.(*appsv1.Deployment).ResourceVersion {
+		c.wrong = append(c.wrong, fmt.Sprintf("an update from %s, of which it knows version %q", name(old), c.has[d.Name]))
+	}
+	c.has[d.Name] = d.ResourceVersion
+}
+
+func (c *counter) OnDelete(obj any) {
+	d := obj.(*appsv1.Deployment)
+	if _, known := c.has[d.Name]; !known {
+		c.wrong = append(c.wrong, "a deletion of what it never had: "+name(obj))
+	}
+	delete(c.has, d.Name)
+}
+
+func TestTask3_HasSynced_waits_for_delivery(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b")
+		doors := map[string]gate{"first a@2": newGate(t), "first b@3": newGate(t)}
+		h := &handler{}
+		h.before = func(note string) { doors[note].wait() }
+		registration := w.register(h)
+		w.run()
+		t.Did("the handler is at the first of two; HasSynced")
+		require.Equal(t, true, w.informer.HasSynced(), "the informer has")
+		require.Equal(t, false, registration.HasSynced(), "but this handler has not heard of anything yet (#113985)")
+		doors["first a@2"].open()
+		synctest.Wait()
+		t.Did("the handler is at the second; HasSynced")
+		require.Equal(t, false, registration.HasSynced(), "the call has begun, and has not returned")
+		doors["first b@3"].open()
+		synctest.Wait()
+		t.Did("it has returned; HasSynced")
+		require.Equal(t, true, registration.HasSynced(), "now it has heard of the whole list")
+		require.Equal(t, true, cache.IsDone(registration.HasSyncedChecker()), "the same question in the form that can be waited for")
+	})
+}
+
+func TestTask3_HasSynced_does_not_wait_for_later_changes(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		doors := map[string]gate{"first a@2": newGate(t), "add b@3": newGate(t)}
+		registration := w.register(&handler{before: func(note string) { doors[note].wait() }})
+		w.run()
+		w.create("b")
+		doors["first a@2"].open()
+		synctest.Wait()
+		t.Did("the handler has a, which was there at the start, and is at b, which came later; HasSynced")
+		require.Equal(t, true, registration.HasSynced(), "it is about the first list, and that has been delivered")
+	})
+}
+
+func TestTask3_HasSynced_not_before_the_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		registration := w.register(&handler{})
+		require.Equal(t, false, registration.HasSynced(), "before the start")
+		w.Down()
+		w.run()
+		w.pass(time.Minute)
+		t.Did("there is no server, so nothing is left to be delivered; HasSynced")
+		require.Equal(t, false, registration.HasSynced(), "nothing to deliver is not the same as everything delivered")
+		w.Up()
+		w.pass(2 * time.Minute)
+		require.Equal(t, true, registration.HasSynced(), "after the list")
+	})
+}
+
+func TestTask3_HasSynced_with_an_empty_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		early := w.register(&handler{})
+		w.run()
+		require.Equal(t, true, early.HasSynced(), "all of nothing is delivered")
+		late := w.register(&handler{})
+		synctest.Wait()
+		require.Equal(t, true, late.HasSynced(), "for a late one, too")
+	})
+}
+
+func TestTask3_HasSynced_of_a_late_handler(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		door := newGate(t)
+		registration := w.register(&handler{before: func(string) { door.wait() }})
+		synctest.Wait()
+		t.Did("the late handler is at the first object; HasSynced")
+		require.Equal(t, false, registration.HasSynced(), "it has not heard of anything yet")
+		door.open()
+		synctest.Wait()
+		require.Equal(t, true, registration.HasSynced(), "now it has")
+	})
+}
+
+func TestTask3_Handler_that_comes_during_the_first_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b")
+		source := &slowList{ListerWatcher: w.source(), answer: newGate(t)}
+		w.informer = controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		w.run()
+		h := &handler{}
+		registration := w.register(h)
+		synctest.Wait()
+		t.Did("the informer runs, its list is not answered; HasSynced of a handler that has just come")
+		require.Equal(t, false, registration.HasSynced(), "the store is empty because nothing has come yet")
+		source.answer.open()
+		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()), "each once, as the first list")
+		require.Equal(t, true, registration.HasSynced(), "and with that it is synced")
+	})
+}
+
+func TestTask3_No_handlers_after_the_end(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		w.end()
+		_, err := w.informer.AddEventHandler(&handler{})
+		require.Error(t, err, "it would wait for ever, so it is told")
+		require.ErrorContains(t, err, "stopped already", "it would wait for ever, so it is told")
+	})
+}
+
+func TestTask3_End_with_a_late_handler_at_work(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, numbered(100)...).run()
+		h := &handler{}
+		h.before = func(string) { time.Sleep(time.Second) }
+		w.register(h)
+		synctest.Wait()
+		before := time.Now()
+		w.end()
+		require.Equal(t, time.Second, time.Since(before), "late handlers are stopped and waited for like all others")
+	})
+}

@@ -1,0 +1,274 @@
+package controller_test
+
+// Task 4: resyncs, and handlers that go.
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/guard"
+)
+
+// handleEvery registers a handler with a resync period.
+func (w *world) handleEvery(period time.Duration) *handler {
+	w.t.Did("AddEventHandlerWithResyncPeriod %v", period)
+	h := &handler{}
+	_, err := w.informer.AddEventHandlerWithResyncPeriod(h, period)
+	require.NoError(w.t, err)
+	return h
+}
+
+// every is a world whose informer resyncs by default.
+func every(t *guard.T, period time.Duration, names ...string) *world {
+	return newWorldWith(t, cache.SharedIndexInformerOptions{ResyncPeriod: period}, names...)
+}
+
+func TestTask4_Resync_tells_everything_again(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Minute, "a", "b")
+		h := w.handle()
+		w.run()
+		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()), "the first list")
+		w.pass(59 * time.Second)
+		require.Empty(t, h.told(), "not before it is time")
+		w.pass(2 * time.Second)
+		require.Equal(t, []string{"again a@2", "again b@3"}, sorted(h.told()),
+			"an update from what is known to the same: for whoever lost something on the way (no request goes to the server for it)")
+		w.pass(time.Minute)
+		require.Equal(t, []string{"again a@2", "again b@3"}, sorted(h.told()), "and so on")
+	})
+}
+
+func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Minute, "a")
+		often, seldom, never := w.handle(), w.handleEvery(3*time.Minute), w.handleEvery(0)
+		w.run()
+		for _, h := range []*handler{often, seldom, never} {
+			require.Equal(t, []string{"first a@2"}, h.told(), "the first list is for everybody")
+		}
+		w.pass(9*time.Minute + time.Second)
+		require.Len(t, often.told(), 9, "in nine minutes, one each minute")
+		require.Len(t, seldom.told(), 3, "in nine minutes, one each three")
+		require.Empty(t, never.told(), "0 is never")
+	})
+}
+
+func TestTask4_Change_reaches_everybody(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Minute, "a")
+		often, never := w.handle(), w.handleEvery(0)
+		w.run()
+		w.pass(90 * time.Second)
+		often.told()
+		never.told()
+		w.change("a")
+		require.Equal(t, []string{"update a@2 to a@3"}, often.told(), "a change is for all handlers")
+		require.Equal(t, []string{"update a@2 to a@3"}, never.told(), "also for those without resyncs")
+	})
+}
+
+func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Hour, "a")
+		often, never := w.handle(), w.handleEvery(0)
+		w.run()
+		w.pass(61 * time.Minute) // since then it is known who is due
+		often.told()
+		never.told()
+		w.away(func() { w.create("b") })
+		require.Equal(t, []string{"add b@3"}, never.told(),
+			"b is news, and a has the version that it had: after an outage every handler would work for nothing (#87957)")
+	})
+}
+
+func TestTask4_Most_impatient_handler_sets_the_pace(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Hour, "a")
+		slow, fast := w.handle(), w.handleEvery(10*time.Second)
+		w.run()
+		slow.told()
+		fast.told()
+		w.pass(time.Minute + time.Second)
+		require.Len(t, fast.told(), 6, "six in a minute: before the start the informer goes by the shortest period")
+		require.Empty(t, slow.told(), "and who wants one an hour gets one an hour")
+	})
+}
+
+func TestTask4_Late_handler_gets_the_pace_that_there_is(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Minute, "a").run()
+		h := w.handleEvery(time.Second)
+		h.told()
+		w.pass(3*time.Minute + time.Second)
+		told := len(h.told())
+		require.GreaterOrEqual(t, told, 2, "it is resynced")
+		require.LessOrEqual(t, told, 3, "at the informer's pace, which was set when it started")
+	})
+}
+
+func TestTask4_Not_more_often_than_each_second(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Hour, "a")
+		h := w.handleEvery(time.Millisecond)
+		w.run()
+		h.told()
+		w.pass(10*time.Second + 500*time.Millisecond)
+		require.Len(t, h.told(), 10, "a resync is work for everybody: a second is the least")
+	})
+}
+
+func TestTask4_Informer_without_resyncs_has_none(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		h := w.handleEvery(time.Minute)
+		w.run()
+		h.told()
+		w.pass(time.Hour)
+		require.Empty(t, h.told(), "an informer that was made with 0 does not resync, whatever its handlers want")
+	})
+}
+
+func TestTask4_Removed_handler_is_told_nothing(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		h, other := &handler{}, w.handle()
+		registration := w.register(h)
+		w.run()
+		h.told()
+		other.told()
+		t.Did("RemoveEventHandler")
+		require.NoError(t, w.informer.RemoveEventHandler(registration))
+		w.create("b")
+		require.Empty(t, h.told(), "who has gone is left in peace")
+		require.Equal(t, []string{"add b@3"}, other.told(), "the others go on")
+	})
+}
+
+func TestTask4_Removed_in_the_middle(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		door := newGate(t)
+		h := &handler{before: func(string) { door.wait() }}
+		registration := w.register(h)
+		w.run()
+		w.create("a", "b", "c")
+		t.Did("RemoveEventHandler while the handler is told of a")
+		require.NoError(t, w.informer.RemoveEventHandler(registration))
+		door.open()
+		require.Equal(t, []string{"add a@2"}, h.told(), "the call that it is in ends; what waits behind it is dropped")
+	})
+}
+
+func TestTask4_Handler_may_remove_itself(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b")
+		var registration cache.ResourceEventHandlerRegistration
+		h := &handler{}
+		h.before = func(string) { require.NoError(t, w.informer.RemoveEventHandler(registration)) }
+		registration = w.register(h)
+		w.run()
+		require.Len(t, h.told(), 1, "it has heard enough after the first; nobody waits for anybody")
+	})
+}
+
+func TestTask4_Removed_twice(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		registration := w.register(&handler{})
+		w.run()
+		require.NoError(t, w.informer.RemoveEventHandler(registration))
+		t.Did("RemoveEventHandler once more")
+		require.NoError(t, w.informer.RemoveEventHandler(registration), "it is gone, which is what was wanted")
+		w.create("b")
+		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "and the informer goes on")
+	})
+}
+
+func TestTask4_Removed_before_the_start(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		h := &handler{}
+		registration := w.register(h)
+		t.Did("RemoveEventHandler before the start")
+		require.NoError(t, w.informer.RemoveEventHandler(registration))
+		w.run()
+		require.Empty(t, h.told(), "it never began")
+	})
+}
+
+func TestTask4_Removed_after_the_end(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		registration := w.register(&handler{})
+		w.run()
+		w.end()
+		t.Did("RemoveEventHandler after the end")
+		require.NoError(t, w.informer.RemoveEventHandler(registration), "it is gone already")
+	})
+}
+
+func TestTask4_Handle_of_another_informer(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w, other := newWorld(t, "a"), newWorld(t, "a")
+		h := &handler{}
+		w.register(h)
+		theirs := other.register(&handler{})
+		w.run()
+		h.told()
+		t.Did("RemoveEventHandler with another informer's handle")
+		require.NoError(t, w.informer.RemoveEventHandler(theirs), "it is not one of ours, so it is gone from here")
+		w.create("b")
+		require.Equal(t, []string{"add b@3"}, h.told(), "ours stays")
+	})
+}
+
+// strange is a registration that no informer has made.
+type strange struct{}
+
+func (strange) HasSynced() bool                     { return true }
+func (strange) HasSyncedChecker() cache.DoneChecker { return nil }
+
+func TestTask4_Handle_that_nobody_made(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		require.Error(t, w.informer.RemoveEventHandler(strange{}), "that is a mistake in the program, and worth an error")
+	})
+}
+
+func TestTask4_ShutDownEventHandler_waits_for_the_last_call(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		h := &handler{before: func(string) { time.Sleep(time.Minute) }}
+		registration := w.register(h)
+		w.run()
+		w.create("a", "b")
+		before := time.Now()
+		t.Did("cache.ShutDownEventHandler while the handler is told of a")
+		require.NoError(t, cache.ShutDownEventHandler(w.informer, registration))
+		require.Equal(t, time.Minute, time.Since(before), "when it returns, the handler is not running and never will be again")
+		require.Equal(t, []string{"add a@2"}, h.told(), "when it returns, the handler is not running and never will be again")
+	})
+}
+
+func TestTask4_Removed_handler_asks_for_no_resync(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Hour, "a")
+		eager := &handler{}
+		registration, err := w.informer.AddEventHandlerWithResyncPeriod(eager, time.Minute)
+		require.NoError(t, err)
+		patient := w.handle()
+		w.run()
+		patient.told()
+		require.NoError(t, w.informer.RemoveEventHandler(registration))
+		w.pass(30 * time.Minute)
+		require.Empty(t, patient.told(), "who is left wants one an hour")
+		synctest.Wait()
+		w.pass(31 * time.Minute)
+		require.Equal(t, []string{"again a@2"}, patient.told(), "and gets it")
+	})
+}

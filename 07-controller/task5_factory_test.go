@@ -1,0 +1,326 @@
+package controller_test
+
+// Task 5: what else can be said to an informer, and the places where one is used.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	appsv1listers "k8s.io/client-go/listers/apps/v1"
+	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
+	"k8s.io/client-go/util/workqueue"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/guard"
+)
+
+func TestTask5_Transform_sees_everything_first(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		t.Did("SetTransform, with a function that takes the template away")
+		require.NoError(t, w.informer.SetTransform(func(obj any) (any, error) {
+			if d, ok := obj.(*appsv1.Deployment); ok {
+				d.Spec.Template = corev1.PodTemplateSpec{}
+			}
+			return obj, nil
+		}))
+		var heard []int
+		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			heard = append(heard, len(obj.(*appsv1.Deployment).Spec.Template.Spec.Containers))
+		}})
+		w.run()
+		w.create("b")
+		require.Equal(t, []int{0, 0}, heard, "handlers see what the transform has made")
+		for _, obj := range w.informer.GetStore().List() {
+			require.Empty(t, obj.(*appsv1.Deployment).Spec.Template.Spec.Containers, "the store has what the transform has made: that is what it is for")
+		}
+	})
+}
+
+func TestTask5_Transform_not_after_the_start(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		require.Error(t, w.informer.SetTransform(func(obj any) (any, error) { return obj, nil }),
+			"what is in the store has not gone through it, and never would")
+	})
+}
+
+func TestTask5_Indexers_can_be_added_late(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}}, "a").run()
+		t.Did("AddIndexers after the start")
+		require.NoError(t, w.informer.AddIndexers(cache.Indexers{"image": func(obj any) ([]string, error) {
+			return []string{obj.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image}, nil
+		}}))
+		w.create("b")
+		keys, err := w.informer.GetIndexer().IndexKeys("image", "nginx:1.29")
+		require.NoError(t, err)
+		slices.Sort(keys)
+		require.Equal(t, []string{"default/a", "default/b"}, keys, "what was there is indexed, and what comes")
+	})
+}
+
+func TestTask5_Indexers_not_after_the_end(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		w.end()
+		require.Error(t, w.informer.AddIndexers(cache.Indexers{}), "nobody keeps this cache any more")
+	})
+}
+
+// brokenList fails each list while it is broken. It cannot list by a watch.
+type brokenList struct {
+	cache.ListerWatcher
+	broken atomic.Bool
+}
+
+func (*brokenList) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (b *brokenList) List(options metav1.ListOptions) (runtime.Object, error) {
+	if b.broken.Load() {
+		return nil, errors.New("the server is on fire")
+	}
+	return b.ListerWatcher.List(options)
+}
+
+func (b *brokenList) ListWithContext(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return b.List(options)
+}
+
+func (b *brokenList) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return cache.ToListerWatcherWithContext(b.ListerWatcher).WatchWithContext(ctx, options)
+}
+
+func TestTask5_Watch_errors_are_told(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		source := &brokenList{ListerWatcher: w.source()}
+		source.broken.Store(true)
+		w.informer = controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		var told []error
+		t.Did("SetWatchErrorHandlerWithContext")
+		require.NoError(t, w.informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+			told = append(told, err)
+		}))
+		w.run()
+		w.pass(time.Minute)
+		require.NotEmpty(t, told, "a list that fails is told: somebody may want to count it, or to give up")
+		require.ErrorContains(t, told[0], "on fire", "with what happened")
+		t.Did("lists go well again")
+		source.broken.Store(false)
+		w.pass(2 * time.Minute)
+		require.Equal(t, []string{"a@2"}, w.stored(), "and it is tried again, whatever the handler does")
+	})
+}
+
+func TestTask5_Watch_error_handler_of_the_old_kind(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		source := &brokenList{ListerWatcher: w.source()}
+		source.broken.Store(true)
+		w.informer = controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		told := 0
+		require.NoError(t, w.informer.SetWatchErrorHandler(func(r *cache.Reflector, err error) { told++ }))
+		w.run()
+		w.pass(time.Minute)
+		require.NotZero(t, told, "the form without a context does the same")
+	})
+}
+
+func TestTask5_Watch_error_handler_not_after_the_start(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		require.Error(t, w.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler), "nobody would hear it any more")
+	})
+}
+
+func TestTask5_Nothing_is_told_if_nothing_fails(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		told := []error{}
+		require.NoError(t, w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { told = append(told, err) }))
+		w.run()
+		w.pass(24 * time.Hour)
+		w.end()
+		require.Empty(t, told, "watches that time out, and the end, are no errors")
+	})
+}
+
+func TestTask5_Controller_of_old_code_is_only_asked(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		c := w.informer.GetController()
+		require.Equal(t, true, c.HasSynced(), "it says what the informer says")
+		t.Did("GetController().RunWithContext")
+		c.RunWithContext(t.Context()) // would hang, or start a second watch
+		require.Equal(t, 1, w.Watches(), "running is the informer's business")
+	})
+}
+
+func TestTask5_Typed_informers_take_it(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		typed := cache.NewTypedSharedIndexInformer[*appsv1.Deployment](w.informer)
+		var heard []string
+		_, err := typed.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*appsv1.Deployment]{
+			AddFunc: func(d *appsv1.Deployment) { heard = append(heard, d.Name) },
+		})
+		require.NoError(t, err)
+		w.run()
+		require.Equal(t, []string{"a"}, heard, "client-go's typed informers are a wrapper around any informer")
+	})
+}
+
+// A factory makes one informer for each type, starts all, and waits for them. Listers read their indexers.
+func TestTask5_Into_the_real_factory(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a", "b")
+		config := w.Config()
+		config.QPS = -1
+		client, err := kubernetes.NewForConfigAndClient(config, w.Client())
+		require.NoError(t, err)
+		factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
+		made := 0
+		newInformer := func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
+			made++
+			return controller.NewSharedIndexInformerOn(below, w.source(), &appsv1.Deployment{},
+				cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}})
+		}
+		t.Did("SharedInformerFactory.InformerFor, with an informer that is not client-go's")
+		informer := factory.InformerFor(&appsv1.Deployment{}, newInformer)
+		h := &handler{}
+		_, err = informer.AddEventHandler(h)
+		require.NoError(t, err)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		t.Did("the factory is started")
+		factory.StartWithContext(ctx)
+		synced := factory.WaitForCacheSyncWithContext(ctx)
+		require.NoError(t, synced.AsError(), "the factory waits for it as for its own")
+
+		// What generated code reaches it by: the factory's accessor, and the lister.
+		require.Equal(t, 1, made, "one informer for each type")
+		deployments, err := factory.Apps().V1().Deployments().Lister().Deployments("default").List(labels.Everything())
+		require.NoError(t, err)
+		require.Len(t, deployments, 2, "the generated lister reads this informer's indexer")
+		synctest.Wait()
+		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()), "and its handlers hear")
+		cancel()
+		factory.Shutdown()
+	})
+}
+
+// The pattern of Kubernetes' sample-controller: a handler that puts keys into a queue, a worker that asks a lister.
+func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+		enqueue := func(obj any) {
+			if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
+				queue.Add(key)
+			}
+		}
+		registration := w.register(cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, new any) { enqueue(new) }, DeleteFunc: enqueue})
+		lister := appsv1listers.NewDeploymentLister(w.informer.GetIndexer())
+		var work []string
+		w.run()
+		require.Equal(t, true, cache.WaitFor(t.Context(), "", registration.HasSyncedChecker()), "HasSynced")
+		t.Go(func() {
+			for {
+				key, shutdown := queue.Get()
+				if shutdown {
+					return
+				}
+				d, err := lister.Deployments(key.Namespace).Get(key.Name)
+				switch {
+				case err != nil:
+					work = append(work, key.Name+" is gone")
+				default:
+					work = append(work, name(d))
+				}
+				queue.Forget(key)
+				queue.Done(key)
+			}
+		})
+		synctest.Wait()
+		w.change("a")
+		w.remove("a")
+		queue.ShutDown()
+		synctest.Wait()
+		require.Equal(t, []string{"a@2", "a@3", "a is gone"}, work, "the worker finds in the cache what the handler was told of")
+	})
+}
+
+// The handler of the ingress article: Endpoints change each time that a Pod is probed, and what matters are the subsets.
+func TestTask5_Endpoints_handler_compares_subsets(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		source := fcache.NewFakeControllerSource()
+		t.Cleanup(source.Shutdown)
+		endpoints := func(version int, ip string) *corev1.Endpoints {
+			e := &corev1.Endpoints{Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: ip}}}}}
+			e.Namespace, e.Name, e.Annotations = "default", "web", map[string]string{"probed": fmt.Sprint(version)}
+			return e
+		}
+		informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &corev1.Endpoints{}, cache.SharedIndexInformerOptions{})
+		reloads := 0
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(old, new any) {
+			before, now := old.(*corev1.Endpoints).Subsets, new.(*corev1.Endpoints).Subsets
+			if before[0].Addresses[0].IP != now[0].Addresses[0].IP {
+				reloads++
+			}
+		}})
+		require.NoError(t, err)
+		source.Add(endpoints(0, "10.0.0.1"))
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		t.Go(func() { informer.RunWithContext(ctx) })
+		synctest.Wait()
+		t.Did("the Endpoints change ten times, and their address once")
+		for i := range 10 {
+			ip := "10.0.0.1"
+			if i >= 5 {
+				ip = "10.0.0.2"
+			}
+			source.Modify(endpoints(i, ip))
+		}
+		synctest.Wait()
+		require.Equal(t, 1, reloads, "old and new state come together, so that a handler can ignore what does not matter")
+	})
+}
+
+// noStreams says that a source cannot list by a watch.
+type noStreams struct{ *fcache.FakeControllerSource }
+
+func (noStreams) IsWatchListSemanticsUnSupported() bool { return true }
+
+func TestTask5_Object_that_cannot_be_transformed_costs_no_other(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		require.NoError(t, w.informer.SetTransform(func(obj any) (any, error) {
+			if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "bad" {
+				return nil, errors.New("cannot make this one smaller")
+			}
+			return obj, nil
+		}))
+		w.run()
+		w.create("bad", "good")
+		require.Contains(t, w.stored(), "good@3", "the next object is another one's")
+	})
+}

@@ -1,0 +1,134 @@
+// Package layers puts the lower six chapters together for the seventh, which takes them by what they do and not by whose
+// they are:
+//
+//	client (01, 02) → reflector (03) → deltafifo (04) → indexer (05) → informer and controller (07)
+//	                                            workqueue (06) ─────────────┘
+//
+// There are three sets, each in a package of its own, so that nobody has to compile what is not used: yours (the chapter
+// folders), solutions, and clientgo. Choose mixes them. What it leaves out: the informer, which is chapter 07 itself.
+package layers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Layers make what an informer and a controller stand on. Each field may come from another set.
+type Layers struct {
+	// NewClient is chapters 01 and 02: requests, and the streams that answer a watch.
+	NewClient func(config *rest.Config) (Client, error)
+	// NewReflector is chapter 03. The options are those of client-go, and what it has as fields.
+	NewReflector func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options ReflectorOptions) Reflector
+	// NewDeltaFIFO is chapter 04.
+	NewDeltaFIFO func(options cache.DeltaFIFOOptions) cache.Queue
+	// NewIndexer is chapter 05.
+	NewIndexer func(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer
+	// NewWorkQueue is chapter 06.
+	NewWorkQueue func(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]) workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	// From says whose each layer is, for the log.
+	From map[string]string
+}
+
+// Client is a connection to an API server.
+type Client interface {
+	// Deployments and Budgets are where a Reflector gets them from. An empty namespace is all of them.
+	Deployments(namespace string) cache.ListerWatcher
+	Budgets(namespace string) cache.ListerWatcher
+	// BudgetWriter writes the budgets of one namespace.
+	BudgetWriter(namespace string) BudgetClient
+}
+
+// BudgetClient writes the PodDisruptionBudgets of one namespace. Reading is missing on purpose: what a controller reads
+// comes from its cache. It is three methods of client-go's PodDisruptionBudgetInterface.
+type BudgetClient interface {
+	Create(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error)
+	Update(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error)
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+}
+
+// ReflectorOptions are client-go's, and the one field of a Reflector that an informer sets.
+type ReflectorOptions struct {
+	cache.ReflectorOptions
+	// ShouldResync is asked each ResyncPeriod whether there is to be a resync. Nil is always.
+	ShouldResync func() bool
+}
+
+// Reflector is what an informer needs of one.
+type Reflector interface {
+	ListAndWatchWithContext(ctx context.Context) error
+	LastSyncResourceVersion() string
+}
+
+// Names are the layers that can be chosen, from the wire upwards.
+var Names = []string{"client", "reflector", "deltafifo", "indexer", "workqueue"}
+
+// Choose mixes sets. choice is the name of a set, or more of them, the first for all layers, as in
+// "solutions,reflector=yours,workqueue=client-go".
+func Choose(choice string, sets map[string]Layers) (Layers, error) {
+	var chosen Layers
+	for i, part := range strings.Split(choice, ",") {
+		layer, name, one := strings.Cut(part, "=")
+		if !one {
+			layer, name = "", part
+		}
+		set, known := sets[name]
+		switch {
+		case !known:
+			return Layers{}, fmt.Errorf("choose layers by %q: there is no set %q; it is one of %s", choice, name, strings.Join(setNames(sets), ", "))
+		case one && i == 0:
+			return Layers{}, fmt.Errorf("choose layers by %q: it must begin with the set for all that is not said: %q, say", choice, setNames(sets)[0]+","+part)
+		case !one && i > 0:
+			return Layers{}, fmt.Errorf("choose layers by %q: which of %s is to be from %s?", choice, strings.Join(Names, ", "), name)
+		}
+		if err := chosen.take(set, layer, name); err != nil {
+			return Layers{}, fmt.Errorf("choose layers by %q: %w", choice, err)
+		}
+	}
+	return chosen, nil
+}
+
+// take takes one layer of a set, or all if layer is empty.
+func (l *Layers) take(set Layers, layer, name string) error {
+	if layer == "" {
+		*l = set
+		l.From = map[string]string{}
+		for _, layer := range Names {
+			l.From[layer] = name
+		}
+		return nil
+	}
+	switch layer {
+	case "client":
+		l.NewClient = set.NewClient
+	case "reflector":
+		l.NewReflector = set.NewReflector
+	case "deltafifo":
+		l.NewDeltaFIFO = set.NewDeltaFIFO
+	case "indexer":
+		l.NewIndexer = set.NewIndexer
+	case "workqueue":
+		l.NewWorkQueue = set.NewWorkQueue
+	default:
+		return fmt.Errorf("there is no layer %q; they are %s", layer, strings.Join(Names, ", "))
+	}
+	l.From[layer] = name
+	return nil
+}
+
+// setNames are the sets' names, in the order in which they are to be shown.
+func setNames(sets map[string]Layers) []string {
+	var names []string
+	for _, name := range []string{"solutions", "yours", "client-go"} {
+		if _, ok := sets[name]; ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}

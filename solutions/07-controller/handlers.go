@@ -1,0 +1,165 @@
+// This file is about handlers as a group: they come, before the start or late; those that want it are told everything again
+// from time to time; and they go.
+
+package controller
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+)
+
+// minResync is the shortest period of resyncs. Who asks for less gets this.
+const minResync = time.Second
+
+// AddEventHandler adds a handler with the informer's own resync period. See AddEventHandlerWithOptions.
+func (s *sharedIndexInformer) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
+}
+
+// AddEventHandlerWithResyncPeriod adds a handler that is told everything again at least so far apart.
+func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(handler, cache.HandlerOptions{ResyncPeriod: &period})
+}
+
+// AddEventHandlerWithOptions adds a handler, which is told each change, in order, on a goroutine of its own. One that comes
+// late is told first what the store has, as additions of the initial list. After the end it is an error.
+//
+// Resyncs come at the informer's pace, which is set when it starts: a handler that comes later cannot have them faster.
+func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
+		return nil, fmt.Errorf("add the event handler %T: the informer has stopped already", handler)
+	}
+	l := newListener(handler, ptr.Deref(options.Logger, klog.Background()))
+	if wanted := ptr.Deref(options.ResyncPeriod, s.options.ResyncPeriod); wanted > 0 {
+		l.period = s.resyncPeriod(wanted)
+		l.nextResync = time.Now().Add(l.period)
+	}
+	s.deltas.Lock()
+	defer s.deltas.Unlock()
+	if s.started {
+		s.joinLate(l)
+	} else {
+		s.listeners[l] = struct{}{}
+	}
+	return l, nil
+}
+
+// joinLate adds a listener to an informer that runs. It misses nothing and hears nothing twice: what is in the store, as
+// additions of the initial list, and all that comes after. The caller has the deltas lock, so no delta is on its way.
+//
+//workshop:task 3 sharedIndexInformer.joinLate
+func (s *sharedIndexInformer) joinLate(l *listener) {
+	s.listeners[l] = struct{}{}
+	for _, obj := range s.indexer.List() {
+		l.add(notification{kind: added, new: obj, inInitialList: true})
+	}
+	if s.HasSynced() {
+		l.upstreamSynced()
+	}
+	s.running.Go(l.run)
+}
+
+// distribute brings a notification to the listeners: a resync to those that take part in the present one, anything else to
+// all. The caller has the deltas lock.
+func (s *sharedIndexInformer) distribute(n notification, resync bool) {
+	for l := range s.listeners {
+		if !resync || l.resyncing {
+			l.add(n)
+		}
+	}
+}
+
+// startListeners starts the goroutines of those that came before the start. The caller has mu.
+func (s *sharedIndexInformer) startListeners() {
+	s.deltas.Lock()
+	defer s.deltas.Unlock()
+	for l := range s.listeners {
+		s.running.Go(l.run)
+	}
+}
+
+// stopListeners ends all of them, and waits until the last handler has returned. From now on nobody can be added.
+func (s *sharedIndexInformer) stopListeners() {
+	s.mu.Lock()
+	s.stopped = true
+	s.deltas.Lock()
+	for l := range s.listeners {
+		l.stop()
+	}
+	clear(s.listeners)
+	s.deltas.Unlock()
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// RemoveEventHandler removes a handler. The call that it is in goes on; what it has not been told it will not be. A handle
+// that is removed already, or another informer's, is nothing to do; one that is not from AddEventHandler is an error.
+//
+//workshop:task 4 sharedIndexInformer.RemoveEventHandler
+func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandlerRegistration) error {
+	l, ok := handle.(*listener)
+	if !ok {
+		return fmt.Errorf("remove an event handler: %T is not what AddEventHandler returns", handle)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.deltas.Lock()
+	defer s.deltas.Unlock()
+	if _, ours := s.listeners[l]; !ours {
+		return nil
+	}
+	delete(s.listeners, l)
+	if s.started {
+		l.stop()
+	} else {
+		close(l.finished) // it never ran
+	}
+	return nil
+}
+
+// resyncPeriod is the period that a handler gets which asks for one, and sets the informer's pace if there is still time.
+// The caller has mu.
+//
+//   - An informer that was made without resyncs has none, whatever its handlers want: 0.
+//   - Less than a second is a second.
+//   - Before the start the informer's pace becomes that of the most impatient handler. Afterwards it stays, and nobody can
+//     have resyncs faster than that.
+//
+//workshop:task 4 sharedIndexInformer.resyncPeriod
+func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
+	if s.resyncCheck == 0 {
+		return 0
+	}
+	wanted = max(wanted, minResync)
+	if wanted < s.resyncCheck {
+		if s.started {
+			return s.resyncCheck
+		}
+		s.resyncCheck = wanted
+	}
+	return wanted
+}
+
+// shouldResync is asked by the Reflector at the informer's pace whether there is to be a resync. It is if it is time for at
+// least one listener; and only those for which it is time take part. Mirrors cache.sharedProcessor.shouldResync.
+//
+//workshop:task 4 sharedIndexInformer.shouldResync
+func (s *sharedIndexInformer) shouldResync() bool {
+	s.deltas.Lock()
+	defer s.deltas.Unlock()
+	now, any := time.Now(), false
+	for l := range s.listeners {
+		l.resyncing = l.period > 0 && !now.Before(l.nextResync)
+		if l.resyncing {
+			any = true
+			l.nextResync = now.Add(l.period)
+		}
+	}
+	return any
+}

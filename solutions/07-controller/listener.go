@@ -1,0 +1,182 @@
+// This file is one handler, and the queue before it. The queue has no bound: a handler that is slow, or stuck, costs memory
+// and never time of the others.
+
+package controller
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/buffer"
+)
+
+// notification is what a handler is to be told.
+type notification struct {
+	kind          kind
+	old, new      any
+	inInitialList bool
+}
+
+type kind int
+
+const (
+	added kind = iota
+	updated
+	deleted
+)
+
+// listener is one registration of a handler. It implements cache.ResourceEventHandlerRegistration.
+type listener struct {
+	handler cache.ResourceEventHandler
+	logger  klog.Logger
+	name    string
+
+	// mu guards these. wake is signalled when there is something to do for run.
+	mu      sync.Mutex
+	wake    sync.Cond
+	pending *buffer.Ring[notification]
+	stopped bool
+	// initial counts the additions of the first list that the handler has not been told yet. upstream says that the
+	// informer has synced, so that there will be no more of them. synced is closed when both is done.
+	initial  int
+	upstream bool
+	synced   chan struct{}
+
+	// finished is closed when the handler will not be called any more.
+	finished chan struct{}
+
+	// The informer's deltas lock guards these: when the handler is due for a resync (never, if the period is 0), and
+	// whether it takes part in the present one. At first everybody does.
+	period     time.Duration
+	nextResync time.Time
+	resyncing  bool
+}
+
+func newListener(handler cache.ResourceEventHandler, logger klog.Logger) *listener {
+	l := &listener{
+		handler:   handler,
+		logger:    logger,
+		name:      fmt.Sprintf("event handler %T", handler),
+		pending:   buffer.NewRing[notification](buffer.RingOptions{InitialSize: 64, NormalSize: 1024}),
+		synced:    make(chan struct{}),
+		finished:  make(chan struct{}),
+		resyncing: true,
+	}
+	l.wake.L = &l.mu
+	return l
+}
+
+// add puts a notification at the end of the queue. It never waits for the handler. Mirrors cache.processorListener.add.
+//
+//workshop:task 2 listener.add
+func (l *listener) add(n notification) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n.inInitialList {
+		l.initial++
+	}
+	l.pending.WriteOne(n)
+	l.wake.Signal()
+}
+
+// run tells the handler one notification after another, in order, until the listener is stopped. A handler that panics ends
+// the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), what it panicked at is left
+// out, and after a second the next is told. Mirrors cache.processorListener.run and pop.
+//
+//workshop:task 2 listener.run
+func (l *listener) run() {
+	defer close(l.finished)
+	for {
+		n, ok := l.next()
+		if !ok {
+			return
+		}
+		if !l.tell(n) {
+			time.Sleep(time.Second)
+		}
+	}
+}
+
+// next waits for a notification. It returns false when the listener is stopped.
+//
+//workshop:omit
+func (l *listener) next() (notification, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.stopped {
+		if n, ok := l.pending.ReadOne(); ok {
+			return n, true
+		}
+		l.wake.Wait()
+	}
+	return notification{}, false
+}
+
+// tell calls the handler. It returns false if that panicked.
+//
+//workshop:omit
+func (l *listener) tell(n notification) (told bool) {
+	defer utilruntime.HandleCrashWithLogger(l.logger)
+	switch n.kind {
+	case added:
+		l.handler.OnAdd(n.new, n.inInitialList)
+		if n.inInitialList {
+			l.toldInitial()
+		}
+	case updated:
+		l.handler.OnUpdate(n.old, n.new)
+	case deleted:
+		l.handler.OnDelete(n.old)
+	}
+	return true
+}
+
+// toldInitial counts one addition of the first list as told.
+//
+//workshop:task 3 listener.toldInitial
+func (l *listener) toldInitial() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.initial--
+	l.checkSynced()
+}
+
+// upstreamSynced says that the first list is complete, and everything of it is in the queue or told.
+//
+//workshop:task 3 listener.upstreamSynced
+func (l *listener) upstreamSynced() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.upstream = true
+	l.checkSynced()
+}
+
+// checkSynced closes synced if it is time. The caller has the lock.
+//
+//workshop:omit
+func (l *listener) checkSynced() {
+	if l.upstream && l.initial == 0 && !cache.IsDone(l.HasSyncedChecker()) {
+		close(l.synced)
+	}
+}
+
+// stop lets run return after the call that it is in.
+func (l *listener) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	l.wake.Signal()
+}
+
+// HasSynced tells whether the handler has been told everything of the first list: calls that have returned count.
+func (l *listener) HasSynced() bool { return cache.IsDone(l.HasSyncedChecker()) }
+
+// HasSyncedChecker is the same, to wait for.
+func (l *listener) HasSyncedChecker() cache.DoneChecker { return done{l.name, l.synced} }
+
+// ShutdownChan is closed when the handler will not be called any more. cache.ShutDownEventHandler waits for it.
+func (l *listener) ShutdownChan() <-chan struct{} { return l.finished }
