@@ -114,7 +114,11 @@ func (w *world) run() *world {
 func (w *world) end() {
 	w.t.Did("the context ends")
 	w.stop()
-	<-w.ended
+	select {
+	case <-w.ended:
+	case <-time.After(time.Hour):
+		require.Equal(w.t, true, isClosed(w.ended), "an hour after its context has ended RunWithContext has returned")
+	}
 }
 
 // pass lets time pass.

@@ -121,19 +121,18 @@ func (c *counter) OnDelete(obj any) {
 func TestTask3_HasSynced_waits_for_delivery(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a", "b")
-		doors := map[string]gate{"first a@2": newGate(t), "first b@3": newGate(t)}
-		h := &handler{}
-		h.before = func(note string) { doors[note].wait() }
-		registration := w.register(h)
+		next := make(chan struct{}, 2) // each lets one call return
+		t.Cleanup(func() { close(next) })
+		registration := w.register(&handler{before: func(string) { <-next }})
 		w.run()
 		t.Did("the handler is at the first of two; HasSynced")
 		require.Equal(t, true, w.informer.HasSynced(), "the informer has")
 		require.Equal(t, false, registration.HasSynced(), "but this handler has not heard of anything yet (#113985)")
-		doors["first a@2"].open()
+		next <- struct{}{}
 		synctest.Wait()
 		t.Did("the handler is at the second; HasSynced")
 		require.Equal(t, false, registration.HasSynced(), "the call has begun, and has not returned")
-		doors["first b@3"].open()
+		next <- struct{}{}
 		synctest.Wait()
 		t.Did("it has returned; HasSynced")
 		require.Equal(t, true, registration.HasSynced(), "now it has heard of the whole list")

@@ -16,11 +16,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	appsv1listers "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
@@ -67,7 +64,7 @@ func TestTask5_Indexers_can_be_added_late(t *testing.T) {
 		t.Did("AddIndexers after the start")
 		require.NoError(t, w.informer.AddIndexers(cache.Indexers{"image": func(obj any) ([]string, error) {
 			return []string{obj.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image}, nil
-		}}))
+		}}), "an index that comes late is as good as any")
 		w.create("b")
 		keys, err := w.informer.GetIndexer().IndexKeys("image", "nginx:1.29")
 		require.NoError(t, err)
@@ -184,46 +181,6 @@ func TestTask5_Typed_informers_take_it(t *testing.T) {
 		require.NoError(t, err)
 		w.run()
 		require.Equal(t, []string{"a"}, heard, "client-go's typed informers are a wrapper around any informer")
-	})
-}
-
-// A factory makes one informer for each type, starts all, and waits for them. Listers read their indexers.
-func TestTask5_Into_the_real_factory(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
-		w := newWorld(t, "a", "b")
-		config := w.Config()
-		config.QPS = -1
-		client, err := kubernetes.NewForConfigAndClient(config, w.Client())
-		require.NoError(t, err)
-		factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
-		made := 0
-		newInformer := func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-			made++
-			return controller.NewSharedIndexInformerOn(below, w.source(), &appsv1.Deployment{},
-				cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}})
-		}
-		t.Did("SharedInformerFactory.InformerFor, with an informer that is not client-go's")
-		informer := factory.InformerFor(&appsv1.Deployment{}, newInformer)
-		h := &handler{}
-		_, err = informer.AddEventHandler(h)
-		require.NoError(t, err)
-
-		ctx, cancel := context.WithCancel(t.Context())
-		t.Cleanup(cancel)
-		t.Did("the factory is started")
-		factory.StartWithContext(ctx)
-		synced := factory.WaitForCacheSyncWithContext(ctx)
-		require.NoError(t, synced.AsError(), "the factory waits for it as for its own")
-
-		// What generated code reaches it by: the factory's accessor, and the lister.
-		require.Equal(t, 1, made, "one informer for each type")
-		deployments, err := factory.Apps().V1().Deployments().Lister().Deployments("default").List(labels.Everything())
-		require.NoError(t, err)
-		require.Len(t, deployments, 2, "the generated lister reads this informer's indexer")
-		synctest.Wait()
-		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()), "and its handlers hear")
-		cancel()
-		factory.Shutdown()
 	})
 }
 

@@ -30,7 +30,7 @@ func TestSolutions(t *testing.T) {
 			require.NoError(t, err)
 			o, err := overlay.Write(root, filepath.Join(root, ".workshop", "overlay"), layer)
 			require.NoError(t, err)
-			cmd, err := o.Go(context.Background(), "test", "./"+c.Dir)
+			cmd, err := o.Go(context.Background(), "test", "./"+c.Dir+"/...")
 			require.NoError(t, err)
 			out, err := cmd.CombinedOutput()
 			if err != nil {

@@ -113,8 +113,11 @@ func (r *run) print(over, command string) (string, error) {
 	if strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") {
 		return "", fmt.Errorf("`%s` over %s does not compile:\n%s", command, over, out)
 	}
-	return string(out), nil
+	return downloads.ReplaceAllString(string(out), ""), nil
 }
+
+// downloads are what the go command says when a module is used for the first time on a machine.
+var downloads = regexp.MustCompile(`(?m)^go: downloading .*\n`)
 
 func (r *run) named(over string) (overlay.Layer, error) {
 	if name, isBug := strings.CutPrefix(over, "bug "); isBug {

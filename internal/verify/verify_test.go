@@ -242,3 +242,8 @@ func TestGenerate_replaces_an_untouched_stub(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, written, "the second time there is nothing to do")
 }
+
+func TestDownloads_are_not_part_of_an_output(t *testing.T) {
+	printed := "go: downloading example.com/x v1.0.0\n--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n"
+	require.Equal(t, "--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n", downloads.ReplaceAllString(printed, ""))
+}

@@ -1,12 +1,12 @@
-// leader.go lets only one of several instances work: the one that holds a Lease.
+package pdbcontroller
+
+// This file lets only one of several instances work: the one that holds a Lease.
 //
 // The Lease is no fence. A leader that was cut off or suspended can wake up after another
 // has taken over, and send one more write. What makes that harmless is in the controller:
 // each write names the version it was decided on, so of two leaders one is refused.
 //
 // Left out: a Lease whose times can be set, and Events about who leads.
-
-package main
 
 import (
 	"context"

@@ -1,10 +1,10 @@
-// options.go reads the command line and finds the cluster. The standard flag package
-// does, because klog registers its own flags (-v and others) there too.
-//
-// Left out: a configuration file, and ~/.kube/config as a last resort: a program that
-// writes should not pick the cluster that somebody happened to use last.
+package pdbcontroller
 
-package main
+// This file reads the command line and finds the cluster. The standard flag package does, because klog registers its own flags
+// (-v and others) there too.
+//
+// Left out: a configuration file, and ~/.kube/config as a last resort: a program that writes should not pick the cluster that
+// somebody happened to use last.
 
 import (
 	"errors"
@@ -28,14 +28,17 @@ type options struct {
 	resync         time.Duration
 	leaderElect    bool
 	leaseNamespace string
+	layers         chosen
 }
 
 // parseOptions reads args, the command line without the program's name. Flags that do not
 // parse are the flag set's affair: flag.CommandLine prints the usage and exits with 2.
-func parseOptions(flags *flag.FlagSet, args []string) (options, error) {
+func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, error) {
 	var o options
+	var choice string
 	klog.InitFlags(flags)
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster; if empty $KUBECONFIG, then the Pod this runs in")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster; if empty $KUBECONFIG, then the Pod this runs in; without any of them it tells a story on an API server of its own")
+	flags.StringVar(&choice, "layers", parts.Default, layersUsage(parts))
 	flags.StringVar(&o.namespace, "namespace", metav1.NamespaceAll, "the only namespace to look after; if empty all of them")
 	flags.IntVar(&o.workers, "workers", 2, "how many Deployments to work on at the same time")
 	flags.DurationVar(&o.resync, "resync", 10*time.Minute, "how often to look at every Deployment again without an event; 0 is never")
@@ -43,6 +46,10 @@ func parseOptions(flags *flag.FlagSet, args []string) (options, error) {
 	flags.StringVar(&o.leaseNamespace, "lease-namespace", podNamespace(), "namespace of that Lease; in a Pod its own if not given")
 	if err := flags.Parse(args); err != nil {
 		return o, err
+	}
+	var err error
+	if o.layers, err = choose(choice, parts); err != nil {
+		return o, fmt.Errorf("--layers=%s: %w", choice, err)
 	}
 	switch {
 	case flags.NArg() > 0:
@@ -68,6 +75,9 @@ func loadConfig(kubeconfig string) (*rest.Config, error) {
 	return rest.AddUserAgent(config, name), nil
 }
 
+// errNoCluster is what loadConfig returns if nobody has said where a cluster is, and nothing is wrong with that.
+var errNoCluster = errors.New("no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is no Pod")
+
 func findConfig(flagged, environment string) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: flagged}
 	source := "--kubeconfig=" + flagged
@@ -78,8 +88,7 @@ func findConfig(flagged, environment string) (*rest.Config, error) {
 	if flagged == "" && environment == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is no Pod.\n" +
-				"Start the workshop's own with `go tool workshop cluster up` and run the export line it prints, or give --kubeconfig=FILE")
+			return nil, errNoCluster
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading this Pod's service account: %w", err)

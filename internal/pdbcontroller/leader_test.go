@@ -1,6 +1,6 @@
 // leader_test.go tests who may work when, with client-go's elector on a lock in memory.
 
-package main
+package pdbcontroller
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 // events_test.go tests that the last Events are written before the program ends.
 
-package main
+package pdbcontroller
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // options_test.go tests the command line, and where the cluster is looked for.
 
-package main
+package pdbcontroller
 
 import (
 	"flag"
@@ -11,27 +11,47 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/klog/v2"
+
+	"client-go-workshop/internal/layers"
+	"client-go-workshop/internal/layers/clientgo"
+	"client-go-workshop/internal/layers/solutions"
+	controller "client-go-workshop/solutions/07-controller"
 )
+
+// parts are those of the finished program.
+var parts = Parts{
+	Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+	Default:     "solutions",
+	Informer:    "solutions",
+	NewInformer: controller.NewSharedIndexInformerOn,
+	NewController: func(logger klog.Logger, config Config) (Runner, error) {
+		return controller.New(logger, controller.Config(config))
+	},
+}
 
 func parse(args ...string) (options, error) {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	return parseOptions(flags, args)
+	return parseOptions(flags, args, parts)
 }
 
 func TestOptions(t *testing.T) {
 	got, err := parse()
 	require.NoError(t, err)
+	got.layers = chosen{}
 	require.Equal(t, options{workers: 2, resync: 10 * time.Minute, leaderElect: true, leaseNamespace: "default"}, got)
 
 	got, err = parse("--kubeconfig=f", "--namespace=shop", "--workers=8", "--resync=0", "--leader-elect=false", "--lease-namespace=ops", "-v=0")
 	require.NoError(t, err)
+	got.layers = chosen{}
 	require.Equal(t, options{kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
 
 	for wrong, says := range map[string]string{
 		"--workers=0":  "--workers=0: at least 1 is needed",
 		"--resync=-1s": "--resync=-1s: cannot be negative; 0 turns it off",
 		"start":        `unexpected argument "start": everything is given by flags, see -h`,
+		"--layers=own": `--layers=own: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
 		"--wrong":      "flag provided but not defined: -wrong",
 	} {
 		_, err := parse(wrong)

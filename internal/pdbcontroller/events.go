@@ -1,12 +1,12 @@
-// events.go writes Events to the API server in the background, as client-go's record
+package pdbcontroller
+
+// This file writes Events to the API server in the background, as client-go's record
 // package does, and sees to it that the last ones are not lost.
 //
 // record's Shutdown promises less than it seems to: what is queued is handed on, but the
 // goroutine that writes is stopped at the same moment. Those Events would be the ones
 // about the work finished while stopping. So flush sends a marker down the same queue,
 // and when it comes out at the sink, all that went before it has been written.
-
-package main
 
 import (
 	"context"

@@ -1,0 +1,31 @@
+// Command pdb-controller is your program: the informer and the controller that you have written in this chapter, on the layers of
+// your choice. What makes it a program is in internal/pdbcontroller.
+//
+//	go run ./07-controller/cmd/pdb-controller                                    a story, without a cluster
+//	go run ./07-controller/cmd/pdb-controller --layers yours                     on your own layers below, too
+//	go run ./07-controller/cmd/pdb-controller --layers solutions,indexer=yours   on one of them
+//	go run ./07-controller/cmd/pdb-controller --kubeconfig FILE                  a cluster
+package main
+
+import (
+	"k8s.io/klog/v2"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/layers"
+	"client-go-workshop/internal/layers/clientgo"
+	"client-go-workshop/internal/layers/solutions"
+	"client-go-workshop/internal/layers/yours"
+	"client-go-workshop/internal/pdbcontroller"
+)
+
+func main() {
+	pdbcontroller.Main(pdbcontroller.Parts{
+		Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "yours": yours.Layers, "client-go": clientgo.Layers},
+		Default:     "solutions",
+		Informer:    "yours",
+		NewInformer: controller.NewSharedIndexInformerOn,
+		NewController: func(logger klog.Logger, config pdbcontroller.Config) (pdbcontroller.Runner, error) {
+			return controller.New(logger, controller.Config(config))
+		},
+	})
+}
