@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/fakeapi"
 )
@@ -46,7 +47,8 @@ func tellStory(ctx context.Context, options options, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\n   time  in the cluster                                    the controller\n")
 
-	working, stop := context.WithCancel(ctx)
+	// The log would stand between the lines.
+	working, stop := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
 	ended := make(chan error, 1)
 	go func() { ended <- keepBudgets(working, config, s, options) }()
 	for _, step := range s.steps() {
@@ -57,8 +59,10 @@ func tellStory(ctx context.Context, options options, out io.Writer) error {
 		step.do()
 	}
 	s.wait(ctx, ended)
-	stop()
+	s.lock.Lock()
 	s.over = true
+	s.lock.Unlock()
+	stop()
 	if err := <-ended; err != nil {
 		return err
 	}
