@@ -1,8 +1,8 @@
 package pdbcontroller
 
 // This file is what the program does without a cluster: it brings an API server along (internal/fakeapi), and lets something
-// happen there that a controller has to do with. All of it is printed: on the left what happens to the cluster, on the right
-// what the controller does. It takes half a minute.
+// happen there that a controller has to do with. All of it is printed, with what the controller does. It takes half
+// a minute.
 //
 // Left out: Pods. Nothing runs here, and the budgets protect nobody.
 
@@ -45,7 +45,7 @@ func tellStory(ctx context.Context, options options, out io.Writer) error {
 	for i := 0; i < len(words); i += 2 {
 		fmt.Fprintf(out, "  %-10s %s\n", words[i], words[i+1])
 	}
-	fmt.Fprintf(out, "\n   time  in the cluster                                    the controller\n")
+	fmt.Fprintf(out, "\n   time  what happens in the cluster, and → what the controller does\n")
 
 	// The log would stand between the lines.
 	working, stop := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
@@ -102,6 +102,7 @@ func (s *teller) steps() []step {
 	away := func() {
 		s.api.Down()
 		s.api.Delete(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		s.api.Update(shop("web", 2))
 	}
 	return []step{
 		{"a Deployment comes: web, with 3 replicas", func() { s.api.Create(shop("web", 3)) }},
@@ -110,14 +111,15 @@ func (s *teller) steps() []step {
 			s.api.Delete(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
 		}},
 		{"a second Deployment comes: db, with 1 replica", func() { s.api.Create(shop("db", 1)) }},
-		{"the API server goes away; somebody deletes web's budget", away},
-		{"web is scaled to 2, and nobody hears of it", func() { s.api.Update(shop("web", 2)) }},
+		{"the API server goes away. web is scaled to 2, its budget deleted", away},
 		{"its history is compacted, and the API server is back", func() {
 			s.api.Compact()
 			s.setFailing(false)
 			s.api.Up()
 		}},
-		{"", func() {}}, // the controller's back-off
+		{"", func() {}}, // the controller's back-off, after the outage and before the list: up to 9 seconds
+		{"", func() {}},
+		{"", func() {}},
 		{"web is scaled to 1", func() { s.api.Update(shop("web", 1)) }},
 	}
 }
@@ -138,18 +140,17 @@ func (s *teller) ending() string {
 
 func (s *teller) happens(what string) {
 	if what != "" {
-		s.say(what, "")
+		s.say(what)
 	}
 }
 
-func (s *teller) say(cluster, controller string) {
+func (s *teller) say(line string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.over {
 		return
 	}
-	line := fmt.Sprintf("%6.1fs  %-56s  %s", time.Since(s.start).Seconds(), cluster, controller)
-	fmt.Fprintln(s.out, strings.TrimRight(line, " "))
+	fmt.Fprintf(s.out, "%6.1fs  %s\n", time.Since(s.start).Seconds(), line)
 }
 
 func (s *teller) setFailing(failing bool) (changed bool) {
@@ -163,7 +164,7 @@ func (s *teller) setFailing(failing bool) (changed bool) {
 // failed tells of the first error of an outage.
 func (s *teller) failed(err error) {
 	if s.setFailing(true) {
-		s.say("", "it is told: "+shorten(err.Error(), 60))
+		s.say("    → is told: " + shorten(err.Error(), 60))
 	}
 }
 
@@ -174,7 +175,7 @@ func shorten(text string, n int) string {
 	return "…" + text[len(text)-n:]
 }
 
-func (s *teller) Event(_ runtime.Object, _, _, message string) { s.say("", message) }
+func (s *teller) Event(_ runtime.Object, _, _, message string) { s.say("    → " + message) }
 
 func (s *teller) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
 	s.Event(object, kind, reason, fmt.Sprintf(format, args...))

@@ -36,7 +36,7 @@ func TestStory(t *testing.T) {
 				require.NoError(t, tellStory(t.Context(), options, &out))
 				require.Less(t, time.Since(began), time.Minute, "a newcomer has a minute")
 
-				events := regexp.MustCompile(`(?m)^ +[0-9.]+s +((?:Created|Repaired|Removed).*)$`).FindAllStringSubmatch(out.b.String(), -1)
+				events := regexp.MustCompile(`(?m)^ +[0-9.]+s +→ ((?:Created|Repaired|Removed).*)$`).FindAllStringSubmatch(out.b.String(), -1)
 				var told []string
 				for _, e := range events {
 					told = append(told, strings.ReplaceAll(e[1], "PodDisruptionBudget web", "it"))
