@@ -56,4 +56,3 @@ func ownedByOther(kind, name string, uid types.UID) func(*policyv1.PodDisruption
 		}}
 	}
 }
-

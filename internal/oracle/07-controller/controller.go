@@ -48,7 +48,9 @@ const (
 	ReasonConflict   = solution.ReasonConflict
 )
 
-func NewBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget { return solution.NewBudget(deployment) }
+func NewBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget {
+	return solution.NewBudget(deployment)
+}
 
 func Conform(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment) []string {
 	return solution.Conform(budget, deployment)

@@ -1,0 +1,273 @@
+package controller_test
+
+// What has to be right when a simulated week is over, and what each handler has to hear on the way.
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/timeline"
+)
+
+// problem is the first thing that is wrong.
+type problem struct {
+	line              *timeline.Timeline
+	rule, wanted, got string
+	kind, key         string
+	version           string // of the object on the server, empty if it is not there
+	gone              bool
+}
+
+// told is the timeline of the object in question, with a mark where it stops.
+func (p *problem) told() (lines []string) {
+	for _, r := range p.line.Of(p.key, 30) {
+		lines = append(lines, r.String())
+	}
+	if layer := p.line.Lost(p.kind, p.key, p.version, p.gone); layer != "" && p.kind != "" {
+		lines = append(lines, fmt.Sprintf("%13s✗ %-7s  this state never came here", "", layer))
+	}
+	return lines
+}
+
+// check compares the caches and the budgets with the server, and asks the handlers.
+func (c *cluster) check() *problem {
+	for _, h := range c.watchers {
+		if p := h.problem(); p != nil {
+			return p
+		}
+	}
+	if p := c.checkCache("deployments", "Deployment", c.deployments); p != nil {
+		return p
+	}
+	if p := c.checkCache("poddisruptionbudgets", "PodDisruptionBudget", c.budgets); p != nil {
+		return p
+	}
+	for _, h := range c.watchers {
+		if p := h.checkEnd(); p != nil {
+			return p
+		}
+	}
+	return c.checkBudgets()
+}
+
+func (c *cluster) checkCache(resource, kind string, informer cache.SharedIndexInformer) *problem {
+	names := map[string]bool{}
+	server, store := map[string]string{}, map[string]string{}
+	for _, obj := range c.Objects(resource) {
+		key := obj.GetNamespace() + "/" + obj.GetName()
+		server[key], names[key] = obj.GetResourceVersion(), true
+	}
+	for _, obj := range informer.GetStore().List() {
+		about, _ := meta.Accessor(obj)
+		key := about.GetNamespace() + "/" + about.GetName()
+		store[key], names[key] = about.GetResourceVersion(), true
+	}
+	for _, key := range sortedKeys(names) {
+		if server[key] != store[key] {
+			return &problem{
+				line: c.line, kind: kind, key: key, version: server[key], gone: server[key] == "",
+				rule:   "three hours after the last fault the cache equals the server",
+				wanted: at(kind, key, server[key]), got: at(kind, key, store[key]),
+			}
+		}
+	}
+	return nil
+}
+
+func at(kind, key, version string) string {
+	if version == "" {
+		return "no " + kind + " " + key
+	}
+	return kind + " " + key + "@" + version
+}
+
+func sortedKeys[V any](m map[string]V) (keys []string) {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (c *cluster) checkBudgets() *problem {
+	for _, name := range shops {
+		d, isThere := find[*appsv1.Deployment](c, "deployments", name)
+		b, hasBudget := find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", name)
+		p := &problem{line: c.line, kind: "", key: "default/" + name}
+		if foreign, ok := c.foreign[name]; ok {
+			if !hasBudget || !equality.Semantic.DeepEqual(foreign, b) {
+				p.rule, p.wanted, p.got = "somebody else's budget is never touched", "the budget "+name+" as it was made", "another one, or none"
+				return p
+			}
+			continue
+		}
+		wanted := isThere && d.Spec.Replicas != nil && *d.Spec.Replicas >= 2 && d.Annotations[controller.OptOutAnnotation] != controller.OptOutValue
+		switch {
+		case wanted && !hasBudget && c.line.NeverHeardOf("default/"+name):
+			// Created by the controller and deleted by somebody before its informer came back with a list, which looks as the
+			// one before. Nobody could tell. It is what a resync is for, and there is none here.
+		case wanted && !hasBudget:
+			p.rule, p.wanted, p.got = "each Deployment of two or more has its budget", "a budget for "+name, "none"
+		case !isThere && hasBudget && metav1.GetControllerOf(b) == nil:
+			// Orphaned: somebody cut the reference, and the Deployment went before the cut was repaired. Nobody may take it.
+		case !wanted && hasBudget:
+			p.rule, p.wanted, p.got = "no Deployment that is small, has opted out or has gone has one", "no budget for "+name, "there is one"
+		case wanted:
+			if changes := controller.Conform(b.DeepCopy(), d); len(changes) > 0 {
+				p.rule, p.wanted, p.got = "each budget is as its Deployment needs it", "a right budget for "+name, fmt.Sprint("one that is not: set ", changes)
+			}
+		}
+		if p.rule != "" {
+			return p
+		}
+	}
+	return nil
+}
+
+// checkEnd is asked when everything has been stopped.
+func (c *cluster) checkEnd() *problem {
+	if n := c.Watches(); n != 0 {
+		return &problem{line: c.line, rule: "when everything has stopped no watch is open", wanted: "0 watches", got: fmt.Sprint(n, " watches")}
+	}
+	return nil
+}
+
+// historian is a handler that checks that what it is told can be: Add, Update…, Delete for each object, each update from
+// the state that it knows, and never backwards.
+type historian struct {
+	line         *timeline.Timeline
+	number       int
+	informer     cache.SharedIndexInformer
+	registration cache.ResourceEventHandlerRegistration
+
+	lock  sync.Mutex
+	knows map[string]int // versions
+	seen  map[string]int // the newest version ever
+	first *problem
+	gone  bool
+}
+
+func (h *historian) note(obj any, what string) (key string, version int) {
+	h.line.Note(timeline.Handler, obj, "%s, handler %d", what, h.number)
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
+	}
+	about, err := meta.Accessor(obj)
+	if err != nil {
+		return "", 0
+	}
+	version, _ = strconv.Atoi(about.GetResourceVersion())
+	return about.GetNamespace() + "/" + about.GetName(), version
+}
+
+// wrong notes the first thing that is wrong. The caller has the lock.
+func (h *historian) wrong(key, rule, wanted, got string) {
+	if h.first == nil && !h.gone {
+		h.line.Note(timeline.Handler, key, "✗ %s", rule)
+		h.first = &problem{line: h.line, key: key, rule: fmt.Sprintf("handler %d: %s", h.number, rule), wanted: wanted, got: got}
+	}
+}
+
+func (h *historian) OnAdd(obj any, _ bool) {
+	key, version := h.note(obj, "OnAdd")
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if known, ok := h.knows[key]; ok {
+		h.wrong(key, "an addition of what it knows", "OnUpdate from "+strconv.Itoa(known), "OnAdd of "+strconv.Itoa(version))
+	}
+	h.move(key, version)
+}
+
+func (h *historian) OnUpdate(old, new any) {
+	key, version := h.note(new, "OnUpdate")
+	about, _ := meta.Accessor(old)
+	from, _ := strconv.Atoi(about.GetResourceVersion())
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if known, ok := h.knows[key]; !ok {
+		h.wrong(key, "an update of what it does not know", "OnAdd", "OnUpdate")
+	} else if known != from {
+		h.wrong(key, "an update from another state than the one that it knows", strconv.Itoa(known), strconv.Itoa(from))
+	}
+	h.move(key, version)
+}
+
+func (h *historian) OnDelete(obj any) {
+	key, version := h.note(obj, "OnDelete")
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if _, ok := h.knows[key]; !ok {
+		h.wrong(key, "a deletion of what it does not know", "nothing, or OnAdd first", "OnDelete")
+	}
+	h.move(key, version)
+	delete(h.knows, key)
+}
+
+// move takes a version, which must not be older than what was seen.
+func (h *historian) move(key string, version int) {
+	if version < h.seen[key] {
+		h.wrong(key, "a state that is older than one before", "not before "+strconv.Itoa(h.seen[key]), strconv.Itoa(version))
+	}
+	h.knows[key] = version
+	h.seen[key] = max(h.seen[key], version)
+}
+
+func (h *historian) problem() *problem {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.first
+}
+
+func (h *historian) left() bool {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.gone
+}
+
+func (h *historian) leave(t *guard.T) {
+	require.NoError(t, h.informer.RemoveEventHandler(h.registration))
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.gone = true
+}
+
+// checkEnd compares what the handler knows with the store.
+func (h *historian) checkEnd() *problem {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	if h.gone {
+		return nil
+	}
+	names := map[string]bool{}
+	store := map[string]int{}
+	for _, obj := range h.informer.GetStore().List() {
+		about, _ := meta.Accessor(obj)
+		key := about.GetNamespace() + "/" + about.GetName()
+		store[key], _ = strconv.Atoi(about.GetResourceVersion())
+		names[key] = true
+	}
+	for key := range h.knows {
+		names[key] = true
+	}
+	for _, key := range sortedKeys(names) {
+		if store[key] != h.knows[key] {
+			return &problem{
+				line: h.line, key: key, rule: fmt.Sprintf("handler %d has been told of what the store has", h.number),
+				wanted: fmt.Sprintf("%s@%d", key, store[key]), got: fmt.Sprintf("%s@%d", key, h.knows[key]),
+			}
+		}
+	}
+	return nil
+}
