@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,25 +40,34 @@ import (
 
 var (
 	firstSeed = flag.Uint64("seed", 1, "the seed of the first simulated week")
-	weeks     = flag.Int("weeks", 20, "how many simulated weeks, each with the next seed")
+	weeks     = flag.Int("weeks", usualWeeks(), "how many simulated weeks, each with the next seed")
 )
+
+// usualWeeks is what takes some seconds.
+func usualWeeks() int {
+	if guard.RaceDetector {
+		return 5
+	}
+	return 20
+}
 
 const (
 	week = 7 * 24 * time.Hour
 	// scenesOfAWeek are spread over it by chance, and come in bursts.
 	scenesOfAWeek = 120
 	// shrinkFor is how long, in real time, a shorter story is looked for.
-	shrinkFor = 10 * time.Second
+	shrinkFor = 20 * time.Second
 )
 
 func TestTask7_SimulatedWeek(t *testing.T) {
+	var first atomic.Bool
 	for i := range *weeks {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			story := newStory(seed)
-			if play(t, story) == nil {
-				return
+			if play(t, story) == nil || !first.CompareAndSwap(false, true) {
+				return // one week that goes wrong is enough to read
 			}
 			story = shorten(t, story)
 			guard.Test(t, func(t *guard.T) {
@@ -149,7 +159,7 @@ type cluster struct {
 	budgets     cache.SharedIndexInformer
 	watchers    []*historian
 	// down counts the outages that are not over.
-	down int
+	down atomic.Int32
 	// foreign are budgets that are somebody else's, as they have to stay.
 	foreign map[string]*policyv1.PodDisruptionBudget
 }
@@ -167,7 +177,7 @@ func simulate(t *guard.T, story []scene) *problem {
 	time.Sleep(time.Until(began.Add(week)))
 	c.line.Note(timeline.Server, nil, "the faults stop; three hours pass")
 	c.ClearScripts()
-	c.down = 0
+	c.down.Store(-1000) // none of those that are not over brings the server up or down any more
 	c.Up()
 	for range 3 {
 		time.Sleep(time.Hour)
@@ -360,11 +370,11 @@ func (c *cluster) goWrong(s scene) {
 	case "bookmarks":
 		c.SendBookmarks()
 	case "outage":
-		c.down++
+		c.down.Add(1)
 		c.Down()
 		c.t.Go(func() {
 			time.Sleep(time.Duration(s.n+1) * 40 * time.Second)
-			if c.down--; c.down == 0 {
+			if c.down.Add(-1) == 0 {
 				c.Up()
 			}
 		})

@@ -13,6 +13,7 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -126,8 +127,30 @@ func (t *Timeline) Of(key string, n int) []Row {
 		}
 	}
 	slices.Reverse(rows)
+	settle(rows)
 	return rows
 }
+
+// settle brings rows of the same instant into one order, if they come from goroutines that do not wait for each other: the
+// handlers, and a queue with its workers. So a story that is told twice reads the same.
+func settle(rows []Row) {
+	loose := func(r Row) bool {
+		return r.Layer == Handler || r.Layer == Queue || r.Layer == Worker && r.What == hasIt
+	}
+	for from := 0; from < len(rows); {
+		to := from
+		for to < len(rows) && loose(rows[to]) && rows[to].At == rows[from].At {
+			to++
+		}
+		slices.SortStableFunc(rows[from:to], func(a, b Row) int {
+			return cmp.Or(slices.Index(order, a.Layer)-slices.Index(order, b.Layer), strings.Compare(a.What, b.What))
+		})
+		from = max(to, from+1)
+	}
+}
+
+// hasIt is what a worker's row says when it has taken a name.
+const hasIt = "has it"
 
 // Lost says which layer was the first that a state of an object never came to: the server has it, each layer up to this one
 // has it too. It returns "" if the state went all the way to the handlers, or if the layers say nothing at all.
@@ -234,7 +257,7 @@ func (q *queue) AddRateLimited(key cache.ObjectName) {
 func (q *queue) Get() (cache.ObjectName, bool) {
 	key, shutdown := q.TypedRateLimitingInterface.Get()
 	if !shutdown {
-		q.t.Note(Worker, key, "has it")
+		q.t.Note(Worker, key, hasIt)
 	}
 	return key, shutdown
 }

@@ -29,6 +29,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -123,7 +124,8 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestReal_controller_under_fire(t *testing.T) {
-	klog.LogToStderr(false)
+	klog.SetLogger(klog.New(nil)) // of errors there are many, and meant to be
+	utilruntime.ErrorHandlers = nil
 	ours := func(lw cache.ListerWatcher, example apiruntime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 		return controller.NewSharedIndexInformerOn(solutions.Layers, lw, example, options)
 	}
