@@ -21,6 +21,7 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/timeline"
 )
 
 // source is a FakeControllerSource for an informer. It cannot stream the initial list, and
@@ -45,6 +46,7 @@ type machine struct {
 	deployments *fcache.FakeControllerSource
 	server      *budgetServer
 	events      eventLog
+	line        *timeline.Timeline
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed
@@ -66,8 +68,10 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 		deployments: fcache.NewFakeControllerSource(),
 		server:      newBudgetServer(),
 		running:     make(chan struct{}),
+		line:        timeline.New(),
 	}
-	m.server.source = fcache.NewFakeControllerSource()
+	below := m.line.Wrap(below)
+	m.server.source, m.server.line = fcache.NewFakeControllerSource(), m.line
 	if prepare != nil {
 		prepare(m)
 	}
@@ -144,5 +148,12 @@ func (m *machine) then(change func(), want int, rule string) {
 		change()
 	}
 	synctest.Wait()
-	require.Equal(m.t, want, m.minAvailable(), "%s", rule)
+	got := m.minAvailable()
+	if got != want {
+		m.t.Story(40)
+		for _, row := range m.line.Of("default/web", 30) {
+			m.t.Did("%s", row)
+		}
+	}
+	require.Equal(m.t, want, got, "minAvailable of the budget, -1 for none: %s", rule)
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/timeline"
 )
 
 // web returns a Deployment default/web. The edits make it the one a test is about.
@@ -107,6 +108,8 @@ func (l *eventLog) list() []string {
 // budgetServer is the authoritative state. If it has a source, changes go to its watchers.
 type budgetServer struct {
 	source *fcache.FakeControllerSource
+	// line is where changes are written down, or nil.
+	line *timeline.Timeline
 
 	// before, if set, runs at the start of each call, outside the lock. Its error is the answer.
 	before func(ctx context.Context, verb string) error
@@ -162,6 +165,13 @@ func (s *budgetServer) storeLocked(budget *policyv1.PodDisruptionBudget) {
 		s.source.Add(budget)
 	}
 	s.budgets[key] = budget.DeepCopy()
+	s.note(budget, "stored")
+}
+
+func (s *budgetServer) note(obj any, what string) {
+	if s.line != nil {
+		s.line.Note(timeline.Server, obj, "%s", what)
+	}
 }
 
 // drop deletes default/web as somebody other than the controller would.
@@ -176,6 +186,7 @@ func (s *budgetServer) deleteLocked(key cache.ObjectName) {
 		s.source.Delete(s.budgets[key].DeepCopy())
 	}
 	delete(s.budgets, key)
+	s.note(key, "the budget is deleted")
 }
 
 type budgetClient struct {

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/guard"
@@ -28,6 +29,13 @@ import (
 // cacheOf returns an informer that never runs; its store is filled by hand.
 func cacheOf(example runtime.Object) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(&cache.ListWatch{}, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+}
+
+// inWords is an object as kubectl shows it.
+func inWords(t *guard.T, obj any) string {
+	text, err := yaml.Marshal(obj)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // owners names a budget's owners, for the story of a failing test.
@@ -78,8 +86,8 @@ func (s *step) run(t *guard.T) error {
 	err = c.Reconcile(t.Context(), cache.NewObjectName("default", "web"))
 
 	const rule = "cached objects are shared with every other reader and must never be changed: copy first"
-	require.Equal(t, deploymentBefore, s.deployment, rule)
-	require.Equal(t, budgetBefore, s.budget, rule)
+	require.Equal(t, inWords(t, deploymentBefore), inWords(t, s.deployment), rule)
+	require.Equal(t, inWords(t, budgetBefore), inWords(t, s.budget), rule)
 	return err
 }
 
@@ -131,7 +139,7 @@ func TestTask6_One_step(t *testing.T) {
 				require.Equal(t, test.events, s.events.list(), "wrong Events. %s", test.rule)
 				switch {
 				case test.events == nil, test.events[0] == conflict[0]:
-					require.Equal(t, test.budget, s.server.get(), "the budget on the server must be as before. %s", test.rule)
+					require.Equal(t, inWords(t, test.budget), inWords(t, s.server.get()), "the budget on the server must be as before. %s", test.rule)
 				case test.events[0] == removed[0]:
 					require.Nil(t, s.server.get(), test.rule)
 				default:
@@ -194,7 +202,7 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 				}
 				err := s.run(t)
 				require.True(t, test.refused(err), "got error %v: it must be returned, so that the key is tried again. %s", err, test.rule)
-				require.Equal(t, test.stored, s.server.get(), "what the cache has not seen must not be overwritten. %s", test.rule)
+				require.Equal(t, inWords(t, test.stored), inWords(t, s.server.get()), "what the cache has not seen must not be overwritten. %s", test.rule)
 				require.Empty(t, s.events.list(), "no Event for what did not happen")
 				require.Len(t, s.server.callLog(), 1, "no second attempt on the same stale state")
 			})
@@ -212,22 +220,19 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 
 func TestTask6_Failures_are_returned(t *testing.T) {
 	down := errors.New("connection refused")
-	for name, test := range map[string]struct {
-		step *step
-		want string
-	}{
-		"create": {&step{deployment: web()}, "creating PodDisruptionBudget default/web: connection refused"},
-		"update": {&step{deployment: web(replicas(4)), budget: webBudget()}, "setting minAvailable to 3 of PodDisruptionBudget default/web: connection refused"},
-		"delete": {&step{deployment: web(replicas(1)), budget: webBudget()}, "deleting PodDisruptionBudget default/web: connection refused"},
+	for name, test := range map[string]*step{
+		"create": {deployment: web()},
+		"update": {deployment: web(replicas(4)), budget: webBudget()},
+		"delete": {deployment: web(replicas(1)), budget: webBudget()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, func(t *guard.T) {
-				s := test.step
+				s := test
 				s.server = newBudgetServer()
 				s.server.before = func(context.Context, string) error { return down }
 				err := s.run(t)
 				require.ErrorIs(t, err, down, "the worker needs the error to try again and to tell a conflict from the rest")
-				require.EqualError(t, err, test.want, "an error says what was attempted, on what, and what happened")
+				require.ErrorContains(t, err, "default/web", "an error says what was attempted, on what, and what happened")
 				require.Empty(t, s.events.list(), "no Event for what did not happen")
 			})
 		})

@@ -40,6 +40,7 @@ import (
 
 var (
 	firstSeed = flag.Uint64("seed", 1, "the seed of the first simulated week")
+	shrinkFor = flag.Duration("shrink", 20*time.Second, "how long, in real time, a shorter story is looked for if a week goes wrong")
 	weeks     = flag.Int("weeks", usualWeeks(), "how many simulated weeks, each with the next seed")
 )
 
@@ -55,8 +56,6 @@ const (
 	week = 7 * 24 * time.Hour
 	// scenesOfAWeek are spread over it by chance, and come in bursts.
 	scenesOfAWeek = 120
-	// shrinkFor is how long, in real time, a shorter story is looked for.
-	shrinkFor = 20 * time.Second
 )
 
 func TestTask7_SimulatedWeek(t *testing.T) {
@@ -93,8 +92,8 @@ func play(t *testing.T, story []scene) (p *problem) {
 
 // shorten leaves out what the story does not need to go wrong.
 func shorten(t *testing.T, story []scene) []scene {
-	deadline := time.Now().Add(shrinkFor)
-	for size := len(story) / 2; size > 0; {
+	deadline := time.Now().Add(*shrinkFor)
+	for size := len(story) / 2; size > 0 && time.Now().Before(deadline); {
 		removed := false
 		for at := 0; at+size <= len(story) && time.Now().Before(deadline); {
 			shorter := slices.Concat(story[:at], story[at+size:])

@@ -113,6 +113,9 @@ func (r *run) print(over, command string) (string, error) {
 	if strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") {
 		return "", fmt.Errorf("`%s` over %s does not compile:\n%s", command, over, out)
 	}
+	if strings.Contains(string(out), "[no tests to run]") {
+		return "", fmt.Errorf("`%s` runs no test", command)
+	}
 	return downloads.ReplaceAllString(string(out), ""), nil
 }
 

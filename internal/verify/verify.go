@@ -153,7 +153,7 @@ func (r *run) stubLayer() (overlay.Layer, map[string][]byte, error) {
 // test runs `go test -json` with args over a layer. It links without what only a debugger needs: that is a third of the
 // time that a wrong version takes.
 func (r *run) test(layer overlay.Layer, args ...string) (gotest.Result, error) {
-	cmd, err := r.command(layer, "test", append([]string{"-json", "-timeout=120s", "-ldflags=-w"}, args...)...)
+	cmd, err := r.command(layer, "test", append([]string{"-json", "-timeout=120s", "-ldflags=-w -s"}, args...)...)
 	if err != nil {
 		return gotest.Result{}, err
 	}

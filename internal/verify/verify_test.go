@@ -198,6 +198,9 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		{"an output that nobody prints", "shown", func(t *testing.T, root string) {
 			replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n", "--- FAIL: TestTask1_Put_counts (0.00s)\nall is well\n")
 		}, "does not print what is shown"},
+		{"a shown command that runs nothing", "shown", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", "$ go test ./01-box -run Task1\n", "$ go test ./01-box -run Task1_Nothing\n")
+		}, "runs no test"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := newWorkshop(t)

@@ -122,6 +122,9 @@ func New(logger klog.Logger, config Config) (*Controller, error) {
 // then running requests are cancelled. Keys that wait for a retry are dropped: the next
 // start looks at every Deployment anyway. Run may be called once.
 //
+// A panic in a worker ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), the
+// worker starts again after a second. On every way out the queue is shut down.
+//
 //workshop:task 7 Controller.Run
 func (c *Controller) Run(ctx context.Context) {
 	// Also after ShutDownWithDrain below: ShutDown ends the drain if it still waits, and
@@ -175,6 +178,9 @@ func (c *Controller) work(ctx context.Context) {
 // always, as the queue gives the key to nobody before that; Forget after success, or the
 // next failure would start at a long back-off; AddRateLimited after failure, or the key
 // would wait for an event that may never come.
+//
+// An error is reported to utilruntime, with two exceptions: that an object has changed (conflict) or exists already is
+// everyday life for who decides on a cache. All are tried again.
 //
 //workshop:task 7 Controller.processNext
 func (c *Controller) processNext(ctx context.Context) bool {
