@@ -55,31 +55,27 @@ func TestTask3_No_gap_and_no_double(t *testing.T) {
 		w := newWorld(t).run()
 		names := numbered(300)
 		var handlers []*counter
-		t.Did("300 are created, changed and partly deleted while 30 handlers come")
-		done := make(chan struct{})
-		t.Go(func() {
-			defer close(done)
-			for i, name := range names {
-				w.Create(deployment(name))
-				d := deployment(name)
-				d.Annotations = map[string]string{"changed": "yes"}
-				w.Update(d)
-				if i%3 == 0 {
-					w.Delete(deployment(name))
+		t.Did("30 times: ten are created, changed and partly deleted, and a handler comes at the same time")
+		for len(names) > 0 {
+			now := names[:10]
+			names = names[10:]
+			t.Go(func() {
+				for i, name := range now {
+					w.Create(deployment(name))
+					d := deployment(name)
+					d.Annotations = map[string]string{"changed": "yes"}
+					w.Update(d)
+					if i%3 == 0 {
+						w.Delete(deployment(name))
+					}
 				}
-			}
-		})
-		for range 30 {
+			})
 			h := &counter{has: map[string]string{}}
 			handlers = append(handlers, h)
-			w.register(h)
-			for range 20 {
-				time.Sleep(0)
-				synctest.Wait()
-			}
+			_, err := w.informer.AddEventHandler(h)
+			require.NoError(t, err)
+			synctest.Wait()
 		}
-		<-done
-		synctest.Wait()
 		want := len(w.informer.GetStore().ListKeys())
 		for i, h := range handlers {
 			require.Empty(t, h.wrong, "handler %d: it came in between two deltas, not in the middle of one", i)

@@ -36,6 +36,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/layers"
+	"client-go-workshop/internal/todo"
 )
 
 // name is what this program is called in Events, Leases and logs.
@@ -69,6 +70,7 @@ type Runner interface{ Run(ctx context.Context) }
 
 // Main is the program. It does not return.
 func Main(parts Parts) {
+	todo.OnReach(stopAtHole)
 	options, err := parseOptions(flag.CommandLine, os.Args[1:], parts)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -82,6 +84,13 @@ func Main(parts Parts) {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// stopAtHole ends the program with one line when it comes to what a learner has not written yet, on whichever goroutine.
+func stopAtHole(hole todo.NotWritten) bool {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", name, hole)
+	os.Exit(1)
+	return true
 }
 
 // stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one

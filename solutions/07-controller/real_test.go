@@ -209,7 +209,7 @@ func underFire(t *testing.T, below layers.Layers, newInformer func(cache.ListerW
 	go func() {
 		defer close(fire)
 		for range 3 {
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // between two blows; nothing is expected to have happened by then
 			n.cut()
 			restart()
 		}
