@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -37,6 +38,8 @@ type Chapter struct {
 type Task struct {
 	Number  int
 	Title   string
+	ID      string   // "indexer/one-index"; stays the same when tasks are inserted before it
+	Former  []string // IDs that it had, so that a new title loses nobody's place
 	Minutes int
 	Anchor  string // of its heading, as GitHub makes it: "task-2-one-index-25-min"
 	Line    int    // of its heading in the README
@@ -62,6 +65,27 @@ func (c Chapter) Task(number int) (Task, bool) {
 	}
 	return Task{}, false
 }
+
+// Minutes is how long the tasks take that everybody does.
+func (c Chapter) Minutes() (sum int) {
+	for _, t := range c.Tasks {
+		if !t.Bonus {
+			sum += t.Minutes
+		}
+	}
+	return sum
+}
+
+// Pattern is what selects the task's tests: the -run of its command, without quotes.
+func (t Task) Pattern() string {
+	m := runFlag.FindStringSubmatch(t.Command)
+	if m == nil {
+		return "."
+	}
+	return strings.Trim(m[1], `'"`)
+}
+
+var runFlag = regexp.MustCompile(`-run[ =]('[^']*'|"[^"]*"|\S+)`)
 
 var folder = regexp.MustCompile(`^(\d\d)-([a-z][a-z0-9-]*)$`)
 
@@ -105,6 +129,26 @@ func Find(root, name string) (Chapter, error) {
 	return Chapter{}, fmt.Errorf("there is no chapter %q; the chapters are %s", name, strings.Join(known, ", "))
 }
 
+// FindTask returns the task that name means: a chapter as for Find, a slash, and the task's number ("5/2") or the end of
+// its ID ("indexer/one-index"), today's or a former one. Without a slash task is zero: the whole chapter is meant.
+func FindTask(root, name string) (Chapter, Task, error) {
+	chapterName, taskName, both := strings.Cut(strings.Trim(strings.TrimPrefix(name, "./"), "/"), "/")
+	c, err := Find(root, chapterName)
+	if err != nil || !both {
+		return c, Task{}, err
+	}
+	number, notNumber := strconv.Atoi(strings.TrimPrefix(strings.ToLower(taskName), "task"))
+	var known []string
+	for _, t := range c.Tasks {
+		id := c.Topic + "/" + taskName
+		if t.ID == id || slices.Contains(t.Former, id) || (notNumber == nil && t.Number == number) {
+			return c, t, nil
+		}
+		known = append(known, strconv.Itoa(t.Number))
+	}
+	return c, Task{}, fmt.Errorf("chapter %s has no task %q; its tasks are %s", c.Dir, taskName, strings.Join(known, ", "))
+}
+
 func read(root, dir string) (Chapter, error) {
 	m := folder.FindStringSubmatch(dir)
 	c := Chapter{Dir: dir, Topic: m[2]}
@@ -115,6 +159,9 @@ func read(root, dir string) (Chapter, error) {
 		return Chapter{}, fmt.Errorf("chapter %s has no readable README: %w", dir, err)
 	}
 	c.Title, c.Tasks = parse(string(text))
+	for i, t := range c.Tasks {
+		c.Tasks[i].ID = c.Topic + "/" + Slug(t.Title)
+	}
 	if len(c.Tasks) == 0 {
 		return Chapter{}, fmt.Errorf("%s: no heading like \"## Task 1: A map (20 min)\", so the chapter has no tasks", readme)
 	}

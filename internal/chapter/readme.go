@@ -15,6 +15,7 @@ var (
 	heading     = regexp.MustCompile(`^(#{1,6})\s+(.*?)\s*$`)
 	taskHeading = regexp.MustCompile(`^(Bonus task|Task) (\d+): (.*?)(?: \((\d+) min\))?$`)
 	fence       = regexp.MustCompile("^\\s*(```+|~~~+)")
+	former      = regexp.MustCompile(`^<!-- formerly: (\S+) -->$`)
 	testCommand = regexp.MustCompile(`^(?:\$ )?(go test (?:-\S+ )*\./\S+ .*-run.*)$`)
 )
 
@@ -78,7 +79,8 @@ func TaskAnchor(path string, task int) (anchor string, ok bool) {
 	return "", false
 }
 
-// parse finds the title and the tasks. A task's command is the first one in its section that tests with -run.
+// parse finds the title and the tasks. A task's command is the first one in its section that tests with -run; a former
+// ID is a comment in its section, <!-- formerly: indexer/old-title -->.
 func parse(text string) (title string, tasks []Task) {
 	for _, h := range Headings(text) {
 		if h.Level == 1 && title == "" {
@@ -93,8 +95,9 @@ func parse(text string) (title string, tasks []Task) {
 	}
 	sections := Headings(text)
 	eachLine(text, func(number int, line string, inFence bool) {
-		m := testCommand.FindStringSubmatch(line)
-		if !inFence || m == nil {
+		command := testCommand.FindStringSubmatch(line)
+		name := former.FindStringSubmatch(line)
+		if inFence && command == nil || !inFence && name == nil {
 			return
 		}
 		start := 0 // the line of the second-level heading we are under
@@ -104,8 +107,12 @@ func parse(text string) (title string, tasks []Task) {
 			}
 		}
 		for i := range tasks {
-			if tasks[i].Line == start && tasks[i].Command == "" {
-				tasks[i].Command = m[1]
+			switch {
+			case tasks[i].Line != start:
+			case !inFence:
+				tasks[i].Former = append(tasks[i].Former, name[1])
+			case tasks[i].Command == "":
+				tasks[i].Command = command[1]
 			}
 		}
 	})

@@ -24,6 +24,8 @@ type Result struct {
 	Outside string
 	Exit    int
 	Took    time.Duration
+	// Stopped says why RunLimited stopped the command: "it ran for 1m30s". Empty if the command ended by itself.
+	Stopped string
 }
 
 // Test is what became of one top-level test.
@@ -78,7 +80,7 @@ func Run(cmd *exec.Cmd) (Result, error) {
 	if err := cmd.Start(); err != nil {
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
-	r, scanErr := read(stdout)
+	r, scanErr := read(stdout, nil)
 	if scanErr != nil {
 		cmd.Process.Kill()
 	}
@@ -95,9 +97,9 @@ func Run(cmd *exec.Cmd) (Result, error) {
 	return r, nil
 }
 
-// read collects the events in what go test -json prints.
-func read(stdout io.Reader) (Result, error) {
-	c := collector{tests: map[string]*Test{}}
+// read collects the events in what go test -json prints. onTest, unless it is nil, is told of each test that has ended.
+func read(stdout io.Reader, onTest func(Test)) (Result, error) {
+	c := collector{tests: map[string]*Test{}, onTest: onTest}
 	_, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
 	r := Result{Outside: c.outside.String()}
 	for _, name := range c.order {
@@ -111,6 +113,7 @@ type collector struct {
 	tests   map[string]*Test
 	order   []string
 	outside strings.Builder
+	onTest  func(Test)
 }
 
 func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
@@ -140,6 +143,9 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 	}
 	if !isSubtest && e.Elapsed > 0 {
 		t.Elapsed = time.Duration(e.Elapsed * float64(time.Second))
+	}
+	if !isSubtest && t.Status != Broken && e.Action.IsTerminal() && c.onTest != nil {
+		c.onTest(*t)
 	}
 	return nil
 }

@@ -86,19 +86,3 @@ func TestRun_of_a_command_that_does_not_exist(t *testing.T) {
 	_, err := Run(exec.Command("no-such-program"))
 	require.ErrorContains(t, err, "no-such-program")
 }
-
-// FuzzEvents feeds the reader what is no output of go test.
-func FuzzEvents(f *testing.F) {
-	f.Add(`{"Action":"run","Test":"TestA"}` + "\n" + `{"Action":"output","Test":"TestA/b","Output":"x\n"}` + "\n")
-	f.Add("no JSON\n{\n{}\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		r, err := read(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		for _, test := range r.Tests {
-			require.NotEmpty(t, test.Name)
-			require.NotEmpty(t, test.Status)
-		}
-	})
-}
