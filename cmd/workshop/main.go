@@ -54,7 +54,7 @@ missing, and run its tests with plain go test, for instance
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newVerify(), newGenerate(), newCluster(), newKubectl())
+	root.AddCommand(newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(), newVerify(), newGenerate(), newCluster(), newKubectl())
 	return root
 }
 

@@ -4,7 +4,9 @@ package chapter
 // Markdown's fenced code blocks and headings, nothing else.
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -135,3 +137,33 @@ func eachLine(text string, do func(number int, line string, inFence bool)) {
 		do(i+1, line, open != "")
 	}
 }
+
+// Section returns the text under a second-level heading of a chapter's README, without the heading.
+func Section(root string, c Chapter, title string) (string, error) {
+	path := filepath.Join(root, c.Dir, "README.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read the chapter: %w", err)
+	}
+	lines := strings.Split(string(text), "\n")
+	all := Headings(string(text))
+	for i, h := range all {
+		if h.Level != 2 || h.Text != title {
+			continue
+		}
+		end := len(lines)
+		for _, next := range all[i+1:] {
+			if next.Level <= 2 {
+				end = next.Line - 1
+				break
+			}
+		}
+		return strings.TrimSpace(strings.Join(lines[h.Line:end], "\n")), nil
+	}
+	return "", fmt.Errorf("%s has no heading \"## %s\"", path, title)
+}
+
+var markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+
+// PlainLinks puts a link's text in its place.
+func PlainLinks(text string) string { return markdownLink.ReplaceAllString(text, "$1") }

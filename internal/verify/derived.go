@@ -8,20 +8,18 @@ package verify
 // and a file in the chapter folder that matches them is known to be untouched.
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"client-go-workshop/internal/chapter"
 	"client-go-workshop/internal/stub"
+	"client-go-workshop/internal/sums"
 )
-
-// Sums is the file, in a solution's folder, with the check sums of the stubs made from it.
-const Sums = "stub.sum"
 
 func derived(r *run) (string, []string) {
 	made, err := stub.Dir(filepath.Join(r.root, r.chapter.Solution()))
@@ -29,13 +27,13 @@ func derived(r *run) (string, []string) {
 		return "", []string{err.Error()}
 	}
 	const mend = "run `go tool workshop generate`"
-	known, err := readSums(filepath.Join(r.root, r.chapter.Solution(), Sums))
+	known, err := sums.Read(filepath.Join(r.root, r.chapter.Solution(), sums.Stubs))
 	if err != nil {
 		return "", []string{err.Error() + "; " + mend}
 	}
 	var problems, worked []string
 	for _, name := range sortedKeys(made) {
-		if known[name] != sum(made[name]) {
+		if known[name] != sums.Of(made[name]) {
 			problems = append(problems, fmt.Sprintf("%s/%s is stale: the solution has changed since the stub was made; %s", r.chapter.Dir, name, mend))
 			continue
 		}
@@ -45,7 +43,7 @@ func derived(r *run) (string, []string) {
 			worked = append(worked, name+" is gone")
 		case err != nil:
 			problems = append(problems, err.Error())
-		case sum(onDisk) != known[name]:
+		case sums.Of(onDisk) != known[name]:
 			worked = append(worked, name+" was worked on")
 		}
 	}
@@ -53,6 +51,9 @@ func derived(r *run) (string, []string) {
 		if _, still := made[name]; !still {
 			problems = append(problems, fmt.Sprintf("%s/%s has no solution any more; %s", r.chapter.Dir, name, mend))
 		}
+	}
+	if r.pristine {
+		problems = append(problems, r.testsAsListed(mend)...)
 	}
 	detail := fmt.Sprintf("%d stubs", len(made))
 	if len(worked) > 0 {
@@ -66,22 +67,20 @@ func derived(r *run) (string, []string) {
 	return detail, problems
 }
 
-func sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
-
-func readSums(path string) (map[string]string, error) {
-	lines, err := readLines(path)
+// testsAsListed demands that test.sum is about the tests as they are.
+func (r *run) testsAsListed(mend string) (problems []string) {
+	listed, err := sums.Read(filepath.Join(r.root, r.chapter.Solution(), sums.Tests))
 	if err != nil {
-		return nil, err
+		return []string{err.Error()}
 	}
-	sums := map[string]string{}
-	for _, line := range lines {
-		hash, name, ok := strings.Cut(line, "  ")
-		if !ok {
-			return nil, fmt.Errorf("%s: %q is not a check sum and a name", path, line)
-		}
-		sums[name] = hash
+	there, err := testSums(r.root, r.chapter)
+	if err != nil {
+		return []string{err.Error()}
 	}
-	return sums, nil
+	if !maps.Equal(listed, there) {
+		problems = append(problems, fmt.Sprintf("%s is not about the tests of %s as they are; %s", sums.Tests, r.chapter.Dir, mend))
+	}
+	return problems
 }
 
 // Generate makes the stubs of a chapter from its solution, and notes their check sums. A stub that somebody has worked
@@ -92,21 +91,21 @@ func Generate(root string, c chapter.Chapter) (written, kept []string, err error
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := readSums(filepath.Join(solution, Sums))
+	before, err := sums.Read(filepath.Join(solution, sums.Stubs))
 	if err != nil {
 		return nil, nil, err
 	}
-	var sums strings.Builder
+	now := map[string]string{}
 	for _, name := range sortedKeys(made) {
-		fmt.Fprintf(&sums, "%s  %s\n", sum(made[name]), name)
+		now[name] = sums.Of(made[name])
 		path := filepath.Join(root, c.Dir, name)
 		onDisk, err := os.ReadFile(path)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return written, kept, fmt.Errorf("make the stub %s: %w", path, err)
-		case err == nil && sum(onDisk) == sum(made[name]):
+		case err == nil && sums.Of(onDisk) == sums.Of(made[name]):
 			continue
-		case err == nil && sum(onDisk) != before[name]:
+		case err == nil && sums.Of(onDisk) != before[name]:
 			kept = append(kept, name)
 			path += ".stub"
 		default:
@@ -116,8 +115,35 @@ func Generate(root string, c chapter.Chapter) (written, kept []string, err error
 			return written, kept, fmt.Errorf("make the stub %s: %w", path, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(solution, Sums), []byte(sums.String()), 0o644); err != nil {
-		return written, kept, fmt.Errorf("note the check sums of the stubs: %w", err)
+	if err := sums.Write(filepath.Join(solution, sums.Stubs), now); err != nil {
+		return written, kept, err
 	}
-	return written, kept, nil
+	tests, err := testSums(root, c)
+	if err != nil {
+		return written, kept, err
+	}
+	return written, kept, sums.Write(filepath.Join(solution, sums.Tests), tests)
+}
+
+// testSums are the check sums of the chapter's tests, by their path in the chapter's folder. They are how a learner is
+// told that a test is not the one that everybody else has; see package workfolder.
+func testSums(root string, c chapter.Chapter) (map[string]string, error) {
+	all := map[string]string{}
+	folder := filepath.Join(root, c.Dir)
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		all[filepath.ToSlash(name)] = sums.Of(content)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the tests of %s: %w", c.Dir, err)
+	}
+	return all, nil
 }

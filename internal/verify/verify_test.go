@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"client-go-workshop/internal/chapter"
+	"client-go-workshop/internal/sums"
 )
 
 // bank stands here because a txtar file cannot hold another one.
@@ -55,7 +56,7 @@ func newWorkshop(t *testing.T) string {
 	write(t, root, "solutions/01-box/bugs.txtar", bank)
 	stub, err := os.ReadFile(filepath.Join(root, "01-box", "box.go"))
 	require.NoError(t, err)
-	replace(t, root, "solutions/01-box/stub.sum", "SUM", sum(stub))
+	replace(t, root, "solutions/01-box/stub.sum", "SUM", sums.Of(stub))
 	return root
 }
 

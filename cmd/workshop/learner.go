@@ -1,0 +1,448 @@
+package main
+
+// This file is what a learner asks most: `workshop list`, `test`, `hint`, `progress`. They print and exit, on a terminal
+// and in a pipe alike; the live view (watch.go) shows the same on a screen.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"client-go-workshop/internal/chapter"
+	"client-go-workshop/internal/gotest"
+	"client-go-workshop/internal/hints"
+	"client-go-workshop/internal/paint"
+	"client-go-workshop/internal/progress"
+	"client-go-workshop/internal/report"
+	"client-go-workshop/internal/trial"
+	"client-go-workshop/internal/workfolder"
+)
+
+// desk is what nearly every command needs: where the workshop is and how far the learner is.
+type desk struct {
+	root     string
+	book     progress.Book
+	chapters []progress.Chapter
+}
+
+// sitDown reads the desk. A progress file that is broken is said, and is no reason not to go on.
+func sitDown(warn io.Writer) (desk, error) {
+	root, err := findRoot()
+	if err != nil {
+		return desk{}, err
+	}
+	book, err := progress.Load(root)
+	if err != nil {
+		fmt.Fprintln(warn, "workshop:", err)
+	}
+	all, err := progress.All(root, book)
+	return desk{root, book, all}, err
+}
+
+// pick finds the chapter and task that args name, or else the ones the learner is at. A zero task is the whole chapter.
+func (d desk) pick(args []string) (progress.Chapter, chapter.Task, error) {
+	if len(args) == 0 {
+		c, task, ok := progress.Here(d.chapters, d.book.At)
+		if !ok {
+			return d.chapters[len(d.chapters)-1], chapter.Task{}, nil
+		}
+		return c, task.Task, nil
+	}
+	found, task, err := chapter.FindTask(d.root, args[0])
+	if err != nil {
+		return progress.Chapter{}, chapter.Task{}, err
+	}
+	for _, c := range d.chapters {
+		if c.Dir == found.Dir {
+			return c, task, nil
+		}
+	}
+	return progress.Chapter{}, chapter.Task{}, fmt.Errorf("chapter %s has just vanished", found.Dir)
+}
+
+// complete offers chapters for the first argument.
+func complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	root, err := findRoot()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	all, _ := chapter.All(root)
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Dir+"\t"+c.Title)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// columns is how wide the terminal is, 80 if nobody knows.
+func columns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 30 {
+			return width
+		}
+	}
+	return 80
+}
+
+func newList() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Every chapter and task: how it stands, and how long it takes",
+		Long: `Every chapter and task: how it stands, and how many minutes it takes.
+
+Runs no test: it tells what the tests said last, where the files are still the
+same, and what can be seen from the files.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := sitDown(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			here, task, _ := progress.Here(d.chapters, d.book.At)
+			var b strings.Builder
+			for _, c := range d.chapters {
+				fmt.Fprintf(&b, "%s  %s  %s\n", paint.Strong(fmt.Sprintf("%-16s", c.Dir)), strip(c), stand(c))
+				for _, t := range c.Tasks {
+					mark := " "
+					if c.Dir == here.Dir && t.Number == task.Number {
+						mark = paint.Key("▸")
+					}
+					fmt.Fprintf(&b, "  %s %s %d  %s %s%s\n", mark, paint.Mark(t.State), t.Number, padded(t.Title, 54), paint.Faint(fmt.Sprintf("%3d min", t.Minutes)), count(t))
+				}
+			}
+			b.WriteString("\n" + paint.Faint(paint.Legend) + "\n")
+			return paint.Fprint(cmd.OutOrStdout(), b.String())
+		},
+	}
+}
+
+func strip(c progress.Chapter) string {
+	var b strings.Builder
+	for _, t := range c.Tasks {
+		b.WriteString(paint.Mark(t.State))
+	}
+	return padded(b.String(), 7)
+}
+
+// stand says in a few words how a chapter stands.
+func stand(c progress.Chapter) string {
+	switch minutes := fmt.Sprintf("%d min", c.Minutes()); {
+	case c.Skipped:
+		return paint.Faint("skipped: the finished layer is in its place")
+	case c.Untouched:
+		return paint.Faint(minutes + ", not begun")
+	case c.Done():
+		return paint.Good("done")
+	case !c.Fresh:
+		return paint.Faint("changed since its tests ran last")
+	default:
+		return paint.Faint(minutes)
+	}
+}
+
+func count(t progress.TaskState) string {
+	if t.Tests == 0 || t.State == trial.Bonus {
+		return ""
+	}
+	return paint.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
+}
+
+func padded(text string, columns int) string {
+	return text + strings.Repeat(" ", max(0, columns-lipgloss.Width(text)))
+}
+
+func newProgress() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "progress",
+		Short: "How far you are; with --json for editors and dashboards",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := sitDown(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if !asJSON {
+				done, minutes, left := 0, 0, 0
+				for _, c := range d.chapters {
+					for _, t := range c.Tasks {
+						switch {
+						case t.Bonus:
+						case t.State == trial.Passed:
+							done++
+						default:
+							left++
+							minutes += t.Minutes
+						}
+					}
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%d of %d tasks pass; about %d minutes are left\n", done, done+left, minutes)
+				return err
+			}
+			encoder := json.NewEncoder(cmd.OutOrStdout())
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(progressJSON(d))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print every chapter and task as JSON")
+	return cmd
+}
+
+// jsonTask and jsonChapter are the output of `progress --json`. Fields are added, never renamed.
+type jsonTask struct {
+	ID      string      `json:"id"`
+	Former  []string    `json:"formerIds,omitempty"`
+	Number  int         `json:"number"`
+	Title   string      `json:"title"`
+	Minutes int         `json:"minutes"`
+	Bonus   bool        `json:"bonus,omitempty"`
+	State   trial.State `json:"state"`
+	Passed  int         `json:"testsPassed"`
+	Tests   int         `json:"tests"`
+	Hints   int         `json:"hintsTaken"`
+	Command string      `json:"command"`
+	Read    string      `json:"read"`
+}
+
+type jsonChapter struct {
+	ID      string     `json:"id"`
+	Folder  string     `json:"folder"`
+	Title   string     `json:"title"`
+	Done    bool       `json:"done"`
+	Skipped bool       `json:"skipped,omitempty"`
+	Fresh   bool       `json:"fresh"` // the states are about the files as they are
+	Tasks   []jsonTask `json:"tasks"`
+}
+
+func progressJSON(d desk) any {
+	out := struct {
+		Version  int           `json:"version"`
+		At       string        `json:"at,omitempty"` // the task to work at; absent when all are done
+		Chapters []jsonChapter `json:"chapters"`
+	}{Version: 1}
+	if _, task, ok := progress.Here(d.chapters, d.book.At); ok {
+		out.At = task.ID
+	}
+	for _, c := range d.chapters {
+		jc := jsonChapter{ID: c.Topic, Folder: c.Dir, Title: c.Title, Done: c.Done(), Skipped: c.Skipped, Fresh: c.Fresh || c.Untouched}
+		for _, t := range c.Tasks {
+			jc.Tasks = append(jc.Tasks, jsonTask{t.ID, t.Former, t.Number, t.Title, t.Minutes, t.Bonus, t.State, t.Passed, t.Tests, t.Hints, t.Command, c.Dir + "/README.md#" + t.Anchor})
+		}
+		out.Chapters = append(out.Chapters, jc)
+	}
+	return out
+}
+
+func newTest() *cobra.Command {
+	var o trial.Options
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "test [chapter[/task]]",
+		Short: "Run a chapter's tests, and show the failure to look at first",
+		Long: `Run a chapter's tests, and show the failure to look at first. Without an
+argument it is the chapter you are at.
+
+    go tool workshop test 05        the whole chapter
+    go tool workshop test 05/2      its second task
+    go tool workshop test 07 --on solutions,reflector=yours
+
+It runs the same go test that the chapter's text shows, and exits with 1 unless
+every test passes that is not a bonus.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := sitDown(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			c, task, err := d.pick(args)
+			if err != nil {
+				return err
+			}
+			if len(args) > 0 {
+				o.Task = task
+			}
+			v, err := d.try(cmd.Context(), cmd.ErrOrStderr(), c.Chapter, o)
+			if err != nil {
+				return err
+			}
+			rows := 0
+			if err := paint.Fprint(cmd.OutOrStdout(), strings.Join(verdictLines(d, v, all, columns(cmd.OutOrStdout()), rows), "\n")+"\n"); err != nil {
+				return err
+			}
+			if !v.Green() {
+				return exitCode(1)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&o.Race, "race", false, "with the race detector (needs a C compiler)")
+	cmd.Flags().StringVar(&o.On, "on", "", "the layers below chapter 07: solutions, client-go, yours, or a mixture like solutions,reflector=yours")
+	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test so many times")
+	cmd.Flags().BoolVar(&all, "all", false, "show every failure, not just the first")
+	return cmd
+}
+
+// try runs tests and remembers what they said, if they said it of plain code: not of other layers below, and if nobody
+// saved a file meanwhile.
+func (d desk) try(ctx context.Context, warn io.Writer, c chapter.Chapter, o trial.Options) (trial.Verdict, error) {
+	before, err := progress.Content(d.root, c)
+	if err != nil {
+		return trial.Verdict{}, err
+	}
+	if o.OnTest == nil && columnsKnown(warn) {
+		n := 0
+		o.OnTest = func(t gotest.Test) {
+			n++
+			fmt.Fprintf(warn, "\r\x1b[K%d tests: %s", n, t.Name)
+		}
+		defer fmt.Fprint(warn, "\r\x1b[K")
+	}
+	v, err := trial.Run(ctx, d.root, c, o)
+	if err != nil {
+		return v, err
+	}
+	if ctx.Err() != nil {
+		return v, ctx.Err()
+	}
+	after, err := progress.Content(d.root, c)
+	if err == nil && before == after && o.On == "" && len(v.Build) == 0 && v.Stopped == "" {
+		_, err = progress.Update(d.root, func(b *progress.Book) {
+			b.Record(v, before)
+			if task, ok := v.First(o.Task.Number); ok {
+				b.At = task.ID
+			}
+		})
+	}
+	if err != nil {
+		fmt.Fprintln(warn, "workshop:", err)
+	}
+	return v, nil
+}
+
+// columnsKnown tells whether w is a terminal.
+func columnsKnown(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// verdictLines lays a verdict out for printing.
+func verdictLines(d desk, v trial.Verdict, all bool, width, rows int) []string {
+	var out []string
+	say := func(lines ...string) { out = append(out, lines...) }
+	say(paint.Faint("$ " + v.Command))
+	if edited, err := workfolder.EditedTests(d.root, v.Chapter); err == nil && len(edited) > 0 {
+		say(paint.Warn(fmt.Sprintf("Not as they were made: %s. To have them back: go tool workshop reset --tests %s", strings.Join(edited, ", "), v.Chapter.Dir)))
+	}
+	if len(v.Build) > 0 {
+		return append(out, paint.Build(v.Build, width, rows)...)
+	}
+	for _, t := range v.Tasks {
+		passed, n := t.Count()
+		say(fmt.Sprintf("%s %d  %s %s", paint.Mark(t.State), t.Number, padded(t.Title, 56), paint.Faint(fmt.Sprintf("%d/%d tests", passed, n))))
+	}
+	if v.Stopped != "" {
+		say("", paint.Bad(fmt.Sprintf("Stopped: %s. Is there a loop that never ends?", v.Stopped)))
+	}
+	if all {
+		for _, t := range v.Tasks {
+			for _, f := range t.Failures() {
+				say("", paint.Strong(f.Test))
+				say(paint.Failure(f, width, 0)...)
+			}
+		}
+		return out
+	}
+	if task, ok := v.First(0); ok {
+		if f, ok := task.Matters(); ok {
+			say("", paint.Strong(f.Test))
+			say(paint.Failure(f, width, rows)...)
+		} else if v.Crash != "" {
+			say("", paint.Bad("The test binary ended in the middle:"))
+			for line := range strings.Lines(v.Crash) {
+				say(report.Wrap(strings.TrimRight(line, "\n"), width)...)
+			}
+		}
+		return out
+	}
+	return append(out, "", paint.Good("Every test passes.")+" What to take away: go tool workshop solution "+v.Chapter.Dir)
+}
+
+func newHint() *cobra.Command {
+	var again bool
+	cmd := &cobra.Command{
+		Use:   "hint [chapter/task]",
+		Short: "The next hint for the task you are at",
+		Long: `The next hint for the task you are at. Hints climb: where to look, then what
+must hold, then the shape. None of them is code. After the last one the first
+comes again; --again shows those you have had.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := sitDown(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			c, task, err := d.pick(args)
+			if err != nil {
+				return err
+			}
+			if task.Number == 0 {
+				task = firstOpen(c)
+			}
+			byTask, err := hints.Read(d.root, c.Dir)
+			if err != nil {
+				return err
+			}
+			rungs := byTask[task.Number]
+			if len(rungs) == 0 {
+				return fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
+			}
+			taken := min(d.book.Hints[task.ID], len(rungs))
+			show := []int{taken % len(rungs)}
+			if again {
+				show = nil
+				for i := range taken {
+					show = append(show, i)
+				}
+			} else if _, err := progress.Update(d.root, func(b *progress.Book) { b.Hints[task.ID] = taken%len(rungs) + 1 }); err != nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), "workshop:", err)
+			}
+			out := []string{paint.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
+			for _, i := range show {
+				out = append(out, hintLines(rungs, i, columns(cmd.OutOrStdout()))...)
+			}
+			if len(show) == 0 {
+				out = append(out, "You have had none yet.")
+			}
+			return paint.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")+"\n")
+		},
+	}
+	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have had")
+	return cmd
+}
+
+// firstOpen is the first task of a chapter that has not passed, or its first.
+func firstOpen(c progress.Chapter) chapter.Task {
+	for _, t := range c.Tasks {
+		if t.State != trial.Passed && !t.Bonus {
+			return t.Task
+		}
+	}
+	return c.Chapter.Tasks[0]
+}
+
+func hintLines(rungs []string, i, width int) []string {
+	out := []string{paint.Key(fmt.Sprintf("hint %d of %d", i+1, len(rungs)))}
+	for line := range strings.Lines(rungs[i]) {
+		out = append(out, report.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+// Package paint is how the command line's texts look: which words are coloured, and what marks a task.
+//
+// It uses the terminal's own sixteen colours and nothing else, so that it suits light and dark screens alike, and it never
+// says anything by colour alone. Where there is no colour (NO_COLOR, a pipe), the writer takes it out: Fprint here,
+// bubbletea in the live view.
+package paint
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"client-go-workshop/internal/report"
+	"client-go-workshop/internal/trial"
+)
+
+var (
+	Good   = lipgloss.NewStyle().Foreground(lipgloss.Green).Render
+	Bad    = lipgloss.NewStyle().Foreground(lipgloss.Red).Render
+	Warn   = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
+	Key    = lipgloss.NewStyle().Foreground(lipgloss.Cyan).Render
+	Strong = lipgloss.NewStyle().Bold(true).Render
+	Faint  = lipgloss.NewStyle().Faint(true).Render
+)
+
+// Fprint writes text, with as much colour as w can show.
+func Fprint(w io.Writer, text string) error {
+	_, err := lipgloss.Fprint(w, text)
+	return err
+}
+
+// Mark is one character for how a task stands.
+func Mark(s trial.State) string {
+	switch s {
+	case trial.Passed:
+		return Good("✓")
+	case trial.Failing:
+		return Bad("✗")
+	case trial.Bonus:
+		return Faint("+")
+	case trial.Unknown:
+		return Faint("?")
+	}
+	return Faint("·")
+}
+
+// Legend explains the marks.
+const Legend = "✓ passes  ✗ fails  · not begun  ? changed since its last run  + bonus"
+
+// Failure lays a failure out, see report.Failure.Fit.
+func Failure(f report.Failure, width, rows int) []string {
+	var out []string
+	for i, line := range f.Fit(width, rows) {
+		text := line.String()
+		switch {
+		case i == 0 && f.Hole != nil:
+			text = Strong(text)
+		case i == 0:
+			text = Bad(text)
+		case line.First:
+			text = "  " + Key(line.Label) + strings.TrimPrefix(text, "  "+line.Label)
+		}
+		if line.Label == "diff" {
+			text = diff(line, text)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func diff(line report.Line, text string) string {
+	switch {
+	case line.First:
+		return text
+	case strings.HasPrefix(line.Text, "-"):
+		return Bad(text)
+	case strings.HasPrefix(line.Text, "+"):
+		return Good(text)
+	}
+	return text
+}
+
+// Build lays out what the compiler says, at most rows rows of it (0: all).
+func Build(lines []string, width, rows int) []string {
+	out := []string{Bad("It does not compile:")}
+	for _, line := range lines {
+		out = append(out, report.Wrap(line, width)...)
+	}
+	if rows > 0 && len(out) > rows {
+		out = append(out[:rows-1], Faint(fmt.Sprintf("… %d more lines", len(out)-rows+1)))
+	}
+	return out
+}

@@ -1,0 +1,262 @@
+// Package trial runs a chapter's tests over what the learner has written and says how each task stands.
+//
+// It stands between the go command and the screens: it calls the same `go test` that the chapter's text shows, sorts the
+// outcome by task, and picks the failure to look at first. It never writes into a chapter's folder, and it stops code
+// that loops or prints without end. What it leaves out: layout (see report) and what was known before (see progress).
+package trial
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"client-go-workshop/internal/chapter"
+	"client-go-workshop/internal/gotest"
+	"client-go-workshop/internal/report"
+)
+
+// Options is how to run the tests. The zero value is plain `go test`.
+type Options struct {
+	Race   bool
+	On     string       // which layers lie below: the -on of chapter 07
+	Count  int          // how often; 0 is once, and Go may answer from its cache
+	Task   chapter.Task // only this one's tests; zero means all
+	OnTest func(gotest.Test)
+}
+
+// Limits is what a learner's code may take before it is stopped. The tests have a limit of their own, which says more,
+// so this one is for what runs outside of them.
+var Limits = gotest.Limits{Time: 5 * time.Minute, Output: 64 << 20}
+
+const testTimeout = 2 * time.Minute
+
+// State is how a task stands.
+type State string
+
+const (
+	Open    State = "open"    // nothing but holes fails, and nothing passes
+	Failing State = "failing" // begun
+	Passed  State = "passed"
+	Bonus   State = "bonus"   // skipped: nobody has to do it
+	Unknown State = "unknown" // the tests did not run, or not to their end
+)
+
+// Verdict is what became of a run.
+type Verdict struct {
+	Chapter chapter.Chapter
+	Tasks   []Task
+	Build   []string // the compiler's messages; then nothing ran
+	Stopped string   // why the run was stopped before its end, as in gotest.Result
+	Crash   string   // what the runtime printed when it ended the test binary
+	Command string   // what was run, as one would type it
+	Took    time.Duration
+}
+
+// Task is one task's share of a Verdict.
+type Task struct {
+	chapter.Task
+	State State
+	Tests []Test
+}
+
+// Test is one test.
+type Test struct {
+	Name     string
+	Status   gotest.Status
+	Failures []report.Failure
+}
+
+// Count tells how many of the task's tests passed, and how many there are.
+func (t Task) Count() (passed, all int) {
+	for _, test := range t.Tests {
+		if test.Status == gotest.Passed {
+			passed++
+		}
+	}
+	return passed, len(t.Tests)
+}
+
+// Green tells whether everything passed that everybody has to do.
+func (v Verdict) Green() bool {
+	for _, t := range v.Tasks {
+		if t.State != Passed && !(t.Bonus && t.State == Bonus) {
+			return false
+		}
+	}
+	return len(v.Build) == 0 && v.Stopped == "" && len(v.Tasks) > 0
+}
+
+// Command is the go test that o means for a chapter, without flags that only a program wants.
+func Command(c chapter.Chapter, o Options) ([]string, error) {
+	args := []string{"go", "test"}
+	if o.Race {
+		args = append(args, "-race")
+	}
+	if strings.Contains(o.On, "yours") {
+		args = append(args, "-tags", "yours")
+	}
+	args = append(args, "./"+c.Dir)
+	if o.Task.Number > 0 {
+		args = append(args, "-run", o.Task.Pattern())
+	}
+	if o.Count > 0 {
+		args = append(args, fmt.Sprintf("-count=%d", o.Count))
+	}
+	if o.On != "" {
+		if !HasLayers(c) {
+			return nil, fmt.Errorf("chapter %s runs on no layer below it, so there is nothing to choose with -on; chapter 07 does", c.Dir)
+		}
+		args = append(args, "-on", o.On)
+	}
+	return args, nil
+}
+
+// HasLayers tells whether a chapter runs on layers of one's choice.
+func HasLayers(c chapter.Chapter) bool { return c.Topic == "controller" }
+
+// Run runs the tests of c in the workshop at root. A verdict on failing tests, or on code that does not compile, is no
+// error; an error means that there is no verdict. When ctx ends, the verdict says that it was stopped.
+func Run(ctx context.Context, root string, c chapter.Chapter, o Options) (Verdict, error) {
+	shown, err := Command(c, o)
+	if err != nil {
+		return Verdict{}, err
+	}
+	args := append([]string{"test", "-json", fmt.Sprintf("-timeout=%v", testTimeout)}, shown[2:]...)
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	res, err := gotest.RunLimited(ctx, cmd, Limits, o.OnTest)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("test chapter %s: %w", c.Dir, err)
+	}
+	v := Judge(c, o, res)
+	v.Command = strings.Join(shown, " ")
+	return v, nil
+}
+
+// Judge sorts what a run came to.
+func Judge(c chapter.Chapter, o Options, res gotest.Result) Verdict {
+	v := Verdict{Chapter: c, Stopped: res.Stopped, Took: res.Took}
+	if res.BuildFailed() || len(res.Tests) == 0 {
+		v.Build = compilerLines(res.Outside)
+		if len(v.Build) == 0 && v.Stopped == "" {
+			v.Build = []string{fmt.Sprintf("go test ran no test and said nothing (exit code %d)", res.Exit)}
+		}
+	}
+	for _, task := range c.Tasks {
+		if o.Task.Number > 0 && o.Task.Number != task.Number {
+			continue
+		}
+		t := Task{Task: task}
+		mine := regexp.MustCompile(task.Pattern()) // go test has compiled it too
+		for _, test := range res.Tests {
+			if !mine.MatchString(test.Name) {
+				continue
+			}
+			out := Test{Name: test.Name, Status: test.Status}
+			if test.Status == gotest.Failed || test.Status == gotest.Broken {
+				out.Failures = report.Parse(test.Name, test.Output)
+			}
+			if test.Crashed() && v.Stopped == "" {
+				v.Crash = test.Output + res.Outside
+			}
+			t.Tests = append(t.Tests, out)
+		}
+		t.State = t.judge(res.Stopped != "" || v.Crash != "" && len(t.Tests) == 0)
+		v.Tasks = append(v.Tasks, t)
+	}
+	return v
+}
+
+func (t Task) judge(stopped bool) State {
+	passed, skipped, holes := 0, 0, 0
+	for _, test := range t.Tests {
+		switch {
+		case test.Status == gotest.Passed:
+			passed++
+		case test.Status == gotest.Skipped:
+			skipped++
+		case test.onlyHoles():
+			holes++
+		}
+	}
+	switch n := len(t.Tests); {
+	case n == 0, stopped && passed == n:
+		return Unknown
+	case passed+skipped == n && passed > 0:
+		return Passed
+	case skipped == n && t.Bonus:
+		return Bonus
+	case holes+skipped == n:
+		return Open
+	}
+	return Failing
+}
+
+func (t Test) failed() bool { return t.Status == gotest.Failed || t.Status == gotest.Broken }
+
+func (t Test) onlyHoles() bool {
+	for _, f := range t.Failures {
+		if f.Hole == nil {
+			return false
+		}
+	}
+	return t.failed() && len(t.Failures) > 0
+}
+
+// First finds the task to work at: number, if there is such a task and it has not passed, or else the first that has
+// not. ok is false when nothing is left.
+func (v Verdict) First(number int) (task Task, ok bool) {
+	for _, t := range v.Tasks {
+		if t.Number == number && t.State != Passed {
+			return t, true
+		}
+	}
+	for _, t := range v.Tasks {
+		if t.State != Passed && t.State != Bonus {
+			return t, true
+		}
+	}
+	return Task{}, false
+}
+
+// Matters finds the failure of the task to look at first: what runs and is wrong comes before what is not written yet,
+// because it is about the code that was just typed. Among equals the order is that of the tests, which is the text's.
+func (t Task) Matters() (failure report.Failure, ok bool) {
+	for _, holes := range []bool{false, true} {
+		for _, test := range t.Tests {
+			if !test.failed() || test.onlyHoles() != holes {
+				continue
+			}
+			for _, f := range test.Failures {
+				if (f.Hole != nil) == holes {
+					return f, true
+				}
+			}
+			return report.Failure{Test: test.Name, Title: "the test binary ended before this test did"}, true
+		}
+	}
+	return report.Failure{}, false
+}
+
+// Failures are all failures of the task, in the order of its tests.
+func (t Task) Failures() (all []report.Failure) {
+	for _, test := range t.Tests {
+		all = append(all, test.Failures...)
+	}
+	return all
+}
+
+// compilerLines takes the compiler's messages out of what go test prints around them.
+func compilerLines(outside string) (lines []string) {
+	for line := range strings.Lines(outside) {
+		line = strings.TrimRight(line, "\r\n")
+		if line == "" || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "go: downloading") {
+			continue
+		}
+		lines = append(lines, strings.TrimPrefix(line, "vet: "))
+	}
+	return lines
+}
