@@ -57,6 +57,9 @@ func newWorkshop(t *testing.T) string {
 	stub, err := os.ReadFile(filepath.Join(root, "01-box", "box.go"))
 	require.NoError(t, err)
 	replace(t, root, "solutions/01-box/stub.sum", "SUM", sums.Of(stub))
+	tests, err := testSums(root, chapter.Chapter{Dir: "01-box"})
+	require.NoError(t, err)
+	require.NoError(t, sums.Write(filepath.Join(root, "solutions/01-box", sums.Tests), tests))
 	return root
 }
 
