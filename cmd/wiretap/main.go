@@ -77,6 +77,9 @@ type upstream struct {
 // upstreamOf reads a kubeconfig.
 func upstreamOf(kubeconfig string) (upstream, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if errors.Is(err, os.ErrNotExist) {
+		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` makes one, as long as it runs, or name another with --kubeconfig", kubeconfig)
+	}
 	if err != nil {
 		return upstream{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
