@@ -1,0 +1,209 @@
+// Command wiretap stands between a client and an API server and prints every byte that passes: the request line, headers,
+// the sizes of chunks, JSON and protobuf. It is for docs/watching-the-wire.md, and for whoever does not believe it.
+//
+//	go run ./cmd/wiretap --kubeconfig .workshop/fakeapi/kubeconfig
+//
+// It copies bytes. To the client it speaks plain HTTP, so that there is something to read and the client stays with
+// HTTP/1.1; to the server it speaks what the kubeconfig says, TLS with its client certificate too. So whoever reaches its
+// port has the rights of that certificate, as with `kubectl proxy`; it listens on the loopback address only, unless it is
+// told otherwise.
+//
+//   - main.go, this one: the command, and the copying.
+//   - print.go: what is made of the bytes for people to read. It cannot change them.
+//
+// What it leaves out: HTTP/2, and kubeconfigs with a token or a plugin, since it would have to add a header to each request.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "wiretap:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	var kubeconfig, address, written string
+	var width int
+	c := &cobra.Command{
+		Use:           "wiretap",
+		Short:         "Print what a client and an API server say to each other, until Ctrl-C",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			server, err := upstreamOf(kubeconfig)
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), server, address, written, newPrinter(cmd.OutOrStdout(), width))
+		},
+	}
+	c.CompletionOptions.DisableDefaultCmd = true
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the API server to talk to")
+	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where to listen; port 0 takes a free one")
+	c.Flags().StringVar(&written, "write", filepath.Join(".workshop", "wiretap", "kubeconfig"), "the file to write for clients")
+	c.Flags().IntVar(&width, "width", 100, "how much of each line of a body is printed; 0 is all of it")
+	return c
+}
+
+// upstream is the API server.
+type upstream struct {
+	address string
+	tls     *tls.Config // nil for plain HTTP
+}
+
+// upstreamOf reads a kubeconfig.
+func upstreamOf(kubeconfig string) (upstream, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if errors.Is(err, os.ErrNotExist) {
+		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` makes one, as long as it runs, or name another with --kubeconfig", kubeconfig)
+	}
+	if err != nil {
+		return upstream{}, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || config.ExecProvider != nil || config.AuthProvider != nil {
+		return upstream{}, fmt.Errorf("%s has no client certificate but something that would have to be added to each request; wiretap only copies bytes", kubeconfig)
+	}
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return upstream{}, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	if base.Scheme == "http" {
+		return upstream{address: withPort(base, "80")}, nil
+	}
+	secure, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return upstream{}, fmt.Errorf("read the certificates in %s: %w", kubeconfig, err)
+	}
+	if secure == nil {
+		secure = &tls.Config{}
+	}
+	secure.NextProtos = []string{"http/1.1"} // HTTP/2 would be nothing to read
+	if secure.ServerName == "" {
+		secure.ServerName = base.Hostname()
+	}
+	return upstream{address: withPort(base, "443"), tls: secure}, nil
+}
+
+func withPort(u *url.URL, port string) string {
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+func (u upstream) dial(ctx context.Context) (net.Conn, error) {
+	if u.tls == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", u.address)
+	}
+	return (&tls.Dialer{Config: u.tls}).DialContext(ctx, "tcp", u.address)
+}
+
+// serve returns when the context ends, and all connections with it.
+func serve(ctx context.Context, server upstream, address, kubeconfig string, p *printer) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("listen at %s: %w; choose another address with --address, or leave it out", address, err)
+	}
+	here := "http://" + listener.Addr().String()
+	if err := writeKubeconfig(kubeconfig, here); err != nil {
+		listener.Close()
+		return err
+	}
+	defer os.Remove(kubeconfig) // nobody listens there any more
+	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here, server.address, here, kubeconfig)
+
+	ctx, cancel := context.WithCancel(ctx)
+	var connections sync.WaitGroup
+	defer connections.Wait()
+	defer cancel()
+	context.AfterFunc(ctx, func() { listener.Close() })
+	for n := 1; ; n++ {
+		client, err := listener.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("accept a connection: %w", err)
+		}
+		connections.Go(func() { connect(ctx, client, server, p.tap(n)) })
+	}
+}
+
+// connect copies in both directions until one side hangs up.
+func connect(ctx context.Context, client net.Conn, server upstream, t *tap) {
+	defer client.Close()
+	up, err := server.dial(ctx)
+	if err != nil {
+		t.note("cannot reach %s: %v", server.address, err)
+		return
+	}
+	defer up.Close()
+	t.note("connected")
+	defer t.note("closed")
+	defer context.AfterFunc(ctx, func() { client.Close(); up.Close() })()
+
+	var both sync.WaitGroup
+	both.Go(func() { pass(up, client, t.requests) })
+	both.Go(func() { pass(client, up, t.responses) })
+	both.Wait()
+}
+
+// pass copies from one side to the other, and shows a reader what has passed. When the reader has had enough, copying goes
+// on. At the end the other side hears that nothing more comes.
+func pass(to, from net.Conn, read func(io.Reader) error) {
+	shown, passed := io.Pipe()
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		read(shown) // however that ends, the connection does not depend on it
+		io.Copy(io.Discard, shown)
+	})
+	io.Copy(to, io.TeeReader(from, passed))
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		half.CloseWrite()
+	} else {
+		to.Close()
+	}
+	passed.Close()
+	reading.Wait()
+}
+
+// writeKubeconfig writes one for clients of the wiretap. It never overwrites a file that is not its own.
+func writeKubeconfig(path, server string) error {
+	const name = "wiretap"
+	if old, err := clientcmd.LoadFromFile(path); err == nil && old.CurrentContext != name {
+		return fmt.Errorf("%s is another kubeconfig, which is left as it is; name a new file with --write", path)
+	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	config := clientcmdapi.NewConfig()
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: server}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name}
+	config.CurrentContext = name
+	if err := clientcmd.WriteToFile(*config, path); err != nil { // it makes the folder, too
+		return fmt.Errorf("write the kubeconfig: %w", err)
+	}
+	return nil
+}

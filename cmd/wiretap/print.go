@@ -1,0 +1,262 @@
+package main
+
+// This file is for the eyes: it reads a copy of what passes, as HTTP/1.1, and prints it line by line. A line begins with
+// the seconds since the start, the number of the connection, and > for what the client says and < for the server. What
+// comes after that is on the wire, but for (remarks in brackets).
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// printer is where all connections print. It is for any goroutine.
+type printer struct {
+	lock  sync.Mutex
+	out   io.Writer
+	start time.Time
+	// width is how much of a line is printed. 0 is all.
+	width int
+}
+
+func newPrinter(out io.Writer, width int) *printer {
+	return &printer{out: out, start: time.Now(), width: width}
+}
+
+func (p *printer) say(format string, args ...any) {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	fmt.Fprintf(p.out, format+"\n", args...)
+}
+
+// tap is one connection.
+type tap struct {
+	*printer
+	number int
+	// methods are those of the requests that are not answered yet: the answer to a HEAD has no body, whatever it says.
+	methods chan string
+}
+
+func (p *printer) tap(number int) *tap {
+	return &tap{printer: p, number: number, methods: make(chan string, 16)}
+}
+
+// line prints one line of a direction.
+func (t *tap) line(direction, text string) {
+	t.say("%7.3f #%d %s %s", time.Since(t.start).Seconds(), t.number, direction, text)
+}
+
+// note prints a remark on the connection.
+func (t *tap) note(format string, args ...any) { t.line("-", "("+fmt.Sprintf(format, args...)+")") }
+
+// requests reads what the client says.
+func (t *tap) requests(r io.Reader) error {
+	defer close(t.methods)
+	d := direction{tap: t, mark: ">", in: bufio.NewReader(r)}
+	for {
+		h, err := d.head()
+		if err != nil {
+			return err
+		}
+		method, _, _ := strings.Cut(h.first, " ")
+		t.methods <- method
+		if err := d.body(h, false); err != nil {
+			return err
+		}
+	}
+}
+
+// responses reads what the server says. A connection that becomes something else by an upgrade is not followed.
+func (t *tap) responses(r io.Reader) error {
+	d := direction{tap: t, mark: "<", in: bufio.NewReader(r)}
+	for {
+		h, err := d.head()
+		if err != nil {
+			return err
+		}
+		status := strings.Fields(h.first + " - -")[1]
+		if status == "101" {
+			t.note("upgraded: no longer HTTP, and not shown")
+			return nil
+		}
+		if strings.HasPrefix(status, "1") {
+			continue // the answer proper is still to come
+		}
+		method := <-t.methods
+		if method == "HEAD" || status == "204" || status == "304" {
+			continue
+		}
+		if err := d.body(h, true); err != nil {
+			return err
+		}
+	}
+}
+
+// direction is one half of a connection.
+type direction struct {
+	*tap
+	mark string
+	in   *bufio.Reader
+}
+
+func (d direction) print(text string) { d.line(d.mark, text) }
+
+// head is the first line of a message, and its headers.
+type head struct {
+	first  string
+	fields map[string]string // by the name in lower case
+}
+
+func (d direction) head() (head, error) {
+	h := head{fields: map[string]string{}}
+	for {
+		line, err := d.in.ReadString('\n')
+		if err != nil {
+			return h, err
+		}
+		line = strings.TrimRight(line, "\r\n")
+		name, value, isField := strings.Cut(line, ":")
+		name = strings.ToLower(name)
+		if isField && name == "authorization" {
+			line = "Authorization: (not shown)"
+		}
+		d.print(line)
+		switch {
+		case line == "":
+			return h, nil
+		case h.first == "":
+			h.first = line
+		case isField:
+			h.fields[name] = strings.TrimSpace(value)
+		}
+	}
+}
+
+// body prints what belongs to a head. Where nothing says how long it is, an answer lasts until the connection ends, and a
+// request has none.
+func (d direction) body(h head, untilEnd bool) error {
+	if strings.EqualFold(h.fields["transfer-encoding"], "chunked") {
+		return d.chunks()
+	}
+	length := h.fields["content-length"]
+	if length == "" {
+		if !untilEnd {
+			return nil
+		}
+		rest, err := io.ReadAll(d.in)
+		d.content(rest, int64(len(rest)))
+		return err
+	}
+	n, err := strconv.ParseInt(length, 10, 64)
+	if err != nil {
+		return err
+	}
+	return d.bytes(n)
+}
+
+// chunks prints a body that comes in pieces, each with its size in front, the last of which is empty.
+func (d direction) chunks() error {
+	for {
+		line, err := d.in.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		line = strings.TrimRight(line, "\r\n")
+		size, _, _ := strings.Cut(line, ";")
+		n, err := strconv.ParseInt(strings.TrimSpace(size), 16, 64)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			d.print(line + "  (the last chunk: the body ends)")
+			_, err := d.head() // trailers, and an empty line
+			return err
+		}
+		d.print(fmt.Sprintf("%s  (a chunk of %d bytes)", line, n))
+		if err := d.bytes(n); err != nil {
+			return err
+		}
+		if _, err := d.in.Discard(len("\r\n")); err != nil {
+			return err
+		}
+	}
+}
+
+// most is how much of a body is kept for printing.
+const most = 64 << 10
+
+// bytes prints n bytes of a body, as soon as all of them have come.
+func (d direction) bytes(n int64) error {
+	kept := make([]byte, min(n, most))
+	if _, err := io.ReadFull(d.in, kept); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(io.Discard, d.in, n-int64(len(kept))); err != nil {
+		return err
+	}
+	d.content(kept, n)
+	return nil
+}
+
+// content prints a body, or a chunk of one, of which the first bytes are at hand: text as it is, anything else in hex.
+func (d direction) content(kept []byte, n int64) {
+	if len(kept) == 0 {
+		return
+	}
+	if !isText(kept) {
+		d.dump(kept, n)
+		return
+	}
+	for line := range strings.Lines(string(kept)) {
+		d.print(d.cut(strings.TrimRight(line, "\r\n")))
+	}
+	if left := n - int64(len(kept)); left > 0 {
+		d.print(fmt.Sprintf("… (%d more bytes)", left))
+	}
+}
+
+// cut leaves out what is beyond the width.
+func (d direction) cut(line string) string {
+	if d.width <= 0 || len(line) <= d.width {
+		return line
+	}
+	at := d.width
+	for at > 0 && !utf8.RuneStart(line[at]) {
+		at--
+	}
+	return fmt.Sprintf("%s… (%d more bytes)", line[:at], len(line)-at)
+}
+
+// dump prints the first bytes in hex, and as characters.
+func (d direction) dump(kept []byte, n int64) {
+	const shown = 8 * 16
+	for line := range strings.Lines(hex.Dump(kept[:min(len(kept), shown)])) {
+		d.print(strings.TrimRight(line, "\n"))
+	}
+	if left := n - shown; left > 0 {
+		d.print(fmt.Sprintf("… (%d more bytes)", left))
+	}
+}
+
+// isText says whether there is nothing in it that would not be seen. It may end in the middle of a character.
+func isText(b []byte) bool {
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if r == utf8.RuneError && size == 1 {
+			return !utf8.FullRune(b)
+		}
+		if !unicode.IsPrint(r) && !bytes.ContainsRune([]byte("\r\n\t"), r) {
+			return false
+		}
+		b = b[size:]
+	}
+	return true
+}
