@@ -22,7 +22,6 @@ import (
 	"client-go-workshop/internal/progress"
 	"client-go-workshop/internal/report"
 	"client-go-workshop/internal/trial"
-	"client-go-workshop/internal/workfolder"
 )
 
 // desk is what nearly every command needs: where the workshop is and how far the learner is.
@@ -328,7 +327,7 @@ func (d desk) try(ctx context.Context, warn io.Writer, c chapter.Chapter, o tria
 }
 
 // columnsKnown tells whether w is a terminal.
-func columnsKnown(w io.Writer) bool {
+func columnsKnown(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
@@ -338,8 +337,8 @@ func verdictLines(d desk, v trial.Verdict, all bool, width, rows int) []string {
 	var out []string
 	say := func(lines ...string) { out = append(out, lines...) }
 	say(paint.Faint("$ " + v.Command))
-	if edited, err := workfolder.EditedTests(d.root, v.Chapter); err == nil && len(edited) > 0 {
-		say(paint.Warn(fmt.Sprintf("Not as they were made: %s. To have them back: go tool workshop reset --tests %s", strings.Join(edited, ", "), v.Chapter.Dir)))
+	for _, note := range notes(d.root, v.Chapter) {
+		say(paint.Warn(note))
 	}
 	if len(v.Build) > 0 {
 		return append(out, paint.Build(v.Build, width, rows)...)

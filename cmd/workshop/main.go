@@ -50,11 +50,16 @@ func newRoot() *cobra.Command {
 Each numbered folder is a chapter: read its README.md, write the code that is
 missing, and run its tests with plain go test, for instance
 
-    go test ./01-restclient`,
+    go test ./01-restclient
+
+Without a command this is the live view, which does so at each save; without a
+terminal it says where you are.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return watch(cmd, nil) },
 	}
-	root.AddCommand(newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(), newVerify(), newGenerate(), newCluster(), newKubectl())
+	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(), newVerify(), newGenerate(), newCluster(), newKubectl())
 	return root
 }
 

@@ -8,7 +8,9 @@ package trial
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -48,10 +50,11 @@ const (
 type Verdict struct {
 	Chapter chapter.Chapter
 	Tasks   []Task
-	Build   []string // the compiler's messages; then nothing ran
-	Stopped string   // why the run was stopped before its end, as in gotest.Result
-	Crash   string   // what the runtime printed when it ended the test binary
-	Command string   // what was run, as one would type it
+	Build   []string      // the compiler's messages; then nothing ran
+	Stopped string        // why the run was stopped before its end, as in gotest.Result
+	Crash   string        // what the runtime printed when it ended the test binary
+	Holes   []report.Hole // what is still to be written, in all tasks, in the order of the files
+	Command string        // what was run, as one would type it
 	Took    time.Duration
 }
 
@@ -133,7 +136,26 @@ func Run(ctx context.Context, root string, c chapter.Chapter, o Options) (Verdic
 	}
 	v := Judge(c, o, res)
 	v.Command = strings.Join(shown, " ")
+	v.Holes = holes(filepath.Join(root, c.Dir))
 	return v, nil
+}
+
+var holePattern = regexp.MustCompile(`panic\(todo\.Task\((\d+), "([^"]+)"\)\)`)
+
+// holes finds what is not written yet. A file that cannot be read has none: the tests have said more about it.
+func holes(dir string) (all []report.Hole) {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.go")) // the only error is a bad pattern
+	for _, path := range paths {
+		content, _ := os.ReadFile(path)
+		number := 0
+		for line := range strings.Lines(string(content)) {
+			number++
+			if m := holePattern.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "//") {
+				all = append(all, report.Hole{Symbol: m[2], At: fmt.Sprintf("%s:%d", filepath.Base(path), number), Task: m[1]})
+			}
+		}
+	}
+	return all
 }
 
 // Judge sorts what a run came to.

@@ -301,3 +301,22 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 	}
 	return nil, problem
 }
+
+// Odd lists what makes a chapter's folder not compile in a way that is hard to read: files of the stub that are gone, and
+// files whose package clause, as packageOf reads it, is another than the stub's.
+func Odd(root string, c chapter.Chapter, packageOf func(content []byte) string) (missing, wrong []string) {
+	listed, err := sums.Read(filepath.Join(root, c.Solution(), sums.Stubs))
+	if err != nil {
+		return nil, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		content, err := os.ReadFile(filepath.Join(root, c.Dir, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = append(missing, name)
+		case err == nil && packageOf(content) != c.Package():
+			wrong = append(wrong, name)
+		}
+	}
+	return missing, wrong
+}
