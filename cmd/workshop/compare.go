@@ -1,0 +1,143 @@
+package main
+
+// This file is `workshop compare`: the learner's chapter, the solution and client-go, by lines and by benchmarks.
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/internal/compare"
+	"client-go-workshop/internal/paint"
+)
+
+func newCompare() *cobra.Command {
+	count, bench, benchtime := 6, ".", 100*time.Millisecond
+	var linesOnly bool
+	cmd := &cobra.Command{
+		Use:   "compare [chapter]",
+		Short: "Yours, the solution and client-go side by side: lines, speed, allocations",
+		Long: `Yours, the solution and client-go side by side: lines of code, and the medians of
+the chapter's benchmarks, all run in one process. A factor stands beside a figure
+if it differs from client-go's by more than chance (p < 0.05); 2.0x is twice as
+fast, or half the memory. For figures to quote, close everything else and take
+--count 10 --benchtime 1s.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := sitDown(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			c, err := d.finished(args)
+			if err != nil {
+				return err
+			}
+			yours, err := compare.DirLines(filepath.Join(d.root, c.Dir))
+			if err != nil {
+				return err
+			}
+			solution, err := compare.DirLines(filepath.Join(d.root, c.Solution()))
+			if err != nil {
+				return err
+			}
+			theirs, err := compare.ClientGoLines(d.root, filepath.Join(d.root, c.Oracle(), compare.List))
+			if err != nil {
+				return err
+			}
+			out := cmd.OutOrStdout()
+			paint.Fprint(out, compareRow(paint.Strong(padded(c.Dir, 46)), "yours", "solution", "client-go"))
+			paint.Fprint(out, compareRow(padded("lines of code", 46), fmt.Sprint(yours), fmt.Sprint(solution), fmt.Sprint(theirs)))
+			if linesOnly {
+				return nil
+			}
+			shown := []string{"go", "test", "./" + c.Dir, "-run", "^$", "-bench", bench, "-benchmem", fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime)}
+			fmt.Fprintln(cmd.ErrOrStderr(), "\n$ "+strings.Join(shown, " "))
+			text, err := runBenchmarks(cmd, d.root, shown)
+			if err != nil {
+				return err
+			}
+			rows, err := compare.Read(bytes.NewReader(text))
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				return fmt.Errorf("no benchmark of %s matches %q", c.Dir, bench)
+			}
+			for _, row := range rows {
+				var cells []string
+				for _, cell := range row.Cells {
+					cells = append(cells, cellText(cell))
+				}
+				if err := paint.Fprint(out, compareRow(padded(row.Name+" "+paint.Faint(row.Unit), 46), cells...)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&count, "count", count, "runs of each benchmark; fewer than 5 tell nothing from chance")
+	cmd.Flags().StringVar(&bench, "bench", bench, "the benchmarks to run, as go test's -bench")
+	cmd.Flags().DurationVar(&benchtime, "benchtime", benchtime, "how long one run takes")
+	cmd.Flags().BoolVar(&linesOnly, "lines", false, "count lines only")
+	return cmd
+}
+
+func compareRow(name string, cells ...string) string {
+	line := name
+	for _, cell := range cells {
+		line += " " + padded(cell, 17)
+	}
+	return strings.TrimRight(line, " ") + "\n"
+}
+
+func cellText(c compare.Cell) string {
+	switch {
+	case c.Text == "":
+		return paint.Faint("not written")
+	case c.Ratio > 1:
+		return c.Text + paint.Good(fmt.Sprintf(" %.1fx", c.Ratio))
+	case c.Ratio > 0:
+		return c.Text + paint.Bad(fmt.Sprintf(" %.1fx", c.Ratio))
+	}
+	return c.Text
+}
+
+// runBenchmarks runs the command that was shown, with a mark on a terminal for each line it prints.
+func runBenchmarks(cmd *cobra.Command, root string, shown []string) ([]byte, error) {
+	run := exec.CommandContext(cmd.Context(), shown[0], shown[1:]...)
+	run.Dir = root
+	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
+	run.WaitDelay = 10 * time.Second
+	var text bytes.Buffer
+	run.Stdout = &text
+	if columnsKnown(cmd.ErrOrStderr()) {
+		run.Stdout = io.MultiWriter(&text, dots{cmd.ErrOrStderr()})
+		defer fmt.Fprint(cmd.ErrOrStderr(), "\r\x1b[K")
+	}
+	var exit *exec.ExitError
+	if err := run.Run(); cmd.Context().Err() != nil {
+		return nil, cmd.Context().Err()
+	} else if errors.As(err, &exit) {
+		return nil, fmt.Errorf("the benchmarks failed:\n%s", text.String())
+	} else if err != nil {
+		return nil, fmt.Errorf("run the benchmarks: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// dots prints a dot for each line that goes through.
+type dots struct{ out io.Writer }
+
+func (d dots) Write(p []byte) (int, error) {
+	fmt.Fprint(d.out, strings.Repeat(".", bytes.Count(p, []byte("\n"))))
+	return len(p), nil
+}

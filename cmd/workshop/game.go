@@ -1,0 +1,385 @@
+package main
+
+// This file is `workshop bugs`: a chapter's bank of wrong versions as a game. Each is code that somebody really wrote, or
+// would; the player gets the code and what it did to people, and finds the line, or writes the test that catches it.
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/internal/bugs"
+	"client-go-workshop/internal/gotest"
+	"client-go-workshop/internal/overlay"
+	"client-go-workshop/internal/paint"
+	"client-go-workshop/internal/progress"
+	"client-go-workshop/internal/report"
+)
+
+const (
+	bugFound = "found"
+	bugShown = "shown"
+	// testFile is where the player's own test stands. The chapter's list of tests does not have it, so it is the player's.
+	testFile = "bug_test.go"
+)
+
+func newBugs() *cobra.Command {
+	var g game
+	var anyway bool
+	cmd := &cobra.Command{
+		Use:   "bugs [chapter]",
+		Short: "A game for afterwards: here is wrong code and what it did; find the bug",
+		Long: `A game for when a chapter is green. You get a wrong version of it, as a bug that
+client-go had or as people write it, and what it did to those who ran it. Name
+the line that is wrong, or write a test that catches it, before you look at the
+answer and the issue that it came from.
+
+    go tool workshop bugs 05                          the next one, as a dialogue
+    go tool workshop bugs 05 --line index.go:42       is it this line?
+    go tool workshop bugs 05 --try                    does my test catch it?
+    go tool workshop bugs 05 --answer                 show me
+    go tool workshop bugs 05 --list                   what you have found
+
+The wrong version lies in .workshop/bugs, to read in your editor. Your test goes
+to bug_test.go in the chapter's folder; the first --try makes one to begin with.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := sitDown(cmd.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			c, err := d.finished(args)
+			if err != nil {
+				return err
+			}
+			if !c.Done() && !anyway {
+				return fmt.Errorf("%s is not green yet, and the game gives its secrets away; to play all the same: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
+			}
+			return g.play(cmd, d, c)
+		},
+	}
+	cmd.Flags().StringVar(&g.line, "line", "", "the line that you think is wrong, as file.go:42")
+	cmd.Flags().BoolVar(&g.try, "try", false, "run your test over the solution and over the wrong version")
+	cmd.Flags().BoolVar(&g.answer, "answer", false, "show the answer")
+	cmd.Flags().BoolVar(&g.list, "list", false, "list the wrong versions that you have found or seen")
+	cmd.Flags().BoolVar(&anyway, "anyway", false, "play although the chapter is not green")
+	return cmd
+}
+
+// game is one call of the command: a riddle and what the player wants.
+type game struct {
+	line              string
+	try, answer, list bool
+
+	cmd      *cobra.Command
+	desk     desk
+	chapter  progress.Chapter
+	bug      bugs.Bug
+	solution overlay.Layer
+	wrong    overlay.Layer
+	number   int // of the riddle, of all
+	all      int
+}
+
+func (g *game) play(cmd *cobra.Command, d desk, c progress.Chapter) error {
+	g.cmd, g.desk, g.chapter = cmd, d, c
+	bank, err := bugs.Load(filepath.Join(d.root, c.Solution()))
+	if err != nil {
+		return err
+	}
+	if g.list {
+		return g.printList(bank)
+	}
+	ok, err := g.next(bank)
+	if err != nil || !ok {
+		return err
+	}
+	switch {
+	case g.answer:
+		return g.show(bugShown)
+	case g.line != "":
+		return g.guess(g.line)
+	case g.try:
+		return g.tryTest()
+	}
+	if err := g.pose(); err != nil || !columnsKnown(cmd.InOrStdin()) {
+		return err
+	}
+	return g.dialogue(bank)
+}
+
+func (g *game) id() string { return g.chapter.Topic + "/" + g.bug.Name }
+
+func (g *game) say(lines ...string) error {
+	return paint.Fprint(g.cmd.OutOrStdout(), strings.Join(lines, "\n")+"\n")
+}
+
+// next takes the first wrong version that is not solved, and lays it out to be read. ok is false when none is left.
+func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
+	at := slices.IndexFunc(bank, func(b bugs.Bug) bool { return g.desk.book.Bugs[g.chapter.Topic+"/"+b.Name] == "" })
+	if at < 0 {
+		return false, g.say(fmt.Sprintf("You have seen all %d wrong versions of %s.", len(bank), g.chapter.Dir))
+	}
+	g.bug, g.number, g.all = bank[at], at+1, len(bank)
+	if g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", filepath.Join(g.desk.root, g.chapter.Solution())); err != nil {
+		return false, err
+	}
+	if g.wrong, err = g.bug.Apply(g.solution); err != nil {
+		return false, err
+	}
+	folder := filepath.Join(g.desk.root, ".workshop", "bugs", g.chapter.Dir)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return false, fmt.Errorf("lay the wrong version out: %w", err)
+	}
+	for i, f := range g.wrong.Files {
+		path := filepath.Join(folder, f.Name)
+		g.wrong.Files[i].Origin = path // so that compile errors and stacks lead to what the player reads
+		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
+			return false, fmt.Errorf("lay the wrong version out: %w", err)
+		}
+	}
+	return true, nil
+}
+
+// pose tells the riddle.
+func (g *game) pose() error {
+	out := []string{paint.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, g.number, g.all)), ""}
+	out = append(out, report.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
+	return g.say(append(out, "",
+		"The code is in .workshop/bugs/"+g.chapter.Dir+". Which line is wrong? Or write a test that catches it.")...)
+}
+
+// dialogue asks until the player leaves.
+func (g *game) dialogue(bank []bugs.Bug) error {
+	in := bufio.NewReader(g.cmd.InOrStdin())
+	for {
+		fmt.Fprint(g.cmd.OutOrStdout(), "file.go:line, try (my test), answer, next, quit > ")
+		line, err := in.ReadString('\n')
+		if err != nil {
+			fmt.Fprintln(g.cmd.OutOrStdout())
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return fmt.Errorf("read what you type: %w", err)
+		}
+		solved := false
+		switch word := strings.TrimSpace(line); word {
+		case "":
+			continue
+		case "quit", "q":
+			return nil
+		case "try", "t":
+			err = g.tryTest()
+			solved = g.desk.book.Bugs[g.id()] != ""
+		case "answer", "a":
+			err, solved = g.show(bugShown), true
+		case "next", "n":
+			g.desk.book.Bugs[g.id()] = "later" // for this dialogue only
+			solved = true
+		default:
+			err = g.guess(word)
+			solved = g.desk.book.Bugs[g.id()] != ""
+		}
+		var code exitCode
+		if err != nil && !errors.As(err, &code) {
+			fmt.Fprintln(g.cmd.ErrOrStderr(), "workshop:", err)
+		}
+		if solved {
+			if ok, err := g.next(bank); err != nil || !ok {
+				return err
+			}
+			if err := g.pose(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// guess judges a line that the player names.
+func (g *game) guess(place string) error {
+	file, number, _ := strings.Cut(place, ":")
+	line, err := strconv.Atoi(number)
+	if err != nil {
+		return fmt.Errorf("name a line as file.go:42, not %q", place)
+	}
+	names := []string{}
+	for i, f := range g.wrong.Files {
+		names = append(names, f.Name)
+		if f.Name != filepath.Base(file) {
+			continue
+		}
+		first, last := changedLines(string(g.solution.Files[i].Content), string(f.Content))
+		switch {
+		case first == 0:
+			return g.miss(fmt.Sprintf("%s is as it should be; look in another file.", f.Name))
+		case line < first-1 || line > last+1:
+			way := "further down"
+			if line > last {
+				way = "further up"
+			}
+			return g.miss(fmt.Sprintf("Not %s:%d; the right file, and %s.", f.Name, line, way))
+		}
+		if err := g.say(paint.Good("That is it.")); err != nil {
+			return err
+		}
+		return g.show(bugFound)
+	}
+	return fmt.Errorf("there is no file %q; there are %s", file, strings.Join(names, ", "))
+}
+
+func (g *game) miss(text string) error {
+	if err := g.say(paint.Warn(text)); err != nil {
+		return err
+	}
+	return exitCode(1)
+}
+
+// changedLines is the first and the last line of wrong that differ from right; 0, 0 if none does. Where lines were only
+// taken out, it is the lines around the gap.
+func changedLines(right, wrong string) (first, last int) {
+	a, b := strings.Split(right, "\n"), strings.Split(wrong, "\n")
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	if head == len(a) && head == len(b) {
+		return 0, 0
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	return head + 1, max(head+1, len(b)-tail)
+}
+
+// show tells the answer, and notes how the player came to it.
+func (g *game) show(how string) error {
+	g.desk.book.Bugs[g.id()] = how
+	if _, err := progress.Update(g.desk.root, func(b *progress.Book) { b.Bugs[g.id()] = how }); err != nil {
+		fmt.Fprintln(g.cmd.ErrOrStderr(), "workshop:", err)
+	}
+	out := []string{"", paint.Strong("The rule: ") + g.bug.Rule}
+	if g.bug.Issue != "" {
+		out = append(out, "It happened: "+issueLinks(g.bug.Issue))
+	}
+	out = append(out, "The chapter catches it with "+g.bug.Test, "")
+	for i, f := range g.wrong.Files {
+		if text := diff.Diff("right/"+f.Name, g.solution.Files[i].Content, "wrong/"+f.Name, f.Content); len(text) > 0 {
+			_, hunks, _ := strings.Cut(string(text), "\n") // the first line repeats the names
+			out = append(out, strings.TrimRight(paintDiff(hunks), "\n"))
+		}
+	}
+	return g.say(out...)
+}
+
+func issueLinks(issue string) string {
+	words := strings.Fields(issue)
+	for i, w := range words {
+		if number, ok := strings.CutPrefix(strings.TrimRight(w, ","), "#"); ok {
+			words[i] = "https://github.com/kubernetes/kubernetes/issues/" + number
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// tryTest runs the player's test: it has to pass over the solution and to fail over the wrong version.
+func (g *game) tryTest() error {
+	path := filepath.Join(g.desk.root, g.chapter.Dir, testFile)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(path, []byte(fmt.Sprintf(testToBegin, g.chapter.Package(), g.chapter.Dir, g.chapter.Package())), 0o644); err != nil {
+			return fmt.Errorf("make a test to begin with: %w", err)
+		}
+		return g.say(fmt.Sprintf("Made %s/%s. Write the test, then try again.", g.chapter.Dir, testFile))
+	}
+	right, err := g.run(g.solution)
+	if err != nil {
+		return err
+	}
+	if problem := notPassing(right); problem != "" {
+		return g.miss("Your test has to pass over the right code, and does not:\n" + problem)
+	}
+	wrong, err := g.run(g.wrong)
+	if err != nil {
+		return err
+	}
+	if notPassing(wrong) == "" {
+		return g.miss("Your test passes over the wrong code too, so it does not see the bug.")
+	}
+	if err := g.say(paint.Good("Your test catches it."), notPassing(wrong)); err != nil {
+		return err
+	}
+	return g.show(bugFound)
+}
+
+func (g *game) run(layer overlay.Layer) (gotest.Result, error) {
+	o, err := overlay.Write(g.desk.root, filepath.Join(g.desk.root, ".workshop", "overlay"), layer)
+	if err != nil {
+		return gotest.Result{}, err
+	}
+	cmd, err := o.Go(g.cmd.Context(), "test", "-json", "-timeout=30s", "-run", "^TestBug", "./"+g.chapter.Dir)
+	if err != nil {
+		return gotest.Result{}, err
+	}
+	return gotest.Run(cmd)
+}
+
+// notPassing is what is wrong with a run in which at least one test had to pass and none to fail.
+func notPassing(r gotest.Result) string {
+	var out []string
+	for _, t := range r.Tests {
+		if t.Status != gotest.Passed && t.Status != gotest.Skipped {
+			out = append(out, strings.TrimRight(t.Output, "\n"))
+		}
+	}
+	if len(r.Tests) == 0 {
+		out = append(out, strings.TrimSpace(r.Outside), "No test whose name begins with TestBug ran.")
+	}
+	return strings.Join(out, "\n")
+}
+
+const testToBegin = `package %s_test
+
+// A test of your own, for the game: it passes over the right code and fails over the wrong version.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	_ "client-go-workshop/%s" // take the _ away to use it as %s
+	"client-go-workshop/internal/guard"
+)
+
+func TestBug_is_caught(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("what you do")
+		require.Equal(t, "what has to come", "what has to come", "the rule")
+	})
+}
+`
+
+func (g *game) printList(bank []bugs.Bug) error {
+	found, shown := 0, 0
+	var out []string
+	for _, b := range bank {
+		switch g.desk.book.Bugs[g.chapter.Topic+"/"+b.Name] {
+		case bugFound:
+			found++
+			out = append(out, paint.Good("found  ")+b.Rule)
+		case bugShown:
+			shown++
+			out = append(out, paint.Faint("shown  ")+b.Rule)
+		}
+	}
+	return g.say(append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, len(bank)-found-shown))...)
+}
