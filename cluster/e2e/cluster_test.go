@@ -137,14 +137,25 @@ type controller struct {
 	log    *lockedBuffer
 }
 
-// startController builds the controller from the repository's root module and
-// starts it with the flags that one would use in production.
+// startController builds the controller and starts it with the flags that one
+// would use in production.
 func (c *cluster) startController(t *testing.T) *controller {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "pdb-controller")
+	return startController(t, c.buildController(t), "--kubeconfig="+c.workspace.Kubeconfig(), "-v=2")
+}
+
+// buildController builds the controller from the repository's root module.
+func (c *cluster) buildController(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "pdb-controller")
 	goBuild(t, c.repository.Root(), program, "./solutions/07-controller/cmd/pdb-controller")
+	return program
+}
+
+func startController(t *testing.T, program string, args ...string) *controller {
+	t.Helper()
 	log := &lockedBuffer{}
-	ctl := &controller{cmd: exec.Command(program, "--kubeconfig="+c.workspace.Kubeconfig(), "-v=2"), exited: make(chan struct{}), log: log}
+	ctl := &controller{cmd: exec.Command(program, args...), exited: make(chan struct{}), log: log}
 	ctl.cmd.Stdout, ctl.cmd.Stderr = log, log
 	require.NoError(t, ctl.cmd.Start())
 	go func() {

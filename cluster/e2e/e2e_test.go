@@ -4,7 +4,7 @@
 // each as the separate processes that they are in production, and looks at
 // what comes of it through the real API.
 //
-// It takes a minute once the cluster's programs are built, which is why it
+// It takes two minutes once the cluster's programs are built, which is why it
 // hides behind a build tag. From the folder cluster:
 //
 //	CGO_ENABLED=0 go test -trimpath -tags=e2e -count=1 -v ./e2e
@@ -14,6 +14,7 @@
 // has a workspace of its own and shares only the built programs.
 //
 //	e2e_test.go       the story
+//	rbac_test.go      the same controller with the rights of its manifests, and with each of them missing
 //	cluster_test.go   the cluster and the controller as processes
 //	objects_test.go   making objects, and waiting for what should become of them
 //
@@ -120,7 +121,7 @@ func TestControllerOnRealControlPlane(t *testing.T) {
 		require.NoError(t, controller.cmd.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, controller.await(15*time.Second), "exit code 0 says that it stopped because it was asked to")
 		t.Logf("stopped after %s", since(stopped))
-		c.requireLeaseReleased(t)
+		c.requireLeaseReleased(t, namespace)
 	})
 	step("down leaves no process and no file", func(t *testing.T) {
 		processes := c.processes(t)

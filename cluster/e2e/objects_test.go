@@ -199,7 +199,7 @@ func (c *cluster) requireOwned(t *testing.T, name string) {
 }
 
 // requireLeaseReleased checks that a successor would not have to wait.
-func (c *cluster) requireLeaseReleased(t *testing.T) {
+func (c *cluster) requireLeaseReleased(t *testing.T, namespace string) {
 	t.Helper()
 	leases, err := c.client.CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# image.sh builds the image of the controller, from nothing but its binary, and prints the image's name.
+#
+#   scripts/image.sh            the finished controller
+#   scripts/image.sh yours      yours, from the folder 07-controller
+#
+# Go compiles here and not in a container: no image with a compiler has to be pulled, and what is compiled once stays in
+# Go's cache.
+set -euo pipefail
+unset CDPATH
+cd -P "$(dirname "$0")/.."
+# shellcheck source=scripts/common.sh
+. scripts/common.sh
+
+case "${1:-finished}" in
+  finished) program=./solutions/07-controller/cmd/pdb-controller ;;
+  yours) program=./07-controller/cmd/pdb-controller ;;
+  *)
+    echo "image.sh: there is no controller called $1; it is finished or yours" >&2
+    exit 2
+    ;;
+esac
+
+# The engine may be another machine than this one: on a Mac it is a virtual Linux.
+architecture=$(docker version --format '{{.Server.Arch}}' 2>&1) ||
+  fail 'asking Docker for its architecture' "$(last_line "$architecture")" 'start Docker, and run this again'
+
+context=$(mktemp -d)
+trap 'rm -rf "$context"' EXIT
+# Without C, or the binary would look for a C library that FROM scratch does not have.
+said=$(CGO_ENABLED=0 GOOS=linux GOARCH=$architecture \
+  go build -trimpath -buildvcs=false -ldflags='-s -w' -o "$context/pdb-controller" $program 2>&1) ||
+  { printf '%s\n' "$said" >&2; fail "compiling $program" 'Go says above what is wrong' 'mend it, and run this again'; }
+# Whoever has a strict umask would get a program that only root can run, and it does not run as root.
+chmod 755 "$context/pdb-controller"
+
+# The name tells one content from another, so a Deployment sees when there is something new.
+content=$(git hash-object "$context/pdb-controller")
+image=$controller_image:${content:0:12}
+# An attestation, which newer Docker adds unasked, is lost on the way into a node of kind, and the image does not arrive
+# (kubernetes-sigs/kind#3795).
+said=$(BUILDX_NO_DEFAULT_ATTESTATIONS=1 docker build --quiet --file solutions/07-controller/deploy/Dockerfile --tag "$image" "$context" 2>&1) ||
+  { printf '%s\n' "$said" >&2; fail "building the image $image" 'Docker says above what is wrong' 'mend it, and run this again'; }
+echo "$image"

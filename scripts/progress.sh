@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# progress.sh says how far you are: it runs the tests of each chapter by plain go test and prints a table in Markdown, for
+# you, or for the page of a job on GitHub (.github/workflows/progress.yml).
+#
+#   scripts/progress.sh
+#
+# An unfinished chapter is no failure, so it ends with 0 whatever the tests say.
+set -uo pipefail
+unset CDPATH
+cd -P "$(dirname "$0")/.." || exit 1
+
+# lines counts those that match.
+lines() { grep -c "$1" <<<"$log"; }
+
+finished=0 chapters=0
+printf '| chapter | tests passed | next |\n|---|---|---|\n'
+for readme in 0[1-9]-*/README.md; do
+  chapter=${readme%/*}
+  # The time is for code that waits for itself.
+  log=$(go test -v -timeout=5m "./$chapter" 2>&1)
+  code=$?
+  passed=$(lines '^--- PASS') failed=$(lines '^--- FAIL')
+  chapters=$((chapters + 1))
+  # The lowest task with a failing test is where to go on.
+  task=$(sed -n 's/^--- FAIL: TestTask\([0-9]*\).*/\1/p' <<<"$log" | sort -n | head -n 1)
+  if [ $code -eq 0 ]; then
+    finished=$((finished + 1))
+    next=finished
+  elif [ "$(lines '^panic: \|^fatal error: ')" -gt 0 ]; then
+    next="the tests were cut off: \`go test ./$chapter\` says why"
+  elif [ -n "$task" ]; then
+    next="\`go test ./$chapter -run Task$task\`"
+  elif [ $((passed + failed)) -eq 0 ]; then
+    next="does not compile: \`go vet ./$chapter\` says why"
+  else
+    next="\`go test ./$chapter\`"
+  fi
+  printf '| %s | %d of %d | %s |\n' "$chapter" "$passed" $((passed + failed)) "$next"
+done
+printf '\n%d of %d chapters are finished.\n' $finished $chapters
