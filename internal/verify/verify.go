@@ -128,6 +128,7 @@ type run struct {
 
 	stubRuns map[int]gotest.Result    // by task: its command over the stubs
 	bugRuns  map[string]gotest.Result // by wrong version: the test that is named for it
+	inBank   int                      // how many of them ran out of the bank
 }
 
 // solution is the reference, as a layer.
