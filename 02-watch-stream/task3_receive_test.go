@@ -52,10 +52,10 @@ func TestTask3_Nobody_receives_and_nothing_more_is_read(t *testing.T) {
 		w := running(t, s)
 		t.Did("the decoder has three events, and nobody receives")
 		synctest.Wait()
-		require.Len(t, s.steps, 2, "events that the decoder still has: one was decoded, and is offered; what is read before anybody wants it fills the memory, and looks as if it had been told")
+		require.Equal(t, 2, len(s.steps), "events that the decoder still has: one was decoded, and is offered; what is read before anybody wants it fills the memory, and looks as if it had been told")
 		require.Equal(t, "ADDED a@1", receive(w), "somebody receives, and the next event is read")
 		synctest.Wait()
-		require.Len(t, s.steps, 1, "events that the decoder still has: one was told, and the next one is offered")
+		require.Equal(t, 1, len(s.steps), "events that the decoder still has: one was told, and the next one is offered")
 	})
 }
 
