@@ -18,8 +18,8 @@ import (
 //
 // The request is tried again, at most MaxRetries times, if the answer is 429 or any 5xx and has a Retry-After header that
 // is a whole number: that many seconds later; and if it is a GET whose connection was reset or ended without an answer: a
-// second later. Anything else would perhaps be done twice. A body that is an io.Reader has been read, so such a request is never
-// tried again.
+// second later. Anything else would perhaps be done twice. A body that is an io.Reader has been read, so such a request is
+// never tried again.
 //
 // The rate limiter is asked before each try, with the context. What it takes before the first try does not count for
 // Timeout; what it takes before another one does. When the context ends, Do returns at once with the context's error, and
