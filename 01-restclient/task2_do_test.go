@@ -3,6 +3,7 @@ package restclient_test
 // Task 2: Do, Into, and errors that say what the server said.
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -166,6 +167,29 @@ func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 	})
 }
 
+func TestTask2_Error_says_what_else_is_known(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		answers := func(contentType []string) fakeapi.Fault {
+			return func(rw respond, _ *request, _ handler) {
+				rw.Header()["Content-Type"] = contentType
+				rw.Header().Set("Retry-After", "30")
+				rw.WriteHeader(403)
+				io.WriteString(rw, "too often from this address")
+			}
+		}
+		w.script("a proxy answers 403 with Retry-After 30, and a body of no content type", "", answers(nil))
+		err := w.do(w.on("GET").Name("web")).Error()
+		require.ErrorContains(t, err, "too often from this address", "who does not say what it is most often says it in plain text")
+		seconds, _ := apierrors.SuggestsClientDelay(err)
+		require.Equal(t, 30, seconds, "seconds: the caller who tries again later has to know when")
+		w.script("a proxy answers 403, and a body of bytes", "", answers([]string{"application/octet-stream"}))
+		err = w.do(w.on("GET").Name("web")).Error()
+		require.True(t, apierrors.IsUnexpectedServerError(err), "nobody expects such an answer; got %s", short(err))
+		require.NotContains(t, err.Error(), "too often", "what is not text, by its content type, is not for people, and not for their logs")
+	})
+}
+
 func TestTask2_DoRaw_returns_an_error_with_the_body(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
@@ -237,8 +261,10 @@ func TestTask2_Body_that_cannot_be_read_is_an_error(t *testing.T) {
 			require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "half an object is none")
 		}
 		w := newWorld(t)
-		w.script("200, of a content type that nobody knows", "", fakeapi.Body("text/html", "<html>"))
+		w.script("200, of a content type that nobody knows", "", fakeapi.Times(2, fakeapi.Body("text/html", "<html>"))...)
 		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "a page for signing in comes with code 200, too")
+		_, err := w.do(w.on("GET").Name("web")).Get()
+		require.Error(t, err, "a page for signing in comes with code 200, too; no object and no error is a nil that somebody will use")
 	})
 }
 
@@ -257,9 +283,12 @@ func TestTask2_Answer_that_breaks_off_is_an_error(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
 		w.Create(deployment("web"))
-		w.script("the connection breaks after 50 bytes of the body", "", fakeapi.Times(2, fakeapi.Cut(50))...)
+		w.script("the connection breaks after 50 bytes of the body", "", fakeapi.Times(3, fakeapi.Cut(50))...)
 		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "half an answer is none")
 		_, err := w.do(w.on("GET").Name("web")).Raw()
+		require.Error(t, err, "half an answer is none, also if nobody reads it as JSON")
+		t.Did("DoRaw")
+		_, err = w.on("GET").Name("web").DoRaw(t.Context())
 		require.Error(t, err, "half an answer is none, also if nobody reads it as JSON")
 	})
 }
@@ -285,6 +314,9 @@ func TestTask2_Every_body_is_closed(t *testing.T) {
 		w.do(w.on("GET").Name("db"))
 		w.script("an answer that breaks off", "", fakeapi.Cut(10))
 		w.do(w.on("GET").Name("web"))
+		t.Did("DoRaw of what is there, and of what is not")
+		w.on("GET").Name("web").DoRaw(t.Context())
+		w.on("GET").Name("db").DoRaw(t.Context())
 		require.Equal(t, 0, bodies.open, "a body that is not closed keeps its connection, and two goroutines, for ever")
 	})
 }

@@ -113,6 +113,19 @@ func TestTask4_Limiter_does_not_eat_the_timeout(t *testing.T) {
 	})
 }
 
+func TestTask4_Limiter_before_a_retry_is_within_the_timeout(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
+		w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
+		t.Did("Timeout 10s, and the limiter lets each try wait for a minute")
+		var err error
+		d := took(func() { err = w.do(w.on("GET").Timeout(10 * time.Second)).Error() })
+		require.Equal(t, 70*time.Second, d, "a minute before the first try, which does not count; from then on the caller said how long he waits")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the time is over")
+		require.Equal(t, 1, w.sent(), "the second try has not had its turn")
+	})
+}
+
 func TestTask4_Limiter_hears_the_context(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, limitedBy(&limiter{wait: time.Hour}))
@@ -362,23 +375,57 @@ func TestTask4_Watch_of_an_error_is_the_servers_status(t *testing.T) {
 		t.Did("Watch")
 		_, err = w.on("GET").Param("watch", "1").Watch(t.Context())
 		require.Error(t, err, "nobody answered, and that is no watch")
-		t.Did("Watch with a builder error")
-		_, err = w.on("GET").Name("..").Watch(t.Context())
-		require.Error(t, err, "a broken request is not sent")
+	})
+}
+
+func TestTask4_Watch_of_a_broken_request_is_not_sent(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		t.Did(`Name ""`)
+		r := w.on("GET").Name("").Param("watch", "1")
+		t.Did("Watch")
+		_, err := r.Watch(t.Context())
+		require.ErrorContains(t, err, r.Error().Error(), "what went wrong while it was built is why it cannot be sent")
+		require.Equal(t, 0, w.sent(), "without its name it would be a watch of all of them")
+	})
+}
+
+func TestTask4_Watch_hears_its_deadline(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		why := "a deadline is a time-out, but the caller's own: an empty watch and no error would be begun again at once, and again"
+		w := newWorld(t)
+		w.script("answers after a day", "", fakeapi.Slow(24*time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		t.Did("the context ends in a minute")
+		t.Did("Watch")
+		var err error
+		d := took(func() { _, err = w.on("GET").Param("watch", "1").Watch(ctx) })
+		require.ErrorIs(t, err, context.DeadlineExceeded, why)
+		require.Equal(t, time.Minute, d, "no sooner and no later than the context")
+		t.Did("Watch, again with this context")
+		_, err = w.on("GET").Param("watch", "1").Watch(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded, why)
+		require.Equal(t, 1, w.sent(), "after the end of the context nothing is sent")
 	})
 }
 
 func TestTask4_Watch_that_ends_at_once_is_empty(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		w := newWorld(t)
-		w.script("ends every connection without an answer", "", fakeapi.Times(50, endConnection)...)
-		t.Did("Watch")
-		events, err := w.on("GET").Param("watch", "1").Watch(t.Context())
-		require.NoError(t, err, "servers end watches all the time, some before the first byte; who watches begins again anyway")
-		require.NotNil(t, events, "no error, so a watch")
-		require.Equal(t, "the end", next(events), "there was nothing in it")
-		require.Equal(t, 11, w.sent(), "one request, and ten retries")
-		events.Stop()
+		for _, fault := range []struct {
+			what string
+			is   fakeapi.Fault
+		}{{"ends every connection without an answer", endConnection}, {"resets every connection instead of answering", fakeapi.Reset(false)}} {
+			w := newWorld(t)
+			w.script(fault.what, "", fakeapi.Times(50, fault.is)...)
+			t.Did("Watch")
+			events, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+			require.NoError(t, err, "servers end watches all the time, some before the first byte; who watches begins again anyway")
+			require.NotNil(t, events, "no error, so a watch")
+			require.Equal(t, "the end", next(events), "there was nothing in it")
+			require.Equal(t, 11, w.sent(), "one request, and ten retries")
+			events.Stop()
+		}
 	})
 }
 

@@ -162,6 +162,8 @@ func TestTask5_Delete_with_its_options(t *testing.T) {
 		t.Did("Delete web, if its UID is another")
 		err := c.Delete(t.Context(), "web", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		require.True(t, apierrors.IsConflict(err), "the condition is in the body of the request; if it does not get there, somebody else's object is deleted; got %s", short(err))
+		require.Equal(t, "DELETE /apis/apps/v1/namespaces/default/deployments/web", w.last(), "the options of Delete alone are no query parameters: they have conditions within them, and a query is flat")
+		require.Contains(t, w.Requests("delete")[0].Body, `"uid":"another"`, "the options of Delete are an object, sent as such")
 		t.Did("Delete web")
 		require.NoError(t, c.Delete(t.Context(), "web", metav1.DeleteOptions{}), "it is there")
 		require.Equal(t, "DELETE /apis/apps/v1/namespaces/default/deployments/web", w.last(), "one object, by its name")
