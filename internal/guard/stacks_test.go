@@ -81,6 +81,17 @@ func TestPackage_of_a_function(t *testing.T) {
 	}
 }
 
+func TestCall_of_the_chapter_is_written_there(t *testing.T) {
+	p := place{chapter: "client-go-workshop/05-indexer", test: "client-go-workshop/05-indexer_test"}
+	for at, is := range map[string]bool{
+		"/w/05-indexer/store.go": true, "/w/solutions/05-indexer/store.go": true, "client-go-workshop/05-indexer/store.go": true, "store.go": true,
+		"/w/05-indexer/store_test.go": false, "/go/src/maps/iter.go": false, "maps/iter.go": false,
+	} {
+		f := frame{function: "client-go-workshop/05-indexer.(*store).ListKeys.Keys[...].func1", file: at}
+		require.Equal(t, is, p.isChapter(f), at)
+	}
+}
+
 // over makes a run of a test of chapter, as if it were in bubble 5 on goroutine 20.
 func over(t *testing.T, chapter string) *run {
 	r := newRun(t)

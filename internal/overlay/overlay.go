@@ -205,8 +205,12 @@ func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cm
 	}
 	cmd := GoCommand(ctx, append([]string{verb, "-overlay", o.path}, args...)...)
 	cmd.Dir = o.root
+	cmd.Env = append(cmd.Env, Env+"="+o.path)
 	return cmd, nil
 }
+
+// Env tells a test binary which overlay it was built with: package guard reads the source of what runs.
+const Env = "WORKSHOP_OVERLAY"
 
 // GoCommand prepares a go command that a go.work file further up does not change, and that is interrupted, not killed, when
 // ctx ends.
