@@ -148,6 +148,26 @@ func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
 	})
 }
 
+func TestTask1_List_that_comes_too_late_is_not_told(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, func(o metav1.ListOptions) (apiruntime.Object, error) {
+			time.Sleep(time.Minute)
+			return lists("7", "a")(o)
+		})
+		s.watches = append(s.watches, noWatch)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		r := reflector.NewReflector(s, &appsv1.Deployment{}, st, 0)
+		t.Did("ListAndWatchWithContext; the list takes a minute, does not listen to the context, and succeeds; the context ends after half a minute")
+		r.ListAndWatchWithContext(ctx)
+		time.Sleep(time.Hour)
+		require.Empty(t, st.calls(), "who has ended the context may have put the store away")
+		require.Equal(t, "", r.LastSyncResourceVersion(), "and it has no version")
+		require.Equal(t, []string{"list@0"}, s.requests(), "nothing is asked for after the end")
+	})
+}
+
 // hearing is a source whose lists end with their context.
 type hearing struct{ *script }
 

@@ -196,6 +196,7 @@ func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
 		w.create("b")
 		require.Equal(t, []string{"Add a@2", "Add b@3"}, w.calls(), "the next event is about another object")
 		require.Equal(t, []string{"list@0", "watch@1"}, w.asked(), "what one store does not want is no reason to ask the server again")
+		require.Equal(t, "3", w.r.LastSyncResourceVersion(), "the store has been told; from an older version the next watch would bring again what it does not want")
 	})
 }
 
@@ -299,6 +300,25 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 		prompt := returned.Load()
 		close(deaf.result)
 		require.True(t, prompt, "whoever waits for an event must wait for the end as well")
+	})
+}
+
+func TestTask2_End_of_a_watch_is_no_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := &script{}
+		for _, c := range []struct {
+			what string
+			next func(metav1.ListOptions) (watch.Interface, error)
+		}{
+			{"ends at once", s.ends()},
+			{"brings 410", s.tells(watch.Event{Type: watch.Error, Object: &metav1.Status{Status: "Failure", Code: 410, Reason: "Expired"}})},
+		} {
+			t.Story(8)
+			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, c.next)
+			t.Did("a watch that %s", c.what)
+			_, err := once(t, s, &store{})
+			require.NoError(t, err, "watches end, and a list is due then: nobody has to look into it")
+		}
 	})
 }
 

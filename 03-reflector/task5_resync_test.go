@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
@@ -148,6 +150,30 @@ func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
 		returned := under
 		time.Sleep(time.Minute)
 		require.False(t, returned, "when ListAndWatchWithContext returns nothing of it is left: the caller may take the store apart")
+	})
+}
+
+func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s, st := &script{}, &store{}
+		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Second})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for range 3 {
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+				c := s.channel()
+				time.AfterFunc(2500*time.Millisecond, func() { c.result <- failing(errExpired) })
+				return c, nil
+			})
+			t.Did("ListAndWatchWithContext with a period of a second; after two and a half the watch brings 410, and the context lives on")
+			start := time.Now()
+			r.ListAndWatchWithContext(ctx)
+			require.Equal(t, 2500*time.Millisecond, time.Since(start), "a list is due: who waits for the resync to end has to end it first")
+			t.Did("three seconds pass")
+			time.Sleep(3 * time.Second)
+			require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after each list")
+		}
 	})
 }
 
