@@ -37,6 +37,7 @@ const chosenBug = "WORKSHOP_BUG"
 // bank is a test binary that has wrong versions in it.
 type bank struct {
 	program string
+	overlay string // the file that it was built with
 	has     map[string]bool
 }
 
@@ -52,7 +53,12 @@ func (r *run) buildBank(solution overlay.Layer, all []bugs.Bug) (*bank, error) {
 		return nil, fmt.Errorf("build the wrong versions: %w", err)
 	}
 	b := &bank{program: filepath.Join(folder, r.chapter.Dir+".test.exe"), has: has}
-	build, err := r.command(merged, "test", "-c", "-vet=off", "-ldflags=-w -s", "-o", b.program, r.pkg())
+	o, err := overlay.Write(r.root, filepath.Join(r.root, ".workshop", "overlay"), merged)
+	if err != nil {
+		return nil, fmt.Errorf("put the bank under the tests of %s: %w", r.chapter.Dir, err)
+	}
+	b.overlay = o.Path()
+	build, err := o.Go(r.ctx, "test", "-c", "-vet=off", "-ldflags=-w -s", "-o", b.program, r.pkg())
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +77,7 @@ func (r *run) runBank(b *bank, name, pattern string) (gotest.Result, error) {
 	cmd := overlay.GoCommand(r.ctx, "tool", "test2json", "-t", "-p", "client-go-workshop/"+r.chapter.Dir, b.program,
 		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0", "-test.run="+pattern)
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(cmd.Env, chosenBug+"="+name)
+	cmd.Env = append(cmd.Env, chosenBug+"="+name, overlay.Env+"="+b.overlay)
 	return gotest.Run(cmd)
 }
 
