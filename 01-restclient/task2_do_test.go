@@ -3,6 +3,7 @@ package restclient_test
 // Task 2: Do, Into, and errors that say what the server said.
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,6 +112,19 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 	})
 }
 
+func TestTask2_Objects_without_a_namespace_can_be_sent(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		for _, verb := range []string{"GET", "PUT", "DELETE"} {
+			t.Did(`%s with Name "web", and no Namespace`, verb)
+			w.do(w.client.Verb(verb).Resource("deployments").Name("web"))
+		}
+		t.Did("POST without Namespace")
+		w.do(w.client.Post().Resource("deployments"))
+		require.Equal(t, 4, w.sent(), "a Node or a Namespace is in no namespace: only where Namespace was called was one meant, and forgotten")
+	})
+}
+
 func TestTask2_Error_is_the_servers_status(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
@@ -132,7 +146,14 @@ func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 		err := w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{})
 		require.ErrorContains(t, err, "upstream is away", "whatever stands between client and server may answer, and its words are the only hint")
 		require.True(t, apierrors.IsUnexpectedServerError(err), "nobody expects such an answer; got %s", short(err))
-		w.script("404, and the body is a page of HTML", "", fakeapi.Text(404, "<html>"))
+		w.script("a proxy answers 502 with a page of HTML", "", func(rw respond, _ *request, _ handler) {
+			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+			rw.WriteHeader(502)
+			rw.Write([]byte("<html>gateway 7 is away</html>"))
+		})
+		err = w.do(w.on("GET").Name("web")).Error()
+		require.ErrorContains(t, err, "gateway 7 is away", "a page is text, too, and its words are the only hint")
+		w.script("404, and the body is no Status", "", fakeapi.Text(404, "<html>"))
 		err = w.do(w.on("GET").Name("web")).Error()
 		require.True(t, apierrors.IsNotFound(err), "the code says enough; got %s", short(err))
 		w.script("401, and JSON that is no Status", "", func(rw respond, _ *request, _ handler) {
@@ -165,26 +186,46 @@ func TestTask2_Failure_with_code_200_is_an_error(t *testing.T) {
 		require.True(t, apierrors.IsConflict(err), "a Status in the place of an object is what went wrong; got %s", short(err))
 		_, err = w.do(w.on("GET").Name("web")).Get()
 		require.True(t, apierrors.IsConflict(err), "a Status in the place of an object is what went wrong; got %s", short(err))
+		w.script("200, with a Status that says nothing", "", fakeapi.Times(2, fakeapi.Body("application/json", `{"kind":"Status","apiVersion":"v1"}`))...)
+		require.Error(t, w.do(w.on("GET").Name("web")).Into(d), "a Status that does not say Success is in the place of an object, and is none")
+		_, err = w.do(w.on("GET").Name("web")).Get()
+		require.Error(t, err, "a Status that does not say Success is in the place of an object, and is none")
 	})
 }
 
 func TestTask2_Success_is_no_error(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
-		w.Create(deployment("web"), deployment("db"))
+		w.Create(deployment("web"), deployment("db"), deployment("cdn"))
 		require.NoError(t, w.do(w.on("DELETE").Name("web")).Error(), "a deletion is answered with a Status that says Success")
 		status := &metav1.Status{}
 		require.NoError(t, w.do(w.on("DELETE").Name("db")).Into(status), "a Status can be what was asked for")
 		require.Equal(t, "Success", status.Status, "a Status can be what was asked for")
+		obj, err := w.do(w.on("DELETE").Name("cdn")).Get()
+		require.NoError(t, err, "a Status that says Success is an object like any other")
+		require.IsType(t, &metav1.Status{}, obj, "a Status that says Success is an object like any other")
 	})
 }
 
 func TestTask2_Empty_body_is_an_error(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
-		w.script("200, and no body", "", fakeapi.Body("application/json", ""))
+		w.script("200, and no body", "", fakeapi.Times(2, fakeapi.Body("application/json", ""))...)
 		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}),
 			"a Deployment whose fields all are empty looks like one with no replicas, and somebody would act on it")
+		_, err := w.do(w.on("GET").Name("web")).Get()
+		require.Error(t, err, "no object and no error: the caller uses what is not there")
+	})
+}
+
+func TestTask2_Long_answer_is_read_to_its_end(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		name := strings.Repeat("x", 4<<20)
+		w.script("an answer of 4 MiB, without saying how long it will be", "", fakeapi.Body("application/json", `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"`+name+`"}}`))
+		d := &appsv1.Deployment{}
+		require.NoError(t, w.do(w.on("GET").Name("web")).Into(d), "a list of a large cluster has hundreds of megabytes; the server decides how much there is")
+		require.Len(t, d.Name, len(name), "all of it")
 	})
 }
 

@@ -135,6 +135,25 @@ func TestTask5_UpdateStatus_is_about_the_status(t *testing.T) {
 	})
 }
 
+func TestTask5_Options_of_Get_and_Update_are_sent(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w, c := typed(t, "default")
+		w.Create(deployment("web"))
+		t.Did("Get web, with ResourceVersion 0")
+		d, err := c.Get(t.Context(), "web", metav1.GetOptions{ResourceVersion: "0"})
+		require.NoError(t, err, "it is there")
+		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web?resourceVersion=0", w.last(), "options are query parameters; without this one the answer comes from etcd, and not from the server's cache")
+		t.Did("Update web, with DryRun")
+		d, err = c.Update(t.Context(), d, metav1.UpdateOptions{DryRun: []string{"All"}, FieldManager: "me"})
+		require.NoError(t, err, "nobody else has changed it")
+		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web?dryRun=All&fieldManager=me", w.last(), "options are query parameters; a trial whose option is lost is the real thing")
+		t.Did("UpdateStatus of web, with DryRun")
+		_, err = c.UpdateStatus(t.Context(), d, metav1.UpdateOptions{DryRun: []string{"All"}, FieldManager: "me"})
+		require.NoError(t, err, "nobody else has changed it")
+		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web/status?dryRun=All&fieldManager=me", w.last(), "options are query parameters; a trial whose option is lost is the real thing")
+	})
+}
+
 func TestTask5_Delete_with_its_options(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w, c := typed(t, "default")

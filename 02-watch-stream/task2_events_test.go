@@ -66,13 +66,14 @@ func TestTask2_Order_and_space_and_other_fields_do_not_matter(t *testing.T) {
 			"{ \"type\" :\t\"ADDED\",\n \"object\" : " + object + " }",
 			`{"type":"ADDED","future":{"a":[1]},"object":` + object + `}`,
 			`{"type":"MODIFIED","type":"ADDED","object":` + object + `}`,
+			`{"type":"ADDED","object":` + object + `,"Type":"DELETED","OBJECT":{}}`,
 			`{"type":"\u0041DDED","object":` + object + `}`,
 			`{"type":"ADDED","object":{"metadata":{"name":"web","resourceVersion":"1"},"future":"{","apiVersion":"apps/v1","kind":"Deployment"}}`,
 			`{"type":"ADDED","object":{"kind":"ReplicaSet","kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","resourceVersion":"1"}}}`,
 			`{"type":"ADDED","object":{"kind":"Deploy\u006dent","apiVersion":"apps\/v1","metadata":{"name":"web","resourceVersion":"1"}}}`,
 		} {
 			t.Did("%s", frame)
-			require.Equal(t, "ADDED web@1", decode(t, pieces(frame)).next(), "all of that is JSON for the same event; of two fields with one name the last one counts")
+			require.Equal(t, "ADDED web@1", decode(t, pieces(frame)).next(), "all of that is JSON for the same event; of two fields with one name the last one counts, and Type is not the name type")
 		}
 	})
 }
@@ -137,6 +138,14 @@ func TestTask2_Large_events_get_a_larger_buffer(t *testing.T) {
 		d := decode(t, pieces(large(100)+large(5_000)+large(1<<20)+large(100)))
 		require.Equal(t, []string{"ADDED web@100", "ADDED web@5000", "ADDED web@1048576", "ADDED web@100"}, []string{d.next(), d.next(), d.next(), d.next()},
 			"an object may have a megabyte and more; and a small one behind it is only as long as it is")
+	})
+}
+
+func TestTask2_Less_than_16_MiB_is_an_event(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("an event of 15 MiB comes")
+		d := decode(t, pieces(`{"type":"ADDED","object":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","resourceVersion":"1","annotations":{"a":"`, strings.Repeat("x", 15<<20), `"}}}}`))
+		require.Equal(t, "ADDED web@1", d.next(), "the buffer doubles until it has 16 MiB; what is smaller than that fits")
 	})
 }
 
