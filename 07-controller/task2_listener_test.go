@@ -181,15 +181,16 @@ func TestTask2_Deleted_and_created_anew_may_be_one_update(t *testing.T) {
 func TestTask2_Handler_may_call_the_informer(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a")
-		versions := []string{}
-		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(any) {
+		told := []string{}
+		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 			w.informer.HasSynced()
 			w.informer.IsStopped()
-			versions = append(versions, w.informer.LastSyncResourceVersion())
+			w.informer.LastSyncResourceVersion()
+			told = append(told, name(obj))
 		}})
 		w.run()
 		w.create("b")
-		require.Equal(t, []string{"2", "3"}, versions, "no lock is held while a handler runs")
+		require.Equal(t, []string{"a@2", "b@3"}, told, "no lock is held while a handler runs")
 	})
 }
 
