@@ -118,6 +118,15 @@ func TestTask1_List_comes_in_pages_if_that_is_wanted(t *testing.T) {
 	})
 }
 
+func TestTask1_Pages_of_the_first_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := &script{}
+		s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, noWatch)
+		once(t, s, &store{})
+		require.NotZero(t, s.options[0].Limit, "if nobody said how large a page is, those of a list at 0 have the pager's own size: a server that has nothing at hand reads them from etcd, and not a gigabyte at once")
+	})
+}
+
 func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		st := &store{}

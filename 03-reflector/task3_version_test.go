@@ -4,6 +4,7 @@ package reflector_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -115,6 +116,23 @@ func TestTask3_Refused_twice_stays_refused(t *testing.T) {
 		t.Did("RunWithContext; the list behind the refused one fails too")
 		r.RunWithContext(ctx)
 		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@", "watch@8"}, s.requests(), "as long as no list has succeeded, the version is as useless as before")
+	})
+}
+
+func TestTask3_Other_failures_say_nothing_of_the_version(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, failure := range []error{apierrors.NewTimeoutError("the server is slow", 1), apierrors.NewInternalError(errors.New("etcd is away")), errors.New("the network is away")} {
+			s := &script{}
+			s.lists = append(s.lists, listFails(failure), lists("7"), listFails(failure), lists("8"))
+			s.watches = append(s.watches, s.tells(failing(errExpired)))
+			r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			t.Did("RunWithContext; the first list, and the first at 7, are answered: %v", failure)
+			r.RunWithContext(ctx)
+			require.Equal(t, []string{"list@0", "list@0", "watch@7", "list@7", "list@7", "watch@8"}, s.requests(),
+				"only a server that refuses the version has a word against it: without it a list is dearer, and at 0 the cache may go back in time (#59848)")
+		}
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,6 +152,26 @@ func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(refused), s.tells())
 		once(t, s, &store{})
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "between the socket and here are four layers, and each may wrap the error (#81634)")
+	})
+}
+
+func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, failure := range []error{
+			apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("etcd is away")),
+			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"),
+		} {
+			s := &script{}
+			s.lists = append(s.lists, lists("7"), lists("8"))
+			s.watches = append(s.watches, watchFails(failure))
+			r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			t.Did("RunWithContext; the watch is answered: %v", failure)
+			r.RunWithContext(ctx)
+			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests(),
+				"what refuses connections has forgotten nothing, and what is busy has not either; of anything else nobody knows, and a watch that is tried for ever never finds out")
+		}
 	})
 }
 
