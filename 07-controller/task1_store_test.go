@@ -116,13 +116,11 @@ func TestTask1_Empty_list_syncs(t *testing.T) {
 
 func TestTask1_HasSynced_waits_for_the_last_object(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		door := newGate(t)
-		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"slow": func(obj any) ([]string, error) {
-			door.wait()
-			return nil, nil
-		}}}, "a").run()
-		t.Did("the only object of the list is on its way into the store; HasSynced")
+		w, door := held(t, "a")
+		w.run()
+		t.Did("the queue has handed its last object out, which is not in the store yet; HasSynced")
 		require.Equal(t, false, w.informer.HasSynced(), "the list has come, but the store has not got all of it")
+		t.Did("the object comes into the store; HasSynced")
 		door.open()
 		synctest.Wait()
 		require.Equal(t, true, w.informer.HasSynced(), "now it has")
@@ -147,6 +145,7 @@ func TestTask1_Never_synced_without_a_list(t *testing.T) {
 func TestTask1_Ends_with_the_context(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a").run()
+		require.Equal(t, false, isClosed(w.ended), "RunWithContext is there for as long as its context: programs wait for it")
 		before := time.Now()
 		w.end()
 		synctest.Wait()
@@ -154,6 +153,21 @@ func TestTask1_Ends_with_the_context(t *testing.T) {
 		require.Zero(t, w.Watches(), "its watch is stopped")
 		require.Equal(t, true, w.informer.IsStopped(), "it can say so")
 		require.Equal(t, []string{"a@2"}, w.stored(), "the store can be read afterwards: somebody may still be at work")
+	})
+}
+
+func TestTask1_End_waits_for_an_object_on_its_way(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w, door := held(t, "a")
+		w.run()
+		t.Did("an object is on its way into the store, and the context ends")
+		w.stop()
+		synctest.Wait()
+		require.Equal(t, false, isClosed(w.ended), "who has been told that it is over reads the store, and nothing may change it any more: wait for the loop that pops, and do not only tell it to stop")
+		t.Did("the object comes into the store")
+		door.open()
+		synctest.Wait()
+		require.Equal(t, true, isClosed(w.ended), "now nothing is left running, so RunWithContext returns")
 	})
 }
 

@@ -91,6 +91,21 @@ func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
 	})
 }
 
+func TestTask4_Change_that_a_list_brings_reaches_everybody(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Hour, "a")
+		often, never := w.handle(), w.handleEvery(0)
+		w.run()
+		w.pass(61 * time.Minute) // since then it is known who is due
+		often.told()
+		never.told()
+		w.away(func() { w.change("a") })
+		require.Equal(t, []string{"update a@2 to a@3"}, never.told(),
+			"a list brings it as Replaced, like all that has not changed: its version says that it is no resync")
+		require.Equal(t, []string{"update a@2 to a@3"}, often.told(), "a change is for all handlers")
+	})
+}
+
 func TestTask4_Most_impatient_handler_sets_the_pace(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := every(t, time.Hour, "a")
@@ -113,6 +128,19 @@ func TestTask4_Late_handler_gets_the_pace_that_there_is(t *testing.T) {
 		told := len(h.told())
 		require.GreaterOrEqual(t, told, 2, "it is resynced")
 		require.LessOrEqual(t, told, 3, "at the informer's pace, which was set when it started")
+	})
+}
+
+func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Minute, "a").run()
+		w.pass(30 * time.Second)
+		h := w.handleEvery(time.Second)
+		require.Equal(t, []string{"first a@2"}, h.told(), "it is told what is there")
+		w.pass(31 * time.Second)
+		require.Empty(t, h.told(), "its period is the informer's, a minute, and has not passed")
+		w.pass(time.Minute)
+		require.Equal(t, []string{"again a@2"}, h.told(), "now it has")
 	})
 }
 

@@ -219,7 +219,7 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 					s.server = newBudgetServer(test.stored)
 				}
 				err := s.run(t)
-				require.True(t, test.refused(err), "got error %v: it must be returned, so that the key is tried again. %s", err, test.rule)
+				require.True(t, test.refused(err), "got error %v: what the server said must be returned, wrapped (%%w), so that the key is tried again and a conflict is known as one. %s", err, test.rule)
 				require.Equal(t, inWords(t, test.stored), inWords(t, s.server.get()), "what the cache has not seen must not be overwritten. %s", test.rule)
 				require.Empty(t, s.events.list(), "no Event for what did not happen")
 				require.Len(t, s.server.callLog(), 1, "no second attempt on the same stale state")

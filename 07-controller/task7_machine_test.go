@@ -296,6 +296,31 @@ func TestTask7_Panic_costs_no_worker(t *testing.T) {
 	})
 }
 
+func TestTask7_Panic_is_followed_by_a_rest(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		began := time.Now()
+		var attempts []time.Duration
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error {
+				if attempts = append(attempts, time.Since(began)); len(attempts) <= 2 {
+					panic("a bug in reconcile")
+				}
+				return nil
+			}
+		})
+		defer m.stop()
+		t.Did("panics do not end the program (runtime.ReallyCrash is off), and each of the two workers panics once; then there is work again")
+		for i := range 3 {
+			m.apply(web(annotated(fmt.Sprint("version ", i))))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []time.Duration{0, 0, time.Second}, attempts, "a worker that panicked starts again after a second: what panics at everything must not spin")
+	})
+}
+
 func TestTask7_Stop_finishes_what_it_began(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) {
