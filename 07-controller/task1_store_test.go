@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/guard"
@@ -234,6 +235,23 @@ func TestTask1_Object_that_an_index_function_fails_on_costs_no_other(t *testing.
 		require.Error(t, err, "the key of what has no name")
 		w.create("b")
 		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "the informer goes on")
+	})
+}
+
+func TestTask1_Other_types_stay_outside(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		source := fcache.NewFakeControllerSource()
+		t.Cleanup(source.Shutdown)
+		informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		t.Go(func() { informer.RunWithContext(ctx) })
+		synctest.Wait()
+		t.Did("a watch of Deployments brings a ReplicaSet, and then a Deployment")
+		source.Add(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r"}})
+		source.Add(deployment("a"))
+		synctest.Wait()
+		require.Equal(t, []string{"default/a"}, informer.GetStore().ListKeys(), "the Reflector is told the type, and leaves out what is of another: handlers assert it")
 	})
 }
 

@@ -219,6 +219,22 @@ func TestTask3_No_handlers_after_the_end(t *testing.T) {
 	})
 }
 
+func TestTask3_Second_run_disturbs_nobody(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		early := w.handle()
+		w.run()
+		early.told()
+		t.Did("RunWithContext a second time")
+		w.informer.RunWithContext(t.Context())
+		require.Equal(t, false, w.informer.IsStopped(), "the first goes on: a second that returns at once must not clean up behind it")
+		late := w.handle()
+		w.create("b")
+		require.Equal(t, []string{"add b@3"}, early.told(), "who was there is told")
+		require.Equal(t, []string{"first a@2", "add b@3"}, late.told(), "and who comes late, too")
+	})
+}
+
 func TestTask3_End_with_a_late_handler_at_work(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, numbered(100)...).run()

@@ -3,13 +3,17 @@ package controller_test
 // Task 4: resyncs, and handlers that go.
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
 
+	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/guard"
 )
 
@@ -83,6 +87,7 @@ func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
 		w.away(func() { w.create("b") })
 		require.Equal(t, []string{"add b@3"}, never.told(),
 			"b is news, and a has the version that it had: after an outage every handler would work for nothing (#87957)")
+		require.Equal(t, []string{"add b@3", "again a@2"}, sorted(often.told()), "who took part in the last resync takes part in this one: it may be what mends a change that got lost")
 	})
 }
 
@@ -252,6 +257,46 @@ func TestTask4_ShutDownEventHandler_waits_for_the_last_call(t *testing.T) {
 		require.NoError(t, cache.ShutDownEventHandler(w.informer, registration))
 		require.Equal(t, time.Minute, time.Since(before), "when it returns, the handler is not running and never will be again")
 		require.Equal(t, []string{"add a@2"}, h.told(), "when it returns, the handler is not running and never will be again")
+	})
+}
+
+func TestTask4_ShutDownEventHandler_before_the_start(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		registration := w.register(&handler{})
+		returned := make(chan struct{})
+		t.Did("cache.ShutDownEventHandler before the start")
+		t.Go(func() {
+			defer close(returned)
+			require.NoError(t, cache.ShutDownEventHandler(w.informer, registration), "it is the informer's own handle")
+		})
+		synctest.Wait()
+		require.Equal(t, true, isClosed(returned), "a handler that never ran will not be called any more: there is nothing to wait for")
+		w.run()
+		require.Equal(t, []string{"a@2"}, w.stored(), "and the informer starts as if it had never been there")
+	})
+}
+
+func TestTask4_Handlers_come_and_go_from_many(t *testing.T) {
+	guard.Race(t, "handlers come and go while deltas are told: whoever touches the list of listeners has the lock that handleDeltas has", func(t *guard.T) {
+		source := fcache.NewFakeControllerSource()
+		informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			informer.RunWithContext(ctx)
+		}()
+		comeAndGo := func(int) {
+			if registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err == nil {
+				_ = informer.RemoveEventHandler(registration)
+			}
+		}
+		t.Did("AddEventHandler and RemoveEventHandler by two goroutines, while a Deployment changes")
+		guard.Storm(func(int) { source.Modify(deployment("a")) }, comeAndGo, comeAndGo)
+		cancel()
+		<-ended
+		source.Shutdown()
 	})
 }
 
