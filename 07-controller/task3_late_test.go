@@ -63,13 +63,13 @@ func TestTask3_Handler_comes_while_a_delta_is_handled(t *testing.T) {
 				w := newWorld(t, "a")
 				late := &counter{has: map[string]string{}}
 				comes := sync.OnceFunc(func() {
+					t.Did("the store has it, and no handler has been told; AddEventHandler")
 					_, err := w.informer.AddEventHandler(late)
 					require.NoError(t, err)
 				})
 				store := &pausingIndexer{t: t}
 				w.informer = controller.NewSharedIndexInformerOn(store.under(below), w.source(), &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
 				w.run()
-				t.Did("%s is in the store, and no handler has been told; AddEventHandler", title)
 				store.pause = comes
 				change(w)
 				comes() // after it, if the informer does not take the layers that it is given, as client-go's
