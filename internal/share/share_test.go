@@ -211,7 +211,7 @@ func TestWelcome_says_what_to_type(t *testing.T) {
 	s.PutRepository([]byte("tar"))
 	require.NoError(t, s.PutFiles(folder(t, "cluster-linux-amd64.tar.gz", "programs")))
 	after := ask(s, http.MethodGet, "http://192.168.1.7:7100/").Body.String()
-	require.Contains(t, after, "curl http://192.168.1.7:7100/workshop.tar.gz | tar xz")
+	require.Contains(t, after, "curl http://192.168.1.7:7100/workshop.tar.gz | tar xzf - && cd client-go-workshop")
 	require.Contains(t, after, "go tool workshop cluster fetch http://192.168.1.7:7100\n")
 	require.Contains(t, after, "cluster-linux-amd64.tar.gz")
 	require.Equal(t, "tar", ask(s, http.MethodGet, Repository).Body.String())

@@ -243,7 +243,7 @@ func (s *Shelf) Welcome(url string) string {
 	say("The client-go workshop, without internet. It needs Go %s or newer; go version says which you have.", s.GoVersion)
 	say("\nLinux, macOS:\n")
 	if s.HasRepository() {
-		say("    curl %s%s | tar xz && cd client-go-workshop", url, Repository)
+		say("    curl %s%s | tar xzf - && cd client-go-workshop", url, Repository)
 	}
 	say("    export GOPROXY=%s", url)
 	say("\nWindows, PowerShell:\n")
