@@ -66,7 +66,12 @@ func pack(ctx context.Context, w workspace.Workspace, stamp string) error {
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	zipped := gzip.NewWriter(file)
+	// Programs of Go become 5 % smaller at the usual level, and that takes
+	// two and a half times as long.
+	zipped, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
 	archive := tar.NewWriter(zipped)
 	if err := archive.WriteHeader(&tar.Header{Name: madeFrom, Mode: 0o644, Size: int64(len(stamp))}); err != nil {
 		return err
