@@ -80,12 +80,8 @@ func fillShelf(cmd *cobra.Command, root string, out io.Writer) (_ *share.Shelf, 
 	if err != nil {
 		return nil, err
 	}
-	missing, err := share.Missing(ctx, root)
-	if err != nil {
+	if err := share.Complete(ctx, root); err != nil {
 		return nil, err
-	}
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet", several(missing), root)
 	}
 	shelf := share.NewShelf(goVersion)
 	defer func() {
@@ -103,10 +99,8 @@ func fillShelf(cmd *cobra.Command, root string, out io.Writer) (_ *share.Shelf, 
 		return nil, err
 	}
 	fmt.Fprintf(out, "modules      %d, all that the chapters need, on every system\n", modules)
-	if missing, err := share.Missing(ctx, clusterModule); err != nil {
-		return nil, err
-	} else if len(missing) > 0 {
-		fmt.Fprintf(out, "             not all that the cluster can be built from: %s; go mod download in %s gets them, with internet\n", several(missing), clusterModule)
+	if err := share.Complete(ctx, clusterModule); err != nil {
+		fmt.Fprintf(out, "             but the cluster cannot be built from them everywhere: %v\n", err)
 	}
 	if archive, commit, changed, err := share.Archive(ctx, root); err != nil {
 		fmt.Fprintf(out, "repository   not shared: %v\n", err)
@@ -179,12 +173,4 @@ func goVersionOf(root string) (string, error) {
 		}
 	}
 	return "", errors.New("read which Go the workshop needs: go.mod does not say")
-}
-
-// several names a few of many.
-func several(names []string) string {
-	if len(names) <= 3 {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more modules", strings.Join(names[:3], ", "), len(names)-3)
 }

@@ -101,9 +101,9 @@ func ModuleCache(ctx context.Context) (string, error) {
 	return filepath.Join(strings.TrimSpace(string(out)), "cache", "download"), nil
 }
 
-// Missing returns the modules that the main module in dir requires, on whatever system, and that this machine does not have.
+// Complete returns an error unless this machine has every module that the main module in dir requires, on whatever system.
 // It asks the go command, which looks at nothing but the cache.
-func Missing(ctx context.Context, dir string) ([]string, error) {
+func Complete(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=")
@@ -116,14 +116,20 @@ func Missing(ctx context.Context, dir string) ([]string, error) {
 		if err := decoder.Decode(&m); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("read what `go mod download -json` says in %s: %w", dir, err)
+			return fmt.Errorf("read what `go mod download -json` says in %s: %w", dir, err)
 		}
 		if m.Error != "" {
 			missing = append(missing, m.Path+"@"+m.Version)
 		}
 	}
-	if failed != nil && missing == nil {
-		return nil, fmt.Errorf("ask `go mod download -json` in %s what is missing: %w\n%s", dir, failed, bytes.TrimSpace(stderr.Bytes()))
+	switch {
+	case failed == nil && missing == nil:
+		return nil
+	case missing == nil: // not even what the modules require in turn can be read
+		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; without, it says: %s (%w)",
+			dir, bytes.TrimSpace(stderr.Bytes()), failed)
+	case len(missing) > 3:
+		missing = append(missing[:3:3], fmt.Sprintf("%d more", len(missing)-3))
 	}
-	return missing, nil
+	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet", strings.Join(missing, ", "), dir)
 }

@@ -116,13 +116,11 @@ func TestRoom_without_internet(t *testing.T) {
 // openRoom shares what this machine has, and returns where.
 func openRoom(t *testing.T, root string) (url string) {
 	t.Helper()
-	missing, err := Missing(t.Context(), root)
-	require.NoError(t, err)
-	require.Empty(t, missing, "run go mod download")
+	require.NoError(t, Complete(t.Context(), root))
 	goVersion := regexp.MustCompile(`(?m)^go (.+)$`).FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))[1]
 	s := NewShelf(goVersion)
 	t.Cleanup(s.Close)
-	_, err = s.PutModules(filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download"), filepath.Join(root, "go.sum"), filepath.Join(root, "cluster", "go.sum"))
+	_, err := s.PutModules(filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download"), filepath.Join(root, "go.sum"), filepath.Join(root, "cluster", "go.sum"))
 	require.NoError(t, err)
 	archive, commit, changed, err := Archive(t.Context(), root)
 	require.NoError(t, err)

@@ -276,3 +276,14 @@ func TestArchive_is_what_was_committed(t *testing.T) {
 	require.ErrorContains(t, err, "git")
 	require.False(t, strings.Contains(err.Error(), "\n"), "one line: %v", err)
 }
+
+func TestComplete_names_what_is_missing(t *testing.T) {
+	t.Setenv("GOMODCACHE", folder(t,
+		"cache/download/example.com/gone/@v/v1.3.0.info", `{"Version":"v1.3.0"}`,
+		"cache/download/example.com/gone/@v/v1.3.0.mod", "module example.com/gone\n"))
+	t.Setenv("GOSUMDB", "off")
+	dir := folder(t, "go.mod", "module main\n\ngo 1.26.0\n\nrequire example.com/gone v1.3.0\n", "empty/go.mod", "module main\n\ngo 1.26.0\n")
+	require.EqualError(t, Complete(t.Context(), dir),
+		"the module cache lacks example.com/gone@v1.3.0: run go mod download in "+dir+", with internet")
+	require.NoError(t, Complete(t.Context(), filepath.Join(dir, "empty")))
+}
