@@ -214,6 +214,7 @@ func TestWelcome_says_what_to_type(t *testing.T) {
 	require.Contains(t, after, "curl http://192.168.1.7:7100/workshop.tar.gz | tar xzf - && cd client-go-workshop")
 	require.Contains(t, after, "go tool workshop cluster fetch http://192.168.1.7:7100\n")
 	require.Contains(t, after, "cluster-linux-amd64.tar.gz")
+	require.Contains(t, s.Welcome("http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |", "zsh looks for files otherwise")
 	require.Equal(t, "tar", ask(s, http.MethodGet, Repository).Body.String())
 }
 

@@ -240,12 +240,16 @@ func (s *Shelf) installers() string {
 func (s *Shelf) Welcome(url string) string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	typed := url
+	if strings.Contains(url, "[") { // an IPv6 address, which zsh takes for a pattern of file names
+		typed = "'" + url + "'"
+	}
 	say("The client-go workshop, without internet. It needs Go %s or newer; go version says which you have.", s.GoVersion)
 	say("\nLinux, macOS:\n")
 	if s.HasRepository() {
-		say("    curl %s%s | tar xzf - && cd client-go-workshop", url, Repository)
+		say("    curl %s%s | tar xzf - && cd client-go-workshop", typed, Repository)
 	}
-	say("    export GOPROXY=%s", url)
+	say("    export GOPROXY=%s", typed)
 	say("\nWindows, PowerShell:\n")
 	if s.HasRepository() {
 		say("    curl.exe -O %s%s; tar -xf workshop.tar.gz; cd client-go-workshop", url, Repository)
@@ -258,7 +262,7 @@ func (s *Shelf) Welcome(url string) string {
 	say("    go test ./01-restclient")
 	if s.HasCluster() {
 		say("\nThe programs of the cluster, already built (for systems with a file below):\n")
-		say("    go tool workshop cluster fetch %s", url)
+		say("    go tool workshop cluster fetch %s", typed)
 	}
 	if len(s.Files) > 0 {
 		say("\nFiles, in %s/files/, with their SHA-256 in %s/files/SHA256SUMS:\n", url, url)
