@@ -21,8 +21,12 @@ import (
 
 var inARoom = flag.Bool("room", false, "do the whole workshop with an empty module cache and no internet (minutes)")
 
-// inside, in the environment, says that this process is in the room already.
-const inside = "WORKSHOP_TEST_IN_A_ROOM"
+// inside, in the environment, says that this process is in the room already. It ends with the code noRoom if the room cannot be
+// had after all: some systems give a network of its own to anybody, and then forbid to switch its loopback interface on.
+const (
+	inside = "WORKSHOP_TEST_IN_A_ROOM"
+	noRoom = 77
+)
 
 // An attendee has Go, and types the two lines that the instructor's machine shows. Nothing else is there: no module, no home
 // folder, no network but this machine itself. Every chapter's tests must compile and run.
@@ -41,12 +45,17 @@ func TestRoom_without_internet(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		err := startInOwnNetwork(cmd)
 		if err == nil {
-			require.NoError(t, cmd.Wait())
-			return
+			if err = cmd.Wait(); cmd.ProcessState.ExitCode() != noRoom {
+				require.NoError(t, err, "the room's own process says why")
+				return
+			}
 		}
 		t.Logf("a network of its own cannot be had (%v): the proxies are set to a closed port instead", err)
 	} else {
-		require.NoError(t, loopbackUp())
+		if err := loopbackUp(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(noRoom)
+		}
 		_, err := net.Dial("udp", "192.0.2.1:9")
 		require.Error(t, err, "from here, no way leads out")
 	}
@@ -83,6 +92,9 @@ func TestRoom_without_internet(t *testing.T) {
 		require.NotContains(t, out, "[setup failed]", c.Dir)
 		t.Logf("%s: its tests compile, run, and ask for code", c.Dir)
 	}
+	// The tests below run go test themselves. Two at once would compile all of client-go twice.
+	out, err = a.run("go", "build", "./solutions/...")
+	require.NoError(t, err, out)
 	out, err = a.run("go", "test", "-v", "-timeout=1h", "./solutions/...")
 	require.NoError(t, err, out)
 	for _, c := range chapters {
