@@ -8,6 +8,8 @@ package paint
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -82,9 +84,15 @@ func diff(line report.Line, text string) string {
 	return text
 }
 
-// Build lays out what the compiler says, at most rows rows of it (0: all).
+// sourceLine is how a message of the compiler begins.
+var sourceLine = regexp.MustCompile(`^\S+\.go:\d+`)
+
+// Build lays out what the compiler says, or the go command, at most rows rows of it (0: all).
 func Build(lines []string, width, rows int) []string {
-	out := []string{Bad("It does not compile:")}
+	out := []string{Bad("No test could run:")}
+	if slices.ContainsFunc(lines, sourceLine.MatchString) {
+		out = []string{Bad("It does not compile:")}
+	}
 	for _, line := range lines {
 		out = append(out, report.Wrap(line, width)...)
 	}
