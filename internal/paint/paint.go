@@ -18,13 +18,16 @@ import (
 	"client-go-workshop/internal/trial"
 )
 
+// style keeps tabs: a diff is lined up by them.
+var style = lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion)
+
 var (
-	Good   = lipgloss.NewStyle().Foreground(lipgloss.Green).Render
-	Bad    = lipgloss.NewStyle().Foreground(lipgloss.Red).Render
-	Warn   = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
-	Key    = lipgloss.NewStyle().Foreground(lipgloss.Cyan).Render
-	Strong = lipgloss.NewStyle().Bold(true).Render
-	Faint  = lipgloss.NewStyle().Faint(true).Render
+	Good   = style.Foreground(lipgloss.Green).Render
+	Bad    = style.Foreground(lipgloss.Red).Render
+	Warn   = style.Foreground(lipgloss.Yellow).Render
+	Key    = style.Foreground(lipgloss.Cyan).Render
+	Strong = style.Bold(true).Render
+	Faint  = style.Faint(true).Render
 )
 
 // Fprint writes text, with as much colour as w can show.
