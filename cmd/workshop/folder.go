@@ -136,7 +136,11 @@ func changeFolder(cmd *cobra.Command, args []string, do func(root string, c chap
 	}
 	fmt.Fprintln(out)
 	if change.Backup != "" {
-		fmt.Fprintf(out, "what was there is in %s; to have it back: go tool workshop restore %s\n", filepath.ToSlash(change.Backup), c.Dir)
+		fmt.Fprintf(out, "what was there is in %s", filepath.ToSlash(change.Backup))
+		if change.Restorable {
+			fmt.Fprintf(out, "; to have it back: go tool workshop restore %s", c.Dir)
+		}
+		fmt.Fprintln(out)
 	}
 	return nil
 }
@@ -160,7 +164,7 @@ asks first.`,
 			if err != nil {
 				return err
 			}
-			if !c.Done() && !yes {
+			if !c.Done() && !c.Skipped && !yes {
 				if err := ask(cmd, fmt.Sprintf("%s is not green yet, as far as is known. See the solution anyway?", c.Dir)); err != nil {
 					return err
 				}

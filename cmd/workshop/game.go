@@ -23,13 +23,14 @@ import (
 	"client-go-workshop/internal/paint"
 	"client-go-workshop/internal/progress"
 	"client-go-workshop/internal/report"
+	"client-go-workshop/internal/trial"
 )
 
 const (
 	bugFound = "found"
 	bugShown = "shown"
 	// testFile is where the player's own test stands. The chapter's list of tests does not have it, so it is the player's.
-	testFile = "bug_test.go"
+	testFile = progress.GameTest
 )
 
 func newBugs() *cobra.Command {
@@ -62,7 +63,7 @@ to bug_test.go in the chapter's folder; the first --try makes one to begin with.
 			if err != nil {
 				return err
 			}
-			if !c.Done() && !anyway {
+			if !c.Done() && !c.Skipped && !anyway {
 				return fmt.Errorf("%s is not green yet, and the game gives its secrets away; to play all the same: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
 			}
 			return g.play(cmd, d, c)
@@ -126,6 +127,9 @@ func (g *game) say(lines ...string) error {
 
 // next takes the first wrong version that is not solved, and lays it out to be read. ok is false when none is left.
 func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
+	if len(bank) == 0 {
+		return false, g.say(fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir))
+	}
 	at := slices.IndexFunc(bank, func(b bugs.Bug) bool { return g.desk.book.Bugs[g.chapter.Topic+"/"+b.Name] == "" })
 	if at < 0 {
 		return false, g.say(fmt.Sprintf("You have seen all %d wrong versions of %s.", len(bank), g.chapter.Dir))
@@ -238,7 +242,12 @@ func (g *game) guess(place string) error {
 }
 
 func (g *game) miss(text string) error {
-	if err := g.say(paint.Warn(text)); err != nil {
+	first, rest, more := strings.Cut(text, "\n")
+	out := []string{paint.Warn(first)}
+	if more {
+		out = append(out, rest) // as the go command says it
+	}
+	if err := g.say(out...); err != nil {
 		return err
 	}
 	return exitCode(1)
@@ -330,12 +339,15 @@ func (g *game) run(layer overlay.Layer) (gotest.Result, error) {
 	if err != nil {
 		return gotest.Result{}, err
 	}
-	return gotest.Run(cmd)
+	return gotest.RunLimited(g.cmd.Context(), cmd, trial.Limits, nil)
 }
 
 // notPassing is what is wrong with a run in which at least one test had to pass and none to fail.
 func notPassing(r gotest.Result) string {
 	var out []string
+	if r.Stopped != "" {
+		out = append(out, "Stopped: "+r.Stopped+". Is there a loop that never ends?")
+	}
 	for _, t := range r.Tests {
 		if t.Status != gotest.Passed && t.Status != gotest.Skipped {
 			out = append(out, strings.TrimRight(t.Output, "\n"))

@@ -42,6 +42,9 @@ func sitDown(warn io.Writer) (desk, error) {
 		fmt.Fprintln(warn, "workshop:", err)
 	}
 	all, err := progress.All(root, book)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("there is no chapter in %s: the folders 01-restclient and so on are gone; git or a fresh clone has them", root)
+	}
 	return desk{root, book, all}, err
 }
 
@@ -285,6 +288,7 @@ every test passes that is not a bonus.`,
 	cmd.Flags().BoolVar(&o.Race, "race", false, "with the race detector (needs a C compiler)")
 	cmd.Flags().StringVar(&o.On, "on", "", "the layers below chapter 07: solutions, client-go, yours, or a mixture like solutions,reflector=yours")
 	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test so many times")
+	cmd.Flags().DurationVar(&o.Limit, "timeout", 0, "stop all of it after so long, compiling included (0 is 5m)")
 	cmd.Flags().BoolVar(&all, "all", false, "show every failure, not just the first")
 	return cmd
 }
@@ -371,6 +375,9 @@ func verdictLines(d desk, v trial.Verdict, all bool, width, rows int) []string {
 		}
 		return out
 	}
+	if len(v.Tasks) < len(v.Chapter.Tasks) {
+		return append(out, "", paint.Good("Every test passes.")+" The whole chapter: go tool workshop test "+v.Chapter.Dir)
+	}
 	return append(out, "", paint.Good("Every test passes.")+" What to take away: go tool workshop solution "+v.Chapter.Dir)
 }
 
@@ -404,15 +411,18 @@ comes again; --again shows those you have had.`,
 			if len(rungs) == 0 {
 				return fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
 			}
-			taken := min(d.book.Hints[task.ID], len(rungs))
-			show := []int{taken % len(rungs)}
+			var show []int
 			if again {
-				show = nil
-				for i := range taken {
+				for i := range min(d.book.Taken(task), len(rungs)) {
 					show = append(show, i)
 				}
-			} else if _, err := progress.Update(d.root, func(b *progress.Book) { b.Hints[task.ID] = taken%len(rungs) + 1 }); err != nil {
+			} else if book, err := progress.Update(d.root, func(b *progress.Book) { b.Hints[task.ID] = b.Taken(task) + 1 }); err == nil {
+				show = []int{(book.Hints[task.ID] - 1) % len(rungs)}
+			} else { // where nothing can be kept, all of them are better than the first again and again
 				fmt.Fprintln(cmd.ErrOrStderr(), "workshop:", err)
+				for i := range rungs {
+					show = append(show, i)
+				}
 			}
 			out := []string{paint.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
 			for _, i := range show {

@@ -245,7 +245,7 @@ func nextHints(root string, c progress.Chapter, t progress.TaskState, width int)
 	if len(rungs) == 0 {
 		return nil, fmt.Errorf("chapter %s has no hint for task %d", c.Dir, t.Number)
 	}
-	book, err := progress.Update(root, func(b *progress.Book) { b.Hints[t.ID] = min(b.Hints[t.ID]+1, len(rungs)) })
+	book, err := progress.Update(root, func(b *progress.Book) { b.Hints[t.ID] = min(b.Taken(t.Task)+1, len(rungs)) })
 	if err != nil { // where nothing can be kept, all of them are better than the first again and again
 		book.Hints[t.ID] = len(rungs)
 	}

@@ -56,6 +56,11 @@ func (c Chapter) Solution() string { return filepath.Join("solutions", c.Dir) }
 // Oracle is the folder that puts client-go behind the chapter's names, relative to the root.
 func (c Chapter) Oracle() string { return filepath.Join("internal", "oracle", c.Dir) }
 
+// IsGo tells whether the go command takes a file of that name for Go. An editor's lock file, such as .#store.go, is none.
+func IsGo(name string) bool {
+	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_")
+}
+
 // Task finds a task by its number.
 func (c Chapter) Task(number int) (Task, bool) {
 	for _, t := range c.Tasks {

@@ -39,7 +39,7 @@ func Lines(src []byte) int {
 		if tok == token.SEMICOLON && text == "\n" {
 			continue
 		}
-		first := file.Line(at)
+		first := file.PositionFor(at, false).Line      // without //line directives
 		for n := range 1 + strings.Count(text, "\n") { // raw strings
 			lines[first+n] = true
 		}
@@ -83,6 +83,9 @@ func ClientGoLines(root, list string) (sum int, err error) {
 			continue
 		}
 		parts := strings.SplitN(line, "/", 3)
+		if len(parts) < 3 {
+			return 0, fmt.Errorf("%s: %q is not an import path and a file", list, line)
+		}
 		module := strings.Join(parts[:2], "/")
 		if dirs[module] == "" {
 			cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
@@ -91,7 +94,9 @@ func ClientGoLines(root, list string) (sum int, err error) {
 			if err != nil {
 				return 0, fmt.Errorf("find %s in the module cache: %w", module, err)
 			}
-			dirs[module] = strings.TrimSpace(string(out))
+			if dirs[module] = strings.TrimSpace(string(out)); dirs[module] == "" {
+				return 0, fmt.Errorf("%s is not in the module cache yet; to get it: go mod download", module)
+			}
 		}
 		src, err := os.ReadFile(filepath.Join(dirs[module], filepath.FromSlash(parts[2])))
 		if err != nil {

@@ -32,7 +32,7 @@ type Result struct {
 type Test struct {
 	Name    string
 	Status  Status
-	Output  string // what it and its subtests printed, without the lines === RUN and the like
+	Output  string // what it and its subtests printed, without the lines === RUN and the like; of very much, both ends
 	Elapsed time.Duration
 }
 
@@ -99,21 +99,32 @@ func Run(cmd *exec.Cmd) (Result, error) {
 
 // read collects the events in what go test -json prints. onTest, unless it is nil, is told of each test that has ended.
 func read(stdout io.Reader, onTest func(Test)) (Result, error) {
-	c := collector{tests: map[string]*Test{}, onTest: onTest}
+	c := collector{tests: map[string]*running{}, onTest: onTest}
 	_, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
 	r := Result{Outside: c.outside.String()}
 	for _, name := range c.order {
-		r.Tests = append(r.Tests, *c.tests[name])
+		r.Tests = append(r.Tests, c.tests[name].end())
 	}
 	return r, err
 }
 
 // collector sorts events by top-level test.
 type collector struct {
-	tests   map[string]*Test
+	tests   map[string]*running
 	order   []string
-	outside strings.Builder
+	outside clipped
 	onTest  func(Test)
+}
+
+// running is a test whose output may still grow.
+type running struct {
+	Test
+	output clipped
+}
+
+func (r *running) end() Test {
+	r.Output = r.output.String()
+	return r.Test
 }
 
 func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
@@ -124,16 +135,19 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 	}
 	t := c.tests[name]
 	if t == nil {
-		t = &Test{Name: name, Status: Broken}
+		t = &running{Test: Test{Name: name, Status: Broken}}
 		c.tests[name] = t
 		c.order = append(c.order, name)
 	}
 	switch {
 	case e.Action == testjson.ActionOutput:
 		if !strings.HasPrefix(e.Output, "=== ") {
-			t.Output += e.Output
+			t.output.WriteString(e.Output)
 		}
 	case isSubtest, e.Elapsed < 0: // testjson ends what the binary did not end; to us it stays Broken
+	case t.Status == Failed: // under -count it stays so, whatever the other times bring
+	case e.Action == testjson.ActionRun:
+		t.Status = Broken
 	case e.Action == testjson.ActionPass:
 		t.Status = Passed
 	case e.Action == testjson.ActionFail:
@@ -144,8 +158,8 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 	if !isSubtest && e.Elapsed > 0 {
 		t.Elapsed = time.Duration(e.Elapsed * float64(time.Second))
 	}
-	if !isSubtest && t.Status != Broken && e.Action.IsTerminal() && c.onTest != nil {
-		c.onTest(*t)
+	if !isSubtest && e.Elapsed >= 0 && e.Action.IsTerminal() && c.onTest != nil {
+		c.onTest(t.end())
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package gotest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +75,39 @@ func TestRun_of_a_binary_that_dies(t *testing.T) {
 			require.NotEqual(t, 0, r.Exit)
 		})
 	}
+}
+
+// Whoever runs a test a hundred times wants to know of the one time.
+func TestRun_of_a_test_that_fails_once_of_many_times_is_a_failure(t *testing.T) {
+	r := runTests(t, "import \"os\"\n\nvar n int\n\nfunc TestA(t *testing.T) { if n++; n == 1 { t.Error(\"once\") } }\nfunc TestB(t *testing.T) { if n == 4 { os.Exit(3) } }\n", "-count=3", "-vet=off")
+	require.Len(t, r.Tests, 2)
+	require.Equal(t, Failed, r.Tests[0].Status)
+	require.Equal(t, Passed, r.Tests[1].Status)
+	r = runTests(t, "import \"os\"\n\nvar n int\n\nfunc TestA(t *testing.T) { if n++; n == 2 { os.Exit(3) } }\n", "-count=3", "-vet=off")
+	require.Len(t, r.Tests, 1)
+	require.Equal(t, Broken, r.Tests[0].Status, "it passed once, and then ended the binary")
+}
+
+func TestRead_keeps_both_ends_of_very_much_output(t *testing.T) {
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, `{"Action":"output","Package":"a","Test":"TestA","Output":"line %d\n"}`+"\n", i)
+	}
+	r, err := read(strings.NewReader(b.String()), nil)
+	require.NoError(t, err)
+	out := r.Tests[0].Output
+	require.Less(t, len(out), 4*clipKeep)
+	require.True(t, strings.HasPrefix(out, "line 0\nline 1\n"), out[:100])
+	require.True(t, strings.HasSuffix(out, "line 99998\nline 99999\n"), out[len(out)-100:])
+	require.Contains(t, out, " bytes left out …\n")
+}
+
+func TestClipped_loses_nothing_before_it_must(t *testing.T) {
+	var c clipped
+	text := strings.Repeat("x", clipKeep-1) + "äö" // a letter across the seam
+	c.WriteString(text)
+	c.WriteString("end")
+	require.Equal(t, text+"end", c.String())
 }
 
 func TestRun_keeps_long_lines(t *testing.T) {

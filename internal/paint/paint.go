@@ -8,6 +8,8 @@ package paint
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -16,13 +18,16 @@ import (
 	"client-go-workshop/internal/trial"
 )
 
+// style keeps tabs: a diff is lined up by them.
+var style = lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion)
+
 var (
-	Good   = lipgloss.NewStyle().Foreground(lipgloss.Green).Render
-	Bad    = lipgloss.NewStyle().Foreground(lipgloss.Red).Render
-	Warn   = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
-	Key    = lipgloss.NewStyle().Foreground(lipgloss.Cyan).Render
-	Strong = lipgloss.NewStyle().Bold(true).Render
-	Faint  = lipgloss.NewStyle().Faint(true).Render
+	Good   = style.Foreground(lipgloss.Green).Render
+	Bad    = style.Foreground(lipgloss.Red).Render
+	Warn   = style.Foreground(lipgloss.Yellow).Render
+	Key    = style.Foreground(lipgloss.Cyan).Render
+	Strong = style.Bold(true).Render
+	Faint  = style.Faint(true).Render
 )
 
 // Fprint writes text, with as much colour as w can show.
@@ -82,9 +87,15 @@ func diff(line report.Line, text string) string {
 	return text
 }
 
-// Build lays out what the compiler says, at most rows rows of it (0: all).
+// sourceLine is how a message of the compiler begins.
+var sourceLine = regexp.MustCompile(`^\S+\.go:\d+`)
+
+// Build lays out what the compiler says, or the go command, at most rows rows of it (0: all).
 func Build(lines []string, width, rows int) []string {
-	out := []string{Bad("It does not compile:")}
+	out := []string{Bad("No test could run:")}
+	if slices.ContainsFunc(lines, sourceLine.MatchString) {
+		out = []string{Bad("It does not compile:")}
+	}
 	for _, line := range lines {
 		out = append(out, report.Wrap(line, width)...)
 	}

@@ -30,7 +30,7 @@ import (
 // Book is the file.
 type Book struct {
 	At       string             `json:"at,omitempty"`       // the ID of the task one is at
-	Hints    map[string]int     `json:"hints,omitempty"`    // rungs taken, by the task's ID
+	Hints    map[string]int     `json:"hints,omitempty"`    // how often one was taken, by the task's ID
 	Bugs     map[string]string  `json:"bugs,omitempty"`     // by "05-indexer/name": "found" or "shown"
 	Verdicts map[string]Verdict `json:"verdicts,omitempty"` // by the chapter's topic
 }
@@ -104,11 +104,20 @@ func Update(root string, change func(*Book)) (Book, error) {
 		})
 	}
 	if err != nil {
-		b = b.filled()
+		b, _ = Load(root) // what can be read; change may have run already, and must not run twice on the same book
 		change(&b)
 		return b, fmt.Errorf("keep the progress in %s: %w", path(root), err)
 	}
 	return b, nil
+}
+
+// Taken is how many hints of a task were taken, also under the IDs that it had.
+func (b Book) Taken(t chapter.Task) int {
+	taken := b.Hints[t.ID]
+	for _, id := range t.Former {
+		taken = max(taken, b.Hints[id])
+	}
+	return taken
 }
 
 // Record enters a verdict on files whose Content was content.
@@ -128,6 +137,10 @@ func (b *Book) Record(v trial.Verdict, content string) {
 	}
 	b.Verdicts[v.Chapter.Topic] = kept
 }
+
+// GameTest is where the learner's test for `workshop bugs` stands. It says nothing about the chapter, so writing it leaves
+// the chapter green.
+const GameTest = "bug_test.go"
 
 // Content is a check sum of all that a chapter's verdict depends on: its Go files, those of the packages that its tests
 // use, the module's requirements, and the version of Go.
@@ -153,7 +166,7 @@ func Content(root string, c chapter.Chapter) (string, error) {
 				return nil // deleted meanwhile, or not in this copy
 			case err != nil:
 				return err
-			case d.IsDir() || !strings.HasSuffix(path, ".go"):
+			case d.IsDir() || !chapter.IsGo(d.Name()) || d.Name() == GameTest:
 				return nil
 			}
 			fmt.Fprintln(sum, filepath.ToSlash(strings.TrimPrefix(path, root)))
@@ -194,7 +207,7 @@ type TaskState struct {
 	State  trial.State
 	Passed int
 	Tests  int
-	Hints  int // rungs taken
+	Hints  int // how often one was taken; after the last the first comes again
 }
 
 // Done tells whether nothing is left to do in the chapter.
@@ -219,12 +232,11 @@ func Look(root string, c chapter.Chapter, b Book) (Chapter, error) {
 	out.Fresh = known.Content == content
 	out.Untouched, out.Skipped = compare(root, c)
 	for _, task := range c.Tasks {
-		t := TaskState{Task: task, State: trial.Unknown}
+		t := TaskState{Task: task, State: trial.Unknown, Hints: b.Taken(task)}
 		for _, id := range append([]string{task.ID}, task.Former...) {
 			if v, ok := known.Tasks[id]; ok && out.Fresh && t.State == trial.Unknown {
 				t.State, t.Passed, t.Tests = v.State, v.Passed, v.Tests
 			}
-			t.Hints = max(t.Hints, b.Hints[id])
 		}
 		if out.Untouched {
 			t.State = trial.Open
@@ -274,22 +286,23 @@ func All(root string, b Book) ([]Chapter, error) {
 }
 
 // Here finds where the learner is: at the book's task; without one, in the first chapter with work in it that is not
-// done, or in the first that is not done. When that chapter is done, the next one comes. ok is false when all are done.
+// done, or in the first that is not done. When that chapter is done, or skipped, the next one comes. ok is false when no
+// chapter is left.
 func Here(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 	start := 0
 	pointed := slices.IndexFunc(all, func(c Chapter) bool { _, has := c.find(at); return has })
 	if pointed >= 0 {
 		start = pointed
-		if t, _ := all[pointed].find(at); t.State != trial.Passed {
+		if t, _ := all[pointed].find(at); t.State != trial.Passed && !all[pointed].Skipped {
 			return all[pointed], t, true
 		}
-	} else if begun := slices.IndexFunc(all, func(c Chapter) bool { return !c.Untouched && !c.Done() }); begun >= 0 {
+	} else if begun := slices.IndexFunc(all, func(c Chapter) bool { return !c.Untouched && !c.Skipped && !c.Done() }); begun >= 0 {
 		start = begun
 	}
 	for i := range all {
 		c := all[(start+i)%len(all)]
 		for _, t := range c.Tasks {
-			if t.State != trial.Passed && !t.Bonus {
+			if t.State != trial.Passed && !t.Bonus && !c.Skipped {
 				return c, t, true
 			}
 		}

@@ -26,19 +26,51 @@ const (
 )
 
 const (
-	settle   = 20 * time.Millisecond  // an editor writes, renames and touches; wait until it is done
-	grace    = 400 * time.Millisecond // how long an event may be behind a look before events count as missing
-	slowLook = 500 * time.Millisecond
-	fastLook = 200 * time.Millisecond
+	settle    = 20 * time.Millisecond  // an editor writes, renames and touches; wait until it is done
+	unsettled = 300 * time.Millisecond // but no longer than this
+	grace     = 400 * time.Millisecond // how long an event may be behind a look before events count as missing
+	trust     = 5 * time.Second        // so long after an event, one that is missing is just lost
+	slowLook  = 500 * time.Millisecond
+	fastLook  = 200 * time.Millisecond
 )
 
 // Watch calls changed whenever content changes, and once at the start, until ctx ends; then it returns. content sums up
 // the files below folders; it is called on Watch's goroutine, as is changed. by tells how saves are noticed from then on,
 // Events or Looks. An error from content is handed to changed in place of a sum, and once only until it goes away.
 func Watch(ctx context.Context, folders []string, content func() (string, error), changed func(sum, by string, err error)) {
-	w := watcher{content: content, changed: changed, by: Events}
-	events, stop := w.listen(folders)
+	events, all, stop := listen(folders)
 	defer stop()
+	watch(ctx, events, all, content, changed)
+}
+
+// listen asks the system for events of the folders and all below them. all is false if it does not give all of them.
+func listen(folders []string) (events <-chan fsnotify.Event, all bool, stop func()) {
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, false, func() {}
+	}
+	all = true
+	for _, folder := range folders {
+		filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && notify.Add(path) != nil {
+				all = false
+			}
+			return nil
+		})
+	}
+	go func() { // lost events are found by looking
+		for range notify.Errors {
+		}
+	}()
+	return notify.Events, all, func() { notify.Close() }
+}
+
+// watch is Watch with events from anywhere. A nil channel never has one; a closed one will have no more.
+func watch(ctx context.Context, events <-chan fsnotify.Event, all bool, content func() (string, error), changed func(sum, by string, err error)) {
+	w := watcher{content: content, changed: changed, by: Events}
+	if !all {
+		w.by = Looks
+	}
 	w.look()
 	for {
 		pace := slowLook
@@ -57,8 +89,7 @@ func Watch(ctx context.Context, folders []string, content func() (string, error)
 				w.by = Looks
 				continue
 			}
-			w.drain(ctx, events)
-			w.heard = time.Now()
+			w.hear(ctx, events)
 			w.look()
 		case <-timer.C:
 			w.lookUnasked(ctx, events)
@@ -72,40 +103,24 @@ type watcher struct {
 	by      string
 	last    string
 	started bool
-	heard   time.Time // of the last event; monotonic
+	heard   time.Time // when the last event came; monotonic
 }
 
-// listen asks for events of the folders and all below them. Where that fails there are none, and looking remains.
-func (w *watcher) listen(folders []string) (<-chan fsnotify.Event, func()) {
-	notify, err := fsnotify.NewWatcher()
-	if err != nil {
-		w.by = Looks
-		return nil, func() {}
-	}
-	for _, folder := range folders {
-		filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() && notify.Add(path) != nil {
-				w.by = Looks
-			}
-			return nil
-		})
-	}
-	go func() { // lost events are found by looking
-		for range notify.Errors {
-		}
-	}()
-	return notify.Events, func() { notify.Close() }
-}
-
-// drain waits until no event has come for a moment.
-func (w *watcher) drain(ctx context.Context, events <-chan fsnotify.Event) {
+// hear is called after an event, and waits until no further one has come for a moment. It does not wait for ever: a
+// program may write a log there.
+func (w *watcher) hear(ctx context.Context, events <-chan fsnotify.Event) {
+	w.heard = time.Now()
+	end := time.After(unsettled)
 	for {
 		select {
 		case _, ok := <-events:
 			if !ok {
 				return
 			}
+			w.heard = time.Now()
 		case <-time.After(settle):
+			return
+		case <-end:
 			return
 		case <-ctx.Done():
 			return
@@ -113,35 +128,44 @@ func (w *watcher) drain(ctx context.Context, events <-chan fsnotify.Event) {
 	}
 }
 
-// lookUnasked looks although no event has come. A change that it finds is either told of by an event that is on its
-// way, or events do not arrive here.
+// lookUnasked looks although no event has come. If something has changed, an event is on its way that tells of it, or
+// events do not arrive here. It waits for one before it tells, so that what changed is told once, with the right by.
 func (w *watcher) lookUnasked(ctx context.Context, events <-chan fsnotify.Event) {
-	before := w.last
-	w.look()
-	if w.last == before || w.by == Looks {
+	if sum, _ := w.read(); sum == w.last {
 		return
 	}
-	select {
-	case <-events:
-		w.heard = time.Now()
-	case <-time.After(grace):
-		if time.Since(w.heard) > grace+slowLook {
-			w.by = Looks
-			w.changed(w.last, w.by, nil)
+	if w.by == Events {
+		select {
+		case _, ok := <-events:
+			if ok {
+				w.hear(ctx, events)
+			}
+		case <-time.After(grace):
+			if time.Since(w.heard) > trust {
+				w.by = Looks
+			}
+		case <-ctx.Done():
+			return
 		}
-	case <-ctx.Done():
 	}
+	w.look()
 }
 
 // look tells of a change if there is one.
 func (w *watcher) look() {
-	sum, err := w.content()
-	if err != nil {
-		sum = fmt.Sprint("error: ", err)
-	}
+	sum, err := w.read()
 	if w.started && sum == w.last {
 		return
 	}
 	w.started, w.last = true, sum
 	w.changed(sum, w.by, err)
+}
+
+// read is content, with an error for a sum where there is none.
+func (w *watcher) read() (string, error) {
+	sum, err := w.content()
+	if err != nil {
+		sum = fmt.Sprint("error: ", err)
+	}
+	return sum, err
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,14 +24,15 @@ import (
 // Options is how to run the tests. The zero value is plain `go test`.
 type Options struct {
 	Race   bool
-	On     string       // which layers lie below: the -on of chapter 07
-	Count  int          // how often; 0 is once, and Go may answer from its cache
-	Task   chapter.Task // only this one's tests; zero means all
+	On     string        // which layers lie below: the -on of chapter 07
+	Count  int           // how often; 0 is once, and Go may answer from its cache
+	Task   chapter.Task  // only this one's tests; zero means all
+	Limit  time.Duration // how long all of it may take, compiling included; 0 is Limits.Time
 	OnTest func(gotest.Test)
 }
 
 // Limits is what a learner's code may take before it is stopped. The tests have a limit of their own, which says more,
-// so this one is for what runs outside of them.
+// so this one is for what runs outside of them, such as a package variable's initial value.
 var Limits = gotest.Limits{Time: 5 * time.Minute, Output: 64 << 20}
 
 const testTimeout = 2 * time.Minute
@@ -50,7 +52,7 @@ const (
 type Verdict struct {
 	Chapter chapter.Chapter
 	Tasks   []Task
-	Build   []string      // the compiler's messages; then nothing ran
+	Build   []string      // the compiler's messages, or the go command's; then nothing ran
 	Stopped string        // why the run was stopped before its end, as in gotest.Result
 	Crash   string        // what the runtime printed when it ended the test binary
 	Holes   []report.Hole // what is still to be written, in all tasks, in the order of the files
@@ -84,8 +86,9 @@ func (t Task) Count() (passed, all int) {
 
 // Green tells whether everything passed that everybody has to do.
 func (v Verdict) Green() bool {
+	alone := len(v.Tasks) == 1 // whoever asks for a bonus wants to know
 	for _, t := range v.Tasks {
-		if t.State != Passed && !(t.Bonus && t.State == Bonus) {
+		if t.State != Passed && !(t.Bonus && (t.State == Bonus || !alone)) {
 			return false
 		}
 	}
@@ -127,10 +130,14 @@ func Run(ctx context.Context, root string, c chapter.Chapter, o Options) (Verdic
 	if err != nil {
 		return Verdict{}, err
 	}
-	args := append([]string{"test", "-json", fmt.Sprintf("-timeout=%v", testTimeout)}, shown[2:]...)
+	limits, timeout := Limits, testTimeout
+	if o.Limit > 0 {
+		limits.Time, timeout = o.Limit, o.Limit
+	}
+	args := append([]string{"test", "-json", fmt.Sprintf("-timeout=%v", timeout)}, shown[2:]...)
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
-	res, err := gotest.RunLimited(ctx, cmd, Limits, o.OnTest)
+	res, err := gotest.RunLimited(ctx, cmd, limits, o.OnTest)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("test chapter %s: %w", c.Dir, err)
 	}
@@ -161,9 +168,14 @@ func holes(dir string) (all []report.Hole) {
 // Judge sorts what a run came to.
 func Judge(c chapter.Chapter, o Options, res gotest.Result) Verdict {
 	v := Verdict{Chapter: c, Stopped: res.Stopped, Took: res.Took}
-	if res.BuildFailed() || len(res.Tests) == 0 {
+	switch {
+	case res.BuildFailed():
 		v.Build = compilerLines(res.Outside)
-		if len(v.Build) == 0 && v.Stopped == "" {
+	case len(res.Tests) > 0 || v.Stopped != "":
+	case died.MatchString(res.Outside): // before its first test
+		v.Crash = short(res.Outside)
+	default:
+		if v.Build = compilerLines(res.Outside); len(v.Build) == 0 {
 			v.Build = []string{fmt.Sprintf("go test ran no test and said nothing (exit code %d)", res.Exit)}
 		}
 	}
@@ -179,10 +191,13 @@ func Judge(c chapter.Chapter, o Options, res gotest.Result) Verdict {
 			}
 			out := Test{Name: test.Name, Status: test.Status}
 			if test.Status == gotest.Failed || test.Status == gotest.Broken {
-				out.Failures = report.Parse(test.Name, test.Output)
+				out.Failures = report.Parse(test.Name, short(test.Output))
+			}
+			if test.Status == gotest.Broken && v.Stopped != "" {
+				out.Failures = []report.Failure{{Test: test.Name, Title: "it was still running when all was stopped", Rest: strings.Split(short(test.Output), "\n")}}
 			}
 			if test.Crashed() && v.Stopped == "" {
-				v.Crash = test.Output + res.Outside
+				v.Crash = short(test.Output + res.Outside)
 			}
 			t.Tests = append(t.Tests, out)
 		}
@@ -190,6 +205,24 @@ func Judge(c chapter.Chapter, o Options, res gotest.Result) Verdict {
 		v.Tasks = append(v.Tasks, t)
 	}
 	return v
+}
+
+// died is how a dump begins of a test binary that ended before it told of a test.
+var died = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
+
+// short leaves out the middle of a text that nobody would read as a whole: a loop that prints, ten thousand goroutines.
+func short(text string) string {
+	const lines, wide = 100, 1000 // at each end; of each
+	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if n := len(all) - 2*lines; n > 1 {
+		all = append(append(slices.Clone(all[:lines]), fmt.Sprintf("… %d lines left out …", n)), all[len(all)-lines:]...)
+	}
+	for i, line := range all {
+		if len(line) > wide {
+			all[i] = strings.ToValidUTF8(line[:wide], "") + "…"
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 func (t Task) judge(stopped bool) State {

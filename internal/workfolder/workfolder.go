@@ -29,6 +29,8 @@ type Change struct {
 	Written []string // files that have a new content
 	Removed []string // files that the new state does not have
 	Backup  string   // where what was there before lies, relative to the root; "" if there was nothing to lose
+	// Restorable tells whether Restore can bring the backup back. Those of tests it leaves alone.
+	Restorable bool
 }
 
 // Nothing tells whether everything was already as it was to be.
@@ -58,7 +60,7 @@ func Restore(root string, c chapter.Chapter, name string) (Change, string, error
 	if err != nil {
 		return Change{}, "", err
 	}
-	now, err := code(filepath.Join(root, c.Dir))
+	standing, err := code(filepath.Join(root, c.Dir))
 	if err != nil {
 		return Change{}, "", err
 	}
@@ -70,7 +72,7 @@ func Restore(root string, c chapter.Chapter, name string) (Change, string, error
 		if len(files) == 0 {
 			continue // a copy that was broken off
 		}
-		if candidate == name || name == "" && !maps.EqualFunc(files, now, bytes.Equal) {
+		if candidate == name || name == "" && !maps.EqualFunc(files, standing, bytes.Equal) {
 			change, err := put(root, c, files)
 			return change, candidate, err
 		}
@@ -83,11 +85,19 @@ func Restore(root string, c chapter.Chapter, name string) (Change, string, error
 
 // Backups lists the backups of a chapter, the newest last.
 func Backups(root string, c chapter.Chapter) ([]string, error) {
-	entries, err := os.ReadDir(backupFolder(root, c))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	names, err := folders(backupFolder(root, c))
+	if err != nil {
 		return nil, fmt.Errorf("look for backups: %w", err)
 	}
-	var names []string
+	return names, nil
+}
+
+// folders lists the folders in dir by name; one that does not exist has none.
+func folders(dir string) (names []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	for _, e := range entries {
 		if e.IsDir() {
 			names = append(names, e.Name())
@@ -109,7 +119,7 @@ func code(dir string) (map[string][]byte, error) {
 	}
 	files := map[string][]byte{}
 	for _, e := range entries {
-		if e.IsDir() || !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+		if e.IsDir() || !chapter.IsGo(e.Name()) || strings.HasSuffix(e.Name(), "_test.go") {
 			continue
 		}
 		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
@@ -144,6 +154,7 @@ func put(root string, c chapter.Chapter, files map[string][]byte) (Change, error
 		if change.Backup, err = backup(root, backupFolder(root, c), now); err != nil {
 			return Change{}, fmt.Errorf("nothing was changed, because your files could not be copied first: %w", err)
 		}
+		change.Restorable = true
 	}
 	for _, name := range change.Written {
 		if err := replace(filepath.Join(folder, name), files[name]); err != nil {
@@ -182,17 +193,9 @@ func backup(root, parent string, files map[string][]byte) (string, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return "", err
 	}
-	stamp := time.Now().Format("2006-01-02_15.04.05")
-	folder := filepath.Join(parent, stamp)
-	for n := 2; ; n++ { // twice within a second, or a clock that was set back
-		err := os.Mkdir(folder, 0o755)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", err
-		}
-		folder = filepath.Join(parent, fmt.Sprintf("%s_%02d", stamp, n))
+	folder, err := makeNewest(parent, now())
+	if err != nil {
+		return "", err
 	}
 	for name, content := range files {
 		path := filepath.Join(folder, name)
@@ -204,6 +207,38 @@ func backup(root, parent string, files map[string][]byte) (string, error) {
 		}
 	}
 	return filepath.Rel(root, folder)
+}
+
+// now is replaced in tests.
+var now = time.Now
+
+const stampLayout = "2006-01-02_15.04.05"
+
+// makeNewest makes a folder whose name is the time and comes after all others: also twice within a second, and when the
+// clock was set back, since Restore takes the last for the newest.
+func makeNewest(parent string, at time.Time) (string, error) {
+	names, err := folders(parent)
+	if err != nil {
+		return "", err
+	}
+	stamp, n := at.Format(stampLayout), 1
+	if len(names) > 0 && names[len(names)-1] >= stamp {
+		last := names[len(names)-1]
+		if len(last) >= len(stampLayout) {
+			stamp = last[:len(stampLayout)]
+			fmt.Sscanf(last[len(stampLayout):], "_%d", &n)
+		}
+		n++
+	}
+	for ; ; n++ { // somebody else may make one at the same time
+		folder := filepath.Join(parent, stamp)
+		if n > 1 {
+			folder = fmt.Sprintf("%s_%04d", folder, n)
+		}
+		if err := os.Mkdir(folder, 0o755); err == nil || !errors.Is(err, fs.ErrExist) {
+			return folder, err
+		}
+	}
 }
 
 // replace writes a file as a whole or not at all.
@@ -276,7 +311,11 @@ func RestoreTests(root string, c chapter.Chapter) (Change, error) {
 		}
 	}
 	for name, content := range made {
-		if err := replace(filepath.Join(root, c.Dir, filepath.FromSlash(name)), content); err != nil {
+		path := filepath.Join(root, c.Dir, filepath.FromSlash(name))
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+			err = replace(path, content)
+		}
+		if err != nil {
 			return change, fmt.Errorf("write %s/%s: %w%s", c.Dir, name, err, change.whereabouts())
 		}
 	}
@@ -294,7 +333,7 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 		return nil, problem
 	}
 	for commit := range strings.FieldsSeq(string(commits)) {
-		content, err := exec.Command("git", "-C", root, "show", commit+":"+path).Output()
+		content, err := exec.Command("git", "-C", root, "show", commit+":./"+path).Output()
 		if err == nil && sums.Of(content) == sum {
 			return content, nil
 		}

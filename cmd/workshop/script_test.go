@@ -1,0 +1,236 @@
+package main
+
+// These are transcripts of every command, in testdata/script: what somebody types, and what they see. Each has a small
+// workshop of its own (testdata/workshop.txtar) with the real guard. With -update the golden parts are made anew.
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"client-go-workshop/internal/stub"
+	"client-go-workshop/internal/sums"
+)
+
+// stamp is how a backup is named.
+var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d(_\d+)?`)
+
+var update = flag.Bool("update", false, "make the golden parts of testdata/script anew")
+
+func TestScripts(t *testing.T) {
+	env := goEnv(t)
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			for name, value := range env {
+				e.Setenv(name, value)
+			}
+			e.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
+			root := filepath.Join(e.WorkDir, "w")
+			e.Cd = root
+			return layOut(root)
+		},
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "cc":
+				_, err := exec.LookPath(env["CC"])
+				return err == nil, nil
+			case "root":
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("there is no condition %q", cond)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"edit":   edit,
+			"solve":  solve,
+			"mask":   mask,
+			"noPATH": noPATH,
+		},
+	})
+}
+
+// goEnv is what the go command needs of the world outside: its caches above all, so that a script compiles only what it
+// changes. With -trimpath that goes for the guard too, which lies elsewhere in each script.
+func goEnv(t *testing.T) map[string]string {
+	t.Helper()
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "CC"}
+	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
+	require.NoError(t, err)
+	env := map[string]string{
+		"GOFLAGS": "-trimpath -buildvcs=false", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOENV": "off",
+		"NO_COLOR": "1", "TERM": "dumb", "VISUAL": "", "EDITOR": "",
+		// For git, which shall not read whoever's configuration.
+		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull,
+		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org",
+	}
+	for i, value := range strings.Split(strings.TrimSuffix(string(out), "\n"), "\n") {
+		env[names[i]] = strings.TrimSpace(value)
+	}
+	if fields := strings.Fields(env["CC"]); len(fields) > 0 {
+		env["CC"] = fields[0]
+	}
+	return env
+}
+
+// layOut makes the small workshop: two chapters, and of the real one what their tests need.
+func layOut(root string) error {
+	files := map[string][]byte{}
+	archive, err := txtar.ParseFile("testdata/workshop.txtar")
+	if err != nil {
+		return err
+	}
+	for _, f := range archive.Files {
+		// A txtar file cannot hold another one, so its marks are written with a space before them.
+		files[f.Name] = []byte(strings.ReplaceAll(string(f.Data), "\n -- ", "\n-- "))
+		if strings.HasSuffix(f.Name, ".txtar") {
+			files[f.Name] = []byte(strings.TrimPrefix(string(files[f.Name]), " "))
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		if files[name], err = os.ReadFile(filepath.Join("..", "..", name)); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{"guard", "todo", "chapter"} {
+		paths, err := filepath.Glob(filepath.Join("..", "..", "internal", dir, "*.go"))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if name := filepath.Base(path); !strings.HasSuffix(name, "_test.go") {
+				if files["internal/"+dir+"/"+name], err = os.ReadFile(path); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for name, content := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			return err
+		}
+	}
+	for _, chapter := range []string{"01-box", "02-shelf"} {
+		if err := derive(root, chapter); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// derive makes what is made of a solution: the stubs, and the lists of check sums.
+func derive(root, chapter string) error {
+	solution := filepath.Join(root, "solutions", chapter)
+	made, err := stub.Dir(solution)
+	if err != nil {
+		return err
+	}
+	stubs, tests := map[string]string{}, map[string]string{}
+	for name, content := range made {
+		stubs[name] = sums.Of(content)
+		if err := os.WriteFile(filepath.Join(root, chapter, name), content, 0o644); err != nil {
+			return err
+		}
+	}
+	found, err := fs.Glob(os.DirFS(filepath.Join(root, chapter)), "*_test.go")
+	if err != nil {
+		return err
+	}
+	for _, name := range found {
+		content, err := os.ReadFile(filepath.Join(root, chapter, name))
+		if err != nil {
+			return err
+		}
+		tests[name] = sums.Of(content)
+	}
+	if err := sums.Write(filepath.Join(solution, sums.Stubs), stubs); err != nil {
+		return err
+	}
+	return sums.Write(filepath.Join(solution, sums.Tests), tests)
+}
+
+// edit FILE OLD NEW puts NEW in OLD's place, which must be there. \n is a new line.
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit FILE OLD NEW")
+	}
+	lines := strings.NewReplacer(`\n`, "\n", `\t`, "\t")
+	text, old := ts.ReadFile(args[0]), lines.Replace(args[1])
+	if !strings.Contains(text, old) {
+		ts.Fatalf("%s does not contain %q:\n%s", args[0], old, text)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(text, old, lines.Replace(args[2]), 1)), 0o644))
+}
+
+// solve CHAPTER writes the solution into a chapter, with a comment of the learner's in each file.
+func solve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: solve CHAPTER")
+	}
+	paths, err := filepath.Glob(ts.MkAbs("solutions/" + args[0] + "/*.go"))
+	ts.Check(err)
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(args[0]+"/"+filepath.Base(path)), append(content, "\n// Mine.\n"...), 0o644))
+	}
+}
+
+// mask FILE makes the file "masked", with words in place of what differs from run to run: backups are named for the time.
+func mask(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: mask stdout|stderr|FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")
+	ts.Check(os.WriteFile(ts.MkAbs("masked"), []byte(stamp.ReplaceAllString(text, "TIME")), 0o644))
+}
+
+// noPATH leaves PATH with nothing but the workshop's program and the go command, so there is no git.
+func noPATH(ts *testscript.TestScript, neg bool, args []string) {
+	bin := ts.MkAbs("../bin")
+	ts.Check(os.MkdirAll(bin, 0o755))
+	for _, name := range []string{"go", filepath.Base(program)} {
+		from := program
+		if name == "go" {
+			var err error
+			from, err = exec.LookPath("go")
+			ts.Check(err)
+		}
+		ts.Check(os.Symlink(from, filepath.Join(bin, name)))
+	}
+	ts.Setenv("PATH", bin)
+}
+
+func TestScripts_cover_every_command(t *testing.T) {
+	paths, err := filepath.Glob("testdata/script/*.txtar")
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		all.Write(text)
+	}
+	for _, c := range newRoot().Commands() {
+		switch c.Name() {
+		case "verify", "generate", "cluster", "kubectl": // main_test.go has them
+			continue
+		}
+		require.True(t, strings.Contains(all.String(), "exec workshop "+c.Name()), "no transcript runs %s", c.Name())
+	}
+}
