@@ -6,7 +6,6 @@ package main
 // Readme -update writes them anew.
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,8 +18,6 @@ import (
 	"client-go-workshop/internal/bugs"
 	"client-go-workshop/internal/overlay"
 )
-
-var update = flag.Bool("update", false, "write the README's screens anew")
 
 var (
 	screenBlock = regexp.MustCompile("(?s)<!-- screen: (\\w+) -->\n```text\n(.*?)\n?```\n")

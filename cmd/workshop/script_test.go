@@ -25,7 +25,7 @@ import (
 // stamp is how a backup is named.
 var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d(_\d+)?`)
 
-var update = flag.Bool("update", false, "make the golden parts of testdata/script anew")
+var update = flag.Bool("update", false, "make the golden parts of testdata/script anew, and the screens in the README")
 
 func TestScripts(t *testing.T) {
 	env := goEnv(t)
