@@ -66,7 +66,7 @@ func TestRoom_without_internet(t *testing.T) {
 	home := t.TempDir()
 	a := attendee{t: t, dir: home, env: append(bare(os.Environ()),
 		"HOME="+home, "USERPROFILE="+home,
-		"GOPROXY="+url, // the one variable; all below is the test's own
+		"GOPROXY="+url,                                                  // the one variable; all below is the test's own
 		"GOENV=off", "GOTOOLCHAIN=auto", "GOCACHE="+goEnv(t, "GOCACHE"), // auto is how Go is delivered
 		// With it, a package is the same wherever the module cache lies, and has been compiled already the next time.
 		"GOFLAGS=-trimpath -modcacherw",
