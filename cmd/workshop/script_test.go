@@ -228,7 +228,7 @@ func TestScripts_cover_every_command(t *testing.T) {
 	}
 	for _, c := range newRoot().Commands() {
 		switch c.Name() {
-		case "verify", "generate", "cluster", "kubectl": // main_test.go has them
+		case "verify", "generate", "cluster", "kubectl", "share": // main_test.go and share_test.go have them
 			continue
 		}
 		require.True(t, strings.Contains(all.String(), "exec workshop "+c.Name()), "no transcript runs %s", c.Name())
