@@ -5,6 +5,7 @@ package guard
 // out locks that a helper takes; then the failure says who may have it, and no more.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"go/ast"
@@ -12,6 +13,7 @@ import (
 	"go/token"
 	"go/types"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -172,11 +174,21 @@ func inFunction(call frame, f func(fset *token.FileSet, body *ast.BlockStmt)) bo
 	return true
 }
 
-// sourceOf is where the source of a file is that was compiled, which package overlay may have put in its place.
+// sourceOf is where the source of a file is that was compiled. Package overlay may have put a copy in its place, whose first
+// line names the file.
 func sourceOf(file string) string {
 	var overlay struct{ Replace map[string]string }
-	if data, err := os.ReadFile(os.Getenv("WORKSHOP_OVERLAY")); err == nil && json.Unmarshal(data, &overlay) == nil && overlay.Replace[file] != "" {
-		return overlay.Replace[file]
+	data, err := os.ReadFile(os.Getenv("WORKSHOP_OVERLAY"))
+	if err != nil || json.Unmarshal(data, &overlay) != nil {
+		return file
+	}
+	for _, replacement := range overlay.Replace {
+		if filepath.Base(replacement) != filepath.Base(file) {
+			continue
+		}
+		if text, err := os.ReadFile(replacement); err == nil && bytes.HasPrefix(text, []byte("//line "+file+":")) {
+			return replacement
+		}
 	}
 	return file
 }
