@@ -250,7 +250,12 @@ func anys[V any](in []V) (out []any) {
 
 func versions(objs []any) (all string) {
 	for _, obj := range objs {
-		all += "@" + obj.(*appsv1.Deployment).ResourceVersion
+		d, there := obj.(*appsv1.Deployment)
+		if !there { // an index has named a key that the store lacks
+			all += fmt.Sprintf("@%v", obj)
+			continue
+		}
+		all += "@" + d.ResourceVersion
 	}
 	return all
 }

@@ -223,15 +223,18 @@ func (d desk) actions() live.Actions {
 			if err != nil || change.Backup == "" {
 				return c.Dir + " is untouched", err
 			}
-			return "your code is in " + filepath.ToSlash(change.Backup), nil
+			return fmt.Sprintf("Your code is in %s; to have it back: go tool workshop restore %d", filepath.ToSlash(change.Backup), c.Number), nil
 		},
 		Diff: func(c progress.Chapter) ([]string, error) {
 			text, err := diffToSolution(root, c.Chapter)
 			return strings.Split(strings.ReplaceAll(paintDiff(text), "\t", "    "), "\n"), err
 		},
-		Takeaway: func(c progress.Chapter, width int) ([]string, error) { return takeaway(root, c.Chapter, width) },
-		Notes:    func(c progress.Chapter) []string { return notes(root, c.Chapter) },
-		Edit:     func(c progress.Chapter, place string) (*live.Editor, error) { return editor(root, c.Chapter, place) },
+		Takeaway: func(c progress.Chapter, width int) ([]string, error) {
+			lines, err := takeaway(root, c.Chapter, width)
+			return append([]string{paint.Good("Every test of this chapter passes."), ""}, lines...), err
+		},
+		Notes: func(c progress.Chapter) []string { return notes(root, c.Chapter) },
+		Edit:  func(c progress.Chapter, place string) (*live.Editor, error) { return editor(root, c.Chapter, place) },
 	}
 }
 

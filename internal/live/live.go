@@ -8,6 +8,8 @@ package live
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
@@ -78,6 +80,9 @@ type Model struct {
 	watching context.CancelFunc
 	by       string
 	noted    []string // see Actions.Notes
+	told     string   // what an action has done; stays until the next key
+	began    time.Time
+	tests    sync.WaitGroup // runs that are under way
 
 	page    page
 	lines   []string // of the pages that somebody else lays out
@@ -118,6 +123,12 @@ func Run(ctx context.Context, m *Model, options ...tea.ProgramOption) error {
 	m.send = program.Send
 	_, err := program.Run()
 	m.stopRun()
+	stopped := make(chan struct{})
+	go func() { m.tests.Wait(); close(stopped) }()
+	select { // what a test has started shall not outlive the screen
+	case <-stopped:
+	case <-time.After(5 * time.Second):
+	}
 	if m.watching != nil {
 		m.watching()
 	}

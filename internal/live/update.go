@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -45,6 +46,7 @@ type (
 		err   error
 	}
 	said   struct{ text string }
+	tick   struct{ run int } // a second of a run
 	failed struct{ err error }
 )
 
@@ -102,8 +104,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		m.open(msg.page, msg.lines)
 		cmd = m.look()
+	case tick:
+		if msg.run == m.run && m.running {
+			cmd = m.tick()
+		}
 	case said:
-		m.message = msg.text
+		m.told, m.cheer, m.verdict = msg.text, "", nil
 		cmd = m.look()
 	case failed:
 		m.message = msg.err.Error()
@@ -118,11 +124,19 @@ func (m *Model) start() tea.Cmd {
 	m.run++
 	run, c, race := m.run, m.chapter, m.race
 	ctx, cancel := context.WithCancel(m.ctx)
-	m.cancel, m.running, m.ended = cancel, true, 0
-	return func() tea.Msg {
+	m.cancel, m.running, m.ended, m.began = cancel, true, 0, time.Now()
+	return tea.Batch(m.tick(), func() tea.Msg {
+		m.tests.Add(1)
+		defer m.tests.Done()
 		v, err := m.actions.Test(ctx, c, race, func(gotest.Test) { m.send(testEnded{run}) })
 		return judged{run, v, err}
-	}
+	})
+}
+
+// tick comes back in a second, so that the screen shows that something goes on.
+func (m *Model) tick() tea.Cmd {
+	run := m.run
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{run} })
 }
 
 func (m *Model) stopRun() {
@@ -143,6 +157,9 @@ func (m *Model) judge(msg judged) tea.Cmd {
 		return m.look()
 	}
 	m.verdict = &msg.verdict
+	if len(msg.verdict.Build) > 0 || msg.verdict.Stopped != "" {
+		return m.look() // says nothing about the tasks, so the place stays
+	}
 	m.body.GotoTop()
 	var reached []string
 	for _, t := range msg.verdict.Tasks {
@@ -155,7 +172,10 @@ func (m *Model) judge(msg judged) tea.Cmd {
 		}
 	}
 	if len(reached) > 0 {
-		m.cheer = fmt.Sprintf("Task %s passes.", strings.Join(reached, ", "))
+		m.cheer = fmt.Sprintf("Task %s passes.", reached[0])
+		if len(reached) > 1 {
+			m.cheer = fmt.Sprintf("Tasks %s pass.", strings.Join(reached, ", "))
+		}
 		if m.page == pageHint {
 			m.page = pageNow
 		}
@@ -216,14 +236,28 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.message = "Then not."
 		return nil
 	}
-	m.message = ""
+	m.message, m.told = "", ""
 	switch k {
 	case "q", "ctrl+c":
 		return tea.Quit
 	case "esc", "enter":
 		m.open(pageNow, nil)
 	case "?":
-		m.open(pageHelp, nil)
+		if m.page == pageHelp {
+			m.open(pageNow, nil)
+		} else {
+			m.open(pageHelp, nil)
+		}
+	case "home", "g":
+		m.body.GotoTop()
+	case "end", "G":
+		m.body.GotoBottom()
+	case "1", "2", "3", "4", "5", "6", "7", "8", "9":
+		for i, c := range m.all {
+			if fmt.Sprint(c.Number) == k {
+				return m.turnTo(i)
+			}
+		}
 	case "l":
 		m.open(pageList, nil)
 	case "a":
@@ -319,10 +353,14 @@ func (m *Model) goTo() tea.Cmd {
 func (m *Model) turn(by int) tea.Cmd {
 	for i, c := range m.all {
 		if c.Dir == m.chapter.Dir {
-			m.chapter = m.all[(i+by+len(m.all))%len(m.all)]
-			break
+			return m.turnTo((i + by + len(m.all)) % len(m.all))
 		}
 	}
+	return nil
+}
+
+func (m *Model) turnTo(i int) tea.Cmd {
+	m.chapter = m.all[i]
 	m.stopRun()
 	m.task, m.pinned, m.verdict, m.failed, m.cheer = firstOpen(m.chapter), false, nil, nil, ""
 	m.passed = map[string]bool{}

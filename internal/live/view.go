@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
@@ -51,7 +52,7 @@ func (m *Model) header() string {
 	right := ""
 	switch {
 	case m.running:
-		right = paint.Warn(fmt.Sprintf("running %d", m.ended))
+		right = paint.Warn(fmt.Sprintf("running, %d tests, %ds", m.ended, int(time.Since(m.began).Seconds())))
 	case m.failed != nil:
 		right = paint.Bad("no verdict")
 	case m.verdict != nil:
@@ -107,7 +108,7 @@ func (m *Model) footer() string {
 	switch {
 	case m.confirm != "":
 		return paint.Warn(m.confirm)
-	case m.message != "":
+	case m.message != "" && ansi.StringWidth(m.message) <= m.width:
 		return paint.Warn(strings.ReplaceAll(m.message, "\n", " "))
 	}
 	keys := "h hint  a all  n/p task  o open  r race  l list  s solution  ? keys  q quit"
@@ -138,6 +139,14 @@ func (m *Model) draw() {
 	default:
 		lines = m.lines
 	}
+	var above []string
+	if m.told != "" {
+		above = append(above, report.Wrap(m.told, m.width)...)
+	}
+	if ansi.StringWidth(m.message) > m.width {
+		above = append(above, report.Wrap(strings.ReplaceAll(m.message, "\n", " "), m.width)...)
+	}
+	lines = append(above, lines...)
 	for i, line := range lines {
 		lines[i] = ansi.Truncate(line, m.width, "…")
 	}
@@ -178,20 +187,17 @@ func (m *Model) now(rows int) (out []string) {
 	}
 	out = append(out, paint.Strong(f.Test))
 	out = append(out, paint.Failure(f, m.width, max(rows-len(out), 12))...)
-	if f.Hole != nil {
-		out = append(out, m.toWrite()...)
-	}
-	return out
+	return append(out, m.toWrite()...)
 }
 
 // toWrite lists what the task has left to write.
 func (m *Model) toWrite() (out []string) {
 	for _, h := range m.verdict.Holes {
 		if h.Task == fmt.Sprint(m.task) {
-			out = append(out, fmt.Sprintf("  %-36s %s", h.Symbol, paint.Faint(h.At)))
+			out = append(out, fmt.Sprintf("  %-44s %s", h.Symbol, paint.Faint(h.At)))
 		}
 	}
-	if len(out) < 2 {
+	if len(out) == 0 {
 		return nil
 	}
 	return append([]string{"", "To write in this task:"}, out...)
@@ -200,7 +206,7 @@ func (m *Model) toWrite() (out []string) {
 // first is for the seconds before the first verdict.
 func (m *Model) first() []string {
 	t := m.current()
-	return append([]string{fmt.Sprintf("Running %s. The first time, Go compiles client-go, which takes a minute.", t.Command), ""},
+	return append(append(report.Wrap(fmt.Sprintf("Running %s. The first time, Go compiles client-go, which takes a minute.", t.Command), m.width), ""),
 		report.Wrap("Read "+m.chapter.Dir+"/README.md#"+t.Anchor+" meanwhile.", m.width)...)
 }
 
@@ -273,7 +279,7 @@ func (m *Model) help() []string {
 		"A save runs the tests of the chapter. A newer save cancels what runs.", "",
 		"  h    the next hint for this task",
 		"  a    all failures             enter, esc  back to the one that matters",
-		"  n p  next and previous task   N P  next and previous chapter",
+		"  n p  next and previous task   N P  next and previous chapter, or its number",
 		"  t    run the tests again      r    with the race detector, on and off",
 		"  o    open the place in your editor (VISUAL, EDITOR)",
 		"  l    list of all chapters and tasks",
@@ -281,5 +287,6 @@ func (m *Model) help() []string {
 		"  w    what to take away, when the chapter is green",
 		"  x    start the chapter anew (your code is kept in a backup)",
 		"  ↑ ↓ pgup pgdn   scroll        q    quit", "",
+		paint.Legend, "",
 	}, report.Wrap("Saves are noticed by "+how+".", m.width)...)
 }
