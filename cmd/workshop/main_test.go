@@ -106,8 +106,8 @@ func TestWorkshop_outside_of_the_workshop(t *testing.T) {
 	}
 }
 
-func TestWorkshop_without_arguments_says_what_there_is(t *testing.T) {
-	stdout, _, code := run(t, "../..")
+func TestWorkshop_help_says_what_there_is(t *testing.T) {
+	stdout, _, code := run(t, "../..", "help")
 	require.Equal(t, 0, code)
 	for _, word := range []string{"verify", "generate", "cluster", "kubectl", "go test ./01-restclient"} {
 		require.Contains(t, stdout, word)
