@@ -21,6 +21,9 @@ const defaultRetries = 10
 // Request is a request that is being built. Its methods return it, so that they can be written in one line. What goes
 // wrong while it is built is kept, and returned by Error and by whatever would send it: one check at the end is enough.
 //
+// Namespace, Resource, Name and SubResource refuse a segment that is . or .., or has a / or a % in it: it could make the
+// request one for something else.
+//
 // It is for one goroutine. Mirrors rest.Request.
 type Request struct {
 	client  *RESTClient
@@ -92,8 +95,8 @@ func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCod
 	panic(todo.Task(1, "Request.VersionedParams"))
 }
 
-// Timeout limits the time that Do and DoRaw take, and tells the server of it by the query parameter "timeout". A watch or
-// a stream is not limited: there only the server is told. 0 is no limit. Mirrors rest.Request.Timeout.
+// Timeout limits the time that Do and DoRaw take, all tries together, and tells the server of it by the query parameter
+// "timeout". A watch or a stream is not limited: there only the server is told. 0 is no limit. Mirrors rest.Request.Timeout.
 func (r *Request) Timeout(d time.Duration) *Request {
 	panic(todo.Task(1, "Request.Timeout"))
 }

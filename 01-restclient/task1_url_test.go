@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
@@ -113,6 +115,10 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "the server stops working on what nobody waits for any more, if it is told")
 		t.Did("URL again")
 		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "URL only looks; called twice it says the same")
+		t.Did("Param a=1, Timeout 90s, URL, and then Timeout 0")
+		r = c.Get().Param("a", "1").Timeout(90 * time.Second)
+		r.URL()
+		require.Equal(t, "a=1", r.Timeout(0).URL().RawQuery, "URL only looks: what it puts together is a copy, and not kept in the request")
 		t.Did("Timeout 0")
 		require.Empty(t, c.Get().Timeout(0).URL().RawQuery, "0 is no limit, and not one of no time")
 	})
@@ -124,7 +130,7 @@ var refusals = []string{".", "..", "a/b", "../../secrets", "a%2fb", "/"}
 func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		c := client(t, "http://api")
-		why := "a name comes from a user, or from another object; with %q in it the request would go to another resource"
+		why := "a name comes from a user, or from another object; with %q in it the request could go to another resource, here or behind a proxy that decodes the path once more"
 		for _, s := range refusals {
 			t.Did("Namespace, Resource, Name and SubResource with %q", s)
 			require.Error(t, c.Get().Namespace(s).Error(), "Namespace: "+why, s)
@@ -142,6 +148,17 @@ func TestTask1_Names_with_dots_and_colons_are_fine(t *testing.T) {
 		r := client(t, "http://api").Get().Resource("deployments").Name("system:node..x").SubResource("proxy", "a b")
 		require.NoError(t, r.Error(), "names of roles have colons, and dots are harmless within a name")
 		require.Equal(t, "/apis/apps/v1/deployments/system:node..x/proxy/a b", r.URL().Path, "only the whole of a segment can be . or ..")
+	})
+}
+
+func TestTask1_Names_do_not_begin_a_query(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did(`Delete, Resource "deployments", Name "web?dryRun=All#x", Param a=1`)
+		r := client(t, "http://api").Delete().Resource("deployments").Name("web?dryRun=All#x").Param("a", "1")
+		require.NoError(t, r.Error(), "there is no such object, but that is for the server to say")
+		require.Equal(t, "/apis/apps/v1/deployments/web?dryRun=All#x", r.URL().Path, "what is a name for the caller is a name for the server")
+		require.Equal(t, "http://api/apis/apps/v1/deployments/web%3FdryRun=All%23x?a=1", r.URL().String(),
+			"a URL that is put together as a text, and not escaped, ends where a name has a ? or a #: the rest of the name becomes options that nobody has chosen")
 	})
 }
 
@@ -180,6 +197,29 @@ func TestTask1_First_error_stays(t *testing.T) {
 			VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).Error()
 		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last), "what follows an error often goes wrong because of it; the first one is the cause")
 	})
+}
+
+// versions is a runtime.ParameterCodec that writes down for which version it was asked to write.
+type versions struct{ runtime.ParameterCodec }
+
+func (versions) EncodeParameters(obj runtime.Object, to schema.GroupVersion) (url.Values, error) {
+	return url.Values{"version": {to.String()}}, nil
+}
+
+func TestTask1_Options_are_written_for_the_clients_version(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		t.Did("VersionedParams, with a codec that tells which version it is asked for, and a client for apps/v1")
+		u := client(t, "http://api").Get().VersionedParams(&metav1.ListOptions{}, versions{}).URL()
+		require.Equal(t, "version=apps/v1", mustUnescape(u.RawQuery), "fields of options have other names in other versions, and the server reads those of the version in the path")
+	})
+}
+
+func mustUnescape(query string) string {
+	text, err := url.QueryUnescape(query)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 func TestTask1_Options_that_cannot_be_encoded_are_an_error(t *testing.T) {

@@ -3,6 +3,8 @@ package restclient_test
 // Task 2: Do, Into, and errors that say what the server said.
 
 import (
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -111,6 +113,19 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 	})
 }
 
+func TestTask2_Objects_without_a_namespace_can_be_sent(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		for _, verb := range []string{"GET", "PUT", "DELETE"} {
+			t.Did(`%s with Name "web", and no Namespace`, verb)
+			w.do(w.client.Verb(verb).Resource("deployments").Name("web"))
+		}
+		t.Did("POST without Namespace")
+		w.do(w.client.Post().Resource("deployments"))
+		require.Equal(t, 4, w.sent(), "a Node or a Namespace is in no namespace: only where Namespace was called was one meant, and forgotten")
+	})
+}
+
 func TestTask2_Error_is_the_servers_status(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
@@ -132,7 +147,14 @@ func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 		err := w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{})
 		require.ErrorContains(t, err, "upstream is away", "whatever stands between client and server may answer, and its words are the only hint")
 		require.True(t, apierrors.IsUnexpectedServerError(err), "nobody expects such an answer; got %s", short(err))
-		w.script("404, and the body is a page of HTML", "", fakeapi.Text(404, "<html>"))
+		w.script("a proxy answers 502 with a page of HTML", "", func(rw respond, _ *request, _ handler) {
+			rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+			rw.WriteHeader(502)
+			rw.Write([]byte("<html>gateway 7 is away</html>"))
+		})
+		err = w.do(w.on("GET").Name("web")).Error()
+		require.ErrorContains(t, err, "gateway 7 is away", "a page is text, too, and its words are the only hint")
+		w.script("404, and the body is no Status", "", fakeapi.Text(404, "<html>"))
 		err = w.do(w.on("GET").Name("web")).Error()
 		require.True(t, apierrors.IsNotFound(err), "the code says enough; got %s", short(err))
 		w.script("401, and JSON that is no Status", "", func(rw respond, _ *request, _ handler) {
@@ -142,6 +164,29 @@ func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 		})
 		err = w.do(w.on("GET").Name("web")).Error()
 		require.True(t, apierrors.IsUnauthorized(err), "a body that cannot be read must not hide the code; got %s", short(err))
+	})
+}
+
+func TestTask2_Error_says_what_else_is_known(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		answers := func(contentType []string) fakeapi.Fault {
+			return func(rw respond, _ *request, _ handler) {
+				rw.Header()["Content-Type"] = contentType
+				rw.Header().Set("Retry-After", "30")
+				rw.WriteHeader(403)
+				io.WriteString(rw, "too often from this address")
+			}
+		}
+		w.script("a proxy answers 403 with Retry-After 30, and a body of no content type", "", answers(nil))
+		err := w.do(w.on("GET").Name("web")).Error()
+		require.ErrorContains(t, err, "too often from this address", "who does not say what it is most often says it in plain text")
+		seconds, _ := apierrors.SuggestsClientDelay(err)
+		require.Equal(t, 30, seconds, "seconds: the caller who tries again later has to know when")
+		w.script("a proxy answers 403, and a body of bytes", "", answers([]string{"application/octet-stream"}))
+		err = w.do(w.on("GET").Name("web")).Error()
+		require.True(t, apierrors.IsUnexpectedServerError(err), "nobody expects such an answer; got %s", short(err))
+		require.NotContains(t, err.Error(), "too often", "what is not text, by its content type, is not for people, and not for their logs")
 	})
 }
 
@@ -165,26 +210,46 @@ func TestTask2_Failure_with_code_200_is_an_error(t *testing.T) {
 		require.True(t, apierrors.IsConflict(err), "a Status in the place of an object is what went wrong; got %s", short(err))
 		_, err = w.do(w.on("GET").Name("web")).Get()
 		require.True(t, apierrors.IsConflict(err), "a Status in the place of an object is what went wrong; got %s", short(err))
+		w.script("200, with a Status that says nothing", "", fakeapi.Times(2, fakeapi.Body("application/json", `{"kind":"Status","apiVersion":"v1"}`))...)
+		require.Error(t, w.do(w.on("GET").Name("web")).Into(d), "a Status that does not say Success is in the place of an object, and is none")
+		_, err = w.do(w.on("GET").Name("web")).Get()
+		require.Error(t, err, "a Status that does not say Success is in the place of an object, and is none")
 	})
 }
 
 func TestTask2_Success_is_no_error(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
-		w.Create(deployment("web"), deployment("db"))
+		w.Create(deployment("web"), deployment("db"), deployment("cdn"))
 		require.NoError(t, w.do(w.on("DELETE").Name("web")).Error(), "a deletion is answered with a Status that says Success")
 		status := &metav1.Status{}
 		require.NoError(t, w.do(w.on("DELETE").Name("db")).Into(status), "a Status can be what was asked for")
 		require.Equal(t, "Success", status.Status, "a Status can be what was asked for")
+		obj, err := w.do(w.on("DELETE").Name("cdn")).Get()
+		require.NoError(t, err, "a Status that says Success is an object like any other")
+		require.IsType(t, &metav1.Status{}, obj, "a Status that says Success is an object like any other")
 	})
 }
 
 func TestTask2_Empty_body_is_an_error(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
-		w.script("200, and no body", "", fakeapi.Body("application/json", ""))
+		w.script("200, and no body", "", fakeapi.Times(2, fakeapi.Body("application/json", ""))...)
 		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}),
 			"a Deployment whose fields all are empty looks like one with no replicas, and somebody would act on it")
+		_, err := w.do(w.on("GET").Name("web")).Get()
+		require.Error(t, err, "no object and no error: the caller uses what is not there")
+	})
+}
+
+func TestTask2_Long_answer_is_read_to_its_end(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		name := strings.Repeat("x", 4<<20)
+		w.script("an answer of 4 MiB, without saying how long it will be", "", fakeapi.Body("application/json", `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"`+name+`"}}`))
+		d := &appsv1.Deployment{}
+		require.NoError(t, w.do(w.on("GET").Name("web")).Into(d), "a list of a large cluster has hundreds of megabytes; the server decides how much there is")
+		require.Len(t, d.Name, len(name), "all of it")
 	})
 }
 
@@ -196,8 +261,10 @@ func TestTask2_Body_that_cannot_be_read_is_an_error(t *testing.T) {
 			require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "half an object is none")
 		}
 		w := newWorld(t)
-		w.script("200, of a content type that nobody knows", "", fakeapi.Body("text/html", "<html>"))
+		w.script("200, of a content type that nobody knows", "", fakeapi.Times(2, fakeapi.Body("text/html", "<html>"))...)
 		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "a page for signing in comes with code 200, too")
+		_, err := w.do(w.on("GET").Name("web")).Get()
+		require.Error(t, err, "a page for signing in comes with code 200, too; no object and no error is a nil that somebody will use")
 	})
 }
 
@@ -216,9 +283,12 @@ func TestTask2_Answer_that_breaks_off_is_an_error(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
 		w.Create(deployment("web"))
-		w.script("the connection breaks after 50 bytes of the body", "", fakeapi.Times(2, fakeapi.Cut(50))...)
+		w.script("the connection breaks after 50 bytes of the body", "", fakeapi.Times(3, fakeapi.Cut(50))...)
 		require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "half an answer is none")
 		_, err := w.do(w.on("GET").Name("web")).Raw()
+		require.Error(t, err, "half an answer is none, also if nobody reads it as JSON")
+		t.Did("DoRaw")
+		_, err = w.on("GET").Name("web").DoRaw(t.Context())
 		require.Error(t, err, "half an answer is none, also if nobody reads it as JSON")
 	})
 }
@@ -244,6 +314,9 @@ func TestTask2_Every_body_is_closed(t *testing.T) {
 		w.do(w.on("GET").Name("db"))
 		w.script("an answer that breaks off", "", fakeapi.Cut(10))
 		w.do(w.on("GET").Name("web"))
+		t.Did("DoRaw of what is there, and of what is not")
+		w.on("GET").Name("web").DoRaw(t.Context())
+		w.on("GET").Name("db").DoRaw(t.Context())
 		require.Equal(t, 0, bodies.open, "a body that is not closed keeps its connection, and two goroutines, for ever")
 	})
 }

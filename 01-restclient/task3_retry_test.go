@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
@@ -76,8 +78,21 @@ func TestTask3_What_cannot_be_sent_is_an_error(t *testing.T) {
 		w := newWorld(t)
 		t.Did("Body with an int")
 		require.Error(t, w.on("POST").Body(7).Error(), "neither bytes nor an object")
+		t.Did("Body with an object that cannot be written as JSON, and Do")
+		r := w.on("POST").Body(&unwritable{})
+		require.Error(t, r.Error(), "what cannot be written cannot be sent, and a request without its body asks for something else")
+		require.Error(t, w.do(r).Error(), "what cannot be written cannot be sent, and a request without its body asks for something else")
+		require.Equal(t, 0, w.sent(), "a broken request is not sent")
 	})
 }
+
+// unwritable is an object that no encoder can write.
+type unwritable struct {
+	metav1.TypeMeta
+	C chan int
+}
+
+func (u *unwritable) DeepCopyObject() runtime.Object { return u }
 
 func TestTask3_Retry_is_for_429_and_5xx_with_seconds(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
@@ -153,14 +168,31 @@ func TestTask3_Broken_connection_is_retried_for_GET_only(t *testing.T) {
 			if verb != "GET" && verb != "POST" {
 				r.Name("web")
 			}
-			err := w.do(r).Error()
+			var err error
+			d := took(func() { err = w.do(r).Error() })
 			if verb == "GET" {
 				require.NoError(t, err, "to look twice does no harm, and API servers restart")
 				require.Equal(t, 2, w.sent(), "to look twice does no harm, and API servers restart")
+				require.Equal(t, time.Second, d, "a second later: ten tries in a row are over before a server that restarts is there again")
 				continue
 			}
 			require.Error(t, err, "nobody knows whether it was done; the caller has to look")
 			require.Equal(t, 1, w.sent(), "it may have been done: a second POST creates a second object, or fails because of the first (#39021)")
+		}
+	})
+}
+
+func TestTask3_Connection_that_ends_without_an_answer_is_retried_for_GET_only(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for verb, sent := range map[string]int{"GET": 2, "DELETE": 1} {
+			w := newWorld(t)
+			w.script("closes the connection in good order, without an answer", "", endConnection)
+			t.Did("%s", verb)
+			var err error
+			d := took(func() { err = w.do(w.on(verb)).Error() })
+			require.Equal(t, sent, w.sent(), "a proxy that is restarted says goodbye, where a server that dies does not; the request is as little answered")
+			require.Equal(t, verb == "GET", err == nil, "there is an answer only if it was sent again; got %s", short(err))
+			require.Equal(t, time.Duration(sent-1)*time.Second, d, "a second later: ten tries in a row are over before a server that restarts is there again")
 		}
 	})
 }
@@ -209,6 +241,20 @@ func TestTask3_Retries_use_the_same_connection(t *testing.T) {
 	})
 }
 
+func TestTask3_Answer_of_unknown_length_keeps_its_connection_too(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("busy, five times, in an answer that does not say how long it is", "", fakeapi.Times(5, func(rw respond, _ *request, _ handler) {
+			rw.Header().Set("Retry-After", "1")
+			rw.WriteHeader(429)
+			flush(rw)
+			io.WriteString(rw, "too many requests")
+		})...)
+		require.NoError(t, w.do(w.on("GET")).Error(), "the sixth try goes well")
+		require.Equal(t, 1, w.connections(), "a length that nobody knows is no reason to read nothing: a little is tried, and it was enough (#31016)")
+	})
+}
+
 func TestTask3_Long_answer_is_not_read_for_the_sake_of_its_connection(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
@@ -227,6 +273,6 @@ func TestTask3_Long_answer_is_not_read_for_the_sake_of_its_connection(t *testing
 			}
 		})
 		d := took(func() { require.NoError(t, w.do(w.on("GET")).Error(), "the second try goes well") })
-		require.Less(t, d, time.Minute, "a little is read, to save the connection; then closing it is cheaper")
+		require.Less(t, d, 10*time.Second, "2 KiB are read, to save the connection; then closing it is cheaper")
 	})
 }

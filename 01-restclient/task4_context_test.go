@@ -5,7 +5,10 @@ package restclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/fakeapi"
@@ -82,7 +86,7 @@ func TestTask4_Body_is_read_within_the_timeout_too(t *testing.T) {
 		var err error
 		d := took(func() { err = w.do(w.on("GET").Name("web").Timeout(30 * time.Second)).Into(&appsv1.Deployment{}) })
 		require.Equal(t, 30*time.Second, d, "headers that came at once are no answer yet")
-		require.Error(t, err, "half an answer is none")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "half an answer is none, and the caller has to know that it was his own time that was over")
 	})
 }
 
@@ -109,6 +113,19 @@ func TestTask4_Limiter_does_not_eat_the_timeout(t *testing.T) {
 	})
 }
 
+func TestTask4_Limiter_before_a_retry_is_within_the_timeout(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
+		w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
+		t.Did("Timeout 10s, and the limiter lets each try wait for a minute")
+		var err error
+		d := took(func() { err = w.do(w.on("GET").Timeout(10 * time.Second)).Error() })
+		require.Equal(t, 70*time.Second, d, "a minute before the first try, which does not count; from then on the caller said how long he waits")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the time is over")
+		require.Equal(t, 1, w.sent(), "the second try has not had its turn")
+	})
+}
+
 func TestTask4_Limiter_hears_the_context(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, limitedBy(&limiter{wait: time.Hour}))
@@ -131,6 +148,20 @@ func TestTask4_Limiters_error_is_reported(t *testing.T) {
 		t.Did("the limiter returns an error")
 		require.ErrorIs(t, w.do(w.on("GET")).Error(), broken, "the limiter said no, and why")
 		require.Equal(t, 0, w.sent(), "the limiter has not let it pass")
+	})
+}
+
+func TestTask4_Limiters_error_ends_the_retries(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		broken := errors.New("no token before the deadline")
+		l := &limiter{}
+		w := newWorld(t, limitedBy(l))
+		w.script("busy, with Retry-After 1, and the limiter says no from then on", "", func(rw respond, r *request, next handler) {
+			l.err = broken
+			fakeapi.Answer(429, "1")(rw, r, next)
+		})
+		require.ErrorIs(t, w.do(w.on("GET")).Error(), broken, "the limiter said no, and why")
+		require.Equal(t, 1, w.sent(), "the limiter has not let the second try pass")
 	})
 }
 
@@ -205,6 +236,44 @@ func TestTask4_Stream_is_retried_if_the_server_asks_for_it(t *testing.T) {
 		_, err = w.on("GET").Name("..").Stream(t.Context())
 		require.Error(t, err, "a broken request is not sent")
 		require.Equal(t, 3, w.sent(), "a broken request is not sent")
+	})
+}
+
+func TestTask4_Stream_and_Watch_close_the_answers_in_between(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+		t.Did("Stream")
+		body, err := w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the third try goes well")
+		require.Equal(t, 1, bodies.open, "only the last answer is handed out; the ones before it nobody else can close")
+		body.Close()
+		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+		events := w.watchAll(w.on("GET"))
+		require.Equal(t, 1, bodies.open, "only the last answer is handed out; the ones before it nobody else can close")
+		events.Stop()
+	})
+}
+
+func TestTask4_Stream_and_Watch_hear_the_end_while_they_wait(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for what, begin := range map[string]func(*restclient.Request, context.Context) error{
+			"Stream": func(r *restclient.Request, ctx context.Context) error { _, err := r.Stream(ctx); return err },
+			"Watch":  func(r *restclient.Request, ctx context.Context) error { _, err := r.Watch(ctx); return err },
+		} {
+			w := newWorld(t)
+			w.script("busy, with Retry-After 600", "", fakeapi.Answer(429, "600"))
+			ctx, cancel := context.WithCancel(t.Context())
+			t.Did("the context is cancelled after a minute")
+			time.AfterFunc(time.Minute, cancel)
+			t.Did("%s", what)
+			var err error
+			d := took(func() { err = begin(w.on("GET"), ctx) })
+			require.Equal(t, time.Minute, d, "a program that is told to stop must not sleep for ten minutes first")
+			require.ErrorIs(t, err, context.Canceled, "the context says why")
+			require.Equal(t, 1, w.sent(), "after the end of the context nothing is sent")
+		}
 	})
 }
 
@@ -306,23 +375,110 @@ func TestTask4_Watch_of_an_error_is_the_servers_status(t *testing.T) {
 		t.Did("Watch")
 		_, err = w.on("GET").Param("watch", "1").Watch(t.Context())
 		require.Error(t, err, "nobody answered, and that is no watch")
-		t.Did("Watch with a builder error")
-		_, err = w.on("GET").Name("..").Watch(t.Context())
-		require.Error(t, err, "a broken request is not sent")
+	})
+}
+
+func TestTask4_Watch_of_a_broken_request_is_not_sent(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		t.Did(`Name ""`)
+		r := w.on("GET").Name("").Param("watch", "1")
+		t.Did("Watch")
+		_, err := r.Watch(t.Context())
+		require.ErrorContains(t, err, r.Error().Error(), "what went wrong while it was built is why it cannot be sent")
+		require.Equal(t, 0, w.sent(), "without its name it would be a watch of all of them")
+	})
+}
+
+func TestTask4_Watch_hears_its_deadline(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		why := "a deadline is a time-out, but the caller's own: an empty watch and no error would be begun again at once, and again"
+		w := newWorld(t)
+		w.script("answers after a day", "", fakeapi.Slow(24*time.Hour))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		t.Did("the context ends in a minute")
+		t.Did("Watch")
+		var err error
+		d := took(func() { _, err = w.on("GET").Param("watch", "1").Watch(ctx) })
+		require.ErrorIs(t, err, context.DeadlineExceeded, why)
+		require.Equal(t, time.Minute, d, "no sooner and no later than the context")
+		t.Did("Watch, again with this context")
+		_, err = w.on("GET").Param("watch", "1").Watch(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded, why)
+		require.Equal(t, 1, w.sent(), "after the end of the context nothing is sent")
 	})
 }
 
 func TestTask4_Watch_that_ends_at_once_is_empty(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		w := newWorld(t)
-		w.script("ends every connection without an answer", "", fakeapi.Times(50, endConnection)...)
-		t.Did("Watch")
-		events, err := w.on("GET").Param("watch", "1").Watch(t.Context())
-		require.NoError(t, err, "servers end watches all the time, some before the first byte; who watches begins again anyway")
-		require.NotNil(t, events, "no error, so a watch")
-		require.Equal(t, "the end", next(events), "there was nothing in it")
-		require.Equal(t, 11, w.sent(), "one request, and ten retries")
-		events.Stop()
+		for _, fault := range []struct {
+			what string
+			is   fakeapi.Fault
+		}{{"ends every connection without an answer", endConnection}, {"resets every connection instead of answering", fakeapi.Reset(false)}} {
+			w := newWorld(t)
+			w.script(fault.what, "", fakeapi.Times(50, fault.is)...)
+			t.Did("Watch")
+			events, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+			require.NoError(t, err, "servers end watches all the time, some before the first byte; who watches begins again anyway")
+			require.NotNil(t, events, "no error, so a watch")
+			require.Equal(t, "the end", next(events), "there was nothing in it")
+			require.Equal(t, 11, w.sent(), "one request, and ten retries")
+			events.Stop()
+		}
+	})
+}
+
+func TestTask4_Watch_that_times_out_is_begun_again(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		lost := &timeouts{left: 2}
+		w := newWorld(t, lost.before)
+		t.Did("two tries time out on the way")
+		w.watchAll(w.on("GET")).Stop()
+		require.Equal(t, []int{3, 1}, []int{lost.tried, w.sent()}, "tries, and those that arrived: a watch does no harm, so it is begun again")
+		for _, verb := range []string{"GET", "POST"} {
+			lost.tried, lost.left = 0, 50
+			t.Did("all tries of a %s time out on the way", verb)
+			events := w.watchAll(w.on(verb))
+			require.Equal(t, "the end", next(events), "it is an end like others: who watches begins again anyway")
+			require.Equal(t, 11, lost.tried, "one request, and ten retries, whatever the verb")
+		}
+	})
+}
+
+// timeouts is a network in which the first requests are lost.
+type timeouts struct {
+	http.RoundTripper
+	left, tried int
+}
+
+func (l *timeouts) before(c *rest.Config) {
+	c.Wrap(func(rt http.RoundTripper) http.RoundTripper { l.RoundTripper = rt; return l })
+}
+
+func (l *timeouts) RoundTrip(r *request) (*http.Response, error) {
+	l.tried++
+	if l.left > 0 {
+		l.left--
+		return nil, os.ErrDeadlineExceeded
+	}
+	return l.RoundTripper.RoundTrip(r)
+}
+
+func TestTask4_Watch_is_200_and_nothing_else(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, code := range []int{202, 204} {
+			bodies := &closings{}
+			w := newWorld(t, counting(bodies))
+			w.script(fmt.Sprint(code, ", and no body"), "", func(rw respond, _ *request, _ handler) {
+				rw.Header().Set("Content-Type", "application/json")
+				rw.WriteHeader(code)
+			})
+			t.Did("Watch")
+			_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+			require.Error(t, err, "it is no error, but no stream of events either: who watched that would see an end, begin again, and see an end, a hundred times a second")
+			require.Equal(t, 0, bodies.open, "nobody else can close it")
+		}
 	})
 }
 

@@ -135,6 +135,25 @@ func TestTask5_UpdateStatus_is_about_the_status(t *testing.T) {
 	})
 }
 
+func TestTask5_Options_of_Get_and_Update_are_sent(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w, c := typed(t, "default")
+		w.Create(deployment("web"))
+		t.Did("Get web, with ResourceVersion 0")
+		d, err := c.Get(t.Context(), "web", metav1.GetOptions{ResourceVersion: "0"})
+		require.NoError(t, err, "it is there")
+		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web?resourceVersion=0", w.last(), "options are query parameters; without this one the answer comes from etcd, and not from the server's cache")
+		t.Did("Update web, with DryRun")
+		d, err = c.Update(t.Context(), d, metav1.UpdateOptions{DryRun: []string{"All"}, FieldManager: "me"})
+		require.NoError(t, err, "nobody else has changed it")
+		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web?dryRun=All&fieldManager=me", w.last(), "options are query parameters; a trial whose option is lost is the real thing")
+		t.Did("UpdateStatus of web, with DryRun")
+		_, err = c.UpdateStatus(t.Context(), d, metav1.UpdateOptions{DryRun: []string{"All"}, FieldManager: "me"})
+		require.NoError(t, err, "nobody else has changed it")
+		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web/status?dryRun=All&fieldManager=me", w.last(), "options are query parameters; a trial whose option is lost is the real thing")
+	})
+}
+
 func TestTask5_Delete_with_its_options(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w, c := typed(t, "default")
@@ -143,6 +162,8 @@ func TestTask5_Delete_with_its_options(t *testing.T) {
 		t.Did("Delete web, if its UID is another")
 		err := c.Delete(t.Context(), "web", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		require.True(t, apierrors.IsConflict(err), "the condition is in the body of the request; if it does not get there, somebody else's object is deleted; got %s", short(err))
+		require.Equal(t, "DELETE /apis/apps/v1/namespaces/default/deployments/web", w.last(), "the options of Delete alone are no query parameters: they have conditions within them, and a query is flat")
+		require.Contains(t, w.Requests("delete")[0].Body, `"uid":"another"`, "the options of Delete are an object, sent as such")
 		t.Did("Delete web")
 		require.NoError(t, c.Delete(t.Context(), "web", metav1.DeleteOptions{}), "it is there")
 		require.Equal(t, "DELETE /apis/apps/v1/namespaces/default/deployments/web", w.last(), "one object, by its name")

@@ -187,6 +187,17 @@ func watching(t *guard.T, s *script) watch.Interface {
 	return w
 }
 
+// running starts a StreamWatcher on a script, for tests that come before Stop is written: when the test is over the stream
+// ends, and whatever is still told is taken.
+func running(t *guard.T, s *script) watch.Interface {
+	w := watchstream.NewStreamWatcher(s, reporter{})
+	t.Cleanup(func() {
+		s.steps <- fails(io.EOF)
+		all(w)
+	})
+	return w
+}
+
 const (
 	nothing = "nothing: it waits"
 	theEnd  = "the end"

@@ -123,6 +123,15 @@ func TestTask1_Large_frames(t *testing.T) {
 	})
 }
 
+func TestTask1_Deep_frames(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		deep := `{"a":` + strings.Repeat(`[`, 1000) + strings.Repeat(`]`, 1000) + `}`
+		t.Did("a frame with 1000 brackets within each other, and a small one")
+		got, _ := frames(watchstream.NewFrameReader(pieces(deep+"{}")), 4000)
+		require.Equal(t, []string{deep, "{}"}, got, "a schema in a CustomResourceDefinition, a manifest in an annotation: nobody said how deep they may be")
+	})
+}
+
 func TestTask1_Stream_that_breaks_off_says_so(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		whole := `{"a":{"b":"c"}}`
@@ -138,12 +147,19 @@ func TestTask1_Error_comes_after_the_frames_before_it(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		broken := errors.New("the connection is gone")
 		for _, together := range []bool{false, true} {
-			s := pieces(`{"a":1}{"b":2}`)
+			for _, end := range []error{broken, io.EOF} {
+				s := pieces(`{"a":1}{"b":2}`)
+				s.err, s.together = end, together
+				t.Did("two frames come, and then %v; in the same Read: %t", end, together)
+				got, err := frames(watchstream.NewFrameReader(s), 1000)
+				require.Equal(t, []string{`{"a":1}`, `{"b":2}`}, got, "what has come has come; a Reader may return bytes and an error at once")
+				require.ErrorIs(t, err, end, "the error is that of the stream")
+			}
+			s := pieces(`{"a":1}{"b":`)
 			s.err, s.together = broken, together
-			t.Did("two frames come, and then an error; in the same Read: %t", together)
-			got, err := frames(watchstream.NewFrameReader(s), 1000)
-			require.Equal(t, []string{`{"a":1}`, `{"b":2}`}, got, "what has come has come; a Reader may return bytes and an error at once")
-			require.ErrorIs(t, err, broken, "the error is that of the stream")
+			t.Did("a frame and a half come, and then an error; in the same Read: %t", together)
+			_, err := frames(watchstream.NewFrameReader(s), 1000)
+			require.ErrorIs(t, err, broken, "only io.EOF has another name within a frame: whoever watches has to know a connection that is cancelled from one that broke")
 		}
 	})
 }

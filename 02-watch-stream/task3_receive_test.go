@@ -11,6 +11,7 @@ import (
 	"os"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,7 @@ func TestTask3_Events_come_in_order(t *testing.T) {
 			want = append(want, fmt.Sprintf("ADDED web-%d@1", i))
 		}
 		t.Did("the decoder has 50 events, and then io.EOF")
-		w := watching(t, newScript(append(steps, fails(io.EOF))...))
+		w := running(t, newScript(append(steps, fails(io.EOF))...))
 		require.Equal(t, append(want, theEnd), all(w), "each event once, in the order of the stream: an older state after a newer one takes the cache back in time")
 	})
 }
@@ -36,7 +37,7 @@ func TestTask3_Events_come_in_order(t *testing.T) {
 func TestTask3_Event_comes_when_it_is_there(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := newScript(added("web"))
-		w := watching(t, s)
+		w := running(t, s)
 		t.Did("the decoder has one event, and then it waits")
 		require.Equal(t, []string{"ADDED web@1", nothing}, all(w), "an event is told at once, and the watch goes on")
 		t.Did("another event comes")
@@ -45,12 +46,25 @@ func TestTask3_Event_comes_when_it_is_there(t *testing.T) {
 	})
 }
 
+func TestTask3_Nobody_receives_and_nothing_more_is_read(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := newScript(added("a"), added("b"), added("c"))
+		w := running(t, s)
+		t.Did("the decoder has three events, and nobody receives")
+		synctest.Wait()
+		require.Equal(t, 2, len(s.steps), "events that the decoder still has: one was decoded, and is offered; what is read before anybody wants it fills the memory, and looks as if it had been told")
+		require.Equal(t, "ADDED a@1", receive(w), "somebody receives, and the next event is read")
+		synctest.Wait()
+		require.Equal(t, 1, len(s.steps), "events that the decoder still has: one was told, and the next one is offered")
+	})
+}
+
 func TestTask3_End_of_the_stream_is_no_event(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 		for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, reset, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
 			s := newScript(added("web"), fails(end))
-			w := watching(t, s)
+			w := running(t, s)
 			t.Did("the decoder has one event, and then: %v", end)
 			require.Equal(t, []string{"ADDED web@1", theEnd}, all(w), "servers end watches all the time, and connections break; who watches begins again, and has nothing to report")
 			require.Equal(t, 1, s.timesClosed(), "the stream is closed, or its connection stays open")
@@ -61,7 +75,7 @@ func TestTask3_End_of_the_stream_is_no_event(t *testing.T) {
 func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := newScript(added("web"), fails(errors.New("no kind is set")), added("db"))
-		w := watching(t, s)
+		w := running(t, s)
 		t.Did("the decoder has one event, then an error, and would have another event")
 		require.Equal(t, "ADDED web@1", receive(w), "what came before the error is told")
 		failed := receive(w)
@@ -77,14 +91,14 @@ func TestTask3_ERROR_of_the_server_does_not_end_the_watch(t *testing.T) {
 		expired := step{event: watch.Event{Type: watch.Error, Object: &metav1.Status{Message: "too old"}}}
 		bookmark := step{event: watch.Event{Type: watch.Bookmark, Object: named("")}}
 		t.Did("the decoder has an ERROR of the server, a BOOKMARK, an event, and then io.EOF")
-		w := watching(t, newScript(expired, bookmark, added("web"), fails(io.EOF)))
+		w := running(t, newScript(expired, bookmark, added("web"), fails(io.EOF)))
 		require.Equal(t, []string{"ERROR too old", "BOOKMARK @1", "ADDED web@1", theEnd}, all(w), "what the server says is passed on, whatever it is; who watches decides what it means")
 	})
 }
 
 func TestTask3_ResultChan_is_always_the_same(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		w := watching(t, newScript(added("web")))
+		w := running(t, newScript(added("web")))
 		t.Did("ResultChan, twice")
 		require.True(t, w.ResultChan() == w.ResultChan(), "a loop that calls it each time round must not get another channel each time")
 	})
@@ -92,7 +106,7 @@ func TestTask3_ResultChan_is_always_the_same(t *testing.T) {
 
 func TestTask3_Channel_stays_closed(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		w := watching(t, newScript(fails(io.EOF)))
+		w := running(t, newScript(fails(io.EOF)))
 		t.Did("the decoder has io.EOF, and the channel is asked three times")
 		require.Equal(t, []string{theEnd, theEnd, theEnd}, []string{receive(w), receive(w), receive(w)}, "a closed channel says so to everyone who asks")
 	})

@@ -112,6 +112,23 @@ func TestTask5_Options_can_be_modified(t *testing.T) {
 	})
 }
 
+func TestTask5_Options_say_watch_when_they_are_modified(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		api := fakeapi.Start(t)
+		var saw []bool
+		lw := watchstream.NewFilteredListWatchFromClient(client(t, api), "deployments", "", func(options *metav1.ListOptions) {
+			saw = append(saw, options.Watch)
+		})
+		t.Did("ListWithContext, WatchWithContext")
+		_, err := lw.ListWithContext(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err, "a list")
+		w, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err, "a watch")
+		w.Stop()
+		require.Equal(t, []bool{false, true}, saw, "one function serves both, and may want to know which it is: a time-out for lists would end the watches")
+	})
+}
+
 func TestTask5_Errors_come_through(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		api := fakeapi.Start(t)

@@ -118,6 +118,15 @@ func TestTask1_List_comes_in_pages_if_that_is_wanted(t *testing.T) {
 	})
 }
 
+func TestTask1_Pages_of_the_first_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := &script{}
+		s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, noWatch)
+		once(t, s, &store{})
+		require.NotZero(t, s.options[0].Limit, "if nobody said how large a page is, those of a list at 0 have the pager's own size: a server that has nothing at hand reads them from etcd, and not a gigabyte at once")
+	})
+}
+
 func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		st := &store{}
@@ -136,6 +145,26 @@ func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
 		time.Sleep(24 * time.Hour) // the answer that nobody waits for any more
 		require.Equal(t, time.Minute, took, "a program that ends does not wait for lists")
 		require.Empty(t, st.calls(), "nothing has come")
+	})
+}
+
+func TestTask1_List_that_comes_too_late_is_not_told(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, func(o metav1.ListOptions) (apiruntime.Object, error) {
+			time.Sleep(time.Minute)
+			return lists("7", "a")(o)
+		})
+		s.watches = append(s.watches, noWatch)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		r := reflector.NewReflector(s, &appsv1.Deployment{}, st, 0)
+		t.Did("ListAndWatchWithContext; the list takes a minute, does not listen to the context, and succeeds; the context ends after half a minute")
+		r.ListAndWatchWithContext(ctx)
+		time.Sleep(time.Hour)
+		require.Empty(t, st.calls(), "who has ended the context may have put the store away")
+		require.Equal(t, "", r.LastSyncResourceVersion(), "and it has no version")
+		require.Equal(t, []string{"list@0"}, s.requests(), "nothing is asked for after the end")
 	})
 }
 

@@ -117,6 +117,54 @@ func TestTask2_Watch_that_ends_at_once_makes_a_list_due(t *testing.T) {
 		defer cancel()
 		r.RunWithContext(ctx)
 		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(), "it has brought something, so all is well")
+		s = &script{}
+		s.lists = append(s.lists, lists("7", "a"), lists("8", "a"))
+		s.watches = append(s.watches, s.ends(event(watch.Bookmark, "", "8")), s.ends())
+		t.Did("a watch that ends at once, with a bookmark")
+		r = reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		r.RunWithContext(ctx)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(), "a bookmark is an event, so all is well")
+	})
+}
+
+func TestTask2_Quiet_watch_is_begun_again(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7", "a"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			c := s.channel()
+			time.AfterFunc(2*time.Second, func() { close(c.result) })
+			return c, nil
+		})
+		r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		t.Did("RunWithContext; the first watch brings nothing, and ends after two seconds")
+		r.RunWithContext(ctx)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "less than a second would be suspicious; that nothing has happened is no reason for a list")
+	})
+}
+
+func TestTask2_Version_may_be_asked_by_anyone(t *testing.T) {
+	guard.Race(t, "LastSyncResourceVersion may be called from any goroutine, while the watch moves the version: both take the lock", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		c := s.channel()
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
+		r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			r.ListAndWatchWithContext(ctx)
+		}()
+		t.Did("LastSyncResourceVersion by two goroutines, while a watch brings events")
+		ask := func(int) { r.LastSyncResourceVersion() }
+		guard.Storm(func(i int) { c.result <- event(watch.Modified, "a", strconv.Itoa(8+i)) }, ask, ask)
+		cancel()
+		<-ended
 	})
 }
 
@@ -148,6 +196,7 @@ func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
 		w.create("b")
 		require.Equal(t, []string{"Add a@2", "Add b@3"}, w.calls(), "the next event is about another object")
 		require.Equal(t, []string{"list@0", "watch@1"}, w.asked(), "what one store does not want is no reason to ask the server again")
+		require.Equal(t, "3", w.r.LastSyncResourceVersion(), "the store has been told; from an older version the next watch would bring again what it does not want")
 	})
 }
 
@@ -164,12 +213,16 @@ func TestTask2_Other_types_are_left_out(t *testing.T) {
 
 func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
+		inGroup := func(group, kind, name, version string) *unstructured.Unstructured {
+			return &unstructured.Unstructured{Object: map[string]any{"apiVersion": group, "kind": kind, "metadata": map[string]any{"name": name, "resourceVersion": version}}}
+		}
 		object := func(kind, name, version string) *unstructured.Unstructured {
-			return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": kind, "metadata": map[string]any{"name": name, "resourceVersion": version}}}
+			return inGroup("apps/v1", kind, name, version)
 		}
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, s.tells(watch.Event{Type: watch.Added, Object: object("ReplicaSet", "r", "8")}, watch.Event{Type: watch.Added, Object: object("Deployment", "a", "9")}))
+		s.watches = append(s.watches, s.tells(watch.Event{Type: watch.Added, Object: object("ReplicaSet", "r", "8")},
+			watch.Event{Type: watch.Added, Object: inGroup("example.com/v1", "Deployment", "theirs", "8")}, watch.Event{Type: watch.Added, Object: object("Deployment", "a", "9")}))
 		r := reflector.NewReflector(s, object("Deployment", "", ""), st, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -247,6 +300,25 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 		prompt := returned.Load()
 		close(deaf.result)
 		require.True(t, prompt, "whoever waits for an event must wait for the end as well")
+	})
+}
+
+func TestTask2_End_of_a_watch_is_no_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := &script{}
+		for _, c := range []struct {
+			what string
+			next func(metav1.ListOptions) (watch.Interface, error)
+		}{
+			{"ends at once", s.ends()},
+			{"brings 410", s.tells(watch.Event{Type: watch.Error, Object: &metav1.Status{Status: "Failure", Code: 410, Reason: "Expired"}})},
+		} {
+			t.Story(8)
+			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, c.next)
+			t.Did("a watch that %s", c.what)
+			_, err := once(t, s, &store{})
+			require.NoError(t, err, "watches end, and a list is due then: nobody has to look into it")
+		}
 	})
 }
 

@@ -4,13 +4,16 @@ package reflector_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	reflector "client-go-workshop/03-reflector"
@@ -53,15 +56,18 @@ func TestTask3_Gone_watch_makes_a_list_due(t *testing.T) {
 		for _, how := range []string{"as an event", "as an answer"} {
 			w := newWorld(t, "a", "b").run()
 			w.pass(time.Minute)
-			w.did("the connection breaks; b is deleted, and the history forgotten; the watch is told so, %s", how)
-			w.Down()
+			w.did("the watch ends, and the next one is told 410, %s; b is deleted before the list is answered", how)
+			fault := fakeapi.Event(410)
+			if how == "as an answer" {
+				fault = fakeapi.Answer(410, "")
+			}
+			w.Script("watch", fault)
+			w.Script("list", fakeapi.Slow(time.Second))
+			w.calls()
+			w.EndWatches()
+			synctest.Wait()
 			w.Server.Delete(deployment("b"))
 			w.Compact()
-			if how == "as an answer" {
-				w.Script("watch", fakeapi.Answer(410, ""))
-			}
-			w.calls()
-			w.Up()
 			w.pass(3 * time.Minute)
 			require.Equal(t, []string{"Replace [a@2] @4"}, w.calls(), "nobody will ever send the deletion of b; only a list can tell")
 			require.Equal(t, []string{"list@0", "watch@3", "watch@3", "list@3", "watch@4"}, w.asked(), "the list still asks for the last version: not older than that is all it means, and no server forgets what is newer")
@@ -74,7 +80,14 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		for _, refused := range []error{errExpired, errGone, errTooLarge} {
 			s := &script{}
-			s.lists = append(s.lists, lists("7", "a"), listFails(refused), lists("3", "b"))
+			var moments []time.Time
+			at := func(next func(metav1.ListOptions) (runtime.Object, error)) func(metav1.ListOptions) (runtime.Object, error) {
+				return func(o metav1.ListOptions) (runtime.Object, error) {
+					moments = append(moments, time.Now())
+					return next(o)
+				}
+			}
+			s.lists = append(s.lists, lists("7", "a"), at(listFails(refused)), at(lists("3", "b")))
 			s.watches = append(s.watches, s.tells(failing(errExpired)))
 			st := &store{}
 			r := reflector.NewReflector(s, &appsv1.Deployment{}, st, 0)
@@ -84,6 +97,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 			r.RunWithContext(ctx)
 			require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@3"}, s.requests()[:5],
 				"at once, with no version, which is the newest: a version that the server does not have is refused again and again, and this client would never recover (#91073)")
+			require.Equal(t, time.Duration(0), moments[1].Sub(moments[0]), "at once, without a wait: the server is well, and all that it has said is that it cannot give this version")
 			require.Equal(t, []string{"Replace [a@1] @7", "Replace [b@1] @3"}, st.calls(), "what the server has now is right, even if its numbers are smaller: it may have been restored from a backup")
 			require.Equal(t, "3", r.LastSyncResourceVersion(), "and from there it goes on")
 		}
@@ -118,6 +132,23 @@ func TestTask3_Refused_twice_stays_refused(t *testing.T) {
 	})
 }
 
+func TestTask3_Other_failures_say_nothing_of_the_version(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, failure := range []error{apierrors.NewTimeoutError("the server is slow", 1), apierrors.NewInternalError(errors.New("etcd is away")), errors.New("the network is away")} {
+			s := &script{}
+			s.lists = append(s.lists, listFails(failure), lists("7"), listFails(failure), lists("8"))
+			s.watches = append(s.watches, s.tells(failing(errExpired)))
+			r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			defer cancel()
+			t.Did("RunWithContext; the first list, and the first at 7, are answered: %v", failure)
+			r.RunWithContext(ctx)
+			require.Equal(t, []string{"list@0", "list@0", "watch@7", "list@7", "list@7", "watch@8"}, s.requests(),
+				"only a server that refuses the version has a word against it: without it a list is dearer, and at 0 the cache may go back in time (#59848)")
+		}
+	})
+}
+
 func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := &script{}
@@ -130,6 +161,26 @@ func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 		r.RunWithContext(ctx)
 		require.Equal(t, "7", s.options[2].ResourceVersion, "the relist")
 		require.Zero(t, s.options[2].Limit, "a list with a limit is read from etcd, and one without from the server's memory; after an outage everybody lists at once")
+	})
+}
+
+func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s := &script{}
+		first := func(o metav1.ListOptions) (runtime.Object, error) {
+			list, err := lists("7", "a")(o)
+			list.(*appsv1.DeploymentList).Continue = "more"
+			return list, err
+		}
+		s.lists = append(s.lists, first, lists("7", "b"), lists("8", "a", "b"))
+		s.watches = append(s.watches, s.tells(failing(errExpired)))
+		r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		t.Did("RunWithContext; the list at 0 comes in two pages, and the watch ends with 410")
+		r.RunWithContext(ctx)
+		require.Equal(t, "list@7", s.requests()[3], "the relist")
+		require.NotZero(t, s.options[3].Limit, "a server that sends even what it has at hand in pages has no list in its memory; in one piece, all of it would be read from etcd at once")
 	})
 }
 

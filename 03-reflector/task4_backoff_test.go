@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,6 +155,26 @@ func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 	})
 }
 
+func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for _, failure := range []error{
+			apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("etcd is away")),
+			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"),
+		} {
+			s := &script{}
+			s.lists = append(s.lists, lists("7"), lists("8"))
+			s.watches = append(s.watches, watchFails(failure))
+			r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			t.Did("RunWithContext; the watch is answered: %v", failure)
+			r.RunWithContext(ctx)
+			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests(),
+				"what refuses connections has forgotten nothing, and what is busy has not either; of anything else nobody knows, and a watch that is tried for ever never finds out")
+		}
+	})
+}
+
 func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		for _, how := range []string{"as an answer", "as an event"} {
@@ -192,7 +213,7 @@ func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
 			why   string
 		}{
 			{0, []string{"list@0", "watch@7", "list@8"}, "unless it is asked to, a Reflector does not try an internal error again; it lists"},
-			{time.Minute, []string{"list@0", "watch@7", "watch@8", "watch@8"}, "an internal error of the watch says nothing of the history; as long as it may, a Reflector begins the watch again"},
+			{time.Minute, []string{"list@0", "watch@7", "watch@8", "watch@8"}, "an internal error of the watch says nothing of the history; as long as it may, a Reflector begins the watch again, at once and without a wait"},
 		} {
 			s := &script{}
 			s.lists = append(s.lists, lists("7"))
@@ -203,7 +224,8 @@ func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
 			defer cancel()
 			t.Did("MaxInternalErrorRetryDuration %v; watches bring internal errors", c.retry)
 			r.RunWithContext(ctx)
-			require.Equal(t, c.want, s.requests()[:len(c.want)], "%s", c.why)
+			requests := s.requests()
+			require.Equal(t, c.want, requests[:min(len(requests), len(c.want))], "%s", c.why)
 		}
 	})
 }

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
@@ -76,6 +79,101 @@ func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
 		w.pass(time.Minute + 5*time.Second)
 		require.Equal(t, []string{"list@0", "watch@2", "list@2", "watch@2"}, w.asked(), "a store that cannot be gone over is filled anew")
 		require.Equal(t, 1, w.Watches(), "and the watch that was there is stopped")
+	})
+}
+
+func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
+		start := time.Now()
+		var moments []time.Duration
+		w.onCall = func(call string) error {
+			if call == "Resync" {
+				moments = append(moments, time.Since(start))
+				time.Sleep(90 * time.Second)
+			}
+			return nil
+		}
+		w.run()
+		w.did("a resync takes a minute and a half")
+		w.pass(4 * time.Minute)
+		require.Equal(t, []time.Duration{time.Minute, 3*time.Minute + 30*time.Second}, moments, "a store that takes longer than the period would do nothing else any more")
+		w.pass(time.Minute) // until the resync that is under way has ended
+	})
+}
+
+func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
+		w.onCall = func(call string) error {
+			if call == "Resync" {
+				return errors.New("the store is confused")
+			}
+			return nil
+		}
+		w.run()
+		w.pass(30 * time.Second)
+		w.calls()
+		w.did("the server goes away, and the store refuses a resync")
+		w.Down()
+		w.pass(10 * time.Minute)
+		require.Equal(t, []string{"Resync"}, w.calls(), "an outage is no end of the watches")
+		w.did("the context is cancelled")
+		w.stop()
+		synctest.Wait()
+		select {
+		case <-w.ended:
+		default:
+			require.Fail(t, "RunWithContext goes on", "nobody listens for the error of a resync while a watch cannot be begun, and then nobody ever will: the goroutine must not wait for that")
+		}
+	})
+}
+
+func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		under := false
+		st.onCall = func(call string) error {
+			if call == "Resync" {
+				under = true
+				time.Sleep(10 * time.Second)
+				under = false
+			}
+			return nil
+		}
+		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Minute})
+		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
+		defer cancel()
+		t.Did("ListAndWatchWithContext; a resync takes ten seconds, and the context ends in the middle of it")
+		r.ListAndWatchWithContext(ctx)
+		returned := under
+		time.Sleep(time.Minute)
+		require.False(t, returned, "when ListAndWatchWithContext returns nothing of it is left: the caller may take the store apart")
+	})
+}
+
+func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		s, st := &script{}, &store{}
+		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Second})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		for range 3 {
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+				c := s.channel()
+				time.AfterFunc(2500*time.Millisecond, func() { c.result <- failing(errExpired) })
+				return c, nil
+			})
+			t.Did("ListAndWatchWithContext with a period of a second; after two and a half the watch brings 410, and the context lives on")
+			start := time.Now()
+			r.ListAndWatchWithContext(ctx)
+			require.Equal(t, 2500*time.Millisecond, time.Since(start), "a list is due: who waits for the resync to end has to end it first")
+			t.Did("three seconds pass")
+			time.Sleep(3 * time.Second)
+			require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after each list")
+		}
 	})
 }
 

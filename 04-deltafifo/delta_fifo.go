@@ -96,8 +96,8 @@ func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
 // Add records that obj was added. The key's first pending delta puts the key at the back of the queue; later ones join
 // it where it stands. The object goes through the transformer first, if there is one.
 //
-// An object without a key is a cache.KeyError; an error of the transformer is returned as it is. Then nothing has
-// changed. Mirrors cache.DeltaFIFO.Add.
+// An object without a key is a cache.KeyError; an error of the transformer is returned as it is. Then nothing has gone
+// into the queue. Mirrors cache.DeltaFIFO.Add.
 func (q *DeltaFIFO) Add(obj any) error {
 	panic(todo.Task(1, "DeltaFIFO.Add"))
 }
@@ -134,7 +134,8 @@ func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 
 // HasSynced says whether everything that the first Replace put into the queue, deletions included, has been popped and
 // processed. If Add, Update or Delete were called before, there is no first list to wait for, and it is true from then
-// on; also if that Delete had nothing to record. Once true it stays true. Mirrors cache.DeltaFIFO.HasSynced.
+// on; also if that Delete had nothing to record. Whether one that returned an error counts is left open. Once true it
+// stays true. Mirrors cache.DeltaFIFO.HasSynced.
 func (q *DeltaFIFO) HasSynced() bool {
 	panic(todo.Task(4, "DeltaFIFO.HasSynced"))
 }

@@ -94,7 +94,10 @@ func (q *RealFIFO) Bookmark(version string) error {
 // With AtomicEvents it puts one ReplacedAll into the queue, with a cache.ReplacedAllInfo: the objects, in a slice that
 // the caller may not touch any more, and the version. Otherwise first a Deleted with a tombstone for each key that is
 // pending or known and not in the list, and then a Replaced for each object in it. A key whose last pending item is a
-// Deleted already gets no second one. Mirrors cache.RealFIFO.Replace.
+// Deleted already gets no second one.
+//
+// Its errors are those of a DeltaFIFO's Replace, and one that failed was not the first list either. Mirrors
+// cache.RealFIFO.Replace.
 func (q *RealFIFO) Replace(list []any, version string) error {
 	panic(todo.Task(6, "RealFIFO.Replace"))
 }
@@ -112,7 +115,8 @@ const mostItemsUnlocked = 2000
 
 // Pop takes the first item out of the queue and calls process with it, as cache.Deltas of length one, and with whether
 // it belongs to the first list. It blocks until there is an item, or until the queue is closed and empty: then it
-// returns cache.ErrFIFOClosed. The error of process is returned, with the deltas.
+// returns cache.ErrFIFOClosed. The error of process is returned, with the deltas. Of an item that has been popped the
+// queue keeps nothing, so that its object can be collected.
 //
 // process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or more are waiting.
 // Mirrors cache.RealFIFO.Pop.
@@ -121,7 +125,7 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 }
 
 // HasSynced says whether everything that the first Replace put into the queue has been popped and processed, as for a
-// DeltaFIFO. Mirrors cache.RealFIFO.HasSynced.
+// DeltaFIFO. With AtomicEvents that is one item, even if the list was empty. Mirrors cache.RealFIFO.HasSynced.
 func (q *RealFIFO) HasSynced() bool {
 	panic(todo.Task(6, "RealFIFO.HasSynced"))
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
@@ -186,7 +187,8 @@ func TestTask1_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 			defer func() { _ = recover() }()
 			_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
 		}()
-		require.NoError(t, q.Add(deploy("default/b@2"))) // hangs if the lock is still held
+		free := meanwhile(t, func() { _ = q.Add(deploy("default/b@2")) })
+		require.True(t, free, "Add waits for a lock that the Pop whose process panicked has taken, and nobody will ever give back: unlock with defer, which is done on every way out")
 		require.Equal(t, []string{"default/b: Added @2"}, q.drain(), "a program that recovers from the panic goes on with the next key")
 	})
 }
@@ -238,6 +240,33 @@ func TestTask1_One_key_is_for_one_Pop(t *testing.T) {
 		}
 		synctest.Wait()
 		require.ElementsMatch(t, []string{"default/a: Added @1", "default/b: Added @2", "default/c: Added @3"}, popped, "three keys for three Pops")
+	})
+}
+
+func TestTask1_Woken_Pop_looks_again(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		// With one processor, who gives the lock back has it again before the one that was woken runs, nearly always.
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		for range 20 {
+			t.Story(8)
+			q := newQueue(t, options{})
+			var popped []string // written under the queue's lock
+			note := func(obj any, _ bool) error { popped = append(popped, showDeltas(obj)); return nil }
+			t.Did("a Pop waits")
+			t.Go(func() { _, _ = q.Pop(note) })
+			synctest.Wait()
+			t.Go(func() {
+				time.Sleep(time.Second)
+				_ = q.Add(deploy("default/b@2"))
+			})
+			require.NoError(t, q.Add(deploy("default/a@1")))
+			t.Did("Pop, before the one that waits is awake")
+			_, _ = q.Pop(note)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Equal(t, []string{"default/a: Added @1", "default/b: Added @2"}, popped,
+				"the Pop that was woken finds that another one was faster, so it must look again, and wait for the next key: use for, not if")
+		}
 	})
 }
 

@@ -151,23 +151,23 @@ func TestTask5_No_Pop_sleeps_through_Close(t *testing.T) {
 		})
 		require.NoError(t, err)
 		t.Did("Pop and Close at the same time, again and again")
-		require.True(t, closeWhilePopping(rounds),
+		require.True(t, closeWhilePopping(t, rounds),
 			"a Pop sleeps in a closed queue: Close came after Pop had seen that the queue is open, and before it slept, so it woke nobody. The flag must be set under the lock that Pop holds all that time (#90581)")
 	})
 }
 
 // closeWhilePopping says whether each Pop came back.
-func closeWhilePopping(rounds int64) bool {
+func closeWhilePopping(t *guard.T, rounds int64) bool {
 	queues := make(chan *deltafifo.DeltaFIFO)
 	defer close(queues)
 	var begun, ended atomic.Int64
-	go func() {
+	t.Go(func() {
 		for q := range queues {
 			begun.Add(1)
 			_, _ = q.Pop(func(any, bool) error { return nil })
 			ended.Add(1)
 		}
-	}()
+	})
 	for round := int64(1); round <= rounds; round++ {
 		q := deltafifo.NewDeltaFIFOWithOptions(options{})
 		queues <- q

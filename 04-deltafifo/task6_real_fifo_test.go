@@ -121,6 +121,22 @@ func TestTask6_Atomic_Replace_is_one_item(t *testing.T) {
 	})
 }
 
+func TestTask6_Empty_list_is_an_item_too(t *testing.T) {
+	bonus(t, func(t *guard.T) {
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{})
+		require.NoError(t, q.Replace(nil, "7"))
+		require.False(t, q.HasSynced(), "the consumer may have something that is not there any more, and has not been told")
+		popped, initial := q.popInitial()
+		require.Equal(t, "ReplacedAll [] at 7", popped, "that there is nothing is news, too")
+		require.True(t, initial, "this is the first list")
+		require.True(t, q.HasSynced(), "it has been popped")
+
+		q = newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
+		require.NoError(t, q.Replace(nil, "7"))
+		require.True(t, q.HasSynced(), "with known objects there is nothing to tell, and nobody will ever pop")
+	})
+}
+
 func TestTask6_Atomic_Resync_and_Bookmark_are_items(t *testing.T) {
 	bonus(t, func(t *guard.T) {
 		for _, bookmarks := range []bool{true, false} {

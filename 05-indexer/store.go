@@ -10,8 +10,8 @@ import (
 )
 
 // MetaNamespaceKeyFunc makes the key under which an object is stored: "namespace/name", or just "name" for a
-// cluster-scoped object. A cache.ExplicitKey is a key already. An object without metadata is an error.
-// Mirrors cache.MetaNamespaceKeyFunc.
+// cluster-scoped object. A cache.ExplicitKey is a key already. Metadata is what meta.Accessor finds; an object without
+// it is an error. Mirrors cache.MetaNamespaceKeyFunc.
 func MetaNamespaceKeyFunc(obj any) (string, error) {
 	panic(todo.Task(1, "MetaNamespaceKeyFunc"))
 }

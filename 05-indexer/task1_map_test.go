@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -22,8 +23,8 @@ func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
 		require.Equal(t, "default/web", key, "two namespaces may each have a web, so the namespace is part of the key")
 
 		t.Did("MetaNamespaceKeyFunc of the Node node-1, which has no namespace")
-		key, err = indexer.MetaNamespaceKeyFunc(&metav1.ObjectMeta{Name: "node-1"})
-		require.NoError(t, err, "an ObjectMeta is metadata")
+		key, err = indexer.MetaNamespaceKeyFunc(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
+		require.NoError(t, err, "a Node has metadata")
 		require.Equal(t, "node-1", key, "the key of a cluster-scoped object is its name alone, without a slash")
 
 		t.Did(`MetaNamespaceKeyFunc ExplicitKey("default/web")`)
@@ -139,21 +140,23 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		s := newStore(t, nil)
 		require.Equal(t, "", s.LastStoreSyncResourceVersion(), "nothing written, no version")
 		rule := "this is the version of the last write, whatever it was before: versions are opaque, and one that came later is later"
+		deletion := "a deletion has a version too, and only the object that comes with it knows which: Delete passes the object on, with DeleteWithObject"
 		for _, step := range []struct {
 			write   func(any) error
 			obj     any
 			version string
+			rule    string
 		}{
-			{s.Add, deploy("default/web", "@5"), "5"},
-			{s.Update, deploy("default/web", "@7"), "7"},
-			{s.Add, deploy("default/db", "@8"), "8"},
-			{s.Delete, deploy("default/web", "@9"), "9"},
-			{s.Delete, deploy("default/gone", "@10"), "10"},
-			{s.Update, deploy("default/db", "@6"), "6"},
-			{s.Update, deploy("default/db"), ""},
+			{s.Add, deploy("default/web", "@5"), "5", rule},
+			{s.Update, deploy("default/web", "@7"), "7", rule},
+			{s.Add, deploy("default/db", "@8"), "8", rule},
+			{s.Delete, deploy("default/web", "@9"), "9", deletion},
+			{s.Delete, deploy("default/gone", "@10"), "10", deletion},
+			{s.Update, deploy("default/db", "@6"), "6", rule},
+			{s.Update, deploy("default/db"), "", rule},
 		} {
 			require.NoError(t, step.write(step.obj))
-			require.Equal(t, step.version, s.LastStoreSyncResourceVersion(), rule)
+			require.Equal(t, step.version, s.LastStoreSyncResourceVersion(), step.rule)
 		}
 		t.Did("Bookmark 12")
 		s.Bookmark("12")

@@ -5,6 +5,7 @@ package indexer_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,6 +125,30 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 	})
 }
 
+func TestTask4_Objects_and_indexes_are_replaced_together(t *testing.T) {
+	guard.Race(t, "Replace swaps the objects and rebuilds the indexes under one hold of the lock: who gives it back in between lets readers in", func(t *guard.T) {
+		s := newThreadSafe(byImage())
+		lists := []string{"default/a1 default/b1", "default/a2 default/b2"}
+		t.Did("Replace %s, all running nginx, with %s, and back, many times, and ask who runs nginx", lists[0], lists[1])
+		replace := func(i int) {
+			items := map[string]any{}
+			for key := range strings.FieldsSeq(lists[i%2]) {
+				items[key] = deploy(key, "nginx")
+			}
+			s.Replace(items, "9")
+		}
+		ask := func(int) {
+			objs, _ := s.ByIndex("image", "nginx")
+			if found := strings.Join(keysOf(objs), " "); !slices.Contains(lists, found) {
+				require.Equal(t, strings.Join(lists, ", or "), found, "a reader finds one list or the other, whole; a nil is a key that the index names and the map does not have")
+			}
+		}
+		for range 10 {
+			guard.Storm(replace, ask, ask)
+		}
+	})
+}
+
 func TestTask4_Index_that_comes_during_a_Replace_stays(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		m := &midway{}
@@ -161,13 +186,33 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 		nothing := func(any) ([]string, error) { return nil, nil }
 		// Which of the names comes first is a map's choice, one time in eight for some, so do it often enough to see both.
 		for range 200 {
+			t.Story(8)
 			s := newStore(t, byImage(), deploy("default/web", "nginx"))
 			require.Error(t, s.AddIndexers(cache.Indexers{"image": nothing, "new": nothing}), "two owners of one name would read each other's index")
 			require.Equal(t, []string{"default/web"}, s.running("nginx"), "the index that had the name first is untouched")
+			t.Did("GetIndexers")
 			require.Equal(t, []string{"image"}, sortedKeys(s.GetIndexers()), "all or nothing: the caller who got an error has added no index")
+			t.Did("ByIndex new=x")
 			_, err := s.ByIndex("new", "x")
 			require.Error(t, err, "all or nothing: the caller who got an error has added no index")
 		}
+	})
+}
+
+func TestTask4_AddIndexers_that_fails_panics(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		broken := deploy("default/broken", "nginx")
+		failing := func(obj any) ([]string, error) {
+			if obj == any(broken) {
+				return nil, errors.New("cannot tell")
+			}
+			return images(obj)
+		}
+		s := newStore(t, byImage(), deploy("default/web", "nginx"), broken)
+		t.Did("AddIndexers failing, which returns an error for default/broken")
+		require.Panics(t, func() { s.Indexer.AddIndexers(cache.Indexers{"failing": failing}) }, "AddIndexers is as strict as Update: an index that lacks an entry is wrong, and nobody hears of it")
+		s.Add(deploy("default/db", "nginx")) // hangs if the panic kept the lock
+		require.Equal(t, []string{"default/broken", "default/db", "default/web"}, s.running("nginx"), "the other index goes on as before")
 	})
 }
 

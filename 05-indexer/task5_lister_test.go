@@ -3,10 +3,12 @@ package indexer_test
 // Task 5: your indexer under the lister that client-go generates for Deployments.
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,8 +32,8 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 			wanted string
 		}{
 			{"a Deployment in shop", deploy("shop/web"), "shop"},
-			{"a Node, which has no namespace", &metav1.ObjectMeta{Name: "node-1"}, ""},
-			{"metadata with nothing but a namespace", &metav1.ObjectMeta{Namespace: "shop"}, "shop"},
+			{"a Node, which has no namespace", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, ""},
+			{"a bare *metav1.ObjectMeta with nothing but a namespace", &metav1.ObjectMeta{Namespace: "shop"}, "shop"},
 		} {
 			t.Did("MetaNamespaceIndexFunc of %s", c.what)
 			values, err := indexer.MetaNamespaceIndexFunc(c.obj)
@@ -63,7 +65,7 @@ func TestTask5_Lister_asks_the_index_and_not_the_store(t *testing.T) {
 		s := scanned{newStore(t, byNamespace(), deploy("default/web"), deploy("shop/web")), new(int)}
 		lister := listers.NewDeploymentLister(s)
 		require.Equal(t, []string{"shop/web"}, list(t, lister, "shop", labels.Everything()), "one of two is in shop")
-		require.Equal(t, 0, *s.lists, "when Index(\"namespace\", &metav1.ObjectMeta{Namespace: …}) fails, a lister goes through the whole store instead: right, and slow")
+		require.Equal(t, "calls of the store's List: 0", fmt.Sprint("calls of the store's List: ", *s.lists), "when Index(\"namespace\", &metav1.ObjectMeta{Namespace: …}) fails, a lister goes through the whole store instead: right, and slow")
 	})
 }
 

@@ -9,10 +9,12 @@ package workqueue_test
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	clientgo "k8s.io/client-go/util/workqueue"
 
@@ -184,6 +186,41 @@ func results(calls ...*call) []string {
 	return all
 }
 
+// payload is an item of some size.
+type payload [1 << 10]byte
+
+// stillHeld says how many of the payloads are still in memory: "0 of 64 still in memory".
+func stillHeld(all []weak.Pointer[payload]) string {
+	held := 0
+	for range 3 {
+		runtime.GC()
+		held = 0
+		for _, p := range all {
+			if p.Value() != nil {
+				held++
+			}
+		}
+	}
+	if held <= 2 { // a register or a stack may hold one for a while
+		held = 0
+	}
+	return fmt.Sprintf("%d of %d still in memory", held, len(all))
+}
+
+// memory is how much is in use, in bytes, after all that can be freed was freed.
+func memory() int {
+	least := 0
+	for i := range 3 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		if inUse := int(stats.HeapAlloc); i == 0 || inUse < least {
+			least = inUse
+		}
+	}
+	return least
+}
+
 // ordered is a Queue of the kind that the config's field is for: the item that comes first in the alphabet goes first,
 // and what is touched is noted. It has no lock, as it should need none.
 type ordered struct {
@@ -192,6 +229,7 @@ type ordered struct {
 }
 
 func (o *ordered) Touch(item string) { o.touched = append(o.touched, item) }
+func (o *ordered) touches() string   { return fmt.Sprint("calls of Touch: ", o.touched) }
 func (o *ordered) Push(item string) {
 	o.items = append(o.items, item)
 	slices.Sort(o.items)

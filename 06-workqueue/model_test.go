@@ -6,6 +6,7 @@ package workqueue_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -24,6 +25,7 @@ type model struct {
 	failures   map[string]int
 	now        time.Duration
 	down       bool
+	timed      bool // some item has waited for its time
 }
 
 func newModel() *model {
@@ -55,6 +57,7 @@ func (m *model) length() (n int) {
 
 // later is AddAfter for a delay of more than 0.
 func (m *model) later(item string, delay time.Duration) {
+	m.timed = true
 	if due, waits := m.waiting[item]; !m.down && (!waits || m.now+delay < due) {
 		m.waiting[item] = m.now + delay
 	}
@@ -106,10 +109,11 @@ func (m *model) get(s *story.T, q clientgo.TypedInterface[string]) {
 		return
 	}
 	next := m.queue[0]
-	if len(next) == 1 {
+	switch {
+	case len(next) == 1:
 		require.Equal(s, next[0], got, "what the steps before add up to: see the table in the README")
-	} else {
-		require.Contains(s, next, got, "these were due at the same moment, before anything else in the queue")
+	case !slices.Contains(next, got):
+		require.Equal(s, strings.Join(next, ", or "), got, "these were due at the same moment, before anything else in the queue")
 	}
 	m.queue[0] = slices.DeleteFunc(next, func(it string) bool { return it == got })
 	if len(m.queue[0]) == 0 {
@@ -144,14 +148,26 @@ func (m *model) shutDown(s *story.T, q clientgo.TypedInterface[string]) {
 
 func (m *model) checkLen(s *story.T, q clientgo.TypedInterface[string]) {
 	synctest.Wait()
-	require.Equal(s, fmt.Sprint("Len ", m.length()), fmt.Sprint("Len ", q.Len()), "Len is how many wait in the queue: added, not taken since, and not in hand")
+	require.Equal(s, fmt.Sprint("Len ", m.length()), fmt.Sprint("Len ", q.Len()), m.rule())
+}
+
+// rule says what Len follows from, with no more of it than the story has used.
+func (m *model) rule() string {
+	rule := "Len is how many wait in the queue: added, not taken since, and not in hand"
+	if m.timed {
+		rule += "; who waits for a time is added then, the earliest that it was given, and no Add before changes that"
+	}
+	if len(m.failures) > 0 {
+		rule += "; the wait doubles with each failure, from 1ms up to 4ms"
+	}
+	if m.down {
+		rule += "; after ShutDown nothing is added, but what was added before still comes, also what was added in hand"
+	}
+	return rule
 }
 
 func (m *model) addAfter(s *story.T, q clientgo.TypedDelayingInterface[string]) {
 	it, delay := item(s), story.Pick(s, "delay", time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, 0, -time.Millisecond)
-	if _, waits := m.waiting[it]; waits && delay <= 0 {
-		s.Skip("whether it comes again at its old time is nobody's promise")
-	}
 	s.Did("AddAfter %s, %v", it, delay)
 	if delay <= 0 {
 		m.enter(it)

@@ -168,6 +168,17 @@ func TestTask2_ShutDown_ends_a_drain(t *testing.T) {
 	})
 }
 
+func TestTask2_Every_drain_hears_ShutDown(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		q := newQueue(t, "web")
+		require.Equal(t, "web", q.Get(), "it was added")
+		drains := []*call{q.DrainLater(), q.DrainLater()}
+		synctest.Wait()
+		q.ShutDown()
+		require.Equal(t, []string{returned, returned}, results(drains...), "a program and its controller may both drain one queue; Signal wakes one of them, and ShutDown concerns all who wait")
+	})
+}
+
 func TestTask2_Any_sequence_of_calls(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		story.Check(t, func(s *story.T) {

@@ -70,7 +70,7 @@ func TestTask3_Earlier_time_moves_it_to_the_front(t *testing.T) {
 		q.AddAfter("job", time.Second)
 		q.AddAfter("cdn", 2*time.Second)
 		q.pass(2 * time.Second)
-		require.Equal(t, []string{"job", "cdn"}, q.All(), "an earlier time changes who is next; if they are kept in some order, that has to be mended")
+		require.Equal(t, []string{"job", "cdn"}, q.All(), "an earlier time changes who is next; if they are kept in some order, that has to be mended, and whoever sleeps has to be woken")
 		q.pass(18 * time.Second)
 		require.Equal(t, []string{"web", "db"}, q.All(), "the others still come when they are due")
 	})
@@ -130,13 +130,21 @@ func TestTask3_Due_items_are_merged_like_any_other(t *testing.T) {
 
 func TestTask3_Add_leaves_the_time_alone(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		q := newDelayingQueue(t)
-		q.AddAfter("web", 10*time.Second)
-		q.Add("web")
-		require.Equal(t, []string{"web"}, q.All(), "Add is now")
-		q.Done("web")
-		q.pass(10 * time.Second)
-		require.Equal(t, []string{"web"}, q.All(), "somebody asked for a look in 10s, and one before that does not answer it: perhaps a lease runs out then")
+		for _, add := range []func(q told){
+			func(q told) { q.Add("web") },
+			func(q told) { q.AddAfter("web", 0) },
+		} {
+			t.Story(8)
+			q := newDelayingQueue(t)
+			q.AddAfter("web", 10*time.Second)
+			synctest.Wait()
+			add(q)
+			synctest.Wait()
+			require.Equal(t, []string{"web"}, q.All(), "Add is now, and so is a delay of 0")
+			q.Done("web")
+			q.pass(10 * time.Second)
+			require.Equal(t, []string{"web"}, q.All(), "somebody asked for a look in 10s, and one before that does not answer it: perhaps a lease runs out then")
+		}
 	})
 }
 
@@ -239,6 +247,25 @@ func TestTask3_Waiting_costs_no_goroutine(t *testing.T) {
 			q.TypedInterface.Done(item)
 		}
 		require.Equal(t, "few goroutines more", more(before), rule)
+	})
+}
+
+func TestTask3_Waiting_costs_one_timer(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
+		t.Did("AddAfter of 200 items, each due before all the others")
+		for i := range 200 {
+			q.TypedInterface.(clientgo.TypedDelayingInterface[string]).AddAfter(fmt.Sprint(i), time.Hour-time.Duration(i)*time.Second)
+			synctest.Wait()
+		}
+		timers := "few timers on the Clock"
+		if n := clock.Waiters(); n > 20 {
+			timers = fmt.Sprint(n, " timers on the Clock")
+		}
+		require.Equal(t, "few timers on the Clock", timers,
+			"who is woken before the time has come needs a new timer, and has to stop the old one: not every Clock takes back a timer that nobody looks at any more, as Go's own has done since 1.23 (#83895)")
 	})
 }
 

@@ -5,8 +5,10 @@ package workqueue_test
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/time/rate"
@@ -45,7 +47,7 @@ func TestTask4_Wait_never_overflows(t *testing.T) {
 				if wait < last {
 					t.Did("When web, %d times; the last answers were %v and %v", i+1, last, wait)
 				}
-				require.GreaterOrEqual(t, wait, last, "doubled too often, a number leaves its 64 bits, and comes out negative or as 0: an item that had failed for long was tried again without any wait, and its controller spun (#31396)")
+				require.GreaterOrEqual(t, wait, last, "doubled too often, a number leaves its 64 bits, and comes out negative, as 0, or just too small: an item that had failed for long was tried again without any wait, and its controller spun (#31396)")
 				last = wait
 			}
 			t.Did("When web, 200 times")
@@ -74,6 +76,28 @@ func TestTask4_Forget_starts_over_for_one_item(t *testing.T) {
 		r.Forget("cdn")
 		require.Equal(t, "1ms 2ms", when(t, r, "web", 2), "web has succeeded; its next failure is a first one again")
 		require.Equal(t, "4ms", when(t, r, "db", 1), "db has not succeeded, and its failures still count")
+	})
+}
+
+func TestTask4_Nothing_is_kept_of_what_was_forgotten(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		r := workqueue.NewTypedItemExponentialFailureRateLimiter[*payload](time.Millisecond, time.Second)
+		t.Did("When of 100 items; Forget of these, and of 100 that never failed")
+		var items []weak.Pointer[payload]
+		start(t, func() string { // on a goroutine that ends, so that its stack holds none of them
+			for i := range 200 {
+				item := new(payload)
+				items = append(items, weak.Make(item))
+				if i < 100 {
+					r.When(item)
+				}
+				r.Forget(item)
+			}
+			return returned
+		}).result()
+		require.Equal(t, "0 of 200 still in memory", stillHeld(items),
+			"an item without failures is not in the limiter; a count of 0 for each item that ever succeeded is a leak, since that is every object there ever was")
+		runtime.KeepAlive(r)
 	})
 }
 

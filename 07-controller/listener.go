@@ -15,7 +15,7 @@ import (
 	"client-go-workshop/internal/todo"
 )
 
-// notification is what a handler is to be told.
+// notification is what a handler is to be told: of an addition the new state, of a deletion the old one, of an update both.
 type notification struct {
 	kind          kind
 	old, new      any
@@ -47,11 +47,12 @@ type listener struct {
 	upstream bool
 	synced   chan struct{}
 
-	// finished is closed when the handler will not be called any more.
+	// finished is closed when the handler will not be called any more: by run when it returns, and if there will be no run,
+	// by who removes it.
 	finished chan struct{}
 
-	// The informer's deltas lock guards these: when the handler is due for a resync (never, if the period is 0), and
-	// whether it takes part in the present one. At first everybody does.
+	// The informer's deltas lock guards these: when the handler is due for a resync, from that moment on, the moment
+	// included (never, if the period is 0), and whether it takes part in the present one. At first everybody does.
 	period     time.Duration
 	nextResync time.Time
 	resyncing  bool

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/guard"
@@ -115,13 +116,11 @@ func TestTask1_Empty_list_syncs(t *testing.T) {
 
 func TestTask1_HasSynced_waits_for_the_last_object(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		door := newGate(t)
-		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"slow": func(obj any) ([]string, error) {
-			door.wait()
-			return nil, nil
-		}}}, "a").run()
-		t.Did("the only object of the list is on its way into the store; HasSynced")
+		w, door := held(t, "a")
+		w.run()
+		t.Did("the queue has handed its last object out, which is not in the store yet; HasSynced")
 		require.Equal(t, false, w.informer.HasSynced(), "the list has come, but the store has not got all of it")
+		t.Did("the object comes into the store; HasSynced")
 		door.open()
 		synctest.Wait()
 		require.Equal(t, true, w.informer.HasSynced(), "now it has")
@@ -146,6 +145,7 @@ func TestTask1_Never_synced_without_a_list(t *testing.T) {
 func TestTask1_Ends_with_the_context(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a").run()
+		require.Equal(t, false, isClosed(w.ended), "RunWithContext is there for as long as its context: programs wait for it")
 		before := time.Now()
 		w.end()
 		synctest.Wait()
@@ -153,6 +153,21 @@ func TestTask1_Ends_with_the_context(t *testing.T) {
 		require.Zero(t, w.Watches(), "its watch is stopped")
 		require.Equal(t, true, w.informer.IsStopped(), "it can say so")
 		require.Equal(t, []string{"a@2"}, w.stored(), "the store can be read afterwards: somebody may still be at work")
+	})
+}
+
+func TestTask1_End_waits_for_an_object_on_its_way(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w, door := held(t, "a")
+		w.run()
+		t.Did("an object is on its way into the store, and the context ends")
+		w.stop()
+		synctest.Wait()
+		require.Equal(t, false, isClosed(w.ended), "who has been told that it is over reads the store, and nothing may change it any more: wait for the loop that pops, and do not only tell it to stop")
+		t.Did("the object comes into the store")
+		door.open()
+		synctest.Wait()
+		require.Equal(t, true, isClosed(w.ended), "now nothing is left running, so RunWithContext returns")
 	})
 }
 
@@ -234,6 +249,23 @@ func TestTask1_Object_that_an_index_function_fails_on_costs_no_other(t *testing.
 		require.Error(t, err, "the key of what has no name")
 		w.create("b")
 		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "the informer goes on")
+	})
+}
+
+func TestTask1_Other_types_stay_outside(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		source := fcache.NewFakeControllerSource()
+		t.Cleanup(source.Shutdown)
+		informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Cleanup(cancel)
+		t.Go(func() { informer.RunWithContext(ctx) })
+		synctest.Wait()
+		t.Did("a watch of Deployments brings a ReplicaSet, and then a Deployment")
+		source.Add(&appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "r"}})
+		source.Add(deployment("a"))
+		synctest.Wait()
+		require.Equal(t, []string{"default/a"}, informer.GetStore().ListKeys(), "the Reflector is told the type, and leaves out what is of another: handlers assert it")
 	})
 }
 

@@ -181,19 +181,16 @@ func TestTask2_Deleted_and_created_anew_may_be_one_update(t *testing.T) {
 func TestTask2_Handler_may_call_the_informer(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a")
-		second := &handler{}
+		told := []string{}
 		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
-			if name(obj) != "a@2" {
-				return
-			}
-			_, err := w.informer.AddEventHandler(second)
-			require.NoError(t, err)
 			w.informer.HasSynced()
+			w.informer.IsStopped()
 			w.informer.LastSyncResourceVersion()
+			told = append(told, name(obj))
 		}})
 		w.run()
 		w.create("b")
-		require.Equal(t, []string{"first a@2", "add b@3"}, second.told(), "no lock is held while a handler runs")
+		require.Equal(t, []string{"a@2", "b@3"}, told, "no lock is held while a handler runs")
 	})
 }
 
@@ -210,6 +207,22 @@ func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
 		require.Equal(t, []string{"add a@2"}, h.told(), "and what it has not been told by then, it is not")
 		time.Sleep(time.Hour)
 		require.Empty(t, h.told(), "nobody is called after the end")
+	})
+}
+
+func TestTask2_Finished_when_the_last_call_is(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		registration := w.register(&handler{before: func(string) { time.Sleep(time.Minute) }})
+		w.run()
+		listener, ok := registration.(interface{ ShutdownChan() <-chan struct{} })
+		require.Equal(t, true, ok, "a registration has a ShutdownChan, which is given")
+		t.Did("the handler is told of a; the context ends")
+		w.stop()
+		synctest.Wait()
+		require.Equal(t, false, isClosed(listener.ShutdownChan()), "finished says that the handler will not be called any more, and it is in a call")
+		w.pass(time.Minute)
+		require.Equal(t, true, isClosed(listener.ShutdownChan()), "it will not be called any more: whoever removes it waits for finished to be closed")
 	})
 }
 

@@ -4,6 +4,8 @@ package controller_test
 
 import (
 	"fmt"
+	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/layers"
 )
 
 func TestTask3_Late_handler_hears_what_is_there(t *testing.T) {
@@ -48,6 +51,78 @@ func TestTask3_Nobody_else_hears_it_again(t *testing.T) {
 		require.Empty(t, early.told(), "the additions are for the late one alone")
 	})
 }
+
+func TestTask3_Handler_comes_while_a_delta_is_handled(t *testing.T) {
+	for title, change := range map[string]func(w *world){
+		"an addition": func(w *world) { w.create("b") },
+		"an update":   func(w *world) { w.change("a") },
+		"a deletion":  func(w *world) { w.remove("a") },
+	} {
+		t.Run(title, func(t *testing.T) {
+			guard.Test(t, func(t *guard.T) {
+				w := newWorld(t, "a")
+				late := &counter{has: map[string]string{}}
+				comes := sync.OnceFunc(func() {
+					t.Did("the store has it, and no handler has been told; AddEventHandler")
+					_, err := w.informer.AddEventHandler(late)
+					require.NoError(t, err)
+				})
+				store := &pausingIndexer{t: t}
+				w.informer = controller.NewSharedIndexInformerOn(store.under(below), w.source(), &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+				w.run()
+				store.pause = comes
+				change(w)
+				comes() // after it, if the informer does not take the layers that it is given, as client-go's
+				synctest.Wait()
+				require.Empty(t, late.wrong, "one lock is held from the store to the last listener: who joins sees a change in the store or is told of it, never both")
+				require.Equal(t, w.stands(), late.has, "and never neither")
+			})
+		})
+	}
+}
+
+// stands is what the store has, by name.
+func (w *world) stands() map[string]string {
+	has := map[string]string{}
+	for _, obj := range w.informer.GetStore().List() {
+		d := obj.(*appsv1.Deployment)
+		has[d.Name] = d.ResourceVersion
+	}
+	return has
+}
+
+// pausingIndexer lets somebody loose after a change of the store, and gives them far more turns than they need if nothing
+// is in their way. It does so on one processor, so that a turn that is given up goes to them, however busy the machine is.
+type pausingIndexer struct {
+	cache.Indexer
+	t     *guard.T
+	pause func() // nil as long as nobody is to come
+}
+
+func (p *pausingIndexer) under(below layers.Layers) layers.Layers {
+	made := below.NewIndexer
+	below.NewIndexer = func(keys cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
+		p.Indexer = made(keys, indexers)
+		return p
+	}
+	return below
+}
+
+func (p *pausingIndexer) changed(err error) error {
+	if p.pause != nil {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		p.t.Go(p.pause)
+		p.pause = nil
+		for range 1_000 {
+			runtime.Gosched()
+		}
+	}
+	return err
+}
+
+func (p *pausingIndexer) Add(obj any) error    { return p.changed(p.Indexer.Add(obj)) }
+func (p *pausingIndexer) Update(obj any) error { return p.changed(p.Indexer.Update(obj)) }
+func (p *pausingIndexer) Delete(obj any) error { return p.changed(p.Indexer.Delete(obj)) }
 
 // What happens while handlers come in can come in any order with them, so this is asked of many at once.
 func TestTask3_No_gap_and_no_double(t *testing.T) {
@@ -166,6 +241,36 @@ func TestTask3_HasSynced_not_before_the_list(t *testing.T) {
 	})
 }
 
+func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w, door := held(t, "a", "b")
+		registration := w.register(&handler{})
+		w.run()
+		t.Did("the list has a and b; b is on its way into the store, and all before it has been told; HasSynced")
+		require.Equal(t, false, registration.HasSynced(), "nothing is left to be told, but the list goes on: that is what upstream is for")
+		t.Did("b comes into the store; HasSynced")
+		door.open()
+		synctest.Wait()
+		require.Equal(t, true, registration.HasSynced(), "now it has heard of the whole list")
+	})
+}
+
+func TestTask3_Handler_may_add_a_handler(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		second := &handler{}
+		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			if name(obj) == "a@2" {
+				_, err := w.informer.AddEventHandler(second)
+				require.NoError(t, err)
+			}
+		}})
+		w.run()
+		w.create("b")
+		require.Equal(t, []string{"first a@2", "add b@3"}, second.told(), "no lock is held while a handler runs")
+	})
+}
+
 func TestTask3_HasSynced_with_an_empty_list(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
@@ -216,6 +321,22 @@ func TestTask3_No_handlers_after_the_end(t *testing.T) {
 		_, err := w.informer.AddEventHandler(&handler{})
 		require.Error(t, err, "it would wait for ever, so it is told")
 		require.ErrorContains(t, err, "stopped already", "it would wait for ever, so it is told")
+	})
+}
+
+func TestTask3_Second_run_disturbs_nobody(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		early := w.handle()
+		w.run()
+		early.told()
+		t.Did("RunWithContext a second time")
+		w.informer.RunWithContext(t.Context())
+		require.Equal(t, false, w.informer.IsStopped(), "the first goes on: a second that returns at once must not clean up behind it")
+		late := w.handle()
+		w.create("b")
+		require.Equal(t, []string{"add b@3"}, early.told(), "who was there is told")
+		require.Equal(t, []string{"first a@2", "add b@3"}, late.told(), "and who comes late, too")
 	})
 }
 

@@ -3,13 +3,17 @@ package controller_test
 // Task 4: resyncs, and handlers that go.
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
 
+	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/guard"
 )
 
@@ -83,6 +87,22 @@ func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
 		w.away(func() { w.create("b") })
 		require.Equal(t, []string{"add b@3"}, never.told(),
 			"b is news, and a has the version that it had: after an outage every handler would work for nothing (#87957)")
+		require.Equal(t, []string{"add b@3", "again a@2"}, sorted(often.told()), "who took part in the last resync takes part in this one: it may be what mends a change that got lost")
+	})
+}
+
+func TestTask4_Change_that_a_list_brings_reaches_everybody(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Hour, "a")
+		often, never := w.handle(), w.handleEvery(0)
+		w.run()
+		w.pass(61 * time.Minute) // since then it is known who is due
+		often.told()
+		never.told()
+		w.away(func() { w.change("a") })
+		require.Equal(t, []string{"update a@2 to a@3"}, never.told(),
+			"a list brings it as Replaced, like all that has not changed: its version says that it is no resync")
+		require.Equal(t, []string{"update a@2 to a@3"}, often.told(), "a change is for all handlers")
 	})
 }
 
@@ -108,6 +128,19 @@ func TestTask4_Late_handler_gets_the_pace_that_there_is(t *testing.T) {
 		told := len(h.told())
 		require.GreaterOrEqual(t, told, 2, "it is resynced")
 		require.LessOrEqual(t, told, 3, "at the informer's pace, which was set when it started")
+	})
+}
+
+func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := every(t, time.Minute, "a").run()
+		w.pass(30 * time.Second)
+		h := w.handleEvery(time.Second)
+		require.Equal(t, []string{"first a@2"}, h.told(), "it is told what is there")
+		w.pass(31 * time.Second)
+		require.Empty(t, h.told(), "its period is the informer's, a minute, and has not passed")
+		w.pass(time.Minute)
+		require.Equal(t, []string{"again a@2"}, h.told(), "now it has")
 	})
 }
 
@@ -252,6 +285,46 @@ func TestTask4_ShutDownEventHandler_waits_for_the_last_call(t *testing.T) {
 		require.NoError(t, cache.ShutDownEventHandler(w.informer, registration))
 		require.Equal(t, time.Minute, time.Since(before), "when it returns, the handler is not running and never will be again")
 		require.Equal(t, []string{"add a@2"}, h.told(), "when it returns, the handler is not running and never will be again")
+	})
+}
+
+func TestTask4_ShutDownEventHandler_before_the_start(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t, "a")
+		registration := w.register(&handler{})
+		returned := make(chan struct{})
+		t.Did("cache.ShutDownEventHandler before the start")
+		t.Go(func() {
+			defer close(returned)
+			require.NoError(t, cache.ShutDownEventHandler(w.informer, registration), "it is the informer's own handle")
+		})
+		synctest.Wait()
+		require.Equal(t, true, isClosed(returned), "a handler that never ran will not be called any more: there is nothing to wait for")
+		w.run()
+		require.Equal(t, []string{"a@2"}, w.stored(), "and the informer starts as if it had never been there")
+	})
+}
+
+func TestTask4_Handlers_come_and_go_from_many(t *testing.T) {
+	guard.Race(t, "handlers come and go while deltas are told: whoever touches the list of listeners has the lock that handleDeltas has", func(t *guard.T) {
+		source := fcache.NewFakeControllerSource()
+		informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			informer.RunWithContext(ctx)
+		}()
+		comeAndGo := func(int) {
+			if registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err == nil {
+				_ = informer.RemoveEventHandler(registration)
+			}
+		}
+		t.Did("AddEventHandler and RemoveEventHandler by two goroutines, while a Deployment changes")
+		guard.Storm(func(int) { source.Modify(deployment("a")) }, comeAndGo, comeAndGo)
+		cancel()
+		<-ended
+		source.Shutdown()
 	})
 }
 

@@ -150,6 +150,24 @@ func TestTask6_One_step(t *testing.T) {
 	}
 }
 
+func TestTask6_Namespaces_are_worlds_of_their_own(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		deployments, budgets := cacheOf(&appsv1.Deployment{}), cacheOf(&policyv1.PodDisruptionBudget{})
+		for _, namespace := range []string{"default", "other"} {
+			require.NoError(t, deployments.GetStore().Add(web(func(d *appsv1.Deployment) { d.Namespace = namespace })))
+		}
+		require.NoError(t, budgets.GetStore().Add(webBudget()))
+		server := newBudgetServer(webBudget())
+		c, err := controller.New(klog.Background(), controller.Config{Deployments: deployments, Budgets: budgets, Client: server.client, Recorder: &eventLog{}, Workers: 1})
+		require.NoError(t, err)
+		t.Did("in the cache: the Deployments default/web and other/web, and a budget default/web")
+		t.Did("Reconcile other/web, and default/web")
+		require.NoError(t, c.Reconcile(t.Context(), cache.NewObjectName("other", "web")), "nothing stands in the way")
+		require.NoError(t, c.Reconcile(t.Context(), cache.NewObjectName("default", "web")), "all is right there")
+		require.Equal(t, []string{"create other/web"}, server.callLog(), "a budget of the same name in another namespace is another budget")
+	})
+}
+
 func TestTask6_Events_say_what_was_done(t *testing.T) {
 	for name, test := range map[string]struct {
 		deployment *appsv1.Deployment
@@ -201,7 +219,7 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 					s.server = newBudgetServer(test.stored)
 				}
 				err := s.run(t)
-				require.True(t, test.refused(err), "got error %v: it must be returned, so that the key is tried again. %s", err, test.rule)
+				require.True(t, test.refused(err), "got error %v: what the server said must be returned, wrapped (%%w), so that the key is tried again and a conflict is known as one. %s", err, test.rule)
 				require.Equal(t, inWords(t, test.stored), inWords(t, s.server.get()), "what the cache has not seen must not be overwritten. %s", test.rule)
 				require.Empty(t, s.events.list(), "no Event for what did not happen")
 				require.Len(t, s.server.callLog(), 1, "no second attempt on the same stale state")
@@ -237,6 +255,16 @@ func TestTask6_Failures_are_returned(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTask6_Forbidden_for_another_reason_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		forbidden := apierrors.NewForbidden(budgetResource, "web", errors.New("no role allows it"))
+		s := step{deployment: web(), server: newBudgetServer()}
+		s.server.before = func(context.Context, string) error { return forbidden }
+		require.ErrorIs(t, s.run(t), forbidden, "a role that is missing, or a quota that is used up, may be mended in a minute; who takes every 403 for the end of the namespace never tries again")
+		require.Empty(t, s.events.list(), "nothing was done")
+	})
 }
 
 func TestTask6_Namespace_on_its_way_out_is_left_alone(t *testing.T) {

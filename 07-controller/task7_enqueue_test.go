@@ -29,6 +29,8 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 	notApps.OwnerReferences[0].APIVersion = "example.com/v1"
 	notController := of("api")
 	notController.OwnerReferences[0].Controller = nil
+	elsewhere := of("api")
+	elsewhere.Namespace = "other"
 
 	for title, test := range map[string]struct {
 		object any
@@ -38,6 +40,7 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 		"a Deployment's tombstone":             {cache.DeletedFinalStateUnknown{Key: "default/web", Obj: web()}, []cache.ObjectName{name("web")}},
 		"a budget of ours, once":               {webBudget(), []cache.ObjectName{name("web")}},
 		"a budget of another Deployment":       {of("api"), []cache.ObjectName{name("web"), name("api")}},
+		"a budget in another namespace":        {elsewhere, []cache.ObjectName{cache.NewObjectName("other", "web"), cache.NewObjectName("other", "api")}},
 		"its tombstone":                        {cache.DeletedFinalStateUnknown{Key: "default/web", Obj: of("api")}, []cache.ObjectName{name("web"), name("api")}},
 		"a tombstone without an object":        {cache.DeletedFinalStateUnknown{Key: "default/web"}, []cache.ObjectName{name("web")}},
 		"another version of the same kind":     {beta, []cache.ObjectName{name("web"), name("api")}},

@@ -204,6 +204,53 @@ func TestTask7_Refused_write_is_everyday_life(t *testing.T) {
 	}
 }
 
+func TestTask7_Errors_are_reported(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		var reported []error
+		defer replace(&utilruntime.ErrorHandlers, []utilruntime.ErrorHandler{
+			func(_ context.Context, err error, _ string, _ ...any) { reported = append(reported, err) },
+		})()
+		failure := apierrors.NewInternalError(errors.New("etcd is away"))
+		var attempts int
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error {
+				if attempts++; attempts <= 2 {
+					return failure
+				}
+				return nil
+			}
+		})
+		defer m.stop()
+		m.then(func() { m.deployments.Add(web()) }, -1, "the server fails")
+		time.Sleep(time.Minute)
+		m.then(nil, 2, "and is well again")
+		require.Len(t, reported, 2, "each failure goes to utilruntime, and nothing else does: whoever runs the program counts them there")
+		require.ErrorIs(t, reported[0], failure, "with what happened")
+	})
+}
+
+func TestTask7_Refused_writes_wait_longer_and_longer(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		began := time.Now()
+		var attempts []time.Duration
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error {
+				attempts = append(attempts, time.Since(began))
+				if len(attempts) <= 3 {
+					return apierrors.NewConflict(budgetResource, "web", errors.New("newer"))
+				}
+				return nil
+			}
+		})
+		defer m.stop()
+		m.then(func() { m.deployments.Add(web()) }, -1, "the first write is refused")
+		time.Sleep(time.Minute)
+		m.then(nil, 2, "it must be tried until it works")
+		require.Equal(t, []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second}, attempts,
+			"a conflict is no error, but no success either: two that fight about one budget would do so as fast as they can")
+	})
+}
+
 func TestTask7_Slow_Deployment_holds_up_no_other(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		m := start(t, 0, func(m *machine) {
@@ -246,6 +293,31 @@ func TestTask7_Panic_costs_no_worker(t *testing.T) {
 		}
 		synctest.Wait()
 		require.NotNil(t, m.server.get(), "a panic must not cost the worker, and its key must be Done: else the key never comes again")
+	})
+}
+
+func TestTask7_Panic_is_followed_by_a_rest(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		began := time.Now()
+		var attempts []time.Duration
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error {
+				if attempts = append(attempts, time.Since(began)); len(attempts) <= 2 {
+					panic("a bug in reconcile")
+				}
+				return nil
+			}
+		})
+		defer m.stop()
+		t.Did("panics do not end the program (runtime.ReallyCrash is off), and each of the two workers panics once; then there is work again")
+		for i := range 3 {
+			m.apply(web(annotated(fmt.Sprint("version ", i))))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []time.Duration{0, 0, time.Second}, attempts, "a worker that panicked starts again after a second: what panics at everything must not spin")
 	})
 }
 

@@ -59,7 +59,7 @@ terminal it says where you are.`,
 		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return watch(cmd, nil) },
 	}
-	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl())
+	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl(), newShare())
 	return root
 }
 

@@ -25,7 +25,7 @@ import (
 // stamp is how a backup is named.
 var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d(_\d+)?`)
 
-var update = flag.Bool("update", false, "make the golden parts of testdata/script anew")
+var update = flag.Bool("update", false, "make the golden parts of testdata/script anew, and the screens in the README")
 
 func TestScripts(t *testing.T) {
 	env := goEnv(t)
@@ -228,7 +228,7 @@ func TestScripts_cover_every_command(t *testing.T) {
 	}
 	for _, c := range newRoot().Commands() {
 		switch c.Name() {
-		case "verify", "generate", "cluster", "kubectl": // main_test.go has them
+		case "verify", "generate", "cluster", "kubectl", "share": // main_test.go and share_test.go have them
 			continue
 		}
 		require.True(t, strings.Contains(all.String(), "exec workshop "+c.Name()), "no transcript runs %s", c.Name())

@@ -45,6 +45,16 @@ What you have written in the chapter folders plays no part in it.`,
 			if !asJSON {
 				o.Report = func(f verify.Finding) { printFinding(out, f) }
 			}
+			if errOut := cmd.ErrOrStderr(); columnsKnown(errOut) {
+				o.Begin = func(chapter, truth string, done, all int) { fmt.Fprint(errOut, bar(chapter+" "+truth, done, all)) }
+				report := o.Report
+				o.Report = func(f verify.Finding) {
+					fmt.Fprint(errOut, "\r\x1b[K") // the bar goes before a line comes
+					if report != nil {
+						report(f)
+					}
+				}
+			}
 			all, err := verify.Run(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -63,6 +73,13 @@ What you have written in the chapter folders plays no part in it.`,
 	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "demand that the chapter folders hold the untouched stubs")
 	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+strings.Join(verify.Names(), ", "))
 	return cmd
+}
+
+// bar is one row that says how far something is.
+func bar(what string, done, all int) string {
+	const wide = 24
+	full := wide * done / max(all, 1)
+	return fmt.Sprintf("\r\x1b[K[%s%s] %d/%d  %s", strings.Repeat("█", full), strings.Repeat("░", wide-full), done, all, what)
 }
 
 func printFinding(out io.Writer, f verify.Finding) {

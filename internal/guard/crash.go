@@ -98,8 +98,9 @@ func (r *run) fromDetector(report string) (f failure, ok bool) {
 }
 
 // fromMap reads the dump of a program that the runtime ended because two goroutines used a map at once. One of them
-// noticed. The dump does not say which one it met: that may have left the map, and wait for a lock, by the time all are
-// stopped. So all that it can have been are named, those that still run before those that wait.
+// noticed, and what it met was writing. The dump does not say who that was: it may have left the map, and wait for a lock,
+// by the time all are stopped. So all that it can have been are named, those that still run before those that wait. The
+// more of them, the vaguer it is.
 func (r *run) fromMap(message string, all []goroutine) (f failure, vague bool) {
 	first, ok := r.where.mostTelling(all[0].frames)
 	if !ok {
@@ -108,38 +109,30 @@ func (r *run) fromMap(message string, all []goroutine) (f failure, vague bool) {
 	var running, waiting []string
 	for _, g := range r.members(all[1:]) {
 		call, found := r.where.mostTelling(g.frames)
-		switch name := call.short(r.where); {
+		switch {
 		case !found || r.where.isTest(call):
 		case g.state != "runnable" && g.state != "running":
-			waiting = append(waiting, name)
+			waiting = append(waiting, call.short(r.where))
 		default:
 			running = append(running, call.at(r.where))
 		}
-	}
-	met := running
-	if len(met) == 0 {
-		met = waiting
-	}
-	slices.Sort(met)
-	met = slices.Compact(met)
-	switch len(met) {
-	case 0:
-		met = []string{"another call"}
-	case 1:
-	default:
-		met[0] = "one of " + met[0]
 	}
 	f = failure{
 		at:     r.start,
 		title:  "fatal error: " + message,
 		wanted: onlyOne,
-		got:    fmt.Sprintf("two goroutines were in %s and %s at once", first.at(r.where), strings.Join(met, ", ")),
+		got:    first.at(r.where) + " met another goroutine in the same map, which wrote to it",
 	}
-	if vague = len(running) != 1; vague {
-		f.got += fmt.Sprintf("\nwhich two exactly, the race detector tells: go test -race ./%s -run '^%s$'",
-			filepath.Base(startDir), r.outer.Name())
+	for _, met := range []struct {
+		what  string
+		calls []string
+	}{{"at that time ran", running}, {"at that time waited", waiting}} {
+		if slices.Sort(met.calls); len(met.calls) > 0 {
+			f.got += fmt.Sprintf("\n%s: %s", met.what, strings.Join(slices.Compact(met.calls), ", "))
+		}
 	}
-	return f, vague
+	f.got += fmt.Sprintf("\nwhich one it met, the race detector tells: go test -race ./%s -run '^%s$'", filepath.Base(startDir), r.outer.Name())
+	return f, len(running) != 1
 }
 
 // mostTelling is the innermost call of the chapter; else, of the library that stands in for it, or of the test.

@@ -1,7 +1,8 @@
 package guard
 
-// This file reports a deadlock on locks of package sync. Those do not know their owners, so who holds one is deduced
-// from who could: a call that is still under way, or else one that returned without unlocking.
+// This file reports a deadlock on locks of package sync. Those do not know their owners, so who holds one is read from
+// the source of the calls that are under way (holding.go), or else deduced from who could: one of those, or a call that
+// returned without unlocking.
 
 import (
 	"slices"
@@ -10,15 +11,7 @@ import (
 
 // lockNeverFree says which calls wait for a lock, and who may hold it.
 func (r *run) lockNeverFree(dump []goroutine) {
-	var blocked, others []waiter
-	for _, w := range r.waiters(dump) {
-		switch _, inChapter := r.where.inChapter(w.frames); {
-		case w.waitsForLock():
-			blocked = append(blocked, w)
-		case inChapter:
-			others = append(others, w)
-		}
-	}
+	blocked, others := r.blocked(dump)
 	if len(blocked) == 0 {
 		r.neverReturned(dump, "")
 		return
@@ -35,14 +28,37 @@ func (r *run) lockNeverFree(dump []goroutine) {
 	r.fail(f)
 }
 
-// holder tells who may hold the lock that the blocked wait for, and the rule that breaks.
+// blocked are the goroutines that wait for a lock, and the others that are in a call of the chapter.
+func (r *run) blocked(dump []goroutine) (blocked, others []waiter) {
+	for _, w := range r.waiters(dump) {
+		switch _, inChapter := r.where.inChapter(w.frames); {
+		case w.waitsForLock():
+			blocked = append(blocked, w)
+		case inChapter:
+			others = append(others, w)
+		}
+	}
+	return blocked, others
+}
+
+// holder tells who holds the lock that the blocked wait for, or may hold it, and the rule that breaks.
 func (r *run) holder(blocked, others []waiter) (holder, why string) {
-	if again := r.askedAgain(blocked); len(again) > 0 {
-		return strings.Join(again, "\n"), "a lock of package sync is not reentrant: who holds it and asks for it again waits for itself"
+	const again = "a lock of package sync is not reentrant: who holds it and asks for it again waits for itself"
+	const long = "a lock is for a moment: unlock before you wait or sleep, and on every way out of a function"
+	if certain, _ := r.askedAgain(blocked); len(certain) > 0 {
+		return strings.Join(certain, "\n"), again
+	}
+	if holding := r.holding(blocked, others); len(holding) > 0 {
+		return capLines(strings.Join(holding, "\n"), waitersShown), long
+	}
+	if _, perhaps := r.askedAgain(blocked); len(perhaps) > 0 {
+		if len(others) > 0 {
+			perhaps = append(perhaps, "others under way: "+strings.ReplaceAll(r.list(others), "\n", "; "))
+		}
+		return strings.Join(perhaps, "\n"), again
 	}
 	if len(others) > 0 {
-		return "who may hold the lock, if it is not a call that returned without unlocking:\n" + r.list(others),
-			"a lock is for a moment: unlock before you wait or sleep, and on every way out of a function"
+		return "who may hold the lock, if it is not a call that returned without unlocking:\n" + r.list(others), long
 	}
 	locks := map[string]bool{}
 	for _, w := range blocked {
@@ -56,12 +72,17 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 		"every way out of a function must unlock, early returns and panics included; defer sees to that"
 }
 
-// askedAgain tells, one line each, which of the blocked calls were made by another method of the same object. One of
-// those may hold the lock; the others only pass a call on.
-func (r *run) askedAgain(blocked []waiter) (lines []string) {
-	for _, w := range blocked {
-		if outer, ok := r.callerWithSameReceiver(w); ok {
-			line := w.call.short(r.where) + " was called by " + outer.at(r.where) + ", which may hold the lock already"
+// holding tells, one line each, which of the others have locked what the blocked wait for.
+func (r *run) holding(blocked, others []waiter) (lines []string) {
+	for _, w := range others {
+		for _, h := range r.heldBy(w) {
+			if !slices.ContainsFunc(blocked, func(b waiter) bool { return wanted(b.call) == "" || isField(wanted(b.call), h.lock) }) {
+				continue
+			}
+			line := r.is(w) + ", " + h.String()
+			if h.call != w.call {
+				line = r.is(w) + "; it was called by " + h.call.short(r.where) + ", which " + h.String()
+			}
 			if !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
@@ -70,19 +91,49 @@ func (r *run) askedAgain(blocked []waiter) (lines []string) {
 	return lines
 }
 
-// callerWithSameReceiver finds, among the calls that led to the blocked one, the nearest method of the same object, or
-// of the same type if the dump does not tell the objects.
-func (r *run) callerWithSameReceiver(w waiter) (frame, bool) {
+// askedAgain tells, one line each, which of the blocked calls have locked what they wait for, or were made by another
+// method of the same object that has. Where the source of that method cannot be read, it is only perhaps so.
+func (r *run) askedAgain(blocked []waiter) (certain, perhaps []string) {
+	for _, w := range blocked {
+		wants := wanted(w.call)
+		own, _ := locksOf(w.call)
+		for _, h := range own {
+			if isField(wants, h.lock) {
+				certain = append(certain, w.call.short(r.where)+" "+h.String()+", and asks for it again")
+			}
+		}
+		outer, known := r.callersWithSameReceiver(w), true
+		for _, f := range outer {
+			locks, read := locksOf(f)
+			known = known && read
+			for _, h := range locks {
+				if wants == "" || isField(wants, h.lock) {
+					certain = append(certain, w.call.short(r.where)+" was called by "+f.at(r.where)+", which "+h.String())
+				}
+			}
+		}
+		if !known {
+			perhaps = append(perhaps, w.call.short(r.where)+" was called by "+outer[0].at(r.where)+", which may hold the lock already")
+		}
+	}
+	slices.Sort(certain)
+	slices.Sort(perhaps)
+	return slices.Compact(certain), slices.Compact(perhaps)
+}
+
+// callersWithSameReceiver finds, among the calls that led to the blocked one, the methods of the same object, or of the
+// same type if the dump does not tell the objects, nearest first.
+func (r *run) callersWithSameReceiver(w waiter) (all []frame) {
 	blocked := slices.Index(w.frames, w.call)
 	for _, f := range w.frames[blocked+1:] {
 		if !r.where.isChapter(f) || receiverType(f) == "" || receiverType(f) != receiverType(w.call) {
 			continue
 		}
 		if a, b := pointer(f), pointer(w.call); a == "" || b == "" || a == b {
-			return f, true
+			all = append(all, f)
 		}
 	}
-	return frame{}, false
+	return all
 }
 
 // receiverType is "example.com/x.(*T)" for a method of *T or for a closure in one, "" for other functions.

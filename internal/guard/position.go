@@ -39,8 +39,12 @@ func (p place) isTest(f frame) bool {
 	return (pkg == p.test || pkg == p.chapter) && strings.HasSuffix(f.file, "_test.go")
 }
 
+// isChapter says whether a frame is written in the chapter. What it has of other packages, inlined type parameters and
+// all, has the chapter's name too: "example.com/x.(*T).Keys.Keys[...].func1" is in iter.go of package maps.
 func (p place) isChapter(f frame) bool {
-	return packageOf(f.function) == p.chapter && !strings.HasSuffix(f.file, "_test.go")
+	folder := path.Base(path.Dir(filepath.ToSlash(f.file)))
+	return packageOf(f.function) == p.chapter && !strings.HasSuffix(f.file, "_test.go") &&
+		(folder == path.Base(p.chapter) || folder == ".") // a //line directive may give a bare name
 }
 
 // inChapter finds the innermost call of the chapter.

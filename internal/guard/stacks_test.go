@@ -3,6 +3,9 @@ package guard
 // These tests read dumps as Go 1.26 writes them, of client-go too: there the chapter has no calls of its own.
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +82,38 @@ func TestPackage_of_a_function(t *testing.T) {
 	} {
 		require.Equal(t, pkg, packageOf(function), function)
 	}
+}
+
+func TestCall_of_the_chapter_is_written_there(t *testing.T) {
+	p := place{chapter: "client-go-workshop/05-indexer", test: "client-go-workshop/05-indexer_test"}
+	for at, is := range map[string]bool{
+		"/w/05-indexer/store.go": true, "/w/solutions/05-indexer/store.go": true, "client-go-workshop/05-indexer/store.go": true, "store.go": true,
+		"/w/05-indexer/store_test.go": false, "/go/src/maps/iter.go": false, "maps/iter.go": false,
+	} {
+		f := frame{function: "client-go-workshop/05-indexer.(*store).ListKeys.Keys[...].func1", file: at}
+		require.Equal(t, is, p.isChapter(f), at)
+	}
+}
+
+func TestSource_of_a_call_is_what_was_compiled(t *testing.T) {
+	dir := t.TempDir()
+	origin, copied, overlay := filepath.Join(dir, "q.go"), filepath.Join(dir, "copy", "q.go"), filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.MkdirAll(filepath.Dir(copied), 0o755))
+	require.NoError(t, os.WriteFile(origin, []byte("package q\n\nfunc (q *Q) Add() {\n\tq.wait()\n\tq.wait()\n}\n"), 0o644))
+	require.NoError(t, os.WriteFile(copied, []byte("//line "+origin+":1\npackage q\n\nfunc (q *Q) Add() {\n\tq.lock.Lock()\n\tq.wait()\n}\n"), 0o644))
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, "elsewhere", "q.go"): copied}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, replace, 0o644))
+	add := frame{function: "example.com/q.(*Q).Add", file: origin, line: 5}
+	locks, known := locksOf(add)
+	require.True(t, known)
+	require.Empty(t, locks, "the file as it is")
+	t.Setenv("WORKSHOP_OVERLAY", overlay)
+	locks, known = locksOf(add)
+	require.True(t, known)
+	require.Equal(t, []held{{add, "q.lock", "q.go:4"}}, locks, "the copy that stands for it")
+	_, known = locksOf(frame{function: "example.com/q.(*Q).Other", file: origin, line: 5})
+	require.False(t, known, "no such function: this is another source")
 }
 
 // over makes a run of a test of chapter, as if it were in bubble 5 on goroutine 20.

@@ -9,6 +9,7 @@ package guard
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -191,8 +192,14 @@ func (g goroutine) waitsForOthers() bool {
 	return false
 }
 
-// stillRunning reports a test that goes on and on.
+// stillRunning reports a test that goes on and on. Who runs need not be to blame: it may ask again and again for what
+// another one does, that waits with a lock locked.
 func (r *run) stillRunning(dump []goroutine) {
+	blocked, others := r.blocked(dump)
+	if len(r.holding(blocked, slices.DeleteFunc(others, func(w waiter) bool { return !w.waitsForOthers() }))) > 0 {
+		r.lockNeverFree(dump)
+		return
+	}
 	for _, w := range r.waiters(dump) {
 		if w.state != "running" && w.state != "runnable" {
 			continue

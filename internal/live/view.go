@@ -110,7 +110,7 @@ func (m *Model) footer() string {
 	case m.message != "":
 		return paint.Warn(strings.ReplaceAll(m.message, "\n", " "))
 	}
-	keys := "h hint  a all  n/p task  N/P chapter  o open  r race  l list  s solution  ? q"
+	keys := "h hint  a all  n/p task  o open  r race  l list  s solution  ? keys  q quit"
 	if m.page != pageNow {
 		keys = "esc back  ↑/↓ scroll  ? keys  q quit"
 	}

@@ -138,7 +138,8 @@ func closing(data []byte, i int) int {
 	}
 }
 
-// Event finds the type and the object of an event of a watch.
+// Event finds the type and the object of an event of a watch. The object is a part of frame, not a copy. If it is not ok
+// the frame is not written as usual, and may be a good event or none: read it in the general way.
 func Event(frame []byte) (kind string, object []byte, ok bool) {
 	s := scanner{rest: frame}
 	if !s.take('{') {

@@ -203,8 +203,19 @@ func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cm
 			return nil, fmt.Errorf("go %s %s: there can be only one overlay; take %s away", verb, strings.Join(args, " "), arg)
 		}
 	}
-	cmd := exec.CommandContext(ctx, "go", append([]string{verb, "-overlay", o.path}, args...)...)
+	cmd := GoCommand(ctx, append([]string{verb, "-overlay", o.path}, args...)...)
 	cmd.Dir = o.root
+	cmd.Env = append(cmd.Env, Env+"="+o.path)
+	return cmd, nil
+}
+
+// Env tells a test binary which overlay it was built with: package guard reads the source of what runs.
+const Env = "WORKSHOP_OVERLAY"
+
+// GoCommand prepares a go command that a go.work file further up does not change, and that is interrupted, not killed, when
+// ctx ends.
+func GoCommand(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	// The go command passes an interrupt on to the tests that it runs; killed, it would leave them behind.
 	cmd.Cancel = func() error {
@@ -214,5 +225,5 @@ func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cm
 		return nil
 	}
 	cmd.WaitDelay = 10 * time.Second
-	return cmd, nil
+	return cmd
 }

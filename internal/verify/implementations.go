@@ -98,7 +98,7 @@ func wrongVersions(r *run) (string, []string) {
 			problems = append(problems, p)
 		}
 	}
-	detail := fmt.Sprintf("%d wrong versions caught", len(all)-unseen-len(problems))
+	detail := fmt.Sprintf("%d wrong versions caught, %d of them in one build", len(all)-unseen-len(problems), r.inBank)
 	if unseen > 0 {
 		detail += fmt.Sprintf(", %d need the race detector and were left out", unseen)
 	}
@@ -121,8 +121,7 @@ func judgeBug(b bugs.Bug, res gotest.Result) string {
 	return ""
 }
 
-// runBugs runs, for each wrong version, the test that is named for it. Compiling is most of the work, so one goes on
-// per processor. It does so once for all truths.
+// runBugs runs, for each wrong version, the test that is named for it, one per processor. It does so once for all truths.
 func (r *run) runBugs() (problems []string) {
 	if r.bugRuns != nil {
 		return nil
@@ -135,6 +134,13 @@ func (r *run) runBugs() (problems []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
+	together, err := r.buildBank(solution, all)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if together != nil {
+		r.inBank = len(together.has)
+	}
 	var lock sync.Mutex // guards results and problems
 	results := map[string]gotest.Result{}
 	var workers sync.WaitGroup
@@ -146,7 +152,7 @@ func (r *run) runBugs() (problems []string) {
 		turns <- struct{}{}
 		workers.Go(func() {
 			defer func() { <-turns }()
-			res, err := r.runBug(b, solution)
+			res, err := r.runBug(b, solution, together)
 			lock.Lock()
 			defer lock.Unlock()
 			if err != nil {
@@ -160,7 +166,11 @@ func (r *run) runBugs() (problems []string) {
 	return problems
 }
 
-func (r *run) runBug(b bugs.Bug, solution overlay.Layer) (gotest.Result, error) {
+// runBug runs the test that is named for b: out of the bank if that has it, or else over a build of its own.
+func (r *run) runBug(b bugs.Bug, solution overlay.Layer, together *bank) (gotest.Result, error) {
+	if together != nil && together.has[b.Name] {
+		return r.runBank(together, b.Name, "^"+b.Test+"$")
+	}
 	layer, err := b.Apply(solution)
 	if err != nil {
 		return gotest.Result{}, err

@@ -13,6 +13,7 @@ import (
 	"client-go-workshop/internal/chapter"
 	"client-go-workshop/internal/gotest"
 	"client-go-workshop/internal/reference"
+	"client-go-workshop/internal/report"
 )
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -70,9 +71,38 @@ func messages(r *run) (string, []string) {
 				}
 			}
 			problems = append(problems, r.anchor("the wrong version "+name, t, readLine)...)
+			problems = append(problems, onScreen(name, t)...)
 		}
 	}
 	return fmt.Sprintf("%d failures read", seen), problems
+}
+
+// The live view on the smallest screen that it is made for: 24 rows, of which 5 are its frame and 2 say which test it is.
+const (
+	screenWidth = 80
+	screenRows  = 24 - 5 - 2
+)
+
+// onScreen checks that a failure, laid out for that screen, fits and still says what matters.
+func onScreen(name string, t gotest.Test) (problems []string) {
+	for _, f := range report.Parse(t.Name, t.Output) {
+		if f.Hole != nil {
+			continue
+		}
+		lines, there := f.Fit(screenWidth, screenRows), map[string]bool{}
+		for _, l := range lines {
+			there[l.Label] = true
+		}
+		for _, label := range []string{"wanted", "got", "why"} {
+			if !there[label] && !(there["diff"] && label != "why") && len(f.Part("why")) > 0 {
+				problems = append(problems, fmt.Sprintf("%s over the wrong version %s: on a screen of 24 rows there is no %q:\n%s", t.Name, name, label, t.Output))
+			}
+		}
+		if len(lines) > screenRows {
+			problems = append(problems, fmt.Sprintf("%s over the wrong version %s takes %d rows of a screen that has %d for it:\n%s", t.Name, name, len(lines), screenRows, t.Output))
+		}
+	}
+	return problems
 }
 
 // anchor checks that the place where a failure sends its reader exists.

@@ -38,6 +38,8 @@ type Options struct {
 	Texts    bool              // also the texts that belong to no chapter: README.md, docs/, cluster/README.md
 	Pristine bool              // whether the chapter folders must hold the untouched stubs
 	Report   func(Finding)     // is told each finding as it is made; may be nil
+	// Begin is told what is checked next, and that this is number done of all; may be nil.
+	Begin func(chapter, truth string, done, all int)
 }
 
 // Finding is what came of one truth for one chapter.
@@ -79,12 +81,18 @@ var truths = []struct {
 // itself could not be done. Cancelling ctx ends it, and every command it has started.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
 	var all []Finding
+	begin := func(chapter, truth string) {
+		if o.Begin != nil {
+			o.Begin(chapter, truth, len(all), o.count())
+		}
+	}
 	for _, c := range o.Chapters {
 		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, race: raceDetector(ctx)}
 		for _, t := range truths {
 			if len(o.Truths) > 0 && !contains(o.Truths, t.name) {
 				continue
 			}
+			begin(c.Dir, t.name)
 			start := time.Now()
 			detail, problems := t.check(r)
 			if err := ctx.Err(); err != nil {
@@ -97,7 +105,8 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 			}
 		}
 	}
-	if o.Texts && (len(o.Truths) == 0 || contains(o.Truths, "references")) {
+	if o.otherTexts() {
+		begin("(texts)", "references")
 		start := time.Now()
 		files, problems := texts(ctx, o.Root)
 		f := Finding{"(texts)", "references", len(problems) == 0, fmt.Sprintf("%d files", files), problems, time.Since(start).Seconds()}
@@ -107,6 +116,26 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 		}
 	}
 	return all, ctx.Err()
+}
+
+// otherTexts tells whether the texts that belong to no chapter are checked.
+func (o Options) otherTexts() bool {
+	return o.Texts && (len(o.Truths) == 0 || contains(o.Truths, "references"))
+}
+
+// count is how many findings there will be.
+func (o Options) count() int {
+	each := 0
+	for _, t := range truths {
+		if len(o.Truths) == 0 || contains(o.Truths, t.name) {
+			each++
+		}
+	}
+	n := each * len(o.Chapters)
+	if o.otherTexts() {
+		n++
+	}
+	return n
 }
 
 func contains(list []string, s string) bool {
@@ -128,6 +157,7 @@ type run struct {
 
 	stubRuns map[int]gotest.Result    // by task: its command over the stubs
 	bugRuns  map[string]gotest.Result // by wrong version: the test that is named for it
+	inBank   int                      // how many of them ran out of the bank
 }
 
 // solution is the reference, as a layer.

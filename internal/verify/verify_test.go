@@ -16,8 +16,8 @@ import (
 	"client-go-workshop/internal/sums"
 )
 
-// bank stands here because a txtar file cannot hold another one.
-const bank = `-- never-empty/about --
+// bankText stands here because a txtar file cannot hold another one.
+const bankText = `-- never-empty/about --
 test: TestTask2_Empty_takes_all_out
 rule: empty is empty
 symptom: The box is full.
@@ -53,7 +53,7 @@ func newWorkshop(t *testing.T) string {
 			write(t, root, filepath.Join("internal", dir, filepath.Base(file)), string(content))
 		}
 	}
-	write(t, root, "solutions/01-box/bugs.txtar", bank)
+	write(t, root, "solutions/01-box/bugs.txtar", bankText)
 	stub, err := os.ReadFile(filepath.Join(root, "01-box", "box.go"))
 	require.NoError(t, err)
 	replace(t, root, "solutions/01-box/stub.sum", "SUM", sums.Of(stub))

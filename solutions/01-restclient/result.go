@@ -86,7 +86,9 @@ func (r Result) Raw() ([]byte, error) { return r.body, r.err }
 // Error returns why there is no object in the answer, nil if there may be one. If the server answered something other than
 // 2xx and its body is a Status that says Failure, the error is that Status: an apierrors.StatusError, for which
 // apierrors.IsNotFound and the others are made. If the body is something else, the error is made of the code
-// (apierrors.NewGenericServerResponse), with the body in it if it is text. Mirrors rest.Result.Error.
+// (apierrors.NewGenericServerResponse), as one that nobody expected (apierrors.IsUnexpectedServerError), with the seconds
+// of Retry-After, and with the body in it if that is text: its content type begins with text/, or it has none. Mirrors
+// rest.Result.Error.
 //
 //workshop:task 2 Result.Error
 func (r Result) Error() error {
@@ -113,8 +115,8 @@ func (r Result) Get() (runtime.Object, error) {
 }
 
 // Into puts the object in the answer into obj. If the answer is a Status that does not say Success, it is the error, also
-// if the code was 200. An empty body is an error: obj would look like an object whose fields all are empty. Mirrors
-// rest.Result.Into.
+// if the code was 200. An empty body is an error: obj would look like an object whose fields all are empty. An object of
+// another kind than obj leaves it as it is, and client-go returns no error then; yours may. Mirrors rest.Result.Into.
 //
 //workshop:task 2 Result.Into
 func (r Result) Into(obj runtime.Object) error {

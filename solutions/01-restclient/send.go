@@ -20,15 +20,17 @@ import (
 // Do sends the request and reads the answer to its end. What went wrong is in the Result.
 //
 // A builder error, or a request that cannot be meant, is returned and nothing is sent: a POST with an empty namespace, or
-// a GET, PUT or DELETE of a name with an empty namespace, where Namespace was called.
+// a GET, PUT or DELETE of a name with an empty namespace, where Namespace was called. Client-go lets a PATCH pass; yours
+// need not.
 //
 // The request is tried again, at most MaxRetries times, if the answer is 429 or any 5xx and has a Retry-After header that
-// is a number: that many seconds later; and if it is a GET whose connection was reset or ended without an answer: a second
-// later. Anything else would perhaps be done twice. A body that is an io.Reader has been read, so such a request is never
-// tried again.
+// is a whole number: that many seconds later; and if it is a GET whose connection was reset or ended without an answer: a
+// second later. Anything else would perhaps be done twice. A body that is an io.Reader has been read, so such a request is
+// never tried again.
 //
-// The rate limiter is asked before each try, with the context, and what it takes does not count for Timeout. When the
-// context ends, Do returns at once with the context's error. Mirrors rest.Request.Do.
+// The rate limiter is asked before each try, with the context. What it takes before the first try does not count for
+// Timeout; what it takes before another one does. When the context ends, Do returns at once with the context's error, and
+// without a word about the limiter, if it was that which waited. Mirrors rest.Request.Do.
 //
 //workshop:task 2
 func (r *Request) Do(ctx context.Context) Result {
@@ -40,7 +42,7 @@ func (r *Request) Do(ctx context.Context) Result {
 }
 
 // DoRaw is Do, but returns the body of the answer as it came. An answer other than 2xx is an error: what the server says
-// in its body is returned along with it, and not read. Mirrors rest.Request.DoRaw.
+// in its body is returned along with it, and not read. A body that breaks off is an error. Mirrors rest.Request.DoRaw.
 //
 //workshop:task 2
 func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {

@@ -36,8 +36,9 @@ func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 	return w
 }
 
-// ResultChan returns the channel of events, in the order in which they were decoded. It is closed after the last one:
-// when the stream has ended, after an error, and after Stop.
+// ResultChan returns the channel of events, in the order in which they were decoded. It has no room: the next event is
+// decoded when this one has been taken. It is closed after the last one: when the stream has ended, after an error, and
+// after Stop.
 //
 // The end of the stream (io.EOF, io.ErrUnexpectedEOF, a time-out, and what else utilnet.IsProbableEOF means) is no event:
 // watches end all the time. Any other error of the decoder is told as one event of type ERROR, whose object the reporter
@@ -47,7 +48,8 @@ func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 func (w *StreamWatcher) ResultChan() <-chan watch.Event { return w.result }
 
 // Stop closes the decoder, once however often it is called, and ends the channel. Nobody has to receive what is still to
-// be sent: an event, or an error, that is being offered is dropped. It may be called while others call it. Mirrors
+// be sent: an event, or an error, that is being offered is dropped. Who still receives may get one more of them before the
+// end, even the error that Decode returns because it was closed. Stop may be called while others call it. Mirrors
 // watch.StreamWatcher.Stop.
 //
 //workshop:task 4 StreamWatcher.Stop

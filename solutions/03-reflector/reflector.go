@@ -43,6 +43,9 @@ const (
 	backoffReset = 2 * time.Minute
 	// shortWatch is what a watch that brought nothing must last, or something is wrong with it.
 	shortWatch = time.Second
+	// internalErrorReset is the minResetPeriod of cache.NewRetryWithDeadline: after so long without an internal error, the
+	// next one is the first again.
+	internalErrorReset = time.Minute
 )
 
 // Reflector keeps a store equal to what a server has of one resource. Mirrors cache.Reflector.
@@ -60,9 +63,10 @@ type Reflector struct {
 	watchTimeout time.Duration
 	// delay returns how long to wait before the next try, and counts it.
 	delay wait.DelayFunc
-	// streams says that lw can list by a watch.
+	// streams says that lw can list by a watch. Nobody asks before task 7.
 	streams bool
-	// paged says that the server serves even lists at "0" in pages.
+	// paged says that a list at "0" has come in pages. Then the server has no list in its memory that it could give in one
+	// piece, and relists come in pages too. Whoever lists sets it; the pager says how a list has come.
 	paged bool
 
 	// lock guards version and unavailable.
@@ -72,8 +76,8 @@ type Reflector struct {
 	// unavailable says that the server has refused version: it has forgotten it, or has not heard of it.
 	unavailable bool
 
-	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" come in the pages of the
-	// pager's own size, and others in one.
+	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" are asked for in pages of
+	// the pager's own size, and others in one piece, unless paged.
 	WatchListPageSize int64
 	// ShouldResync is asked before each resync. Nil is always.
 	ShouldResync func() bool
@@ -139,7 +143,8 @@ func (r *Reflector) sleep(ctx context.Context) {
 
 // ListAndWatchWithContext fills the store with a list, and then keeps it up to date by watches, one after another, until
 // one ends in a way after which a list is due, or until the context ends. It returns an error if there was no list, or if
-// no watch could be begun; a watch that has begun may end as it likes. When it returns nothing of it is left.
+// a watch could not be begun; however one ends that has begun, that is no error. A list that comes when the context has ended is
+// not told to the store. When it returns nothing of it is left.
 // Mirrors cache.Reflector.ListAndWatchWithContext.
 //
 //workshop:task 1 Reflector.ListAndWatchWithContext

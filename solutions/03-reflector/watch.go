@@ -52,7 +52,7 @@ func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error
 //
 //workshop:omit
 func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan error) error {
-	retry := cache.NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, time.Minute, apierrors.IsInternalError, r.clock)
+	retry := cache.NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, internalErrorReset, apierrors.IsInternalError, r.clock)
 	for ctx.Err() == nil {
 		start := r.clock.Now()
 		inOrder := true
@@ -185,8 +185,8 @@ func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object
 	return about, true
 }
 
-// tell brings an event to the store. What the store says against it does not end the watch: the next event is another
-// object's.
+// tell brings an event to the store. What the store says against it does not end the watch, nor keep the version back: the
+// next event is another object's, and from the server the same one would come again.
 //
 //workshop:omit
 func (r *Reflector) tell(ctx context.Context, store cache.ReflectorStore, event watch.Event, version string) {

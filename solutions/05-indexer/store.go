@@ -11,8 +11,8 @@ import (
 )
 
 // MetaNamespaceKeyFunc makes the key under which an object is stored: "namespace/name", or just "name" for a
-// cluster-scoped object. A cache.ExplicitKey is a key already. An object without metadata is an error.
-// Mirrors cache.MetaNamespaceKeyFunc.
+// cluster-scoped object. A cache.ExplicitKey is a key already. Metadata is what meta.Accessor finds; an object without
+// it is an error. Mirrors cache.MetaNamespaceKeyFunc.
 //
 //workshop:task 1
 func MetaNamespaceKeyFunc(obj any) (string, error) {

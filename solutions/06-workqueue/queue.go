@@ -78,7 +78,7 @@ type Typed[T comparable] struct {
 	// lock guards all fields below.
 	lock sync.Mutex
 	// work is where Get waits for an item or for the end, and idle is where a drain waits for the last Done. Both
-	// belong to lock. They are two, so that a Signal for a worker always reaches a worker.
+	// belong to lock. An item is for one of those who wait, so Signal is enough; an end is for all of them.
 	work, idle sync.Cond
 
 	// queue holds the items that the next Get may hand out, in order: those in dirty that are not in processing.
@@ -171,7 +171,8 @@ func (q *Typed[T]) Get() (item T, shutdown bool) {
 }
 
 // Done gives item back. If it was added while it was in hand, it goes to the end of the queue now, also after ShutDown.
-// An item that is not in hand is ignored.
+// An item that is not in hand is ignored, and the last Done is heard by every ShutDownWithDrain that waits. No test asks
+// for these two: client-go would queue an item a second time that waits already, and wakes one drain.
 //
 //workshop:task 1 Typed.Done
 func (q *Typed[T]) Done(item T) {
@@ -209,7 +210,8 @@ func (q *Typed[T]) ShutDown() {
 }
 
 // ShutDownWithDrain is ShutDown, but it waits until all that is queued or in hand has been worked on, so there have to
-// be workers that take items and give them back. A ShutDown that comes later ends the wait.
+// be workers that take items and give them back. A ShutDown that comes later ends the wait. That it waits for what is
+// queued no test asks: client-go looks only at what is in hand, and returns too early.
 //
 //workshop:task 2 Typed.ShutDownWithDrain
 func (q *Typed[T]) ShutDownWithDrain() {

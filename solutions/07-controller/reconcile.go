@@ -35,8 +35,8 @@ const (
 )
 
 // Reconcile brings the budget of one Deployment to what it should be, by at most one write. A nil error means that there is
-// nothing to do until the next event; any other means try again later, names the budget and wraps what the server said. It
-// may run for different keys at once, never twice for one.
+// nothing to do until the next event; any other means try again later, names the budget (namespace/name) and wraps what the
+// server said. It may run for different keys at once, never twice for one.
 //
 //   - Both objects come from the caches, and are not changed.
 //   - Of a Deployment that is gone, or on its way out, and of a budget on its way out, nothing is done: the garbage collector
@@ -145,7 +145,8 @@ func (c *Controller) remove(ctx context.Context, deployment *appsv1.Deployment, 
 	return nil
 }
 
-// tellCreated, tellRepaired and tellRemoved write down what was done, in the log and as an Event of the Deployment.
+// tellCreated, tellRepaired and tellRemoved write down what was done, in the log and as an Event of the Deployment. The
+// changes of a repair are one text, with ", " between them.
 func (c *Controller) tellCreated(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
 	klog.FromContext(ctx).Info("Created budget", "minAvailable", budget.Spec.MinAvailable)
 	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonCreated,

@@ -315,6 +315,43 @@ func buildCommand() *cobra.Command {
 	}
 }
 
+func packCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "pack",
+		Short: "Put the programs into one file, for `workshop share` (and build them, if need be)",
+		Long: `Put the cluster's programs into .workshop/share/cluster-<system>-<processor>.tar.gz,
+for others in the room: ` + "`go tool workshop share`" + ` serves that folder. A pack that was
+made on another system can be put there too.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := workspace.Find()
+			if err != nil {
+				return err
+			}
+			return build.Pack(cmd.Context(), w, os.Stderr)
+		},
+	}
+}
+
+func fetchCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fetch <address>",
+		Short: "Take the programs from a machine that runs `workshop share`, instead of building them",
+		Long: `Take the cluster's programs from a machine that runs ` + "`go tool workshop share`" + `, for
+instance fetch http://192.168.1.7:7100. They must be made from the sources that
+you have, and are what that machine's check sum says; whether that machine is to
+be trusted is for you to know.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := workspace.Find()
+			if err != nil {
+				return err
+			}
+			return build.Fetch(cmd.Context(), w, args[0], os.Stderr)
+		},
+	}
+}
+
 func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kubectl …",

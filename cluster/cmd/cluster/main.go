@@ -61,7 +61,8 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(),
-		restartCommand(), killCommand(), compactCommand(), buildCommand(), kubectlCommand())
+		restartCommand(), killCommand(), compactCommand(), buildCommand(), packCommand(),
+		fetchCommand(), kubectlCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

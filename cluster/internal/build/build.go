@@ -4,11 +4,13 @@
 //	build.go      when to build, the go command's arguments, swapping in
 //	progress.go   what a person sees during the minutes that it takes
 //	stamp.go      how we know that the programs are the right ones
+//	pack.go       all programs in one file, for others in the room
+//	fetch.go      putting such a file's programs in place
 //
 // All programs come from one `go build`, because they share most of their
 // packages, and the go command compiles each package once per build.
 // Left out: cross-compiling (the programs run here), and downloading anything
-// except Go modules.
+// except Go modules, unless Fetch is asked to.
 package build
 
 import (
@@ -75,16 +77,9 @@ func build(ctx context.Context, w workspace.Workspace, out io.Writer) error {
 	}
 	// A program that is running must not be written over, and a half-built
 	// set must not be run: build next to the place, then rename.
-	// What a build that was killed has left is in nobody's use: we have the lock.
-	left, _ := filepath.Glob(filepath.Join(w.Bin(), "building-*"))
-	for _, folder := range left {
-		if err := os.RemoveAll(folder); err != nil {
-			return fmt.Errorf("removing what an earlier build has left: %w", err)
-		}
-	}
-	fresh, err := os.MkdirTemp(w.Bin(), "building-")
+	fresh, err := freshFolder(w)
 	if err != nil {
-		return fmt.Errorf("making a folder to build in: %w", err)
+		return err
 	}
 	defer os.RemoveAll(fresh)
 
@@ -110,13 +105,38 @@ func build(ctx context.Context, w workspace.Workspace, out io.Writer) error {
 	if _, err := b.goCommand(ctx, args...); err != nil {
 		return err
 	}
+	if err := swapIn(w, fresh); err != nil {
+		return err
+	}
+	b.progress.done()
+	return nil
+}
+
+// freshFolder makes a folder in Bin for programs that are not whole yet. It is
+// for whoever has the build lock, and for them to remove.
+func freshFolder(w workspace.Workspace) (string, error) {
+	// What a build that was killed has left is in nobody's use: we have the lock.
+	left, _ := filepath.Glob(filepath.Join(w.Bin(), "building-*"))
+	for _, folder := range left {
+		if err := os.RemoveAll(folder); err != nil {
+			return "", fmt.Errorf("removing what an earlier build has left: %w", err)
+		}
+	}
+	fresh, err := os.MkdirTemp(w.Bin(), "building-")
+	if err != nil {
+		return "", fmt.Errorf("making a folder to build in: %w", err)
+	}
+	return fresh, nil
+}
+
+// swapIn moves all programs from the fresh folder to their places.
+func swapIn(w workspace.Workspace, fresh string) error {
 	for _, name := range Programs {
 		program := w.Program(name)
 		if err := os.Rename(filepath.Join(fresh, filepath.Base(program)), program); err != nil {
 			return fmt.Errorf("putting %s in its place: %w", name, err)
 		}
 	}
-	b.progress.done()
 	return nil
 }
 

@@ -15,9 +15,16 @@ import (
 	"client-go-workshop/cluster/internal/workspace"
 )
 
-// stamp is the hash of the sources as they are now. The launcher's own
-// packages are not among them: no program imports one.
+// stamp says what the programs would be made from now: the Go that makes them,
+// which is the one that built the launcher, and the sources.
 func stamp(w workspace.Workspace) (string, error) {
+	sources, err := sources(w)
+	return runtime.Version() + " " + sources, err
+}
+
+// sources is the hash of the sources as they are now, for this platform. The
+// launcher's own packages are not among them: no program imports one.
+func sources(w workspace.Workspace) (string, error) {
 	files := []string{"go.mod", "go.sum"} // go.sum in turn pins every module's content
 	for _, name := range Programs {
 		sources, err := filepath.Glob(filepath.Join(w.Module(), "cmd", name, "*.go"))
@@ -29,8 +36,7 @@ func stamp(w workspace.Workspace) (string, error) {
 		}
 	}
 	hash := sha256.New()
-	// The launcher is built by the same go command as the programs.
-	fmt.Fprintln(hash, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintln(hash, runtime.GOOS, runtime.GOARCH)
 	for _, file := range files {
 		content, err := os.ReadFile(filepath.Join(w.Module(), file))
 		if err != nil {

@@ -5,6 +5,7 @@
 //	.workshop/
 //	  bin/                 the programs of the control plane, built from source
 //	  bin/build.lock       held by whoever builds them
+//	  share/               the programs in one file, for others in the room
 //	  cluster.lock         held by whoever starts or stops the cluster
 //	  cluster/
 //	    state.json         which process is which; the launcher's only memory
@@ -121,6 +122,12 @@ func (w Workspace) Program(name string) string {
 
 // BuildLock guards the Bin folder.
 func (w Workspace) BuildLock() string { return w.local("bin", "build.lock") }
+
+// Pack is the file of all programs for this platform. What else lies in its
+// folder is the user's: `workshop share` serves all of it.
+func (w Workspace) Pack() string {
+	return w.local("share", "cluster-"+runtime.GOOS+"-"+runtime.GOARCH+".tar.gz")
+}
 
 // ClusterLock guards the Cluster folder. It lies outside, because that folder
 // is thrown away while the lock is held.

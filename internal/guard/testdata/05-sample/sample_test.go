@@ -302,6 +302,46 @@ func TestTask1_Lock_held_while_sleeping(t *testing.T) {
 	})
 }
 
+func TestTask1_Lock_held_while_sending(t *testing.T) {
+	t.Parallel()
+	guard.Test(t, func(t *guard.T) {
+		s := sample.New()
+		q := sample.NewQueue()
+		t.Go(func() { q.Get() }) // who has nothing to do with it is not named
+		t.Go(s.SendLocked)
+		time.Sleep(time.Millisecond)
+		s.Get("a")
+	})
+}
+
+func TestTask1_Lock_taken_twice_through_the_test(t *testing.T) {
+	t.Parallel()
+	guard.Test(t, func(t *guard.T) {
+		s := sample.New()
+		s.With(func() { s.Set("a", "b") })
+	})
+}
+
+// Who called the blocked method is a method of the same object, and has given the lock back.
+func TestTask1_Lock_forgotten_by_somebody_else(t *testing.T) {
+	t.Parallel()
+	guard.Test(t, func(t *guard.T) {
+		s := sample.New()
+		s.GetLater("a", s.Forget)
+	})
+}
+
+func TestTask1_Lock_held_while_another_one_spins(t *testing.T) {
+	t.Parallel()
+	guard.Test(t, func(t *guard.T) {
+		s := sample.New()
+		t.Go(s.SendLocked)
+		time.Sleep(time.Millisecond)
+		t.Go(func() { s.Get("a") })
+		s.Spin()
+	})
+}
+
 func TestTask1_Endless_loop(t *testing.T) {
 	t.Parallel()
 	guard.Test(t, func(t *guard.T) {

@@ -14,9 +14,11 @@ type Store struct {
 	other sync.Mutex
 	items map[string]string
 	spins int
+
+	signals chan struct{}
 }
 
-func New() *Store { return &Store{items: map[string]string{}} }
+func New() *Store { return &Store{items: map[string]string{}, signals: make(chan struct{})} }
 
 func (s *Store) Add(key, value string) { panic(todo.Task(1, "Store.Add")) }
 
@@ -90,6 +92,27 @@ func (s *Store) SleepLocked() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	time.Sleep(time.Second)
+}
+
+// SendLocked holds its lock while it sends to a channel that nobody receives from.
+func (s *Store) SendLocked() {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.send()
+}
+
+func (s *Store) send() { s.signals <- struct{}{} }
+
+// GetLater locks, unlocks, calls f, and gets.
+func (s *Store) GetLater(key string, f func()) string {
+	s.lock.Lock()
+	if s.items == nil {
+		s.lock.Unlock()
+		return ""
+	}
+	s.lock.Unlock()
+	f()
+	return s.Get(key)
 }
 
 // With calls f under the lock.

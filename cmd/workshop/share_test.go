@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// miniature is a workshop without anything in it.
+func miniature(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"go.mod": "module client-go-workshop\n\ngo 1.26.0\n", "go.sum": "",
+		"cluster/go.mod": "module client-go-workshop/cluster\n\ngo 1.26.0\n", "cluster/go.sum": "",
+		"solutions/README.md":            "",
+		".workshop/share/go1.26.8.msi":   "setup",
+		".workshop/share/.packing-12345": "half",
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	return root
+}
+
+func TestShare_serves_until_it_is_interrupted(t *testing.T) {
+	cmd := exec.Command(program, "share", "--listen", "127.0.0.1:0")
+	cmd.Dir = miniature(t)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	ended := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer ended.Stop()
+	defer func() { _ = cmd.Process.Kill() }()
+
+	said := ""
+	lines := bufio.NewReader(stdout)
+	for !regexp.MustCompile(`Ctrl-C ends it`).MatchString(said) {
+		line, err := lines.ReadString('\n')
+		said += line
+		require.NoError(t, err, said)
+	}
+	require.Regexp(t, `Serving on 127\.0\.0\.1:\d+, this machine only, read-only`, said)
+	require.Contains(t, said, "cluster      not shared: its programs are not built here")
+	require.Contains(t, said, "repository   not shared: pack the repository with git", "it is no clone")
+	url := regexp.MustCompile(`export GOPROXY=(http://127\.0\.0\.1:\d+)\n`).FindStringSubmatch(said)
+	require.NotNil(t, url, said)
+
+	client := &http.Client{Timeout: 10 * time.Second}
+	resp, err := client.Get(url[1])
+	require.NoError(t, err)
+	page, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Contains(t, string(page), "export GOPROXY="+url[1]+"\n")
+	require.Contains(t, string(page), "go1.26.8.msi")
+	require.NotContains(t, string(page), ".packing")
+
+	if runtime.GOOS == "windows" {
+		return // no process can be interrupted from outside there
+	}
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	rest, err := io.ReadAll(lines)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait(), "Ctrl-C is how it ends, and no failure")
+	require.Regexp(t, `(?m)^\d\d:\d\d:\d\d  127\.0\.0\.1 has come$`, string(rest))
+	require.Regexp(t, `There were 1 attendee, 1 request, \d+ B\.`, string(rest))
+}
+
+func TestShare_says_what_to_do_when_it_cannot(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	stdout, stderr, code := run(t, miniature(t), "share", "--listen", taken.Addr().String())
+	require.Equal(t, 1, code, stdout)
+	require.Contains(t, stderr, "serve on "+taken.Addr().String())
+	require.Contains(t, stderr, "--listen takes another address and port")
+
+	root := miniature(t)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module client-go-workshop\n\ngo 1.26.0\n\nrequire example.com/not/here v1.0.0\n"), 0o644))
+	stdout, stderr, code = run(t, root, "share", "--listen", "127.0.0.1:0")
+	require.Equal(t, 1, code, stdout)
+	require.Contains(t, stderr, "the module cache is not complete: run go mod download in "+root)
+	require.Contains(t, stderr, "example.com/not/here@v1.0.0")
+}
