@@ -147,13 +147,13 @@ func TestJudge_of_a_crash_keeps_the_dump(t *testing.T) {
 }
 
 func TestJudge_shortens_what_nobody_would_read(t *testing.T) {
-	long := strings.Repeat("é", 10_000) + "\n" + strings.Repeat("again and again\n", 1_000_000) + "the end\n"
+	long := strings.Repeat("é", 10_000) + "\n" + strings.Repeat("again and again\n", 10_000) + "the end\n"
 	v := judge(test("TestTask1_a", gotest.Failed, long))
 	f, ok := v.Tasks[0].Matters()
 	require.True(t, ok)
 	require.Len(t, f.Rest, 200, "100 lines at each end, one in between, and the first is the title")
 	require.Equal(t, strings.Repeat("é", 500)+"…", f.Title)
-	require.Contains(t, f.Rest, "… 999802 lines left out …")
+	require.Contains(t, f.Rest, "… 9802 lines left out …")
 	require.Equal(t, "the end", f.Rest[199])
 }
 
