@@ -1,7 +1,7 @@
 package main
 
-// This file is what a learner asks most: `workshop list`, `test`, `hint`, `progress`. They print and exit, on a terminal
-// and in a pipe alike; the live view (watch.go) shows the same on a screen.
+// This file is what a learner asks most: `workshop list`, `test`, `progress` (and `hint`, in hint.go). They print and
+// exit, on a terminal and in a pipe alike; the live view (watch.go) shows the same on a screen.
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 
 	"client-go-workshop/internal/chapter"
 	"client-go-workshop/internal/gotest"
-	"client-go-workshop/internal/hints"
 	"client-go-workshop/internal/paint"
 	"client-go-workshop/internal/progress"
 	"client-go-workshop/internal/report"
@@ -379,79 +378,4 @@ func verdictLines(d desk, v trial.Verdict, all bool, width, rows int) []string {
 		return append(out, "", paint.Good("Every test passes.")+" The whole chapter: go tool workshop test "+v.Chapter.Dir)
 	}
 	return append(out, "", paint.Good("Every test passes.")+" What to take away: go tool workshop solution "+v.Chapter.Dir)
-}
-
-func newHint() *cobra.Command {
-	var again bool
-	cmd := &cobra.Command{
-		Use:   "hint [chapter/task]",
-		Short: "The next hint for the task you are at",
-		Long: `The next hint for the task you are at. Hints climb: where to look, then what
-must hold, then the shape. None of them is code. After the last one the first
-comes again; --again shows those you have had.`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: complete,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := sitDown(cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			c, task, err := d.pick(args)
-			if err != nil {
-				return err
-			}
-			if task.Number == 0 {
-				task = firstOpen(c)
-			}
-			byTask, err := hints.Read(d.root, c.Dir)
-			if err != nil {
-				return err
-			}
-			rungs := byTask[task.Number]
-			if len(rungs) == 0 {
-				return fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
-			}
-			var show []int
-			if again {
-				for i := range min(d.book.Taken(task), len(rungs)) {
-					show = append(show, i)
-				}
-			} else if book, err := progress.Update(d.root, func(b *progress.Book) { b.Hints[task.ID] = b.Taken(task) + 1 }); err == nil {
-				show = []int{(book.Hints[task.ID] - 1) % len(rungs)}
-			} else { // where nothing can be kept, all of them are better than the first again and again
-				fmt.Fprintln(cmd.ErrOrStderr(), "workshop:", err)
-				for i := range rungs {
-					show = append(show, i)
-				}
-			}
-			out := []string{paint.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
-			for _, i := range show {
-				out = append(out, hintLines(rungs, i, columns(cmd.OutOrStdout()))...)
-			}
-			if len(show) == 0 {
-				out = append(out, "You have had none yet.")
-			}
-			return paint.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")+"\n")
-		},
-	}
-	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have had")
-	return cmd
-}
-
-// firstOpen is the first task of a chapter that has not passed, or its first.
-func firstOpen(c progress.Chapter) chapter.Task {
-	for _, t := range c.Tasks {
-		if t.State != trial.Passed && !t.Bonus {
-			return t.Task
-		}
-	}
-	return c.Chapter.Tasks[0]
-}
-
-func hintLines(rungs []string, i, width int) []string {
-	out := []string{paint.Key(fmt.Sprintf("hint %d of %d", i+1, len(rungs)))}
-	for line := range strings.Lines(rungs[i]) {
-		out = append(out, report.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
-	}
-	return out
 }
