@@ -82,6 +82,7 @@ type Model struct {
 	noted    []string // see Actions.Notes
 	told     string   // what an action has done; stays until the next key
 	began    time.Time
+	ticking  bool
 	tests    sync.WaitGroup // runs that are under way
 
 	page    page

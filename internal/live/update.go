@@ -46,7 +46,7 @@ type (
 		err   error
 	}
 	said   struct{ text string }
-	tick   struct{ run int } // a second of a run
+	tick   struct{} // a second of a run has passed
 	failed struct{ err error }
 )
 
@@ -105,7 +105,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.open(msg.page, msg.lines)
 		cmd = m.look()
 	case tick:
-		if msg.run == m.run && m.running {
+		if m.ticking = false; m.running {
 			cmd = m.tick()
 		}
 	case said:
@@ -133,10 +133,13 @@ func (m *Model) start() tea.Cmd {
 	})
 }
 
-// tick comes back in a second, so that the screen shows that something goes on.
+// tick comes back in a second, so that the screen shows that something goes on. There is one at a time.
 func (m *Model) tick() tea.Cmd {
-	run := m.run
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{run} })
+	if m.ticking {
+		return nil
+	}
+	m.ticking = true
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} })
 }
 
 func (m *Model) stopRun() {

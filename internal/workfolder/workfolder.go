@@ -80,7 +80,7 @@ func Restore(root string, c chapter.Chapter, name string) (Change, string, error
 	if name != "" {
 		return Change{}, "", fmt.Errorf("there is no backup %q of %s; there are: %s", name, c.Dir, strings.Join(names, ", "))
 	}
-	return Change{}, "", fmt.Errorf("there is no backup of %s that differs from what is there now", c.Dir)
+	return Change{}, "", fmt.Errorf("there is no backup of %s that differs from what is there now; to have the stubs: go tool workshop reset %s", c.Dir, c.Dir)
 }
 
 // Backups lists the backups of a chapter, the newest last.
