@@ -52,12 +52,18 @@ With --tests it puts back the chapter's tests, if you have changed one.`,
 
 func newSkip() *cobra.Command {
 	return &cobra.Command{
-		Use:   "skip [chapter]",
+		Use:   "skip chapter",
 		Short: "Put the finished layer in a chapter's place; yours is kept in a backup",
 		Long: `Put the finished layer in a chapter's place, so that you can go on with the
 next one. What you wrote is copied first, and the command says where to;
-"go tool workshop restore" brings it back.`,
-		Args:              cobra.MaximumNArgs(1),
+"go tool workshop restore" brings it back. Of an untouched chapter there is nothing
+to copy; "go tool workshop reset" makes its stubs anew.`,
+		Args:              func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 { // too much to do by a slip
+				return errors.New("say which chapter, such as: go tool workshop skip 05")
+			}
+			return nil
+		},
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changeFolder(cmd, args, func(root string, c chapter.Chapter) (string, workfolder.Change, error) {

@@ -1,3 +1,5 @@
+//go:build unix
+
 package commands
 
 import (
@@ -11,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,6 +127,9 @@ func starts(t *testing.T, cmd *exec.Cmd, text string) {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	cmd.Stderr = cmd.Stdout
+	// As a terminal does: an interrupt is for all that the command has started, and go run hands nothing on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	require.NoError(t, cmd.Start())
 	var said strings.Builder
 	lines := bufio.NewReader(out)
@@ -132,7 +138,7 @@ func starts(t *testing.T, cmd *exec.Cmd, text string) {
 		said.WriteString(line)
 		require.NoError(t, err, "it ended before it said %q:\n%s", text, said.String())
 	}
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
 	rest, err := io.ReadAll(lines)
 	require.NoError(t, err)
 	var exit *exec.ExitError
