@@ -58,7 +58,7 @@ func newSkip() *cobra.Command {
 next one. What you wrote is copied first, and the command says where to;
 "go tool workshop restore" brings it back. Of an untouched chapter there is nothing
 to copy; "go tool workshop reset" makes its stubs anew.`,
-		Args:              func(_ *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 { // too much to do by a slip
 				return errors.New("say which chapter, such as: go tool workshop skip 05")
 			}
