@@ -17,8 +17,9 @@ import (
 // need not.
 //
 // The request is tried again, at most MaxRetries times, if the answer is 429 or any 5xx and has a Retry-After header that
-// is a whole number: that many seconds later; and if it is a GET whose connection was reset or ended without an answer: a
-// second later. Anything else would perhaps be done twice. A body that is an io.Reader has been read, so such a request is
+// is a whole number: that many seconds later; and if it is a GET whose connection broke without an answer (a reset, an EOF,
+// "HTTP/2 connection lost"): a second later. Nothing else is: a change would perhaps be made twice, and a server that
+// refuses connections is not there. A body that is an io.Reader has been read, so such a request is
 // never tried again.
 //
 // The rate limiter is asked before each try, with the context. What it takes before the first try does not count for

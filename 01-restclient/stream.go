@@ -22,7 +22,7 @@ func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 
 // Watch sends the request and returns the events of the answer. It goes on until the server or the context ends it, or
 // until it is stopped; Timeout does not limit it. The rate limiter is not asked before the first try, since a watch is one
-// request for hours of events, but before every other. A builder error is returned, as by Stream.
+// request for many minutes of events, but before every other. A builder error is returned, as by Stream.
 //
 // It is tried again as in Do, and also if the connection was reset, ended without an answer or timed out, whatever the
 // verb. If it is still so after the last try, the watch is empty, and no error: the server ends watches all the time, and

@@ -354,7 +354,7 @@ func TestTask4_Watch_is_not_limited_at_first(t *testing.T) {
 		l := &limiter{}
 		w := newWorld(t, limitedBy(l))
 		w.watchAll(w.on("GET")).Stop()
-		require.Equal(t, 0, l.asked, "a watch is one request for hours; a program that starts fifty of them would wait ten seconds for nothing")
+		require.Equal(t, 0, l.asked, "a watch is one request for many minutes; a program that starts fifty of them would wait eight seconds for nothing")
 		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
 		w.watchAll(w.on("GET")).Stop()
 		require.Equal(t, 2, l.asked, "to try again is what the limit is for")

@@ -45,7 +45,7 @@ func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
 // whatever its kind says: of an ERROR a server sends a *metav1.Status, and Decode does not check that. Another type, or an
 // object that cannot be read, is an error, and no event. A frame of more than 16 MiB is streaming.ErrObjectTooLarge; the
 // next Decode returns the event behind it. Errors of the frame reader, such as io.EOF, are returned as they are, and not
-// wrapped: utilnet.IsProbableEOF, which is asked about them later, does not look into what wraps them. Mirrors
+// wrapped: utilnet.IsProbableEOF, which is asked about them later, does not look into what fmt wraps around them. Mirrors
 // Decoder.Decode of client-go's rest/watch.
 func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
 	panic(todo.Task(2, "Decoder.Decode"))

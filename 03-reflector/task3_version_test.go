@@ -96,7 +96,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 			t.Did("RunWithContext; the second list, at 7, is answered: %v", refused)
 			r.RunWithContext(ctx)
 			require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@3"}, s.requests()[:5],
-				"at once, with no version, which is the newest: a version that the server does not have is refused again and again, and this client would never recover (#91073)")
+				"at once, with no version, which is the newest: a version that the server does not have is refused again and again, and this client would not recover for hours (#91073)")
 			require.Equal(t, time.Duration(0), moments[1].Sub(moments[0]), "at once, without a wait: the server is well, and all that it has said is that it cannot give this version")
 			require.Equal(t, []string{"Replace [a@1] @7", "Replace [b@1] @3"}, st.calls(), "what the server has now is right, even if its numbers are smaller: it may have been restored from a backup")
 			require.Equal(t, "3", r.LastSyncResourceVersion(), "and from there it goes on")
@@ -114,7 +114,7 @@ func TestTask3_Version_is_used_again_after_a_good_list(t *testing.T) {
 		defer cancel()
 		t.Did("RunWithContext; the second list is refused once, and the watches behind the first and the second end with 410")
 		r.RunWithContext(ctx)
-		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@8", "list@8", "watch@9"}, s.requests(), "one refusal is no reason to ask for the newest for ever: that is the dearest list there is (#92537)")
+		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@8", "list@8", "watch@9"}, s.requests(), "one refusal is no reason to ask for the newest for ever: that is the dearest list there is")
 	})
 }
 

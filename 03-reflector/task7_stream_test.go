@@ -166,7 +166,7 @@ func TestTask7_Version_is_used_again_after_a_good_stream(t *testing.T) {
 		s.watches = append(s.watches, s.tells(allOfIt("7"), failing(errExpired)), watchFails(errExpired), s.tells(allOfIt("8"), failing(errExpired)), s.tells(allOfIt("9")))
 		t.Did("a stream comes to 7 and is told 410; the stream at 7 is refused; the one behind it comes to 8 and is told 410")
 		stream(t, s, &store{})
-		require.Equal(t, []string{"watch@", "watch@7", "watch@", "watch@8"}, s.requests(), "one refusal is no reason to ask for the newest for ever: that is the dearest there is (#92537)")
+		require.Equal(t, []string{"watch@", "watch@7", "watch@", "watch@8"}, s.requests(), "one refusal is no reason to ask for the newest for ever: that is the dearest there is")
 	})
 }
 
@@ -187,7 +187,7 @@ func TestTask7_Server_that_cannot_stream_is_listed(t *testing.T) {
 	guard.Bonus(t, begun)
 	guard.Test(t, func(t *guard.T) {
 		w := newStreaming(t, "a")
-		w.script("refuses the stream as invalid, as servers before 1.32 do", "watch", fakeapi.Answer(422, ""))
+		w.script("refuses the stream as invalid, as servers do that know of streams and have them switched off", "watch", fakeapi.Answer(422, ""))
 		w.run()
 		require.Equal(t, []string{"watch@newest", "list@0", "watch@2"}, w.asked(), "a list does as well")
 		require.Equal(t, []string{"Replace [a@2] @2"}, w.calls(), "a list does as well")

@@ -25,7 +25,8 @@ func (q *DeltaFIFO) Replace(list []any, _ string) error {
 // Resync records a Sync of every known object that has no pending deltas, in any order. An object that has some is left
 // out: the consumer will hear of it anyway, and of something newer than what it knows. The objects do not go through the
 // transformer, because they have already. A known object that cannot be found is left out as well. Without known objects
-// (nil) it does nothing. The error is always nil. Mirrors cache.DeltaFIFO.Resync.
+// (nil) it does nothing. The error is always nil (client-go's is not, if a known object has no key). Mirrors
+// cache.DeltaFIFO.Resync.
 func (q *DeltaFIFO) Resync() error {
 	panic(todo.Task(5, "DeltaFIFO.Resync"))
 }

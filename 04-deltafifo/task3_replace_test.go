@@ -25,23 +25,22 @@ func TestTask3_Replace_tells_of_each_object_in_the_order_of_the_list(t *testing.
 	})
 }
 
-func TestTask3_Replace_says_Sync_to_those_who_did_not_ask_for_Replaced(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
-		silent := klog.New(nil)
-		q := told{deltafifo.NewDeltaFIFOWithOptions(options{Logger: &silent, KnownObjects: storeOf("default/gone@1"), Transformer: transformed}), t}
-		require.NoError(t, q.Replace(deploys("default/web@2"), "2"))
-		require.Equal(t, "default/web: Sync @2'", q.pop(),
-			"without EmitDeltaTypeReplaced it is called Sync, for consumers older than Replaced; but it is new from the server, and goes through the transformer")
-		require.Equal(t, "default/gone: Deleted tombstone(@1)", q.pop(), "deletions are the same either way")
-	})
-}
-
 func TestTask3_Replace_deletes_what_vanished_while_disconnected(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2")})
 		require.NoError(t, q.Replace(deploys("default/a@3"), "7"))
 		require.Equal(t, []string{"default/a: Replaced @3", "default/b: Deleted tombstone(@2)"}, q.drain(),
 			"b is known and absent from the list: nobody will ever send its DELETED event, so Replace has to find out. Its last state is unknown, so it comes as a tombstone with what the consumer has")
+	})
+}
+
+func TestTask3_Replace_says_Sync_to_those_who_did_not_ask_for_Replaced(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		silent := klog.New(nil)
+		q := told{deltafifo.NewDeltaFIFOWithOptions(options{Logger: &silent, KnownObjects: storeOf("default/gone@1"), Transformer: transformed}), t}
+		require.NoError(t, q.Replace(deploys("default/web@2"), "2"))
+		require.Equal(t, []string{"default/web: Sync @2'", "default/gone: Deleted tombstone(@1)"}, q.drain(),
+			"without EmitDeltaTypeReplaced it is called Sync, for consumers older than Replaced; but it is new from the server, and goes through the transformer. Deletions are the same either way")
 	})
 }
 
@@ -52,7 +51,7 @@ func TestTask3_Replace_deletes_what_is_only_in_the_queue(t *testing.T) {
 		require.NoError(t, q.Update(deploy("default/b@2")))
 		require.NoError(t, q.Replace(deploys("default/a@3"), "7"))
 		require.ElementsMatch(t, []string{"default/a: Replaced @3", "default/b: Added @1, Updated @2, Deleted tombstone(@2)"}, q.drain(),
-			"b is not known yet, but will be as soon as its Added is popped. If Replace looks at the known objects alone, it stays there for ever (#115658). What is known of b is its newest pending object")
+			"b is not known yet, but will be as soon as its Added is popped. If Replace looks at the known objects alone, it stays there until the next list (#115658). What is known of b is its newest pending object")
 	})
 }
 

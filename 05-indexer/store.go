@@ -1,7 +1,7 @@
 package indexer
 
 // This file is the outermost layer: it works out each object's key and hands key and object to a cache.ThreadSafeStore.
-// Reflectors and queues write to it, listers read from it. It mirrors client-go's tools/cache/store.go.
+// The informer writes to it what it pops from the queue, listers read from it. It mirrors client-go's tools/cache/store.go.
 
 import (
 	"k8s.io/client-go/tools/cache"
@@ -10,8 +10,8 @@ import (
 )
 
 // MetaNamespaceKeyFunc makes the key under which an object is stored: "namespace/name", or just "name" for a
-// cluster-scoped object. A cache.ExplicitKey is a key already. Metadata is what meta.Accessor finds; an object without
-// it is an error. Mirrors cache.MetaNamespaceKeyFunc.
+// cluster-scoped object. A cache.ExplicitKey is a key already. Metadata is what meta.Accessor finds (of the package
+// k8s.io/apimachinery/pkg/api/meta); an object without it is an error. Mirrors cache.MetaNamespaceKeyFunc.
 func MetaNamespaceKeyFunc(obj any) (string, error) {
 	panic(todo.Task(1, "MetaNamespaceKeyFunc"))
 }

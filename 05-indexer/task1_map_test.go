@@ -139,7 +139,7 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := newStore(t, nil)
 		require.Equal(t, "", s.LastStoreSyncResourceVersion(), "nothing written, no version")
-		rule := "this is the version of the last write, whatever it was before: versions are opaque, and one that came later is later"
+		rule := "this is the version of the last write, whatever it was before: to the store a version is opaque, and one that came later is later"
 		deletion := "a deletion has a version too, and only the object that comes with it knows which: Delete passes the object on, with DeleteWithObject"
 		for _, step := range []struct {
 			write   func(any) error

@@ -58,7 +58,7 @@ func TestTask2_Delete_takes_the_entry_out(t *testing.T) {
 
 func TestTask2_Value_that_nobody_has_is_forgotten(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		rule := "an empty set left behind for every value there ever was is a leak: a cluster that makes namespaces by the thousand filled the memory of its controllers (#84959)"
+		rule := "a value that no object has any more goes, and its set with it: a cluster that makes namespaces by the thousand filled the memory of its controllers (#84959)"
 		s := newStore(t, byImage(), deploy("default/web", "nginx:1"))
 		require.Equal(t, []string{"nginx:1"}, s.ListIndexFuncValues("image"), "one object, one value")
 		s.Update(deploy("default/web", "nginx:2"))

@@ -66,7 +66,7 @@ func TestTask4_Replace_keeps_the_later_of_two(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := newStore(t, byImage())
 		require.NoError(t, s.Replace([]any{deploy("default/web", "nginx", "@1"), deploy("default/web", "caddy", "@2")}, "9"))
-		require.Equal(t, "@2", versions(s.List()), "one key, one object: a list put together from pages can name one twice, and the later one is newer")
+		require.Equal(t, "@2", versions(s.List()), "one key, one object: whoever calls Replace may name one twice, and as with two Adds the later one stays")
 		require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"), "the earlier one is in no index")
 	})
 }
@@ -140,7 +140,7 @@ func TestTask4_Objects_and_indexes_are_replaced_together(t *testing.T) {
 		ask := func(int) {
 			objs, _ := s.ByIndex("image", "nginx")
 			if found := strings.Join(keysOf(objs), " "); !slices.Contains(lists, found) {
-				require.Equal(t, strings.Join(lists, ", or "), found, "a reader finds one list or the other, whole; a nil is a key that the index names and the map does not have")
+				require.Equal(t, strings.Join(lists, ", or "), found, "a reader finds one list or the other, whole; an index of one over the objects of the other names what is not there")
 			}
 		}
 		for range 10 {

@@ -19,7 +19,7 @@ import (
 	"client-go-workshop/internal/guard"
 )
 
-// byNamespace is the one index that every informer's store has.
+// byNamespace is the one index that the store of every factory's informer has.
 func byNamespace() cache.Indexers {
 	return cache.Indexers{cache.NamespaceIndex: indexer.MetaNamespaceIndexFunc}
 }

@@ -32,8 +32,8 @@ var _ cache.ThreadSafeStore = (*threadSafeMap)(nil)
 
 // NewThreadSafeStore returns an empty store that keeps one index for each of indexers.
 //
-// The second parameter is there because client-go's constructor has it. Nobody outside client-go can make a filled
-// one, and client-go itself never does; it is not used. Mirrors cache.NewThreadSafeStore.
+// The second parameter is there because client-go's constructor has it, for indexes that are filled already. Outside of
+// its tests client-go passes an empty one; ours is not used. Mirrors cache.NewThreadSafeStore.
 func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSafeStore {
 	s := &threadSafeMap{items: map[string]any{}, indexes: map[string]*index{}}
 	for name, values := range indexers {
@@ -119,7 +119,7 @@ func (s *threadSafeMap) ListIndexFuncValues(indexName string) []string {
 }
 
 // GetIndexers returns the index functions by the names of their indexes. The map belongs to the caller (client-go
-// returns its own one, without the lock: #133788).
+// returns its own one, without the lock).
 func (s *threadSafeMap) GetIndexers() cache.Indexers {
 	panic(todo.Task(4, "ThreadSafeStore.GetIndexers"))
 }

@@ -279,6 +279,15 @@ func raise(v *atomic.Int64, n int64) {
 
 func TestTask2_Every_method_takes_the_lock(t *testing.T) {
 	guard.Race(t, "ShuttingDown reads what ShutDown writes, so it takes the lock, like every method", func(t *guard.T) {
+		var fresh [20]*workqueue.Typed[string]
+		for i := range fresh {
+			fresh[i] = workqueue.NewTyped[string]()
+		}
+		t.Did("ShutDown of twenty queues in one goroutine, and ShuttingDown of each in another")
+		guard.Storm(
+			func(i int) { fresh[i%len(fresh)].ShuttingDown() },
+			func(i int) { fresh[i%len(fresh)].ShutDown() },
+		)
 		q := workqueue.NewTyped[string]()
 		t.Did("ShutDown, ShutDownWithDrain, ShuttingDown, Add and Len, each in a goroutine of its own")
 		guard.Storm(

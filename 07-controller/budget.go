@@ -35,7 +35,7 @@ const (
 var deploymentKind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
 // wantsBudget reports whether the Deployment should have a budget. With a single
-// replica it should not: a budget would forbid every eviction and block each
+// replica it should not: minAvailable 0 protects nothing, and 1 would block each
 // node drain for good.
 func wantsBudget(deployment *appsv1.Deployment) bool {
 	return desiredReplicas(deployment) >= 2 && deployment.Annotations[OptOutAnnotation] != OptOutValue

@@ -337,10 +337,10 @@ func (q *holdingQueue) Done() <-chan struct{}               { return q.out }
 // the queue, or, in client-go's informer, which does not take the layers it is given, by an index function.
 func held(t *guard.T, names ...string) (*world, gate) {
 	w, door := newWorld(t, names...), newGate(t)
-	last := names[len(names)-1]
+	begun := map[string]bool{} // the first list may come in any order
 	w.informer = controller.NewSharedIndexInformerOn(holding(below, len(names), door), w.source(), &appsv1.Deployment{},
 		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"slow": func(obj any) ([]string, error) {
-			if obj.(*appsv1.Deployment).Name == last {
+			if begun[obj.(*appsv1.Deployment).Name] = true; len(begun) == len(names) {
 				door.wait()
 			}
 			return nil, nil

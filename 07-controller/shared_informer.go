@@ -47,7 +47,8 @@ type sharedIndexInformer struct {
 	started, stopped  bool
 	transform         cache.TransformFunc
 	watchErrorHandler cache.WatchErrorHandlerWithContext
-	// resyncCheck is how often it is asked whether a resync is due: the shortest period that any handler wants.
+	// resyncCheck is how often it is asked whether a resync is due: the informer's own period, or a shorter one that
+	// a handler has asked for before the start.
 	resyncCheck time.Duration
 	queue       cache.Queue      // nil before the start
 	reflector   layers.Reflector // likewise

@@ -189,6 +189,7 @@ func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a")
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
+		defer queue.ShutDown()
 		enqueue := func(obj any) {
 			if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
 				queue.Add(key)
@@ -198,7 +199,9 @@ func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
 		lister := appsv1listers.NewDeploymentLister(w.informer.GetIndexer())
 		var work []string
 		w.run()
-		require.Equal(t, true, cache.WaitFor(t.Context(), "", registration.HasSyncedChecker()), "HasSynced")
+		patience, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.Equal(t, true, cache.WaitFor(patience, "", registration.HasSyncedChecker()), "HasSynced")
 		t.Go(func() {
 			for {
 				key, shutdown := queue.Get()
@@ -225,14 +228,14 @@ func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
 	})
 }
 
-// The handler of the ingress article: Endpoints change each time that a Pod is probed, and what matters are the subsets.
+// The handler of the ingress article: Endpoints can change while their subsets stay, and the subsets are what matters.
 func TestTask5_Endpoints_handler_compares_subsets(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		source := fcache.NewFakeControllerSource()
 		t.Cleanup(source.Shutdown)
 		endpoints := func(version int, ip string) *corev1.Endpoints {
 			e := &corev1.Endpoints{Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: ip}}}}}
-			e.Namespace, e.Name, e.Annotations = "default", "web", map[string]string{"probed": fmt.Sprint(version)}
+			e.Namespace, e.Name, e.Annotations = "default", "web", map[string]string{"renewed": fmt.Sprint(version)}
 			return e
 		}
 		informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &corev1.Endpoints{}, cache.SharedIndexInformerOptions{})

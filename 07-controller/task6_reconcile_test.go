@@ -113,7 +113,7 @@ func TestTask6_One_step(t *testing.T) {
 		"follows a scale-up":           {web(replicas(6)), webBudget(), []string{"update default/web"}, repaired, "minAvailable is replicas-1"},
 		"repairs a cut owner":          {web(), webBudget(noOwner), []string{"update default/web"}, repaired, "our label says that it is ours"},
 		"repairs a cut label":          {web(), webBudget(noLabel), []string{"update default/web"}, repaired, "the owner reference says that it is ours"},
-		"removes after a scale-down":   {web(replicas(1)), webBudget(), []string{"delete default/web"}, removed, "with one replica a budget would block every drain"},
+		"removes after a scale-down":   {web(replicas(1)), webBudget(), []string{"delete default/web"}, removed, "with one replica left the old budget would block every drain"},
 		"removes after an opt-out":     {web(annotated("disabled")), webBudget(), []string{"delete default/web"}, removed, "the annotation opts out"},
 		"removes even what drifted":    {web(replicas(1)), webBudget(drifted, noOwner), []string{"delete default/web"}, removed, "it is ours by its label"},
 		"wants none and has none":      {web(replicas(1)), nil, nil, nil, "nothing to do"},

@@ -46,7 +46,10 @@ var (
 
 // usualWeeks is what takes some seconds.
 func usualWeeks() int {
-	if guard.RaceDetector {
+	switch {
+	case guard.Brief:
+		return 1
+	case guard.RaceDetector:
 		return 5
 	}
 	return 20

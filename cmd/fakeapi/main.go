@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -45,13 +46,17 @@ func command() *cobra.Command {
 		},
 	}
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where to listen; port 0 takes a free one")
+	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where on the loopback address to listen; port 0 takes a free one")
 	c.Flags().StringVar(&kubeconfig, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the file to write for kubectl")
 	return c
 }
 
 // serve returns when the context ends.
 func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error {
+	address, err := onLoopback(address)
+	if err != nil {
+		return err
+	}
 	api := fakeapi.New()
 	defer api.Close()
 	url, err := api.Listen(address)
@@ -65,14 +70,29 @@ func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error
 	if err := writeKubeconfig(path, url); err != nil {
 		return err
 	}
-	// Nobody listens there any more, so the file would only mislead.
-	defer os.Remove(path)
+	defer removeKubeconfig(path, url)
 	fmt.Fprintf(out, "An API server without a cluster is at %s, until Ctrl-C. In another terminal:\n\n", url)
 	fmt.Fprintf(out, "  curl %s/apis/apps/v1/deployments\n", url)
 	fmt.Fprintf(out, "  export KUBECONFIG=%s\n", path)
 	fmt.Fprintf(out, "  kubectl create deployment web --image=nginx --replicas=3\n")
 	<-ctx.Done()
 	return nil
+}
+
+// onLoopback is the address to listen at. Without a host it would be every one of this machine, and the server asks nobody
+// who they are.
+func onLoopback(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("--address %s is not an address and a port, such as 127.0.0.1:8099", address)
+	}
+	if host == "" {
+		return net.JoinHostPort("127.0.0.1", port), nil
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "", fmt.Errorf("--address %s is not on the loopback address: anybody could write there, since this server asks for no credentials; take 127.0.0.1:%s", address, port)
+	}
+	return address, nil
 }
 
 const template = `apiVersion: v1
@@ -97,6 +117,14 @@ func writeKubeconfig(path, url string) error {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	return nil
+}
+
+// removeKubeconfig removes the file, because nobody listens there any more and it would only mislead. If another server has
+// written its own address there meanwhile, it stays.
+func removeKubeconfig(path, url string) {
+	if file, err := os.ReadFile(path); err == nil && string(file) == fmt.Sprintf(template, url) {
+		os.Remove(path)
+	}
 }
 
 // isOurs says whether a kubeconfig was written by this command.

@@ -128,11 +128,16 @@ func serve(ctx context.Context, server upstream, address, kubeconfig string, p *
 		return fmt.Errorf("listen at %s: %w; choose another address with --address, or leave it out", address, err)
 	}
 	here := "http://" + listener.Addr().String()
+	kubeconfig, err = filepath.Abs(kubeconfig)
+	if err != nil {
+		listener.Close()
+		return fmt.Errorf("find out where the kubeconfig is to be: %w", err)
+	}
 	if err := writeKubeconfig(kubeconfig, here); err != nil {
 		listener.Close()
 		return err
 	}
-	defer os.Remove(kubeconfig) // nobody listens there any more
+	defer removeKubeconfig(kubeconfig, here)
 	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here, server.address, here, kubeconfig)
 
 	ctx, cancel := context.WithCancel(ctx)
@@ -190,9 +195,11 @@ func pass(to, from net.Conn, read func(io.Reader) error) {
 	reading.Wait()
 }
 
+// name is what a written kubeconfig calls its cluster and its context.
+const name = "wiretap"
+
 // writeKubeconfig writes one for clients of the wiretap. It never overwrites a file that is not its own.
 func writeKubeconfig(path, server string) error {
-	const name = "wiretap"
 	if old, err := clientcmd.LoadFromFile(path); err == nil && old.CurrentContext != name {
 		return fmt.Errorf("%s is another kubeconfig, which is left as it is; name a new file with --write", path)
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -206,4 +213,12 @@ func writeKubeconfig(path, server string) error {
 		return fmt.Errorf("write the kubeconfig: %w", err)
 	}
 	return nil
+}
+
+// removeKubeconfig removes the file, because nobody listens there any more. If another wiretap has written its own address
+// there meanwhile, it stays.
+func removeKubeconfig(path, server string) {
+	if config, err := clientcmd.LoadFromFile(path); err == nil && config.Clusters[name] != nil && config.Clusters[name].Server == server {
+		os.Remove(path)
+	}
 }

@@ -165,6 +165,36 @@ func TestUpstreamOf_says_where_a_kubeconfig_comes_from(t *testing.T) {
 	require.ErrorContains(t, err, "`go run ./cmd/fakeapi` makes one")
 }
 
+func TestServe_names_its_kubeconfig_so_that_any_folder_will_do(t *testing.T) {
+	t.Chdir(t.TempDir())
+	out := &output{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, upstream{}, "127.0.0.1:0", "config", newPrinter(out, 0)) }()
+	out.waitFor(t, "export KUBECONFIG=.*\n")
+	cancel()
+	require.NoError(t, <-ended)
+	printed := regexp.MustCompile(`export KUBECONFIG=(.*)\n`).FindStringSubmatch(out.String())[1]
+	require.True(t, filepath.IsAbs(printed), printed)
+}
+
+func TestServe_leaves_the_kubeconfig_of_a_later_one(t *testing.T) {
+	kubeconfig, out := filepath.Join(t.TempDir(), "config"), &output{}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, upstream{}, "127.0.0.1:0", kubeconfig, newPrinter(out, 0)) }()
+	out.waitFor(t, "export KUBECONFIG")
+	const later = "http://127.0.0.1:1"
+	require.NoError(t, writeKubeconfig(kubeconfig, later))
+	cancel()
+	require.NoError(t, <-ended)
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	require.NoError(t, err)
+	require.Equal(t, later, config.Host)
+}
+
 func TestServe_leaves_another_kubeconfig_alone(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config")
 	require.NoError(t, os.WriteFile(file, []byte("apiVersion: v1\nkind: Config\n"), 0o600))

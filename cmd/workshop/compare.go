@@ -72,14 +72,19 @@ fast, or half the memory. For figures to quote, close everything else and take
 			if len(rows) == 0 {
 				return fmt.Errorf("no benchmark of %s matches %q", c.Dir, bench)
 			}
+			factors := false
 			for _, row := range rows {
 				var cells []string
 				for _, cell := range row.Cells {
 					cells = append(cells, cellText(cell))
+					factors = factors || cell.Ratio > 0
 				}
 				if err := paint.Fprint(out, compareRow(padded(row.Name+" "+paint.Faint(row.Unit), 46), cells...)); err != nil {
 					return err
 				}
+			}
+			if factors {
+				paint.Fprint(out, "\n"+paint.Faint("2.0x is twice as fast as client-go, or half the memory; where chance could have done it there is none.")+"\n")
 			}
 			return nil
 		},

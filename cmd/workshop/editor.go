@@ -71,7 +71,7 @@ func notes(root string, c chapter.Chapter) (out []string) {
 		return ""
 	})
 	if len(missing) > 0 {
-		out = append(out, fmt.Sprintf("Gone: %s. To have the stub back, and the rest in a backup: go tool workshop reset %s", strings.Join(missing, ", "), c.Dir))
+		out = append(out, fmt.Sprintf("Gone: %s. To have the stub back, and all else as it is: go tool workshop reset --missing %s", strings.Join(missing, ", "), c.Dir))
 	}
 	for _, name := range wrong {
 		out = append(out, fmt.Sprintf("%s does not begin with \"package %s\", which the tests import", name, c.Package()))

@@ -4,7 +4,6 @@ package main
 // `solution`. The folder itself is package workfolder's.
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -21,18 +20,20 @@ import (
 	"client-go-workshop/internal/paint"
 	"client-go-workshop/internal/progress"
 	"client-go-workshop/internal/report"
+	"client-go-workshop/internal/stub"
 	"client-go-workshop/internal/workfolder"
 )
 
 func newReset() *cobra.Command {
-	var tests bool
+	var tests, missing bool
 	cmd := &cobra.Command{
 		Use:   "reset [chapter]",
 		Short: "Start a chapter anew; what you wrote is kept in a backup",
 		Long: `Put the untouched stubs of a chapter back. What you wrote is copied first, and
 the command says where to; "go tool workshop restore" brings it back.
 
-With --tests it puts back the chapter's tests, if you have changed one.`,
+With --tests it puts back the chapter's tests, if you have changed one; with
+--missing the stubs of files that are gone. Both leave all else as it is.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,12 +42,18 @@ With --tests it puts back the chapter's tests, if you have changed one.`,
 					change, err := workfolder.RestoreTests(root, c)
 					return "the tests of " + c.Dir + " are as they were made", change, err
 				}
+				if missing {
+					change, err := workfolder.ResetMissing(root, c)
+					return "every file of " + c.Dir + " is there", change, err
+				}
 				change, err := workfolder.Reset(root, c)
 				return c.Dir + " is untouched", change, err
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&tests, "tests", false, "put back the tests, not the stubs")
+	cmd.Flags().BoolVar(&missing, "missing", false, "put back only the stubs of files that are gone")
+	cmd.MarkFlagsMutuallyExclusive("tests", "missing")
 	return cmd
 }
 
@@ -215,8 +222,11 @@ func ask(cmd *cobra.Command, question string) error {
 		return fmt.Errorf("%s Add --yes for that", question)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	answer, err := readLine(cmd.Context(), cmd.InOrStdin())
+	switch {
+	case cmd.Context().Err() != nil:
+		return err
+	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("read the answer: %w", err)
 	}
 	if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
@@ -300,11 +310,12 @@ func diffToSolution(root string, c chapter.Chapter) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("read the solution: %w", err)
 		}
+		theirs = stub.WithoutMarks(theirs)
 		yours, err := os.ReadFile(filepath.Join(root, c.Dir, name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("read your code: %w", err)
 		}
-		b.Write(diff.Diff("yours/"+name, yours, "solution/"+name, theirs))
+		b.Write(diff.Diff("yours/"+name, stub.WithoutMarks(yours), "solution/"+name, theirs))
 	}
 	if b.Len() == 0 {
 		return "Your code and the solution are the same.\n", nil

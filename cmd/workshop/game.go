@@ -4,7 +4,6 @@ package main
 // would; the player gets the code and what it did to people, and finds the line, or writes the test that catches it.
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -13,17 +12,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/bugs"
-	"client-go-workshop/internal/gotest"
 	"client-go-workshop/internal/overlay"
 	"client-go-workshop/internal/paint"
 	"client-go-workshop/internal/progress"
 	"client-go-workshop/internal/report"
-	"client-go-workshop/internal/trial"
 )
 
 const (
@@ -73,6 +71,7 @@ to bug_test.go in the chapter's folder; the first --try makes one to begin with.
 	cmd.Flags().BoolVar(&g.try, "try", false, "run your test over the solution and over the wrong version")
 	cmd.Flags().BoolVar(&g.answer, "answer", false, "show the answer")
 	cmd.Flags().BoolVar(&g.list, "list", false, "list the wrong versions that you have found or seen")
+	cmd.Flags().DurationVar(&g.limit, "timeout", 30*time.Second, "stop your test after so long")
 	cmd.Flags().BoolVar(&anyway, "anyway", false, "play although the chapter is not green")
 	return cmd
 }
@@ -81,6 +80,7 @@ to bug_test.go in the chapter's folder; the first --try makes one to begin with.
 type game struct {
 	line              string
 	try, answer, list bool
+	limit             time.Duration // of a learner's test
 
 	cmd      *cobra.Command
 	desk     desk
@@ -159,20 +159,22 @@ func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
 func (g *game) pose() error {
 	out := []string{paint.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, g.number, g.all)), ""}
 	out = append(out, report.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
-	return g.say(append(out, "",
-		"The code is in .workshop/bugs/"+g.chapter.Dir+". Which line is wrong? Or write a test that catches it.")...)
+	where := "The code is in .workshop/bugs/" + g.chapter.Dir + ". Which line is wrong? Or write a test that catches it."
+	return g.say(append(append(out, ""), report.Wrap(where, columns(g.cmd.OutOrStdout()))...)...)
 }
 
 // dialogue asks until the player leaves.
 func (g *game) dialogue(bank []bugs.Bug) error {
-	in := bufio.NewReader(g.cmd.InOrStdin())
 	for {
 		fmt.Fprint(g.cmd.OutOrStdout(), "file.go:line, try (my test), answer, next, quit > ")
-		line, err := in.ReadString('\n')
+		line, err := readLine(g.cmd.Context(), g.cmd.InOrStdin())
 		if err != nil {
 			fmt.Fprintln(g.cmd.OutOrStdout())
-			if errors.Is(err, io.EOF) {
+			switch {
+			case errors.Is(err, io.EOF):
 				return nil
+			case g.cmd.Context().Err() != nil:
+				return err
 			}
 			return fmt.Errorf("read what you type: %w", err)
 		}
@@ -300,85 +302,6 @@ func issueLinks(issue string) string {
 	}
 	return strings.Join(words, " ")
 }
-
-// tryTest runs the player's test: it has to pass over the solution and to fail over the wrong version.
-func (g *game) tryTest() error {
-	path := filepath.Join(g.desk.root, g.chapter.Dir, testFile)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(path, []byte(fmt.Sprintf(testToBegin, g.chapter.Package(), g.chapter.Dir, g.chapter.Package())), 0o644); err != nil {
-			return fmt.Errorf("make a test to begin with: %w", err)
-		}
-		return g.say(fmt.Sprintf("Made %s/%s. Write the test, then try again.", g.chapter.Dir, testFile))
-	}
-	right, err := g.run(g.solution)
-	if err != nil {
-		return err
-	}
-	if problem := notPassing(right); problem != "" {
-		return g.miss("Your test has to pass over the right code, and does not:\n" + problem)
-	}
-	wrong, err := g.run(g.wrong)
-	if err != nil {
-		return err
-	}
-	if notPassing(wrong) == "" {
-		return g.miss("Your test passes over the wrong code too, so it does not see the bug.")
-	}
-	if err := g.say(paint.Good("Your test catches it."), notPassing(wrong)); err != nil {
-		return err
-	}
-	return g.show(bugFound)
-}
-
-func (g *game) run(layer overlay.Layer) (gotest.Result, error) {
-	o, err := overlay.Write(g.desk.root, filepath.Join(g.desk.root, ".workshop", "overlay"), layer)
-	if err != nil {
-		return gotest.Result{}, err
-	}
-	cmd, err := o.Go(g.cmd.Context(), "test", "-json", "-timeout=30s", "-run", "^TestBug", "./"+g.chapter.Dir)
-	if err != nil {
-		return gotest.Result{}, err
-	}
-	return gotest.RunLimited(g.cmd.Context(), cmd, trial.Limits, nil)
-}
-
-// notPassing is what is wrong with a run in which at least one test had to pass and none to fail.
-func notPassing(r gotest.Result) string {
-	var out []string
-	if r.Stopped != "" {
-		out = append(out, "Stopped: "+r.Stopped+". Is there a loop that never ends?")
-	}
-	for _, t := range r.Tests {
-		if t.Status != gotest.Passed && t.Status != gotest.Skipped {
-			out = append(out, strings.TrimRight(t.Output, "\n"))
-		}
-	}
-	if len(r.Tests) == 0 {
-		out = append(out, strings.TrimSpace(r.Outside), "No test whose name begins with TestBug ran.")
-	}
-	return strings.Join(out, "\n")
-}
-
-const testToBegin = `package %s_test
-
-// A test of your own, for the game: it passes over the right code and fails over the wrong version.
-
-import (
-	"testing"
-
-	"github.com/stretchr/testify/require"
-
-	_ "client-go-workshop/%s" // take the _ away to use it as %s
-	"client-go-workshop/internal/guard"
-)
-
-func TestBug_is_caught(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
-		t.Did("what you do")
-		require.Equal(t, "what has to come", "what has to come", "the rule")
-	})
-}
-`
 
 func (g *game) printList(bank []bugs.Bug) error {
 	found, shown := 0, 0

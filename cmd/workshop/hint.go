@@ -22,8 +22,8 @@ func newHint() *cobra.Command {
 		Use:   "hint [chapter/task]",
 		Short: "The next hint for the task you are at",
 		Long: `The next hint for the task you are at. Hints climb: where to look, then what
-must hold, then the shape. None of them is code. After the last one the first
-comes again; --again shows those you have had.`,
+must hold, then the shape. None of them is code. After the last one all of
+them come; --again shows those you have had.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,20 +46,32 @@ comes again; --again shows those you have had.`,
 			if len(rungs) == 0 {
 				return fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
 			}
-			var show []int
-			if again {
-				for i := range min(d.book.Taken(task), len(rungs)) {
-					show = append(show, i)
-				}
-			} else if book, err := progress.Update(d.root, func(b *progress.Book) { b.Hints[task.ID] = b.Taken(task) + 1 }); err == nil {
-				show = []int{(book.Hints[task.ID] - 1) % len(rungs)}
-			} else { // where nothing can be kept, all of them are better than the first again and again
-				fmt.Fprintln(cmd.ErrOrStderr(), "workshop:", err)
-				for i := range rungs {
-					show = append(show, i)
+			taken, all := min(d.book.Taken(task), len(rungs)), again
+			first := taken
+			if !again {
+				_, err := progress.Update(d.root, func(b *progress.Book) { // somebody else may take one at the same time
+					first = min(b.Taken(task), len(rungs))
+					taken = min(first+1, len(rungs))
+					b.Hints[task.ID] = taken
+				})
+				all = first == len(rungs)
+				if err != nil { // where nothing can be kept, all of them are better than the first again and again
+					fmt.Fprintln(cmd.ErrOrStderr(), "workshop:", err)
+					fmt.Fprintln(cmd.ErrOrStderr(), "workshop: nobody knows then which hints you have had, so here are all")
+					taken, all = len(rungs), true
 				}
 			}
+			if all {
+				first = 0
+			}
+			var show []int
+			for i := first; i < taken; i++ {
+				show = append(show, i)
+			}
 			out := []string{paint.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
+			if all && !again && taken == len(rungs) {
+				out = append(out, "There are no more than these:")
+			}
 			for _, i := range show {
 				out = append(out, hintLines(rungs, i, columns(cmd.OutOrStdout()))...)
 			}

@@ -23,51 +23,6 @@ import (
 	"client-go-workshop/internal/trial"
 )
 
-// desk is what nearly every command needs: where the workshop is and how far the learner is.
-type desk struct {
-	root     string
-	book     progress.Book
-	chapters []progress.Chapter
-}
-
-// sitDown reads the desk. A progress file that is broken is said, and is no reason not to go on.
-func sitDown(warn io.Writer) (desk, error) {
-	root, err := findRoot()
-	if err != nil {
-		return desk{}, err
-	}
-	book, err := progress.Load(root)
-	if err != nil {
-		fmt.Fprintln(warn, "workshop:", err)
-	}
-	all, err := progress.All(root, book)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("there is no chapter in %s: the folders 01-restclient and so on are gone; git or a fresh clone has them", root)
-	}
-	return desk{root, book, all}, err
-}
-
-// pick finds the chapter and task that args name, or else the ones the learner is at. A zero task is the whole chapter.
-func (d desk) pick(args []string) (progress.Chapter, chapter.Task, error) {
-	if len(args) == 0 {
-		c, task, ok := progress.Here(d.chapters, d.book.At)
-		if !ok {
-			return d.chapters[len(d.chapters)-1], chapter.Task{}, nil
-		}
-		return c, task.Task, nil
-	}
-	found, task, err := chapter.FindTask(d.root, args[0])
-	if err != nil {
-		return progress.Chapter{}, chapter.Task{}, err
-	}
-	for _, c := range d.chapters {
-		if c.Dir == found.Dir {
-			return c, task, nil
-		}
-	}
-	return progress.Chapter{}, chapter.Task{}, fmt.Errorf("chapter %s has just vanished", found.Dir)
-}
-
 // complete offers chapters for the first argument.
 func complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	root, err := findRoot()
@@ -94,21 +49,30 @@ func columns(w io.Writer) int {
 
 func newList() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
+		Use:   "list [chapter]",
 		Short: "Every chapter and task: how it stands, and how long it takes",
 		Long: `Every chapter and task: how it stands, and how many minutes it takes.
 
 Runs no test: it tells what the tests said last, where the files are still the
 same, and what can be seen from the files.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := sitDown(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
 			here, task, _ := progress.Here(d.chapters, d.book.At)
+			shown := d.chapters
+			if len(args) > 0 {
+				only, _, err := d.pick(args)
+				if err != nil {
+					return err
+				}
+				shown = []progress.Chapter{only}
+			}
 			var b strings.Builder
-			for _, c := range d.chapters {
+			for _, c := range shown {
 				fmt.Fprintf(&b, "%s  %s  %s\n", paint.Strong(fmt.Sprintf("%-16s", c.Dir)), strip(c), stand(c))
 				for _, t := range c.Tasks {
 					mark := " "
@@ -302,7 +266,9 @@ func (d desk) try(ctx context.Context, warn io.Writer, c chapter.Chapter, o tria
 	if o.OnTest == nil && columnsKnown(warn) {
 		n := 0
 		o.OnTest = func(t gotest.Test) {
-			n++
+			if t.Status != gotest.Running {
+				n++
+			}
 			fmt.Fprintf(warn, "\r\x1b[K%d tests: %s", n, t.Name)
 		}
 		defer fmt.Fprint(warn, "\r\x1b[K")
@@ -344,7 +310,7 @@ func verdictLines(d desk, v trial.Verdict, all bool, width, rows int) []string {
 		say(paint.Warn(note))
 	}
 	if len(v.Build) > 0 {
-		return append(out, paint.Build(v.Build, width, rows)...)
+		return append(out, paint.Build(v, width, rows)...)
 	}
 	for _, t := range v.Tasks {
 		passed, n := t.Count()

@@ -173,7 +173,7 @@ const (
 	boxRight   = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n++ }\nfunc (b *Box) Len() int { return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
 	boxWrong   = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n += 2 }\nfunc (b *Box) Len() int { return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
 	boxBroken  = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n++\n"
-	boxEndless = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { for { b.n++ } }\nfunc (b *Box) Len() int { return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
+	boxEndless = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n += 2 }\nfunc (b *Box) Len() int { return b.n }\nfunc (b *Box) Empty() { for { b.n++ } }\n"
 )
 
 func TestLive_from_the_welcome_to_the_finished_chapter(t *testing.T) {
@@ -181,6 +181,8 @@ func TestLive_from_the_welcome_to_the_finished_chapter(t *testing.T) {
 	welcome := s.sees(`Press Enter to begin with 01-box`)
 	require.Contains(t, welcome, "Go: 1.")
 	require.Contains(t, welcome, "disk: ")
+	s.types("9\n")
+	s.sees(`There is no chapter "9"`)
 	s.types("\n")
 
 	first := s.sees(`Box\.Put is not written yet`)
@@ -233,7 +235,8 @@ func TestLive_newer_save_cancels_what_runs(t *testing.T) {
 	s := sit(t, box(t), 80, 24, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
 	s.saves("box.go", boxEndless) // the tests' own watchdog needs seconds for it
-	s.sees(`running`)
+	slow := s.sees(`TestTask2_\w+ has run for \d+s\. After 30s it is stopped`)
+	require.Regexp(t, `(?s)this has failed in it:.*TestTask1_Put_counts.*got +2`, slow, "nobody has to wait for that")
 	s.saves("box.go", boxRight)
 	s.sees(`01 ✓✓`)
 }
@@ -299,6 +302,11 @@ func TestLive_opens_the_line_in_the_editor(t *testing.T) {
 func TestLive_fits_any_terminal_and_follows_its_size(t *testing.T) {
 	s := sit(t, box(t), 60, 15, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
+	s.types("?")
+	help := s.sees(`A save runs the tests`)
+	require.NotContains(t, help, "…", "what does not fit into a row goes on in the next")
+	s.types("\x1b[F") // end
+	s.sees(`Saves are noticed by`)
 	s.mu.Lock()
 	s.term.Resize(100, 40)
 	s.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -56,11 +57,28 @@ Without a command this is the live view, which does so at each save; without a
 terminal it says where you are.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return watch(cmd, nil) },
 	}
 	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl(), newShare())
 	return root
+}
+
+// noSuchCommand says what may have been meant by a word that is no command.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if root, err := findRoot(); err == nil {
+		if c, _, err := chapter.FindTask(root, args[0]); err == nil {
+			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; its tests: go tool workshop test %s", args[0], c.Dir, args[0])
+		}
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		return fmt.Errorf("there is no command %q. Is it this that you mean: go tool workshop %s", args[0], strings.Join(like, ", or "))
+	}
+	return fmt.Errorf("there is no command %q. All of them: go tool workshop help", args[0])
 }
 
 // chapters finds the chapters that the arguments name, or all of them.

@@ -3,53 +3,43 @@ package main
 // These tests run the built program, as a person or a script does.
 
 import (
+	"bufio"
 	"encoding/json"
-	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"client-go-workshop/internal/built"
 	"client-go-workshop/internal/verify"
 )
 
-// program builds the program once for all tests.
+// raceOptions: a program with the race detector would wait a second for late news before it exits.
+const raceOptions = "atexit_sleep_ms=0"
+
+// program builds the program once for all tests. With WORKSHOP_RACE set it has the race detector; not always, because then
+// these tests take half as long again.
 var program string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "workshop")
-	if err != nil {
-		panic(err)
+	var flags []string
+	if os.Getenv("WORKSHOP_RACE") != "" {
+		flags = append(flags, "-race")
+		os.Setenv("GORACE", raceOptions)
 	}
-	program = filepath.Join(dir, "workshop")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		panic(string(out))
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	built.Main(m, &program, "workshop", flags...)
 }
 
 // run runs the program in dir.
 func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	cmd := exec.Command(program, args...)
-	cmd.Dir = dir
-	var out, errOut strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+	return built.Run(t, program, dir, args...)
 }
 
 func TestVerify_prints_a_line_for_each_truth_and_chapter(t *testing.T) {
@@ -122,9 +112,71 @@ func TestHelp_says_what_there_is(t *testing.T) {
 	}
 }
 
+func TestShare_is_handed_over(t *testing.T) {
+	stdout, stderr, code := run(t, "../..", "share", "--help")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stdout, "go tool workshop share [flags]")
+	_, stderr, code = run(t, "../..", "share", "--loud")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "unknown flag: --loud")
+}
+
+// Ctrl-C is for the whole process group; a service manager's SIGTERM is for one process.
+func TestShare_ends_when_it_is_told_to(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no process can be told so there")
+	}
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":         "module client-go-workshop\n\ngo 1.26\n",
+		"01-box/box.go":  "package box\n",
+		"cmd/share/a.go": waitsForSIGTERM, // the real one wants all modules of the workshop to be there
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	cmd := exec.Command(program, "share")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }()
+	said, lines := "", bufio.NewReader(stdout)
+	for !strings.Contains(said, "Ctrl-C ends it") {
+		line, err := lines.ReadString('\n')
+		said += line
+		require.NoError(t, err, said)
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	rest, err := io.ReadAll(lines) // until the last process that could write is gone
+	require.NoError(t, err)
+	require.Contains(t, string(rest), "Nothing is served any more")
+	require.NoError(t, cmd.Wait())
+}
+
+const waitsForSIGTERM = `package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	fmt.Println("Ctrl-C ends it")
+	<-told
+	fmt.Println("Nothing is served any more")
+}
+`
+
 // The tool is built on a learner's machine, more than once, and has to be there in seconds.
-func TestWorkshop_does_not_import_client_go(t *testing.T) {
+func TestWorkshop_does_not_import_what_takes_long_to_compile(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.NotContains(t, string(out), "k8s.io/")
+	require.NotContains(t, string(out), "net/http", "what serves is a program of its own: cmd/share, cluster/cmd/cluster")
 }

@@ -63,14 +63,15 @@ func TestScripts(t *testing.T) {
 }
 
 // goEnv is what the go command needs of the world outside: its caches above all, so that a script compiles only what it
-// changes. With -trimpath that goes for the guard too, which lies elsewhere in each script.
+// changes, and the guard, which lies elsewhere in each script. (With -trimpath it would not have to, but then all of the
+// standard library once more on a fresh machine.)
 func goEnv(t *testing.T) map[string]string {
 	t.Helper()
 	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "CC"}
 	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
 	require.NoError(t, err)
 	env := map[string]string{
-		"GOFLAGS": "-trimpath -buildvcs=false", "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOENV": "off",
+		"GOFLAGS": "-buildvcs=false", "GORACE": raceOptions, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOENV": "off",
 		"NO_COLOR": "1", "TERM": "dumb", "VISUAL": "", "EDITOR": "",
 		// For git, which shall not read whoever's configuration.
 		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull,
@@ -228,7 +229,7 @@ func TestScripts_cover_every_command(t *testing.T) {
 	}
 	for _, c := range newRoot().Commands() {
 		switch c.Name() {
-		case "verify", "generate", "cluster", "kubectl", "share": // main_test.go and share_test.go have them
+		case "verify", "generate", "cluster", "kubectl", "share": // main_test.go and cmd/share have them
 			continue
 		}
 		require.True(t, strings.Contains(all.String(), "exec workshop "+c.Name()), "no transcript runs %s", c.Name())

@@ -18,7 +18,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/gotest"
 	"client-go-workshop/internal/hints"
 	"client-go-workshop/internal/live"
 	"client-go-workshop/internal/paint"
@@ -88,8 +87,11 @@ func statusLines(d desk) []string {
 			"  the whole machine, on your layers:  go run ./07-controller/cmd/pdb-controller --layers yours",
 			"  on a real Kubernetes:               go tool workshop cluster up")
 	}
+	out = append(out, fmt.Sprintf("Next: %s, task %d: %s (%d min)", here.Dir, task.Number, task.Title, task.Minutes), "")
+	if d.up != "" {
+		out = append(out, "  first  cd "+d.up+"       what follows is for the workshop's own folder")
+	}
 	return append(out,
-		fmt.Sprintf("Next: %s, task %d: %s (%d min)", here.Dir, task.Number, task.Title, task.Minutes), "",
 		"  read   "+here.Dir+"/README.md#"+task.Anchor,
 		"  test   "+task.Command,
 		"  hint   go tool workshop hint",
@@ -116,13 +118,22 @@ func welcome(cmd *cobra.Command, d desk) (progress.Chapter, error) {
 	if err := paint.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")); err != nil {
 		return c, err
 	}
-	line, err := readLine(cmd.Context(), cmd.InOrStdin())
-	if err != nil {
-		return c, err
-	}
-	for _, other := range d.chapters {
-		if fmt.Sprint(other.Number) == strings.TrimLeft(strings.TrimSpace(line), "0") {
-			c = other
+	for answered := false; !answered; {
+		line, err := readLine(cmd.Context(), cmd.InOrStdin())
+		if err != nil && !errors.Is(err, io.EOF) {
+			return c, err
+		}
+		number := strings.TrimLeft(strings.TrimSpace(line), "0")
+		answered = number == ""
+		for _, other := range d.chapters {
+			if fmt.Sprint(other.Number) == number {
+				c, answered = other, true
+			}
+		}
+		if !answered {
+			if err := paint.Fprint(cmd.OutOrStdout(), fmt.Sprintf("There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(d.chapters))); err != nil {
+				return c, err
+			}
 		}
 	}
 	if _, err := progress.Update(d.root, func(b *progress.Book) { b.At = c.Tasks[0].ID }); err != nil {
@@ -131,7 +142,8 @@ func welcome(cmd *cobra.Command, d desk) (progress.Chapter, error) {
 	return c, nil
 }
 
-// readLine reads a line byte by byte, so that what follows stays for the live view. It ends early when ctx does.
+// readLine reads a line byte by byte, so that what follows stays for whoever reads next. It ends early when ctx does, and
+// with io.EOF where there is nothing more.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
 	type answer struct {
 		line string
@@ -143,7 +155,7 @@ func readLine(ctx context.Context, in io.Reader) (string, error) {
 		for b := make([]byte, 1); ; {
 			n, err := in.Read(b)
 			if n > 0 && b[0] == '\n' || err != nil {
-				if errors.Is(err, io.EOF) {
+				if errors.Is(err, io.EOF) && len(line) > 0 {
 					err = nil
 				}
 				got <- answer{string(line), err}
@@ -204,12 +216,12 @@ func (d desk) actions() live.Actions {
 			all, err := progress.All(root, book)
 			return all, book.At, err
 		},
-		Test: func(ctx context.Context, c progress.Chapter, race bool, onTest func(gotest.Test)) (trial.Verdict, error) {
-			return d.try(ctx, io.Discard, c.Chapter, trial.Options{Race: race, OnTest: onTest})
+		Test: func(ctx context.Context, c progress.Chapter, race bool, news live.News) (trial.Verdict, error) {
+			return d.try(ctx, io.Discard, c.Chapter, trial.Options{Race: race, OnTest: news.Test, OnGreen: news.Green})
 		},
 		Watch: func(ctx context.Context, c progress.Chapter, saved func(by string, err error)) {
 			content := func() (string, error) { return progress.Content(root, c.Chapter) }
-			saves.Watch(ctx, []string{filepath.Join(root, c.Dir)}, content, func(_, by string, err error) { saved(by, err) })
+			saves.Watch(ctx, progress.Folders(root, c.Chapter), content, func(_, by string, err error) { saved(by, err) })
 		},
 		GoTo: func(id string) error {
 			_, err := progress.Update(root, func(b *progress.Book) { b.At = id })

@@ -175,3 +175,36 @@ func TestListen_serves_on_a_socket(t *testing.T) {
 	code, _, _, _ = get(t, c, url+"/readyz")
 	require.Equal(t, 200, code)
 }
+
+// atHead does something between the decision to answer and the first byte of the answer.
+type atHead struct {
+	http.ResponseWriter
+	do func()
+}
+
+func (w *atHead) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w *atHead) WriteHeader(code int) {
+	w.do()
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func TestWatch_begins_before_its_answer_does(t *testing.T) {
+	for _, query := range []string{
+		"watch=1", "watch=1&resourceVersion=0", "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+		"watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=1",
+		"watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
+	} {
+		t.Run(query, func(t *testing.T) {
+			bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
+				api.Create(deployment("there", 1))
+				api.Script("watch", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+					next.ServeHTTP(&atHead{w, func() { api.Delete(deployment("there", 1)) }}, r)
+				})
+				_, body, _, err := get(t, c, deployments+"?timeoutSeconds=5&"+query)
+				require.NoError(t, err)
+				require.Contains(t, body, `"type":"DELETED"`, "who has read the head of the answer is told of all that happens from then on")
+			})
+		})
+	}
+}

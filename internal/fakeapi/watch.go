@@ -52,39 +52,54 @@ func (c *call) watch() error {
 	c.lock.Unlock()
 	c.count(1)
 	defer c.count(-1)
+	wanted := options.SendInitialEvents != nil && *options.SendInitialEvents
+	objs, refused := w.look(options, wanted)
 	if w.stream, err = newStream(c.w, c.r, c.res); err != nil {
 		return err
 	}
-	if err := w.begin(options); err == nil {
+	if refused != nil {
+		w.stream.send("ERROR", statusOfError(refused))
+		return nil
+	}
+	if err := w.begin(objs, wanted); err == nil {
 		w.run(lasting(options.TimeoutSeconds), end, bookmark)
 	}
 	return nil
 }
 
-// begin tells what there is, if that is wanted. An error means that the watch is over.
-func (w *watcher) begin(options metav1.ListOptions) error {
-	wanted := options.SendInitialEvents != nil && *options.SendInitialEvents
+// look finds out where the watch begins, and what there was then, if that is to be told. It is done before the answer
+// begins: a client that has read the answer's head and then changes something is told of the change as an event.
+func (w *watcher) look(options metav1.ListOptions, wanted bool) (objs []Object, err error) {
 	switch {
 	case wanted && w.at > 0:
 		if err := w.reach(w.at); err != nil {
-			w.stream.send("ERROR", statusOfError(err))
-			return err
+			return nil, err
 		}
 	case !wanted && w.at > 0:
-		return nil
+		return nil, nil
 	case !wanted && options.SendInitialEvents != nil:
 		w.at, _ = w.store.current()
 		w.start = w.at
-		return nil
+		return nil, nil
 	}
-	if err := w.initial(); err != nil {
+	objs, w.at, err = w.store.list(w.res, latest)
+	w.start = w.at
+	return objs, err
+}
+
+// begin tells what there was in the beginning, and where it ends, if that is wanted. An error means that the watch is over.
+func (w *watcher) begin(objs []Object, wanted bool) error {
+	for _, obj := range objs {
+		if w.selected.has(w.res, obj) {
+			if err := w.stream.add("ADDED", obj); err != nil {
+				return err
+			}
+		}
+	}
+	if err := w.stream.flush(); err != nil || !wanted {
 		return err
 	}
-	w.start = w.at
-	if wanted {
-		return w.bookmark(metav1.InitialEventsAnnotationKey, "true")
-	}
-	return nil
+	return w.bookmark(metav1.InitialEventsAnnotationKey, "true")
 }
 
 func (s *Server) count(n int) {
@@ -99,23 +114,6 @@ func lasting(seconds *int64) time.Duration {
 		return time.Duration(float64(minWatch) * (1 + rand.Float64()))
 	}
 	return time.Duration(*seconds) * time.Second
-}
-
-// initial tells what there is.
-func (w *watcher) initial() error {
-	objs, at, err := w.store.list(w.res, latest)
-	if err != nil {
-		return err
-	}
-	for _, obj := range objs {
-		if w.selected.has(w.res, obj) {
-			if err := w.stream.add("ADDED", obj); err != nil {
-				return err
-			}
-		}
-	}
-	w.at = at
-	return w.stream.flush()
 }
 
 // run tells all changes until the watch is over. What the connection cannot take any more is of no interest to anybody.

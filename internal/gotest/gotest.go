@@ -36,10 +36,12 @@ type Test struct {
 	Elapsed time.Duration
 }
 
-// Status is how a test ended. A test that began and has no end is Broken: the test binary died with it.
+// Status is how a test ended. A test that began and has no end is Broken: the test binary died with it. Running is for who
+// watches a run: no Result has it.
 type Status string
 
 const (
+	Running Status = "running"
 	Passed  Status = "passed"
 	Failed  Status = "failed"
 	Skipped Status = "skipped"
@@ -97,7 +99,8 @@ func Run(cmd *exec.Cmd) (Result, error) {
 	return r, nil
 }
 
-// read collects the events in what go test -json prints. onTest, unless it is nil, is told of each test that has ended.
+// read collects the events in what go test -json prints. onTest, unless it is nil, is told of each test when it begins
+// (then it is Running) and when it has ended.
 func read(stdout io.Reader, onTest func(Test)) (Result, error) {
 	c := collector{tests: map[string]*running{}, onTest: onTest}
 	_, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
@@ -158,7 +161,11 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 	if !isSubtest && e.Elapsed > 0 {
 		t.Elapsed = time.Duration(e.Elapsed * float64(time.Second))
 	}
-	if !isSubtest && e.Elapsed >= 0 && e.Action.IsTerminal() && c.onTest != nil {
+	switch {
+	case isSubtest || c.onTest == nil:
+	case e.Action == testjson.ActionRun:
+		c.onTest(Test{Name: name, Status: Running})
+	case e.Elapsed >= 0 && e.Action.IsTerminal():
 		c.onTest(t.end())
 	}
 	return nil

@@ -22,7 +22,7 @@ type Limits struct {
 }
 
 // RunLimited is Run under limits. A run that goes over one, or whose context ends, is stopped; its result holds what
-// was known until then, and says in Stopped why. onTest may be nil; it is called as tests end, on the caller's goroutine.
+// was known until then, and says in Stopped why. onTest may be nil; it is called as tests begin and end, on the caller's goroutine.
 // When RunLimited returns, no process of the run is left.
 func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (Result, error) {
 	var stderr lockedBuffer

@@ -29,15 +29,15 @@ func limited(t *testing.T, ctx context.Context, limits Limits, onTest func(Test)
 	return r
 }
 
-func TestRunLimited_tells_of_each_test_as_it_ends(t *testing.T) {
-	var ended []string
-	r := limited(t, t.Context(), Limits{time.Minute, 1 << 20}, func(test Test) { ended = append(ended, test.Name+" "+string(test.Status)) }, `
+func TestRunLimited_tells_of_each_test_as_it_begins_and_ends(t *testing.T) {
+	var seen []string
+	r := limited(t, t.Context(), Limits{time.Minute, 1 << 20}, func(test Test) { seen = append(seen, test.Name+" "+string(test.Status)) }, `
 import "testing"
 
 func TestA(t *testing.T) {}
 func TestB(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken") }) }
 `)
-	require.Equal(t, []string{"TestA passed", "TestB failed"}, ended)
+	require.Equal(t, []string{"TestA running", "TestA passed", "TestB running", "TestB failed"}, seen)
 	require.Empty(t, r.Stopped)
 	require.Equal(t, 1, r.Exit)
 }

@@ -113,6 +113,14 @@ func TestFailures_are_short_and_say_what_to_do(t *testing.T) {
 	}
 }
 
+// One after the other, as most tests run: a forgotten Unlock would take as many times three seconds as a chapter has tests.
+func TestHangs_are_enough_after_three(t *testing.T) {
+	out := run(t, "-test.parallel=1", "-test.count=5", "-test.run=^TestTask1_Lock_forgotten$")
+	require.Equal(t, 3, strings.Count(out, "never returned: it waits for a lock that nobody releases"), out)
+	require.Equal(t, 2, strings.Count(out, "not run: 3 tests before it had to be stopped, and theirs come first"), out)
+	require.Equal(t, 5, strings.Count(out, "--- FAIL: TestTask1_Lock_forgotten"), out)
+}
+
 var raceFound = regexp.MustCompile(`    race_test.go:\d+: (data race|fatal error: concurrent map .*)
         did     Set and Keys, at once
         wanted  only one goroutine at a time where one of them writes

@@ -42,6 +42,9 @@ const (
 // own goroutine. Each child runs the test from its beginning, so f must not depend on what another run of it did.
 func Race(t *testing.T, why string, f func(t *T)) {
 	r := newRun(t)
+	if r.pointless() {
+		return
+	}
 	switch os.Getenv(childTest) {
 	case "":
 		r.runChildren(why)
@@ -72,7 +75,10 @@ func (r *run) runAsChild(diaryPath string, f func(t *T)) {
 // runChildren starts a child, and then more of them for a moment as long as all is well. Whether two goroutines meet is
 // up to chance: a busy machine may run one after the other, and then not even the race detector sees every race.
 func (r *run) runChildren(why string) {
-	const attempts = 5
+	attempts := 5
+	if Brief {
+		attempts = 1
+	}
 	const patience = 100 * time.Millisecond
 	start := time.Now()
 	for range attempts {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,21 +31,55 @@ const simulatedLimit = 30*24*time.Hour + 123456789
 
 // realLimit is how long a test may run. The environment variable WORKSHOP_TEST_LIMIT ("2m") changes it, for very slow
 // machines.
-var realLimit = func() time.Duration {
+var realLimit, limitChosen = func() (time.Duration, bool) {
 	if d, err := time.ParseDuration(os.Getenv("WORKSHOP_TEST_LIMIT")); err == nil && d > 0 {
-		return d
+		return d, true
 	}
 	if RaceDetector {
-		return time.Minute
+		return time.Minute, false
 	}
-	return 30 * time.Second
+	return 30 * time.Second, false
 }()
 
+// One call that never returns hangs most tests of a chapter, and nobody waits half a minute for each of them to say so.
+// So after the first hang a test has less time, and after some no test is run at all: those that hung come first.
+const (
+	hungEnough   = 3
+	limitAfter   = 10 * time.Second
+	limitForSlow = 20 * time.Second // with -race
+)
+
+// hung counts the tests of this process that were stopped because they hung.
+var hung atomic.Int32
+
 func (r *run) limit() time.Duration {
+	limit := realLimit
 	if r.child != nil {
-		return min(realLimit, childLimit)
+		limit = min(limit, childLimit)
 	}
-	return realLimit
+	switch {
+	case hung.Load() == 0 || limitChosen:
+		return limit
+	case RaceDetector:
+		return min(limit, limitForSlow)
+	}
+	return min(limit, limitAfter)
+}
+
+// pointless says whether enough tests hung before this one, and fails it if so.
+func (r *run) pointless() bool {
+	if hung.Load() < hungEnough {
+		return false
+	}
+	r.fail(failure{
+		at:     r.start,
+		title:  fmt.Sprintf("not run: %d tests before it had to be stopped, and theirs come first", hung.Load()),
+		wanted: "a test run that comes to its end",
+		got:    "calls that never return",
+		why:    "what hangs in one test hangs in most; once those are mended, this one is run",
+	})
+	r.report()
+	return true
 }
 
 // watch returns when the test is over, one way or the other. It runs on the test's goroutine, outside the bubble.
@@ -78,6 +113,7 @@ func (r *run) watch(ended <-chan struct{}) {
 				if !r.settled() {
 					report()
 				}
+				hung.Add(1)
 				return
 			}
 			look.Reset(lookEvery)

@@ -1,7 +1,7 @@
 // Package live is the screen that a learner leaves open beside the editor: where they are, and the one failure to look at
 // now. A save runs the chapter's tests at once; a newer save cancels what runs.
 //
-// It is a bubbletea program in the usual three parts: the model (this file), what changes it (update.go), and how it is
+// It is a bubbletea program in the usual parts: the model (this file), what changes it (update.go, keys.go), and how it is
 // drawn (view.go). All work is done by other packages, behind Actions, so that tests drive the screen without a workshop.
 // What it leaves out: anything that cannot be done by plain commands as well.
 package live
@@ -16,6 +16,7 @@ import (
 
 	"client-go-workshop/internal/gotest"
 	"client-go-workshop/internal/progress"
+	"client-go-workshop/internal/report"
 	"client-go-workshop/internal/trial"
 )
 
@@ -25,7 +26,7 @@ type Actions struct {
 	// Look reads how all chapters stand, and the ID of the task one is at.
 	Look func() (all []progress.Chapter, at string, err error)
 	// Test runs a chapter's tests, and remembers what they said. It ends early when ctx does.
-	Test func(ctx context.Context, c progress.Chapter, race bool, onTest func(gotest.Test)) (trial.Verdict, error)
+	Test func(ctx context.Context, c progress.Chapter, race bool, news News) (trial.Verdict, error)
 	// Watch tells of saves in a chapter's folder until ctx ends, and once at the start; by says how it finds out.
 	Watch func(ctx context.Context, c progress.Chapter, saved func(by string, err error))
 	// GoTo remembers the task one is at.
@@ -41,6 +42,12 @@ type Actions struct {
 	Notes func(c progress.Chapter) []string
 	// Edit is the command that opens a file of the chapter, as "store.go:45", and whether it takes the terminal over.
 	Edit func(c progress.Chapter, place string) (cmd *Editor, err error)
+}
+
+// News is what can be told of a run before its verdict: trial's OnTest and OnGreen.
+type News struct {
+	Test  func(gotest.Test)
+	Green func(trial.Verdict)
 }
 
 // page is what the body of the screen shows.
@@ -71,7 +78,10 @@ type Model struct {
 	run      int // counts runs; news of an older one is dropped
 	cancel   context.CancelFunc
 	running  bool
-	ended    int // tests that have ended in this run
+	vetting  bool    // every test has passed once, which the screen shows; a closer look goes on
+	ended    int     // tests that have ended in this run
+	underway []begun // and those that have not, the longest first
+	early    *report.Failure
 	race     bool
 	verdict  *trial.Verdict
 	failed   error // why there is no verdict
@@ -86,12 +96,19 @@ type Model struct {
 	tests    sync.WaitGroup // runs that are under way
 
 	page    page
+	here    bool     // the list was just opened, and has to show where one is
 	lines   []string // of the pages that somebody else lays out
 	confirm string   // the question that is open
 	onYes   tea.Cmd
 	message string
 	body    viewport.Model
 	fatal   error
+}
+
+// begun is a test that has not ended yet.
+type begun struct {
+	name string
+	at   time.Time
 }
 
 // New makes the screen for the chapter with that folder, or, if it is "", the one the learner is at.

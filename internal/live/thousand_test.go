@@ -100,7 +100,7 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 			}
 		},
 		// A run takes what is saved when it begins, tells of some tests, and ends early when it is cancelled.
-		Test: func(ctx context.Context, c progress.Chapter, _ bool, onTest func(gotest.Test)) (trial.Verdict, error) {
+		Test: func(ctx context.Context, c progress.Chapter, _ bool, news News) (trial.Verdict, error) {
 			if n := running.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -108,7 +108,7 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 			begun.Add(1)
 			over := version.Load()
 			for range 3 {
-				onTest(gotest.Test{})
+				news.Test(gotest.Test{})
 			}
 			if over%2 == 0 { // every other run is slow, and is overtaken by the next save
 				select {

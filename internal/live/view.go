@@ -6,6 +6,7 @@ package live
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,12 +46,15 @@ func (m *Model) View() tea.View {
 // header says where one is and what goes on.
 func (m *Model) header() string {
 	t := m.current()
-	left := paint.Strong(m.chapter.Dir) + fmt.Sprintf("  task %d of %d: %s", t.Number, len(m.chapter.Tasks), t.Title)
+	at := fmt.Sprintf("task %d of %d", t.Number, len(m.chapter.Tasks)-bonuses(m.chapter))
 	if t.Bonus {
-		left += paint.Faint(" (bonus)")
+		at = fmt.Sprintf("bonus task %d", t.Number)
 	}
+	left := paint.Strong(m.chapter.Dir) + "  " + at + ": " + t.Title
 	right := ""
 	switch {
+	case m.vetting:
+		right = paint.Good("green") + paint.Faint(", looking closer")
 	case m.running:
 		right = paint.Warn(fmt.Sprintf("running, %d tests, %ds", m.ended, int(time.Since(m.began).Seconds())))
 	case m.failed != nil:
@@ -64,9 +68,19 @@ func (m *Model) header() string {
 	return spread(left, right, m.width)
 }
 
-// strip shows all chapters by their tasks' marks.
+func bonuses(c progress.Chapter) (n int) {
+	for _, t := range c.Tasks {
+		if t.Bonus {
+			n++
+		}
+	}
+	return n
+}
+
+// strip shows all chapters by their tasks' marks. Where there is no room for all, the first make way for the current one.
 func (m *Model) strip() string {
 	var parts []string
+	upTo := 0 // where the current chapter ends
 	for _, c := range m.all {
 		marks := ""
 		for _, t := range c.Tasks {
@@ -82,8 +96,15 @@ func (m *Model) strip() string {
 			number = paint.Faint(number)
 		}
 		parts = append(parts, number+" "+marks)
+		if c.Dir == m.chapter.Dir {
+			upTo = len(parts)
+		}
 	}
-	return strings.Join(parts, "  ")
+	row := strings.Join(parts, "  ")
+	for gone := 1; gone < upTo && ansi.StringWidth(strings.Join(parts[max(gone-1, 0):upTo], "  "))+2 > m.width; gone++ {
+		row = "… " + strings.Join(parts[gone:], "  ")
+	}
+	return row
 }
 
 // state is a task's state; that of the verdict on the screen comes first, which the book may not have yet.
@@ -111,15 +132,18 @@ func (m *Model) footer() string {
 	case m.message != "" && ansi.StringWidth(m.message) <= m.width:
 		return paint.Warn(strings.ReplaceAll(m.message, "\n", " "))
 	}
-	keys := "h hint  a all  n/p task  o open  r race  l list  s solution  ? keys  q quit"
-	if m.page != pageNow {
-		keys = "esc back  ↑/↓ scroll  ? keys  q quit"
-	}
 	right := ""
 	if more := m.body.TotalLineCount() - m.body.Height(); more > 0 {
 		right = fmt.Sprintf("%d%%", int(m.body.ScrollPercent()*100))
 	}
-	return spread(paint.Faint(keys), paint.Faint(right), m.width)
+	keys := []string{"h hint", "a all", "n/p task", "o open", "r race", "l list", "s solution", "? keys", "q quit"}
+	if m.page != pageNow {
+		keys = []string{"esc back", "↑/↓ scroll", "? keys", "q quit"}
+	}
+	for len(keys) > 2 && ansi.StringWidth(strings.Join(keys, "  "))+len(right)+1 > m.width {
+		keys = slices.Delete(keys, len(keys)-3, len(keys)-2) // ? tells of those that have no room
+	}
+	return spread(paint.Faint(strings.Join(keys, "  ")), paint.Faint(right), m.width)
 }
 
 // draw lays the body out.
@@ -130,6 +154,15 @@ func (m *Model) draw() {
 	switch m.page {
 	case pageNow:
 		lines = m.now(m.body.Height())
+		if m.running && m.verdict != nil && !m.vetting { // of the code before this save
+			for i, line := range lines {
+				lines[i] = paint.Faint(ansi.Strip(line))
+			}
+			if so := m.soFar(); so != nil {
+				lines = so
+			}
+			lines = append(m.patience(), lines...)
+		}
 	case pageAll:
 		lines = m.everything()
 	case pageList:
@@ -151,6 +184,10 @@ func (m *Model) draw() {
 		lines[i] = ansi.Truncate(line, m.width, "…")
 	}
 	m.body.SetContentLines(lines)
+	if at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "▸") }); m.here && m.page == pageList && at >= 0 {
+		m.body.SetYOffset(max(at-m.body.Height()/2, 0))
+	}
+	m.here = false
 }
 
 // now is the one thing to look at, in rows rows if that can be done.
@@ -164,17 +201,21 @@ func (m *Model) now(rows int) (out []string) {
 	case m.failed != nil:
 		return append(out, report.Wrap(m.failed.Error(), m.width)...)
 	case v == nil && m.running:
-		return append(out, m.first()...)
+		return append(append(out, m.patience()...), m.first()...)
 	case v == nil:
 		return append(out, "No test has run yet: press t.")
 	case len(v.Build) > 0:
-		return append(out, paint.Build(v.Build, m.width, rows-len(out))...)
+		return append(out, paint.Build(*v, m.width, rows-len(out))...)
 	case v.Stopped != "":
 		out = append(out, paint.Bad(fmt.Sprintf("Stopped: %s. Is there a loop that never ends?", v.Stopped)))
 	}
 	task, ok := v.First(m.task)
 	if !ok {
-		return append(out, paint.Good("Every test of this chapter passes."), "", "  w  what to take away", "  s  how the solution differs from yours", "  N  the next chapter")
+		out = append(out, paint.Good("Every test of this chapter passes."))
+		if m.pinned {
+			out = append(out, m.reached(v)...)
+		}
+		return append(out, "", "  w  what to take away", "  s  how the solution differs from yours", "  N  the next chapter")
 	}
 	if task.Number != m.task { // the learner looks at one that has passed
 		return append(out, paint.Good(fmt.Sprintf("Task %d passes.", m.task)), "", fmt.Sprintf("  n/p  other tasks; task %d is the first that does not pass", task.Number))
@@ -188,6 +229,18 @@ func (m *Model) now(rows int) (out []string) {
 	out = append(out, paint.Strong(f.Test))
 	out = append(out, paint.Failure(f, m.width, max(rows-len(out), 12))...)
 	return append(out, m.toWrite()...)
+}
+
+// reached is a task that has passed, in a chapter that is green.
+func (m *Model) reached(v *trial.Verdict) []string {
+	t := m.current()
+	out := []string{""}
+	for _, done := range v.Tasks {
+		if passed, n := done.Count(); done.Number == t.Number {
+			out = append(out, fmt.Sprintf("Task %d: %d of %d tests pass.", t.Number, passed, n))
+		}
+	}
+	return append(out, report.Wrap(fmt.Sprintf("Read it again: %s/README.md#%s", m.chapter.Dir, t.Anchor), m.width)...)
 }
 
 // toWrite lists what the task has left to write.
@@ -205,9 +258,39 @@ func (m *Model) toWrite() (out []string) {
 
 // first is for the seconds before the first verdict.
 func (m *Model) first() []string {
-	t := m.current()
-	return append(append(report.Wrap(fmt.Sprintf("Running %s. The first time, Go compiles client-go, which takes a minute.", t.Command), m.width), ""),
-		report.Wrap("Read "+m.chapter.Dir+"/README.md#"+t.Anchor+" meanwhile.", m.width)...)
+	text := "Running go test ./" + m.chapter.Dir + "."
+	if time.Since(m.began) > 5*time.Second && m.ended == 0 {
+		text += " The first time, Go compiles client-go, which takes a minute."
+	}
+	return append(append(report.Wrap(text, m.width), ""),
+		report.Wrap("Read "+m.chapter.Dir+"/README.md#"+m.current().Anchor+" meanwhile.", m.width)...)
+}
+
+// soFar is the first failure of a run that takes its time, while the rest of it goes on.
+func (m *Model) soFar() []string {
+	if m.early == nil || time.Since(m.began) < 3*time.Second {
+		return nil
+	}
+	out := []string{paint.Warn("The run goes on; this has failed in it:"), paint.Strong(m.early.Test)}
+	return append(out, paint.Failure(*m.early, m.width, max(m.body.Height()-len(out)-3, 12))...)
+}
+
+// patience is for a test that takes long: most take less than a moment, so something loops, or waits in vain.
+func (m *Model) patience() []string {
+	if len(m.underway) == 0 || time.Since(m.underway[0].at) < 4*time.Second {
+		return nil
+	}
+	limit := "30s"
+	if m.race {
+		limit = "a minute"
+	}
+	longest := m.underway[0]
+	text := fmt.Sprintf("%s has run for %ds. After %s it is stopped at the latest, and says where it was.", longest.name, int(time.Since(longest.at).Seconds()), limit)
+	var out []string
+	for _, row := range report.Wrap(text, m.width) {
+		out = append(out, paint.Warn(row))
+	}
+	return append(out, "")
 }
 
 func (m *Model) crash() (out []string) {
@@ -237,14 +320,19 @@ func (m *Model) everything() (out []string) {
 	}
 	holes := 0
 	for _, t := range m.verdict.Tasks {
-		for _, f := range t.Failures() {
-			if f.Hole != nil {
-				holes++
-				continue
+		for _, test := range t.Tests {
+			open := false
+			for _, f := range test.Failures {
+				if open = open || f.Hole != nil; f.Hole != nil {
+					continue
+				}
+				out = append(out, paint.Strong(f.Test))
+				out = append(out, paint.Failure(f, m.width, 0)...)
+				out = append(out, "")
 			}
-			out = append(out, paint.Strong(f.Test))
-			out = append(out, paint.Failure(f, m.width, 0)...)
-			out = append(out, "")
+			if open {
+				holes++
+			}
 		}
 	}
 	if holes > 0 {
@@ -275,18 +363,29 @@ func (m *Model) help() []string {
 	if m.by == saves.Looks {
 		how = "polling: this system sends no events for these files, so they are read five times a second"
 	}
-	return append([]string{
-		"A save runs the tests of the chapter. A newer save cancels what runs.", "",
-		"  h    the next hint for this task",
-		"  a    all failures             enter, esc  back to the one that matters",
-		"  n p  next and previous task   N P  next and previous chapter, or its number",
-		"  t    run the tests again      r    with the race detector, on and off",
-		"  o    open the place in your editor (VISUAL, EDITOR)",
-		"  l    list of all chapters and tasks",
-		"  s    how the solution differs from your code",
-		"  w    what to take away, when the chapter is green",
-		"  x    start the chapter anew (your code is kept in a backup)",
-		"  ↑ ↓ pgup pgdn   scroll        q    quit", "",
-		paint.Legend, "",
-	}, report.Wrap("Saves are noticed by "+how+".", m.width)...)
+	out := append(report.Wrap("A save runs the tests of the chapter, briefly first; if all pass, once more at length, and then go vet. A newer save cancels what runs.", m.width), "")
+	keys := [][2]string{
+		{"h", "the next hint for this task"},
+		{"a", "all failures; enter or esc goes back to the one that matters"},
+		{"n p", "next and previous task; N P next and previous chapter, or its number"},
+		{"t", "run the tests again"},
+		{"r", "with the race detector, on and off"},
+		{"o", "open the place in your editor (VISUAL, EDITOR)"},
+		{"l", "list of all chapters and tasks"},
+		{"s", "how the solution differs from your code"},
+		{"w", "what to take away, when the chapter is green"},
+		{"x", "start the chapter anew (your code is kept in a backup)"},
+		{"↑ ↓", "scroll, as pgup and pgdn do"},
+		{"q", "quit"},
+	}
+	for _, k := range keys {
+		for i, row := range report.Wrap(k[1], m.width-7) {
+			if i > 0 {
+				k[0] = ""
+			}
+			out = append(out, "  "+paint.Key(fmt.Sprintf("%-5s", k[0]))+row)
+		}
+	}
+	out = append(append(out, ""), report.Wrap(paint.Legend, m.width)...)
+	return append(append(out, ""), report.Wrap("Saves are noticed by "+how+".", m.width)...)
 }

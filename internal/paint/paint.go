@@ -90,13 +90,17 @@ func diff(line report.Line, text string) string {
 // sourceLine is how a message of the compiler begins.
 var sourceLine = regexp.MustCompile(`^\S+\.go:\d+`)
 
-// Build lays out what the compiler says, or the go command, at most rows rows of it (0: all).
-func Build(lines []string, width, rows int) []string {
+// Build lays out why a verdict is about the code as text: what the compiler says, or the go command, or, when every test
+// passes, vet; at most rows rows of it (0: all).
+func Build(v trial.Verdict, width, rows int) []string {
 	out := []string{Bad("No test could run:")}
-	if slices.ContainsFunc(lines, sourceLine.MatchString) {
+	switch {
+	case v.Vetted:
+		out = []string{Warn("Every test passes, but go vet, which go test asks too, has found something:")}
+	case slices.ContainsFunc(v.Build, sourceLine.MatchString):
 		out = []string{Bad("It does not compile:")}
 	}
-	for _, line := range lines {
+	for _, line := range v.Build {
 		out = append(out, report.Wrap(line, width)...)
 	}
 	if rows > 0 && len(out) > rows {

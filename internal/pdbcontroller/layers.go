@@ -44,6 +44,9 @@ func choose(choice string, parts Parts) (chosen, error) {
 	if len(lower) == 0 {
 		lower = []string{parts.Default}
 	}
+	if _, here := parts.Sets["yours"]; !here && strings.Contains(choice, "yours") {
+		return chosen{}, fmt.Errorf("%q: this is the finished program, which has not got yours; the one that has is ./07-controller/cmd/pdb-controller", choice)
+	}
 	var err error
 	if c.Layers, err = layers.Choose(strings.Join(lower, ","), parts.Sets); err != nil {
 		return chosen{}, err

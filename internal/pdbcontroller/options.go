@@ -1,7 +1,7 @@
 package pdbcontroller
 
-// This file reads the command line and finds the cluster. The standard flag package does, because klog registers its own flags
-// (-v and others) there too.
+// This file reads the command line, by the standard flag package, and finds the cluster. Of klog's flags it takes the two
+// that a program without log files can use: -v and -vmodule.
 //
 // Left out: a configuration file, and ~/.kube/config as a last resort: a program that writes should not pick the cluster that
 // somebody happened to use last.
@@ -31,12 +31,18 @@ type options struct {
 	layers         chosen
 }
 
-// parseOptions reads args, the command line without the program's name. Flags that do not
-// parse are the flag set's affair: flag.CommandLine prints the usage and exits with 2.
+// parseOptions reads args, the command line without the program's name. It prints nothing. If they ask for help, the error
+// is flag.ErrHelp, and flags can print it.
 func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, error) {
 	var o options
 	var choice string
-	klog.InitFlags(flags)
+	flags.Usage = func() {}
+	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(logging)
+	for _, name := range []string{"v", "vmodule"} {
+		f := logging.Lookup(name)
+		flags.Var(f.Value, name, f.Usage)
+	}
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster; if empty $KUBECONFIG, then the Pod this runs in; without any of them it tells a story on an API server of its own")
 	flags.StringVar(&choice, "layers", parts.Default, layersUsage(parts))
 	flags.StringVar(&o.namespace, "namespace", metav1.NamespaceAll, "the only namespace to look after; if empty all of them")
@@ -44,12 +50,14 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 	flags.DurationVar(&o.resync, "resync", 10*time.Minute, "how often to look at every Deployment again without an event; 0 is never")
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding a Lease, so that several instances can run")
 	flags.StringVar(&o.leaseNamespace, "lease-namespace", podNamespace(), "namespace of that Lease; in a Pod its own if not given")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, err
+	} else if err != nil {
+		return o, fmt.Errorf("%w; -h lists all flags", err)
 	}
 	var err error
 	if o.layers, err = choose(choice, parts); err != nil {
-		return o, fmt.Errorf("--layers=%s: %w", choice, err)
+		return o, fmt.Errorf("--layers: %w", err)
 	}
 	switch {
 	case flags.NArg() > 0:

@@ -48,15 +48,18 @@ func TestOptions(t *testing.T) {
 	require.Equal(t, options{kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
 
 	for wrong, says := range map[string]string{
-		"--workers=0":  "--workers=0: at least 1 is needed",
-		"--resync=-1s": "--resync=-1s: cannot be negative; 0 turns it off",
-		"start":        `unexpected argument "start": everything is given by flags, see -h`,
-		"--layers=own": `--layers=own: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
-		"--wrong":      "flag provided but not defined: -wrong",
+		"--workers=0":                        "--workers=0: at least 1 is needed",
+		"--resync=-1s":                       "--resync=-1s: cannot be negative; 0 turns it off",
+		"start":                              `unexpected argument "start": everything is given by flags, see -h`,
+		"--layers=own":                       `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
+		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this is the finished program, which has not got yours; the one that has is ./07-controller/cmd/pdb-controller`,
+		"--wrong":                            "flag provided but not defined: -wrong; -h lists all flags",
 	} {
 		_, err := parse(wrong)
 		require.EqualError(t, err, says)
 	}
+	_, err = parse("-h")
+	require.ErrorIs(t, err, flag.ErrHelp)
 }
 
 // writeConfig writes a kubeconfig for server, or one without any cluster.

@@ -20,6 +20,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -71,13 +72,21 @@ type Runner interface{ Run(ctx context.Context) }
 // Main is the program. It does not return.
 func Main(parts Parts) {
 	todo.OnReach(stopAtHole)
-	options, err := parseOptions(flag.CommandLine, os.Args[1:], parts)
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // what is wrong is said once, below
+	options, err := parseOptions(flags, os.Args[1:], parts)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stdout)
+		fmt.Println("Keeps a PodDisruptionBudget for each Deployment that has more than one replica.\n\nFlags:")
+		flags.PrintDefaults()
+		os.Exit(0)
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(2)
 	}
 	ctx := klog.NewContext(context.Background(), klog.LoggerWithName(klog.Background(), name))
-	err = run(stopOnSignal(ctx), options)
+	err = run(ctx, options)
 	klog.Flush()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
@@ -108,15 +117,17 @@ func stopOnSignal(parent context.Context) context.Context {
 	return ctx
 }
 
-// run works until ctx ends, which is no error.
+// run works until ctx ends or a signal comes, neither of which is an error.
 func run(ctx context.Context, options options) error {
 	config, err := loadConfig(options.kubeconfig)
 	if errors.Is(err, errNoCluster) {
-		return tellStory(ctx, options, os.Stdout)
+		// A log would stand between the lines of the story.
+		return tellStory(stopOnSignal(klog.NewContext(ctx, klog.New(nil))), options, os.Stdout)
 	}
 	if err != nil {
 		return err
 	}
+	ctx = stopOnSignal(ctx)
 	recorder, flush, err := startRecorder(ctx, config)
 	if err != nil {
 		return err

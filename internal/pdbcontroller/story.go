@@ -58,13 +58,17 @@ func tellStory(ctx context.Context, options options, out io.Writer) error {
 		s.happens(step.what)
 		step.do()
 	}
-	s.wait(ctx, ended)
+	toldAll := s.wait(ctx, ended)
 	s.lock.Lock()
 	s.over = true
 	s.lock.Unlock()
 	stop()
 	if err := <-ended; err != nil {
 		return err
+	}
+	if !toldAll {
+		fmt.Fprintf(out, "\nStopped after %.1fs, before the story's end.\n", time.Since(s.start).Seconds())
+		return nil
 	}
 	fmt.Fprintf(out, "\n%s\n", s.ending())
 	return nil
@@ -128,7 +132,7 @@ func (s *teller) steps() []step {
 func (s *teller) ending() string {
 	budgets := s.api.Objects("poddisruptionbudgets")
 	if len(budgets) == 0 {
-		return "In the end there is no budget: one replica must not have one, or no node could ever be drained.\n" +
+		return "In the end there is no budget: a Deployment with one replica has none to spare.\n" +
 			"On a real control plane: go tool workshop cluster up, and --kubeconfig .workshop/cluster/kubeconfig"
 	}
 	var left []string

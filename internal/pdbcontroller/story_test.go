@@ -1,8 +1,13 @@
 package pdbcontroller
 
 import (
+	"bufio"
 	"context"
+	"io"
+	"os"
+	"os/exec"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -61,8 +66,44 @@ func TestStory_ends_at_once_with_its_context(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, tellStory(ctx, options, &out))
 		require.Equal(t, 6*time.Second, time.Since(began))
-		require.Contains(t, out.b.String(), "There are budgets left: web")
+		require.True(t, strings.HasSuffix(out.b.String(), "\nStopped after 6.0s, before the story's end.\n"), out.b.String())
+		require.NotContains(t, out.b.String(), "budgets left", "that would be a failure")
 	})
+}
+
+// tells, in the environment, says that this process is to tell the story.
+const tells = "WORKSHOP_TEST_TELLS_THE_STORY"
+
+func TestStory_is_interrupted_without_a_line_of_log(t *testing.T) {
+	if os.Getenv(tells) != "" {
+		options, err := parse()
+		require.NoError(t, err)
+		require.NoError(t, run(context.Background(), options))
+		return
+	}
+	if runtime.GOOS == "windows" {
+		return // no process can be interrupted from outside there
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), tells+"=1", "KUBECONFIG=", "KUBERNETES_SERVICE_HOST=")
+	var log strings.Builder
+	cmd.Stderr = &log
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	told, said := bufio.NewReader(stdout), ""
+	for !strings.Contains(said, "what the controller does") {
+		line, err := told.ReadString('\n')
+		said += line
+		require.NoError(t, err, said)
+	}
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	rest, err := io.ReadAll(told)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait(), said+string(rest))
+	require.Contains(t, string(rest), "before the story's end.")
+	require.Empty(t, log.String())
 }
 
 func TestChoose_client_go_s_informer_brings_its_layers(t *testing.T) {

@@ -152,15 +152,8 @@ func Content(root string, c chapter.Chapter) (string, error) {
 			return "", err
 		}
 	}
-	dirs := []string{c.Dir}
-	for _, shared := range []string{"chapter", "fakeapi", "guard", "layers", "onepass", "pdbcontroller", "story", "timeline", "todo"} {
-		dirs = append(dirs, filepath.Join("internal", shared))
-	}
-	if trial.HasLayers(c) {
-		dirs = append(dirs, "solutions")
-	}
-	for _, dir := range dirs {
-		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, d fs.DirEntry, err error) error {
+	for _, dir := range Folders(root, c) {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				return nil // deleted meanwhile, or not in this copy
@@ -177,6 +170,18 @@ func Content(root string, c chapter.Chapter) (string, error) {
 		}
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil))[:16], nil
+}
+
+// Folders are those that Content reads, with all below them.
+func Folders(root string, c chapter.Chapter) []string {
+	dirs := []string{filepath.Join(root, c.Dir)}
+	for _, shared := range []string{"chapter", "fakeapi", "guard", "layers", "onepass", "pdbcontroller", "story", "timeline", "todo"} {
+		dirs = append(dirs, filepath.Join(root, "internal", shared))
+	}
+	if trial.HasLayers(c) {
+		dirs = append(dirs, filepath.Join(root, "solutions"))
+	}
+	return dirs
 }
 
 func addFile(sum interface{ Write([]byte) (int, error) }, path string) error {

@@ -146,6 +146,9 @@ func plainRest(lines []string, width int) (out []Line) {
 	return out
 }
 
+// noBreak stands for a hyphen while a line is broken: a character of one column, of those that nobody uses.
+const noBreak = "\ue000"
+
 // Wrap breaks a line into rows of at most width columns, at spaces where it can. A row that goes on keeps the line's
 // indentation. Control characters are taken out, so that what a test prints cannot move a screen's cursor.
 func Wrap(line string, width int) []string {
@@ -158,9 +161,11 @@ func Wrap(line string, width int) []string {
 	if len(indent) > width/2 {
 		indent = ""
 	}
+	// A hyphen is no place to break at: options begin with it.
+	text = strings.ReplaceAll(text, "-", noBreak)
 	rows := strings.Split(ansi.Wrap(text, width-len(indent), ""), "\n")
 	for i, row := range rows {
-		rows[i] = indent + strings.TrimRight(row, " ")
+		rows[i] = indent + strings.ReplaceAll(strings.TrimRight(row, " "), noBreak, "-")
 	}
 	return rows
 }

@@ -51,7 +51,11 @@ func (room *Room) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (room *Room) String() string {
 	room.mu.Lock()
 	defer room.mu.Unlock()
-	return fmt.Sprintf("%s, %s, %s", count(len(room.seen), "attendee"), count(room.requests, "request"), Size(room.bytes))
+	were := "were"
+	if len(room.seen) == 1 {
+		were = "was"
+	}
+	return fmt.Sprintf("There %s %s, %s, %s", were, count(len(room.seen), "attendee"), count(room.requests, "request"), Size(room.bytes))
 }
 
 func count(n int, what string) string {

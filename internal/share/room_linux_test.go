@@ -9,16 +9,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startInOwnNetwork starts a command in a network of its own, which nobody may set up without being root, but anybody in a
-// user namespace of his own. Some systems forbid that.
+// startInOwnNetwork starts a command in a network and with mounts of its own, which nobody may set up without being root, but
+// anybody in a user namespace of his own. Some systems forbid that.
 func startInOwnNetwork(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET,
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
 	}
 	return cmd.Start()
 }
+
+// putAside makes an empty folder appear where dir is, and dir appear at the path elsewhere, for this process and its children.
+func putAside(dir, elsewhere, empty string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts to ourselves: %w", err)
+	}
+	if err := unix.Mount(dir, elsewhere, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("mount %s as %s: %w", dir, elsewhere, err)
+	}
+	if err := unix.Mount(empty, dir, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount %s as %s: %w", empty, dir, err)
+	}
+	return nil
+}
+
+// putBack ends what putAside has made appear at elsewhere.
+func putBack(elsewhere string) { _ = unix.Unmount(elsewhere, unix.MNT_DETACH) }
 
 // loopbackUp switches the loopback interface on: in a new network it is off.
 func loopbackUp() error {

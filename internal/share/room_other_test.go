@@ -10,3 +10,7 @@ import (
 func startInOwnNetwork(*exec.Cmd) error { return errors.New("only Linux has networks of one's own") }
 
 func loopbackUp() error { return nil }
+
+func putAside(string, string, string) error { return errors.New("only Linux has mounts of one's own") }
+
+func putBack(string) {}

@@ -62,14 +62,14 @@ func TestRoom_without_internet(t *testing.T) {
 
 	root, err := chapter.Root(".")
 	require.NoError(t, err)
-	url := openRoom(t, root)
 	home := t.TempDir()
+	cache, flags := emptyModuleCache(t)
+	url := openRoom(t, root)
 	a := attendee{t: t, dir: home, env: append(bare(os.Environ()),
 		"HOME="+home, "USERPROFILE="+home,
 		"GOPROXY="+url,                                                  // the one variable; all below is the test's own
 		"GOENV=off", "GOTOOLCHAIN=auto", "GOCACHE="+goEnv(t, "GOCACHE"), // auto is how Go is delivered
-		// With it, a package is the same wherever the module cache lies, and has been compiled already the next time.
-		"GOFLAGS=-trimpath -modcacherw",
+		"GOMODCACHE="+cache, "GOFLAGS="+flags,
 		"HTTP_PROXY=http://127.0.0.1:1", "HTTPS_PROXY=http://127.0.0.1:1", "NO_PROXY=127.0.0.1",
 		"GIT_ALLOW_PROTOCOL=none",
 	)}
@@ -130,6 +130,31 @@ func TestRoom_without_internet(t *testing.T) {
 		out, err = other.run("go", "list", "-deps", "./cmd/cluster")
 		require.NoError(t, err, "%s: %s", system, out)
 	}
+}
+
+// emptyModuleCache makes a module cache that is empty, and returns where, and the flags to use it with. Where it can, it puts
+// it in this machine's own one's place, for this process and its children only; the real one moves to where GOMODCACHE then
+// says. A package is compiled anew when it lies elsewhere, and so nothing has to be that CI has compiled already. Where that
+// cannot be done, -trimpath at least makes it the same the next time.
+func emptyModuleCache(t *testing.T) (cache, flags string) {
+	t.Helper()
+	empty := t.TempDir()
+	if os.Getenv(inside) == "" {
+		return empty, "-trimpath -modcacherw"
+	}
+	cache = goEnv(t, "GOMODCACHE")
+	aside, err := os.MkdirTemp("", "modules")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		putBack(aside)
+		_ = os.Remove(aside) // this folder only, and only if it is empty: were it still the real one, nothing may go
+	})
+	if err := putAside(cache, aside, empty); err != nil {
+		t.Logf("the module cache stays where it is, and the empty one is elsewhere: %v", err)
+		return empty, "-trimpath -modcacherw"
+	}
+	t.Setenv("GOMODCACHE", aside)
+	return cache, "-modcacherw"
 }
 
 // openRoom shares what this machine has, and returns where.

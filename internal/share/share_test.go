@@ -3,6 +3,7 @@ package share
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -111,7 +112,7 @@ func TestServes_nothing_else_of_the_cache(t *testing.T) {
 		"/example.com/!big/lib/@v/", "/example.com/!big/lib/@v", "/example.com/", "/example.com", "//",
 		"/example.com/!big/lib/@v/../@v/v1.2.0.zip", "/./example.com/!big/lib/@v/v1.2.0.zip", "/example.com/!big/lib/@v/v1.2.0.zip/",
 		"/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", `/..\..\x`, "/example.com/Big/lib/@v/v1.2.0.zip",
-		"/example.com/!big/lib/@latest", "/work.example/secret/@latest", "/example.com/old/@v/list", "/files/SHA256SUMS", "/files/", Repository,
+		"/example.com/!big/lib/@latest", "/work.example/secret/@latest", "/example.com/old/@v/list", "/files/SHA256SUMS", Repository,
 	}
 	served := map[string]bool{
 		"/example.com/!big/lib/@v/list": true, "/example.com/!big/lib/@v/v1.2.0.info": true, "/example.com/!big/lib/@v/v1.2.0.mod": true,
@@ -193,9 +194,20 @@ func TestFiles_are_those_that_were_put_out(t *testing.T) {
 	require.Equal(t, []File{{"go1.26.8.msi", 5, sums.Of([]byte("setup"))}}, s.Files)
 	require.Equal(t, "setup", ask(s, http.MethodGet, "/files/go1.26.8.msi").Body.String())
 	require.Equal(t, s.Files[0].Sum+"  go1.26.8.msi\n", ask(s, http.MethodGet, "/files/SHA256SUMS").Body.String())
-	for _, path := range []string{"/files/.hidden", "/files/sub/file", "/files/sub", "/files/"} {
-		require.Equal(t, http.StatusNotFound, ask(s, http.MethodGet, path).Code, path)
+	for _, path := range []string{"/files/", "/files"} {
+		list := ask(s, http.MethodGet, path)
+		require.Equal(t, http.StatusOK, list.Code, path)
+		require.Regexp(t, `^go1\.26\.8\.msi +5 B\nSHA256SUMS +\d+ B\n$`, list.Body.String())
+		require.Equal(t, plain, list.Header().Get("Content-Type"))
 	}
+	for _, path := range []string{"/files/.hidden", "/files/sub/file", "/files/sub"} {
+		w := ask(s, http.MethodGet, "http://192.168.1.7:7100"+path)
+		require.Equal(t, http.StatusNotFound, w.Code, path)
+		require.Equal(t, "there is no such file; http://192.168.1.7:7100/files/ lists them\n", w.Body.String())
+	}
+	empty := ask(NewShelf("1.26.0"), http.MethodGet, "/files/")
+	require.Equal(t, http.StatusOK, empty.Code)
+	require.Equal(t, "There are no files.\n", empty.Body.String())
 	require.NoError(t, NewShelf("1.26.0").PutFiles(filepath.Join(dir, "there-is-no-such-folder")))
 }
 
@@ -267,9 +279,20 @@ func TestCounts_attendees_and_ends_cleanly(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 	require.Equal(t, []string{"127.0.0.1"}, came)
-	require.Equal(t, "1 attendee, 2 requests, 20 B", room.String())
+	require.Equal(t, "There was 1 attendee, 2 requests, 20 B", room.String())
 	_, err = net.Dial("tcp", listener.Addr().String())
 	require.Error(t, err, "after the end nobody listens")
+}
+
+func TestRoom_sums_up_in_the_number_that_it_has(t *testing.T) {
+	room := NewRoom(http.NotFoundHandler(), func(string) {})
+	require.Equal(t, "There were 0 attendees, 0 requests, 0 B", room.String())
+	for i, want := range []string{"There was 1 attendee, 1 request, 19 B", "There were 2 attendees, 2 requests, 38 B"} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.RemoteAddr = fmt.Sprintf("192.168.1.%d:7", i)
+		room.ServeHTTP(httptest.NewRecorder(), r)
+		require.Equal(t, want, room.String())
+	}
 }
 
 func TestArchive_is_what_was_committed(t *testing.T) {

@@ -35,6 +35,9 @@ import (
 // Repository is the path at which the archive of the repository is served.
 const Repository = "/workshop.tar.gz"
 
+// checkSums is the name of the list of the files' check sums.
+const checkSums = "SHA256SUMS"
+
 // File is a file that the instructor has put out for the room.
 type File struct {
 	Name string
@@ -43,7 +46,7 @@ type File struct {
 }
 
 // Shelf is everything that is served. It is a closed table from paths to files: what is not in it cannot be had, by no
-// spelling of its path, and no folder can be listed. It is an http.Handler.
+// spelling of its path, and no folder can be listed; /files/ is the table's own list. It is an http.Handler.
 type Shelf struct {
 	// GoVersion is the oldest Go that the workshop takes.
 	GoVersion string
@@ -120,7 +123,7 @@ func (s *Shelf) PutFiles(dir string) error {
 		s.items["/files/"+file.Name] = item{root: root, name: file.Name, kind: "application/octet-stream"}
 		fmt.Fprintf(&sums, "%s  %s\n", file.Sum, file.Name)
 	}
-	s.items["/files/SHA256SUMS"] = item{content: []byte(sums.String()), kind: plain}
+	s.items["/files/"+checkSums] = item{content: []byte(sums.String()), kind: plain}
 	return nil
 }
 
@@ -157,6 +160,8 @@ func (s *Shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.URL.Path == "/":
 		it = item{content: []byte(s.Welcome(base(r))), kind: plain}
+	case r.URL.Path == "/files", r.URL.Path == "/files/":
+		it = item{content: []byte(s.list()), kind: plain}
 	case ok && it.root == nil && it.content == nil:
 		refuse(w, http.StatusNotFound, "this belongs to the workshop, but the instructor's machine does not have it: "+
 			"there, with internet, run `go mod download`, and in the folder cluster too")
@@ -171,6 +176,9 @@ func (s *Shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// Not 404: the go command would then go and look for the database in the internet.
 		refuse(w, http.StatusForbidden, "there is no checksum database in this room; the sums of the workshop's modules are in its go.sum, "+
 			"and other modules are not here")
+		return
+	case strings.HasPrefix(r.URL.Path, "/files/"):
+		refuse(w, http.StatusNotFound, "there is no such file; "+base(r)+"/files/ lists them")
 		return
 	default:
 		refuse(w, http.StatusNotFound, "this is not part of the workshop; only what its go.sum names can be had here")
@@ -270,6 +278,22 @@ func (s *Shelf) Welcome(url string) string {
 	for _, f := range s.Files {
 		say("    %-40s %8s  %s", f.Name, Size(f.Size), f.Sum[:16])
 	}
+	return b.String()
+}
+
+// list is what /files/ has, name and size.
+func (s *Shelf) list() string {
+	if len(s.Files) == 0 {
+		return "There are no files.\n"
+	}
+	var b strings.Builder
+	say := func(name string, size int64) { fmt.Fprintf(&b, "%-40s %8s\n", name, Size(size)) }
+	for _, f := range s.Files {
+		if f.Name != checkSums {
+			say(f.Name, f.Size)
+		}
+	}
+	say(checkSums, int64(len(s.items["/files/"+checkSums].content)))
 	return b.String()
 }
 

@@ -24,6 +24,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -70,6 +71,11 @@ func Holes(name string, src []byte) ([]Hole, error) {
 	}
 	return f.holes, nil
 }
+
+var mark = regexp.MustCompile(`(?m)^(?://\n)?//workshop:.*\n`)
+
+// WithoutMarks is a solution's file as a reader wants it: without directives.
+func WithoutMarks(src []byte) []byte { return mark.ReplaceAll(src, nil) }
 
 // Generate makes the stub of one file. name is for error messages. It depends on src alone; a file without directives
 // comes out as it went in, but for formatting, so a stub is its own stub.

@@ -6,10 +6,8 @@
 package trial
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,23 +17,8 @@ import (
 	"client-go-workshop/internal/chapter"
 	"client-go-workshop/internal/gotest"
 	"client-go-workshop/internal/report"
+	"client-go-workshop/internal/stub"
 )
-
-// Options is how to run the tests. The zero value is plain `go test`.
-type Options struct {
-	Race   bool
-	On     string        // which layers lie below: the -on of chapter 07
-	Count  int           // how often; 0 is once, and Go may answer from its cache
-	Task   chapter.Task  // only this one's tests; zero means all
-	Limit  time.Duration // how long all of it may take, compiling included; 0 is Limits.Time
-	OnTest func(gotest.Test)
-}
-
-// Limits is what a learner's code may take before it is stopped. The tests have a limit of their own, which says more,
-// so this one is for what runs outside of them, such as a package variable's initial value.
-var Limits = gotest.Limits{Time: 5 * time.Minute, Output: 64 << 20}
-
-const testTimeout = 2 * time.Minute
 
 // State is how a task stands.
 type State string
@@ -52,7 +35,8 @@ const (
 type Verdict struct {
 	Chapter chapter.Chapter
 	Tasks   []Task
-	Build   []string      // the compiler's messages, or the go command's; then nothing ran
+	Build   []string      // the compiler's messages, or the go command's; then nothing ran, unless
+	Vetted  bool          // all tests passed, and these are vet's
 	Stopped string        // why the run was stopped before its end, as in gotest.Result
 	Crash   string        // what the runtime printed when it ended the test binary
 	Holes   []report.Hole // what is still to be written, in all tasks, in the order of the files
@@ -65,6 +49,8 @@ type Task struct {
 	chapter.Task
 	State State
 	Tests []Test
+	// Untouched tells that all is still to be written that the task asks for.
+	Untouched bool
 }
 
 // Test is one test.
@@ -95,56 +81,26 @@ func (v Verdict) Green() bool {
 	return len(v.Build) == 0 && v.Stopped == "" && len(v.Tasks) > 0
 }
 
-// Command is the go test that o means for a chapter, without flags that only a program wants.
-func Command(c chapter.Chapter, o Options) ([]string, error) {
-	args := []string{"go", "test"}
-	if o.Race {
-		args = append(args, "-race")
-	}
-	if strings.Contains(o.On, "yours") {
-		args = append(args, "-tags", "yours")
-	}
-	args = append(args, "./"+c.Dir)
-	if o.Task.Number > 0 {
-		args = append(args, "-run", o.Task.Pattern())
-	}
-	if o.Count > 0 {
-		args = append(args, fmt.Sprintf("-count=%d", o.Count))
-	}
-	if o.On != "" {
-		if !HasLayers(c) {
-			return nil, fmt.Errorf("chapter %s runs on no layer below it, so there is nothing to choose with -on; chapter 07 does", c.Dir)
+// markUntouched compares what is to be written with what was at the beginning. Without a solution nothing is known.
+func (v *Verdict) markUntouched(solution string) {
+	all := map[int]int{}
+	paths, _ := filepath.Glob(filepath.Join(solution, "*.go")) // the only error is a bad pattern
+	for _, path := range paths {
+		src, _ := os.ReadFile(path)
+		made, _ := stub.Holes(path, src)
+		for _, h := range made {
+			all[h.Task]++
 		}
-		args = append(args, "-on", o.On)
 	}
-	return args, nil
-}
-
-// HasLayers tells whether a chapter runs on layers of one's choice.
-func HasLayers(c chapter.Chapter) bool { return c.Topic == "controller" }
-
-// Run runs the tests of c in the workshop at root. A verdict on failing tests, or on code that does not compile, is no
-// error; an error means that there is no verdict. When ctx ends, the verdict says that it was stopped.
-func Run(ctx context.Context, root string, c chapter.Chapter, o Options) (Verdict, error) {
-	shown, err := Command(c, o)
-	if err != nil {
-		return Verdict{}, err
+	for i, t := range v.Tasks {
+		left := 0
+		for _, h := range v.Holes {
+			if h.Task == fmt.Sprint(t.Number) {
+				left++
+			}
+		}
+		v.Tasks[i].Untouched = left > 0 && left == all[t.Number]
 	}
-	limits, timeout := Limits, testTimeout
-	if o.Limit > 0 {
-		limits.Time, timeout = o.Limit, o.Limit
-	}
-	args := append([]string{"test", "-json", fmt.Sprintf("-timeout=%v", timeout)}, shown[2:]...)
-	cmd := exec.Command("go", args...)
-	cmd.Dir = root
-	res, err := gotest.RunLimited(ctx, cmd, limits, o.OnTest)
-	if err != nil {
-		return Verdict{}, fmt.Errorf("test chapter %s: %w", c.Dir, err)
-	}
-	v := Judge(c, o, res)
-	v.Command = strings.Join(shown, " ")
-	v.Holes = holes(filepath.Join(root, c.Dir))
-	return v, nil
 }
 
 var holePattern = regexp.MustCompile(`panic\(todo\.Task\((\d+), "([^"]+)"\)\)`)
@@ -278,9 +234,14 @@ func (v Verdict) First(number int) (task Task, ok bool) {
 }
 
 // Matters finds the failure of the task to look at first: what runs and is wrong comes before what is not written yet,
-// because it is about the code that was just typed. Among equals the order is that of the tests, which is the text's.
+// because it is about the code that was just typed; unless nothing of the task is written. Among equals the order is that
+// of the tests, which is the text's.
 func (t Task) Matters() (failure report.Failure, ok bool) {
-	for _, holes := range []bool{false, true} {
+	order := []bool{false, true} // whether of tests that met nothing but holes
+	if t.Untouched {
+		order = []bool{true, false}
+	}
+	for _, holes := range order {
 		for _, test := range t.Tests {
 			if !test.failed() || test.onlyHoles() != holes {
 				continue

@@ -217,3 +217,15 @@ func TestFirst_is_the_task_asked_for_or_the_first_that_has_not_passed(t *testing
 	require.Equal(t, 1, first(v, 0))
 	require.Equal(t, 2, first(v, 2))
 }
+
+// A test may be wrong on a stub before it meets a hole. Nobody who has typed nothing shall look for a mistake.
+func TestMatters_begins_with_what_is_to_write(t *testing.T) {
+	task := judge(wrong("TestTask1_a"), hole("TestTask1_b")).Tasks[0]
+	f, ok := task.Matters()
+	require.True(t, ok)
+	require.Nil(t, f.Hole, "begun")
+	task.Untouched = true
+	f, ok = task.Matters()
+	require.True(t, ok)
+	require.NotNil(t, f.Hole, "not begun")
+}

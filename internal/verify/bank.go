@@ -23,8 +23,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"client-go-workshop/internal/bugs"
@@ -36,9 +34,8 @@ const chosenBug = "WORKSHOP_BUG"
 
 // bank is a test binary that has wrong versions in it.
 type bank struct {
-	program string
-	overlay string // the file that it was built with
-	has     map[string]bool
+	program
+	has map[string]bool
 }
 
 // buildBank builds what can be built as one. A bank that has nothing in it is none; so is one over which the right code
@@ -48,23 +45,11 @@ func (r *run) buildBank(solution overlay.Layer, all []bugs.Bug) (*bank, error) {
 	if len(has) == 0 {
 		return nil, nil
 	}
-	folder := filepath.Join(r.root, ".workshop", "bank")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("build the wrong versions: %w", err)
-	}
-	b := &bank{program: filepath.Join(folder, r.chapter.Dir+".test.exe"), has: has}
-	o, err := overlay.Write(r.root, filepath.Join(r.root, ".workshop", "overlay"), merged)
+	p, err := r.build(merged)
 	if err != nil {
-		return nil, fmt.Errorf("put the bank under the tests of %s: %w", r.chapter.Dir, err)
-	}
-	b.overlay = o.Path()
-	build, err := o.Go(r.ctx, "test", "-c", "-vet=off", "-ldflags=-w -s", "-o", b.program, r.pkg())
-	if err != nil {
-		return nil, err
-	}
-	if _, err := build.CombinedOutput(); err != nil {
 		return nil, r.ctx.Err() // a branch that does not compile: each for itself, then
 	}
+	b := &bank{p, has}
 	res, err := r.runBank(b, "", ".")
 	if err != nil || len(mustPass(res, "the solution", nil)) > 0 {
 		return nil, err
@@ -74,10 +59,8 @@ func (r *run) buildBank(solution overlay.Layer, all []bugs.Bug) (*bank, error) {
 
 // runBank runs the tests that match a pattern over one of the wrong versions in the bank, or over none.
 func (r *run) runBank(b *bank, name, pattern string) (gotest.Result, error) {
-	cmd := overlay.GoCommand(r.ctx, "tool", "test2json", "-t", "-p", "client-go-workshop/"+r.chapter.Dir, b.program,
-		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0", "-test.run="+pattern)
-	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(cmd.Env, chosenBug+"="+name, overlay.Env+"="+b.overlay)
+	cmd := r.start(b.program, "-test.run="+pattern)
+	cmd.Env = append(cmd.Env, chosenBug+"="+name)
 	return gotest.Run(cmd)
 }
 

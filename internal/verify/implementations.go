@@ -121,7 +121,8 @@ func judgeBug(b bugs.Bug, res gotest.Result) string {
 	return ""
 }
 
-// runBugs runs, for each wrong version, the test that is named for it, one per processor. It does so once for all truths.
+// runBugs runs, for each wrong version, the test that is named for it. It does so once for all truths. Those that have to be
+// built go one per processor; those in the bank two, because most of them wait until a test notices that nothing comes.
 func (r *run) runBugs() (problems []string) {
 	if r.bugRuns != nil {
 		return nil
@@ -144,10 +145,15 @@ func (r *run) runBugs() (problems []string) {
 	var lock sync.Mutex // guards results and problems
 	results := map[string]gotest.Result{}
 	var workers sync.WaitGroup
-	turns := make(chan struct{}, runtime.GOMAXPROCS(0))
+	processors := runtime.GOMAXPROCS(0)
+	builds, runs := make(chan struct{}, processors), make(chan struct{}, 2*processors)
 	for _, b := range all {
 		if b.RaceOnly && !r.race {
 			continue
+		}
+		turns := builds
+		if together != nil && together.has[b.Name] {
+			turns = runs
 		}
 		turns <- struct{}{}
 		workers.Go(func() {

@@ -155,6 +155,7 @@ type run struct {
 	pristine bool
 	race     bool // whether the race detector can be used here
 
+	stubs    program                  // the tests over the stubs
 	stubRuns map[int]gotest.Result    // by task: its command over the stubs
 	bugRuns  map[string]gotest.Result // by wrong version: the test that is named for it
 	inBank   int                      // how many of them ran out of the bank

@@ -45,6 +45,20 @@ func Reset(root string, c chapter.Chapter) (Change, error) {
 	return put(root, c, made)
 }
 
+// ResetMissing puts back the stubs that are gone, and leaves all else as it is.
+func ResetMissing(root string, c chapter.Chapter) (Change, error) {
+	made, err := stub.Dir(filepath.Join(root, c.Solution()))
+	if err != nil {
+		return Change{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
+	}
+	standing, err := code(filepath.Join(root, c.Dir))
+	if err != nil {
+		return Change{}, fmt.Errorf("read chapter %s: %w", c.Dir, err)
+	}
+	maps.Copy(made, standing)
+	return put(root, c, made)
+}
+
 // Skip puts the finished layer in place.
 func Skip(root string, c chapter.Chapter) (Change, error) {
 	files, err := code(filepath.Join(root, c.Solution()))
@@ -137,9 +151,11 @@ func put(root string, c chapter.Chapter, files map[string][]byte) (Change, error
 		return Change{}, fmt.Errorf("read chapter %s: %w", c.Dir, err)
 	}
 	var change Change
+	replaces := false
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if old, there := now[name]; !there || !bytes.Equal(old, files[name]) {
 			change.Written = append(change.Written, name)
+			replaces = replaces || there
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -150,7 +166,7 @@ func put(root string, c chapter.Chapter, files map[string][]byte) (Change, error
 	if change.Nothing() {
 		return change, nil
 	}
-	if worthKeeping(root, c, now) {
+	if (replaces || len(change.Removed) > 0) && worthKeeping(root, c, now) {
 		if change.Backup, err = backup(root, backupFolder(root, c), now); err != nil {
 			return Change{}, fmt.Errorf("nothing was changed, because your files could not be copied first: %w", err)
 		}

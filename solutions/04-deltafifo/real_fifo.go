@@ -169,8 +169,8 @@ func (q *RealFIFO) Bookmark(version string) error {
 // pending or known and not in the list, and then a Replaced for each object in it. A key whose last pending item is a
 // Deleted already gets no second one.
 //
-// Its errors are those of a DeltaFIFO's Replace, and one that failed was not the first list either. Mirrors
-// cache.RealFIFO.Replace.
+// Its errors are those of a DeltaFIFO's Replace (client-go's leaves objects without a key to the consumer, with
+// AtomicEvents), and one that failed was not the first list either. Mirrors cache.RealFIFO.Replace.
 //
 //workshop:task 6 RealFIFO.Replace
 func (q *RealFIFO) Replace(list []any, version string) error {

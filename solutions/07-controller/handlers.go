@@ -128,8 +128,8 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandl
 //
 //   - An informer that was made without resyncs has none, whatever its handlers want: 0.
 //   - Less than a second is a second.
-//   - Before the start the informer's pace becomes that of the most impatient handler. Afterwards it stays, and nobody can
-//     have resyncs faster than that.
+//   - Before the start a handler that wants a shorter period than the informer's makes it the informer's. Afterwards that
+//     stays, and nobody can have resyncs faster than that.
 //
 //workshop:task 4 sharedIndexInformer.resyncPeriod
 func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {

@@ -1,22 +1,37 @@
+// Command share is `go tool workshop share`: the workshop for a room without internet.
+//
+// What is served, and what never is, is decided in internal/share; here it is collected, announced, and ended. It is a
+// program of its own because most people never need it, and an HTTP server takes its time to compile.
 package main
 
-// This file is `workshop share`: the workshop for a room without internet. What is served, and what never is, is decided
-// in internal/share; here it is collected, announced, and ended.
-
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"client-go-workshop/internal/chapter"
+	"client-go-workshop/internal/handover"
 	"client-go-workshop/internal/share"
 )
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newShare().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "workshop:", err)
+		os.Exit(1)
+	}
+}
 
 // sharePort is the default, always the same, so that what attendees have typed holds after a restart.
 const sharePort = "7100"
@@ -33,9 +48,17 @@ cluster's programs if they are built here, and the files in .workshop/share.
 It only reads, and of the module cache it serves the workshop's modules only.
 Everyone in the network can have what it serves. docs/share.md says how to
 prepare, and what attendees type; so does the command itself.`,
-		Args: cobra.NoArgs,
+		Args:              cobra.NoArgs,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "go tool workshop share"},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root, err := findRoot()
+			dir, err := os.Getwd()
+			if err != nil {
+				return fmt.Errorf("find the current folder: %w", err)
+			}
+			root, err := chapter.Root(dir)
 			if err != nil {
 				return err
 			}
@@ -64,7 +87,7 @@ prepare, and what attendees type; so does the command itself.`,
 				fmt.Fprintf(out, "%s  %s has come\n", time.Now().Format(time.TimeOnly), attendee)
 			})
 			err = share.Serve(cmd.Context(), listener, room)
-			fmt.Fprintf(out, "\nNothing is served any more. There were %s.\n", room)
+			fmt.Fprintf(out, "\nNothing is served any more. %s.\n", room)
 			return err
 		},
 	}
@@ -114,8 +137,12 @@ func fillShelf(cmd *cobra.Command, root string, out io.Writer) (_ *share.Shelf, 
 	}
 	if _, err := os.Stat(filepath.Join(root, ".workshop", "bin", "cluster-programs.stamp")); err == nil {
 		// Returns at once if the pack is what it should be.
-		if err := launch(cmd, "pack"); err != nil {
+		code, err := handover.Cluster.Run(ctx, root, "pack")
+		if err != nil {
 			return nil, err
+		}
+		if code != 0 {
+			return nil, fmt.Errorf("pack the cluster's programs: exit code %d", code)
 		}
 	}
 	if err := shelf.PutFiles(filepath.Join(root, ".workshop", "share")); err != nil {

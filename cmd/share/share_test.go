@@ -1,5 +1,7 @@
 package main
 
+// These tests run the built program, as `go tool workshop share` does.
+
 import (
 	"bufio"
 	"io"
@@ -14,7 +16,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/built"
 )
+
+// program builds the program once for all tests.
+var program string
+
+func TestMain(m *testing.M) { built.Main(m, &program, "share") }
+
+// run runs the program in dir.
+func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return built.Run(t, program, dir, args...)
+}
 
 // miniature is a workshop without anything in it.
 func miniature(t *testing.T) string {
@@ -35,7 +50,7 @@ func miniature(t *testing.T) string {
 }
 
 func TestShare_serves_until_it_is_interrupted(t *testing.T) {
-	cmd := exec.Command(program, "share", "--listen", "127.0.0.1:0")
+	cmd := exec.Command(program, "--listen", "127.0.0.1:0")
 	cmd.Dir = miniature(t)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -76,21 +91,21 @@ func TestShare_serves_until_it_is_interrupted(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, cmd.Wait(), "Ctrl-C is how it ends, and no failure")
 	require.Regexp(t, `(?m)^\d\d:\d\d:\d\d  127\.0\.0\.1 has come$`, string(rest))
-	require.Regexp(t, `There were 1 attendee, 1 request, \d+ B\.`, string(rest))
+	require.Regexp(t, `There was 1 attendee, 1 request, \d+ B\.`, string(rest))
 }
 
 func TestShare_says_what_to_do_when_it_cannot(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close()
-	stdout, stderr, code := run(t, miniature(t), "share", "--listen", taken.Addr().String())
+	stdout, stderr, code := run(t, miniature(t), "--listen", taken.Addr().String())
 	require.Equal(t, 1, code, stdout)
 	require.Contains(t, stderr, "serve on "+taken.Addr().String())
 	require.Contains(t, stderr, "--listen takes another address and port")
 
 	root := miniature(t)
 	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module client-go-workshop\n\ngo 1.26.0\n\nrequire example.com/not/here v1.0.0\n"), 0o644))
-	stdout, stderr, code = run(t, root, "share", "--listen", "127.0.0.1:0")
+	stdout, stderr, code = run(t, root, "--listen", "127.0.0.1:0")
 	require.Equal(t, 1, code, stdout)
 	require.Contains(t, stderr, "the module cache is not complete: run go mod download in "+root)
 	require.Contains(t, stderr, "example.com/not/here@v1.0.0")

@@ -1,0 +1,52 @@
+package guard
+
+import (
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// It is the helper of the test below, in a process that was told to build in haste.
+func TestHelper_prints_how_garbage_is_collected(t *testing.T) {
+	if os.Getenv(HastyBuildEnv) == "" {
+		t.Skip("not in the helper's process")
+	}
+	limited := debug.SetMemoryLimit(-1) < 1<<40
+	t.Logf("percent %d, limited %v", debug.SetGCPercent(100), limited)
+}
+
+func TestGarbage_is_collected_as_ever_though_the_build_was_hasty(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.v", "-test.run=TestHelper_prints")
+	cmd.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=1GiB", HastyBuildEnv+"=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Contains(t, string(out), "percent 100, limited false")
+}
+
+// Without Brief there are up to five, as many as a tenth of a second allows.
+func TestRace_has_one_child_if_it_is_brief(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.v", "-test.run=TestHelper_races$")
+	cmd.Env = append(os.Environ(), BriefEnv+"=1", "WORKSHOP_TEST_DIR="+dir)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	children, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, children, 1)
+}
+
+// Each child leaves a file.
+func TestHelper_races(t *testing.T) {
+	dir := os.Getenv("WORKSHOP_TEST_DIR")
+	if dir == "" {
+		t.Skip("not in the helper's process")
+	}
+	Race(t, "nothing is shared", func(t *T) {
+		f, err := os.CreateTemp(dir, "child")
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	})
+}
