@@ -201,10 +201,17 @@ func TestTask4_Handler_may_remove_itself(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a", "b")
 		var registration cache.ResourceEventHandlerRegistration
+		door := newGate(t) // until b waits behind a: what is on its way at that moment may still come
 		h := &handler{}
-		h.before = func(string) { require.NoError(t, w.informer.RemoveEventHandler(registration)) }
+		h.before = func(string) {
+			door.wait()
+			require.NoError(t, w.informer.RemoveEventHandler(registration))
+		}
 		registration = w.register(h)
 		w.run()
+		require.Empty(t, h.told(), "it is in the middle of its first call")
+		t.Did("RemoveEventHandler, from within the handler")
+		door.open()
 		require.Len(t, h.told(), 1, "it has heard enough after the first; nobody waits for anybody")
 	})
 }
