@@ -119,14 +119,14 @@ func (r *run) lineOf(w waiter) string {
 // neverReturned says which call never did. The one that the test waits for gives the failure its name, not one of the
 // code's own goroutines, which may wait for work for good reason.
 func (r *run) neverReturned(dump []goroutine, reason string) {
-	f := failure{at: r.start, title: "the test never ended", wanted: "the test comes to its end", got: reason}
+	f := failure{at: r.start, title: "the test never ended", wanted: "the test comes to its end", got: reason, why: waitsForEver}
 	all := r.waiters(dump)
 	for _, w := range all {
 		if w.whose == codesOwn || r.where.isTest(w.call) {
 			continue
 		}
 		f.at, f.title = r.lineOf(w), w.call.short(r.where)+" never returned"
-		f.wanted = w.call.short(r.where) + " returns"
+		f.wanted, f.why = w.call.short(r.where)+" returns", r.rule(w)
 		break
 	}
 	if len(all) > 0 {

@@ -25,12 +25,14 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
+const whatWasDone = "what was done"
+
 // parts are what a failure must say. A diff shows both what was wanted and what came.
 var parts = []struct {
 	name string
 	line *regexp.Regexp
 }{
-	{"what was done", regexp.MustCompile(`(?m)^\s+did\s+\S`)},
+	{whatWasDone, regexp.MustCompile(`(?m)^\s+did\s+\S`)},
 	{"what came", regexp.MustCompile(`(?m)^\s+(got|diff)\s+\S`)},
 	{"what was wanted", regexp.MustCompile(`(?m)^\s+(wanted|diff)\s+\S`)},
 	{"why", regexp.MustCompile(`(?m)^\s+why\s+\S`)},
@@ -60,12 +62,15 @@ func messages(r *run) (string, []string) {
 		}
 	}
 	for _, name := range sortedKeys(r.bugRuns) {
-		for _, t := range r.bugRuns[name].Tests {
-			if t.Status != gotest.Failed {
+		for i, t := range r.bugRuns[name].Tests {
+			if t.Status != gotest.Failed || t.Crashed() {
 				continue
 			}
 			seen++
 			for _, p := range parts {
+				if i > 0 && p.name == whatWasDone { // a test that hung early has done nothing
+					continue
+				}
 				if !p.line.MatchString(t.Output) {
 					problems = append(problems, fmt.Sprintf("%s over the wrong version %s does not say %s:\n%s", t.Name, name, p.name, t.Output))
 				}

@@ -37,6 +37,8 @@ type Options struct {
 	Truths   []string          // which ones; all when empty
 	Texts    bool              // also the texts that belong to no chapter: README.md, docs/, cluster/README.md
 	Pristine bool              // whether the chapter folders must hold the untouched stubs
+	Count    int               // how often the tests run over finished code, to find what chance decides; at least once
+	AllTests bool              // whether all tests run over each wrong version, and not only the one that is named for it
 	Report   func(Finding)     // is told each finding as it is made; may be nil
 	// Begin is told what is checked next, and that this is number done of all; may be nil.
 	Begin func(chapter, truth string, done, all int)
@@ -87,7 +89,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 		}
 	}
 	for _, c := range o.Chapters {
-		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, race: raceDetector(ctx)}
+		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: max(o.Count, 1), allTests: o.AllTests, race: raceDetector(ctx)}
 		for _, t := range truths {
 			if len(o.Truths) > 0 && !contains(o.Truths, t.name) {
 				continue
@@ -153,6 +155,8 @@ type run struct {
 	root     string
 	chapter  chapter.Chapter
 	pristine bool
+	count    int
+	allTests bool
 	race     bool // whether the race detector can be used here
 
 	stubs    program                  // the tests over the stubs

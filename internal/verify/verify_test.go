@@ -254,3 +254,44 @@ func TestDownloads_are_not_part_of_an_output(t *testing.T) {
 	printed := "go: downloading example.com/x v1.0.0\n--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n"
 	require.Equal(t, "--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n", downloads.ReplaceAllString(printed, ""))
 }
+
+func TestCount_finds_what_chance_decides(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "01-box/box_test.go", "func TestTask1_Put_counts(t *testing.T) {", "var times int\n\nfunc TestTask1_Put_counts(t *testing.T) {\n\ttimes++\n\tif times == 2 {\n\t\tt.Fatal(\"the second time\")\n\t}")
+	require.Empty(t, check(t, root, Options{Truths: []string{"solutions"}})["solutions"])
+	require.Contains(t, check(t, root, Options{Truths: []string{"solutions"}, Count: 3})["solutions"], "does not pass TestTask1_Put_counts")
+	require.Contains(t, check(t, root, Options{Truths: []string{"oracle"}, Count: 3})["oracle"], "does not pass TestTask1_Put_counts")
+}
+
+func TestCount_finds_a_wrong_version_that_survives_now_and_then(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "solutions/01-box/bugs.txtar", "func (b *Box) Empty() {}", `func (b *Box) Empty() {
+	if _, err := os.Stat("seen"); err == nil {
+		b.n = 0
+	}
+	os.WriteFile("seen", nil, 0o644)
+}`)
+	replace(t, root, "solutions/01-box/box.go", "package box\n", "package box\n\nimport \"os\"\n\nvar _ = os.Args\n")
+	require.Empty(t, check(t, root, Options{Truths: []string{"bugs"}})["bugs"])
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box", "seen")))
+	require.Contains(t, check(t, root, Options{Truths: []string{"bugs"}, Count: 2})["bugs"], "survives")
+}
+
+func TestAllTests_reads_the_failures_of_others_too(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes_all_out", `func TestTask2_Empty_after_many(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		b := &box.Box{}
+		t.Did("Put, Put, Empty")
+		b.Put()
+		b.Put()
+		b.Empty()
+		require.Zero(t, b.Len())
+	})
+}
+
+func TestTask2_Empty_takes_all_out`)
+	require.Empty(t, check(t, root, Options{Truths: []string{"messages"}})["messages"])
+	require.Contains(t, check(t, root, Options{Truths: []string{"messages"}, AllTests: true})["messages"],
+		"TestTask2_Empty_after_many over the wrong version never-empty does not say why")
+}

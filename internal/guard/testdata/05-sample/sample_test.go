@@ -201,6 +201,19 @@ func TestTask1_Never_returns(t *testing.T) {
 	})
 }
 
+func TestTask1_Never_returns_in_an_assertion(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		require.Equal(t, []string{"a"}, []string{sample.NewQueue().Get()}, "an empty queue "+
+			"gives what comes next")
+	})
+}
+
+func TestTask1_Never_returns_in_an_assertion_without_a_rule(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		require.Equal(t, "a", sample.NewQueue().Get())
+	})
+}
+
 func TestTask1_Never_returns_while_a_ticker_runs(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		q := sample.NewQueue()
