@@ -34,7 +34,7 @@ func solutions(r *run) (string, []string) {
 
 // often is the chapter's package, to be tested as often as was asked for.
 func (r *run) often() []string {
-	if r.count == 1 {
+	if r.count <= 1 {
 		return []string{r.pkg()}
 	}
 	return []string{fmt.Sprintf("-count=%d", r.count), "-timeout=0", r.pkg()}
@@ -183,7 +183,7 @@ func (r *run) runBugs() (problems []string) {
 // runBug runs the test that is named for b, which is the first in the result: out of the bank if that has it, or else over a build of its own. If one of many
 // times is not as it must be, that one counts.
 func (r *run) runBug(b bugs.Bug, solution overlay.Layer, together *bank) (res gotest.Result, err error) {
-	for range r.count {
+	for range max(r.count, 1) {
 		if res, err = r.runOver(b, solution, together, "^"+b.Test+"$", b.RaceOnly); err != nil || judgeBug(b, res) != "" {
 			return res, err
 		}

@@ -37,7 +37,7 @@ type Options struct {
 	Truths   []string          // which ones; all when empty
 	Texts    bool              // also the texts that belong to no chapter: README.md, docs/, cluster/README.md
 	Pristine bool              // whether the chapter folders must hold the untouched stubs
-	Count    int               // how often the tests run over finished code, to find what chance decides; at least once
+	Count    int               // how often the tests run over finished code, to find what chance decides; 0 is once
 	AllTests bool              // whether all tests run over each wrong version, and not only the one that is named for it
 	Report   func(Finding)     // is told each finding as it is made; may be nil
 	// Begin is told what is checked next, and that this is number done of all; may be nil.
@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 		}
 	}
 	for _, c := range o.Chapters {
-		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: max(o.Count, 1), allTests: o.AllTests, race: raceDetector(ctx)}
+		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: raceDetector(ctx)}
 		for _, t := range truths {
 			if len(o.Truths) > 0 && !contains(o.Truths, t.name) {
 				continue
@@ -155,7 +155,7 @@ type run struct {
 	root     string
 	chapter  chapter.Chapter
 	pristine bool
-	count    int
+	count    int // as in Options
 	allTests bool
 	race     bool // whether the race detector can be used here
 
