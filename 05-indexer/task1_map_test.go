@@ -111,7 +111,12 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 			"Add":    s.Add,
 			"Update": s.Update,
 			"Delete": s.Delete,
-			"Get":    func(obj any) error { _, _, err := s.Get(obj); return err },
+			"Get": func(obj any) error {
+				item, exists, err := s.Get(obj)
+				require.Nil(t, item, "without a key nothing can be found")
+				require.False(t, exists, "without a key nothing can be found")
+				return err
+			},
 		} {
 			t.Did("%s of an object for which the key function fails", name)
 			err := call("web")
@@ -170,11 +175,12 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s := indexer.NewThreadSafeStore(nil, cache.Indices{})
-		t.Did("Update default/web @5, then Update the string \"plain\" and Delete by key")
-		s.Update("default/web", deploy("default/web", "@5"))
+		t.Did("Add default/web @5, then Update the string \"plain\" and Delete by key")
+		s.Add("default/web", deploy("default/web", "@5"))
 		s.Update("plain", "an object without metadata")
 		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "a store holds any object, and one without metadata says nothing about versions")
 		s.Delete("default/web")
+		require.Equal(t, []string{"plain"}, s.ListKeys(), "what has a key can be deleted by it")
 		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "Delete has only a key, and a key has no version")
 		t.Did("DeleteWithObject of a tombstone that holds an object @3")
 		s.DeleteWithObject("plain", cache.DeletedFinalStateUnknown{Key: "plain", Obj: deploy("default/web", "@3")})

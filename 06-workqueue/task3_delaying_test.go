@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	clientgo "k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	testclock "k8s.io/utils/clock/testing"
 
 	workqueue "client-go-workshop/06-workqueue"
@@ -99,6 +101,74 @@ func TestTask3_Earlier_item_does_not_wait_for_a_later_one(t *testing.T) {
 		q.pass(time.Second)
 		require.Equal(t, []string{"db"}, q.All(), "db is due; whoever sleeps until web is due has to be woken when somebody earlier comes")
 	})
+}
+
+func TestTask3_Item_that_comes_while_the_timer_is_set_is_seen(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		meddler := &meddled{}
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: meddler})
+		synctest.Wait()
+		added := false
+		meddler.once(func() { // on whatever goroutine sets a timer
+			added = true
+			q.AddAfter("db", time.Second)
+		})
+		q.AddAfter("web", time.Hour)
+		synctest.Wait()
+		if !added { // no new timer was made; then it has to be seen anyway
+			q.AddAfter("db", time.Second)
+		}
+		q.pass(time.Second)
+		require.Equal(t, []string{"db"}, q.All(), "a message must be there for who looks a moment later: db came when whoever sleeps until web is due had looked what is first, and was not asleep yet")
+	})
+}
+
+// meddled is the real clock, with something that is done while a timer is made.
+type meddled struct {
+	clock.RealClock
+	lock sync.Mutex
+	do   func()
+}
+
+// once says what to do while the next timer is made.
+func (c *meddled) once(f func()) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.do = f
+}
+
+// meddle waits for f, but not for ever: it may wait for this very goroutine.
+func (c *meddled) meddle() {
+	c.lock.Lock()
+	f := c.do
+	c.do = nil
+	c.lock.Unlock()
+	if f == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	for range 10_000 {
+		select {
+		case <-done:
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+}
+
+func (c *meddled) NewTimer(d time.Duration) clock.Timer {
+	c.meddle()
+	return c.RealClock.NewTimer(d)
+}
+
+func (c *meddled) After(d time.Duration) <-chan time.Time {
+	c.meddle()
+	return c.RealClock.After(d)
 }
 
 func TestTask3_Item_can_wait_again(t *testing.T) {

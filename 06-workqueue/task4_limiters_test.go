@@ -32,6 +32,8 @@ func TestTask4_Wait_has_an_upper_limit(t *testing.T) {
 		require.Equal(t, "1ms 2ms 4ms 5ms 5ms", when(t, r, "web", 5), "no wait is longer than maxDelay, and it stays there")
 		r = exponential(time.Second, time.Millisecond)
 		require.Equal(t, "1ms 1ms", when(t, r, "web", 2), "no wait is longer than maxDelay, also not the first")
+		r = exponential(1, 3)
+		require.Equal(t, "1ns 2ns 3ns 3ns", when(t, r, "web", 4), "the base is doubled until it would be more than maxDelay, to the nanosecond")
 	})
 }
 
