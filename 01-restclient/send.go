@@ -22,6 +22,8 @@ import (
 // refuses connections is not there. A body that is an io.Reader has been read, so such a request is
 // never tried again.
 //
+// An answer without a content type is read as one of the client's own.
+//
 // The rate limiter is asked before each try, with the context. What it takes before the first try does not count for
 // Timeout; what it takes before another one does. When the context ends, Do returns at once with the context's error, and
 // without a word about the limiter, if it was that which waited. Mirrors rest.Request.Do.

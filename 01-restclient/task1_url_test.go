@@ -196,6 +196,9 @@ func TestTask1_First_error_stays(t *testing.T) {
 		last := r.Namespace("..").Resource("a/b").Name("web").Param("a", "b").Timeout(time.Second).
 			VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).Error()
 		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last), "what follows an error often goes wrong because of it; the first one is the cause")
+		t.Did(`Namespace "..", then Name ""`)
+		first = client(t, "http://api").Get().Namespace("..").Error()
+		require.Equal(t, fmt.Sprint(first), fmt.Sprint(client(t, "http://api").Get().Namespace("..").Name("").Error()), "an error in Namespace is not the name's")
 	})
 }
 

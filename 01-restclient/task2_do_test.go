@@ -92,6 +92,8 @@ func TestTask2_Broken_request_is_not_sent(t *testing.T) {
 		t.Did("DoRaw")
 		_, err := r.DoRaw(t.Context())
 		require.ErrorContains(t, err, r.Error().Error(), "what went wrong while it was built is why it cannot be sent")
+		t.Did(`Verb "NO METHOD"`)
+		require.Error(t, w.do(w.client.Verb("NO METHOD").Resource("deployments")).Error(), "with a space in it the first line of the request would be another one")
 		require.Equal(t, 0, w.sent(), "nobody knows what such a request would ask for")
 	})
 }
@@ -140,6 +142,32 @@ func TestTask2_Error_is_the_servers_status(t *testing.T) {
 	})
 }
 
+func TestTask2_Status_may_lack_its_version(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("409, with a Status without an apiVersion", "", func(rw respond, _ *request, _ handler) {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(409)
+			io.WriteString(rw, `{"kind":"Status","status":"Failure","reason":"AlreadyExists","code":409,"message":"web is there"}`)
+		})
+		err := w.do(w.on("GET").Name("web")).Error()
+		require.True(t, apierrors.IsAlreadyExists(err), "a Status of which the version is not said is one of v1; the code alone would be a conflict; got %s", short(err))
+	})
+}
+
+func TestTask2_Answer_without_a_content_type(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w := newWorld(t)
+		w.script("200, with a Deployment, and without a content type", "", func(rw respond, _ *request, _ handler) {
+			rw.Header()["Content-Type"] = nil
+			io.WriteString(rw, `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"}}`)
+		})
+		d := &appsv1.Deployment{}
+		require.NoError(t, w.do(w.on("GET").Name("web")).Into(d), "who does not say what it is has sent what was asked for: the client's own content type")
+		require.Equal(t, "web", d.Name, "who does not say what it is has sent what was asked for: the client's own content type")
+	})
+}
+
 func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
@@ -164,6 +192,18 @@ func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 		})
 		err = w.do(w.on("GET").Name("web")).Error()
 		require.True(t, apierrors.IsUnauthorized(err), "a body that cannot be read must not hide the code; got %s", short(err))
+		for what, body := range map[string]string{
+			"a Deployment":               `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"}}`,
+			"a Status that says Success": `{"kind":"Status","apiVersion":"v1","status":"Success"}`,
+		} {
+			w.script("500, and the body is "+what, "", fakeapi.Times(2, func(rw respond, _ *request, _ handler) {
+				rw.Header().Set("Content-Type", "application/json")
+				rw.WriteHeader(500)
+				io.WriteString(rw, body)
+			})...)
+			require.True(t, apierrors.IsInternalError(w.do(w.on("GET").Name("web")).Error()), "no body makes a success of a 500")
+			require.Error(t, w.do(w.on("GET").Name("web")).Into(&appsv1.Deployment{}), "no body makes a success of a 500")
+		}
 	})
 }
 

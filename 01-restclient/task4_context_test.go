@@ -386,6 +386,11 @@ func TestTask4_Watch_of_a_broken_request_is_not_sent(t *testing.T) {
 		t.Did("Watch")
 		_, err := r.Watch(t.Context())
 		require.ErrorContains(t, err, r.Error().Error(), "what went wrong while it was built is why it cannot be sent")
+		t.Did(`Watch and Stream with Verb "NO METHOD"`)
+		_, err = w.client.Verb("NO METHOD").Resource("deployments").Watch(t.Context())
+		require.Error(t, err, "with a space in it the first line of the request would be another one")
+		_, err = w.client.Verb("NO METHOD").Resource("deployments").Stream(t.Context())
+		require.Error(t, err, "with a space in it the first line of the request would be another one")
 		require.Equal(t, 0, w.sent(), "without its name it would be a watch of all of them")
 	})
 }

@@ -5,6 +5,7 @@ package watchstream_test
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -104,13 +105,25 @@ func TestTask1_Any_buffer_will_do(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		text := `{"a":"}","b":["\\","\"{"]}`
 		for size := 1; size <= len(text)+1; size++ {
-			t.Did("buffers of %d bytes, and the stream comes in one piece, and byte by byte", size)
+			t.Did("buffers of %d bytes, and the stream comes in one piece, in some, and byte by byte", size)
 			got, _ := frames(watchstream.NewFrameReader(pieces(text+text)), size)
 			require.Equal(t, []string{text, text}, got, "the parts of a frame make the frame")
+			for cut := 2; cut < len(text); cut++ {
+				got, _ = frames(watchstream.NewFrameReader(pieces(chunks(text+text, cut)...)), size)
+				require.Equal(t, []string{text, text}, got, "what a piece has more than there is room for is not lost")
+			}
 			got, _ = frames(watchstream.NewFrameReader(bytewise(text+text)), size)
 			require.Equal(t, []string{text, text}, got, "the parts of a frame make the frame")
 		}
 	})
+}
+
+// chunks cuts text into pieces of n bytes.
+func chunks(text string, n int) (all []string) {
+	for piece := range slices.Chunk([]byte(text), n) {
+		all = append(all, string(piece))
+	}
+	return all
 }
 
 func TestTask1_Large_frames(t *testing.T) {

@@ -84,6 +84,20 @@ func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
 	})
 }
 
+func TestTask1_What_is_no_list_is_an_error(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		for what, answer := range map[string]apiruntime.Object{"a Deployment": deployment("a"), "a Status, which has the metadata of a list and no items": &metav1.Status{}} {
+			t.Story(5)
+			s, st := &script{}, &store{}
+			s.lists = append(s.lists, func(metav1.ListOptions) (apiruntime.Object, error) { return answer, nil })
+			t.Did("the source lists, and the answer is %s", what)
+			_, err := once(t, s, st)
+			require.Error(t, err, "whoever called has to know that there was no list")
+			require.Empty(t, st.calls(), "it says nothing of what there is; an empty Replace would delete everything")
+		}
+	})
+}
+
 func TestTask1_Version_comes_after_Replace(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		s, st := &script{}, &store{}

@@ -153,7 +153,7 @@ func (s *store) GetByKey(key string) (any, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.broken[key]; err != nil {
-		return nil, false, err
+		return s.objs[key], false, err // what comes with an error is not to be used
 	}
 	obj, exists := s.objs[key]
 	return obj, exists, nil

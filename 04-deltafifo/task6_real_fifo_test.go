@@ -22,10 +22,13 @@ import (
 	"client-go-workshop/internal/guard"
 )
 
+// begun is for guard.Bonus.
+func begun() { deltafifo.NewRealFIFOWithOptions(cache.RealFIFOOptions{AtomicEvents: true}) }
+
 // bonus is guard.Test, once the bonus has been begun.
 func bonus(t *testing.T, f func(t *guard.T)) {
 	t.Helper()
-	guard.Bonus(t, func() { deltafifo.NewRealFIFOWithOptions(cache.RealFIFOOptions{AtomicEvents: true}) })
+	guard.Bonus(t, begun)
 	guard.Test(t, f)
 }
 
@@ -77,17 +80,95 @@ func TestTask6_Errors_are_those_of_a_DeltaFIFO(t *testing.T) {
 	})
 }
 
+func TestTask6_Change_that_cannot_be_recorded_leaves_no_trace(t *testing.T) {
+	bonus(t, func(t *guard.T) {
+		nameless, sour := errors.New("no key today"), errors.New("the transformer failed")
+		for cause, opts := range map[error]cache.RealFIFOOptions{
+			nameless: {KeyFunction: func(obj any) (string, error) {
+				if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "a" {
+					return "", nameless
+				}
+				return cache.MetaNamespaceKeyFunc(obj)
+			}},
+			sour: {Transformer: func(obj any) (any, error) {
+				if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "a" {
+					return nil, sour
+				}
+				return obj, nil
+			}},
+		} {
+			t.Story(8)
+			q := newRealFIFO(t, storeOf(), opts)
+			t.Did("NewRealFIFOWithOptions, with a function that fails for a: %v", cause)
+			require.ErrorIs(t, q.Replace(deploys("default/a@1"), "1"), cause, "whoever lists must hear of it, and list again")
+			require.False(t, q.HasSynced(), "a list that failed was not the first one")
+			require.ErrorIs(t, q.Add(deploy("default/a@1")), cause, "the error says why nothing was recorded")
+			require.Empty(t, q.drain(), "what failed is not in the queue")
+		}
+	})
+}
+
+func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
+	bonus(t, func(t *guard.T) {
+		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
+		require.False(t, q.HasSynced(), "nothing has come")
+		require.NoError(t, q.Add(deploy("default/a@1")))
+		require.True(t, q.HasSynced(), "a producer that begins with an event has no list to wait for")
+		require.NoError(t, q.Replace(deploys("default/a@2"), "2"))
+		require.True(t, q.HasSynced(), "what has synced stays so")
+	})
+}
+
+func TestTask6_Known_object_that_cannot_be_found(t *testing.T) {
+	bonus(t, func(t *guard.T) {
+		known := storeOf("default/a@1", "default/broken@2", "default/c@3")
+		known.broken["default/broken"] = errLookup
+		known.ghosts = []string{"default/ghost"}
+		q := newRealFIFO(t, known, cache.RealFIFOOptions{})
+		require.NoError(t, q.Resync())
+		require.Equal(t, []string{"default/a: Sync @1", "default/c: Sync @3"}, q.drain(), "there is no object to look at again; the others are looked at all the same")
+		require.NoError(t, q.Replace(deploys("default/a@4", "default/c@5"), "5"))
+		require.Equal(t, []string{"default/broken: Deleted tombstone(nothing)", "default/ghost: Deleted tombstone(nothing)", "default/a: Replaced @4", "default/c: Replaced @5"}, q.drain(),
+			"its key is known and not in the list, so it was deleted, and the consumer must hear of it, if only the key")
+	})
+}
+
+func TestTask6_Every_method_takes_the_lock(t *testing.T) {
+	guard.Bonus(t, begun)
+	guard.Race(t, "every method may be called from any goroutine: each takes the lock before it touches a field", func(t *guard.T) {
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: true}).Queue
+		t.Did("every method, from nine goroutines")
+		guard.Storm(
+			func(i int) { _ = q.Add(deploy("default/a@1")) },
+			func(i int) { _ = q.Update(deploy("default/b@2")) },
+			func(i int) { _ = q.Delete(deploy("default/d@2")) },
+			func(i int) { _ = q.Replace(deploys("default/a@3", "default/d@3"), "3") },
+			func(i int) { _ = q.Resync() },
+			func(i int) { _ = q.(interface{ Bookmark(string) error }).Bookmark("7") },
+			func(i int) { q.HasSynced() },
+			func(i int) { q.(interface{ IsClosed() bool }).IsClosed() },
+			func(i int) {
+				_ = q.Add(deploy("default/c@3")) // so that nobody waits for ever
+				_, _ = q.Pop(func(any, bool) error { return nil })
+			},
+		)
+		go q.Close()
+		q.(interface{ IsClosed() bool }).IsClosed()
+	})
+}
+
 func TestTask6_Replace_compares_with_queue_and_known_objects(t *testing.T) {
 	bonus(t, func(t *guard.T) {
 		q := newRealFIFO(t, storeOf("default/known@1", "default/listed@2", "default/pending@3"), cache.RealFIFOOptions{})
 		require.NoError(t, q.Update(deploy("default/pending@4")))
 		require.NoError(t, q.Update(deploy("default/pending@5")))
 		require.NoError(t, q.Delete(deploy("default/gone@6")))
-		require.NoError(t, q.Replace(deploys("default/listed@7"), "7"))
+		require.NoError(t, q.Add(deploy("default/once@7")))
+		require.NoError(t, q.Replace(deploys("default/listed@8"), "8"))
 		require.Equal(t, []string{
-			"default/pending: Updated @4", "default/pending: Updated @5", "default/gone: Deleted @6",
-			"default/pending: Deleted tombstone(@5)", "default/known: Deleted tombstone(@1)",
-			"default/listed: Replaced @7",
+			"default/pending: Updated @4", "default/pending: Updated @5", "default/gone: Deleted @6", "default/once: Added @7",
+			"default/pending: Deleted tombstone(@5)", "default/once: Deleted tombstone(@7)", "default/known: Deleted tombstone(@1)",
+			"default/listed: Replaced @8",
 		}, q.drain(), "behind what is pending: first a tombstone for each key that is pending or known and not listed, with its newest object, and none for a key whose last item is a deletion already; then the list")
 	})
 }
@@ -246,7 +327,10 @@ func TestTask6_Close_drains_and_wakes(t *testing.T) {
 		q := newRealFIFO(t, nil, cache.RealFIFOOptions{})
 		require.NoError(t, q.Add(deploy("default/a@1")))
 		var errs [2]error
+		closed := q.Queue.(interface{ IsClosed() bool }).IsClosed
+		require.False(t, closed(), "nobody has closed it")
 		q.Close()
+		require.True(t, closed(), "it has been closed; what is in it can still be popped")
 		require.Equal(t, "default/a: Added @1", q.pop(), "what is in the queue when it is closed can still be popped")
 		_, err := q.Pop(func(any, bool) error { return nil })
 		require.ErrorIs(t, err, cache.ErrFIFOClosed, "closed, and empty")

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -111,6 +112,26 @@ func TestTask1_Empty_list_syncs(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t).run()
 		require.Equal(t, true, w.informer.HasSynced(), "a program in an empty namespace waits for its caches, too")
+	})
+}
+
+func TestTask1_Deleted_and_made_anew_in_one_go(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		w, door := newWorld(t, "a", "b"), newGate(t)
+		w.informer = controller.NewSharedIndexInformerOn(holding(below, 2, door), w.source(), &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		h := w.handle()
+		t.Did("the queue waits with the second object of the first list")
+		w.run()
+		name, _, _ := strings.Cut(w.stored()[0], "@") // the first list may come in any order
+		h.told()
+		w.remove(name)
+		w.create(name)
+		w.change(name)
+		t.Did("the queue goes on, with a deletion, an addition and a change of %s in one", name)
+		door.open()
+		rule := "the deltas of an object come together, oldest first, and no kind of them need be the last"
+		require.Subset(t, h.told(), []string{"add " + name + "@5", fmt.Sprintf("update %[1]s@5 to %[1]s@6", name)}, rule)
+		require.Contains(t, w.stored(), name+"@6", rule)
 	})
 }
 

@@ -4,6 +4,7 @@ package controller_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +74,10 @@ func TestTask4_Change_reaches_everybody(t *testing.T) {
 		w.change("a")
 		require.Equal(t, []string{"update a@2 to a@3"}, often.told(), "a change is for all handlers")
 		require.Equal(t, []string{"update a@2 to a@3"}, never.told(), "also for those without resyncs")
+		w.create("b")
+		w.remove("a")
+		require.Equal(t, []string{"add b@4", "delete a@5"}, often.told(), "what comes and what goes is for all handlers")
+		require.Equal(t, []string{"add b@4", "delete a@5"}, never.told(), "also for those without resyncs")
 	})
 }
 
@@ -257,13 +262,18 @@ func TestTask4_Handle_of_another_informer(t *testing.T) {
 		w, other := newWorld(t, "a"), newWorld(t, "a")
 		h := &handler{}
 		w.register(h)
-		theirs := other.register(&handler{})
+		stranger := &handler{}
+		theirs := other.register(stranger)
 		w.run()
+		other.run()
 		h.told()
+		stranger.told()
 		t.Did("RemoveEventHandler with another informer's handle")
 		require.NoError(t, w.informer.RemoveEventHandler(theirs), "it is not one of ours, so it is gone from here")
 		w.create("b")
 		require.Equal(t, []string{"add b@3"}, h.told(), "ours stays")
+		other.create("b")
+		require.Equal(t, []string{"add b@3"}, stranger.told(), "and theirs is theirs to remove")
 	})
 }
 
@@ -332,6 +342,29 @@ func TestTask4_Handlers_come_and_go_from_many(t *testing.T) {
 		cancel()
 		<-ended
 		source.Shutdown()
+	})
+}
+
+func TestTask4_Handlers_come_while_it_starts_and_ends(t *testing.T) {
+	guard.Race(t, "handlers come when they come, be it while the informer starts or ends: what all three touch has a lock", func(t *guard.T) {
+		t.Did("20 times: RunWithContext, the end of its context, and two who add and remove a handler, all at once")
+		for range 20 {
+			source := fcache.NewFakeControllerSource()
+			informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			all.Go(func() { informer.RunWithContext(ctx) })
+			for range 2 {
+				all.Go(func() {
+					if registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err == nil {
+						_ = informer.RemoveEventHandler(registration)
+					}
+				})
+			}
+			all.Go(cancel)
+			all.Wait()
+			source.Shutdown()
+		}
 	})
 }
 

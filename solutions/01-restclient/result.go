@@ -84,11 +84,11 @@ func (r *Request) generic(resp *http.Response, body []byte) error {
 func (r Result) Raw() ([]byte, error) { return r.body, r.err }
 
 // Error returns why there is no object in the answer, nil if there may be one. If the server answered something other than
-// 2xx and its body is a Status that says Failure, the error is that Status: an apierrors.StatusError, for which
-// apierrors.IsNotFound and the others are made. If the body is something else, the error is made of the code
-// (apierrors.NewGenericServerResponse), as one that nobody expected (apierrors.IsUnexpectedServerError), with the seconds
-// of Retry-After, and with the body in it if that is text: its content type begins with text/, or it has none. Mirrors
-// rest.Result.Error.
+// 2xx and its body is a Status that says Failure (a v1 one, if it has no apiVersion), the error is that Status: an
+// apierrors.StatusError, for which apierrors.IsNotFound and the others are made. If the body is something else, the error
+// is made of the code (apierrors.NewGenericServerResponse), as one that nobody expected
+// (apierrors.IsUnexpectedServerError), with the seconds of Retry-After, and with the body in it if that is text: its
+// content type begins with text/, or it has none. Mirrors rest.Result.Error.
 //
 //workshop:task 2 Result.Error
 func (r Result) Error() error {
