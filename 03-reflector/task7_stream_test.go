@@ -4,6 +4,7 @@ package reflector_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -145,6 +146,37 @@ func stream(t *guard.T, s *script, st cache.ReflectorStore) {
 	defer cancel()
 	t.Did("RunWithContext")
 	reflector.NewReflector(streaming{s}, &appsv1.Deployment{}, st, 0).RunWithContext(ctx)
+}
+
+func TestTask7_Version_of_half_a_stream_is_none(t *testing.T) {
+	guard.Bonus(t, begun)
+	guard.Test(t, func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.watches = append(s.watches,
+			s.ends(event(watch.Added, "a", "5"), event(watch.Modified, "a", "6")),
+			s.tells(event(watch.Added, "a", "6"), event(watch.Added, "b", "2"), allOfIt("7")))
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "watch@"}, s.requests(), "what comes before the bookmark is in no order, so no version in it says what is behind it: from 6 on, b would never come")
+		require.Equal(t, []string{"Replace [a@6 b@2] @7"}, st.calls(), "all of it, as of the bookmark")
+	})
+}
+
+func TestTask7_Store_that_refuses_a_stream_gets_a_list(t *testing.T) {
+	guard.Bonus(t, begun)
+	guard.Test(t, func(t *guard.T) {
+		s, refused := &script{}, false
+		st := &store{onCall: func(string) error {
+			if refused {
+				return nil
+			}
+			refused = true
+			return errors.New("not this one")
+		}}
+		s.lists, s.watches = append(s.lists, lists("8", "a")), append(s.watches, s.tells(event(watch.Added, "a", "1"), allOfIt("7")))
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "what the store has not taken it does not have; a watch from there on would miss it")
+		require.Equal(t, []string{"Replace [a@1] @7", "Replace [a@1] @8"}, st.calls(), "the list it takes")
+	})
 }
 
 func TestTask7_What_changes_during_the_stream(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,6 +71,26 @@ func TestTask5_Indexers_can_be_added_late(t *testing.T) {
 		require.NoError(t, err)
 		slices.Sort(keys)
 		require.Equal(t, []string{"default/a", "default/b"}, keys, "what was there is indexed, and what comes")
+	})
+}
+
+func TestTask5_Settings_come_while_it_starts_and_ends(t *testing.T) {
+	guard.Race(t, "whether the informer has started or ended is asked by those who add to it, and said by RunWithContext: it has a lock", func(t *guard.T) {
+		t.Did("20 times: RunWithContext, the end of its context, AddIndexers and SetTransform, all at once")
+		for range 20 {
+			source := fcache.NewFakeControllerSource()
+			informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}})
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			all.Go(func() { informer.RunWithContext(ctx) })
+			all.Go(func() {
+				_ = informer.AddIndexers(cache.Indexers{"none": func(any) ([]string, error) { return nil, nil }})
+			})
+			all.Go(func() { _ = informer.SetTransform(func(obj any) (any, error) { return obj, nil }) })
+			all.Go(cancel)
+			all.Wait()
+			source.Shutdown()
+		}
 	})
 }
 
