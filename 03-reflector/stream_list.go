@@ -18,7 +18,8 @@ import (
 //
 // It asks for the last version that was seen, or for none. If the connection breaks before the bookmark, or the server
 // refuses connections or has too much to do, it begins anew; if the server refuses the version, without one. Nothing of an
-// attempt that did not get to its bookmark gets into the store. If Replace fails, it stops the watch and returns the error.
+// attempt that did not get to its bookmark gets into the store, and no version in it counts as seen: its events are in no
+// order. If Replace fails, it stops the watch and returns the error.
 //
 // ListAndWatchWithContext calls it first, each time anew, if r.streams; that it failed the last time means nothing.
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {

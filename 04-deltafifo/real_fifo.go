@@ -92,9 +92,9 @@ func (q *RealFIFO) Bookmark(version string) error {
 // Replace records that the objects of list, and no others, exist. The objects go through the transformer.
 //
 // With AtomicEvents it puts one ReplacedAll into the queue, with a cache.ReplacedAllInfo: the objects, in a slice that
-// the caller may not touch any more, and the version. Otherwise first a Deleted with a tombstone for each key that is
-// pending or known and not in the list, and then a Replaced for each object in it. A key whose last pending item is a
-// Deleted already gets no second one.
+// the caller may not touch any more, and the version. Otherwise first, in any order, a Deleted with a tombstone for each
+// key that is pending or known and not in the list, and then a Replaced for each object in it. A key whose last pending
+// item is a Deleted already gets no second one. A tombstone holds what a DeltaFIFO's does.
 //
 // Its errors are those of a DeltaFIFO's Replace (client-go's leaves objects without a key to the consumer, with
 // AtomicEvents), and one that failed was not the first list either. Mirrors cache.RealFIFO.Replace.
@@ -103,8 +103,8 @@ func (q *RealFIFO) Replace(list []any, version string) error {
 }
 
 // Resync lets the consumer look at everything again. With AtomicEvents it puts one SyncAll into the queue, with a
-// cache.SyncAllInfo. Otherwise it puts in a Sync for each known object that has no pending items; those objects do not
-// go through the transformer. Mirrors cache.RealFIFO.Resync.
+// cache.SyncAllInfo. Otherwise it puts in a Sync for each known object that has no pending items and can be found, in any
+// order; those objects do not go through the transformer. Mirrors cache.RealFIFO.Resync.
 func (q *RealFIFO) Resync() error {
 	panic(todo.Task(6, "RealFIFO.Resync"))
 }
