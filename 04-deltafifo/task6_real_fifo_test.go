@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,8 +153,10 @@ func TestTask6_Every_method_takes_the_lock(t *testing.T) {
 				_, _ = q.Pop(func(any, bool) error { return nil })
 			},
 		)
-		go q.Close()
+		var closing sync.WaitGroup
+		closing.Go(q.Close)
 		q.(interface{ IsClosed() bool }).IsClosed()
+		closing.Wait()
 	})
 }
 

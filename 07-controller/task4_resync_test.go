@@ -272,8 +272,9 @@ func TestTask4_Handle_of_another_informer(t *testing.T) {
 		require.NoError(t, w.informer.RemoveEventHandler(theirs), "it is not one of ours, so it is gone from here")
 		w.create("b")
 		require.Equal(t, []string{"add b@3"}, h.told(), "ours stays")
+		t.Did("on the other informer's server:")
 		other.create("b")
-		require.Equal(t, []string{"add b@3"}, stranger.told(), "and theirs is theirs to remove")
+		require.Equal(t, []string{"add b@3"}, stranger.told(), "the other informer's handler stays as well: only its own informer can remove it")
 	})
 }
 

@@ -71,7 +71,7 @@ What you have written in the chapter folders plays no part in it.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "demand that the chapter folders hold the untouched stubs")
-	cmd.Flags().IntVar(&o.Count, "count", 1, "run the tests over finished code and over wrong versions this often; once is not to differ from another")
+	cmd.Flags().IntVar(&o.Count, "count", 1, "run the tests over finished code and over wrong versions this often, to find what chance decides")
 	cmd.Flags().BoolVar(&o.AllTests, "all-tests", false, "run all tests over each wrong version, not only the one that is named for it")
 	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+strings.Join(verify.Names(), ", "))
 	return cmd

@@ -5,7 +5,7 @@
 //	a hole of the stub is reached                   called X: not written yet               holes.go
 //	an assertion fails                              did, wanted, got, why, read             testify.go, failure.go
 //	a panic                                         the calls that are the chapter's        panics.go
-//	nothing in the bubble can ever go on            X never returned                        stuck.go
+//	nothing in the bubble can ever go on            X never returned                        stuck.go, rule.go
 //	goroutines outlive the test                     left behind: goroutine waiting in …     stuck.go
 //	a deadlock on a lock, which a bubble can't see  the calls, and who holds the lock       watchdog.go, locks.go, holding.go
 //	an endless loop                                 X is still running                      watchdog.go

@@ -18,7 +18,7 @@ const waitsForEver = "what a call waits for must come on every path, and its end
 // arguments is how many arguments testify's assertions have before the message, the test among them.
 var arguments = map[string]int{
 	"Contains": 3, "ElementsMatch": 3, "Empty": 2, "Equal": 3, "EqualError": 3, "EqualValues": 3, "Error": 2, "ErrorAs": 3,
-	"ErrorContains": 3, "ErrorIs": 3, "False": 2, "Greater": 3, "GreaterOrEqual": 3, "IsType": 3, "Len": 3, "Less": 3,
+	"ErrorContains": 3, "ErrorIs": 3, "False": 2, "Greater": 3, "GreaterOrEqual": 3, "InDelta": 4, "IsType": 3, "Len": 3, "Less": 3,
 	"LessOrEqual": 3, "Nil": 2, "NoError": 2, "NotContains": 3, "NotEmpty": 2, "NotEqual": 3, "NotErrorIs": 3, "NotNil": 2,
 	"NotZero": 2, "Panics": 2, "Same": 3, "True": 2, "Zero": 2,
 }
