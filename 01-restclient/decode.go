@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/rest"
 	restwatch "k8s.io/client-go/rest/watch"
 
-	"client-go-workshop/internal/onepass"
+	"client-go-workshop/internal/testkit/fastjson"
 )
 
 // content is how a client writes and reads objects.
@@ -72,7 +72,7 @@ func (c *content) decoderFor(contentType string) *decoder {
 	if err != nil {
 		return nil
 	}
-	d := &decoder{general, onepass.NewDecoder(general)}
+	d := &decoder{general, fastjson.NewDecoder(general)}
 	c.decoders.Store(contentType, d)
 	return d
 }
@@ -80,7 +80,7 @@ func (c *content) decoderFor(contentType string) *decoder {
 // decoder reads objects.
 type decoder struct {
 	general runtime.Decoder
-	*onepass.Decoder
+	*fastjson.Decoder
 }
 
 // newWatcher makes events of the body of a watch.

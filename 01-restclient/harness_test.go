@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // client returns a client for apps/v1 on a server that nobody ever calls. It is for tests of URLs.

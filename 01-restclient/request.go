@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // defaultRetries is how often a request is tried again, unless MaxRetries says otherwise.

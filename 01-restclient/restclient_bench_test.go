@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 	solution "client-go-workshop/solutions/01-restclient"
 )
 

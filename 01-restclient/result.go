@@ -6,7 +6,7 @@ package restclient
 import (
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // Result is what came of a request: the answer, or why there is none. Mirrors rest.Result.

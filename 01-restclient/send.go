@@ -7,7 +7,7 @@ package restclient
 import (
 	"context"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // Do sends the request and reads the answer to its end. What went wrong is in the Result.

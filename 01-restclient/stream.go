@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // Stream sends the request and returns the body of the answer, which the caller reads and closes. An answer other than 2xx

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask1_Path_has_its_parts_in_order(t *testing.T) {

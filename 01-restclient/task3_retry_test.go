@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask3_Object_is_sent_with_its_kind(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask4_Nothing_is_sent_for_a_context_that_has_ended(t *testing.T) {

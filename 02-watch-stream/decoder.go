@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"client-go-workshop/internal/onepass"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/fastjson"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 type Decoder struct {
 	frames io.ReadCloser
 	// objects reads the object in an event.
-	objects *onepass.Decoder
+	objects *fastjson.Decoder
 	// buffer holds one frame. It is used again for the next one.
 	buffer []byte
 	// tooLarge says that the frame that was begun is too large, and its rest is still to come.
@@ -36,7 +36,7 @@ var _ watch.Decoder = (*Decoder)(nil)
 // NewDecoder returns a decoder that owns frames, a reader as NewFrameReader's, and reads the object in each event by
 // objects. Mirrors NewDecoder of client-go's rest/watch, on top of one of apimachinery's serializer/streaming.
 func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
-	return &Decoder{frames: frames, objects: onepass.NewDecoder(objects), buffer: make([]byte, smallestBuffer)}
+	return &Decoder{frames: frames, objects: fastjson.NewDecoder(objects), buffer: make([]byte, smallestBuffer)}
 }
 
 // Decode returns the next event. It waits for it, until Close, which makes it return an error.

@@ -16,7 +16,7 @@ package watchstream
 import (
 	"io"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // frameReader finds frames in a stream of JSON. It is for one goroutine, but Close may be called from any.

@@ -21,7 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	watchstream "client-go-workshop/02-watch-stream"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // source is a stream that comes in these pieces, and ends with err, or io.EOF.

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // StreamWatcher implements watch.Interface. One goroutine decodes and sends; it ends when the stream does, or after Stop.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	watchstream "client-go-workshop/02-watch-stream"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask1_Each_Read_is_one_frame(t *testing.T) {

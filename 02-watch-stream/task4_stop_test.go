@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	watchstream "client-go-workshop/02-watch-stream"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask4_Stop_ends_the_channel(t *testing.T) {

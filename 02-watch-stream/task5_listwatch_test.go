@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	watchstream "client-go-workshop/02-watch-stream"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // client returns client-go's REST client for a server.

@@ -23,7 +23,7 @@ import (
 	restwatch "k8s.io/client-go/rest/watch"
 
 	watchstream "client-go-workshop/02-watch-stream"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 	solution "client-go-workshop/solutions/02-watch-stream"
 )
 

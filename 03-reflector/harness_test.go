@@ -34,8 +34,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // TestMain drops the handlers of errors that nobody else handles: one of them sleeps so that logs do not fill, and it

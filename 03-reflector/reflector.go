@@ -29,7 +29,7 @@ import (
 	"k8s.io/client-go/util/watchlist"
 	"k8s.io/utils/clock"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // What a Reflector does not wait less, or more, than.

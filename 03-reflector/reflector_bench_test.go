@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 	solution "client-go-workshop/solutions/03-reflector"
 )
 

@@ -5,7 +5,7 @@ package reflector
 import (
 	"context"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // resync calls the store's Resync when resyncPeriod has passed since the last one has ended, if ShouldResync agrees, until

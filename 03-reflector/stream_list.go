@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // streamList begins a watch that sends what there is first, and replaces what is in the store when all of it has come. It

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // noWatch is for tests that end before a watch is of interest.

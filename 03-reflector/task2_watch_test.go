@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask2_Events_reach_the_store(t *testing.T) {

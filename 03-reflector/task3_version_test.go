@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	reflector "client-go-workshop/03-reflector"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 var (

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	reflector "client-go-workshop/03-reflector"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask6_Bookmark_moves_the_version(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // begun is for guard.Bonus: it meets the hole of the bonus task. As long as nobody calls that, it says so itself.

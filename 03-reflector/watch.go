@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/client-go/tools/cache"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // errStopped is why a watch ended when the context did.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	deltafifo "client-go-workshop/04-deltafifo"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 	solution "client-go-workshop/solutions/04-deltafifo"
 )
 

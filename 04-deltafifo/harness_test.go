@@ -22,7 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	deltafifo "client-go-workshop/04-deltafifo"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // TestMain takes out the handler by which client-go slows itself down when it reports errors: it compares the clock of a

@@ -4,7 +4,7 @@ package deltafifo
 // or because its watch broke, and now it has to be found out what was missed. Resync: nothing has happened, and the
 // consumer wants to look at everything again. Both compare with the known objects, which delta_fifo.go hardly needs.
 
-import "client-go-workshop/internal/todo"
+import "client-go-workshop/internal/testkit/todo"
 
 // Replace records that the objects of list, and no others, exist: first a delta for each of them, in the order of the
 // list, then a deletion for each key that is pending or known and not in the list, in any order. All of that happens

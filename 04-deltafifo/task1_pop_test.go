@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	deltafifo "client-go-workshop/04-deltafifo"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask1_Key_comes_from_the_key_function(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	deltafifo "client-go-workshop/04-deltafifo"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask3_Replace_tells_of_each_object_in_the_order_of_the_list(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	deltafifo "client-go-workshop/04-deltafifo"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask5_Resync_tells_of_every_known_object(t *testing.T) {

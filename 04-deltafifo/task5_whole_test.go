@@ -20,8 +20,8 @@ import (
 	"k8s.io/klog/v2"
 
 	deltafifo "client-go-workshop/04-deltafifo"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/story"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/modeltest"
 )
 
 // model says in the fewest lines what a DeltaFIFO has to do. It is slow, and knows no goroutines.
@@ -124,16 +124,16 @@ func (m *model) pop(key string) string {
 
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		story.Check(t, func(s *story.T) { anySequence(t, s) })
+		modeltest.Check(t, func(s *modeltest.T) { anySequence(t, s) })
 	})
 }
 
 // anySequence is one run: a new queue and a new model, some dozens of calls to both, and a comparison after each.
-func anySequence(t *guard.T, s *story.T) {
+func anySequence(t *guard.T, s *modeltest.T) {
 	silent := klog.New(nil)
 	known, m, version := storeOf(), &model{known: map[string]string{}, pending: map[string]string{}}, 0
 	opts := options{Logger: &silent, KnownObjects: known, EmitDeltaTypeReplaced: true}
-	if story.Pick(s, "transformer", false, true) {
+	if modeltest.Pick(s, "transformer", false, true) {
 		opts.Transformer, m.mark = transformed, "'"
 		s.Did("a queue with a transformer, and an empty store")
 	}
@@ -142,7 +142,7 @@ func anySequence(t *guard.T, s *story.T) {
 	event := func(change string, call func(any) error) func() {
 		return func() {
 			version++
-			obj := deploy(fmt.Sprintf("%s@%d", story.Pick(s, "key", "ns/a", "ns/b", "ns/c"), version))
+			obj := deploy(fmt.Sprintf("%s@%d", modeltest.Pick(s, "key", "ns/a", "ns/b", "ns/c"), version))
 			s.Did("%s %s", change, describe(obj))
 			m.event(map[string]string{"Add": "Added", "Update": "Updated", "Delete": "Deleted"}[change], "ns/"+obj.Name, obj.ResourceVersion)
 			require.NoError(s, call(obj), "the object has a name")
@@ -154,7 +154,7 @@ func anySequence(t *guard.T, s *story.T) {
 			version++
 			var keys []string
 			for _, key := range []string{"ns/c", "ns/a", "ns/b"} {
-				if story.Pick(s, "listed", false, true) {
+				if modeltest.Pick(s, "listed", false, true) {
 					keys = append(keys, key)
 				}
 			}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	deltafifo "client-go-workshop/04-deltafifo"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // begun is for guard.Bonus.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	indexer "client-go-workshop/05-indexer"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // deploy makes a Deployment from "namespace/name" and the images of its containers. What starts with "@" is its

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	indexer "client-go-workshop/05-indexer"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 	solution "client-go-workshop/solutions/05-indexer"
 )
 

@@ -6,7 +6,7 @@ package indexer
 import (
 	"k8s.io/client-go/tools/cache"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // MetaNamespaceKeyFunc makes the key under which an object is stored: "namespace/name", or just "name" for a

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	indexer "client-go-workshop/05-indexer"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask1_Key_is_namespace_slash_name(t *testing.T) {

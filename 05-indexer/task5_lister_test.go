@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	indexer "client-go-workshop/05-indexer"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // byNamespace is the one index that the store of every factory's informer has.

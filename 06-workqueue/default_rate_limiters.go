@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 	"k8s.io/client-go/util/workqueue"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // TypedItemExponentialFailureRateLimiter implements workqueue.TypedRateLimiter. Each failure of an item doubles its

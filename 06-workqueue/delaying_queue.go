@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // delayingQueue implements workqueue.TypedDelayingInterface. Items that wait for their time stand in a heap, each once,

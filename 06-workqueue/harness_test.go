@@ -19,7 +19,7 @@ import (
 	clientgo "k8s.io/client-go/util/workqueue"
 
 	workqueue "client-go-workshop/06-workqueue"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // told is a queue that notes each call, so that a failing test can tell how it got there. Its Get never waits.

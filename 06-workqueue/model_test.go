@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientgo "k8s.io/client-go/util/workqueue"
 
-	"client-go-workshop/internal/story"
+	"client-go-workshop/internal/testkit/modeltest"
 )
 
 // model is what a queue should be.
@@ -81,21 +81,21 @@ func (m *model) to(then time.Duration) {
 	}
 }
 
-func item(s *story.T) string { return story.Pick(s, "item", "web", "db", "cdn") }
+func item(s *modeltest.T) string { return modeltest.Pick(s, "item", "web", "db", "cdn") }
 
 // call makes a call that must return.
-func (m *model) call(s *story.T, f func()) {
+func (m *model) call(s *modeltest.T, f func()) {
 	require.True(s, s.Returns(f), "this call never waits for others")
 }
 
-func (m *model) add(s *story.T, q clientgo.TypedInterface[string]) {
+func (m *model) add(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	it := item(s)
 	s.Did("Add %s", it)
 	m.enter(it)
 	m.call(s, func() { q.Add(it) })
 }
 
-func (m *model) get(s *story.T, q clientgo.TypedInterface[string]) {
+func (m *model) get(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	if len(m.queue) == 0 && !m.down {
 		s.Skip("it would wait")
 	}
@@ -123,11 +123,11 @@ func (m *model) get(s *story.T, q clientgo.TypedInterface[string]) {
 	m.processing[got] = true
 }
 
-func (m *model) done(s *story.T, q clientgo.TypedInterface[string]) {
+func (m *model) done(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	if len(m.processing) == 0 {
 		s.Skip("nobody has anything in hand")
 	}
-	it := story.Pick(s, "item in hand", sortedItems(m.processing)...)
+	it := modeltest.Pick(s, "item in hand", sortedItems(m.processing)...)
 	s.Did("Done %s", it)
 	delete(m.processing, it)
 	if m.dirty[it] {
@@ -136,7 +136,7 @@ func (m *model) done(s *story.T, q clientgo.TypedInterface[string]) {
 	m.call(s, func() { q.Done(it) })
 }
 
-func (m *model) shutDown(s *story.T, q clientgo.TypedInterface[string]) {
+func (m *model) shutDown(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	if len(m.queue) < 2 {
 		s.Skip("later, or every story is a short one")
 	}
@@ -146,7 +146,7 @@ func (m *model) shutDown(s *story.T, q clientgo.TypedInterface[string]) {
 	m.call(s, q.ShutDown)
 }
 
-func (m *model) checkLen(s *story.T, q clientgo.TypedInterface[string]) {
+func (m *model) checkLen(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	synctest.Wait()
 	require.Equal(s, fmt.Sprint("Len ", m.length()), fmt.Sprint("Len ", q.Len()), m.rule())
 }
@@ -166,8 +166,8 @@ func (m *model) rule() string {
 	return rule
 }
 
-func (m *model) addAfter(s *story.T, q clientgo.TypedDelayingInterface[string]) {
-	it, delay := item(s), story.Pick(s, "delay", time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, 0, -time.Millisecond)
+func (m *model) addAfter(s *modeltest.T, q clientgo.TypedDelayingInterface[string]) {
+	it, delay := item(s), modeltest.Pick(s, "delay", time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, 0, -time.Millisecond)
 	s.Did("AddAfter %s, %v", it, delay)
 	if delay <= 0 {
 		m.enter(it)
@@ -177,8 +177,8 @@ func (m *model) addAfter(s *story.T, q clientgo.TypedDelayingInterface[string]) 
 	m.call(s, func() { q.AddAfter(it, delay) })
 }
 
-func (m *model) pass(s *story.T) {
-	d := story.Pick(s, "time", time.Millisecond, 2*time.Millisecond, time.Millisecond/2)
+func (m *model) pass(s *modeltest.T) {
+	d := modeltest.Pick(s, "time", time.Millisecond, 2*time.Millisecond, time.Millisecond/2)
 	s.Did("%v pass", d)
 	m.to(m.now + d)
 	time.Sleep(d)
@@ -187,7 +187,7 @@ func (m *model) pass(s *story.T) {
 // The limiter of the stories: 1ms, doubled up to 4ms.
 const baseDelay, maxDelay = time.Millisecond, 4 * time.Millisecond
 
-func (m *model) addRateLimited(s *story.T, q clientgo.TypedRateLimitingInterface[string]) {
+func (m *model) addRateLimited(s *modeltest.T, q clientgo.TypedRateLimitingInterface[string]) {
 	it := item(s)
 	s.Did("AddRateLimited %s", it)
 	m.later(it, min(baseDelay<<min(m.failures[it], 10), maxDelay))
@@ -196,7 +196,7 @@ func (m *model) addRateLimited(s *story.T, q clientgo.TypedRateLimitingInterface
 	m.checkFailures(s, q, it)
 }
 
-func (m *model) forget(s *story.T, q clientgo.TypedRateLimitingInterface[string]) {
+func (m *model) forget(s *modeltest.T, q clientgo.TypedRateLimitingInterface[string]) {
 	it := item(s)
 	s.Did("Forget %s", it)
 	delete(m.failures, it)
@@ -204,7 +204,7 @@ func (m *model) forget(s *story.T, q clientgo.TypedRateLimitingInterface[string]
 	m.checkFailures(s, q, it)
 }
 
-func (m *model) checkFailures(s *story.T, q clientgo.TypedRateLimitingInterface[string], it string) {
+func (m *model) checkFailures(s *modeltest.T, q clientgo.TypedRateLimitingInterface[string], it string) {
 	require.Equal(s, fmt.Sprint("NumRequeues ", m.failures[it]), fmt.Sprint("NumRequeues ", q.NumRequeues(it)),
 		"each AddRateLimited is a failure of the item, and Forget forgets them")
 }

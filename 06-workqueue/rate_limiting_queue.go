@@ -6,7 +6,7 @@ package workqueue
 import (
 	"k8s.io/client-go/util/workqueue"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // rateLimitingQueue implements workqueue.TypedRateLimitingInterface. It has no state of its own and so no lock.

@@ -13,7 +13,7 @@ import (
 	clientgo "k8s.io/client-go/util/workqueue"
 
 	workqueue "client-go-workshop/06-workqueue"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask1_First_in_first_out(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	workqueue "client-go-workshop/06-workqueue"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/story"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/modeltest"
 )
 
 func TestTask2_ShutDown_refuses_what_is_new(t *testing.T) {
@@ -181,7 +181,7 @@ func TestTask2_Every_drain_hears_ShutDown(t *testing.T) {
 
 func TestTask2_Any_sequence_of_calls(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		story.Check(t, func(s *story.T) {
+		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTyped[string]()
 			defer q.ShutDown() // sets free whoever should not have waited
 			m := newModel()

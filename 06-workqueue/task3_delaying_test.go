@@ -17,8 +17,8 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	workqueue "client-go-workshop/06-workqueue"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/story"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/modeltest"
 )
 
 func TestTask3_AddAfter_comes_when_the_delay_has_passed(t *testing.T) {
@@ -396,7 +396,7 @@ func TestTask3_Clientgo_delays_on_top_of_yours(t *testing.T) {
 
 func TestTask3_Any_sequence_of_calls(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		story.Check(t, func(s *story.T) {
+		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTypedDelayingQueue[string]()
 			defer q.ShutDown()
 			m := newModel()

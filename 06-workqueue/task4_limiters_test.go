@@ -15,7 +15,7 @@ import (
 	clientgo "k8s.io/client-go/util/workqueue"
 
 	workqueue "client-go-workshop/06-workqueue"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask4_Each_failure_doubles_the_wait(t *testing.T) {

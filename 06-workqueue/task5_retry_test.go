@@ -14,8 +14,8 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	workqueue "client-go-workshop/06-workqueue"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/story"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/modeltest"
 )
 
 func TestTask5_AddRateLimited_waits_as_the_limiter_says(t *testing.T) {
@@ -164,7 +164,7 @@ func retry(t *guard.T, q clientgo.TypedRateLimitingInterface[string]) {
 
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		story.Check(t, func(s *story.T) {
+		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTypedRateLimitingQueue(exponential(baseDelay, maxDelay))
 			defer q.ShutDown()
 			m := newModel()

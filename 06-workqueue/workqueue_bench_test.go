@@ -18,7 +18,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 
 	workqueue "client-go-workshop/06-workqueue"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 	solution "client-go-workshop/solutions/06-workqueue"
 )
 

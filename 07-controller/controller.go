@@ -40,8 +40,8 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // BudgetClient writes the budgets of one namespace.

@@ -27,10 +27,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/layers/clientgo"
-	"client-go-workshop/internal/layers/solutions"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers/solutions"
+	"client-go-workshop/internal/testkit/todo"
 	solution "client-go-workshop/solutions/07-controller"
 )
 

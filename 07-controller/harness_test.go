@@ -34,11 +34,11 @@ import (
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/layers/clientgo"
-	"client-go-workshop/internal/layers/solutions"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers/solutions"
 )
 
 var (

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // RunWithContext keeps the store and tells the handlers until the context ends. When it returns nothing is left running.

@@ -20,8 +20,8 @@ import (
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/timeline"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/trace"
 )
 
 // source is a FakeControllerSource for an informer. It cannot stream the initial list, and
@@ -46,7 +46,7 @@ type machine struct {
 	deployments *fcache.FakeControllerSource
 	server      *budgetServer
 	events      eventLog
-	line        *timeline.Timeline
+	line        *trace.Timeline
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed
@@ -68,7 +68,7 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 		deployments: fcache.NewFakeControllerSource(),
 		server:      newBudgetServer(),
 		running:     make(chan struct{}),
-		line:        timeline.New(),
+		line:        trace.New(),
 	}
 	below := m.line.Wrap(below)
 	m.server.source, m.server.line = fcache.NewFakeControllerSource(), m.line

@@ -22,7 +22,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/timeline"
+	"client-go-workshop/internal/testkit/trace"
 )
 
 // web returns a Deployment default/web. The edits make it the one a test is about.
@@ -109,7 +109,7 @@ func (l *eventLog) list() []string {
 type budgetServer struct {
 	source *fcache.FakeControllerSource
 	// line is where changes are written down, or nil.
-	line *timeline.Timeline
+	line *trace.Timeline
 
 	// before, if set, runs at the start of each call, outside the lock. Its error is the answer.
 	before func(ctx context.Context, verb string) error
@@ -170,7 +170,7 @@ func (s *budgetServer) storeLocked(budget *policyv1.PodDisruptionBudget) {
 
 func (s *budgetServer) note(obj any, what string) {
 	if s.line != nil {
-		s.line.Note(timeline.Server, obj, "%s", what)
+		s.line.Note(trace.Server, obj, "%s", what)
 	}
 }
 

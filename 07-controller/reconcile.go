@@ -22,7 +22,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // Reasons of the Events that are recorded on a Deployment. People select by them

@@ -24,9 +24,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/layers/clientgo"
-	"client-go-workshop/internal/todo"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/todo"
 )
 
 // sharedIndexInformer implements cache.SharedIndexInformer. All methods may be called from any goroutine, and from handlers.

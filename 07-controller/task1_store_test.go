@@ -20,7 +20,7 @@ import (
 	fcache "k8s.io/client-go/tools/cache/testing"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask1_Store_has_what_the_server_has(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/layers"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers"
 )
 
 func TestTask3_Late_handler_hears_what_is_there(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	fcache "k8s.io/client-go/tools/cache/testing"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // handleEvery registers a handler with a resync period.

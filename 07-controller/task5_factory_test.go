@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask5_Transform_sees_everything_first(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 // cacheOf returns an informer that never runs; its store is filled by hand.

@@ -14,7 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask7_Event_leads_to_a_name(t *testing.T) {

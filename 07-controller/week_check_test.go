@@ -17,13 +17,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/timeline"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/trace"
 )
 
 // problem is the first thing that is wrong.
 type problem struct {
-	line              *timeline.Timeline
+	line              *trace.Timeline
 	rule, wanted, got string
 	kind, key         string
 	version           string // of the object on the server, empty if it is not there
@@ -147,7 +147,7 @@ func (c *cluster) checkEnd() *problem {
 // historian is a handler that checks that what it is told can be: Add, Update…, Delete for each object, each update from
 // the state that it knows, and never backwards.
 type historian struct {
-	line         *timeline.Timeline
+	line         *trace.Timeline
 	number       int
 	informer     cache.SharedIndexInformer
 	registration cache.ResourceEventHandlerRegistration
@@ -160,7 +160,7 @@ type historian struct {
 }
 
 func (h *historian) note(obj any, what string) (key string, version int) {
-	h.line.Note(timeline.Handler, obj, "%s, handler %d", what, h.number)
+	h.line.Note(trace.Handler, obj, "%s, handler %d", what, h.number)
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 	}
@@ -175,7 +175,7 @@ func (h *historian) note(obj any, what string) (key string, version int) {
 // wrong notes the first thing that is wrong. The caller has the lock.
 func (h *historian) wrong(key, rule, wanted, got string) {
 	if h.first == nil && !h.gone {
-		h.line.Note(timeline.Handler, key, "✗ %s", rule)
+		h.line.Note(trace.Handler, key, "✗ %s", rule)
 		h.first = &problem{line: h.line, key: key, rule: fmt.Sprintf("handler %d: %s", h.number, rule), wanted: wanted, got: got}
 	}
 }

@@ -33,9 +33,9 @@ import (
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/timeline"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/trace"
 )
 
 var (
@@ -156,7 +156,7 @@ func newStory(seed uint64) (story []scene) {
 type cluster struct {
 	*fakeapi.Server
 	t           *guard.T
-	line        *timeline.Timeline
+	line        *trace.Timeline
 	deployments cache.SharedIndexInformer
 	budgets     cache.SharedIndexInformer
 	watchers    []*historian
@@ -168,7 +168,7 @@ type cluster struct {
 
 // simulate plays a story, and returns what was wrong in the end, or on the way.
 func simulate(t *guard.T, story []scene) *problem {
-	c := &cluster{Server: fakeapi.Start(t), t: t, line: timeline.New(), foreign: map[string]*policyv1.PodDisruptionBudget{}}
+	c := &cluster{Server: fakeapi.Start(t), t: t, line: trace.New(), foreign: map[string]*policyv1.PodDisruptionBudget{}}
 	stop := c.start()
 	began := time.Now()
 	for _, s := range story {
@@ -177,7 +177,7 @@ func simulate(t *guard.T, story []scene) *problem {
 		c.do(s)
 	}
 	time.Sleep(time.Until(began.Add(week)))
-	c.line.Note(timeline.Server, nil, "the faults stop; three hours pass")
+	c.line.Note(trace.Server, nil, "the faults stop; three hours pass")
 	c.ClearScripts()
 	c.down.Store(-1000) // none of those that are not over brings the server up or down any more
 	c.Up()
@@ -266,7 +266,7 @@ func (c *cluster) change(what string, obj fakeapi.Object, do func(...fakeapi.Obj
 			obj = now
 		}
 	}
-	c.line.Note(timeline.Server, obj, "%s", what)
+	c.line.Note(trace.Server, obj, "%s", what)
 }
 
 func resourceOf(obj fakeapi.Object) string {
@@ -359,7 +359,7 @@ func (c *cluster) changeDeployment(s scene, d *appsv1.Deployment) {
 
 // goWrong is everything that a network and a server do to a client.
 func (c *cluster) goWrong(s scene) {
-	c.line.Note(timeline.Server, nil, "%s (%d)", s.action, s.n)
+	c.line.Note(trace.Server, nil, "%s (%d)", s.action, s.n)
 	switch s.action {
 	case "end watches":
 		c.EndWatches()

@@ -4,6 +4,6 @@ package controller_test
 
 // With -tags yours the chapters below can be those that you have written. All of them have to compile then.
 
-import "client-go-workshop/internal/layers/yours"
+import "client-go-workshop/internal/testkit/layers/yours"
 
 func init() { sets["yours"] = yours.Layers }

@@ -5,7 +5,7 @@
 #   scripts/bump.sh             the newest release
 #
 # It changes go.mod, go.sum, and the version in every text and link; what the new version has moved or changed is then for
-# a person: `verify` lists it, and docs/contributing.md says what to look at. Nothing is committed.
+# a person: `verify` lists it, and docs/develop/writing-a-chapter.md says what to look at. Nothing is committed.
 set -euo pipefail
 unset CDPATH
 cd -P "$(dirname "$0")/.."

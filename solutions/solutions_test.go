@@ -13,14 +13,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/overlay"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/overlay"
 )
 
 func TestSolutions(t *testing.T) {
-	root, err := chapter.Root(".")
+	root, err := course.Root(".")
 	require.NoError(t, err)
-	chapters, err := chapter.All(root)
+	chapters, err := course.All(root)
 	require.NoError(t, err)
 	require.NotEmpty(t, chapters, "a workshop without chapters")
 	for _, c := range chapters {
@@ -43,7 +43,7 @@ func TestSolutions(t *testing.T) {
 
 // touch reads what the result depends on and what another process compiles. go test notes the files that a test opens,
 // and knows by them whether it may show an old result.
-func touch(t *testing.T, root string, c chapter.Chapter) {
+func touch(t *testing.T, root string, c course.Chapter) {
 	for _, dir := range []string{c.Dir, "internal", "go.mod"} {
 		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || !strings.Contains(" .go .mod .md ", " "+filepath.Ext(path)+" ") {

@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/guard"
-	"client-go-workshop/internal/layers/solutions"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers/solutions"
 )
 
 func TestFactory_takes_it_for_its_own(t *testing.T) {

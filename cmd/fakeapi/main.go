@@ -1,10 +1,10 @@
 // Command fakeapi serves the workshop's API server on the loopback address, for curl and kubectl: the protocol of
-// chapters 01 to 03 with nothing to install. It is the server that the tests run against (internal/fakeapi), so what is
+// chapters 01 to 03 with nothing to install. It is the server that the tests run against (internal/testkit/fakeapi), so what is
 // seen here is what a test sees.
 //
 //	go run ./cmd/fakeapi
 //
-// What it leaves out: whatever internal/fakeapi does. Nothing makes Pods of a Deployment; for that there is
+// What it leaves out: whatever internal/testkit/fakeapi does. Nothing makes Pods of a Deployment; for that there is
 // `go tool workshop cluster up`.
 package main
 
@@ -21,7 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/fakeapi"
+	"client-go-workshop/internal/testkit/fakeapi"
 )
 
 func main() {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/handover"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/launch"
 	"client-go-workshop/internal/share"
 )
 
@@ -46,7 +46,7 @@ this machine's module cache, the repository as it was committed last, the
 cluster's programs if they are built here, and the files in .workshop/share.
 
 It only reads, and of the module cache it serves the workshop's modules only.
-Everyone in the network can have what it serves. docs/share.md says how to
+Everyone in the network can have what it serves. docs/teach/share.md says how to
 prepare, and what attendees type; so does the command itself.`,
 		Args:              cobra.NoArgs,
 		SilenceUsage:      true,
@@ -58,7 +58,7 @@ prepare, and what attendees type; so does the command itself.`,
 			if err != nil {
 				return fmt.Errorf("find the current folder: %w", err)
 			}
-			root, err := chapter.Root(dir)
+			root, err := course.Root(dir)
 			if err != nil {
 				return err
 			}
@@ -137,7 +137,7 @@ func fillShelf(cmd *cobra.Command, root string, out io.Writer) (_ *share.Shelf, 
 	}
 	if _, err := os.Stat(filepath.Join(root, ".workshop", "bin", "cluster-programs.stamp")); err == nil {
 		// Returns at once if the pack is what it should be.
-		code, err := handover.Cluster.Run(ctx, root, "pack")
+		code, err := launch.Cluster.Run(ctx, root, "pack")
 		if err != nil {
 			return nil, err
 		}

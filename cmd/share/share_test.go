@@ -17,18 +17,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/built"
+	"client-go-workshop/internal/authoring/cmdtest"
 )
 
 // program builds the program once for all tests.
 var program string
 
-func TestMain(m *testing.M) { built.Main(m, &program, "share") }
+func TestMain(m *testing.M) { cmdtest.Main(m, &program, "share") }
 
 // run runs the program in dir.
 func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return built.Run(t, program, dir, args...)
+	return cmdtest.Run(t, program, dir, args...)
 }
 
 // miniature is a workshop without anything in it.

@@ -1,5 +1,5 @@
 // Command wiretap stands between a client and an API server and prints every byte that passes: the request line, headers,
-// the sizes of chunks, JSON and protobuf. It is for docs/watching-the-wire.md, and for whoever does not believe it.
+// the sizes of chunks, JSON and protobuf. It is for docs/learn/watching-the-wire.md, and for whoever does not believe it.
 //
 //	go run ./cmd/wiretap --kubeconfig .workshop/fakeapi/kubeconfig
 //

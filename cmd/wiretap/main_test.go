@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"client-go-workshop/internal/fakeapi"
+	"client-go-workshop/internal/testkit/fakeapi"
 	restclient "client-go-workshop/solutions/01-restclient"
 )
 

@@ -6,7 +6,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/handover"
+	"client-go-workshop/internal/runner/launch"
 )
 
 func newCluster() *cobra.Command {
@@ -14,7 +14,7 @@ func newCluster() *cobra.Command {
 		Use:                "cluster up|down|status|logs|…",
 		Short:              "Run a real Kubernetes API on this machine, without Docker",
 		DisableFlagParsing: true, // the launcher has its own flags, and its own help
-		RunE:               func(cmd *cobra.Command, args []string) error { return hand(cmd, handover.Cluster, args...) },
+		RunE:               func(cmd *cobra.Command, args []string) error { return hand(cmd, launch.Cluster, args...) },
 	}
 }
 
@@ -24,7 +24,7 @@ func newKubectl() *cobra.Command {
 		Short:              "Run kubectl on the workshop's own cluster, never on yours",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return hand(cmd, handover.Cluster, append([]string{"kubectl"}, args...)...)
+			return hand(cmd, launch.Cluster, append([]string{"kubectl"}, args...)...)
 		},
 	}
 }
@@ -34,12 +34,12 @@ func newShare() *cobra.Command {
 		Use:                "share",
 		Short:              "Serve the workshop to a room without internet",
 		DisableFlagParsing: true,
-		RunE:               func(cmd *cobra.Command, args []string) error { return hand(cmd, handover.Share, args...) },
+		RunE:               func(cmd *cobra.Command, args []string) error { return hand(cmd, launch.Share, args...) },
 	}
 }
 
 // hand runs another program in our place, and ends as it does.
-func hand(cmd *cobra.Command, p handover.Program, args ...string) error {
+func hand(cmd *cobra.Command, p launch.Program, args ...string) error {
 	root, err := findRoot()
 	if err != nil {
 		return err

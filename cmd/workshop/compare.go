@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/compare"
-	"client-go-workshop/internal/paint"
+	"client-go-workshop/internal/runner/compare"
+	"client-go-workshop/internal/tui/style"
 )
 
 func newCompare() *cobra.Command {
@@ -54,8 +54,8 @@ fast, or half the memory. For figures to quote, close everything else and take
 				return err
 			}
 			out := cmd.OutOrStdout()
-			paint.Fprint(out, compareRow(paint.Strong(padded(c.Dir, 46)), "yours", "solution", "client-go"))
-			paint.Fprint(out, compareRow(padded("lines of code", 46), fmt.Sprint(yours), fmt.Sprint(solution), fmt.Sprint(theirs)))
+			style.Fprint(out, compareRow(style.Strong(padded(c.Dir, 46)), "yours", "solution", "client-go"))
+			style.Fprint(out, compareRow(padded("lines of code", 46), fmt.Sprint(yours), fmt.Sprint(solution), fmt.Sprint(theirs)))
 			if linesOnly {
 				return nil
 			}
@@ -79,12 +79,12 @@ fast, or half the memory. For figures to quote, close everything else and take
 					cells = append(cells, cellText(cell))
 					factors = factors || cell.Ratio > 0
 				}
-				if err := paint.Fprint(out, compareRow(padded(row.Name+" "+paint.Faint(row.Unit), 46), cells...)); err != nil {
+				if err := style.Fprint(out, compareRow(padded(row.Name+" "+style.Faint(row.Unit), 46), cells...)); err != nil {
 					return err
 				}
 			}
 			if factors {
-				paint.Fprint(out, "\n"+paint.Faint("2.0x is twice as fast as client-go, or half the memory; where chance could have done it there is none.")+"\n")
+				style.Fprint(out, "\n"+style.Faint("2.0x is twice as fast as client-go, or half the memory; where chance could have done it there is none.")+"\n")
 			}
 			return nil
 		},
@@ -107,11 +107,11 @@ func compareRow(name string, cells ...string) string {
 func cellText(c compare.Cell) string {
 	switch {
 	case c.Text == "":
-		return paint.Faint("not written")
+		return style.Faint("not written")
 	case c.Ratio > 1:
-		return c.Text + paint.Good(fmt.Sprintf(" %.1fx", c.Ratio))
+		return c.Text + style.Good(fmt.Sprintf(" %.1fx", c.Ratio))
 	case c.Ratio > 0:
-		return c.Text + paint.Bad(fmt.Sprintf(" %.1fx", c.Ratio))
+		return c.Text + style.Bad(fmt.Sprintf(" %.1fx", c.Ratio))
 	}
 	return c.Text
 }

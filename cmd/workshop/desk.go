@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/progress"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 // desk is what nearly every command needs: where the workshop is and how far the learner is.
@@ -60,22 +60,22 @@ func (d *desk) comeFrom(dir string) {
 }
 
 // pick finds the chapter and task that args name, or else the ones the learner is at. A zero task is the whole chapter.
-func (d desk) pick(args []string) (progress.Chapter, chapter.Task, error) {
+func (d desk) pick(args []string) (progress.Chapter, course.Task, error) {
 	if len(args) == 0 {
 		c, task, ok := progress.Here(d.chapters, d.book.At)
 		if !ok {
-			return d.chapters[len(d.chapters)-1], chapter.Task{}, nil
+			return d.chapters[len(d.chapters)-1], course.Task{}, nil
 		}
 		return c, task.Task, nil
 	}
-	found, task, err := chapter.FindTask(d.root, args[0])
+	found, task, err := course.FindTask(d.root, args[0])
 	if err != nil {
-		return progress.Chapter{}, chapter.Task{}, err
+		return progress.Chapter{}, course.Task{}, err
 	}
 	for _, c := range d.chapters {
 		if c.Dir == found.Dir {
 			return c, task, nil
 		}
 	}
-	return progress.Chapter{}, chapter.Task{}, fmt.Errorf("chapter %s has just vanished", found.Dir)
+	return progress.Chapter{}, course.Task{}, fmt.Errorf("chapter %s has just vanished", found.Dir)
 }

@@ -12,13 +12,13 @@ import (
 	"slices"
 	"strings"
 
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/live"
-	"client-go-workshop/internal/workfolder"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/tui"
+	"client-go-workshop/internal/workspace"
 )
 
 // editor makes the command that opens place ("store.go:45") of a chapter. Without a place it is the chapter's README.
-func editor(root string, c chapter.Chapter, place string) (*live.Editor, error) {
+func editor(root string, c course.Chapter, place string) (*tui.Editor, error) {
 	words := strings.Fields(os.Getenv("VISUAL"))
 	if len(words) == 0 {
 		words = strings.Fields(os.Getenv("EDITOR"))
@@ -37,7 +37,7 @@ func editor(root string, c chapter.Chapter, place string) (*live.Editor, error) 
 	args, terminal := lineArgs(strings.TrimSuffix(filepath.Base(words[0]), ".exe"), path, line)
 	cmd := exec.Command(words[0], append(words[1:], args...)...)
 	cmd.Dir = root
-	return &live.Editor{Cmd: cmd, Terminal: terminal}, nil
+	return &tui.Editor{Cmd: cmd, Terminal: terminal}, nil
 }
 
 // lineArgs is how an editor is told a line, and whether it runs in the terminal.
@@ -60,11 +60,11 @@ func lineArgs(name, path, line string) (args []string, terminal bool) {
 var packageClause = regexp.MustCompile(`(?m)^package (\w+)`)
 
 // notes are things about a chapter's folder that explain failures which would be hard to understand.
-func notes(root string, c chapter.Chapter) (out []string) {
-	if edited, err := workfolder.EditedTests(root, c); err == nil && len(edited) > 0 {
+func notes(root string, c course.Chapter) (out []string) {
+	if edited, err := workspace.EditedTests(root, c); err == nil && len(edited) > 0 {
 		out = append(out, fmt.Sprintf("Not as made: %s. To have the tests back: go tool workshop reset --tests %s", strings.Join(edited, ", "), c.Dir))
 	}
-	missing, wrong := workfolder.Odd(root, c, func(content []byte) string {
+	missing, wrong := workspace.Odd(root, c, func(content []byte) string {
 		if m := packageClause.FindSubmatch(content); m != nil {
 			return string(m[1])
 		}

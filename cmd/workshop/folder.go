@@ -15,13 +15,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/hints"
-	"client-go-workshop/internal/paint"
-	"client-go-workshop/internal/progress"
-	"client-go-workshop/internal/report"
-	"client-go-workshop/internal/stub"
-	"client-go-workshop/internal/workfolder"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/hints"
+	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 func newReset() *cobra.Command {
@@ -37,16 +37,16 @@ With --tests it puts back the chapter's tests, if you have changed one; with
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeFolder(cmd, args, func(root string, c chapter.Chapter) (string, workfolder.Change, error) {
+			return changeFolder(cmd, args, func(root string, c course.Chapter) (string, workspace.Change, error) {
 				if tests {
-					change, err := workfolder.RestoreTests(root, c)
+					change, err := workspace.RestoreTests(root, c)
 					return "the tests of " + c.Dir + " are as they were made", change, err
 				}
 				if missing {
-					change, err := workfolder.ResetMissing(root, c)
+					change, err := workspace.ResetMissing(root, c)
 					return "every file of " + c.Dir + " is there", change, err
 				}
-				change, err := workfolder.Reset(root, c)
+				change, err := workspace.Reset(root, c)
 				return c.Dir + " is untouched", change, err
 			})
 		},
@@ -73,8 +73,8 @@ to copy; "go tool workshop reset" makes its stubs anew.`,
 		},
 		ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeFolder(cmd, args, func(root string, c chapter.Chapter) (string, workfolder.Change, error) {
-				change, err := workfolder.Skip(root, c)
+			return changeFolder(cmd, args, func(root string, c course.Chapter) (string, workspace.Change, error) {
+				change, err := workspace.Skip(root, c)
 				return c.Dir + " is the finished layer", change, err
 			})
 		},
@@ -101,7 +101,7 @@ the one named with --backup. What is there now is copied first.`,
 				if err != nil {
 					return err
 				}
-				names, err := workfolder.Backups(d.root, c.Chapter)
+				names, err := workspace.Backups(d.root, c.Chapter)
 				for _, name := range names {
 					fmt.Fprintf(cmd.OutOrStdout(), "%s\t.workshop/backup/%s/%s\n", name, c.Dir, name)
 				}
@@ -110,8 +110,8 @@ the one named with --backup. What is there now is copied first.`,
 				}
 				return err
 			}
-			return changeFolder(cmd, args, func(root string, c chapter.Chapter) (string, workfolder.Change, error) {
-				change, from, err := workfolder.Restore(root, c, name)
+			return changeFolder(cmd, args, func(root string, c course.Chapter) (string, workspace.Change, error) {
+				change, from, err := workspace.Restore(root, c, name)
 				return fmt.Sprintf("%s is as it was at %s", c.Dir, from), change, err
 			})
 		},
@@ -122,7 +122,7 @@ the one named with --backup. What is there now is copied first.`,
 }
 
 // changeFolder runs a change on the chapter that args name, or the one we are at, and says what was done.
-func changeFolder(cmd *cobra.Command, args []string, do func(root string, c chapter.Chapter) (string, workfolder.Change, error)) error {
+func changeFolder(cmd *cobra.Command, args []string, do func(root string, c course.Chapter) (string, workspace.Change, error)) error {
 	d, err := sitDown(cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -187,13 +187,13 @@ asks first.`,
 				if err != nil {
 					return err
 				}
-				return paint.Fprint(cmd.OutOrStdout(), paintDiff(text))
+				return style.Fprint(cmd.OutOrStdout(), paintDiff(text))
 			}
 			lines, err := takeaway(d.root, c.Chapter, min(columns(cmd.OutOrStdout()), 100))
 			if err != nil {
 				return err
 			}
-			return paint.Fprint(cmd.OutOrStdout(), strings.Join(lines, "\n")+"\n")
+			return style.Fprint(cmd.OutOrStdout(), strings.Join(lines, "\n")+"\n")
 		},
 	}
 	cmd.Flags().BoolVar(&showDiff, "diff", false, "show how the solution differs from your code")
@@ -237,29 +237,29 @@ func ask(cmd *cobra.Command, question string) error {
 }
 
 // takeaway lays out what is worth knowing after a chapter.
-func takeaway(root string, c chapter.Chapter, width int) ([]string, error) {
-	text, err := chapter.Section(root, c, "What to take away")
+func takeaway(root string, c course.Chapter, width int) ([]string, error) {
+	text, err := course.Section(root, c, "What to take away")
 	if err != nil {
 		return nil, err
 	}
-	out := []string{paint.Strong(c.Title), "", paint.Key("What to take away")}
+	out := []string{style.Strong(c.Title), "", style.Key("What to take away")}
 	out = append(out, prose(text, width)...)
 	byTask, err := hints.Read(root, c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, "", paint.Key("What the last hint of each task said"))
+	out = append(out, "", style.Key("What the last hint of each task said"))
 	for _, t := range c.Tasks {
 		if rungs := byTask[t.Number]; len(rungs) > 0 {
 			out = append(out, prose(fmt.Sprintf("%d  %s", t.Number, strings.ReplaceAll(rungs[len(rungs)-1], "\n", " ")), width)...)
 		}
 	}
-	beyond, err := chapter.Section(root, c, "Read the real one")
+	beyond, err := course.Section(root, c, "Read the real one")
 	if err != nil {
 		return nil, err
 	}
 	paragraphs := strings.Split(strings.TrimSpace(beyond), "\n\n")
-	out = append(out, "", paint.Key("What client-go does beyond it"))
+	out = append(out, "", style.Key("What client-go does beyond it"))
 	out = append(out, prose(paragraphs[len(paragraphs)-1], width)...)
 	return append(out, "",
 		"  the path through client-go   "+c.Dir+"/README.md#read-the-real-one",
@@ -278,12 +278,12 @@ func prose(text string, width int) (out []string) {
 		item := ""
 		flush := func() {
 			if item != "" {
-				out = append(out, report.Wrap("  "+item, width)...)
+				out = append(out, failure.Wrap("  "+item, width)...)
 			}
 			item = ""
 		}
 		for line := range strings.Lines(paragraph) {
-			line = strings.TrimSpace(chapter.PlainLinks(line))
+			line = strings.TrimSpace(course.PlainLinks(line))
 			if strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "|") {
 				flush()
 			}
@@ -295,7 +295,7 @@ func prose(text string, width int) (out []string) {
 }
 
 // diffToSolution compares the learner's files with the solution's, file by file.
-func diffToSolution(root string, c chapter.Chapter) (string, error) {
+func diffToSolution(root string, c course.Chapter) (string, error) {
 	var b strings.Builder
 	paths, err := filepath.Glob(filepath.Join(root, c.Solution(), "*.go"))
 	if err != nil {
@@ -329,13 +329,13 @@ func paintDiff(text string) string {
 		plain := strings.TrimRight(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "diff "):
-			plain = paint.Strong(plain)
+			plain = style.Strong(plain)
 		case strings.HasPrefix(line, "-"):
-			plain = paint.Bad(plain)
+			plain = style.Bad(plain)
 		case strings.HasPrefix(line, "+"):
-			plain = paint.Good(plain)
+			plain = style.Good(plain)
 		case strings.HasPrefix(line, "@@"):
-			plain = paint.Key(plain)
+			plain = style.Key(plain)
 		}
 		b.WriteString(plain + "\n")
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/bugs"
-	"client-go-workshop/internal/overlay"
-	"client-go-workshop/internal/paint"
-	"client-go-workshop/internal/progress"
-	"client-go-workshop/internal/report"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/overlay"
+	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 const (
@@ -122,7 +122,7 @@ func (g *game) play(cmd *cobra.Command, d desk, c progress.Chapter) error {
 func (g *game) id() string { return g.chapter.Topic + "/" + g.bug.Name }
 
 func (g *game) say(lines ...string) error {
-	return paint.Fprint(g.cmd.OutOrStdout(), strings.Join(lines, "\n")+"\n")
+	return style.Fprint(g.cmd.OutOrStdout(), strings.Join(lines, "\n")+"\n")
 }
 
 // next takes the first wrong version that is not solved, and lays it out to be read. ok is false when none is left.
@@ -157,10 +157,10 @@ func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
 
 // pose tells the riddle.
 func (g *game) pose() error {
-	out := []string{paint.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, g.number, g.all)), ""}
-	out = append(out, report.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
+	out := []string{style.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, g.number, g.all)), ""}
+	out = append(out, failure.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
 	where := "The code is in .workshop/bugs/" + g.chapter.Dir + ". Which line is wrong? Or write a test that catches it."
-	return g.say(append(append(out, ""), report.Wrap(where, columns(g.cmd.OutOrStdout()))...)...)
+	return g.say(append(append(out, ""), failure.Wrap(where, columns(g.cmd.OutOrStdout()))...)...)
 }
 
 // dialogue asks until the player leaves.
@@ -235,7 +235,7 @@ func (g *game) guess(place string) error {
 			}
 			return g.miss(fmt.Sprintf("Not %s:%d; the right file, and %s.", f.Name, line, way))
 		}
-		if err := g.say(paint.Good("That is it.")); err != nil {
+		if err := g.say(style.Good("That is it.")); err != nil {
 			return err
 		}
 		return g.show(bugFound)
@@ -245,7 +245,7 @@ func (g *game) guess(place string) error {
 
 func (g *game) miss(text string) error {
 	first, rest, more := strings.Cut(text, "\n")
-	out := []string{paint.Warn(first)}
+	out := []string{style.Warn(first)}
 	if more {
 		out = append(out, rest) // as the go command says it
 	}
@@ -279,7 +279,7 @@ func (g *game) show(how string) error {
 	if _, err := progress.Update(g.desk.root, func(b *progress.Book) { b.Bugs[g.id()] = how }); err != nil {
 		fmt.Fprintln(g.cmd.ErrOrStderr(), "workshop:", err)
 	}
-	out := []string{"", paint.Strong("The rule: ") + g.bug.Rule}
+	out := []string{"", style.Strong("The rule: ") + g.bug.Rule}
 	if g.bug.Issue != "" {
 		out = append(out, "It happened: "+issueLinks(g.bug.Issue))
 	}
@@ -310,10 +310,10 @@ func (g *game) printList(bank []bugs.Bug) error {
 		switch g.desk.book.Bugs[g.chapter.Topic+"/"+b.Name] {
 		case bugFound:
 			found++
-			out = append(out, paint.Good("found  ")+b.Rule)
+			out = append(out, style.Good("found  ")+b.Rule)
 		case bugShown:
 			shown++
-			out = append(out, paint.Faint("shown  ")+b.Rule)
+			out = append(out, style.Faint("shown  ")+b.Rule)
 		}
 	}
 	return g.say(append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, len(bank)-found-shown))...)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/hints"
-	"client-go-workshop/internal/paint"
-	"client-go-workshop/internal/progress"
-	"client-go-workshop/internal/report"
-	"client-go-workshop/internal/trial"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/hints"
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 func newHint() *cobra.Command {
@@ -68,7 +68,7 @@ them come; --again shows those you have had.`,
 			for i := first; i < taken; i++ {
 				show = append(show, i)
 			}
-			out := []string{paint.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
+			out := []string{style.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
 			if all && !again && taken == len(rungs) {
 				out = append(out, "There are no more than these:")
 			}
@@ -78,7 +78,7 @@ them come; --again shows those you have had.`,
 			if len(show) == 0 {
 				out = append(out, "You have had none yet.")
 			}
-			return paint.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")+"\n")
+			return style.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")+"\n")
 		},
 	}
 	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have had")
@@ -86,9 +86,9 @@ them come; --again shows those you have had.`,
 }
 
 // firstOpen is the first task of a chapter that has not passed, or its first.
-func firstOpen(c progress.Chapter) chapter.Task {
+func firstOpen(c progress.Chapter) course.Task {
 	for _, t := range c.Tasks {
-		if t.State != trial.Passed && !t.Bonus {
+		if t.State != runner.Passed && !t.Bonus {
 			return t.Task
 		}
 	}
@@ -96,9 +96,9 @@ func firstOpen(c progress.Chapter) chapter.Task {
 }
 
 func hintLines(rungs []string, i, width int) []string {
-	out := []string{paint.Key(fmt.Sprintf("hint %d of %d", i+1, len(rungs)))}
+	out := []string{style.Key(fmt.Sprintf("hint %d of %d", i+1, len(rungs)))}
 	for line := range strings.Lines(rungs[i]) {
-		out = append(out, report.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
+		out = append(out, failure.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
 	}
 	return out
 }

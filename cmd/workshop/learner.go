@@ -15,12 +15,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/gotest"
-	"client-go-workshop/internal/paint"
-	"client-go-workshop/internal/progress"
-	"client-go-workshop/internal/report"
-	"client-go-workshop/internal/trial"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 // complete offers chapters for the first argument.
@@ -29,7 +29,7 @@ func complete(cmd *cobra.Command, args []string, _ string) ([]string, cobra.Shel
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	all, _ := chapter.All(root)
+	all, _ := course.All(root)
 	var names []string
 	for _, c := range all {
 		names = append(names, c.Dir+"\t"+c.Title)
@@ -73,17 +73,17 @@ same, and what can be seen from the files.`,
 			}
 			var b strings.Builder
 			for _, c := range shown {
-				fmt.Fprintf(&b, "%s  %s  %s\n", paint.Strong(fmt.Sprintf("%-16s", c.Dir)), strip(c), stand(c))
+				fmt.Fprintf(&b, "%s  %s  %s\n", style.Strong(fmt.Sprintf("%-16s", c.Dir)), strip(c), stand(c))
 				for _, t := range c.Tasks {
 					mark := " "
 					if c.Dir == here.Dir && t.Number == task.Number {
-						mark = paint.Key("▸")
+						mark = style.Key("▸")
 					}
-					fmt.Fprintf(&b, "  %s %s %d  %s %s%s\n", mark, paint.Mark(t.State), t.Number, padded(t.Title, 54), paint.Faint(fmt.Sprintf("%3d min", t.Minutes)), count(t))
+					fmt.Fprintf(&b, "  %s %s %d  %s %s%s\n", mark, style.Mark(t.State), t.Number, padded(t.Title, 54), style.Faint(fmt.Sprintf("%3d min", t.Minutes)), count(t))
 				}
 			}
-			b.WriteString("\n" + paint.Faint(paint.Legend) + "\n")
-			return paint.Fprint(cmd.OutOrStdout(), b.String())
+			b.WriteString("\n" + style.Faint(style.Legend) + "\n")
+			return style.Fprint(cmd.OutOrStdout(), b.String())
 		},
 	}
 }
@@ -91,7 +91,7 @@ same, and what can be seen from the files.`,
 func strip(c progress.Chapter) string {
 	var b strings.Builder
 	for _, t := range c.Tasks {
-		b.WriteString(paint.Mark(t.State))
+		b.WriteString(style.Mark(t.State))
 	}
 	return padded(b.String(), 7)
 }
@@ -100,23 +100,23 @@ func strip(c progress.Chapter) string {
 func stand(c progress.Chapter) string {
 	switch minutes := fmt.Sprintf("%d min", c.Minutes()); {
 	case c.Skipped:
-		return paint.Faint("skipped: the finished layer is in its place")
+		return style.Faint("skipped: the finished layer is in its place")
 	case c.Untouched:
-		return paint.Faint(minutes + ", not begun")
+		return style.Faint(minutes + ", not begun")
 	case c.Done():
-		return paint.Good("done")
+		return style.Good("done")
 	case !c.Fresh:
-		return paint.Faint("changed since its tests ran last")
+		return style.Faint("changed since its tests ran last")
 	default:
-		return paint.Faint(minutes)
+		return style.Faint(minutes)
 	}
 }
 
 func count(t progress.TaskState) string {
-	if t.Tests == 0 || t.State == trial.Bonus {
+	if t.Tests == 0 || t.State == runner.Bonus {
 		return ""
 	}
-	return paint.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
+	return style.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
 }
 
 func padded(text string, columns int) string {
@@ -140,7 +140,7 @@ func newProgress() *cobra.Command {
 					for _, t := range c.Tasks {
 						switch {
 						case t.Bonus:
-						case t.State == trial.Passed:
+						case t.State == runner.Passed:
 							done++
 						default:
 							left++
@@ -162,18 +162,18 @@ func newProgress() *cobra.Command {
 
 // jsonTask and jsonChapter are the output of `progress --json`. Fields are added, never renamed.
 type jsonTask struct {
-	ID      string      `json:"id"`
-	Former  []string    `json:"formerIds,omitempty"`
-	Number  int         `json:"number"`
-	Title   string      `json:"title"`
-	Minutes int         `json:"minutes"`
-	Bonus   bool        `json:"bonus,omitempty"`
-	State   trial.State `json:"state"`
-	Passed  int         `json:"testsPassed"`
-	Tests   int         `json:"tests"`
-	Hints   int         `json:"hintsTaken"`
-	Command string      `json:"command"`
-	Read    string      `json:"read"`
+	ID      string       `json:"id"`
+	Former  []string     `json:"formerIds,omitempty"`
+	Number  int          `json:"number"`
+	Title   string       `json:"title"`
+	Minutes int          `json:"minutes"`
+	Bonus   bool         `json:"bonus,omitempty"`
+	State   runner.State `json:"state"`
+	Passed  int          `json:"testsPassed"`
+	Tests   int          `json:"tests"`
+	Hints   int          `json:"hintsTaken"`
+	Command string       `json:"command"`
+	Read    string       `json:"read"`
 }
 
 type jsonChapter struct {
@@ -206,7 +206,7 @@ func progressJSON(d desk) any {
 }
 
 func newTest() *cobra.Command {
-	var o trial.Options
+	var o runner.Options
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "test [chapter[/task]]",
@@ -239,7 +239,7 @@ every test passes that is not a bonus.`,
 				return err
 			}
 			rows := 0
-			if err := paint.Fprint(cmd.OutOrStdout(), strings.Join(verdictLines(d, v, all, columns(cmd.OutOrStdout()), rows), "\n")+"\n"); err != nil {
+			if err := style.Fprint(cmd.OutOrStdout(), strings.Join(verdictLines(d, v, all, columns(cmd.OutOrStdout()), rows), "\n")+"\n"); err != nil {
 				return err
 			}
 			if !v.Green() {
@@ -258,10 +258,10 @@ every test passes that is not a bonus.`,
 
 // try runs tests and remembers what they said, if they said it of plain code: not of other layers below, and if nobody
 // saved a file meanwhile.
-func (d desk) try(ctx context.Context, warn io.Writer, c chapter.Chapter, o trial.Options) (trial.Verdict, error) {
+func (d desk) try(ctx context.Context, warn io.Writer, c course.Chapter, o runner.Options) (runner.Verdict, error) {
 	before, err := progress.Content(d.root, c)
 	if err != nil {
-		return trial.Verdict{}, err
+		return runner.Verdict{}, err
 	}
 	if o.OnTest == nil && columnsKnown(warn) {
 		n := 0
@@ -273,7 +273,7 @@ func (d desk) try(ctx context.Context, warn io.Writer, c chapter.Chapter, o tria
 		}
 		defer fmt.Fprint(warn, "\r\x1b[K")
 	}
-	v, err := trial.Run(ctx, d.root, c, o)
+	v, err := runner.Run(ctx, d.root, c, o)
 	if err != nil {
 		return v, err
 	}
@@ -302,46 +302,46 @@ func columnsKnown(w any) bool {
 }
 
 // verdictLines lays a verdict out for printing.
-func verdictLines(d desk, v trial.Verdict, all bool, width, rows int) []string {
+func verdictLines(d desk, v runner.Verdict, all bool, width, rows int) []string {
 	var out []string
 	say := func(lines ...string) { out = append(out, lines...) }
-	say(paint.Faint("$ " + v.Command))
+	say(style.Faint("$ " + v.Command))
 	for _, note := range notes(d.root, v.Chapter) {
-		say(paint.Warn(note))
+		say(style.Warn(note))
 	}
 	if len(v.Build) > 0 {
-		return append(out, paint.Build(v, width, rows)...)
+		return append(out, style.Build(v, width, rows)...)
 	}
 	for _, t := range v.Tasks {
 		passed, n := t.Count()
-		say(fmt.Sprintf("%s %d  %s %s", paint.Mark(t.State), t.Number, padded(t.Title, 56), paint.Faint(fmt.Sprintf("%d/%d tests", passed, n))))
+		say(fmt.Sprintf("%s %d  %s %s", style.Mark(t.State), t.Number, padded(t.Title, 56), style.Faint(fmt.Sprintf("%d/%d tests", passed, n))))
 	}
 	if v.Stopped != "" {
-		say("", paint.Bad(fmt.Sprintf("Stopped: %s. Is there a loop that never ends?", v.Stopped)))
+		say("", style.Bad(fmt.Sprintf("Stopped: %s. Is there a loop that never ends?", v.Stopped)))
 	}
 	if all {
 		for _, t := range v.Tasks {
 			for _, f := range t.Failures() {
-				say("", paint.Strong(f.Test))
-				say(paint.Failure(f, width, 0)...)
+				say("", style.Strong(f.Test))
+				say(style.Failure(f, width, 0)...)
 			}
 		}
 		return out
 	}
 	if task, ok := v.First(0); ok {
 		if f, ok := task.Matters(); ok {
-			say("", paint.Strong(f.Test))
-			say(paint.Failure(f, width, rows)...)
+			say("", style.Strong(f.Test))
+			say(style.Failure(f, width, rows)...)
 		} else if v.Crash != "" {
-			say("", paint.Bad("The test binary ended in the middle:"))
+			say("", style.Bad("The test binary ended in the middle:"))
 			for line := range strings.Lines(v.Crash) {
-				say(report.Wrap(strings.TrimRight(line, "\n"), width)...)
+				say(failure.Wrap(strings.TrimRight(line, "\n"), width)...)
 			}
 		}
 		return out
 	}
 	if len(v.Tasks) < len(v.Chapter.Tasks) {
-		return append(out, "", paint.Good("Every test passes.")+" The whole chapter: go tool workshop test "+v.Chapter.Dir)
+		return append(out, "", style.Good("Every test passes.")+" The whole chapter: go tool workshop test "+v.Chapter.Dir)
 	}
-	return append(out, "", paint.Good("Every test passes.")+" What to take away: go tool workshop solution "+v.Chapter.Dir)
+	return append(out, "", style.Good("Every test passes.")+" What to take away: go tool workshop solution "+v.Chapter.Dir)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"client-go-workshop/internal/sums"
+	"client-go-workshop/internal/course/checksum"
 )
 
 // box is the smallest workshop there is, with one chapter of two tasks.
@@ -32,23 +32,23 @@ func box(t *testing.T) string {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, content, 0o644))
 	}
-	archive, err := txtar.ParseFile("../../internal/verify/testdata/workshop.txtar")
+	archive, err := txtar.ParseFile("../../internal/authoring/verify/testdata/workshop.txtar")
 	require.NoError(t, err)
-	listed := map[string]map[string]string{sums.Stubs: {}, sums.Tests: {}}
+	listed := map[string]map[string]string{checksum.Stubs: {}, checksum.Tests: {}}
 	for _, f := range archive.Files {
 		write(f.Name, f.Data)
 		if name, inChapter := strings.CutPrefix(f.Name, "01-box/"); inChapter && strings.HasSuffix(name, ".go") {
-			list := sums.Stubs
+			list := checksum.Stubs
 			if strings.HasSuffix(name, "_test.go") {
-				list = sums.Tests
+				list = checksum.Tests
 			}
-			listed[list][name] = sums.Of(f.Data)
+			listed[list][name] = checksum.Of(f.Data)
 		}
 	}
 	for list, all := range listed {
-		require.NoError(t, sums.Write(filepath.Join(root, "solutions", "01-box", list), all))
+		require.NoError(t, checksum.Write(filepath.Join(root, "solutions", "01-box", list), all))
 	}
-	for _, pattern := range []string{"go.mod", "go.sum", "internal/guard/*.go", "internal/todo/*.go", "internal/chapter/*.go"} {
+	for _, pattern := range []string{"go.mod", "go.sum", "internal/testkit/guard/*.go", "internal/testkit/todo/*.go", "internal/course/*.go"} {
 		paths, err := filepath.Glob(filepath.Join("..", "..", pattern))
 		require.NoError(t, err)
 		for _, path := range paths {

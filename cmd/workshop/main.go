@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/chapter"
+	"client-go-workshop/internal/course"
 )
 
 func main() {
@@ -70,7 +70,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if root, err := findRoot(); err == nil {
-		if c, _, err := chapter.FindTask(root, args[0]); err == nil {
+		if c, _, err := course.FindTask(root, args[0]); err == nil {
 			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; its tests: go tool workshop test %s", args[0], c.Dir, args[0])
 		}
 	}
@@ -82,13 +82,13 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 }
 
 // chapters finds the chapters that the arguments name, or all of them.
-func chapters(root string, args []string) ([]chapter.Chapter, error) {
+func chapters(root string, args []string) ([]course.Chapter, error) {
 	if len(args) == 0 {
-		return chapter.All(root)
+		return course.All(root)
 	}
-	var some []chapter.Chapter
+	var some []course.Chapter
 	for _, arg := range args {
-		c, err := chapter.Find(root, arg)
+		c, err := course.Find(root, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -97,11 +97,11 @@ func chapters(root string, args []string) ([]chapter.Chapter, error) {
 	return some, nil
 }
 
-// findRoot is chapter.Root for the folder we are in.
+// findRoot is course.Root for the folder we are in.
 func findRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("find the current folder: %w", err)
 	}
-	return chapter.Root(dir)
+	return course.Root(dir)
 }

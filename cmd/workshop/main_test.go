@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/built"
-	"client-go-workshop/internal/verify"
+	"client-go-workshop/internal/authoring/cmdtest"
+	"client-go-workshop/internal/authoring/verify"
 )
 
 // raceOptions: a program with the race detector would wait a second for late news before it exits.
@@ -33,13 +33,13 @@ func TestMain(m *testing.M) {
 		flags = append(flags, "-race")
 		os.Setenv("GORACE", raceOptions)
 	}
-	built.Main(m, &program, "workshop", flags...)
+	cmdtest.Main(m, &program, "workshop", flags...)
 }
 
 // run runs the program in dir.
 func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	return built.Run(t, program, dir, args...)
+	return cmdtest.Run(t, program, dir, args...)
 }
 
 func TestVerify_prints_a_line_for_each_truth_and_chapter(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"client-go-workshop/internal/gotest"
-	"client-go-workshop/internal/overlay"
-	"client-go-workshop/internal/paint"
-	"client-go-workshop/internal/trial"
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/runner/overlay"
+	"client-go-workshop/internal/tui/style"
 )
 
 // tryTest runs the player's test: it has to pass over the solution and to fail over the wrong version.
@@ -39,7 +39,7 @@ func (g *game) tryTest() error {
 	if notPassing(wrong) == "" {
 		return g.miss("Your test passes over the wrong code too, so it does not see the bug.")
 	}
-	if err := g.say(paint.Good("Your test catches it."), notPassing(wrong)); err != nil {
+	if err := g.say(style.Good("Your test catches it."), notPassing(wrong)); err != nil {
 		return err
 	}
 	return g.show(bugFound)
@@ -54,7 +54,7 @@ func (g *game) run(layer overlay.Layer) (gotest.Result, error) {
 	if err != nil {
 		return gotest.Result{}, err
 	}
-	return gotest.RunLimited(g.cmd.Context(), cmd, trial.Limits, nil)
+	return gotest.RunLimited(g.cmd.Context(), cmd, runner.Limits, nil)
 }
 
 // notPassing is what is wrong with a run in which at least one test had to pass and none to fail.
@@ -84,7 +84,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	_ "client-go-workshop/%s" // take the _ away to use it as %s
-	"client-go-workshop/internal/guard"
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestBug_is_caught(t *testing.T) {

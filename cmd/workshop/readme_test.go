@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/bugs"
-	"client-go-workshop/internal/overlay"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/overlay"
 )
 
 var (

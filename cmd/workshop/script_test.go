@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"client-go-workshop/internal/stub"
-	"client-go-workshop/internal/sums"
+	"client-go-workshop/internal/course/checksum"
+	"client-go-workshop/internal/course/stub"
 )
 
 // stamp is how a backup is named.
@@ -105,7 +105,7 @@ func layOut(root string) error {
 			return err
 		}
 	}
-	for _, dir := range []string{"guard", "todo", "chapter"} {
+	for _, dir := range []string{"testkit/guard", "testkit/todo", "course"} {
 		paths, err := filepath.Glob(filepath.Join("..", "..", "internal", dir, "*.go"))
 		if err != nil {
 			return err
@@ -144,7 +144,7 @@ func derive(root, chapter string) error {
 	}
 	stubs, tests := map[string]string{}, map[string]string{}
 	for name, content := range made {
-		stubs[name] = sums.Of(content)
+		stubs[name] = checksum.Of(content)
 		if err := os.WriteFile(filepath.Join(root, chapter, name), content, 0o644); err != nil {
 			return err
 		}
@@ -158,12 +158,12 @@ func derive(root, chapter string) error {
 		if err != nil {
 			return err
 		}
-		tests[name] = sums.Of(content)
+		tests[name] = checksum.Of(content)
 	}
-	if err := sums.Write(filepath.Join(solution, sums.Stubs), stubs); err != nil {
+	if err := checksum.Write(filepath.Join(solution, checksum.Stubs), stubs); err != nil {
 		return err
 	}
-	return sums.Write(filepath.Join(solution, sums.Tests), tests)
+	return checksum.Write(filepath.Join(solution, checksum.Tests), tests)
 }
 
 // edit FILE OLD NEW puts NEW in OLD's place, which must be there. \n is a new line.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/verify"
+	"client-go-workshop/internal/authoring/verify"
 )
 
 func newVerify() *cobra.Command {

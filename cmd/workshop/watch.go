@@ -18,13 +18,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/hints"
-	"client-go-workshop/internal/live"
-	"client-go-workshop/internal/paint"
-	"client-go-workshop/internal/progress"
-	"client-go-workshop/internal/saves"
-	"client-go-workshop/internal/trial"
-	"client-go-workshop/internal/workfolder"
+	"client-go-workshop/internal/course/hints"
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/tui"
+	"client-go-workshop/internal/tui/filewatch"
+	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 func newWatch() *cobra.Command {
@@ -52,18 +52,18 @@ func watch(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if !columnsKnown(cmd.OutOrStdout()) || !columnsKnown(cmd.InOrStdin()) || os.Getenv("TERM") == "dumb" {
-		return paint.Fprint(cmd.OutOrStdout(), strings.Join(statusLines(d), "\n")+"\n")
+		return style.Fprint(cmd.OutOrStdout(), strings.Join(statusLines(d), "\n")+"\n")
 	}
 	if _, err := os.Stat(filepath.Join(d.root, ".workshop", "progress.json")); errors.Is(err, os.ErrNotExist) && len(args) == 0 {
 		if c, err = welcome(cmd, d); err != nil {
 			return err
 		}
 	}
-	m, err := live.New(cmd.Context(), d.actions(), c.Dir)
+	m, err := tui.New(cmd.Context(), d.actions(), c.Dir)
 	if err != nil {
 		return err
 	}
-	err = live.Run(cmd.Context(), m, tea.WithInput(cmd.InOrStdin()), tea.WithOutput(cmd.OutOrStdout()), tea.WithoutSignalHandler())
+	err = tui.Run(cmd.Context(), m, tea.WithInput(cmd.InOrStdin()), tea.WithOutput(cmd.OutOrStdout()), tea.WithoutSignalHandler())
 	if errors.Is(err, tea.ErrProgramKilled) && cmd.Context().Err() != nil {
 		return cmd.Context().Err()
 	}
@@ -72,18 +72,18 @@ func watch(cmd *cobra.Command, args []string) error {
 
 // statusLines is where one is, and what is next, on one screen.
 func statusLines(d desk) []string {
-	out := []string{paint.Strong("The client-go workshop"), ""}
+	out := []string{style.Strong("The client-go workshop"), ""}
 	here, task, ok := progress.Here(d.chapters, d.book.At)
 	for _, c := range d.chapters {
 		at := "  "
 		if ok && c.Dir == here.Dir {
-			at = paint.Key("▸ ")
+			at = style.Key("▸ ")
 		}
 		out = append(out, at+padded(c.Dir, 18)+strip(c)+"  "+stand(c))
 	}
 	out = append(out, "")
 	if !ok {
-		return append(out, paint.Good("Every chapter is done."), "",
+		return append(out, style.Good("Every chapter is done."), "",
 			"  the whole machine, on your layers:  go run ./07-controller/cmd/pdb-controller --layers yours",
 			"  on a real Kubernetes:               go tool workshop cluster up")
 	}
@@ -101,21 +101,21 @@ func statusLines(d desk) []string {
 // welcome is shown once, before the first live view. It checks the machine, changes nothing, and asks for the chapter to
 // begin with.
 func welcome(cmd *cobra.Command, d desk) (progress.Chapter, error) {
-	out := append([]string{}, paint.Strong("Welcome to the client-go workshop."), "",
+	out := append([]string{}, style.Strong("Welcome to the client-go workshop."), "",
 		"You re-create client-go in seven chapters. In each you read its README.md, write",
 		"the functions that are missing, and save: this window runs the tests and shows",
 		"the one failure to look at. Everything also works with plain go test.", "")
 	for _, check := range checkMachine(cmd.Context(), d.root) {
-		mark := paint.Good("✓")
+		mark := style.Good("✓")
 		if !check.ok {
-			mark = paint.Warn("!")
+			mark = style.Warn("!")
 		}
 		out = append(out, fmt.Sprintf("  %s %s", mark, check.text))
 	}
 	out = append(out, "", "Any chapter can be the first; 05, the indexer, needs least of the rest.",
 		"Press Enter to begin with "+d.chapters[0].Dir+", or type a number from 1 to 7: ")
 	c := d.chapters[0]
-	if err := paint.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")); err != nil {
+	if err := style.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")); err != nil {
 		return c, err
 	}
 	for answered := false; !answered; {
@@ -131,7 +131,7 @@ func welcome(cmd *cobra.Command, d desk) (progress.Chapter, error) {
 			}
 		}
 		if !answered {
-			if err := paint.Fprint(cmd.OutOrStdout(), fmt.Sprintf("There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(d.chapters))); err != nil {
+			if err := style.Fprint(cmd.OutOrStdout(), fmt.Sprintf("There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(d.chapters))); err != nil {
 				return c, err
 			}
 		}
@@ -205,9 +205,9 @@ func found(err error, yes, no string) string {
 }
 
 // actions is what the live view can do.
-func (d desk) actions() live.Actions {
+func (d desk) actions() tui.Actions {
 	root := d.root
-	return live.Actions{
+	return tui.Actions{
 		Look: func() ([]progress.Chapter, string, error) {
 			book, err := progress.Load(root)
 			if err != nil {
@@ -216,12 +216,12 @@ func (d desk) actions() live.Actions {
 			all, err := progress.All(root, book)
 			return all, book.At, err
 		},
-		Test: func(ctx context.Context, c progress.Chapter, race bool, news live.News) (trial.Verdict, error) {
-			return d.try(ctx, io.Discard, c.Chapter, trial.Options{Race: race, OnTest: news.Test, OnGreen: news.Green})
+		Test: func(ctx context.Context, c progress.Chapter, race bool, news tui.News) (runner.Verdict, error) {
+			return d.try(ctx, io.Discard, c.Chapter, runner.Options{Race: race, OnTest: news.Test, OnGreen: news.Green})
 		},
 		Watch: func(ctx context.Context, c progress.Chapter, saved func(by string, err error)) {
 			content := func() (string, error) { return progress.Content(root, c.Chapter) }
-			saves.Watch(ctx, progress.Folders(root, c.Chapter), content, func(_, by string, err error) { saved(by, err) })
+			filewatch.Watch(ctx, progress.Folders(root, c.Chapter), content, func(_, by string, err error) { saved(by, err) })
 		},
 		GoTo: func(id string) error {
 			_, err := progress.Update(root, func(b *progress.Book) { b.At = id })
@@ -231,7 +231,7 @@ func (d desk) actions() live.Actions {
 			return nextHints(root, c, t, width)
 		},
 		Reset: func(c progress.Chapter) (string, error) {
-			change, err := workfolder.Reset(root, c.Chapter)
+			change, err := workspace.Reset(root, c.Chapter)
 			if err != nil || change.Backup == "" {
 				return c.Dir + " is untouched", err
 			}
@@ -243,10 +243,10 @@ func (d desk) actions() live.Actions {
 		},
 		Takeaway: func(c progress.Chapter, width int) ([]string, error) {
 			lines, err := takeaway(root, c.Chapter, width)
-			return append([]string{paint.Good("Every test of this chapter passes."), ""}, lines...), err
+			return append([]string{style.Good("Every test of this chapter passes."), ""}, lines...), err
 		},
 		Notes: func(c progress.Chapter) []string { return notes(root, c.Chapter) },
-		Edit:  func(c progress.Chapter, place string) (*live.Editor, error) { return editor(root, c.Chapter, place) },
+		Edit:  func(c progress.Chapter, place string) (*tui.Editor, error) { return editor(root, c.Chapter, place) },
 	}
 }
 
@@ -265,12 +265,12 @@ func nextHints(root string, c progress.Chapter, t progress.TaskState, width int)
 		book.Hints[t.ID] = len(rungs)
 	}
 	taken := book.Hints[t.ID]
-	out := []string{paint.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title)), ""}
+	out := []string{style.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title)), ""}
 	for i := range taken {
 		out = append(out, hintLines(rungs, i, width)...)
 	}
 	if taken < len(rungs) {
-		return append(out, "", paint.Faint("h  the next one")), nil
+		return append(out, "", style.Faint("h  the next one")), nil
 	}
-	return append(out, "", paint.Faint("That was the last one.")), nil
+	return append(out, "", style.Faint("That was the last one.")), nil
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/chapter"
+	"client-go-workshop/internal/course"
 )
 
 var inARoom = flag.Bool("room", false, "do the whole workshop with an empty module cache and no internet (minutes)")
@@ -60,7 +60,7 @@ func TestRoom_without_internet(t *testing.T) {
 		require.Error(t, err, "from here, no way leads out")
 	}
 
-	root, err := chapter.Root(".")
+	root, err := course.Root(".")
 	require.NoError(t, err)
 	home := t.TempDir()
 	cache, flags := emptyModuleCache(t)
@@ -79,7 +79,7 @@ func TestRoom_without_internet(t *testing.T) {
 	out, err = a.run("tar", "-xf", "workshop.tar.gz")
 	require.NoError(t, err, out)
 	a.dir = filepath.Join(home, "client-go-workshop")
-	chapters, err := chapter.All(a.dir)
+	chapters, err := course.All(a.dir)
 	require.NoError(t, err)
 	require.Len(t, chapters, 7)
 

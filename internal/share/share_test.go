@@ -18,7 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/sums"
+	"client-go-workshop/internal/course/checksum"
 )
 
 // folder writes files, given as name and content, into a new folder.
@@ -191,7 +191,7 @@ func TestFiles_are_those_that_were_put_out(t *testing.T) {
 	s := NewShelf("1.26.0")
 	t.Cleanup(s.Close)
 	require.NoError(t, s.PutFiles(dir))
-	require.Equal(t, []File{{"go1.26.8.msi", 5, sums.Of([]byte("setup"))}}, s.Files)
+	require.Equal(t, []File{{"go1.26.8.msi", 5, checksum.Of([]byte("setup"))}}, s.Files)
 	require.Equal(t, "setup", ask(s, http.MethodGet, "/files/go1.26.8.msi").Body.String())
 	require.Equal(t, s.Files[0].Sum+"  go1.26.8.msi\n", ask(s, http.MethodGet, "/files/SHA256SUMS").Body.String())
 	for _, path := range []string{"/files/", "/files"} {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kjson "sigs.k8s.io/json"
 
-	"client-go-workshop/internal/onepass"
+	"client-go-workshop/internal/testkit/fastjson"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 type Decoder struct {
 	frames io.ReadCloser
 	// objects reads the object in an event.
-	objects *onepass.Decoder
+	objects *fastjson.Decoder
 	// buffer holds one frame. It is used again for the next one.
 	buffer []byte
 	// tooLarge says that the frame that was begun is too large, and its rest is still to come.
@@ -39,7 +39,7 @@ var _ watch.Decoder = (*Decoder)(nil)
 // NewDecoder returns a decoder that owns frames, a reader as NewFrameReader's, and reads the object in each event by
 // objects. Mirrors NewDecoder of client-go's rest/watch, on top of one of apimachinery's serializer/streaming.
 func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
-	return &Decoder{frames: frames, objects: onepass.NewDecoder(objects), buffer: make([]byte, smallestBuffer)}
+	return &Decoder{frames: frames, objects: fastjson.NewDecoder(objects), buffer: make([]byte, smallestBuffer)}
 }
 
 // Decode returns the next event. It waits for it, until Close, which makes it return an error.
@@ -57,7 +57,7 @@ func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	kind, raw, ok := onepass.Event(frame)
+	kind, raw, ok := fastjson.Event(frame)
 	if !ok { // not written as usual, so read in the usual way
 		var event metav1.WatchEvent
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(frame, &event); err != nil {

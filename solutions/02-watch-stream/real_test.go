@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"client-go-workshop/internal/fakeapi"
+	"client-go-workshop/internal/testkit/fakeapi"
 	restclient "client-go-workshop/solutions/01-restclient"
 	watchstream "client-go-workshop/solutions/02-watch-stream"
 )

@@ -47,7 +47,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"client-go-workshop/internal/layers"
+	"client-go-workshop/internal/testkit/layers"
 )
 
 // BudgetClient writes the budgets of one namespace.

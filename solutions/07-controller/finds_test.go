@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/bugs"
-	"client-go-workshop/internal/chapter"
-	"client-go-workshop/internal/overlay"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/overlay"
 )
 
 var finds = flag.Bool("finds", false, "play the simulated week over wrong versions of all layers, which takes a minute or two")
@@ -38,7 +38,7 @@ func TestWeek_finds_wrong_versions_of_all_layers(t *testing.T) {
 	if !*finds {
 		t.Skip("takes a minute or two; -finds runs it")
 	}
-	root, err := chapter.Root(".")
+	root, err := course.Root(".")
 	require.NoError(t, err)
 	require.Empty(t, weeksOver(t, root, "", ""), "the solutions")
 	found := 0
@@ -57,7 +57,7 @@ func TestWeek_finds_wrong_versions_of_all_layers(t *testing.T) {
 
 // weeksOver plays eight weeks over the solutions of all chapters, but for one wrong version, and returns what went wrong.
 func weeksOver(t *testing.T, root, dir, name string) string {
-	chapters, err := chapter.All(root)
+	chapters, err := course.All(root)
 	require.NoError(t, err)
 	var layers []overlay.Layer
 	for _, c := range chapters {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"client-go-workshop/internal/layers"
+	"client-go-workshop/internal/testkit/layers"
 )
 
 // RunWithContext keeps the store and tells the handlers until the context ends. When it returns nothing is left running.

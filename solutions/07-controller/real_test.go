@@ -38,10 +38,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
-	"client-go-workshop/internal/fakeapi"
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/layers/clientgo"
-	"client-go-workshop/internal/layers/solutions"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers/solutions"
 	controller "client-go-workshop/solutions/07-controller"
 )
 

@@ -25,8 +25,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
 )
 
 // sharedIndexInformer implements cache.SharedIndexInformer. All methods may be called from any goroutine, and from handlers.

@@ -11,20 +11,20 @@ import (
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/layers/clientgo"
-	"client-go-workshop/internal/layers/solutions"
-	"client-go-workshop/internal/layers/yours"
-	"client-go-workshop/internal/pdbcontroller"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers/solutions"
+	"client-go-workshop/internal/testkit/layers/yours"
+	"client-go-workshop/internal/testkit/pdbapp"
 )
 
 func main() {
-	pdbcontroller.Main(pdbcontroller.Parts{
+	pdbapp.Main(pdbapp.Parts{
 		Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "yours": yours.Layers, "client-go": clientgo.Layers},
 		Default:     "solutions",
 		Informer:    "yours",
 		NewInformer: controller.NewSharedIndexInformerOn,
-		NewController: func(logger klog.Logger, config pdbcontroller.Config) (pdbcontroller.Runner, error) {
+		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
 			return controller.New(logger, controller.Config(config))
 		},
 	})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/fakeapi"
+	"client-go-workshop/internal/testkit/fakeapi"
 )
 
 func TestRun_shows_everything_once_and_cleans_up(t *testing.T) {

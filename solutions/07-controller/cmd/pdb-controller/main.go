@@ -9,20 +9,20 @@ package main
 import (
 	"k8s.io/klog/v2"
 
-	"client-go-workshop/internal/layers"
-	"client-go-workshop/internal/layers/clientgo"
-	"client-go-workshop/internal/layers/solutions"
-	"client-go-workshop/internal/pdbcontroller"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers/solutions"
+	"client-go-workshop/internal/testkit/pdbapp"
 	controller "client-go-workshop/solutions/07-controller"
 )
 
 func main() {
-	pdbcontroller.Main(pdbcontroller.Parts{
+	pdbapp.Main(pdbapp.Parts{
 		Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
 		Default:     "solutions",
 		Informer:    "solutions",
 		NewInformer: controller.NewSharedIndexInformerOn,
-		NewController: func(logger klog.Logger, config pdbcontroller.Config) (pdbcontroller.Runner, error) {
+		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
 			return controller.New(logger, controller.Config(config))
 		},
 	})

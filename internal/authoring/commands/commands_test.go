@@ -1,0 +1,148 @@
+//go:build unix
+
+package commands
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
+)
+
+var runThem = flag.Bool("commands", false, "run the commands that the texts show; the chapters have to be untouched")
+
+type rule struct {
+	pattern *regexp.Regexp
+	verdict string // "exits", "says", "starts", "elsewhere", "by hand"
+	text    string
+	used    bool
+}
+
+func rules(t *testing.T) (all []*rule) {
+	t.Helper()
+	text, err := os.ReadFile("rules.txt")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, what, ok := strings.Cut(line, "=>")
+		require.True(t, ok, "%q is no rule", line)
+		r := &rule{pattern: regexp.MustCompile(strings.TrimSpace(pattern))}
+		for _, verdict := range []string{"exits 0", "says", "starts", "elsewhere:", "by hand:"} {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(what), verdict); ok {
+				r.verdict, r.text = strings.TrimSuffix(verdict, ":"), strings.TrimSpace(rest)
+			}
+		}
+		require.NotEmpty(t, r.verdict, "%q says nothing that is known", line)
+		all = append(all, r)
+	}
+	return all
+}
+
+func TestParse_finds_what_a_reader_would_type(t *testing.T) {
+	text := "go test ./nowhere\n\n```sh\n# a comment\ngo test ./a  # why\ngo run ./b \\\n  --c d\n```\n\n```console\n$ ls\nout\n$ cat \\\n  x\n```\n\n```text\ngo no\n```\n"
+	found := map[int]string{}
+	for line, command := range parse(text) {
+		found[line] = command
+	}
+	require.Equal(t, map[int]string{5: "go test ./a", 6: "go run ./b --c d", 11: "ls", 13: "cat x"}, found)
+}
+
+// A command in a text is a promise. Each is kept by a run: here, or where the rule says.
+func TestEvery_command_that_a_text_shows_is_accounted_for(t *testing.T) {
+	root, err := course.Root(".")
+	require.NoError(t, err)
+	all, err := All(root)
+	require.NoError(t, err)
+	list := rules(t)
+	for _, c := range all {
+		r := first(list, c.Text)
+		if r == nil {
+			t.Errorf("%s shows\n\t%s\nand no rule in internal/authoring/commands/rules.txt says who runs it", strings.Join(c.Places, ", "), c.Text)
+			continue
+		}
+		r.used = true
+		if *runThem {
+			t.Run(c.Text, func(t *testing.T) { keep(t, root, c, r) })
+		}
+	}
+	for _, r := range list {
+		if !r.used {
+			t.Errorf("the rule %q matches no command of any text", r.pattern)
+		}
+	}
+}
+
+func first(list []*rule, command string) *rule {
+	for _, r := range list {
+		if r.pattern.MatchString(command) {
+			return r
+		}
+	}
+	return nil
+}
+
+// keep runs a command as its rule says.
+func keep(t *testing.T, root string, c Command, r *rule) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	text := c.Text
+	if with, ok := strings.CutPrefix(r.text, "with "); ok && r.verdict == "exits 0" {
+		text += " " + with
+	}
+	cmd := exec.CommandContext(ctx, "bash", "-c", "exec "+text)
+	if strings.Contains(text, "&&") || strings.Contains(text, "=") && !strings.HasPrefix(text, "go ") {
+		cmd = exec.CommandContext(ctx, "bash", "-c", text)
+	}
+	cmd.Dir = filepath.Clean(root)
+	switch r.verdict {
+	case "exits 0":
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s shows it:\n%s", c.Places[0], out)
+	case "says":
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err, "%s shows it, and on the stubs it cannot end well:\n%s", c.Places[0], out)
+		require.Contains(t, string(out), r.text)
+	case "starts":
+		starts(t, cmd, r.text)
+	}
+}
+
+func starts(t *testing.T, cmd *exec.Cmd, text string) {
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = cmd.Stdout
+	// As a terminal does: an interrupt is for all that the command has started, and go run hands nothing on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	require.NoError(t, cmd.Start())
+	var said strings.Builder
+	lines := bufio.NewReader(out)
+	for !strings.Contains(said.String(), text) {
+		line, err := lines.ReadString('\n')
+		said.WriteString(line)
+		require.NoError(t, err, "it ended before it said %q:\n%s", text, said.String())
+	}
+	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
+	rest, err := io.ReadAll(lines)
+	require.NoError(t, err)
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil {
+		require.ErrorAs(t, err, &exit, fmt.Sprintf("after an interrupt:\n%s", rest))
+	}
+}

@@ -1,0 +1,140 @@
+package reference
+
+// These tests look into the very client-go that the workshop's go.mod pins. They know names in it that have been there
+// for years and no line numbers, so a new version does not break them.
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newRoot makes a folder with the workshop's go.mod and one text.
+func newRoot(t *testing.T, name, text string) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for _, mod := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join("..", "..", "..", mod))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(root, mod), content, 0o644))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+	return root
+}
+
+func pinned(t *testing.T) *Source {
+	t.Helper()
+	source, err := Load(context.Background(), filepath.Join("..", "..", ".."))
+	require.NoError(t, err)
+	return source
+}
+
+func TestCheck_looks_into_the_pinned_client_go(t *testing.T) {
+	source := pinned(t)
+	mod, ok := source.repository("client-go")
+	require.True(t, ok, "client-go is among the pinned modules")
+	line := source.load("k8s.io/client-go/tools/cache").decls["NewIndexer"][0].line
+	link := "https://github.com/kubernetes/client-go/blob/" + mod.Version + "/tools/cache/store.go"
+	problems, err := Check(context.Background(), newRoot(t, "a.md", fmt.Sprintf(`# Title
+
+[%[1]sNewIndexer%[1]s](%[2]s#L%[3]d), and [%[1]sNewIndexer%[1]s](%[2]s#L%[4]d)
+
+%[1]scache.Indexer.AddIndexers%[1]s, %[1]scache.Indexer.Replace%[1]s, %[1]sappsv1.Deployment.Namespace%[1]s, %[1]srest.Config.QPS%[1]s,
+%[1]slisters.NewDeploymentLister(indexer)%[1]s, %[1]sworkqueue.TypedRateLimitingInterface[string].AddAfter%[1]s,
+%[1]sinformers.SharedInformerFactory.InformerFor%[1]s, %[1]scorev1.Pod.Marshal%[1]s, %[1]sruntime.Gosched%[1]s, %[1]sruntime.ReallyCrash%[1]s
+
+%[1]scache.Indexer.AddIndexer%[1]s
+`, "`", link, line, line+1)), []string{"a.md"})
+	require.NoError(t, err)
+	require.Equal(t, []Problem{
+		{"a.md", 3, fmt.Sprintf("`NewIndexer` is declared at tools/cache/store.go#L%d, not at line %d", line, line+1)},
+		{"a.md", 9, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.Version + "; did you mean cache.Indexer.AddIndexers?"},
+	}, problems)
+}
+
+func TestAliases_stand_for_packages_that_exist(t *testing.T) {
+	w := &world{upstream: pinned(t), own: NewSource()}
+	for alias, paths := range aliases {
+		require.Equal(t, strings.ToLower(alias), alias, "a package name is in lower case")
+		for _, importPath := range paths {
+			require.NotNil(t, w.load(importPath), "%s stands for %s", alias, importPath)
+		}
+	}
+	for alias := range everyday {
+		require.Contains(t, aliases, alias, "only aliases can be everyday words")
+	}
+}
+
+func TestSource_reads_the_workshop_anew_and_upstream_once(t *testing.T) {
+	w := newTiny(t)
+	require.Len(t, w.check("a.md", "`indexer.NewThing` `cache.NewThing`"), 2)
+	w.write("workshop/solutions/05-indexer/new.go", "package indexer\n\nfunc NewThing() {}\n")
+	w.write("client-go/tools/cache/new.go", "package cache\n\nfunc NewThing() {}\n")
+	require.Equal(t, []string{"1: there is no cache.NewThing in k8s.io/client-go/tools/cache v0.37.2"},
+		w.check("a.md", "`indexer.NewThing` `cache.NewThing`"))
+}
+
+func TestProblems_are_sorted_and_told_once(t *testing.T) {
+	w := newTiny(t)
+	w.write("workshop/b.md", "\n[x](gone.md) [y](gone.md)\n[x](away.md)\n")
+	w.write("workshop/a.md", "`cache.Gone`")
+	problems, err := w.source.Check(context.Background(), filepath.Join(w.dir, "workshop"), []string{"b.md", "a.md"})
+	require.NoError(t, err)
+	var told []string
+	for _, p := range problems {
+		told = append(told, fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Text))
+	}
+	require.Equal(t, []string{
+		"a.md:1: there is no cache.Gone in k8s.io/client-go/tools/cache v0.37.2",
+		"b.md:2: the link to gone.md leads nowhere: there is no such file",
+		"b.md:3: the link to away.md leads nowhere: there is no such file",
+	}, told)
+}
+
+func TestCheck_says_why_it_cannot_look(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := newTiny(t)
+	_, err := w.source.Check(ctx, w.dir, []string{"gone.md"})
+	require.ErrorContains(t, err, "check the references: open "+filepath.Join(w.dir, "gone.md"))
+	_, err = w.source.Check(ctx, w.dir, []string{filepath.Join("workshop", "go.mod")})
+	require.ErrorContains(t, err, "go.mod: only Markdown (.md) and Go (.go) can be read")
+
+	root := newRoot(t, "a.md", "")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module x\n\ngo 1.26\n"), 0o644))
+	_, err = Check(ctx, root, []string{"a.md"})
+	require.ErrorContains(t, err, "find the pinned client-go for "+root)
+	require.ErrorContains(t, err, "k8s.io/client-go")
+
+	cancel()
+	_, err = w.source.Check(ctx, w.dir, []string{"client-go/README.md"})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Check(ctx, root, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestMarkdown_of_any_kind_is_read_to_its_end(t *testing.T) {
+	// Cut at every byte, it is a text with everything left open somewhere.
+	text := "# A `b`\n\n- [x](<a b> \"t\") ![y](c(d)e 'f') [z][l] [w][] <a href=\"g\"> ``h ` i`` \\[ <!-- j -->\n" +
+		"<!-- source: k -->\n\n~~~go x\n~~~\n> ```\n> (*cache.A[B]).C…\n> ```\n[l]: <m> (n)\nhttps://o.example/p). `k8s.io/client-go/tools/cache.Q[`\n<!-- gone: r -->"
+	w := newTiny(t)
+	for end := range len(text) + 1 {
+		w.check("a.md", text[:end])
+		w.check("a.md", text[end:])
+	}
+	doc := parseMarkdown(strings.ReplaceAll(text, "\n", "\r\n"))
+	require.Equal(t, []string{"a b", "c(d)e", "g", "https://o.example/p", "m"}, targets(doc.links), "with the line ends of Windows")
+}
+
+func targets(links []link) (all []string) {
+	for _, l := range links {
+		all = append(all, l.target)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,87 @@
+package verify
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/overlay"
+)
+
+func TestMerge_takes_what_differs_in_bodies_alone(t *testing.T) {
+	right := overlay.Layer{Chapter: "01-box", Files: []overlay.File{{Name: "box.go", Content: []byte(
+		"package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Len() int {\n\treturn b.n\n}\n\nfunc (b *Box) Put() { b.n++ }\n")}}}
+	for name, c := range map[string]struct {
+		old, new string
+		merged   bool
+	}{
+		"a body":           {"return b.n\n", "return 1\n", true},
+		"two statements":   {"b.n++", "b.n++; b.n++", true},
+		"a field":          {"n int }", "n int8 }", false},
+		"a signature":      {"Put()", "Put(n int)", false},
+		"a function more":  {"func (b *Box) Put", "func x() {}\n\nfunc (b *Box) Put", false},
+		"a label":          {"b.n++", "again: if b.n++; b.n < 0 { goto again }", false},
+		"no Go any longer": {"b.n++ }", "b.n++", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong := overlay.Layer{Files: []overlay.File{{Name: "box.go", Content: []byte(strings.Replace(string(right.Files[0].Content), c.old, c.new, 1))}}}
+			_, ok := differences("x", right, wrong)
+			require.Equal(t, c.merged, ok)
+		})
+	}
+}
+
+// What the bank says of a wrong version is what a build of its own says.
+func TestBank_judges_as_a_build_of_each_does(t *testing.T) {
+	root := newWorkshop(t)
+	write(t, root, "solutions/01-box/bugs.txtar", bankText+
+		"-- harmless/about --\ntest: TestTask1_Put_counts\nrule: r\nsymptom: s\n-- harmless/right --\nb.n += n\n-- harmless/wrong --\nb.n = b.n + n\n")
+	c, err := course.Find(root, "1")
+	require.NoError(t, err)
+	r := &run{ctx: context.Background(), root: root, chapter: c}
+	solution, err := r.solution()
+	require.NoError(t, err)
+	all, err := bugs.Load(root + "/" + c.Solution())
+	require.NoError(t, err)
+	together, err := r.buildBank(solution, all)
+	require.NoError(t, err)
+	require.NotNil(t, together)
+	for _, b := range all {
+		require.True(t, together.has[b.Name], b.Name)
+		one, err := r.runBug(b, solution, together)
+		require.NoError(t, err)
+		alone, err := r.runBug(b, solution, nil)
+		require.NoError(t, err)
+		require.Equal(t, judgeBug(b, alone), judgeBug(b, one), b.Name)
+		if b.Name == "harmless" {
+			require.Contains(t, judgeBug(b, one), "survives")
+		}
+	}
+}
+
+// A test that looks at how much memory a call takes may see the branches; then the bank is not believed.
+func TestBank_over_which_the_right_code_fails_is_none(t *testing.T) {
+	root := newWorkshop(t)
+	archive, err := txtar.ParseFile("testdata/workshop.txtar")
+	require.NoError(t, err)
+	for _, f := range archive.Files {
+		if f.Name == "01-box/box_test.go" {
+			write(t, root, f.Name, string(f.Data)+"\nfunc TestTask1_Never_passes(t *testing.T) { t.Fail() }\n")
+		}
+	}
+	c, err := course.Find(root, "1")
+	require.NoError(t, err)
+	r := &run{ctx: context.Background(), root: root, chapter: c}
+	solution, err := r.solution()
+	require.NoError(t, err)
+	all, err := bugs.Load(root + "/" + c.Solution())
+	require.NoError(t, err)
+	together, err := r.buildBank(solution, all)
+	require.NoError(t, err)
+	require.Nil(t, together)
+}

@@ -1,0 +1,49 @@
+package verify
+
+// This file builds a chapter's tests over one layer as a program that can be run many times. `go test` links anew each
+// time it is called, and linking takes longer than most tests.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"client-go-workshop/internal/runner/overlay"
+)
+
+// program is a chapter's test binary.
+type program struct {
+	path    string
+	overlay string // the file that it was built with, for tests that build something themselves
+}
+
+// build makes the test binary over a layer. It links without what only a debugger needs.
+func (r *run) build(layer overlay.Layer) (program, error) {
+	folder := filepath.Join(r.root, ".workshop", "programs")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return program{}, fmt.Errorf("build the tests of %s: %w", r.chapter.Dir, err)
+	}
+	o, err := overlay.Write(r.root, filepath.Join(r.root, ".workshop", "overlay"), layer)
+	if err != nil {
+		return program{}, fmt.Errorf("put %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
+	}
+	p := program{filepath.Join(folder, r.chapter.Dir+"-"+layer.Name+".test.exe"), o.Path()}
+	cmd, err := o.Go(r.ctx, "test", "-c", "-vet=off", "-ldflags=-w -s", "-o", p.path, r.pkg())
+	if err != nil {
+		return program{}, err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return program{}, fmt.Errorf("build the tests of %s over %s: %w\n%s", r.chapter.Dir, layer.Name, err, out)
+	}
+	return p, nil
+}
+
+// start prepares a run of p as `go test -json` would run it; args are flags of a test binary, such as -test.run.
+func (r *run) start(p program, args ...string) *exec.Cmd {
+	cmd := overlay.GoCommand(r.ctx, append([]string{"tool", "test2json", "-t", "-p", "client-go-workshop/" + r.chapter.Dir, p.path,
+		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0"}, args...)...)
+	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
+	cmd.Env = append(cmd.Env, overlay.Env+"="+p.overlay)
+	return cmd
+}

@@ -1,0 +1,258 @@
+package verify
+
+// This file checks what a learner starts from: the stubs, and the commands shown for the tasks. It runs the shown
+// commands themselves, over the stubs as they are made from the solution.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner/gotest"
+)
+
+// PassesOnStub is the file, in a solution's folder, that lists tests which a stub may pass: "TestName: why".
+const PassesOnStub = "passes-on-stub.txt"
+
+func stubs(r *run) (string, []string) {
+	layer, files, err := r.stubLayer()
+	if err != nil {
+		return "made from the solution", []string{err.Error()}
+	}
+	if err := stub.Compile(r.ctx, r.root, r.chapter.Dir, files); err != nil {
+		return "compiled", []string{err.Error()}
+	}
+	vet, err := r.command(layer, "vet", r.pkg())
+	if err != nil {
+		return "vetted", []string{err.Error()}
+	}
+	if out, err := vet.CombinedOutput(); err != nil {
+		return "vetted", []string{"go vet of the stubs: " + strings.TrimSpace(string(out))}
+	}
+	if err := r.runTasks(); err != nil {
+		return "tested", []string{err.Error()}
+	}
+	return r.judgeStubs()
+}
+
+// runTasks runs each task's command, as shown, over the stubs. It does so once for all truths, and where the command only
+// chooses tests by -run, from one binary for all tasks.
+func (r *run) runTasks() error {
+	if r.stubRuns != nil {
+		return nil
+	}
+	layer, _, err := r.stubLayer()
+	if err != nil {
+		return err
+	}
+	built, err := r.build(layer)
+	if err != nil {
+		return err
+	}
+	runs := map[int]gotest.Result{}
+	for _, t := range r.chapter.Tasks {
+		args, err := testArgs(t.Command)
+		if err != nil {
+			return err
+		}
+		if len(args) == 3 && args[0] == r.pkg() && args[1] == "-run" {
+			runs[t.Number], err = gotest.Run(r.start(built, "-test.run="+args[2]))
+		} else {
+			runs[t.Number], err = r.test(layer, args...)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.stubRuns, r.stubs = runs, built
+	return nil
+}
+
+func testArgs(command string) ([]string, error) {
+	fields := strings.Fields(command)
+	if len(fields) < 3 || fields[0] != "go" || fields[1] != "test" {
+		return nil, fmt.Errorf("the command %q is no go test", command)
+	}
+	return fields[2:], nil
+}
+
+// Hole is what the guard says when a test meets code that is not written yet.
+var hole = regexp.MustCompile(`called (\S+): not written yet \((\S+?):(\d+), task (\d+)(?: comes first)?\)`)
+
+func (r *run) judgeStubs() (string, []string) {
+	allowed, err := r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	var problems []string
+	failed := 0
+	for _, task := range r.chapter.Tasks {
+		res := r.stubRuns[task.Number]
+		if res.BuildFailed() || len(res.Tests) == 0 {
+			problems = append(problems, fmt.Sprintf("`%s` over the stubs runs no test:\n%s", task.Command, res.Outside))
+		}
+		for _, t := range res.Tests {
+			_, mayPass := allowed[t.Name]
+			switch {
+			case mayPass && t.Status == gotest.Failed:
+				problems = append(problems, fmt.Sprintf("%s is listed in %s and fails on the stubs all the same: take it off the list", t.Name, PassesOnStub))
+			case mayPass:
+			case t.Status != gotest.Failed:
+				problems = append(problems, fmt.Sprintf("%s %s on the stubs: a learner would be told that the work is done", t.Name, t.Status))
+			default:
+				failed++
+				if p := forWantOfCode(t, task.Number); p != "" {
+					problems = append(problems, p)
+				}
+			}
+		}
+	}
+	return fmt.Sprintf("%d tests fail for want of code", failed), problems
+}
+
+// forWantOfCode finds out whether a test failed because it met a hole, of its own task or of one before it.
+func forWantOfCode(t gotest.Test, task int) string {
+	m := hole.FindStringSubmatch(t.Output)
+	if m == nil {
+		return fmt.Sprintf("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Output)
+	}
+	if n, _ := strconv.Atoi(m[4]); n > task {
+		return fmt.Sprintf("%s belongs to task %d and needs %s, which is only written in task %d", t.Name, task, m[1], n)
+	}
+	return ""
+}
+
+// list reads a file of lines "name: reason".
+func (r *run) list(path string) (map[string]string, error) {
+	lines, err := readLines(path)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, line := range lines {
+		name, why, ok := strings.Cut(line, ": ")
+		if !ok || strings.TrimSpace(why) == "" {
+			return nil, fmt.Errorf("%s: %q gives no reason; write \"TestName: why\"", path, line)
+		}
+		all[name] = why
+	}
+	return all, nil
+}
+
+var testOfTask = regexp.MustCompile(`^TestTask(\d+)_`)
+
+func reached(r *run) (string, []string) {
+	if err := r.runTasks(); err != nil {
+		return "", []string{err.Error()}
+	}
+	out, err := exec.CommandContext(r.ctx, r.stubs.path, "-test.list=^Test").CombinedOutput()
+	if err != nil {
+		return "", []string{fmt.Sprintf("list the tests: %v\n%s", err, out)}
+	}
+	var problems []string
+	wanted := map[int][]string{}
+	total := 0
+	for _, name := range strings.Fields(string(out)) {
+		if !strings.HasPrefix(name, "Test") {
+			break // what a test's own TestMain may say
+		}
+		total++
+		m := testOfTask.FindStringSubmatch(name)
+		if m == nil {
+			problems = append(problems, fmt.Sprintf("%s belongs to no task: its name does not begin with TestTask and a number", name))
+			continue
+		}
+		n, _ := strconv.Atoi(m[1])
+		if _, known := r.chapter.Task(n); !known {
+			problems = append(problems, fmt.Sprintf("%s belongs to task %d, which the README does not have", name, n))
+			continue
+		}
+		wanted[n] = append(wanted[n], name)
+	}
+	for _, task := range r.chapter.Tasks {
+		problems = append(problems, r.judgeCommand(task.Number, task.Command, wanted[task.Number])...)
+	}
+	holes, more := r.judgeHoles()
+	problems = append(problems, more...)
+	return fmt.Sprintf("%d tests and %d holes in %d tasks", total, holes, len(r.chapter.Tasks)), problems
+}
+
+var rung = regexp.MustCompile(`^\d+\. \S`)
+
+// judgeHoles checks that each hole belongs to a task, and that each task has holes, and hints of two rungs or more.
+func (r *run) judgeHoles() (holes int, problems []string) {
+	solution, err := r.solution()
+	if err != nil {
+		return 0, []string{err.Error()}
+	}
+	written := map[int]int{}
+	for _, f := range solution.Files {
+		found, err := stub.Holes(f.Name, f.Content)
+		if err != nil {
+			return 0, []string{err.Error()}
+		}
+		for _, h := range found {
+			holes++
+			written[h.Task]++
+			if _, known := r.chapter.Task(h.Task); !known {
+				problems = append(problems, fmt.Sprintf("%s:%d: %s is to be written in task %d, which the README does not have", filepath.Join(r.chapter.Solution(), f.Name), h.Line, h.Symbol, h.Task))
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "hints.md"))
+	if err != nil {
+		return holes, append(problems, fmt.Sprintf("read the hints: %v", err))
+	}
+	rungs := map[int]int{}
+	task := 0
+	for _, line := range strings.Split(string(text), "\n") {
+		if m := hintsOfTask.FindStringSubmatch(line); m != nil {
+			task, _ = strconv.Atoi(m[1])
+		} else if rung.MatchString(line) {
+			rungs[task]++
+		}
+	}
+	for _, t := range r.chapter.Tasks {
+		if written[t.Number] == 0 {
+			problems = append(problems, fmt.Sprintf("task %d leaves nothing to write: no function of the solution is marked for it", t.Number))
+		}
+		if rungs[t.Number] < 2 {
+			problems = append(problems, fmt.Sprintf("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", rungs[t.Number], t.Number))
+		}
+	}
+	return holes, problems
+}
+
+var hintsOfTask = regexp.MustCompile(`^## Task (\d+):`)
+
+// judgeCommand compares what a task's command ran with the tests of that task.
+func (r *run) judgeCommand(task int, command string, wanted []string) (problems []string) {
+	res := r.stubRuns[task]
+	var ran []string
+	for _, t := range res.Tests {
+		ran = append(ran, t.Name)
+	}
+	sort.Strings(ran)
+	sort.Strings(wanted)
+	for _, name := range wanted {
+		if !slices.Contains(ran, name) {
+			problems = append(problems, fmt.Sprintf("`%s` does not run %s, which belongs to task %d", command, name, task))
+		}
+	}
+	for _, name := range ran {
+		if !slices.Contains(wanted, name) {
+			problems = append(problems, fmt.Sprintf("`%s` is shown for task %d and also runs %s", command, task, name))
+		}
+	}
+	if res.Exit == 0 {
+		problems = append(problems, fmt.Sprintf("`%s` over the stubs exits 0: a failure that no script would notice", command))
+	}
+	return problems
+}

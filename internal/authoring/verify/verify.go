@@ -1,0 +1,240 @@
+// Package verify proves what the workshop claims about itself, one truth at a time.
+//
+//	stubs       each stub compiles and vets, and every test fails on it, for want of the code that its task asks for
+//	reached     every test belongs to a task, and the commands shown for the tasks run all of them and fail as they should
+//	derived     each stub is its solution with the marked bodies taken out
+//	solutions   each solution passes every test, under the race detector
+//	oracle      client-go passes every test, but for listed divergences
+//	bugs        each wrong version fails in the test that is named for it
+//	messages    each of those failures says what was done, wanted and got, why, and where to read
+//	references  what the texts say of client-go is true of the pinned version, and every link leads somewhere
+//	shown       the output shown in the texts is what the command prints
+//
+// Nothing here looks at what a learner has typed: every run puts its own implementation under the tests (package
+// overlay), and the stubs are made anew (package stub). Only with Options.Pristine do the chapter folders count, for
+// then they must hold the stubs as they were made.
+package verify
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/runner/overlay"
+)
+
+// Options says what to verify.
+type Options struct {
+	Root     string           // of the workshop
+	Chapters []course.Chapter // which ones
+	Truths   []string         // which ones; all when empty
+	Texts    bool             // also the texts that belong to no chapter: README.md, docs/, cluster/README.md
+	Pristine bool             // whether the chapter folders must hold the untouched stubs
+	Count    int              // how often the tests run over finished code, to find what chance decides; 0 is once
+	AllTests bool             // whether all tests run over each wrong version, and not only the one that is named for it
+	Report   func(Finding)    // is told each finding as it is made; may be nil
+	// Begin is told what is checked next, and that this is number done of all; may be nil.
+	Begin func(chapter, truth string, done, all int)
+}
+
+// Finding is what came of one truth for one chapter.
+type Finding struct {
+	Chapter  string   `json:"chapter"`
+	Truth    string   `json:"truth"`
+	OK       bool     `json:"ok"`
+	Detail   string   `json:"detail"`             // what was looked at, in a few words
+	Problems []string `json:"problems,omitempty"` // each one a sentence or more; none when OK
+	Seconds  float64  `json:"seconds"`
+}
+
+// Names lists the truths in the order in which they are checked.
+func Names() []string {
+	var names []string
+	for _, t := range truths {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// truths are checked in this order; messages uses what stubs and bugs have seen.
+var truths = []struct {
+	name  string
+	check func(*run) (detail string, problems []string)
+}{
+	{"stubs", stubs},
+	{"reached", reached},
+	{"derived", derived},
+	{"solutions", solutions},
+	{"oracle", oracle},
+	{"bugs", wrongVersions},
+	{"messages", messages},
+	{"references", references},
+	{"shown", shown},
+}
+
+// Run checks the truths, chapter by chapter. A truth that does not hold is a finding; an error means that the work
+// itself could not be done. Cancelling ctx ends it, and every command it has started.
+func Run(ctx context.Context, o Options) ([]Finding, error) {
+	var all []Finding
+	begin := func(chapter, truth string) {
+		if o.Begin != nil {
+			o.Begin(chapter, truth, len(all), o.count())
+		}
+	}
+	for _, c := range o.Chapters {
+		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: raceDetector(ctx)}
+		for _, t := range truths {
+			if len(o.Truths) > 0 && !contains(o.Truths, t.name) {
+				continue
+			}
+			begin(c.Dir, t.name)
+			start := time.Now()
+			detail, problems := t.check(r)
+			if err := ctx.Err(); err != nil {
+				return all, fmt.Errorf("verify %s of %s: %w", t.name, c.Dir, err)
+			}
+			f := Finding{c.Dir, t.name, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
+			all = append(all, f)
+			if o.Report != nil {
+				o.Report(f)
+			}
+		}
+	}
+	if o.otherTexts() {
+		begin("(texts)", "references")
+		start := time.Now()
+		files, problems := texts(ctx, o.Root)
+		f := Finding{"(texts)", "references", len(problems) == 0, fmt.Sprintf("%d files", files), problems, time.Since(start).Seconds()}
+		all = append(all, f)
+		if o.Report != nil {
+			o.Report(f)
+		}
+	}
+	return all, ctx.Err()
+}
+
+// otherTexts tells whether the texts that belong to no chapter are checked.
+func (o Options) otherTexts() bool {
+	return o.Texts && (len(o.Truths) == 0 || contains(o.Truths, "references"))
+}
+
+// count is how many findings there will be.
+func (o Options) count() int {
+	each := 0
+	for _, t := range truths {
+		if len(o.Truths) == 0 || contains(o.Truths, t.name) {
+			each++
+		}
+	}
+	n := each * len(o.Chapters)
+	if o.otherTexts() {
+		n++
+	}
+	return n
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// run is the work on one chapter, and what its truths share.
+type run struct {
+	ctx      context.Context
+	root     string
+	chapter  course.Chapter
+	pristine bool
+	count    int // as in Options
+	allTests bool
+	race     bool // whether the race detector can be used here
+
+	stubs    program                  // the tests over the stubs
+	stubRuns map[int]gotest.Result    // by task: its command over the stubs
+	bugRuns  map[string]gotest.Result // by wrong version: the test that is named for it
+	inBank   int                      // how many of them ran out of the bank
+}
+
+// solution is the reference, as a layer.
+func (r *run) solution() (overlay.Layer, error) {
+	return overlay.ReadDir(r.chapter.Dir, "solution", filepath.Join(r.root, r.chapter.Solution()))
+}
+
+// stubLayer is the stub as it is made from the solution today.
+func (r *run) stubLayer() (overlay.Layer, map[string][]byte, error) {
+	files, err := stub.Dir(filepath.Join(r.root, r.chapter.Solution()))
+	if err != nil {
+		return overlay.Layer{}, nil, err
+	}
+	layer := overlay.Layer{Chapter: r.chapter.Dir, Name: "stub"}
+	for _, name := range sortedKeys(files) {
+		layer.Files = append(layer.Files, overlay.File{
+			Name: name, Origin: filepath.Join(r.root, r.chapter.Dir, name), Content: files[name],
+		})
+	}
+	return layer, files, nil
+}
+
+// test runs `go test -json` with args over a layer. It links without what only a debugger needs: that is a third of the
+// time that a wrong version takes.
+func (r *run) test(layer overlay.Layer, args ...string) (gotest.Result, error) {
+	cmd, err := r.command(layer, "test", append([]string{"-json", "-timeout=120s", "-ldflags=-w -s"}, args...)...)
+	if err != nil {
+		return gotest.Result{}, err
+	}
+	return gotest.Run(cmd)
+}
+
+// command prepares a go command over a layer. A file that the layer does not have is not there for it, nor is a test
+// file that a learner has added.
+func (r *run) command(layer overlay.Layer, verb string, args ...string) (*exec.Cmd, error) {
+	o, err := overlay.Write(r.root, filepath.Join(r.root, ".workshop", "overlay"), layer)
+	if err != nil {
+		return nil, fmt.Errorf("put %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
+	}
+	return o.Go(r.ctx, verb, args...)
+}
+
+func (r *run) pkg() string { return "./" + r.chapter.Dir }
+
+// raceDetector tells whether -race works here: it needs cgo and a C compiler.
+func raceDetector(ctx context.Context) bool {
+	out, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED", "CC").Output()
+	if err != nil {
+		return false
+	}
+	fields := strings.Fields(string(out))
+	if len(fields) < 2 || fields[0] != "1" {
+		return false
+	}
+	_, err = exec.LookPath(fields[1])
+	return err == nil
+}
+
+// readLines reads a list file, without blank lines and comments. A missing file is an empty list.
+func readLines(path string) ([]string, error) {
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var lines []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}

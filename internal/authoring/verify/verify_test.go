@@ -1,0 +1,297 @@
+package verify
+
+// These tests plant a violation of each truth in a very small workshop, and see it reported.
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/checksum"
+)
+
+// bankText stands here because a txtar file cannot hold another one.
+const bankText = `-- never-empty/about --
+test: TestTask2_Empty_takes_all_out
+rule: empty is empty
+symptom: The box is full.
+-- never-empty/right --
+func (b *Box) Empty() { b.n = 0 }
+-- never-empty/wrong --
+func (b *Box) Empty() {}
+`
+
+// newWorkshop lays out testdata/workshop.txtar, with the packages that its tests need.
+func newWorkshop(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	archive, err := txtar.ParseFile("testdata/workshop.txtar")
+	require.NoError(t, err)
+	for _, f := range archive.Files {
+		write(t, root, f.Name, string(f.Data))
+	}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		content, err := os.ReadFile(filepath.Join("..", "..", "..", name))
+		require.NoError(t, err)
+		write(t, root, name, string(content))
+	}
+	for _, dir := range []string{"testkit/guard", "testkit/todo", "course"} {
+		files, err := filepath.Glob(filepath.Join("..", "..", dir, "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			content, err := os.ReadFile(file)
+			require.NoError(t, err)
+			write(t, root, filepath.Join("internal", dir, filepath.Base(file)), string(content))
+		}
+	}
+	write(t, root, "solutions/01-box/bugs.txtar", bankText)
+	stub, err := os.ReadFile(filepath.Join(root, "01-box", "box.go"))
+	require.NoError(t, err)
+	replace(t, root, "solutions/01-box/stub.sum", "SUM", checksum.Of(stub))
+	tests, err := testSums(root, course.Chapter{Dir: "01-box"})
+	require.NoError(t, err)
+	require.NoError(t, checksum.Write(filepath.Join(root, "solutions/01-box", checksum.Tests), tests))
+	return root
+}
+
+func write(t *testing.T, root, name, content string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(name))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+}
+
+func replace(t *testing.T, root, name, old, new string) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	require.Contains(t, string(content), old)
+	write(t, root, name, strings.Replace(string(content), old, new, 1))
+}
+
+// check runs some truths, and returns the problems found with each.
+func check(t *testing.T, root string, o Options) map[string]string {
+	t.Helper()
+	chapters, err := course.All(root)
+	require.NoError(t, err)
+	o.Root, o.Chapters = root, chapters
+	findings, err := Run(context.Background(), o)
+	require.NoError(t, err)
+	problems := map[string]string{}
+	for _, f := range findings {
+		require.Equal(t, len(f.Problems) == 0, f.OK, "a finding is OK if it has no problem")
+		problems[f.Truth] = strings.Join(f.Problems, "\n")
+	}
+	return problems
+}
+
+func TestRun_finds_nothing_where_all_is_true(t *testing.T) {
+	root := newWorkshop(t)
+	for truth, problems := range check(t, root, Options{Pristine: true}) {
+		require.Empty(t, problems, truth)
+	}
+}
+
+func TestRun_does_not_look_at_what_a_learner_has_typed(t *testing.T) {
+	root := newWorkshop(t)
+	write(t, root, "01-box/box.go", "package box\n\nfunc broken( {\n")
+	write(t, root, "01-box/mine.go", "package something_else\n")
+	for truth, problems := range check(t, root, Options{}) {
+		require.Empty(t, problems, truth)
+	}
+	problems := check(t, root, Options{Pristine: true, Truths: []string{"derived"}})
+	require.Contains(t, problems["derived"], "01-box/box.go was worked on")
+}
+
+func TestRun_reports_what_is_not_true(t *testing.T) {
+	secondTask := "## Task 2: Empty (5 min)\n\n```sh\ngo test ./01-box -run Task2\n```\n"
+	for _, c := range []struct {
+		name    string
+		truth   string
+		plant   func(t *testing.T, root string)
+		problem string // what the report must say
+	}{
+		{"a test that passes on the stub", "stubs", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()", "require.Equal(t, 0, b.Len()")
+		}, "TestTask1_Put_counts passed on the stubs"},
+		{"a test that fails for another reason", "stubs", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()", "require.Equal(t, 1, b.Len()")
+		}, "TestTask1_Put_counts fails on the stubs for another reason"},
+		{"a test that needs a later task", "stubs", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()", "b.Empty()\n\t\trequire.Equal(t, 0, b.Len()")
+		}, "needs Box.Empty, which is only written in task 2"},
+		{"a stub that does not compile", "stubs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "return b.n }", "b.add(0); return b.n }")
+		}, "solutions/01-box/box.go:13: the stub would not compile: b.add undefined"},
+		{"a listed exception that is none", "stubs", func(t *testing.T, root string) {
+			write(t, root, "solutions/01-box/"+PassesOnStub, "TestTask1_Put_counts: it is magic\n")
+		}, "take it off the list"},
+		{"a test outside of every task", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes", "func TestEmpty_takes")
+		}, "TestEmpty_takes_all_out belongs to no task"},
+		{"a test of a task that does not exist", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes", "func TestTask3_Empty_takes")
+		}, "belongs to task 3, which the README does not have"},
+		{"a command that misses a test", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", secondTask, strings.Replace(secondTask, "-run Task2", "-run Task2_Full", 1))
+		}, "does not run TestTask2_Empty_takes_all_out"},
+		{"a command that runs too much", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", secondTask, strings.Replace(secondTask, "-run Task2", "-run Task", 1))
+		}, "is shown for task 2 and also runs TestTask1_Put_counts"},
+		{"a failure that exits 0", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "func TestTask1_", "func TestMain(m *testing.M) { m.Run(); os.Exit(0) }\n\nfunc TestTask1_")
+			replace(t, root, "01-box/box_test.go", "\"testing\"\n", "\"os\"\n\t\"testing\"\n")
+		}, "exits 0"},
+		{"a hole of a task that does not exist", "reached", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "//workshop:task 2", "//workshop:task 7")
+		}, "Box.Empty is to be written in task 7, which the README does not have"},
+		{"a task with nothing to write", "reached", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "//workshop:task 2", "//workshop:task 1")
+		}, "task 2 leaves nothing to write"},
+		{"a task without hints", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/hints.md", "## Task 2: Empty\n\n1. Look.\n2. Think.\n", "")
+		}, "hints.md has 0 hints for task 2"},
+		{"a stale stub", "derived", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "// Put adds one.", "// Put adds one thing.")
+		}, "01-box/box.go is stale"},
+		{"a stub without a solution", "derived", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/stub.sum", "  box.go\n", "  box.go\n0000  lid.go\n")
+		}, "01-box/lid.go has no solution any more"},
+		{"a solution that fails", "solutions", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "b.n += n", "b.n += n + n")
+		}, "the solution does not pass TestTask1_Put_counts: failed"},
+		{"a test that client-go fails", "oracle", func(t *testing.T, root string) {
+			replace(t, root, "internal/testkit/oracle/01-box/box.go", "b.n = 0", "")
+		}, "client-go does not pass TestTask2_Empty_takes_all_out: failed"},
+		{"a divergence that is none", "oracle", func(t *testing.T, root string) {
+			write(t, root, "internal/testkit/oracle/01-box/"+Divergences, "TestTask1_Put_counts: client-go counts from two\n")
+		}, "client-go passes it: take it off the list"},
+		{"a wrong version that survives", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}", "Empty() { b.n *= 0 }")
+		}, "the wrong version never-empty (empty is empty) survives"},
+		{"a wrong version that does not compile", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}", "Empty() { none }")
+		}, "does not compile"},
+		{"a wrong version of a text that is not there", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "{ b.n = 0 }", "{ b.n = 1 }")
+		}, "stands in the solution 0 times, not once"},
+		{"a wrong version for a test that is not there", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "TestTask2_Empty_takes_all_out", "TestTask2_Nothing")
+		}, "there is no such test"},
+		{"a wrong version that kills the tests", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}", "Empty() { done := make(chan bool); go func() { defer close(done); panic(\"gone\") }(); <-done }")
+		}, "takes the test binary with it"},
+		{"a failure without its rule", "messages", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "b.Len(), \"empty is empty\")", "b.Len())")
+		}, "does not say why"},
+		{"a failure without its steps", "messages", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "\t\tt.Did(\"Put, Empty\")\n", "")
+		}, "does not say what was done"},
+		{"a dead anchor", "references", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", "# Chapter 01: The box\n", "# Chapter 01: The box\n\n[on](#task-9-nowhere)\n")
+		}, "01-box/README.md:3"},
+		{"an output that nobody prints", "shown", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n", "--- FAIL: TestTask1_Put_counts (0.00s)\nall is well\n")
+		}, "does not print what is shown"},
+		{"a shown command that runs nothing", "shown", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", "$ go test ./01-box -run Task1\n", "$ go test ./01-box -run Task1_Nothing\n")
+		}, "runs no test"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := newWorkshop(t)
+			c.plant(t, root)
+			require.Contains(t, check(t, root, Options{Truths: []string{c.truth}})[c.truth], c.problem)
+		})
+	}
+}
+
+func TestGenerate_overwrites_no_work(t *testing.T) {
+	root := newWorkshop(t)
+	box, err := course.Find(root, "box")
+	require.NoError(t, err)
+	write(t, root, "01-box/box.go", "package box // mine\n")
+	replace(t, root, "solutions/01-box/box.go", "// Put adds one.", "// Put adds one thing.")
+
+	written, kept, err := Generate(root, box)
+	require.NoError(t, err)
+	require.Empty(t, written)
+	require.Equal(t, []string{"box.go"}, kept)
+	mine, err := os.ReadFile(filepath.Join(root, "01-box", "box.go"))
+	require.NoError(t, err)
+	require.Equal(t, "package box // mine\n", string(mine), "a learner's file is theirs")
+	stub, err := os.ReadFile(filepath.Join(root, "01-box", "box.go.stub"))
+	require.NoError(t, err)
+	require.Contains(t, string(stub), "Put adds one thing.")
+}
+
+func TestGenerate_replaces_an_untouched_stub(t *testing.T) {
+	root := newWorkshop(t)
+	box, err := course.Find(root, "1")
+	require.NoError(t, err)
+	replace(t, root, "solutions/01-box/box.go", "// Put adds one.", "// Put adds one thing.")
+
+	written, kept, err := Generate(root, box)
+	require.NoError(t, err)
+	require.Empty(t, kept)
+	require.Equal(t, []string{"box.go"}, written)
+	require.Empty(t, check(t, root, Options{Truths: []string{"derived"}, Pristine: true})["derived"])
+
+	written, _, err = Generate(root, box)
+	require.NoError(t, err)
+	require.Empty(t, written, "the second time there is nothing to do")
+}
+
+func TestDownloads_are_not_part_of_an_output(t *testing.T) {
+	printed := "go: downloading example.com/x v1.0.0\n--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n"
+	require.Equal(t, "--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n", downloads.ReplaceAllString(printed, ""))
+}
+
+func TestCount_finds_what_chance_decides(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "01-box/box_test.go", "func TestTask1_Put_counts(t *testing.T) {", "var times int\n\nfunc TestTask1_Put_counts(t *testing.T) {\n\ttimes++\n\tif times == 2 {\n\t\tt.Fatal(\"the second time\")\n\t}")
+	require.Empty(t, check(t, root, Options{Truths: []string{"solutions"}})["solutions"])
+	require.Contains(t, check(t, root, Options{Truths: []string{"solutions"}, Count: 3})["solutions"], "does not pass TestTask1_Put_counts")
+	require.Contains(t, check(t, root, Options{Truths: []string{"oracle"}, Count: 3})["oracle"], "does not pass TestTask1_Put_counts")
+}
+
+func TestCount_finds_a_wrong_version_that_survives_now_and_then(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "solutions/01-box/bugs.txtar", "func (b *Box) Empty() {}", `func (b *Box) Empty() {
+	if _, err := os.Stat("seen"); err == nil {
+		b.n = 0
+	}
+	os.WriteFile("seen", nil, 0o644)
+}`)
+	replace(t, root, "solutions/01-box/box.go", "package box\n", "package box\n\nimport \"os\"\n\nvar _ = os.Args\n")
+	require.Empty(t, check(t, root, Options{Truths: []string{"bugs"}})["bugs"])
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box", "seen")))
+	require.Contains(t, check(t, root, Options{Truths: []string{"bugs"}, Count: 2})["bugs"], "survives")
+}
+
+func TestAllTests_reads_the_failures_of_others_too(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes_all_out", `func TestTask2_Empty_after_many(t *testing.T) {
+	guard.Test(t, func(t *guard.T) {
+		b := &box.Box{}
+		t.Did("Put, Put, Empty")
+		b.Put()
+		b.Put()
+		b.Empty()
+		require.Zero(t, b.Len())
+	})
+}
+
+func TestTask2_Empty_takes_all_out`)
+	require.Empty(t, check(t, root, Options{Truths: []string{"messages"}})["messages"])
+	require.Contains(t, check(t, root, Options{Truths: []string{"messages"}, AllTests: true})["messages"],
+		"TestTask2_Empty_after_many over the wrong version never-empty does not say why")
+}

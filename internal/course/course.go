@@ -1,0 +1,204 @@
+// Package course knows what the workshop consists of: its root folder, its chapters, and their tasks.
+//
+// There is no second list to keep in step. A chapter is a numbered folder in the root that has a README.md, and its
+// tasks are the headings of that README:
+//
+//	## Task 2: One index (25 min)
+//
+// followed by the command that tests just this task, alone in a code block:
+//
+//	go test ./05-indexer -run Task2
+//
+// So what the tools believe is what the learner reads. What it leaves out: which tests there are (the compiler knows
+// that, see verify) and how far a learner is.
+package course
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Chapter is one numbered folder of the workshop.
+type Chapter struct {
+	Dir    string // the folder's name: "05-indexer"
+	Number int    // 5
+	Topic  string // the name without the number: "indexer", "watch-stream"
+	Title  string // the README's first heading
+	Tasks  []Task
+}
+
+// Task is one step of a chapter, and one group of its tests.
+type Task struct {
+	Number  int
+	Title   string
+	ID      string   // "indexer/one-index"; stays the same when tasks are inserted before it
+	Former  []string // IDs that it had, so that a new title loses nobody's place
+	Minutes int
+	Anchor  string // of its heading, as GitHub makes it: "task-2-one-index-25-min"
+	Line    int    // of its heading in the README
+	Command string // what the learner types to test just this task
+	Bonus   bool   // nobody has to do it, and nothing after it needs it
+}
+
+// Package is the name in the chapter's package clause: the topic without dashes.
+func (c Chapter) Package() string { return strings.ReplaceAll(c.Topic, "-", "") }
+
+// Solution is the folder of the reference, relative to the root.
+func (c Chapter) Solution() string { return filepath.Join("solutions", c.Dir) }
+
+// Oracle is the folder that puts client-go behind the chapter's names, relative to the root.
+func (c Chapter) Oracle() string { return filepath.Join("internal", "testkit", "oracle", c.Dir) }
+
+// IsGo tells whether the go command takes a file of that name for Go. An editor's lock file, such as .#store.go, is none.
+func IsGo(name string) bool {
+	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_")
+}
+
+// Task finds a task by its number.
+func (c Chapter) Task(number int) (Task, bool) {
+	for _, t := range c.Tasks {
+		if t.Number == number {
+			return t, true
+		}
+	}
+	return Task{}, false
+}
+
+// Minutes is how long the tasks take that everybody does.
+func (c Chapter) Minutes() (sum int) {
+	for _, t := range c.Tasks {
+		if !t.Bonus {
+			sum += t.Minutes
+		}
+	}
+	return sum
+}
+
+// Pattern is what selects the task's tests: the -run of its command, without quotes.
+func (t Task) Pattern() string {
+	m := runFlag.FindStringSubmatch(t.Command)
+	if m == nil {
+		return "."
+	}
+	return strings.Trim(m[1], `'"`)
+}
+
+var runFlag = regexp.MustCompile(`-run[ =]('[^']*'|"[^"]*"|\S+)`)
+
+var folder = regexp.MustCompile(`^(\d\d)-([a-z][a-z0-9-]*)$`)
+
+// All reads the chapters below root, in order. A numbered folder without a README or without tasks is an error: a
+// chapter that nobody can find their way into.
+func All(root string) ([]Chapter, error) {
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil, fmt.Errorf("read the workshop's folder: %w", err)
+	}
+	var all []Chapter
+	for _, e := range entries {
+		if !e.IsDir() || !folder.MatchString(e.Name()) {
+			continue
+		}
+		c, err := read(root, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// Find returns the one chapter that name means: its folder ("05-indexer", also "./05-indexer/"), its number ("5",
+// "05") or its topic ("indexer").
+func Find(root, name string) (Chapter, error) {
+	all, err := All(root)
+	if err != nil {
+		return Chapter{}, err
+	}
+	wanted := filepath.Base(filepath.Clean(name))
+	number, notNumber := strconv.Atoi(wanted)
+	var known []string
+	for _, c := range all {
+		if c.Dir == wanted || c.Topic == wanted || (notNumber == nil && c.Number == number) {
+			return c, nil
+		}
+		known = append(known, c.Dir)
+	}
+	return Chapter{}, fmt.Errorf("there is no chapter %q; the chapters are %s", name, strings.Join(known, ", "))
+}
+
+// FindTask returns the task that name means: a chapter as for Find, a slash, and the task's number ("5/2") or the end of
+// its ID ("indexer/one-index"), today's or a former one. Without a slash task is zero: the whole chapter is meant.
+func FindTask(root, name string) (Chapter, Task, error) {
+	chapterName, taskName, both := strings.Cut(strings.Trim(strings.TrimPrefix(name, "./"), "/"), "/")
+	c, err := Find(root, chapterName)
+	if err != nil || !both {
+		return c, Task{}, err
+	}
+	number, notNumber := strconv.Atoi(strings.TrimPrefix(strings.ToLower(taskName), "task"))
+	var known []string
+	for _, t := range c.Tasks {
+		id := c.Topic + "/" + taskName
+		if t.ID == id || slices.Contains(t.Former, id) || (notNumber == nil && t.Number == number) {
+			return c, t, nil
+		}
+		known = append(known, strconv.Itoa(t.Number))
+	}
+	return c, Task{}, fmt.Errorf("chapter %s has no task %q; its tasks are %s", c.Dir, taskName, strings.Join(known, ", "))
+}
+
+func read(root, dir string) (Chapter, error) {
+	m := folder.FindStringSubmatch(dir)
+	c := Chapter{Dir: dir, Topic: m[2]}
+	c.Number, _ = strconv.Atoi(m[1]) // two digits, says the pattern
+	readme := filepath.Join(root, dir, "README.md")
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		return Chapter{}, fmt.Errorf("chapter %s has no readable README: %w", dir, err)
+	}
+	c.Title, c.Tasks = parse(string(text))
+	for i, t := range c.Tasks {
+		c.Tasks[i].ID = c.Topic + "/" + Slug(t.Title)
+	}
+	if len(c.Tasks) == 0 {
+		return Chapter{}, fmt.Errorf("%s: no heading like \"## Task 1: A map (20 min)\", so the chapter has no tasks", readme)
+	}
+	for i, t := range c.Tasks {
+		if t.Number != i+1 {
+			return Chapter{}, fmt.Errorf("%s:%d: this is task %d, but %d would come next", readme, t.Line, t.Number, i+1)
+		}
+		if t.Command == "" {
+			return Chapter{}, fmt.Errorf("%s:%d: task %d shows no \"go test ./%s -run …\"", readme, t.Line, t.Number, dir)
+		}
+	}
+	return c, nil
+}
+
+// Root finds the workshop that dir lies in: the nearest folder upwards whose go.mod declares this module.
+func Root(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		mod, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("look for the workshop's go.mod: %w", err)
+		}
+		if err == nil && module.Match(mod) {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("%s is not inside the workshop: no go.mod upwards says \"module client-go-workshop\"; change into your clone", dir)
+		}
+	}
+}
+
+var module = regexp.MustCompile(`(?m)^module client-go-workshop\s*$`)

@@ -1,0 +1,223 @@
+package stub
+
+import (
+	"context"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const solution = `// Package box is a chapter.
+package box
+
+import (
+	"errors"
+	"fmt"
+	str "strings"
+
+	_ "embed"
+
+	"k8s.io/klog/v2"
+)
+
+// Box counts.
+type Box struct {
+	n int // how many
+}
+
+//workshop:omit
+type helper struct{}
+
+const (
+	// small is kept.
+	small = 1
+
+	// big is not.
+	//
+	//workshop:omit
+	big = 2
+)
+
+// Put adds.
+//
+// It never fails.
+//
+//workshop:task 1
+func (b *Box) Put(what string) (err error) {
+	// A comment inside goes with the body.
+	if str.TrimSpace(what) == "" {
+		return errors.New("nothing")
+	}
+	b.add(helper{})
+	return nil
+}
+
+// A comment between declarations stays.
+
+// Len tells how many there are.
+func (b *Box) Len() int { return b.n }
+
+//workshop:task 2 The.Symbol
+func free() { klog.Info(big) }
+
+// add is a helper.
+//
+//workshop:omit
+func (b *Box) add(helper) { b.n++ } // with a comment behind it
+
+// String is kept, with its import.
+func (b *Box) String() string { return fmt.Sprint(b.n) }
+`
+
+const wanted = `// Package box is a chapter.
+package box
+
+import (
+	"fmt"
+
+	_ "embed"
+
+	"client-go-workshop/internal/testkit/todo"
+)
+
+// Box counts.
+type Box struct {
+	n int // how many
+}
+
+const (
+	// small is kept.
+	small = 1
+)
+
+// Put adds.
+//
+// It never fails.
+func (b *Box) Put(what string) (err error) {
+	panic(todo.Task(1, "Box.Put"))
+}
+
+// A comment between declarations stays.
+
+// Len tells how many there are.
+func (b *Box) Len() int { return b.n }
+
+func free() {
+	panic(todo.Task(2, "The.Symbol"))
+}
+
+// String is kept, with its import.
+func (b *Box) String() string { return fmt.Sprint(b.n) }
+`
+
+func TestGenerate_takes_out_what_is_marked(t *testing.T) {
+	got, err := Generate("box.go", []byte(solution))
+	require.NoError(t, err)
+	require.Equal(t, wanted, string(got))
+}
+
+func TestGenerate_twice_is_once(t *testing.T) {
+	once, err := Generate("box.go", []byte(solution))
+	require.NoError(t, err)
+	again, err := Generate("box.go", []byte(solution))
+	require.NoError(t, err)
+	require.Equal(t, string(once), string(again), "the same solution gives the same stub")
+	twice, err := Generate("box.go", once)
+	require.NoError(t, err)
+	require.Equal(t, string(once), string(twice), "a stub is its own stub")
+}
+
+func TestHoles_lists_the_marked_bodies(t *testing.T) {
+	holes, err := Holes("box.go", []byte(solution))
+	require.NoError(t, err)
+	require.Equal(t, []Hole{{1, "Box.Put", 37}, {2, "The.Symbol", 52}}, holes)
+}
+
+func TestGenerate_of_a_file_with_no_import(t *testing.T) {
+	got, err := Generate("box.go", []byte("package box\n\n//workshop:task 1\nfunc Put() {}\n"))
+	require.NoError(t, err)
+	require.Equal(t, "package box\n\nimport \"client-go-workshop/internal/testkit/todo\"\n\nfunc Put() {\n\tpanic(todo.Task(1, \"Put\"))\n}\n", string(got))
+}
+
+func TestGenerate_leaves_the_map_of_a_file_at_its_head(t *testing.T) {
+	got, err := Generate("box.go", []byte("package box\n\n// This file is a map.\n\nimport \"fmt\"\n\n// F prints.\n//\n//workshop:task 1\nfunc F() { fmt.Println() }\n"))
+	require.NoError(t, err)
+	require.Equal(t, "package box\n\n// This file is a map.\n\nimport \"client-go-workshop/internal/testkit/todo\"\n\n// F prints.\nfunc F() {\n\tpanic(todo.Task(1, \"F\"))\n}\n", string(got))
+}
+
+func TestGenerate_names_the_receiver_of_a_generic_type(t *testing.T) {
+	got, err := Generate("box.go", []byte("package box\n\ntype Box[K comparable, V any] struct{}\n\n//workshop:task 1\nfunc (b *Box[K, V]) Put() {}\n"))
+	require.NoError(t, err)
+	require.Contains(t, string(got), `todo.Task(1, "Box.Put")`)
+}
+
+func TestGenerate_refuses_what_it_cannot_mean(t *testing.T) {
+	for name, c := range map[string]struct{ src, problem string }{
+		"an unknown directive":       {"//workshop:taks 1\nfunc f() {}\n", "box.go:3:1: there is no directive //workshop:taks 1"},
+		"no task":                    {"//workshop:task\nfunc f() {}\n", "box.go:3:1: //workshop:task: a task directive is"},
+		"task 0":                     {"//workshop:task 0\nfunc f() {}\n", "a task directive is"},
+		"a symbol of two words":      {"//workshop:task 1 a b\nfunc f() {}\n", "a task directive is"},
+		"a task for a type":          {"//workshop:task 1\ntype t int\n", "can only be omitted"},
+		"a task without a body":      {"//workshop:task 1\nfunc f()\n", "f has no body to take out"},
+		"two directives":             {"//workshop:task 1\n//workshop:omit\nfunc f() {}\n", "box.go:4:1: a second directive"},
+		"an exported name omitted":   {"//workshop:omit\nfunc F() {}\n", "F is exported"},
+		"an exported name in a list": {"const (\n\ta = 1\n\t//workshop:omit\n\tB = 2\n)\n", "B is exported"},
+		"a directive inside a body":  {"func f() {\n\t//workshop:task 1\n}\n", "box.go:4:2: //workshop:task 1 stands in no doc comment"},
+		"a directive with nothing below": {"//workshop:task 1\n\nfunc f() {}\n",
+			"stands in no doc comment"},
+		"no Go": {"func {\n", "read the solution: box.go:3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Generate("box.go", []byte("package box\n\n"+c.src))
+			require.ErrorContains(t, err, c.problem)
+		})
+	}
+}
+
+func TestDir_needs_a_solution(t *testing.T) {
+	_, err := Dir(t.TempDir())
+	require.ErrorContains(t, err, "there is no solution in")
+}
+
+func TestCompile_blames_the_solution(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("GOFLAGS", "")
+	src := "package box\n\nfunc kept() { helper() }\n\n//workshop:omit\nfunc helper() {}\n"
+	for name, content := range map[string]string{
+		"go.mod":                  "module client-go-workshop\n\ngo 1.26\n",
+		"01-box/box.go":           "package box\n",
+		"solutions/01-box/box.go": src,
+	} {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	files, err := Dir(filepath.Join(root, "solutions", "01-box"))
+	require.NoError(t, err)
+	err = Compile(context.Background(), root, "01-box", files)
+	require.EqualError(t, err, filepath.Join("solutions", "01-box", "box.go")+":3: the stub would not compile: undefined: helper (in kept, which stays in the stub)")
+}
+
+// FuzzGenerate feeds it files with directives in odd places: it may refuse them, but what it returns is Go, and a stub
+// of which another one can be made. (That it is formatted cannot be asked: gofmt itself wants a second go at some files.)
+func FuzzGenerate(f *testing.F) {
+	f.Add(solution)
+	f.Add("package p\n//workshop:task 1\nfunc f() {}")
+	f.Add("package p\nimport \"fmt\"\n//workshop:omit\nvar a, b = fmt.Sprint(1), 2\n")
+	f.Add("package p\n\n/* a */ //workshop:omit\ntype t struct{} // b\n//workshop:task 3\nfunc (t) m() { /* c */ }\n")
+	f.Add("package A\nimport()\n//workshop:task 1\nfunc()A(){}")
+	f.Fuzz(func(t *testing.T, src string) {
+		got, err := Generate("f.go", []byte(src))
+		if err != nil {
+			return
+		}
+		_, err = parser.ParseFile(token.NewFileSet(), "f.go", got, parser.ParseComments)
+		require.NoError(t, err)
+		_, err = Generate("f.go", got)
+		require.NoError(t, err)
+	})
+}

@@ -1,0 +1,127 @@
+package runner
+
+// These tests run the go command on a module of a few lines.
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// module lays out a chapter whose code and test are given.
+func module(t *testing.T, code, test string) string {
+	t.Helper()
+	t.Setenv("GOFLAGS", "-vet=off")
+	root := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example\n\ngo 1.26\n", "01-box/box.go": code, "01-box/box_test.go": test} {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	return root
+}
+
+func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
+	root := module(t, "package box\n\n// panic(todo.Task(9, \"Not.A.Hole\"))\nfunc Put() {\n\tpanic(todo.Task(1, \"Put\"))\n}\n\nvar todo t\n\ntype t struct{}\n\nfunc (t) Task(int, string) string { return \"\" }\n",
+		"package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) { t.Error(\"no\") }\n")
+	var ended []string
+	v, err := Run(t.Context(), root, box, Options{Count: 2, OnTest: func(test gotest.Test) {
+		if test.Status != gotest.Running {
+			ended = append(ended, test.Name)
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, "go test ./01-box -count=2", v.Command)
+	require.Equal(t, []State{Passed, Failing, Unknown}, states(v))
+	require.Equal(t, []string{"TestTask1_a", "TestTask2_a", "TestTask1_a", "TestTask2_a"}, ended)
+	require.Len(t, v.Holes, 1)
+	require.Equal(t, "Put at box.go:5, task 1", v.Holes[0].Symbol+" at "+v.Holes[0].At+", task "+v.Holes[0].Task)
+	require.Positive(t, v.Took)
+}
+
+// What go test asks of vet is said when nothing else is wrong any more, and then nothing is green.
+func TestRun_asks_vet_last(t *testing.T) {
+	code := "package box\n\nimport \"fmt\"\n\nfunc Put() string { return fmt.Sprintf(\"%d\", \"one\") }\n"
+	require.Equal(t, []string{guard.BriefEnv, guard.HastyBuildEnv}, []string{briefEnv, hastyBuildEnv})
+	var green []Verdict
+	options := Options{OnGreen: func(v Verdict) { green = append(green, v) }}
+	v, err := Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) { t.Error(\"no\") }\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)
+	require.NoError(t, err)
+	require.Empty(t, v.Build)
+	require.Empty(t, green)
+	require.Equal(t, []State{Failing, Passed, Unknown}, states(v))
+
+	v, err = Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)
+	require.NoError(t, err)
+	require.Len(t, green, 1, "who waits is told of green tests at once")
+	require.Empty(t, green[0].Build)
+	require.Equal(t, "go test ./01-box", green[0].Command)
+	require.Len(t, v.Build, 1)
+	require.Regexp(t, `^01-box/box\.go:5:\d+: fmt\.Sprintf format %d has arg "one" of wrong type string`, v.Build[0])
+	require.True(t, v.Vetted)
+	require.False(t, v.Green())
+}
+
+// A loop outside of any test is one that neither guard nor testing can end.
+func TestRun_is_brief_first_and_then_as_always(t *testing.T) {
+	test := "package box\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestTask1_a(t *testing.T) {\n\tif os.Getenv(\"WORKSHOP_BRIEF\") == \"\" {\n\t\tt.Error(\"seen by the second look only\")\n\t}\n}\nfunc TestTask2_a(t *testing.T) {}\n"
+	root := module(t, "package box\n", test)
+	green := 0
+	v, err := Run(t.Context(), root, box, Options{OnGreen: func(v Verdict) { green++ }})
+	require.NoError(t, err)
+	require.Equal(t, 1, green, "the brief run passes")
+	require.Equal(t, []State{Failing, Passed, Unknown}, states(v), "and what counts is the whole one")
+
+	v, err = Run(t.Context(), root, box, Options{})
+	require.NoError(t, err)
+	require.Equal(t, []State{Failing, Passed, Unknown}, states(v), "where nobody waits nothing is brief")
+}
+
+func TestRun_stops_at_its_limit(t *testing.T) {
+	root := module(t, "package box\n\nvar X = func() int { for { } }()\n", "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\n")
+	v, err := Run(t.Context(), root, box, Options{Limit: 3 * time.Second})
+	require.NoError(t, err)
+	require.Equal(t, "it ran for 3s", v.Stopped)
+	require.Equal(t, []State{Unknown, Unknown, Unknown}, states(v))
+}
+
+func TestRun_that_is_cancelled_says_so(t *testing.T) {
+	root := module(t, "package box\n", "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) { select {} }\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	v, err := Run(ctx, root, box, Options{OnTest: func(test gotest.Test) {
+		if test.Status == gotest.Passed {
+			cancel()
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, "it was cancelled", v.Stopped)
+	require.Equal(t, Unknown, v.Tasks[0].State)
+}
+
+func TestCommand_is_what_one_would_type(t *testing.T) {
+	controller := course.Chapter{Dir: "07-controller", Topic: "controller"}
+	for want, o := range map[string]Options{
+		"go test ./07-controller":                                           {},
+		"go test -race ./07-controller -count=3":                            {Race: true, Count: 3},
+		"go test ./07-controller -on client-go":                             {On: "client-go"},
+		"go test -tags yours ./07-controller -on solutions,reflector=yours": {On: "solutions,reflector=yours"},
+	} {
+		args, err := Command(controller, o)
+		require.NoError(t, err)
+		require.Equal(t, want, strings.Join(args, " "))
+	}
+	args, err := Command(box, Options{Task: box.Tasks[1], Limit: time.Second})
+	require.NoError(t, err)
+	require.Equal(t, "go test ./01-box -run Task2", strings.Join(args, " "))
+	_, err = Command(box, Options{On: "yours"})
+	require.ErrorContains(t, err, "chapter 01-box runs on no layer below it")
+}

@@ -1,0 +1,231 @@
+package runner
+
+// These tests judge runs that they make up: what each task's state is, and which failure is shown first. What the go
+// command really prints is in run_test.go.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/gotest"
+)
+
+// box has two tasks and a bonus.
+var box = course.Chapter{Dir: "01-box", Number: 1, Topic: "box", Tasks: []course.Task{
+	{Number: 1, Title: "Put", ID: "box/put", Command: "go test ./01-box -run Task1"},
+	{Number: 2, Title: "Empty", ID: "box/empty", Command: "go test ./01-box -run Task2"},
+	{Number: 3, Title: "Lid", ID: "box/lid", Command: "go test ./01-box -run Task3", Bonus: true},
+}}
+
+func test(name string, status gotest.Status, output ...string) gotest.Test {
+	return gotest.Test{Name: name, Status: status, Output: strings.Join(output, "")}
+}
+
+func hole(name string) gotest.Test {
+	return test(name, gotest.Failed, "--- FAIL: "+name+" (0.00s)\n    box_test.go:14: called Box.Put: not written yet (box.go:11, task 1): its comment says what to write; read 01-box/README.md#task-1-put\n")
+}
+
+func wrong(name string) gotest.Test {
+	return test(name, gotest.Failed, "--- FAIL: "+name+" (0.00s)\n    box_test.go:19: not equal\n        wanted  1\n        got     0\n        why     what is put in is in\n")
+}
+
+func judge(tests ...gotest.Test) Verdict { return Judge(box, Options{}, gotest.Result{Tests: tests}) }
+
+func states(v Verdict) (all []State) {
+	for _, t := range v.Tasks {
+		all = append(all, t.State)
+	}
+	return all
+}
+
+func TestJudge_tells_how_each_task_stands(t *testing.T) {
+	pass, skip := func(n int) gotest.Test { return test(fmt.Sprintf("TestTask%d_a", n), gotest.Passed) }, func(n int) gotest.Test { return test(fmt.Sprintf("TestTask%d_s", n), gotest.Skipped) }
+	for name, c := range map[string]struct {
+		tests  []gotest.Test
+		states []State
+		green  bool
+	}{
+		"nothing begun":               {[]gotest.Test{hole("TestTask1_a"), hole("TestTask2_a"), skip(3)}, []State{Open, Open, Bonus}, false},
+		"one passes":                  {[]gotest.Test{pass(1), hole("TestTask2_a"), skip(3)}, []State{Passed, Open, Bonus}, false},
+		"all that one has to do":      {[]gotest.Test{pass(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus}, true},
+		"a test that is skipped":      {[]gotest.Test{pass(1), skip(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus}, true},
+		"only skipped, and no bonus":  {[]gotest.Test{skip(1), pass(2)}, []State{Open, Passed, Unknown}, false},
+		"begun: one passes of two":    {[]gotest.Test{pass(1), hole("TestTask1_b"), hole("TestTask2_a")}, []State{Failing, Open, Unknown}, false},
+		"wrong":                       {[]gotest.Test{wrong("TestTask1_a"), hole("TestTask2_a"), skip(3)}, []State{Failing, Open, Bonus}, false},
+		"the bonus passes":            {[]gotest.Test{pass(1), pass(2), pass(3)}, []State{Passed, Passed, Passed}, true},
+		"the bonus is begun":          {[]gotest.Test{pass(1), pass(2), wrong("TestTask3_a")}, []State{Passed, Passed, Failing}, true},
+		"a task has no tests":         {[]gotest.Test{pass(1)}, []State{Passed, Unknown, Unknown}, false},
+		"a test of nobody's fails":    {[]gotest.Test{pass(1), pass(2), wrong("TestBug_mine")}, []State{Passed, Passed, Unknown}, true},
+		"the binary died with a test": {[]gotest.Test{pass(1), test("TestTask2_a", gotest.Broken, "panic: gone\n")}, []State{Passed, Failing, Unknown}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := judge(c.tests...)
+			require.Equal(t, c.states, states(v))
+			require.Equal(t, c.green, v.Green())
+		})
+	}
+}
+
+func TestJudge_of_one_task_has_that_one_alone(t *testing.T) {
+	v := Judge(box, Options{Task: box.Tasks[1]}, gotest.Result{Tests: []gotest.Test{test("TestTask2_a", gotest.Passed)}})
+	require.Equal(t, []State{Passed}, states(v))
+	require.True(t, v.Green())
+}
+
+// Whoever runs a bonus by itself wants to know how it stands.
+func TestGreen_of_a_bonus_alone_means_that_it_passes(t *testing.T) {
+	only := Options{Task: box.Tasks[2]}
+	require.False(t, Judge(box, only, gotest.Result{Tests: []gotest.Test{wrong("TestTask3_a")}}).Green())
+	require.True(t, Judge(box, only, gotest.Result{Tests: []gotest.Test{test("TestTask3_a", gotest.Passed)}}).Green())
+	require.False(t, Verdict{}.Green(), "no verdict is not green")
+}
+
+func TestJudge_of_code_that_does_not_compile_gives_the_compilers_lines_alone(t *testing.T) {
+	v := Judge(box, Options{}, gotest.Result{Exit: 1, Outside: "go: downloading k8s.io/x v1\n# client-go-workshop/01-box [client-go-workshop/01-box.test]\r\n01-box/box.go:9:2: undefined: x\r\n\nFAIL\tclient-go-workshop/01-box [build failed]\nFAIL\n"})
+	require.Equal(t, []string{"01-box/box.go:9:2: undefined: x"}, v.Build)
+	require.Equal(t, []State{Unknown, Unknown, Unknown}, states(v))
+	require.False(t, v.Green())
+}
+
+func TestJudge_of_vet_leaves_its_name_out(t *testing.T) {
+	v := Judge(box, Options{}, gotest.Result{Outside: "# client-go-workshop/01-box\n# [client-go-workshop/01-box]\nvet: 01-box/box.go:9:2: x declared and not used\nFAIL\tclient-go-workshop/01-box [build failed]\n"})
+	require.Equal(t, []string{"01-box/box.go:9:2: x declared and not used"}, v.Build)
+}
+
+func TestJudge_of_a_run_without_tests_says_what_the_go_command_said(t *testing.T) {
+	v := Judge(box, Options{}, gotest.Result{Outside: "?   \tclient-go-workshop/01-box\t[no test files]\n"})
+	require.Equal(t, []string{"?   \tclient-go-workshop/01-box\t[no test files]"}, v.Build)
+	v = Judge(box, Options{}, gotest.Result{Exit: 3})
+	require.Equal(t, []string{"go test ran no test and said nothing (exit code 3)"}, v.Build)
+}
+
+// A package variable may panic, before there is any test.
+func TestJudge_of_a_binary_that_died_before_its_first_test_is_no_build_error(t *testing.T) {
+	dump := "panic: too early\n\ngoroutine 1 [running]:\nclient-go-workshop/01-box.init()\n\t/w/01-box/box.go:8 +0x1d\nFAIL\tclient-go-workshop/01-box\t0.01s\n"
+	v := Judge(box, Options{}, gotest.Result{Outside: dump})
+	require.Empty(t, v.Build)
+	require.Contains(t, v.Crash, "panic: too early")
+	require.Equal(t, []State{Unknown, Unknown, Unknown}, states(v))
+	require.False(t, v.Green())
+}
+
+func TestJudge_of_a_run_that_was_stopped_knows_only_what_failed(t *testing.T) {
+	v := Judge(box, Options{}, gotest.Result{Stopped: "it ran for 5m0s", Tests: []gotest.Test{
+		test("TestTask1_a", gotest.Passed), // there may be more of them, which did not run
+		test("TestTask2_a", gotest.Broken, "again\n", "and again\n"),
+	}})
+	require.Equal(t, []State{Unknown, Failing, Unknown}, states(v))
+	require.Empty(t, v.Build)
+	require.Empty(t, v.Crash, "we have ended it, so it did not crash")
+	require.False(t, v.Green())
+	f, ok := v.Tasks[1].Matters()
+	require.True(t, ok)
+	require.Equal(t, "it was still running when all was stopped", f.Title)
+	require.Equal(t, []string{"again", "and again"}, f.Rest)
+}
+
+// A package variable that prints without end is not a compiler that says much.
+func TestJudge_of_a_run_that_was_stopped_before_its_first_test_has_no_build_errors(t *testing.T) {
+	v := Judge(box, Options{}, gotest.Result{Stopped: "it printed more than 64 MB", Outside: strings.Repeat("again\n", 10_000)})
+	require.Empty(t, v.Build)
+	require.Equal(t, []State{Unknown, Unknown, Unknown}, states(v))
+}
+
+func TestJudge_of_a_crash_keeps_the_dump(t *testing.T) {
+	v := Judge(box, Options{}, gotest.Result{Outside: "exit status 2\n", Tests: []gotest.Test{
+		test("TestTask1_a", gotest.Passed), test("TestTask2_a", gotest.Broken, "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [select]:\n"),
+	}})
+	require.Contains(t, v.Crash, "fatal error: all goroutines are asleep")
+	require.Contains(t, v.Crash, "exit status 2")
+	f, ok := v.Tasks[1].Matters()
+	require.True(t, ok)
+	require.Equal(t, "fatal error: all goroutines are asleep - deadlock!", f.Title)
+}
+
+func TestJudge_shortens_what_nobody_would_read(t *testing.T) {
+	long := strings.Repeat("é", 10_000) + "\n" + strings.Repeat("again and again\n", 10_000) + "the end\n"
+	v := judge(test("TestTask1_a", gotest.Failed, long))
+	f, ok := v.Tasks[0].Matters()
+	require.True(t, ok)
+	require.Len(t, f.Rest, 200, "100 lines at each end, one in between, and the first is the title")
+	require.Equal(t, strings.Repeat("é", 500)+"…", f.Title)
+	require.Contains(t, f.Rest, "… 9802 lines left out …")
+	require.Equal(t, "the end", f.Rest[199])
+}
+
+func TestMatters_is_what_runs_and_is_wrong_before_what_is_not_written(t *testing.T) {
+	v := judge(hole("TestTask1_a"), wrong("TestTask1_b"), wrong("TestTask1_c"))
+	f, ok := v.Tasks[0].Matters()
+	require.True(t, ok)
+	require.Equal(t, "TestTask1_b", f.Test, "the order among equals is that of the tests")
+	require.Nil(t, f.Hole)
+
+	v = judge(hole("TestTask1_a"), hole("TestTask1_b"))
+	f, ok = v.Tasks[0].Matters()
+	require.True(t, ok)
+	require.Equal(t, "TestTask1_a", f.Test)
+	require.Equal(t, "Box.Put", f.Hole.Symbol)
+
+	// One test that is wrong and then meets a hole: what is wrong is shown.
+	both := test("TestTask1_a", gotest.Failed, hole("TestTask1_a").Output, strings.SplitAfterN(wrong("TestTask1_a").Output, "\n", 2)[1])
+	v = judge(both)
+	f, ok = v.Tasks[0].Matters()
+	require.True(t, ok)
+	require.Equal(t, "not equal", f.Title)
+	require.Equal(t, Failing, v.Tasks[0].State)
+
+	v = judge(test("TestTask1_a", gotest.Passed))
+	_, ok = v.Tasks[0].Matters()
+	require.False(t, ok)
+}
+
+func TestMatters_of_a_test_that_said_nothing_says_that_it_did_not_end(t *testing.T) {
+	f, ok := judge(test("TestTask1_a", gotest.Broken)).Tasks[0].Matters()
+	require.True(t, ok)
+	require.Equal(t, "the test binary ended before this test did", f.Title)
+}
+
+func TestFailures_are_those_of_all_tests_in_order(t *testing.T) {
+	v := judge(wrong("TestTask1_a"), test("TestTask1_b", gotest.Passed), hole("TestTask1_c"))
+	var names []string
+	for _, f := range v.Tasks[0].Failures() {
+		names = append(names, f.Test)
+	}
+	require.Equal(t, []string{"TestTask1_a", "TestTask1_c"}, names)
+	passed, all := v.Tasks[0].Count()
+	require.Equal(t, "1 of 3", fmt.Sprintf("%d of %d", passed, all))
+}
+
+func TestFirst_is_the_task_asked_for_or_the_first_that_has_not_passed(t *testing.T) {
+	first := func(v Verdict, number int) int {
+		task, ok := v.First(number)
+		require.Equal(t, ok, task.Number > 0)
+		return task.Number
+	}
+	v := judge(test("TestTask1_a", gotest.Passed), hole("TestTask2_a"), test("TestTask3_a", gotest.Skipped))
+	require.Equal(t, 2, first(v, 0))
+	require.Equal(t, 2, first(v, 1), "it has passed")
+	require.Equal(t, 2, first(v, 9), "there is no such task")
+	require.Equal(t, 3, first(v, 3), "a bonus, for whoever wants it")
+	v = judge(test("TestTask1_a", gotest.Passed), test("TestTask2_a", gotest.Passed), test("TestTask3_a", gotest.Skipped))
+	require.Equal(t, 0, first(v, 0), "a bonus is nothing that is left to do")
+	v = judge(wrong("TestTask1_a"), wrong("TestTask2_a"))
+	require.Equal(t, 1, first(v, 0))
+	require.Equal(t, 2, first(v, 2))
+}
+
+// A test may be wrong on a stub before it meets a hole. Nobody who has typed nothing shall look for a mistake.
+func TestMatters_begins_with_what_is_to_write(t *testing.T) {
+	task := judge(wrong("TestTask1_a"), hole("TestTask1_b")).Tasks[0]
+	f, ok := task.Matters()
+	require.True(t, ok)
+	require.Nil(t, f.Hole, "begun")
+	task.Untouched = true
+	f, ok = task.Matters()
+	require.True(t, ok)
+	require.NotNil(t, f.Hole, "not begun")
+}

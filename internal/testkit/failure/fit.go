@@ -1,0 +1,181 @@
+package failure
+
+// This file lays a failure out in a given number of columns and rows. What does not fit is cut where it hurts least: of
+// the steps the earlier ones, of long values the end. What was wanted, what came, and the rule are always there.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Line is one row of a screen. Label says which part it belongs to, and is "" for the title and the rest.
+type Line struct {
+	Label string
+	First bool // of its part: the row that shows the label
+	Text  string
+}
+
+// String is the row as plain text.
+func (l Line) String() string {
+	if l.Label == "" {
+		return l.Text
+	}
+	label := ""
+	if l.First {
+		label = l.Label
+	}
+	return strings.TrimRight(fmt.Sprintf("  %-*s%s", labelWide, label, l.Text), " ")
+}
+
+const (
+	partIndent = 2 + labelWide // columns before the text of a part
+	minRows    = 8
+)
+
+// Fit lays f out in rows of at most width columns. With rows > 0 there are at most that many, but never fewer than a
+// title and the parts need at one row each; 0 means as many as it takes.
+func (f Failure) Fit(width, rows int) []Line {
+	width = max(width, 30)
+	title := f.Title
+	if f.Hole != nil {
+		title = fmt.Sprintf("%s is not written yet (%s, task %s)", f.Hole.Symbol, f.Hole.At, f.Hole.Task)
+	} else if f.At != "" {
+		title = f.At + ": " + f.Title
+	}
+	out := plain(Wrap(title, width))
+	if f.Hole != nil {
+		out = append(out, plain(Wrap("The comment above it says what to write.", width))...)
+		return append(out, part("read", []string{f.Hole.Read}, width)...)
+	}
+	rest := rows - len(out)
+	var parts [][]Line
+	for _, p := range f.Parts {
+		parts = append(parts, part(p.Label, p.Lines, width))
+	}
+	if rows > 0 {
+		parts = shrink(parts, max(rest, minRows-1))
+	}
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	more := plainRest(f.Rest, width)
+	if room := rows - len(out); rows > 0 && len(more) > max(room, 0) {
+		more = cut(more, max(room, 1), false)
+	}
+	return append(out, more...)
+}
+
+// shrink cuts parts until they have at most rows together.
+func shrink(parts [][]Line, rows int) [][]Line {
+	total := func() (n int) {
+		for _, p := range parts {
+			n += len(p)
+		}
+		return n
+	}
+	// The order in which parts give rows up, and how many they keep in each round.
+	for _, round := range []struct {
+		label string
+		keep  int
+	}{{"did", 4}, {"diff", 10}, {"got", 4}, {"wanted", 4}, {"did", 2}, {"diff", 5}, {"got", 2}, {"wanted", 2}, {"diff", 2}, {"why", 4}, {"did", 1}, {"diff", 1}, {"got", 1}, {"wanted", 1}, {"why", 2}, {"read", 1}, {"why", 1}} {
+		over := total() - rows
+		if over <= 0 {
+			break
+		}
+		for i, p := range parts {
+			if len(p) > 0 && p[0].Label == round.label && len(p) > round.keep {
+				parts[i] = cut(p, max(round.keep, len(p)-over), round.label == "did")
+			}
+		}
+	}
+	return parts
+}
+
+// cut keeps n rows, the last ones or the first ones, one of them a mark that there were more.
+func cut(lines []Line, n int, keepLast bool) []Line {
+	if len(lines) <= n {
+		return lines
+	}
+	note := Line{Label: lines[0].Label, Text: "…"}
+	var out []Line
+	switch {
+	case n == 1:
+		out = []Line{lines[0]}
+		if keepLast {
+			out[0] = lines[len(lines)-1]
+		}
+		out[0].Text += " …"
+	case keepLast:
+		out = append([]Line{note}, lines[len(lines)-n+1:]...)
+	default:
+		out = append(slices.Clone(lines[:n-1]), note)
+	}
+	for i := range out {
+		out[i].First = i == 0 && out[i].Label != ""
+	}
+	return out
+}
+
+func part(label string, lines []string, width int) []Line {
+	var out []Line
+	if label == "why" { // wrapped for another width; it is prose
+		lines = []string{strings.Join(lines, " ")}
+	}
+	for _, line := range lines {
+		for _, row := range Wrap(line, width-partIndent) {
+			out = append(out, Line{Label: label, First: len(out) == 0, Text: row})
+		}
+	}
+	return out
+}
+
+func plain(rows []string) (out []Line) {
+	for _, row := range rows {
+		out = append(out, Line{Text: row})
+	}
+	return out
+}
+
+func plainRest(lines []string, width int) (out []Line) {
+	for _, line := range lines {
+		out = append(out, plain(Wrap(line, width))...)
+	}
+	return out
+}
+
+// noBreak stands for a hyphen while a line is broken: a character of one column, of those that nobody uses.
+const noBreak = "\ue000"
+
+// Wrap breaks a line into rows of at most width columns, at spaces where it can. A row that goes on keeps the line's
+// indentation. Control characters are taken out, so that what a test prints cannot move a screen's cursor.
+func Wrap(line string, width int) []string {
+	line = clean(line)
+	if ansi.StringWidth(line) <= width {
+		return []string{line}
+	}
+	text := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(text)]
+	if len(indent) > width/2 {
+		indent = ""
+	}
+	// A hyphen is no place to break at: options begin with it.
+	text = strings.ReplaceAll(text, "-", noBreak)
+	rows := strings.Split(ansi.Wrap(text, width-len(indent), ""), "\n")
+	for i, row := range rows {
+		rows[i] = indent + strings.ReplaceAll(strings.TrimRight(row, " "), noBreak, "-")
+	}
+	return rows
+}
+
+// clean makes tabs four spaces and drops escape sequences' first byte and all other control characters.
+func clean(line string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(line, "\t", "    "))
+}

@@ -1,0 +1,68 @@
+package guard
+
+// This file answers the holes of a stub (package todo): it notes them for the test whose goroutine reached them, and
+// lets that goroutine end. Goroutines are told apart by the number of their bubble, so it does not matter who started
+// them.
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"client-go-workshop/internal/testkit/todo"
+)
+
+// hole is a part of the stub that a test reached.
+type hole struct {
+	todo.NotWritten
+	at   string // the line of the test
+	main bool   // reached on the goroutine of the test's function
+}
+
+// runs holds the guarded tests by the number of their bubble; 0 is the one in a process started by Race.
+var runs sync.Map
+
+func init() { todo.OnReach(onReach) }
+
+// onReach is called on the goroutine that reached a hole. Holes outside guarded tests are left to panic.
+func onReach(n todo.NotWritten) bool {
+	id, bubble := self()
+	found, ok := runs.Load(bubble)
+	if !ok {
+		return false
+	}
+	r := found.(*run)
+	r.freezeIfAbandoned()
+	r.mu.Lock()
+	r.leaving[id] = true
+	r.holes = append(r.holes, hole{NotWritten: n, at: r.testLine(callers()), main: id == r.main})
+	r.child.hole(r.holeFailure().String())
+	r.mu.Unlock()
+	select {
+	case r.reached <- struct{}{}:
+	default: // the watcher knows already
+	}
+	return true
+}
+
+// holeFailure is the one line about the holes that were reached. Which came first may be chance, so it is the one on the
+// test's own goroutine, or else the one to be written first. The caller holds r.mu.
+func (r *run) holeFailure() failure {
+	h := slices.MinFunc(r.holes, func(a, b hole) int {
+		switch {
+		case a.main != b.main && a.main:
+			return -1
+		case a.main != b.main:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Symbol, b.Symbol), cmp.Compare(a.at, b.at))
+	})
+	order := fmt.Sprintf("task %d", h.Task)
+	if own := r.task(); own > 0 && h.Task < own {
+		order += " comes first"
+	}
+	return failure{at: h.at, title: fmt.Sprintf("called %s: not written yet (%s:%d, %s): its comment says what to write; read %s",
+		h.Symbol, filepath.Base(h.File), h.Line, order, r.read(h.Task))}
+}

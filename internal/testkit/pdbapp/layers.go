@@ -1,0 +1,78 @@
+package pdbapp
+
+// This file chooses what the program runs on, and says so.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"client-go-workshop/internal/testkit/layers"
+)
+
+// chosen are the layers of one run, with the informer and the controller on top.
+type chosen struct {
+	layers.Layers
+	informer      string // whose it is
+	newInformer   func(layers.Layers, cache.ListerWatcher, runtime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer
+	newController func(klog.Logger, Config) (Runner, error)
+}
+
+// choose takes "informer=client-go" out of a choice, which is this program's, and leaves the rest to the layers.
+// client-go's informer stands on client-go's Reflector, queue and indexer, whatever else is chosen; so they are said to.
+func choose(choice string, parts Parts) (chosen, error) {
+	c := chosen{informer: parts.Informer, newInformer: parts.NewInformer, newController: parts.NewController}
+	var lower []string
+	for _, part := range strings.Split(choice, ",") {
+		whose, informer := strings.CutPrefix(part, "informer=")
+		switch {
+		case !informer:
+			lower = append(lower, part)
+		case whose == "client-go":
+			c.informer = whose
+			c.newInformer = func(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+				return cache.NewSharedIndexInformerWithOptions(lw, example, options)
+			}
+		case whose != parts.Informer:
+			return chosen{}, fmt.Errorf("there is no informer %q here; it is %s or client-go", whose, parts.Informer)
+		}
+	}
+	if len(lower) == 0 {
+		lower = []string{parts.Default}
+	}
+	if _, here := parts.Sets["yours"]; !here && strings.Contains(choice, "yours") {
+		return chosen{}, fmt.Errorf("%q: this is the finished program, which has not got yours; the one that has is ./07-controller/cmd/pdb-controller", choice)
+	}
+	var err error
+	if c.Layers, err = layers.Choose(strings.Join(lower, ","), parts.Sets); err != nil {
+		return chosen{}, err
+	}
+	if c.informer == "client-go" {
+		for _, layer := range []string{"reflector", "deltafifo", "indexer"} {
+			c.From[layer] = "client-go"
+		}
+	}
+	return c, nil
+}
+
+// inWords is whose each layer is, for a log.
+func (c chosen) inWords() (words []any) {
+	for _, layer := range layers.Names {
+		words = append(words, layer, c.From[layer])
+	}
+	return append(words, "informer", c.informer)
+}
+
+func layersUsage(parts Parts) string {
+	var sets []string
+	for name := range parts.Sets {
+		sets = append(sets, name)
+	}
+	slices.Sort(sets)
+	return fmt.Sprintf("whose `layers` it runs on: one of %s; LAYER=SET after a comma for one of %s, informer",
+		strings.Join(sets, ", "), strings.Join(layers.Names, ", "))
+}

@@ -1,0 +1,95 @@
+package pdbapp
+
+// This file lets only one of several instances work: the one that holds a Lease.
+//
+// The Lease is no fence. A leader that was cut off or suspended can wake up after another
+// has taken over, and send one more write. What makes that harmless is in the controller:
+// each write names the version it was decided on, so of two leaders one is refused.
+//
+// Left out: a Lease whose times can be set, and Events about who leads.
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/klog/v2"
+)
+
+// What Kubernetes' own controllers use.
+const (
+	leaseDuration = 15 * time.Second // others take over this long after the last renewal they saw
+	renewDeadline = 10 * time.Second // the leader gives up after this long without one
+	retryPeriod   = 2 * time.Second  // how often either tries
+)
+
+// newLock describes the Lease; nothing is sent yet. It has a client of its own, so that
+// a renewal never waits behind the controller's requests in the rate limiter.
+func newLock(config *rest.Config, namespace string) (resourcelock.Interface, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("finding the host name to sign the Lease with: %w", err)
+	}
+	// Two instances on one host must differ, and so must one and its restart.
+	identity := host + "_" + rand.Text()
+	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, name,
+		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
+}
+
+// runAsLeader waits until lock is held and calls work with a context that ends with ctx
+// or with the Lease. It returns work's error, or another if the Lease was lost. The Lease
+// is given back only when work has returned, so that the next leader finds nobody at it.
+func runAsLeader(ctx context.Context, lock resourcelock.Interface, work func(context.Context) error) error {
+	logger := klog.FromContext(ctx)
+	elected := make(chan context.Context, 1)
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock:            lock,
+		Name:            name,
+		LeaseDuration:   leaseDuration,
+		RenewDeadline:   renewDeadline,
+		RetryPeriod:     retryPeriod,
+		ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(leading context.Context) { elected <- leading },
+			OnStoppedLeading: func() {},
+			OnNewLeader:      func(identity string) { logger.Info("Leader", "identity", identity, "me", identity == lock.Identity()) },
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("preparing the leader election: %w", err)
+	}
+
+	// The elector must go on renewing while work winds down: so it does not end with ctx.
+	electorCtx, stopElector := context.WithCancel(context.WithoutCancel(ctx))
+	released := make(chan struct{})
+	go func() {
+		defer close(released)
+		elector.Run(electorCtx)
+	}()
+	defer func() {
+		stopElector()
+		<-released
+	}()
+
+	var leading context.Context // ends when the Lease is lost
+	select {
+	case leading = <-elected:
+	case <-ctx.Done():
+		return nil
+	}
+	workCtx, stopWork := context.WithCancel(leading)
+	defer stopWork()
+	defer context.AfterFunc(ctx, stopWork)()
+
+	err = work(workCtx)
+	if leading.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("lost the Lease %s, which was not renewed for %s (the log says why): another instance may lead now, so this one has stopped; start it again",
+			lock.Describe(), renewDeadline)
+	}
+	return err
+}

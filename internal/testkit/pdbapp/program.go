@@ -1,0 +1,193 @@
+// Package pdbapp is the program around the controller of chapter 07: what a program needs to live in a cluster. It is
+// complete, and none of it is needed to understand the controller. There are two of it, the learner's in
+// 07-controller/cmd/pdb-controller and the finished one in solutions, which differ in the controller and the informer that
+// they give to Main.
+//
+//   - program.go, this one: signals, and the parts put together.
+//   - options.go: flags, and how to reach the cluster.
+//   - layers.go: which layers it runs on.
+//   - story.go: what it does without a cluster.
+//   - leader.go: only one of several instances works.
+//   - events.go: Events that are written before the program ends.
+//
+// Left out: a health endpoint and metrics.
+//
+// Exit codes: 0 after a clean stop by SIGINT or SIGTERM, 1 after an error or a second signal, 2 for wrong flags.
+package pdbapp
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/todo"
+)
+
+// name is what this program is called in Events, Leases and logs.
+const name = "pdb-controller"
+
+// Parts are what the two programs differ in.
+type Parts struct {
+	// NewInformer makes a shared informer on layers.
+	NewInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
+	// NewController puts the controller together.
+	NewController func(logger klog.Logger, config Config) (Runner, error)
+	// Sets are the sets of layers to choose from. Default is the choice if nothing is said.
+	Sets    map[string]layers.Layers
+	Default string
+	// Informer says whose NewInformer is, in the words of Sets.
+	Informer string
+}
+
+// Config is the controller's, field by field, so that one can be converted to the other.
+type Config struct {
+	Deployments, Budgets cache.SharedIndexInformer
+	Queue                workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	Client               func(namespace string) layers.BudgetClient
+	Recorder             record.EventRecorder
+	Workers              int
+	DrainTimeout         time.Duration
+}
+
+// Runner is a controller that can run.
+type Runner interface{ Run(ctx context.Context) }
+
+// Main is the program. It does not return.
+func Main(parts Parts) {
+	todo.OnReach(stopAtHole)
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard) // what is wrong is said once, below
+	options, err := parseOptions(flags, os.Args[1:], parts)
+	if errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(os.Stdout)
+		fmt.Println("Keeps a PodDisruptionBudget for each Deployment that has more than one replica.\n\nFlags:")
+		flags.PrintDefaults()
+		os.Exit(0)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(2)
+	}
+	ctx := klog.NewContext(context.Background(), klog.LoggerWithName(klog.Background(), name))
+	err = run(ctx, options)
+	klog.Flush()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// stopAtHole ends the program with one line when it comes to what a learner has not written yet, on whichever goroutine.
+func stopAtHole(hole todo.NotWritten) bool {
+	fmt.Fprintf(os.Stderr, "%s: %v\n", name, hole)
+	os.Exit(1)
+	return true
+}
+
+// stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one
+// ends the process at once, for whoever finds that stopping takes too long.
+func stopOnSignal(parent context.Context) context.Context {
+	ctx, stop := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		klog.FromContext(ctx).Info("Stopping; a second signal ends the process at once", "signal", <-signals)
+		stop()
+		<-signals
+		os.Exit(1)
+	}()
+	return ctx
+}
+
+// run works until ctx ends or a signal comes, neither of which is an error.
+func run(ctx context.Context, options options) error {
+	config, err := loadConfig(options.kubeconfig)
+	if errors.Is(err, errNoCluster) {
+		// A log would stand between the lines of the story.
+		return tellStory(stopOnSignal(klog.NewContext(ctx, klog.New(nil))), options, os.Stdout)
+	}
+	if err != nil {
+		return err
+	}
+	ctx = stopOnSignal(ctx)
+	recorder, flush, err := startRecorder(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer flush()
+
+	work := func(ctx context.Context) error { return keepBudgets(ctx, config, recorder, options) }
+	if !options.leaderElect {
+		return work(ctx)
+	}
+	lock, err := newLock(config, options.leaseNamespace)
+	if err != nil {
+		return err
+	}
+	return runAsLeader(ctx, lock, work)
+}
+
+// keepBudgets runs the controller until ctx ends. The stages stop in the order in which the work flows backwards: workers
+// first, while their caches are still fed, informers last.
+func keepBudgets(ctx context.Context, config *rest.Config, recorder record.EventRecorder, options options) error {
+	logger := klog.FromContext(ctx)
+	logger.Info("Starting", append(options.layers.inWords(), "resync", options.resync, "namespace", options.namespace)...)
+
+	client, err := options.layers.NewClient(config)
+	if err != nil {
+		return fmt.Errorf("making a client for %s: %w", config.Host, err)
+	}
+	informer := func(lw cache.ListerWatcher, example runtime.Object) cache.SharedIndexInformer {
+		return options.layers.newInformer(options.layers.Layers, lw, example, cache.SharedIndexInformerOptions{
+			ResyncPeriod: options.resync,
+			Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		})
+	}
+	deployments := informer(client.Deployments(options.namespace), &appsv1.Deployment{})
+	budgets := informer(client.Budgets(options.namespace), &policyv1.PodDisruptionBudget{})
+	c, err := options.layers.newController(logger, Config{
+		Deployments:  deployments,
+		Budgets:      budgets,
+		Queue:        newQueue(options.layers.Layers),
+		Client:       client.BudgetWriter,
+		Recorder:     recorder,
+		Workers:      options.workers,
+		DrainTimeout: 10 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	informersCtx, stopInformers := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stopInformers()
+	running.Go(func() { deployments.RunWithContext(informersCtx) })
+	running.Go(func() { budgets.RunWithContext(informersCtx) })
+	c.Run(ctx)
+	return nil
+}
+
+// newQueue returns a queue that doubles a failing key's delay from 5 ms up to a minute. The client-go default goes up to 17
+// minutes, long after an API server that was away is back.
+func newQueue(below layers.Layers) workqueue.TypedRateLimitingInterface[cache.ObjectName] {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute)
+	return below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: name})
+}

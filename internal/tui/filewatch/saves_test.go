@@ -1,0 +1,273 @@
+package filewatch
+
+// These tests bring their own events and their own clock (synctest), so that each says to the millisecond when a save is
+// told. What a real system does is in folder_test.go.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/stretchr/testify/require"
+)
+
+// world is a folder with one file, and the system that may tell of it.
+type world struct {
+	t      *testing.T
+	events chan fsnotify.Event
+	start  time.Time
+
+	mu    sync.Mutex
+	text  string
+	err   error
+	reads int
+	told  []telling
+}
+
+type telling struct {
+	text, by, err string
+	at            time.Duration
+}
+
+// watched runs f while its world is watched, and then sees that the watching ends.
+func watched(t *testing.T, all bool, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, events: make(chan fsnotify.Event), text: "first", start: time.Now()}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			watch(ctx, w.events, all, w.content, w.changed)
+		}()
+		synctest.Wait()
+		require.Len(t, w.takeTold(), 1, "what is there at the start is told")
+		f(t, w)
+		cancel()
+		<-ended // a bubble in which nothing can go on fails the test
+	})
+}
+
+func (w *world) content() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads++
+	return w.text, w.err
+}
+
+func (w *world) changed(text, by string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told := telling{text: text, by: by, at: time.Since(w.start)}
+	if err != nil {
+		told.err = err.Error()
+	}
+	w.told = append(w.told, told)
+}
+
+func (w *world) save(text string) { w.set(text, nil) }
+
+func (w *world) set(text string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text, w.err = text, err
+}
+
+// event is one that the system sends.
+func (w *world) event() { w.events <- fsnotify.Event{} }
+
+// after lets time pass until nothing is left to do.
+func (w *world) after(d time.Duration) {
+	time.Sleep(d) // in the bubble: it takes no time
+	synctest.Wait()
+}
+
+func (w *world) takeTold() []telling {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	told := w.told
+	w.told = nil
+	return told
+}
+
+func (w *world) one() telling {
+	w.t.Helper()
+	told := w.takeTold()
+	require.Len(w.t, told, 1, "a save is told once")
+	return told[0]
+}
+
+func TestSave_with_an_event_is_told_at_once(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		w.after(time.Minute)
+		w.save("second")
+		w.event()
+		w.after(settle)
+		require.Equal(t, telling{"second", Events, "", time.Minute + settle}, w.one())
+	})
+}
+
+// An editor truncates, writes, and renames: that is one save.
+func TestSave_of_many_events_is_told_once_and_whole(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		for _, text := range []string{"", "sec", "second"} {
+			w.save(text)
+			w.event()
+			w.after(settle / 2)
+		}
+		w.after(settle)
+		require.Equal(t, "second", w.one().text)
+	})
+}
+
+func TestSave_is_told_although_events_never_cease(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		w.save("second")
+		for range 100 { // somebody writes a log there
+			w.event()
+			w.after(settle / 2)
+		}
+		told := w.one()
+		require.Equal(t, "second", told.text)
+		require.LessOrEqual(t, told.at, unsettled+settle)
+	})
+}
+
+func TestTouch_without_change_is_no_save(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		for range 10 {
+			w.event()
+			w.after(time.Second)
+		}
+		require.Empty(t, w.takeTold())
+	})
+}
+
+func TestSave_without_an_event_is_found_and_looking_becomes_the_way(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		w.after(time.Minute)
+		w.save("second")
+		w.after(slowLook + grace)
+		told := w.one()
+		require.Equal(t, "second", told.text)
+		require.Equal(t, Looks, told.by, "it says how it finds out")
+		for i := range 5 {
+			w.save(fmt.Sprint("more ", i))
+			w.after(fastLook)
+			require.Equal(t, fmt.Sprint("more ", i), w.one().text, "from then on it looks more often")
+		}
+	})
+}
+
+// A busy machine is late with its events; that is no reason to give them up.
+func TestEvent_that_is_late_keeps_events_the_way(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		w.after(time.Minute + slowLook - 10*time.Millisecond)
+		w.save("second")
+		w.after(grace / 2) // it has been seen by now
+		require.Empty(t, w.takeTold(), "what may be half a save is not told while its event may come")
+		w.save("second, whole")
+		w.event()
+		w.after(settle)
+		told := w.one()
+		require.Equal(t, "second, whole", told.text)
+		require.Equal(t, Events, told.by)
+	})
+}
+
+// One event may be lost in a burst, when the system's queue is full.
+func TestEvent_that_is_lost_after_others_came_keeps_events_the_way(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		w.save("second")
+		w.event()
+		w.after(settle)
+		require.Equal(t, "second", w.one().text)
+		w.save("third")
+		w.after(slowLook + grace)
+		told := w.one()
+		require.Equal(t, "third", told.text)
+		require.Equal(t, Events, told.by)
+	})
+}
+
+func TestFolders_that_cannot_all_be_watched_are_looked_at(t *testing.T) {
+	watched(t, false, func(t *testing.T, w *world) {
+		w.save("second")
+		w.after(fastLook)
+		told := w.one()
+		require.Equal(t, "second", told.text)
+		require.Equal(t, Looks, told.by)
+	})
+}
+
+func TestEvents_that_end_are_replaced_by_looks(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		close(w.events)
+		w.after(fastLook)
+		w.save("second")
+		w.after(fastLook)
+		told := w.one()
+		require.Equal(t, "second", told.text)
+		require.Equal(t, Looks, told.by)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		require.Less(t, w.reads, 10, "a closed channel is not asked again and again")
+	})
+}
+
+func TestError_is_told_once_and_so_is_its_end(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		w.set("", errors.New("permission denied"))
+		w.event()
+		w.after(time.Minute)
+		require.Equal(t, telling{"error: permission denied", Events, "permission denied", settle}, w.one())
+		w.set("first", nil) // as it was before
+		w.event()
+		w.after(time.Minute)
+		told := w.one()
+		require.Equal(t, "first", told.text)
+		require.Empty(t, told.err)
+	})
+}
+
+func TestError_that_no_event_tells_of_is_told_as_an_error(t *testing.T) {
+	watched(t, true, func(t *testing.T, w *world) {
+		w.after(time.Minute)
+		w.set("", errors.New("gone"))
+		w.after(time.Minute)
+		require.Equal(t, "gone", w.one().err)
+	})
+}
+
+func TestWatch_ends_with_its_context_also_while_it_waits(t *testing.T) {
+	for name, reach := range map[string]func(w *world){
+		"at rest":      func(*world) {},
+		"in a burst":   func(w *world) { w.event() },
+		"for an event": func(w *world) { w.after(slowLook - time.Millisecond); w.save("second"); w.after(2 * time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) { watched(t, true, func(t *testing.T, w *world) { reach(w) }) })
+	}
+}
+
+func TestThousand_saves_are_each_told(t *testing.T) {
+	for name, events := range map[string]bool{"by events": true, "by looks": false} {
+		t.Run(name, func(t *testing.T) {
+			watched(t, events, func(t *testing.T, w *world) {
+				for i := range 1000 {
+					text := fmt.Sprint("save ", i)
+					w.save(text)
+					if events {
+						w.event()
+					}
+					w.after(fastLook)
+					require.Equal(t, text, w.one().text)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,110 @@
+// Package style is how the command line's texts look: which words are coloured, and what marks a task.
+//
+// It uses the terminal's own sixteen colours and nothing else, so that it suits light and dark screens alike, and it never
+// says anything by colour alone. Where there is no colour (NO_COLOR, a pipe), the writer takes it out: Fprint here,
+// bubbletea in the live view.
+package style
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/testkit/failure"
+)
+
+// style keeps tabs: a diff is lined up by them.
+var style = lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion)
+
+var (
+	Good   = style.Foreground(lipgloss.Green).Render
+	Bad    = style.Foreground(lipgloss.Red).Render
+	Warn   = style.Foreground(lipgloss.Yellow).Render
+	Key    = style.Foreground(lipgloss.Cyan).Render
+	Strong = style.Bold(true).Render
+	Faint  = style.Faint(true).Render
+)
+
+// Fprint writes text, with as much colour as w can show.
+func Fprint(w io.Writer, text string) error {
+	_, err := lipgloss.Fprint(w, text)
+	return err
+}
+
+// Mark is one character for how a task stands.
+func Mark(s runner.State) string {
+	switch s {
+	case runner.Passed:
+		return Good("✓")
+	case runner.Failing:
+		return Bad("✗")
+	case runner.Bonus:
+		return Faint("+")
+	case runner.Unknown:
+		return Faint("?")
+	}
+	return Faint("·")
+}
+
+// Legend explains the marks.
+const Legend = "✓ passes  ✗ fails  · not begun  ? changed since its last run  + bonus"
+
+// Failure lays a failure out, see failure.Failure.Fit.
+func Failure(f failure.Failure, width, rows int) []string {
+	var out []string
+	for i, line := range f.Fit(width, rows) {
+		text := line.String()
+		switch {
+		case i == 0 && f.Hole != nil:
+			text = Strong(text)
+		case i == 0:
+			text = Bad(text)
+		case line.First:
+			text = "  " + Key(line.Label) + strings.TrimPrefix(text, "  "+line.Label)
+		}
+		if line.Label == "diff" {
+			text = diff(line, text)
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func diff(line failure.Line, text string) string {
+	switch {
+	case line.First:
+		return text
+	case strings.HasPrefix(line.Text, "-"):
+		return Bad(text)
+	case strings.HasPrefix(line.Text, "+"):
+		return Good(text)
+	}
+	return text
+}
+
+// sourceLine is how a message of the compiler begins.
+var sourceLine = regexp.MustCompile(`^\S+\.go:\d+`)
+
+// Build lays out why a verdict is about the code as text: what the compiler says, or the go command, or, when every test
+// passes, vet; at most rows rows of it (0: all).
+func Build(v runner.Verdict, width, rows int) []string {
+	out := []string{Bad("No test could run:")}
+	switch {
+	case v.Vetted:
+		out = []string{Warn("Every test passes, but go vet, which go test asks too, has found something:")}
+	case slices.ContainsFunc(v.Build, sourceLine.MatchString):
+		out = []string{Bad("It does not compile:")}
+	}
+	for _, line := range v.Build {
+		out = append(out, failure.Wrap(line, width)...)
+	}
+	if rows > 0 && len(out) > rows {
+		out = append(out[:rows-1], Faint(fmt.Sprintf("… %d more lines", len(out)-rows+1)))
+	}
+	return out
+}

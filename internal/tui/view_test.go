@@ -1,0 +1,158 @@
+package tui
+
+// These tests look at the screen without a terminal: the model is sent keys, and its picture is read with the colours
+// taken off. How the program behaves on a terminal is tested in cmd/workshop.
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/workspace/progress"
+)
+
+// seven are chapters of five tasks and a bonus.
+func seven(state runner.State) (all []progress.Chapter) {
+	for n := 1; n <= 7; n++ {
+		c := progress.Chapter{Chapter: course.Chapter{Dir: fmt.Sprintf("%02d-layer", n), Number: n, Topic: fmt.Sprint("layer", n)}}
+		for k := 1; k <= 6; k++ {
+			task := course.Task{Number: k, Title: fmt.Sprint("Part ", k), ID: fmt.Sprintf("layer%d/part%d", n, k), Minutes: 10, Bonus: k == 6, Anchor: fmt.Sprintf("task-%d", k)}
+			c.Chapter.Tasks = append(c.Chapter.Tasks, task)
+			c.Tasks = append(c.Tasks, progress.TaskState{Task: task, State: state})
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// screenOf is the model at a task, on a terminal of that size, before any test has run.
+func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int) *Model {
+	t.Helper()
+	m, err := New(t.Context(), Actions{
+		Look:  func() ([]progress.Chapter, string, error) { return all, at, nil },
+		Notes: func(progress.Chapter) []string { return nil },
+		GoTo:  func(string) error { return nil },
+		Watch: func(context.Context, progress.Chapter, func(string, error)) {},
+	}, "")
+	require.NoError(t, err)
+	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
+	return m
+}
+
+func press(m *Model, keys string) {
+	for _, k := range keys {
+		m.Update(tea.KeyPressMsg{Code: k, Text: string(k)})
+	}
+}
+
+func picture(m *Model) []string { return strings.Split(ansi.Strip(m.View().Content), "\n") }
+
+func TestScreen_is_as_wide_and_high_as_the_terminal(t *testing.T) {
+	for _, width := range []int{40, 60, 80, 200} {
+		for _, keys := range []string{"", "l", "a", "?", "n", "x"} {
+			m := screenOf(t, seven(runner.Open), "layer4/part2", width, 24)
+			press(m, keys)
+			rows := picture(m)
+			require.Len(t, rows, 24, "%q", keys)
+			for _, row := range rows {
+				require.LessOrEqual(t, ansi.StringWidth(row), width, "%q: %s", keys, row)
+			}
+		}
+	}
+}
+
+func TestFooter_drops_what_has_no_room_and_keeps_the_keys_and_quit(t *testing.T) {
+	for width, wanted := range map[int]string{
+		120: "h hint  a all  n/p task  o open  r race  l list  s solution  ? keys  q quit",
+		60:  "h hint  a all  n/p task  o open  r race  ? keys  q quit",
+		40:  "h hint  a all  n/p task  ? keys  q quit",
+		18:  "? keys  q quit",
+	} {
+		m := screenOf(t, seven(runner.Open), "layer1/part1", width, 24)
+		rows := picture(m)
+		require.Equal(t, wanted, strings.TrimRight(rows[len(rows)-1], " "), "%d columns", width)
+	}
+}
+
+func TestList_opens_where_one_is(t *testing.T) {
+	m := screenOf(t, seven(runner.Open), "layer6/part3", 80, 16)
+	press(m, "l")
+	require.Contains(t, strings.Join(picture(m), "\n"), "▸ ", "the task one is at")
+	require.Contains(t, strings.Join(picture(m), "\n"), "06-layer")
+	require.NotContains(t, strings.Join(picture(m), "\n"), "01-layer", "the screen has no room for the beginning")
+}
+
+func TestKey_that_opens_a_page_closes_it(t *testing.T) {
+	for _, key := range []string{"l", "a", "?"} {
+		m := screenOf(t, seven(runner.Open), "layer1/part1", 80, 24)
+		before := picture(m)
+		press(m, key)
+		require.NotEqual(t, before, picture(m), key)
+		press(m, key)
+		require.Equal(t, before, picture(m), key)
+	}
+}
+
+func TestStrip_shows_the_chapter_one_is_at(t *testing.T) {
+	for n := 1; n <= 7; n++ {
+		m := screenOf(t, seven(runner.Open), fmt.Sprintf("layer%d/part1", n), 44, 24)
+		require.Contains(t, picture(m)[1], fmt.Sprintf("%02d ", n), "the second row of a narrow screen")
+	}
+	m := screenOf(t, seven(runner.Open), "layer7/part1", 80, 24)
+	require.Contains(t, picture(m)[1], "01 ", "there is room for all")
+}
+
+func TestHeader_counts_the_tasks_that_everybody_does(t *testing.T) {
+	m := screenOf(t, seven(runner.Open), "layer2/part5", 80, 24)
+	require.Contains(t, picture(m)[0], "02-layer  task 5 of 5: Part 5")
+	press(m, "n")
+	require.Contains(t, picture(m)[0], "02-layer  bonus task 6: Part 6")
+}
+
+// green is the verdict on a chapter of which every test passes.
+func green(c progress.Chapter) runner.Verdict {
+	v := runner.Verdict{Chapter: c.Chapter}
+	for _, task := range c.Chapter.Tasks {
+		v.Tasks = append(v.Tasks, runner.Task{Task: task, State: runner.Passed, Tests: []runner.Test{{Name: "TestTask", Status: gotest.Passed}}})
+	}
+	return v
+}
+
+func TestTask_of_a_green_chapter_is_shown(t *testing.T) {
+	all := seven(runner.Passed)
+	m := screenOf(t, all, "layer7/part1", 80, 24)
+	m.Update(judged{run: m.run, verdict: green(all[6])})
+	require.Contains(t, strings.Join(picture(m), "\n"), "Every test of this chapter passes.")
+	press(m, "nn")
+	text := strings.Join(picture(m), "\n")
+	require.Contains(t, text, "Task 3: 1 of 1 tests pass.")
+	require.Contains(t, text, "07-layer/README.md#task-3")
+}
+
+func TestGreen_is_shown_before_vet_has_had_its_say(t *testing.T) {
+	all := seven(runner.Passed)
+	m := screenOf(t, all, "layer7/part1", 80, 24)
+	m.start()
+	m.Update(greenSeen{run: m.run, verdict: green(all[6])})
+	require.Contains(t, picture(m)[0], "green, looking closer")
+	require.Contains(t, strings.Join(picture(m), "\n"), "Every test of this chapter passes.")
+
+	m.Update(judged{run: m.run, verdict: green(all[6])})
+	require.NotContains(t, picture(m)[0], "looking")
+	require.Contains(t, strings.Join(picture(m), "\n"), "Every test of this chapter passes.")
+
+	m.start()
+	m.Update(greenSeen{run: m.run, verdict: green(all[6])})
+	vetted := green(all[6])
+	vetted.Build, vetted.Vetted = []string{"07-layer/a.go:5:1: format %d has arg of wrong type"}, true
+	m.Update(judged{run: m.run, verdict: vetted})
+	require.Contains(t, strings.Join(picture(m), "\n"), "format %d has arg of wrong type", "vet's word is the last one")
+}

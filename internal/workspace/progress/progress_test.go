@@ -1,0 +1,319 @@
+package progress
+
+// These tests keep a book in a folder of two small chapters, whose tests never run: the verdicts are made up.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/checksum"
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/runner/gotest"
+)
+
+const (
+	stub     = "package box\n\nfunc Put() { panic(1) }\n"
+	solution = "package box\n\nfunc Put() {}\n"
+)
+
+func write(t *testing.T, root, name, text string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(name))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func newRoot(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	write(t, root, "go.mod", "module client-go-workshop\n")
+	for _, dir := range []string{"01-box", "02-shelf"} {
+		write(t, root, dir+"/README.md", "# T\n\n## Task 1: Put (5 min)\n\n```sh\ngo test ./"+dir+" -run Task1\n```\n\n## Task 2: Empty\n\n<!-- formerly: box/clear -->\n\n```sh\ngo test ./"+dir+" -run Task2\n```\n\n## Bonus task 3: Lid\n\n```sh\ngo test ./"+dir+" -run Task3\n```\n")
+		write(t, root, dir+"/box.go", stub)
+		write(t, root, "solutions/"+dir+"/box.go", solution)
+		require.NoError(t, checksum.Write(filepath.Join(root, "solutions", dir, checksum.Stubs), map[string]string{"box.go": checksum.Of([]byte(stub))}))
+	}
+	write(t, root, "internal/testkit/guard/guard.go", "package guard\n")
+	return root
+}
+
+func find(t *testing.T, root, name string) course.Chapter {
+	t.Helper()
+	c, err := course.Find(root, name)
+	require.NoError(t, err)
+	return c
+}
+
+// verdict is one over some of a chapter's tasks.
+func verdict(c course.Chapter, states map[int]runner.State) runner.Verdict {
+	v := runner.Verdict{Chapter: c}
+	for _, task := range c.Tasks {
+		if state, ok := states[task.Number]; ok {
+			v.Tasks = append(v.Tasks, runner.Task{Task: task, State: state, Tests: []runner.Test{{Status: gotest.Passed}, {Status: gotest.Failed}}})
+		}
+	}
+	return v
+}
+
+func record(t *testing.T, root string, v runner.Verdict) {
+	t.Helper()
+	content, err := Content(root, v.Chapter)
+	require.NoError(t, err)
+	_, err = Update(root, func(b *Book) { b.Record(v, content) })
+	require.NoError(t, err)
+}
+
+func all(t *testing.T, root string) ([]Chapter, Book) {
+	t.Helper()
+	book, err := Load(root)
+	require.NoError(t, err)
+	chapters, err := All(root, book)
+	require.NoError(t, err)
+	return chapters, book
+}
+
+func states(c Chapter) (out []runner.State) {
+	for _, t := range c.Tasks {
+		out = append(out, t.State)
+	}
+	return out
+}
+
+func TestLook_at_untouched_stubs_needs_no_test(t *testing.T) {
+	chapters, _ := all(t, newRoot(t))
+	require.True(t, chapters[0].Untouched)
+	require.False(t, chapters[0].Skipped)
+	require.False(t, chapters[0].Done())
+	require.Equal(t, []runner.State{runner.Open, runner.Open, runner.Bonus}, states(chapters[0]))
+}
+
+func TestLook_knows_the_finished_layer(t *testing.T) {
+	root := newRoot(t)
+	write(t, root, "01-box/box.go", solution)
+	chapters, _ := all(t, root)
+	require.True(t, chapters[0].Skipped)
+	require.False(t, chapters[0].Untouched)
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box/box.go")))
+	chapters, _ = all(t, root)
+	require.False(t, chapters[0].Skipped)
+	require.False(t, chapters[0].Untouched)
+}
+
+func TestVerdict_counts_for_exactly_the_files_it_was_about(t *testing.T) {
+	root := newRoot(t)
+	box := find(t, root, "01")
+	write(t, root, "01-box/box.go", "package box\n\n// one\n")
+	record(t, root, verdict(box, map[int]runner.State{1: runner.Passed, 2: runner.Failing, 3: runner.Bonus}))
+	chapters, _ := all(t, root)
+	require.True(t, chapters[0].Fresh)
+	require.Equal(t, []runner.State{runner.Passed, runner.Failing, runner.Bonus}, states(chapters[0]))
+	require.Equal(t, "1 of 2", fmt.Sprintf("%d of %d", chapters[0].Tasks[0].Passed, chapters[0].Tasks[0].Tests))
+
+	write(t, root, "01-box/box.go", "package box\n\n// two\n")
+	chapters, _ = all(t, root)
+	require.False(t, chapters[0].Fresh)
+	require.Equal(t, []runner.State{runner.Unknown, runner.Unknown, runner.Unknown}, states(chapters[0]))
+
+	write(t, root, "01-box/box.go", "package box\n\n// one\n")
+	chapters, _ = all(t, root)
+	require.Equal(t, []runner.State{runner.Passed, runner.Failing, runner.Bonus}, states(chapters[0]), "undone, so it holds again")
+}
+
+func TestContent_is_of_all_that_a_verdict_depends_on(t *testing.T) {
+	root := newRoot(t)
+	box := find(t, root, "01")
+	last, err := Content(root, box)
+	require.NoError(t, err)
+	changes := func(name, text string) bool {
+		write(t, root, name, text)
+		now, err := Content(root, box)
+		require.NoError(t, err)
+		defer func() { last = now }()
+		return now != last
+	}
+	require.True(t, changes("01-box/more.go", "package box\n"))
+	require.True(t, changes("01-box/box_test.go", "package box\n"))
+	require.True(t, changes("01-box/cmd/run/main.go", "package main\n"))
+	require.True(t, changes("internal/testkit/guard/guard.go", "package guard\n\n// changed\n"), "a shared package")
+	require.True(t, changes("internal/testkit/fastjson/onepass.go", "package onepass\n"))
+	require.True(t, changes("go.mod", "module client-go-workshop\n\ngo 1.26\n"))
+	require.True(t, changes("go.sum", "x v1 h1:y\n"))
+
+	require.False(t, changes("01-box/more.go", "package box\n"), "saved as it was")
+	require.False(t, changes("02-shelf/more.go", "package box\n"), "another chapter")
+	require.False(t, changes("solutions/01-box/box.go", "package box\n"), "no chapter but the last runs on solutions")
+	require.False(t, changes("01-box/README.md", "# Another title\n"))
+	require.False(t, changes("01-box/.#box.go", "root@host.1234"), "an editor's lock file")
+	require.False(t, changes("01-box/"+GameTest, "package box_test\n"), "the game does not undo what was won")
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box/more.go")))
+	now, err := Content(root, box)
+	require.NoError(t, err)
+	require.NotEqual(t, last, now, "a file that is gone")
+}
+
+// What is moved from one file to the next must not add up to the same.
+func TestContent_tells_files_apart(t *testing.T) {
+	root := newRoot(t)
+	box := find(t, root, "01")
+	write(t, root, "01-box/a.go", "ab")
+	write(t, root, "01-box/b.go", "c")
+	one, err := Content(root, box)
+	require.NoError(t, err)
+	write(t, root, "01-box/a.go", "a")
+	write(t, root, "01-box/b.go", "bc")
+	two, err := Content(root, box)
+	require.NoError(t, err)
+	require.NotEqual(t, one, two)
+}
+
+func TestRecord_of_one_task_keeps_the_others_only_for_the_same_files(t *testing.T) {
+	box := find(t, newRoot(t), "01")
+	b := Book{}.filled()
+	b.Record(verdict(box, map[int]runner.State{1: runner.Passed, 2: runner.Failing}), "one")
+	b.Record(verdict(box, map[int]runner.State{2: runner.Passed}), "one")
+	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/put"].State)
+	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/empty"].State)
+	b.Record(verdict(box, map[int]runner.State{2: runner.Unknown}), "one")
+	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/empty"].State, "a run that knows nothing takes nothing away")
+	b.Record(verdict(box, map[int]runner.State{2: runner.Failing}), "two")
+	require.NotContains(t, b.Verdicts["box"].Tasks, "box/put")
+	require.Equal(t, runner.Failing, b.Verdicts["box"].Tasks["box/empty"].State)
+}
+
+func TestTask_keeps_its_place_under_the_name_it_had(t *testing.T) {
+	root := newRoot(t)
+	box := find(t, root, "01")
+	write(t, root, "01-box/box.go", "package box\n")
+	content, err := Content(root, box)
+	require.NoError(t, err)
+	_, err = Update(root, func(b *Book) {
+		b.At = "box/clear"
+		b.Hints["box/clear"] = 2
+		b.Verdicts["box"] = Verdict{Content: content, Tasks: map[string]Task{"box/clear": {State: runner.Failing, Passed: 1, Tests: 2}}}
+	})
+	require.NoError(t, err)
+	chapters, book := all(t, root)
+	require.Equal(t, runner.Failing, chapters[0].Tasks[1].State)
+	require.Equal(t, 2, chapters[0].Tasks[1].Hints)
+	require.Equal(t, 2, book.Taken(box.Tasks[1]))
+	_, task, ok := Here(chapters, book.At)
+	require.True(t, ok)
+	require.Equal(t, "box/empty", task.ID)
+}
+
+func TestHere_is_where_work_goes_on(t *testing.T) {
+	passed, open, bonus := runner.Passed, runner.Open, runner.Bonus
+	type flags = Chapter
+	for name, c := range map[string]struct {
+		one, two []runner.State
+		with     flags // of the first chapter
+		at       string
+		want     string
+	}{
+		"at the beginning":             {[]runner.State{open, open, bonus}, []runner.State{open, open, bonus}, flags{Untouched: true}, "", "a1"},
+		"where the book points":        {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "b2", "b2"},
+		"after it, if that has passed": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "a1", "a2"},
+		"the next chapter":             {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{}, "a2", "b1"},
+		"from the last to the first":   {[]runner.State{passed, open, bonus}, []runner.State{passed, passed, bonus}, flags{}, "b2", "a2"},
+		"a bonus that one has chosen":  {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{}, "a3", "a3"},
+		"all done":                     {[]runner.State{passed, passed, bonus}, []runner.State{passed, passed, bonus}, flags{}, "b2", ""},
+		"a task that is gone":          {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "gone/x", "a2"},
+		"a chapter that was skipped":   {[]runner.State{runner.Unknown, runner.Unknown, runner.Unknown}, []runner.State{open, open, bonus}, flags{Skipped: true}, "a1", "b1"},
+		"the first begun":              {[]runner.State{open, open, bonus}, []runner.State{runner.Failing, open, bonus}, flags{Untouched: true}, "", "b1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			make := func(letter string, states []runner.State, c Chapter) Chapter {
+				for i, s := range states {
+					c.Tasks = append(c.Tasks, TaskState{Task: course.Task{Number: i + 1, ID: fmt.Sprint(letter, i+1), Bonus: i == 2}, State: s})
+				}
+				return c
+			}
+			_, task, ok := Here([]Chapter{make("a", c.one, c.with), make("b", c.two, Chapter{Untouched: c.two[0] == open})}, c.at)
+			require.Equal(t, c.want != "", ok)
+			require.Equal(t, c.want, task.ID)
+		})
+	}
+}
+
+func TestUpdate_by_many_at_once_loses_nothing(t *testing.T) {
+	root := t.TempDir()
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			for n := range 20 {
+				_, err := Update(root, func(b *Book) {
+					b.Hints["all"]++
+					b.Hints[fmt.Sprint(i, " ", n)] = 1
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		group.Go(func() { // a reader never sees half a book
+			for range 20 {
+				if _, err := Load(root); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	b, err := Load(root)
+	require.NoError(t, err)
+	require.Equal(t, 160, b.Hints["all"])
+	require.Len(t, b.Hints, 161)
+}
+
+func TestBook_that_is_broken_is_said_and_left_as_it_is(t *testing.T) {
+	root := t.TempDir()
+	write(t, root, ".workshop/progress.json", "{\"at\": ")
+	b, err := Load(root)
+	require.ErrorContains(t, err, "delete it, and all but your place comes back from the tests")
+	require.NotNil(t, b.Hints, "it can be used all the same")
+	times := 0
+	b, err = Update(root, func(b *Book) { b.At = "x"; times++ })
+	require.Error(t, err)
+	require.Equal(t, "x", b.At, "what was to be kept is known until the program ends")
+	require.Equal(t, 1, times)
+	text, err := os.ReadFile(path(root))
+	require.NoError(t, err)
+	require.Equal(t, "{\"at\": ", string(text))
+}
+
+func TestBook_that_cannot_be_written_is_changed_in_memory(t *testing.T) {
+	root := t.TempDir()
+	_, err := Update(root, func(b *Book) { b.Hints["a"] = 1; b.At = "here" })
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(path(root), 0o444))
+	if os.Geteuid() == 0 {
+		t.Skip("root may write anywhere")
+	}
+	b, err := Update(root, func(b *Book) { b.Hints["a"]++ })
+	require.ErrorContains(t, err, "keep the progress")
+	require.Equal(t, 2, b.Hints["a"], "once, on what can be read")
+	require.Equal(t, "here", b.At)
+}
+
+func TestBook_is_readable_and_leaves_out_what_is_empty(t *testing.T) {
+	root := t.TempDir()
+	_, err := Update(root, func(b *Book) { b.At = "box/put" })
+	require.NoError(t, err)
+	text, err := os.ReadFile(path(root))
+	require.NoError(t, err)
+	require.Equal(t, "{\n  \"at\": \"box/put\"\n}\n", string(text))
+	_, err = Update(root, func(b *Book) { b.At = strings.Repeat("long", 100) })
+	require.NoError(t, err)
+	_, err = Update(root, func(b *Book) { b.At = "" })
+	require.NoError(t, err)
+	text, err = os.ReadFile(path(root))
+	require.NoError(t, err)
+	require.Equal(t, "{}\n", string(text), "a shorter book leaves nothing of the longer one")
+}

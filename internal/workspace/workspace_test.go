@@ -1,0 +1,273 @@
+package workspace
+
+// These tests change the folder of a small chapter. That nothing is ever lost, whatever comes after what, is in
+// lose_test.go.
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/checksum"
+	"client-go-workshop/internal/course/stub"
+)
+
+var box = course.Chapter{Dir: "01-box", Number: 1, Topic: "box"}
+
+const testCode = "package box_test\n"
+
+// newRoot lays out a chapter of two files, untouched.
+func newRoot(t require.TestingT, root string) string {
+	write(t, root, "solutions/01-box/box.go", "package box\n\n// Put puts.\n//\n//workshop:task 1\nfunc Put() { println() }\n")
+	write(t, root, "solutions/01-box/lid.go", "package box\n\n// Lid is a lid.\ntype Lid struct{}\n")
+	made, err := stub.Dir(filepath.Join(root, "solutions/01-box"))
+	require.NoError(t, err)
+	listed := map[string]string{}
+	for name, content := range made {
+		listed[name] = checksum.Of(content)
+		write(t, root, "01-box/"+name, string(content))
+	}
+	write(t, root, "01-box/box_test.go", testCode)
+	write(t, root, "01-box/cmd/run/run_test.go", testCode)
+	require.NoError(t, checksum.Write(filepath.Join(root, "solutions/01-box", checksum.Stubs), listed))
+	require.NoError(t, checksum.Write(filepath.Join(root, "solutions/01-box", checksum.Tests), map[string]string{
+		"box_test.go": checksum.Of([]byte(testCode)), "cmd/run/run_test.go": checksum.Of([]byte(testCode)),
+	}))
+	return root
+}
+
+func write(t require.TestingT, root, name, text string) {
+	path := filepath.Join(root, filepath.FromSlash(name))
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func text(t require.TestingT, root, name string) string {
+	content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+	require.NoError(t, err)
+	return string(content)
+}
+
+// at sets the clock.
+func at(t *testing.T, stamp string) {
+	t.Helper()
+	set, err := time.Parse(stampLayout, stamp)
+	require.NoError(t, err)
+	now = func() time.Time { return set }
+	t.Cleanup(func() { now = time.Now })
+}
+
+func TestReset_of_what_is_untouched_does_nothing(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	change, err := Reset(root, box)
+	require.NoError(t, err)
+	require.True(t, change.Nothing())
+	require.NoDirExists(t, filepath.Join(root, ".workshop"))
+}
+
+func TestReset_says_what_it_wrote_and_took_away_and_where_it_is(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	at(t, "2026-11-20_19.04.05")
+	stub := text(t, root, "01-box/box.go")
+	write(t, root, "01-box/box.go", "package box\n\n// mine\n")
+	write(t, root, "01-box/more.go", "package box\n\n// more\n")
+	write(t, root, "01-box/mine_test.go", "package box_test\n\n// mine\n")
+	write(t, root, "01-box/notes.txt", "notes")
+	change, err := Reset(root, box)
+	require.NoError(t, err)
+	require.Equal(t, Change{
+		Written: []string{"box.go"}, Removed: []string{"more.go"}, Restorable: true,
+		Backup: filepath.FromSlash(".workshop/backup/01-box/2026-11-20_19.04.05"),
+	}, change)
+	require.Equal(t, stub, text(t, root, "01-box/box.go"))
+	require.NoFileExists(t, filepath.Join(root, "01-box/more.go"))
+	require.Equal(t, "package box\n\n// mine\n", text(t, root, change.Backup+"/box.go"))
+	require.Equal(t, "package box\n\n// more\n", text(t, root, change.Backup+"/more.go"))
+	require.FileExists(t, filepath.Join(root, "01-box/mine_test.go"), "tests are none of its business")
+	require.FileExists(t, filepath.Join(root, "01-box/notes.txt"))
+}
+
+func TestSkip_keeps_no_backup_of_what_can_be_made_again(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	change, err := Skip(root, box)
+	require.NoError(t, err)
+	require.Equal(t, Change{Written: []string{"box.go"}}, change)
+	require.Equal(t, text(t, root, "solutions/01-box/box.go"), text(t, root, "01-box/box.go"))
+	change, err = Reset(root, box)
+	require.NoError(t, err)
+	require.Empty(t, change.Backup)
+}
+
+// Twice within a second, and with a clock that is set back, the newest backup stays the newest.
+func TestRestore_takes_the_newest_whatever_the_clock_says(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	for i, stamp := range []string{"2026-11-20_19.04.05", "2026-11-20_19.04.05", "1999-01-01_00.00.00", "2026-11-20_19.04.05", "2026-11-20_19.04.06", "2026-11-20_19.04.05"} {
+		at(t, stamp)
+		mine := "package box\n\n// version " + string(rune('a'+i)) + "\n"
+		write(t, root, "01-box/box.go", mine)
+		_, err := Reset(root, box)
+		require.NoError(t, err)
+		_, _, err = Restore(root, box, "")
+		require.NoError(t, err)
+		require.Equal(t, mine, text(t, root, "01-box/box.go"))
+	}
+	names, err := Backups(root, box)
+	require.NoError(t, err)
+	require.Equal(t, []string{"2026-11-20_19.04.05", "2026-11-20_19.04.05_0002", "2026-11-20_19.04.05_0003", "2026-11-20_19.04.05_0004", "2026-11-20_19.04.06", "2026-11-20_19.04.06_0002"}, names)
+}
+
+func TestRestore_can_be_taken_back(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	write(t, root, "01-box/box.go", "package box\n\n// one\n")
+	_, err := Reset(root, box)
+	require.NoError(t, err)
+	write(t, root, "01-box/box.go", "package box\n\n// two\n")
+	for _, want := range []string{"one", "two", "one"} {
+		_, _, err := Restore(root, box, "")
+		require.NoError(t, err)
+		require.Equal(t, "package box\n\n// "+want+"\n", text(t, root, "01-box/box.go"))
+	}
+}
+
+func TestRestore_of_a_named_backup_brings_that_one(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	for _, version := range []string{"one", "two", "three"} {
+		write(t, root, "01-box/box.go", "package box\n\n// "+version+"\n")
+		_, err := Reset(root, box)
+		require.NoError(t, err)
+	}
+	names, err := Backups(root, box)
+	require.NoError(t, err)
+	_, from, err := Restore(root, box, names[1])
+	require.NoError(t, err)
+	require.Equal(t, names[1], from)
+	require.Equal(t, "package box\n\n// two\n", text(t, root, "01-box/box.go"))
+	_, _, err = Restore(root, box, "../../..")
+	require.ErrorContains(t, err, `there is no backup "../../.."`)
+}
+
+func TestRestore_passes_over_a_copy_that_was_broken_off(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	write(t, root, "01-box/box.go", "package box\n\n// mine\n")
+	change, err := Reset(root, box)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(root, change.Backup+"_9999"), 0o755))
+	_, _, err = Restore(root, box, "")
+	require.NoError(t, err)
+	require.Equal(t, "package box\n\n// mine\n", text(t, root, "01-box/box.go"))
+}
+
+func TestNothing_is_changed_if_it_cannot_be_copied_first(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	write(t, root, "01-box/box.go", "package box\n\n// mine\n")
+	write(t, root, ".workshop", "a file where a folder should be")
+	for name, do := range map[string]func(string, course.Chapter) (Change, error){"reset": Reset, "skip": Skip} {
+		_, err := do(root, box)
+		require.ErrorContains(t, err, "nothing was changed, because your files could not be copied first", name)
+		require.Equal(t, "package box\n\n// mine\n", text(t, root, "01-box/box.go"))
+	}
+}
+
+func TestEditors_lock_file_is_in_nobodys_way(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	if err := os.Symlink("nobody@nowhere.1", filepath.Join(root, "01-box", ".#box.go")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	write(t, root, "01-box/box.go", "package box\n\n// mine\n")
+	change, err := Reset(root, box)
+	require.NoError(t, err)
+	require.Equal(t, []string{"box.go"}, change.Written)
+	require.Empty(t, change.Removed)
+}
+
+func TestEditedTests_are_those_that_were_made_otherwise(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	edited, err := EditedTests(root, box)
+	require.NoError(t, err)
+	require.Empty(t, edited)
+	write(t, root, "01-box/box_test.go", testCode+"// edited\n")
+	write(t, root, "01-box/own_test.go", testCode)
+	require.NoError(t, os.RemoveAll(filepath.Join(root, "01-box/cmd")))
+	edited, err = EditedTests(root, box)
+	require.NoError(t, err)
+	require.Equal(t, []string{"box_test.go", "cmd/run/run_test.go"}, edited)
+}
+
+func TestRestoreTests_takes_them_from_the_history_by_their_content(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs git")
+	}
+	above := t.TempDir() // the workshop need not be the whole repository
+	root := newRoot(t, filepath.Join(above, "w"))
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", above, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"}, args...)...)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	git("init", "-q")
+	git("add", "w")
+	git("commit", "-qm", "made")
+	write(t, root, "01-box/box_test.go", testCode+"// edited\n")
+	git("commit", "-qam", "edited")
+	require.NoError(t, os.RemoveAll(filepath.Join(root, "01-box/cmd")))
+
+	change, err := RestoreTests(root, box)
+	require.NoError(t, err)
+	require.Equal(t, []string{"box_test.go", "cmd/run/run_test.go"}, change.Written)
+	require.False(t, change.Restorable, "restore brings back code")
+	require.Equal(t, testCode, text(t, root, "01-box/box_test.go"))
+	require.Equal(t, testCode, text(t, root, "01-box/cmd/run/run_test.go"))
+	require.Equal(t, testCode+"// edited\n", text(t, root, change.Backup+"/box_test.go"))
+	names, err := Backups(root, box)
+	require.NoError(t, err)
+	require.Empty(t, names, "they are no backup of the code")
+
+	change, err = RestoreTests(root, box)
+	require.NoError(t, err)
+	require.True(t, change.Nothing())
+}
+
+func TestRestoreTests_without_a_history_changes_nothing(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	write(t, root, "01-box/box_test.go", testCode+"// edited\n")
+	_, err := RestoreTests(root, box)
+	require.ErrorContains(t, err, "01-box/box_test.go cannot be brought back")
+	t.Setenv("PATH", t.TempDir())
+	_, err = RestoreTests(root, box)
+	require.ErrorContains(t, err, "there is no git on this machine")
+	require.Equal(t, testCode+"// edited\n", text(t, root, "01-box/box_test.go"))
+}
+
+func TestOdd_finds_what_is_gone_and_what_has_another_package(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	packageOf := func(content []byte) string {
+		if string(content) == "boxes" {
+			return "boxes"
+		}
+		return "box"
+	}
+	missing, wrong := Odd(root, box, packageOf)
+	require.Empty(t, append(missing, wrong...))
+	write(t, root, "01-box/box.go", "boxes")
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box/lid.go")))
+	missing, wrong = Odd(root, box, packageOf)
+	require.Equal(t, []string{"lid.go"}, missing)
+	require.Equal(t, []string{"box.go"}, wrong)
+}
+
+func TestReplace_leaves_no_half_of_a_file(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "box.go"), 0o755))
+	require.Error(t, replace(filepath.Join(dir, "box.go"), []byte("x")), "a folder is in its place")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1, "nothing temporary is left")
+	require.True(t, errors.Is(replace(filepath.Join(dir, "none", "box.go"), nil), os.ErrNotExist))
+}
