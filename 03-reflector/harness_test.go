@@ -118,10 +118,10 @@ func (l listed) WatchWithContext(ctx context.Context, options metav1.ListOptions
 
 // world is a server, a Reflector on it, and the store it fills.
 type world struct {
-	*fakeapi.Server
-	*store
-	t *guard.T
-	r *reflector.Reflector
+	t      *guard.T
+	server *fakeapi.Server
+	store  *store
+	r      *reflector.Reflector
 	// stop ends the Reflector; ended is closed when it has ended.
 	stop  context.CancelFunc
 	ended chan struct{}
@@ -133,9 +133,9 @@ func newWorld(t *guard.T, names ...string) *world {
 }
 
 func newWorldWith(t *guard.T, options cache.ReflectorOptions, names ...string) *world {
-	w := &world{Server: fakeapi.Start(t), store: &store{}, t: t, ended: make(chan struct{})}
+	w := &world{server: fakeapi.Start(t), store: &store{}, t: t, ended: make(chan struct{})}
 	for _, name := range names {
-		w.Create(deployment(name))
+		w.server.Create(deployment(name))
 	}
 	w.r = reflector.NewReflectorWithOptions(listed{w.source()}, &appsv1.Deployment{}, w.store, options)
 	return w
@@ -146,7 +146,7 @@ func (w *world) source() *cache.ListWatch {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(appsv1.AddToScheme(scheme))
 	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
-	config := w.Config()
+	config := w.server.Config()
 	config.QPS = -1
 	config.APIPath, config.GroupVersion = "/apis", &appsv1.SchemeGroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
@@ -176,31 +176,34 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func (w *world) create(name string) { w.t.Did("%s is created", name); w.Create(deployment(name)) }
+func (w *world) create(name string) {
+	w.t.Did("%s is created", name)
+	w.server.Create(deployment(name))
+}
 func (w *world) update(name string) { w.change(name) }
 func (w *world) remove(name string) {
 	w.t.Did("%s is deleted", name)
-	w.Server.Delete(deployment(name))
+	w.server.Delete(deployment(name))
 }
 
 func (w *world) change(name string) {
 	w.t.Did("%s is changed", name)
 	d := deployment(name)
 	d.Annotations = map[string]string{"changed": time.Now().String()}
-	w.Server.Update(d)
+	w.server.Update(d)
 }
 
 // script lets things go wrong, and notes it.
 func (w *world) script(what, verb string, faults ...fakeapi.Fault) {
 	w.t.Did("the server: %s", what)
-	w.Script(verb, faults...)
+	w.server.Script(verb, faults...)
 }
 
 // asked writes requests of a kind down: list@0, or watch@5.
 func (w *world) asked() []string {
 	synctest.Wait()
 	var all []string
-	for _, r := range w.Requests("") {
+	for _, r := range w.server.Requests("") {
 		version := r.Query.Get("resourceVersion")
 		if version == "" {
 			version = "newest"

@@ -25,11 +25,11 @@ import (
 func TestTask2_Events_reach_the_store(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.calls(), "first the list")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "first the list")
 		w.create("b")
 		w.update("a")
 		w.remove("b")
-		require.Equal(t, []string{"Add b@3", "Update a@4", "Delete b@5"}, w.calls(), "then each event, in order")
+		require.Equal(t, []string{"Add b@3", "Update a@4", "Delete b@5"}, w.store.calls(), "then each event, in order")
 		require.Equal(t, "5", w.r.LastSyncResourceVersion(), "the version of the last event")
 	})
 }
@@ -38,7 +38,7 @@ func TestTask2_Watch_begins_where_the_list_was(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a", "b").run()
 		require.Equal(t, []string{"list@0", "watch@3"}, w.asked(), "from an older version, things come twice; from a newer one, they are missed")
-		q := w.Requests("watch")[0].Query
+		q := w.server.Requests("watch")[0].Query
 		require.Equal(t, "true", q.Get("allowWatchBookmarks"), "bookmarks keep the version young while nothing happens")
 	})
 }
@@ -52,7 +52,7 @@ func TestTask2_Watch_lasts_five_to_ten_minutes(t *testing.T) {
 			t.Did("MinWatchTimeout %ds", c.min)
 			w.pass(12 * time.Hour)
 			distinct := map[int]bool{}
-			for _, r := range w.Requests("watch") {
+			for _, r := range w.server.Requests("watch") {
 				seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds"))
 				require.NoError(t, err, "each watch says how long it is to last, so that one that hangs is found out")
 				require.GreaterOrEqual(t, seconds, c.from, "five minutes at least, whatever MinWatchTimeout says: to begin a watch is work for the server")
@@ -70,12 +70,12 @@ func TestTask2_Watch_that_ends_is_begun_again(t *testing.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
 		w.create("b")
-		w.calls()
+		w.store.calls()
 		w.did("the server ends the watch")
-		w.EndWatches()
+		w.server.EndWatches()
 		require.Equal(t, []string{"list@0", "watch@2", "watch@3"}, w.asked(), "at once, from the version of the last event; a list would be a hundred times the work, every few minutes, for each program of the cluster")
 		w.create("c")
-		require.Equal(t, []string{"Add c@4"}, w.calls(), "and nothing is told twice")
+		require.Equal(t, []string{"Add c@4"}, w.store.calls(), "and nothing is told twice")
 	})
 }
 
@@ -84,15 +84,15 @@ func (w *world) did(format string, args ...any) { w.t.Did(format, args...) }
 func TestTask2_A_day_of_watches(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		w.calls()
+		w.store.calls()
 		for range 24 {
 			w.pass(time.Hour)
 			w.update("a")
-			require.Len(t, w.calls(), 1, "each change is told, and told once")
+			require.Len(t, w.store.calls(), 1, "each change is told, and told once")
 		}
-		require.Len(t, w.Requests("list"), 1, "a day of watches that end after five to ten minutes each, and one list")
-		require.InDelta(t, 24*60/7.5, len(w.Requests("watch")), 24, "one after the other")
-		require.Equal(t, 1, w.Watches(), "and only one at a time")
+		require.Len(t, w.server.Requests("list"), 1, "a day of watches that end after five to ten minutes each, and one list")
+		require.InDelta(t, 24*60/7.5, len(w.server.Requests("watch")), 24, "one after the other")
+		require.Equal(t, 1, w.server.Watches(), "and only one at a time")
 	})
 }
 
@@ -187,14 +187,14 @@ func TestTask2_Version_moves_when_the_store_has_the_event(t *testing.T) {
 func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t).run()
-		w.calls()
-		w.lock.Lock()
-		w.onCall = func(string) error { return errors.New("an object without a key") }
-		w.lock.Unlock()
+		w.store.calls()
+		w.store.lock.Lock()
+		w.store.onCall = func(string) error { return errors.New("an object without a key") }
+		w.store.lock.Unlock()
 		w.did("the store refuses all that comes")
 		w.create("a")
 		w.create("b")
-		require.Equal(t, []string{"Add a@2", "Add b@3"}, w.calls(), "the next event is about another object")
+		require.Equal(t, []string{"Add a@2", "Add b@3"}, w.store.calls(), "the next event is about another object")
 		require.Equal(t, []string{"list@0", "watch@1"}, w.asked(), "what one store does not want is no reason to ask the server again")
 		require.Equal(t, "3", w.r.LastSyncResourceVersion(), "the store has been told; from an older version the next watch would bring again what it does not want")
 	})
@@ -277,9 +277,9 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 		default:
 			require.Fail(t, "RunWithContext goes on", "a program that ends has thirty seconds, for all that it does")
 		}
-		require.Equal(t, 0, w.Watches(), "and the server sees that nobody listens")
+		require.Equal(t, 0, w.server.Watches(), "and the server sees that nobody listens")
 		w.create("b")
-		w.calls()
+		w.store.calls()
 		require.Equal(t, []string{"list@0", "watch@2"}, w.asked(), "nothing is asked for after the end")
 
 		s := &script{}

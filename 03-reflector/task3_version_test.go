@@ -61,15 +61,15 @@ func TestTask3_Gone_watch_makes_a_list_due(t *testing.T) {
 			if how == "as an answer" {
 				fault = fakeapi.Answer(410, "")
 			}
-			w.Script("watch", fault)
-			w.Script("list", fakeapi.Slow(time.Second))
-			w.calls()
-			w.EndWatches()
+			w.server.Script("watch", fault)
+			w.server.Script("list", fakeapi.Slow(time.Second))
+			w.store.calls()
+			w.server.EndWatches()
 			synctest.Wait()
-			w.Server.Delete(deployment("b"))
-			w.Compact()
+			w.server.Delete(deployment("b"))
+			w.server.Compact()
 			w.pass(3 * time.Minute)
-			require.Equal(t, []string{"Replace [a@2] @4"}, w.calls(), "nobody will ever send the deletion of b; only a list can tell")
+			require.Equal(t, []string{"Replace [a@2] @4"}, w.store.calls(), "nobody will ever send the deletion of b; only a list can tell")
 			require.Equal(t, []string{"list@0", "watch@3", "watch@3", "list@3", "watch@4"}, w.asked(), "the list still asks for the last version: not older than that is all it means, and no server forgets what is newer")
 			w.stop()
 		}

@@ -87,17 +87,17 @@ func TestTask4_Waits_begin_anew_after_a_good_time(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.did("an outage of ten minutes, an hour without one, and another outage")
-		w.Down()
+		w.server.Down()
 		w.pass(10 * time.Minute)
-		w.Up()
+		w.server.Up()
 		w.pass(time.Hour)
-		w.Down()
+		w.server.Down()
 		down := time.Now()
 		w.pass(3 * time.Second)
 		w.create("b")
-		w.Up()
-		w.calls()
-		for len(w.calls()) == 0 && time.Since(down) < time.Hour {
+		w.server.Up()
+		w.store.calls()
+		for len(w.store.calls()) == 0 && time.Since(down) < time.Hour {
 			time.Sleep(100 * time.Millisecond)
 		}
 		require.Less(t, time.Since(down), 15*time.Second, "who still waits as long as at the end of the last outage is stale for a minute after each short one")
@@ -109,10 +109,10 @@ func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 		for _, what := range []string{"a list that fails", "a server that refuses watches"} {
 			w := newWorld(t, "a")
 			if what == "a list that fails" {
-				w.Down()
+				w.server.Down()
 			}
 			w.run()
-			w.Down()
+			w.server.Down()
 			w.pass(10*time.Minute + time.Millisecond)
 			w.did("during the wait behind %s, the context is cancelled", what)
 			w.stop()
@@ -131,13 +131,13 @@ func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
 		w.did("the server goes away for ten minutes; meanwhile b is created")
-		w.Down()
+		w.server.Down()
 		w.pass(10 * time.Minute)
-		w.Create(deployment("b"))
-		w.calls()
-		w.Up()
+		w.server.Create(deployment("b"))
+		w.store.calls()
+		w.server.Up()
 		w.pass(time.Minute)
-		require.Equal(t, []string{"Add b@3"}, w.calls(), "the server has forgotten nothing: it tells what has happened since")
+		require.Equal(t, []string{"Add b@3"}, w.store.calls(), "the server has forgotten nothing: it tells what has happened since")
 		require.Equal(t, []string{"list@0", "watch@2", "watch@2"}, w.asked(), "the watch goes on where it was; a list from every client is what a server that has just started needs least (#87794)")
 	})
 }
@@ -145,8 +145,8 @@ func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
 func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
-		w.Down()
-		_, refused := w.Client().Get("http://in-memory/")
+		w.server.Down()
+		_, refused := w.server.Client().Get("http://in-memory/")
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(refused), s.tells())
@@ -185,14 +185,14 @@ func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 				fault = fakeapi.Event(429)
 			}
 			w.script("ends the watch, and answers the next three with 429, "+how, "watch", fakeapi.Times(3, fault)...)
-			w.EndWatches()
+			w.server.EndWatches()
 			w.pass(2 * time.Minute)
-			w.calls()
+			w.store.calls()
 			w.create("b")
-			require.Equal(t, []string{"Add b@3"}, w.calls(), "the watch goes on where it was")
-			require.Len(t, w.Requests("list"), 1, "a server that is too busy for a watch is too busy for a list (#100878)")
+			require.Equal(t, []string{"Add b@3"}, w.store.calls(), "the watch goes on where it was")
+			require.Len(t, w.server.Requests("list"), 1, "a server that is too busy for a watch is too busy for a list (#100878)")
 			var moments []time.Time
-			for _, r := range w.Requests("watch")[1:] {
+			for _, r := range w.server.Requests("watch")[1:] {
 				moments = append(moments, r.Time)
 			}
 			require.Len(t, moments, 4, "three were refused")

@@ -22,13 +22,13 @@ import (
 func TestTask5_Resync_comes_each_period(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a").run()
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.calls(), "a list is as good as a resync")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "a list is as good as a resync")
 		w.pass(59 * time.Second)
-		require.Empty(t, w.calls(), "not before its time")
+		require.Empty(t, w.store.calls(), "not before its time")
 		w.pass(time.Second)
-		require.Equal(t, []string{"Resync"}, w.calls(), "after a minute")
+		require.Equal(t, []string{"Resync"}, w.store.calls(), "after a minute")
 		w.pass(3 * time.Minute)
-		require.Equal(t, []string{"Resync", "Resync", "Resync"}, w.calls(), "and each minute, also while nothing happens")
+		require.Equal(t, []string{"Resync", "Resync", "Resync"}, w.store.calls(), "and each minute, also while nothing happens")
 		require.Equal(t, []string{"list@0", "watch@2"}, w.asked(), "a resync asks the store, and not the server")
 	})
 }
@@ -36,9 +36,9 @@ func TestTask5_Resync_comes_each_period(t *testing.T) {
 func TestTask5_No_period_no_resync(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		w.calls()
+		w.store.calls()
 		w.pass(24 * time.Hour)
-		require.Empty(t, w.calls(), "a period of 0 is none")
+		require.Empty(t, w.store.calls(), "a period of 0 is none")
 	})
 }
 
@@ -48,12 +48,12 @@ func TestTask5_ShouldResync_is_asked(t *testing.T) {
 		asked := 0
 		w.r.ShouldResync = func() bool { asked++; return asked%2 == 0 }
 		w.run()
-		w.calls()
+		w.store.calls()
 		w.did("ShouldResync says no, yes, no, yes")
 		w.pass(time.Minute)
-		require.Empty(t, w.calls(), "it has said no")
+		require.Empty(t, w.store.calls(), "it has said no")
 		w.pass(3 * time.Minute)
-		require.Equal(t, []string{"Resync", "Resync"}, w.calls(), "an informer with handlers of different periods says no most of the time")
+		require.Equal(t, []string{"Resync", "Resync"}, w.store.calls(), "an informer with handlers of different periods says no most of the time")
 		require.Equal(t, 4, asked, "it is asked each time, also after a no")
 	})
 }
@@ -61,16 +61,16 @@ func TestTask5_ShouldResync_is_asked(t *testing.T) {
 func TestTask5_Resync_goes_on_through_watches(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: 10 * time.Minute}, "a").run()
-		w.calls()
+		w.store.calls()
 		w.pass(time.Hour)
-		require.Len(t, w.calls(), 6, "watches end after five to ten minutes, and that must not begin the period anew: then a resync would never come")
+		require.Len(t, w.store.calls(), 6, "watches end after five to ten minutes, and that must not begin the period anew: then a resync would never come")
 	})
 }
 
 func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
-		w.onCall = func(call string) error {
+		w.store.onCall = func(call string) error {
 			if call == "Resync" {
 				return errors.New("the store is confused")
 			}
@@ -80,7 +80,7 @@ func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
 		w.did("the store refuses a resync")
 		w.pass(time.Minute + 5*time.Second)
 		require.Equal(t, []string{"list@0", "watch@2", "list@2", "watch@2"}, w.asked(), "a store that cannot be gone over is filled anew")
-		require.Equal(t, 1, w.Watches(), "and the watch that was there is stopped")
+		require.Equal(t, 1, w.server.Watches(), "and the watch that was there is stopped")
 	})
 }
 
@@ -89,7 +89,7 @@ func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		start := time.Now()
 		var moments []time.Duration
-		w.onCall = func(call string) error {
+		w.store.onCall = func(call string) error {
 			if call == "Resync" {
 				moments = append(moments, time.Since(start))
 				time.Sleep(90 * time.Second)
@@ -107,7 +107,7 @@ func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
 func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
-		w.onCall = func(call string) error {
+		w.store.onCall = func(call string) error {
 			if call == "Resync" {
 				return errors.New("the store is confused")
 			}
@@ -115,11 +115,11 @@ func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
 		}
 		w.run()
 		w.pass(30 * time.Second)
-		w.calls()
+		w.store.calls()
 		w.did("the server goes away, and the store refuses a resync")
-		w.Down()
+		w.server.Down()
 		w.pass(10 * time.Minute)
-		require.Equal(t, []string{"Resync"}, w.calls(), "an outage is no end of the watches")
+		require.Equal(t, []string{"Resync"}, w.store.calls(), "an outage is no end of the watches")
 		w.did("the context is cancelled")
 		w.stop()
 		synctest.Wait()

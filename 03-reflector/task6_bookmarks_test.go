@@ -35,16 +35,16 @@ func TestTask6_Watch_resumes_at_the_bookmark(t *testing.T) {
 		w.pass(30 * time.Second)
 		w.did("a hundred other objects change, of which this Reflector hears nothing; a bookmark comes; the history is forgotten, and the watch ends")
 		for i := range 100 {
-			w.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("other-", i)}})
+			w.server.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("other-", i)}})
 		}
-		w.calls()
-		w.SendBookmarks()
-		require.Empty(t, w.calls(), "a bookmark is no object")
-		w.Compact()
-		w.EndWatches()
+		w.store.calls()
+		w.server.SendBookmarks()
+		require.Empty(t, w.store.calls(), "a bookmark is no object")
+		w.server.Compact()
+		w.server.EndWatches()
 		w.create("b")
-		require.Len(t, w.calls(), 1, "the watch goes on")
-		require.Len(t, w.Requests("list"), 1, "with the version of the list it would be told 410, and list again: that is what bookmarks are for")
+		require.Len(t, w.store.calls(), 1, "the watch goes on")
+		require.Len(t, w.server.Requests("list"), 1, "with the version of the list it would be told 410, and list again: that is what bookmarks are for")
 	})
 }
 

@@ -50,16 +50,16 @@ func TestTask7_List_comes_as_a_watch(t *testing.T) {
 	guard.Bonus(t, begun)
 	guard.Test(t, func(t *guard.T) {
 		w := newStreaming(t, "a", "b").run()
-		require.Equal(t, []string{"Replace [a@2 b@3] @3"}, w.calls(), "the store hears of it when all of it is there, as of a list")
+		require.Equal(t, []string{"Replace [a@2 b@3] @3"}, w.store.calls(), "the store hears of it when all of it is there, as of a list")
 		require.Equal(t, "3", w.r.LastSyncResourceVersion(), "the version of the bookmark")
 		require.Equal(t, []string{"watch@newest"}, w.asked(), "one request, and no list")
-		q := w.Requests("watch")[0].Query
+		q := w.server.Requests("watch")[0].Query
 		require.Equal(t, []string{"true", "NotOlderThan", "true"}, []string{q.Get("sendInitialEvents"), q.Get("resourceVersionMatch"), q.Get("allowWatchBookmarks")}, "that is how it is asked for")
 		w.create("c")
 		synctest.Wait()
 		require.Equal(t, "4", w.r.LastSyncResourceVersion(), "what comes behind the bookmark is in order, ADDED as well")
 		w.remove("a")
-		require.Equal(t, []string{"Add c@4", "Delete a@5"}, w.calls(), "the same watch goes on")
+		require.Equal(t, []string{"Add c@4", "Delete a@5"}, w.store.calls(), "the same watch goes on")
 		require.Equal(t, []string{"watch@newest"}, w.asked(), "the same watch goes on")
 	})
 }
@@ -68,7 +68,7 @@ func TestTask7_Nothing_is_there_too(t *testing.T) {
 	guard.Bonus(t, begun)
 	guard.Test(t, func(t *guard.T) {
 		w := newStreaming(t).run()
-		require.Equal(t, []string{"Replace [] @1"}, w.calls(), "a bookmark at once: there is nothing")
+		require.Equal(t, []string{"Replace [] @1"}, w.store.calls(), "a bookmark at once: there is nothing")
 	})
 }
 
@@ -79,7 +79,7 @@ func TestTask7_Broken_stream_leaves_no_trace(t *testing.T) {
 		w.script("breaks the first stream behind the first event", "watch", fakeapi.Cut(1300))
 		w.run()
 		w.pass(2 * time.Minute)
-		require.Equal(t, []string{"Replace [a@2 b@3] @3"}, w.calls(), "half a list in the store would be a deletion of the other half; and what came in the first attempt may be gone in the second")
+		require.Equal(t, []string{"Replace [a@2 b@3] @3"}, w.store.calls(), "half a list in the store would be a deletion of the other half; and what came in the first attempt may be gone in the second")
 		require.Equal(t, []string{"watch@newest", "watch@newest"}, w.asked(), "it begins anew")
 	})
 }
@@ -89,14 +89,14 @@ func TestTask7_Outage_resumes_without_a_list(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newStreaming(t, "a").run()
 		w.pass(time.Minute)
-		w.calls()
+		w.store.calls()
 		w.did("the server goes away for five minutes")
-		w.Down()
+		w.server.Down()
 		w.pass(5 * time.Minute)
-		w.Create(deployment("b"))
-		w.Up()
+		w.server.Create(deployment("b"))
+		w.server.Up()
 		w.pass(2 * time.Minute)
-		require.Equal(t, []string{"Add b@3"}, w.calls(), "the watch goes on where it was")
+		require.Equal(t, []string{"Add b@3"}, w.store.calls(), "the watch goes on where it was")
 		require.Equal(t, []string{"watch@newest", "watch@2"}, w.asked(), "an ordinary watch, from the last version")
 	})
 }
@@ -106,16 +106,16 @@ func TestTask7_Gone_watch_is_streamed_anew(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newStreaming(t, "a", "b").run()
 		w.pass(time.Minute)
-		w.calls()
+		w.store.calls()
 		w.did("an outage, in which b is deleted and the history forgotten")
-		w.Down()
-		w.Server.Delete(deployment("b"))
-		w.Compact()
-		w.Up()
+		w.server.Down()
+		w.server.Delete(deployment("b"))
+		w.server.Compact()
+		w.server.Up()
 		w.pass(3 * time.Minute)
-		require.Equal(t, []string{"Replace [a@2] @4"}, w.calls(), "a new stream, and the store is made equal to it")
+		require.Equal(t, []string{"Replace [a@2] @4"}, w.store.calls(), "a new stream, and the store is made equal to it")
 		require.Equal(t, []string{"watch@newest", "watch@3", "watch@3"}, w.asked(), "the second stream asks for what is not older than the last version")
-		require.Equal(t, "true", w.Requests("watch")[2].Query.Get("sendInitialEvents"), "it is a stream")
+		require.Equal(t, "true", w.server.Requests("watch")[2].Query.Get("sendInitialEvents"), "it is a stream")
 	})
 }
 
@@ -124,12 +124,12 @@ func TestTask7_Refused_version_is_given_up(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newStreaming(t, "a").run()
 		w.pass(time.Minute)
-		w.calls()
+		w.store.calls()
 		w.script("ends the watch with 410, and refuses the next stream with 410", "watch", fakeapi.Event(410), fakeapi.Answer(410, ""))
-		w.EndWatches()
+		w.server.EndWatches()
 		w.pass(3 * time.Minute)
 		require.Equal(t, []string{"watch@newest", "watch@2", "watch@2", "watch@newest"}, w.asked(), "a version that the server does not have is refused again and again; without one it gives the newest")
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.calls(), "and all is well")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "and all is well")
 	})
 }
 
@@ -222,7 +222,7 @@ func TestTask7_Server_that_cannot_stream_is_listed(t *testing.T) {
 		w.script("refuses the stream as invalid, as servers do that know of streams and have them switched off", "watch", fakeapi.Answer(422, ""))
 		w.run()
 		require.Equal(t, []string{"watch@newest", "list@0", "watch@2"}, w.asked(), "a list does as well")
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.calls(), "a list does as well")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "a list does as well")
 	})
 }
 
@@ -234,9 +234,9 @@ func TestTask7_Busy_server_is_tried_again(t *testing.T) {
 		w.run()
 		w.pass(time.Minute)
 		require.Equal(t, []string{"watch@newest", "watch@newest", "watch@newest"}, w.asked(), "a server that is too busy for a stream is too busy for a list")
-		r := w.Requests("watch")
+		r := w.server.Requests("watch")
 		require.GreaterOrEqual(t, r[1].Time.Sub(r[0].Time), 800*time.Millisecond, "after the back-off")
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.calls(), "and all is well")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "and all is well")
 	})
 }
 
@@ -252,7 +252,7 @@ func TestTask7_Cancel_during_a_stream_is_prompt(t *testing.T) {
 		w.stop()
 		<-w.ended
 		require.Zero(t, time.Since(start), "a program that ends does not wait for streams")
-		require.Empty(t, w.calls(), "half a list is none")
-		require.Equal(t, 0, w.Watches(), "and the server sees that nobody listens")
+		require.Empty(t, w.store.calls(), "half a list is none")
+		require.Equal(t, 0, w.server.Watches(), "and the server sees that nobody listens")
 	})
 }
