@@ -35,6 +35,7 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"
@@ -257,91 +258,15 @@ func (w *world) register(h cache.ResourceEventHandler) cache.ResourceEventHandle
 	return registration
 }
 
-// gate is a door that goroutines wait at.
-type gate chan struct{}
-
-func newGate(t *guard.T) gate {
-	g := make(gate)
-	t.Cleanup(g.open) // whoever waits there would be left behind
-	return g
-}
-
-func (g gate) wait() { <-g }
-func (g gate) open() {
-	select {
-	case <-g:
-	default:
-		close(g)
-	}
-}
-
-// holding has the layers make a queue that hands its first items out, and keeps the one numbered at on its way into the
-// store until the gate is opened. It counts itself synced when it hands that one out, and answers HasSynced when it is
-// processed, as client-go's DeltaFIFO does. Unlike in any real one, that lock is a channel, for which a bubble can wait.
-func holding(below layers.Layers, at int, door gate) layers.Layers {
-	made := below.NewDeltaFIFO
-	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
-		return &holdingQueue{Queue: made(options), at: at, door: door, lock: make(chan struct{}, 1), out: make(chan struct{})}
-	}
-	return below
-}
-
-type holdingQueue struct {
-	cache.Queue
-	at, popped int
-	door       gate
-	lock       chan struct{}
-	out        chan struct{} // closed when the item has been handed out
-}
-
-func (q *holdingQueue) Pop(process cache.PopProcessFunc) (any, error) {
-	var item any
-	var inInitialList bool
-	if _, err := q.Queue.Pop(func(obj any, initial bool) error {
-		q.lock <- struct{}{}
-		item, inInitialList = obj, initial
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	defer func() { <-q.lock }()
-	if q.popped++; q.popped == q.at {
-		close(q.out)
-		q.door.wait()
-	}
-	return item, process(item, inInitialList)
-}
-
-// locked waits until nothing is on its way.
-func (q *holdingQueue) locked() func() {
-	q.lock <- struct{}{}
-	return func() { <-q.lock }
-}
-
-func (q *holdingQueue) HasSynced() bool {
-	defer q.locked()()
-	return isClosed(q.out)
-}
-
-func (q *holdingQueue) IsClosed() bool {
-	defer q.locked()()
-	asked, ok := q.Queue.(interface{ IsClosed() bool })
-	return ok && asked.IsClosed()
-}
-
-func (q *holdingQueue) HasSyncedChecker() cache.DoneChecker { return q }
-func (q *holdingQueue) Name() string                        { return "the queue" }
-func (q *holdingQueue) Done() <-chan struct{}               { return q.out }
-
 // held is a world of these Deployments, of which the last is kept on its way into the store until the gate is opened: by
 // the queue, or, in client-go's informer, which does not take the layers it is given, by an index function.
-func held(t *guard.T, names ...string) (*world, gate) {
-	w, door := newWorld(t, names...), newGate(t)
+func held(t *guard.T, names ...string) (*world, gate.Gate) {
+	w, door := newWorld(t, names...), gate.New(t)
 	begun := map[string]bool{} // the first list may come in any order
-	w.informer = controller.NewSharedIndexInformerOn(holding(below, len(names), door), w.source(), &appsv1.Deployment{},
+	w.informer = controller.NewSharedIndexInformerOn(gate.HoldQueue(below, len(names), door), w.source(), &appsv1.Deployment{},
 		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"slow": func(obj any) ([]string, error) {
 			if begun[obj.(*appsv1.Deployment).Name] = true; len(begun) == len(names) {
-				door.wait()
+				door.Wait()
 			}
 			return nil, nil
 		}}})

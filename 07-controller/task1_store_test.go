@@ -20,6 +20,7 @@ import (
 	fcache "k8s.io/client-go/tools/cache/testing"
 
 	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -74,13 +75,13 @@ func TestTask1_Indexes_are_kept(t *testing.T) {
 func TestTask1_HasSynced_when_the_store_is_full(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a")
-		source := &slowList{ListerWatcher: w.source(), answer: newGate(t)}
+		source := &slowList{ListerWatcher: w.source(), answer: gate.New(t)}
 		w.informer = controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
 		w.run()
 		t.Did("the list is not answered yet; HasSynced")
 		require.Equal(t, false, w.informer.HasSynced(), "a program that believes this cache would find it empty, and make everything once more")
 		t.Did("the list is answered; HasSynced")
-		source.answer.open()
+		source.answer.Open()
 		synctest.Wait()
 		require.Equal(t, true, w.informer.HasSynced(), "the first list is in the store")
 		require.Equal(t, true, cache.IsDone(w.informer.HasSyncedChecker()), "the same question in the form that can be waited for")
@@ -90,13 +91,13 @@ func TestTask1_HasSynced_when_the_store_is_full(t *testing.T) {
 // slowList answers a list when the test says so. It cannot list by a watch.
 type slowList struct {
 	cache.ListerWatcher
-	answer gate
+	answer gate.Gate
 }
 
 func (*slowList) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (s *slowList) List(options metav1.ListOptions) (runtime.Object, error) {
-	s.answer.wait()
+	s.answer.Wait()
 	return s.ListerWatcher.List(options)
 }
 
@@ -117,8 +118,8 @@ func TestTask1_Empty_list_syncs(t *testing.T) {
 
 func TestTask1_Deleted_and_made_anew_in_one_go(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
-		w, door := newWorld(t, "a", "b"), newGate(t)
-		w.informer = controller.NewSharedIndexInformerOn(holding(below, 2, door), w.source(), &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+		w, door := newWorld(t, "a", "b"), gate.New(t)
+		w.informer = controller.NewSharedIndexInformerOn(gate.HoldQueue(below, 2, door), w.source(), &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
 		h := w.handle()
 		t.Did("the queue waits with the second object of the first list")
 		w.run()
@@ -128,7 +129,7 @@ func TestTask1_Deleted_and_made_anew_in_one_go(t *testing.T) {
 		w.create(name)
 		w.change(name)
 		t.Did("the queue goes on, with a deletion, an addition and a change of %s in one", name)
-		door.open()
+		door.Open()
 		rule := "the deltas of an object come together, oldest first, and no kind of them need be the last"
 		require.Subset(t, h.told(), []string{"add " + name + "@5", fmt.Sprintf("update %[1]s@5 to %[1]s@6", name)}, rule)
 		require.Contains(t, w.stored(), name+"@6", rule)
@@ -142,7 +143,7 @@ func TestTask1_HasSynced_waits_for_the_last_object(t *testing.T) {
 		t.Did("the queue has handed its last object out, which is not in the store yet; HasSynced")
 		require.Equal(t, false, w.informer.HasSynced(), "the list has come, but the store has not got all of it")
 		t.Did("the object comes into the store; HasSynced")
-		door.open()
+		door.Open()
 		synctest.Wait()
 		require.Equal(t, true, w.informer.HasSynced(), "now it has")
 	})
@@ -186,7 +187,7 @@ func TestTask1_End_waits_for_an_object_on_its_way(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, false, isClosed(w.ended), "who has been told that it is over reads the store, and nothing may change it any more: wait for the loop that pops, and do not only tell it to stop")
 		t.Did("the object comes into the store")
-		door.open()
+		door.Open()
 		synctest.Wait()
 		require.Equal(t, true, isClosed(w.ended), "now nothing is left running, so RunWithContext returns")
 	})

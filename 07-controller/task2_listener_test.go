@@ -14,6 +14,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -78,11 +79,11 @@ func TestTask2_Store_changes_before_handlers_hear(t *testing.T) {
 func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a")
-		door := newGate(t)
+		door := gate.New(t)
 		slow := w.handle()
 		slow.before = func(note string) {
 			if note != "first a@2" {
-				door.wait()
+				door.Wait()
 			}
 		}
 		quick := w.handle()
@@ -94,7 +95,7 @@ func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
 		require.Equal(t, []string{"a@4", "b@3", "c@5"}, w.stored(), "the store goes on (#27078)")
 		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, quick.told(), "and so do the other handlers")
 		t.Did("the first handler returns")
-		door.open()
+		door.Open()
 		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, slow.told(), "it has missed nothing")
 	})
 }
@@ -102,10 +103,10 @@ func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
 func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
-		door := newGate(t)
+		door := gate.New(t)
 		h := w.handle()
 		called := 0
-		h.before = func(string) { called++; door.wait() }
+		h.before = func(string) { called++; door.Wait() }
 		w.run()
 		w.create("a")
 		require.Equal(t, 1, called, "the handler is told of the first")
@@ -123,7 +124,7 @@ func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Equal(t, []string{fmt.Sprint("a@", changes+2)}, w.stored(), "the queue before a handler has no bound: a bound would be somebody else's wait")
-		door.open()
+		door.Open()
 		got := h.told()
 		require.Equal(t, fmt.Sprintf("update a@%d to a@%d", changes+1, changes+2), got[len(got)-1], "the last one comes last")
 		require.LessOrEqual(t, len(got), len(want), "each at most once")

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/layers"
 )
@@ -214,11 +215,11 @@ func TestTask3_HasSynced_waits_for_delivery(t *testing.T) {
 func TestTask3_HasSynced_does_not_wait_for_later_changes(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a")
-		doors := map[string]gate{"first a@2": newGate(t), "add b@3": newGate(t)}
-		registration := w.register(&handler{before: func(note string) { doors[note].wait() }})
+		doors := map[string]gate.Gate{"first a@2": gate.New(t), "add b@3": gate.New(t)}
+		registration := w.register(&handler{before: func(note string) { doors[note].Wait() }})
 		w.run()
 		w.create("b")
-		doors["first a@2"].open()
+		doors["first a@2"].Open()
 		synctest.Wait()
 		t.Did("the handler has a, which was there at the start, and is at b, which came later; HasSynced")
 		require.Equal(t, true, registration.HasSynced(), "it is about the first list, and that has been delivered")
@@ -249,7 +250,7 @@ func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
 		t.Did("the list has a and b; one is told, and the other on its way into the store; HasSynced")
 		require.Equal(t, false, registration.HasSynced(), "nothing is left to be told, but the list goes on: that is what upstream is for")
 		t.Did("that one comes into the store; HasSynced")
-		door.open()
+		door.Open()
 		synctest.Wait()
 		require.Equal(t, true, registration.HasSynced(), "now it has heard of the whole list")
 	})
@@ -286,12 +287,12 @@ func TestTask3_HasSynced_with_an_empty_list(t *testing.T) {
 func TestTask3_HasSynced_of_a_late_handler(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		door := newGate(t)
-		registration := w.register(&handler{before: func(string) { door.wait() }})
+		door := gate.New(t)
+		registration := w.register(&handler{before: func(string) { door.Wait() }})
 		synctest.Wait()
 		t.Did("the late handler is at the first object; HasSynced")
 		require.Equal(t, false, registration.HasSynced(), "it has not heard of anything yet")
-		door.open()
+		door.Open()
 		synctest.Wait()
 		require.Equal(t, true, registration.HasSynced(), "now it has")
 	})
@@ -300,7 +301,7 @@ func TestTask3_HasSynced_of_a_late_handler(t *testing.T) {
 func TestTask3_Handler_that_comes_during_the_first_list(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a", "b")
-		source := &slowList{ListerWatcher: w.source(), answer: newGate(t)}
+		source := &slowList{ListerWatcher: w.source(), answer: gate.New(t)}
 		w.informer = controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
 		w.run()
 		h := &handler{}
@@ -308,7 +309,7 @@ func TestTask3_Handler_that_comes_during_the_first_list(t *testing.T) {
 		synctest.Wait()
 		t.Did("the informer runs, its list is not answered; HasSynced of a handler that has just come")
 		require.Equal(t, false, registration.HasSynced(), "the store is empty because nothing has come yet")
-		source.answer.open()
+		source.answer.Open()
 		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()), "each once, as the first list")
 		require.Equal(t, true, registration.HasSynced(), "and with that it is synced")
 	})

@@ -15,6 +15,7 @@ import (
 	fcache "k8s.io/client-go/tools/cache/testing"
 
 	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -190,14 +191,14 @@ func TestTask4_Removed_handler_is_told_nothing(t *testing.T) {
 func TestTask4_Removed_in_the_middle(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t)
-		door := newGate(t)
-		h := &handler{before: func(string) { door.wait() }}
+		door := gate.New(t)
+		h := &handler{before: func(string) { door.Wait() }}
 		registration := w.register(h)
 		w.run()
 		w.create("a", "b", "c")
 		t.Did("RemoveEventHandler while the handler is told of a")
 		require.NoError(t, w.informer.RemoveEventHandler(registration))
-		door.open()
+		door.Open()
 		require.Equal(t, []string{"add a@2"}, h.told(), "the call that it is in ends; what waits behind it is dropped")
 	})
 }
@@ -206,17 +207,17 @@ func TestTask4_Handler_may_remove_itself(t *testing.T) {
 	guard.Test(t, func(t *guard.T) {
 		w := newWorld(t, "a", "b")
 		var registration cache.ResourceEventHandlerRegistration
-		door := newGate(t) // until b waits behind a: what is on its way at that moment may still come
+		door := gate.New(t) // until b waits behind a: what is on its way at that moment may still come
 		h := &handler{}
 		h.before = func(string) {
-			door.wait()
+			door.Wait()
 			require.NoError(t, w.informer.RemoveEventHandler(registration))
 		}
 		registration = w.register(h)
 		w.run()
 		require.Empty(t, h.told(), "it is in the middle of its first call")
 		t.Did("RemoveEventHandler, from within the handler")
-		door.open()
+		door.Open()
 		require.Len(t, h.told(), 1, "it has heard enough after the first; nobody waits for anybody")
 	})
 }
