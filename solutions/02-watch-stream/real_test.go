@@ -1,65 +1,27 @@
 package watchstream_test
 
-// This file runs the layers of chapters 01 and 02 on a server with a socket, and on a real kube-apiserver, if it is told of
-// one:
+// This file runs the layers of chapters 01 and 02 on a server with a socket, or on a real kube-apiserver:
 //
 //	go test ./solutions/02-watch-stream -run Real -kubeconfig FILE -compact 'go tool workshop cluster compact'
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/realapi"
 	restclient "client-go-workshop/solutions/01-restclient"
 	watchstream "client-go-workshop/solutions/02-watch-stream"
 )
-
-var (
-	kubeconfig = flag.String("kubeconfig", "", "a real API server, instead of the fake")
-	compactor  = flag.String("compact", "", "the command that makes the real API server forget its history, and restart")
-)
-
-// server returns the config for an API server, and what makes it forget its history and break all connections.
-func server(t *testing.T) (config *rest.Config, compact func()) {
-	if *kubeconfig == "" {
-		api := fakeapi.Start(t)
-		url, err := api.Listen("127.0.0.1:0")
-		require.NoError(t, err)
-		return &rest.Config{Host: url}, api.Restart
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	require.NoError(t, err)
-	return config, func() {
-		out, err := exec.Command("sh", "-c", *compactor).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-}
-
-func paused(name string) *appsv1.Deployment {
-	labels := map[string]string{"real": name}
-	none := int32(0)
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"made-by": "chapter-02"}}, Spec: appsv1.DeploymentSpec{
-		Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
-		},
-	}}
-}
 
 // first waits for the first event of a type about an object of that name (or about any, if it is empty), however many
 // others there are: on a real server controllers are at work.
@@ -79,7 +41,7 @@ func first(t *testing.T, w watch.Interface, kind watch.EventType, name string) w
 }
 
 func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
-	config, compact := server(t)
+	config, compact := realapi.Server(t, fakeapi.Start)
 	c, err := restclient.AppsV1For(config)
 	require.NoError(t, err)
 	c.NewWatcher = watchstream.NewWatcherFor(restclient.Codecs.WithoutConversion(), appsv1.SchemeGroupVersion)
@@ -87,7 +49,7 @@ func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
 	deployments := restclient.NewDeployments(c, "default")
 	for i := range 5 {
 		name := fmt.Sprint("chapter-02-", i)
-		_, err := deployments.Create(ctx, paused(name), metav1.CreateOptions{})
+		_, err := deployments.Create(ctx, realapi.Deployment(name, "chapter-02", 0), metav1.CreateOptions{})
 		require.NoError(t, err)
 		t.Cleanup(func() { deployments.Delete(ctx, name, metav1.DeleteOptions{}) })
 	}

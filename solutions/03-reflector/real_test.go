@@ -1,65 +1,27 @@
 package reflector_test
 
-// This file runs the layers of chapters 01 to 03 together on a server with a socket, and on a real kube-apiserver, if it is
-// told of one:
+// This file runs the layers of chapters 01 to 03 together on a server with a socket, or on a real kube-apiserver:
 //
 //	go test ./solutions/03-reflector -run Real -kubeconfig FILE -compact 'go tool workshop cluster compact'
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os/exec"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/realapi"
 	restclient "client-go-workshop/solutions/01-restclient"
 	watchstream "client-go-workshop/solutions/02-watch-stream"
 	reflector "client-go-workshop/solutions/03-reflector"
 )
-
-var (
-	kubeconfig = flag.String("kubeconfig", "", "a real API server, instead of the fake")
-	compactor  = flag.String("compact", "", "the command that makes the real API server forget its history, and restart")
-)
-
-// server returns the config for an API server, and what makes it forget its history and break all connections.
-func server(t *testing.T) (config *rest.Config, compact func()) {
-	if *kubeconfig == "" {
-		api := fakeapi.Start(t)
-		url, err := api.Listen("127.0.0.1:0")
-		require.NoError(t, err)
-		return &rest.Config{Host: url}, api.Restart
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	require.NoError(t, err)
-	return config, func() {
-		out, err := exec.Command("sh", "-c", *compactor).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-}
-
-func small(name string) *appsv1.Deployment {
-	labels := map[string]string{"real": name}
-	none := int32(0)
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"made-by": "chapter-03"}}, Spec: appsv1.DeploymentSpec{
-		Replicas: &none, Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
-		},
-	}}
-}
 
 // listed hides that a source can list by a watch.
 type listed struct{ *watchstream.ListWatch }
@@ -67,7 +29,7 @@ type listed struct{ *watchstream.ListWatch }
 func (listed) IsWatchListSemanticsUnSupported() bool { return true }
 
 func TestReal_stores_follow_through_a_compaction_and_a_restart(t *testing.T) {
-	config, compact := server(t)
+	config, compact := realapi.Server(t, fakeapi.Start)
 	c, err := restclient.AppsV1For(config)
 	require.NoError(t, err)
 	c.NewWatcher = watchstream.NewWatcherFor(restclient.Codecs.WithoutConversion(), appsv1.SchemeGroupVersion)
@@ -105,7 +67,7 @@ func TestReal_stores_follow_through_a_compaction_and_a_restart(t *testing.T) {
 	create := func(name string) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			_, err := deployments.Create(context.Background(), small("chapter-03-"+name), metav1.CreateOptions{})
+			_, err := deployments.Create(context.Background(), realapi.Deployment("chapter-03-"+name, "chapter-03", 0), metav1.CreateOptions{})
 			return err == nil
 		}, time.Minute, 100*time.Millisecond)
 		t.Cleanup(func() { deployments.Delete(context.Background(), "chapter-03-"+name, metav1.DeleteOptions{}) })

@@ -1,7 +1,7 @@
 package controller_test
 
-// This file runs the finished controller, on all seven layers of the workshop, on a server with a socket that does not have its
-// best day, and then the same on client-go's layers. If it is told of a real kube-apiserver, that is the server:
+// This file runs the finished controller, on all seven layers of the workshop, on a server with a socket whose
+// connections break and whose history is lost, and then the same on client-go's layers. -kubeconfig names a real server:
 //
 //	go test ./solutions/07-controller -run Real -v -kubeconfig FILE -compact 'go tool workshop cluster compact'
 //
@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"strings"
@@ -24,7 +23,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,7 +31,6 @@ import (
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -42,30 +39,11 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"
 	"client-go-workshop/internal/testkit/layers/solutions"
+	"client-go-workshop/internal/testkit/realapi"
 	controller "client-go-workshop/solutions/07-controller"
 )
 
-var (
-	kubeconfig = flag.String("kubeconfig", "", "a real API server, instead of the fake")
-	compactor  = flag.String("compact", "", "the command that makes the real API server forget its history, and restart")
-	howMany    = flag.Int("deployments", 200, "how many Deployments")
-)
-
-// server returns the config for an API server, and what makes it forget its history, and start anew.
-func server(t *testing.T) (config *rest.Config, restart func()) {
-	if *kubeconfig == "" {
-		api := fakeapi.Start(t)
-		url, err := api.Listen("127.0.0.1:0")
-		require.NoError(t, err)
-		return &rest.Config{Host: url}, api.Restart
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	require.NoError(t, err)
-	return config, func() {
-		out, err := exec.Command("sh", "-c", *compactor).CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-}
+var howMany = flag.Int("deployments", 200, "how many Deployments")
 
 // network counts, and cuts. It is what stands between the controller and the server.
 type network struct {
@@ -161,7 +139,7 @@ func leftBehind() (stacks []string) {
 var layerCode = regexp.MustCompile(`^(client-go-workshop/solutions/0[1-7]-[a-z-]+\.[^_]|k8s\.io/client-go/(tools/cache|util/workqueue))`)
 
 func underFire(t *testing.T, below layers.Layers, newInformer func(cache.ListerWatcher, apiruntime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer) {
-	config, restart := server(t)
+	config, restart := realapi.Server(t, fakeapi.Start)
 	config.QPS = -1
 	users := rest.CopyConfig(config) // theirs is another network
 	n := &network{open: map[net.Conn]struct{}{}}
@@ -273,18 +251,9 @@ func (u *users) all(do func(i int) error) {
 }
 
 func (u *users) create(i int) error {
-	name := fmt.Sprint("fire-", i)
-	replicas, labels := int32(3), map[string]string{"app": name}
-	_, err := u.deployments.Create(context.Background(), &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"made-by": "fire"}},
-		Spec: appsv1.DeploymentSpec{
-			Paused: true, Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
-			},
-		},
-	}, metav1.CreateOptions{})
+	d := realapi.Deployment(fmt.Sprint("fire-", i), "fire", 3)
+	d.Spec.Paused = true
+	_, err := u.deployments.Create(context.Background(), d, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) { // by a try that was cut off
 		return nil
 	}
@@ -363,7 +332,7 @@ func (u *users) wrong(deployments, budgets cache.SharedIndexInformer) string {
 		}
 	}
 	for _, b := range bs.Items {
-		if !alive[b.Name] && *kubeconfig != "" {
+		if !alive[b.Name] && realapi.Given() {
 			return "the budget of " + b.Name + ", which is gone, is not collected"
 		}
 		if cached, ok, _ := budgets.GetStore().GetByKey("default/" + b.Name); !ok || cached.(*policyv1.PodDisruptionBudget).ResourceVersion != b.ResourceVersion {

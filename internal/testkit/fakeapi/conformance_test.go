@@ -21,7 +21,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -35,14 +34,11 @@ import (
 	"golang.org/x/tools/txtar"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+
+	"client-go-workshop/internal/testkit/realapi"
 )
 
-var (
-	kubeconfig = flag.String("kubeconfig", "", "a real API server to send the requests to, instead of the fake")
-	update     = flag.Bool("update", false, "record the answers of the real API server")
-	compactor  = flag.String("compact", "", "the command that makes the real API server forget its history")
-)
+var update = flag.Bool("update", false, "record the answers of the real API server")
 
 // conformanceFile is one of testdata/conformance.
 type conformanceFile struct {
@@ -74,7 +70,7 @@ type target struct {
 }
 
 func TestConformance(t *testing.T) {
-	if *update && *kubeconfig == "" {
+	if *update && !realapi.Given() {
 		t.Fatal("what the fake answers is no truth: -update needs a -kubeconfig")
 	}
 	files, err := filepath.Glob("testdata/conformance/*.txtar")
@@ -96,7 +92,7 @@ func TestConformance(t *testing.T) {
 }
 
 func runCase(t *testing.T, file *conformanceFile, c *conformanceCase) {
-	if *kubeconfig != "" {
+	if realapi.Given() {
 		target := realTarget(t)
 		answers := file.play(t, c, target)
 		for i, e := range c.exchanges {
@@ -126,20 +122,10 @@ func runCase(t *testing.T, file *conformanceFile, c *conformanceCase) {
 }
 
 func realTarget(t *testing.T) *target {
-	config, err := clientcmd.BuildConfigFromFlags("", *kubeconfig)
-	require.NoError(t, err)
+	config := realapi.Config(t)
 	client, err := rest.HTTPClientFor(config)
 	require.NoError(t, err)
-	return &target{url: config.Host, client: client, real: true, compact: func() error {
-		if *compactor == "" {
-			return fmt.Errorf("compact the history: say how with -compact")
-		}
-		out, err := exec.Command("sh", "-c", *compactor).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%s: %w\n%s", *compactor, err, out)
-		}
-		return nil
-	}}
+	return &target{url: config.Host, client: client, real: true, compact: realapi.Compact}
 }
 
 // play sends the requests of a case and returns the answers, with what varies masked.
