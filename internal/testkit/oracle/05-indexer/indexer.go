@@ -1,5 +1,5 @@
 // Package indexer puts client-go behind the names of chapter 05, so that the chapter's tests run over the real thing.
-// Nothing here but names: a test that fails over this package is a wrong test.
+// It only names things. If client-go fails a test, the test is wrong.
 package indexer
 
 import "k8s.io/client-go/tools/cache"
