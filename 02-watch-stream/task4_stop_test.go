@@ -24,43 +24,47 @@ import (
 )
 
 func TestTask4_Stop_ends_the_channel(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nothing has come", func(t *guard.T) {
 		s := newScript()
 		w := watching(t, s)
-		require.Equal(t, nothing, receive(w), "nothing has come")
+		require.Equal(t, nothing, receive(w))
 		t.Did("Stop")
 		w.Stop()
-		require.Equal(t, theEnd, receive(w), "a loop over the channel ends")
-		require.Equal(t, 1, s.timesClosed(), "Stop closes the stream: that is how the server hears of it")
+		t.Rule("a loop over the channel ends")
+		require.Equal(t, theEnd, receive(w))
+		t.Rule("Stop closes the stream: that is how the server hears of it")
+		require.Equal(t, 1, s.timesClosed())
 	})
 }
 
 func TestTask4_Stop_again_does_nothing(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a loop over the channel ends", func(t *guard.T) {
 		s := newScript()
 		w := watching(t, s)
 		t.Did("Stop, three times")
 		w.Stop()
 		w.Stop()
 		w.Stop()
-		require.Equal(t, theEnd, receive(w), "a loop over the channel ends")
-		require.Equal(t, 1, s.timesClosed(), "a deferred Stop behind another one is good manners; a stream is closed once")
+		require.Equal(t, theEnd, receive(w))
+		t.Rule("a deferred Stop behind another one is good manners; a stream is closed once")
+		require.Equal(t, 1, s.timesClosed())
 	})
 }
 
 func TestTask4_Stop_after_the_end_does_nothing(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the stream has ended", func(t *guard.T) {
 		s := newScript(fails(io.EOF))
 		w := watching(t, s)
 		t.Did("the stream ends, and then Stop")
-		require.Equal(t, theEnd, receive(w), "the stream has ended")
+		require.Equal(t, theEnd, receive(w))
 		w.Stop()
-		require.Equal(t, 1, s.timesClosed(), "a stream is closed once, by whoever comes first")
+		t.Rule("a stream is closed once, by whoever comes first")
+		require.Equal(t, 1, s.timesClosed())
 	})
 }
 
 func TestTask4_Stop_frees_an_event_that_nobody_takes(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "who offers an event must also listen for the end, or its goroutine stays for ever (#98653)", func(t *guard.T) {
 		s := newScript(added("web"), added("db"), added("cdn"))
 		w := watchstream.NewStreamWatcher(s, reporter{})
 		t.Did("three events come, and nobody receives")
@@ -70,12 +74,12 @@ func TestTask4_Stop_frees_an_event_that_nobody_takes(t *testing.T) {
 		// That nothing is left behind is checked by the guard when the test is over.
 		for range w.ResultChan() { // what is being offered may still be taken
 		}
-		require.Equal(t, 1, s.timesClosed(), "who offers an event must also listen for the end, or its goroutine stays for ever (#98653)")
+		require.Equal(t, 1, s.timesClosed())
 	})
 }
 
 func TestTask4_Stop_without_receiving_leaves_nothing_behind(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "goroutines that wait for a receiver who has gone add up, one for each watch (#98653)", func(t *guard.T) {
 		t.Did("an event comes, nobody receives, and Stop")
 		w := watchstream.NewStreamWatcher(newScript(added("web"), added("db")), reporter{})
 		synctest.Wait()
@@ -87,12 +91,12 @@ func TestTask4_Stop_without_receiving_leaves_nothing_behind(t *testing.T) {
 		t.Did("Stop, before anything has come")
 		watchstream.NewStreamWatcher(newScript(), reporter{}).Stop()
 		synctest.Wait()
-		require.NotNil(t, w.ResultChan(), "goroutines that wait for a receiver who has gone add up, one for each watch (#98653)")
+		require.NotNil(t, w.ResultChan())
 	})
 }
 
 func TestTask4_Stop_frees_a_Decode_that_waits(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the goroutine that decodes reads from the stream; if that is not closed it reads for ever", func(t *guard.T) {
 		r, pipe := io.Pipe()
 		defer pipe.Close()
 		w := watchstream.NewStreamWatcher(watchstream.NewDecoder(watchstream.NewFrameReader(r), watchstream.Objects()), reporter{})
@@ -101,7 +105,7 @@ func TestTask4_Stop_frees_a_Decode_that_waits(t *testing.T) {
 		t.Did("Stop")
 		w.Stop()
 		for e := receive(w); e != theEnd; e = receive(w) {
-			require.NotEqual(t, nothing, e, "the goroutine that decodes reads from the stream; if that is not closed it reads for ever")
+			require.NotEqual(t, nothing, e)
 		}
 	})
 }
@@ -119,7 +123,8 @@ func TestTask4_Stop_from_many(t *testing.T) {
 			for range w.ResultChan() {
 			}
 			wg.Wait()
-			require.Equal(t, 1, s.timesClosed(), "a stream is closed once, by whoever comes first")
+			t.Rule("a stream is closed once, by whoever comes first")
+			require.Equal(t, 1, s.timesClosed())
 		}
 	})
 }
@@ -158,7 +163,7 @@ func overHTTP(t *guard.T, api *fakeapi.Server, accept, version string) watch.Int
 }
 
 func TestTask4_Twenty_minutes_of_a_real_watch(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "each event once, and each minute a bookmark, but for the first, in which there was no news", func(t *guard.T) {
 		for _, accept := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 			api := fakeapi.Start(t)
 			w := overHTTP(t, api, accept+";stream=watch", api.ResourceVersion())
@@ -172,17 +177,19 @@ func TestTask4_Twenty_minutes_of_a_real_watch(t *testing.T) {
 					got = append(got, e[:5])
 				}
 			}
-			require.Len(t, got, 40+19, "each event once, and each minute a bookmark, but for the first, in which there was no news")
+			require.Len(t, got, 40+19)
 			t.Did("Stop")
 			w.Stop()
 			synctest.Wait()
-			require.Equal(t, 0, api.Watches(), "the body is closed, and the server sees that nobody listens")
+			t.Rule("the body is closed, and the server sees that nobody listens")
+			require.Equal(t, 0, api.Watches())
 		}
 	})
 }
 
 func TestTask4_A_real_watch_that_is_cut(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "half an event is none, and a broken connection is no error to tell of: who watches begins "+
+		"again at the version it has", func(t *guard.T) {
 		for _, cut := range []int{0, 1, 50, 200} {
 			api := fakeapi.Start(t)
 			version := api.ResourceVersion()
@@ -190,7 +197,7 @@ func TestTask4_A_real_watch_that_is_cut(t *testing.T) {
 			api.Script("watch", fakeapi.Cut(cut))
 			t.Did("the connection breaks %d bytes into the stream", cut)
 			w := overHTTP(t, api, "application/json", version)
-			require.Equal(t, []string{theEnd}, all(w), "half an event is none, and a broken connection is no error to tell of: who watches begins again at the version it has")
+			require.Equal(t, []string{theEnd}, all(w))
 			w.Stop()
 		}
 	})

@@ -23,28 +23,31 @@ import (
 )
 
 func TestTask2_Events_reach_the_store(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "first the list", func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "first the list")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls())
 		w.create("b")
 		w.update("a")
 		w.remove("b")
-		require.Equal(t, []string{"Add b@3", "Update a@4", "Delete b@5"}, w.store.calls(), "then each event, in order")
-		require.Equal(t, "5", w.r.LastSyncResourceVersion(), "the version of the last event")
+		t.Rule("then each event, in order")
+		require.Equal(t, []string{"Add b@3", "Update a@4", "Delete b@5"}, w.store.calls())
+		t.Rule("the version of the last event")
+		require.Equal(t, "5", w.r.LastSyncResourceVersion())
 	})
 }
 
 func TestTask2_Watch_begins_where_the_list_was(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "from an older version, things come twice; from a newer one, they are missed", func(t *guard.T) {
 		w := newWorld(t, "a", "b").run()
-		require.Equal(t, []string{"list@0", "watch@3"}, w.asked(), "from an older version, things come twice; from a newer one, they are missed")
+		require.Equal(t, []string{"list@0", "watch@3"}, w.asked())
 		q := w.server.Requests("watch")[0].Query
-		require.Equal(t, "true", q.Get("allowWatchBookmarks"), "bookmarks keep the version young while nothing happens")
+		t.Rule("bookmarks keep the version young while nothing happens")
+		require.Equal(t, "true", q.Get("allowWatchBookmarks"))
 	})
 }
 
 func TestTask2_Watch_lasts_five_to_ten_minutes(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "each watch says how long it is to last, so that one that hangs is found out", func(t *guard.T) {
 		for _, c := range []struct {
 			min, from, to int
 		}{{0, 300, 600}, {60, 300, 600}, {1200, 1200, 2400}} {
@@ -54,50 +57,58 @@ func TestTask2_Watch_lasts_five_to_ten_minutes(t *testing.T) {
 			distinct := map[int]bool{}
 			for _, r := range w.server.Requests("watch") {
 				seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds"))
-				require.NoError(t, err, "each watch says how long it is to last, so that one that hangs is found out")
-				require.GreaterOrEqual(t, seconds, c.from, "five minutes at least, whatever MinWatchTimeout says: to begin a watch is work for the server")
-				require.LessOrEqual(t, seconds, c.to, "at most twice as long")
+				require.NoError(t, err)
+				t.Rule("five minutes at least, whatever MinWatchTimeout says: to begin a watch is work for the server")
+				require.GreaterOrEqual(t, seconds, c.from)
+				t.Rule("at most twice as long")
+				require.LessOrEqual(t, seconds, c.to)
 				distinct[seconds] = true
 			}
-			require.Greater(t, len(distinct), 3, "by chance, so that not all watches of all programs end in the same second")
+			t.Rule("by chance, so that not all watches of all programs end in the same second")
+			require.Greater(t, len(distinct), 3)
 			w.stop()
 		}
 	})
 }
 
 func TestTask2_Watch_that_ends_is_begun_again(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "at once, from the version of the last event; a list would be a hundred times the work, every "+
+		"few minutes, for each program of the cluster", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
 		w.create("b")
 		w.store.calls()
 		w.did("the server ends the watch")
 		w.server.EndWatches()
-		require.Equal(t, []string{"list@0", "watch@2", "watch@3"}, w.asked(), "at once, from the version of the last event; a list would be a hundred times the work, every few minutes, for each program of the cluster")
+		require.Equal(t, []string{"list@0", "watch@2", "watch@3"}, w.asked())
 		w.create("c")
-		require.Equal(t, []string{"Add c@4"}, w.store.calls(), "and nothing is told twice")
+		t.Rule("and nothing is told twice")
+		require.Equal(t, []string{"Add c@4"}, w.store.calls())
 	})
 }
 
 func (w *world) did(format string, args ...any) { w.t.Did(format, args...) }
 
 func TestTask2_A_day_of_watches(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "each change is told, and told once", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.store.calls()
 		for range 24 {
 			w.pass(time.Hour)
 			w.update("a")
-			require.Len(t, w.store.calls(), 1, "each change is told, and told once")
+			require.Len(t, w.store.calls(), 1)
 		}
-		require.Len(t, w.server.Requests("list"), 1, "a day of watches that end after five to ten minutes each, and one list")
-		require.InDelta(t, 24*60/7.5, len(w.server.Requests("watch")), 24, "one after the other")
-		require.Equal(t, 1, w.server.Watches(), "and only one at a time")
+		t.Rule("a day of watches that end after five to ten minutes each, and one list")
+		require.Len(t, w.server.Requests("list"), 1)
+		t.Rule("one after the other")
+		require.InDelta(t, 24*60/7.5, len(w.server.Requests("watch")), 24)
+		t.Rule("and only one at a time")
+		require.Equal(t, 1, w.server.Watches())
 	})
 }
 
 func TestTask2_Watch_that_ends_at_once_makes_a_list_due(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "something is wrong; who begins again at once does so some thousand times a second", func(t *guard.T) {
 		s := &script{}
 		for range 3 {
 			s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, s.ends())
@@ -107,7 +118,7 @@ func TestTask2_Watch_that_ends_at_once_makes_a_list_due(t *testing.T) {
 		defer cancel()
 		t.Did("RunWithContext for half a second; each watch ends at once, without an event")
 		r.RunWithContext(ctx)
-		require.Equal(t, []string{"list@0", "watch@7"}, s.requests(), "something is wrong; who begins again at once does so some thousand times a second")
+		require.Equal(t, []string{"list@0", "watch@7"}, s.requests())
 		s = &script{}
 		s.lists = append(s.lists, lists("7", "a"), lists("8", "a"))
 		s.watches = append(s.watches, s.ends(event(watch.Modified, "a", "8")), s.ends())
@@ -116,7 +127,8 @@ func TestTask2_Watch_that_ends_at_once_makes_a_list_due(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		r.RunWithContext(ctx)
-		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(), "it has brought something, so all is well")
+		t.Rule("it has brought something, so all is well")
+		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests())
 		s = &script{}
 		s.lists = append(s.lists, lists("7", "a"), lists("8", "a"))
 		s.watches = append(s.watches, s.ends(event(watch.Bookmark, "", "8")), s.ends())
@@ -125,12 +137,13 @@ func TestTask2_Watch_that_ends_at_once_makes_a_list_due(t *testing.T) {
 		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		r.RunWithContext(ctx)
-		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(), "a bookmark is an event, so all is well")
+		t.Rule("a bookmark is an event, so all is well")
+		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests())
 	})
 }
 
 func TestTask2_Quiet_watch_is_begun_again(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "less than a second would be suspicious; that nothing has happened is no reason for a list", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7", "a"))
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
@@ -143,7 +156,7 @@ func TestTask2_Quiet_watch_is_begun_again(t *testing.T) {
 		defer cancel()
 		t.Did("RunWithContext; the first watch brings nothing, and ends after two seconds")
 		r.RunWithContext(ctx)
-		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "less than a second would be suspicious; that nothing has happened is no reason for a list")
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests())
 	})
 }
 
@@ -169,7 +182,7 @@ func TestTask2_Version_may_be_asked_by_anyone(t *testing.T) {
 }
 
 func TestTask2_Version_moves_when_the_store_has_the_event(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "whoever sees a version must be able to rely on it that the store has got there", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.tells(event(watch.Added, "a", "8"), event(watch.Modified, "a", "9"), event(watch.Deleted, "a", "10")))
@@ -180,12 +193,12 @@ func TestTask2_Version_moves_when_the_store_has_the_event(t *testing.T) {
 		defer cancel()
 		t.Did("RunWithContext; the store looks at the version during each call")
 		r.RunWithContext(ctx)
-		require.Equal(t, []string{"Replace [] @7 at ", "Add a@8 at 7", "Update a@9 at 8", "Delete a@10 at 9"}, seen, "whoever sees a version must be able to rely on it that the store has got there")
+		require.Equal(t, []string{"Replace [] @7 at ", "Add a@8 at 7", "Update a@9 at 8", "Delete a@10 at 9"}, seen)
 	})
 }
 
 func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the next event is about another object", func(t *guard.T) {
 		w := newWorld(t).run()
 		w.store.calls()
 		w.store.lock.Lock()
@@ -194,25 +207,28 @@ func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
 		w.did("the store refuses all that comes")
 		w.create("a")
 		w.create("b")
-		require.Equal(t, []string{"Add a@2", "Add b@3"}, w.store.calls(), "the next event is about another object")
-		require.Equal(t, []string{"list@0", "watch@1"}, w.asked(), "what one store does not want is no reason to ask the server again")
-		require.Equal(t, "3", w.r.LastSyncResourceVersion(), "the store has been told; from an older version the next watch would bring again what it does not want")
+		require.Equal(t, []string{"Add a@2", "Add b@3"}, w.store.calls())
+		t.Rule("what one store does not want is no reason to ask the server again")
+		require.Equal(t, []string{"list@0", "watch@1"}, w.asked())
+		t.Rule("the store has been told; from an older version the next watch would bring again what it does " +
+			"not want")
+		require.Equal(t, "3", w.r.LastSyncResourceVersion())
 	})
 }
 
 func TestTask2_Other_types_are_left_out(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "handlers assert types; an object of another one is a panic, far from here", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		other := watch.Event{Type: watch.Added, Object: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "r", ResourceVersion: "8"}}}
 		s.watches = append(s.watches, s.tells(other, event(watch.Added, "a", "9"), watch.Event{Type: "RENAMED", Object: deployment("b")}))
 		once(t, s, st)
-		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "handlers assert types; an object of another one is a panic, far from here")
+		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls())
 	})
 }
 
 func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "their Go types are all the same, and their kinds are not", func(t *guard.T) {
 		inGroup := func(group, kind, name, version string) *unstructured.Unstructured {
 			return &unstructured.Unstructured{Object: map[string]any{"apiVersion": group, "kind": kind, "metadata": map[string]any{"name": name, "resourceVersion": version}}}
 		}
@@ -228,12 +244,12 @@ func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
 		defer cancel()
 		t.Did("a Reflector for unstructured objects of kind Deployment")
 		r.ListAndWatchWithContext(ctx)
-		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "their Go types are all the same, and their kinds are not")
+		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls())
 	})
 }
 
 func TestTask2_Without_a_type_everything_comes(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nil is any type", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		other := watch.Event{Type: watch.Added, Object: &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: "r", ResourceVersion: "8"}}}
@@ -243,12 +259,12 @@ func TestTask2_Without_a_type_everything_comes(t *testing.T) {
 		defer cancel()
 		t.Did("a Reflector that expects nothing")
 		r.ListAndWatchWithContext(ctx)
-		require.Equal(t, []string{"Replace [] @7", "Add r@8", "Add a@9"}, st.calls(), "nil is any type")
+		require.Equal(t, []string{"Replace [] @7", "Add r@8", "Add a@9"}, st.calls())
 	})
 }
 
 func TestTask2_Every_watch_is_stopped(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "watches", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"), lists("8"), lists("9"))
 		s.watches = append(s.watches,
@@ -260,13 +276,15 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 		defer cancel()
 		t.Did("RunWithContext; one watch ends, one brings an ERROR, and one goes on until the context ends")
 		r.RunWithContext(ctx)
-		require.Equal(t, 3, s.begun, "watches")
-		require.Equal(t, 0, s.left(), "a watch that is left is a connection and two goroutines, and nobody knows of it any more (#131266)")
+		require.Equal(t, 3, s.begun)
+		t.Rule("a watch that is left is a connection and two goroutines, and nobody knows of it any more " +
+			"(#131266)")
+		require.Equal(t, 0, s.left())
 	})
 }
 
 func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "and the server sees that nobody listens", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
 		w.did("the context is cancelled")
@@ -277,10 +295,11 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 		default:
 			require.Fail(t, "RunWithContext goes on", "a program that ends has thirty seconds, for all that it does")
 		}
-		require.Equal(t, 0, w.server.Watches(), "and the server sees that nobody listens")
+		require.Equal(t, 0, w.server.Watches())
 		w.create("b")
 		w.store.calls()
-		require.Equal(t, []string{"list@0", "watch@2"}, w.asked(), "nothing is asked for after the end")
+		t.Rule("nothing is asked for after the end")
+		require.Equal(t, []string{"list@0", "watch@2"}, w.asked())
 
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
@@ -299,12 +318,13 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 		synctest.Wait()
 		prompt := returned.Load()
 		close(deaf.result)
-		require.True(t, prompt, "whoever waits for an event must wait for the end as well")
+		t.Rule("whoever waits for an event must wait for the end as well")
+		require.True(t, prompt)
 	})
 }
 
 func TestTask2_End_of_a_watch_is_no_error(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "watches end, and a list is due then: nobody has to look into it", func(t *guard.T) {
 		s := &script{}
 		for _, c := range []struct {
 			what string
@@ -317,17 +337,17 @@ func TestTask2_End_of_a_watch_is_no_error(t *testing.T) {
 			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, c.next)
 			t.Did("a watch that %s", c.what)
 			_, err := once(t, s, &store{})
-			require.NoError(t, err, "watches end, and a list is due then: nobody has to look into it")
+			require.NoError(t, err)
 		}
 	})
 }
 
 func TestTask2_Watch_that_cannot_be_begun_is_an_error(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "whoever called has to know why", func(t *guard.T) {
 		broken := errors.New("certificate signed by unknown authority")
 		s := &script{}
 		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, watchFails(broken))
 		_, err := once(t, s, &store{})
-		require.ErrorIs(t, err, broken, "whoever called has to know why")
+		require.ErrorIs(t, err, broken)
 	})
 }

@@ -42,7 +42,7 @@ func failingLists(s *script, n int, moments *[]time.Time) {
 }
 
 func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it goes on for as long as it takes", func(t *guard.T) {
 		var moments []time.Time
 		s := &script{}
 		failingLists(s, 1000, &moments)
@@ -52,20 +52,26 @@ func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
 		t.Did("RunWithContext for half an hour, and every list fails")
 		r.RunWithContext(ctx)
 		for i, gap := range gaps(moments) {
-			require.GreaterOrEqual(t, gap, 800*time.Millisecond, "wait %d: a thousand programs that try without a wait are a second outage (#87794)", i+1)
-			require.LessOrEqual(t, gap, time.Minute, "wait %d: who waits for long is stale for long; 30s, and at most twice as long by chance", i+1)
+			t.Rule("wait %d: a thousand programs that try without a wait are a second outage (#87794)", i+1)
+			require.GreaterOrEqual(t, gap, 800*time.Millisecond)
+			t.Rule("wait %d: who waits for long is stale for long; 30s, and at most twice as long by chance", i+1)
+			require.LessOrEqual(t, gap, time.Minute)
 			if i < 5 {
-				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i, "wait %d: doubled with each try", i+1)
-				require.LessOrEqual(t, gap, 1600*time.Millisecond<<i, "wait %d: doubled with each try, and at most twice as long by chance", i+1)
+				t.Rule("wait %d: doubled with each try", i+1)
+				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i)
+				t.Rule("wait %d: doubled with each try, and at most twice as long by chance", i+1)
+				require.LessOrEqual(t, gap, 1600*time.Millisecond<<i)
 			}
 		}
-		require.Greater(t, len(moments), 25, "it goes on for as long as it takes")
-		require.Less(t, len(moments), 300, "and not much more often than once in ten seconds")
+		t.Rule("it goes on for as long as it takes")
+		require.Greater(t, len(moments), 25)
+		t.Rule("and not much more often than once in ten seconds")
+		require.Less(t, len(moments), 300)
 	})
 }
 
 func TestTask4_Waits_have_chance_in_them(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "at most 1.6s until the second try", func(t *guard.T) {
 		distinct := map[time.Duration]bool{}
 		t.Did("the first wait of ten Reflectors whose list fails")
 		for range 10 {
@@ -76,15 +82,17 @@ func TestTask4_Waits_have_chance_in_them(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			r.RunWithContext(ctx)
 			cancel()
-			require.Len(t, moments, 2, "at most 1.6s until the second try")
+			require.Len(t, moments, 2)
 			distinct[gaps(moments)[0]] = true
 		}
-		require.Greater(t, len(distinct), 5, "clients that were cut off together must not come back together")
+		t.Rule("clients that were cut off together must not come back together")
+		require.Greater(t, len(distinct), 5)
 	})
 }
 
 func TestTask4_Waits_begin_anew_after_a_good_time(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "who still waits as long as at the end of the last outage is stale for a minute after each "+
+		"short one", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.did("an outage of ten minutes, an hour without one, and another outage")
 		w.server.Down()
@@ -100,12 +108,12 @@ func TestTask4_Waits_begin_anew_after_a_good_time(t *testing.T) {
 		for len(w.store.calls()) == 0 && time.Since(down) < time.Hour {
 			time.Sleep(100 * time.Millisecond)
 		}
-		require.Less(t, time.Since(down), 15*time.Second, "who still waits as long as at the end of the last outage is stale for a minute after each short one")
+		require.Less(t, time.Since(down), 15*time.Second)
 	})
 }
 
 func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		for _, what := range []string{"a list that fails", "a server that refuses watches"} {
 			w := newWorld(t, "a")
 			if what == "a list that fails" {
@@ -127,7 +135,7 @@ func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 }
 
 func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the server has forgotten nothing: it tells what has happened since", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
 		w.did("the server goes away for ten minutes; meanwhile b is created")
@@ -137,13 +145,15 @@ func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
 		w.store.calls()
 		w.server.Up()
 		w.pass(time.Minute)
-		require.Equal(t, []string{"Add b@3"}, w.store.calls(), "the server has forgotten nothing: it tells what has happened since")
-		require.Equal(t, []string{"list@0", "watch@2", "watch@2"}, w.asked(), "the watch goes on where it was; a list from every client is what a server that has just started needs least (#87794)")
+		require.Equal(t, []string{"Add b@3"}, w.store.calls())
+		t.Rule("the watch goes on where it was; a list from every client is what a server that has just " +
+			"started needs least (#87794)")
+		require.Equal(t, []string{"list@0", "watch@2", "watch@2"}, w.asked())
 	})
 }
 
 func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "between the socket and here are four layers, and each may wrap the error (#81634)", func(t *guard.T) {
 		w := newWorld(t)
 		w.server.Down()
 		_, refused := w.server.Client().Get("http://in-memory/")
@@ -151,12 +161,13 @@ func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(refused), s.tells())
 		once(t, s, &store{})
-		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "between the socket and here are four layers, and each may wrap the error (#81634)")
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests())
 	})
 }
 
 func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "what refuses connections has forgotten nothing, and what is busy has not either; of anything "+
+		"else nobody knows, and a watch that is tried for ever never finds out", func(t *guard.T) {
 		for _, failure := range []error{
 			apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("etcd is away")),
 			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"),
@@ -169,14 +180,13 @@ func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
 			defer cancel()
 			t.Did("RunWithContext; the watch is answered: %v", failure)
 			r.RunWithContext(ctx)
-			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests(),
-				"what refuses connections has forgotten nothing, and what is busy has not either; of anything else nobody knows, and a watch that is tried for ever never finds out")
+			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests())
 		}
 	})
 }
 
 func TestTask4_Busy_server_needs_no_list(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the watch goes on where it was", func(t *guard.T) {
 		for _, how := range []string{"as an answer", "as an event"} {
 			w := newWorld(t, "a").run()
 			w.pass(time.Minute)
@@ -189,15 +199,18 @@ func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 			w.pass(2 * time.Minute)
 			w.store.calls()
 			w.create("b")
-			require.Equal(t, []string{"Add b@3"}, w.store.calls(), "the watch goes on where it was")
-			require.Len(t, w.server.Requests("list"), 1, "a server that is too busy for a watch is too busy for a list (#100878)")
+			require.Equal(t, []string{"Add b@3"}, w.store.calls())
+			t.Rule("a server that is too busy for a watch is too busy for a list (#100878)")
+			require.Len(t, w.server.Requests("list"), 1)
 			var moments []time.Time
 			for _, r := range w.server.Requests("watch")[1:] {
 				moments = append(moments, r.Time)
 			}
-			require.Len(t, moments, 4, "three were refused")
+			t.Rule("three were refused")
+			require.Len(t, moments, 4)
 			for i, gap := range gaps(moments) {
-				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i, "wait %d: longer each time", i+1)
+				t.Rule("wait %d: longer each time", i+1)
+				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i)
 			}
 			w.stop()
 		}
@@ -205,7 +218,7 @@ func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 }
 
 func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
 		for _, c := range []struct {
 			retry time.Duration
@@ -225,13 +238,14 @@ func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
 			t.Did("MaxInternalErrorRetryDuration %v; watches bring internal errors", c.retry)
 			r.RunWithContext(ctx)
 			requests := s.requests()
-			require.Equal(t, c.want, requests[:min(len(requests), len(c.want))], "%s", c.why)
+			t.Rule("%s", c.why)
+			require.Equal(t, c.want, requests[:min(len(requests), len(c.want))])
 		}
 	})
 }
 
 func TestTask4_Internal_errors_are_not_tried_for_ever(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "after that time a list is due: perhaps it helps", func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
@@ -248,7 +262,8 @@ func TestTask4_Internal_errors_are_not_tried_for_ever(t *testing.T) {
 		t.Did("MaxInternalErrorRetryDuration 20s; for a minute and a half every watch brings an internal error, after a second")
 		r.RunWithContext(ctx)
 		requests := s.requests()
-		require.Contains(t, requests[2:], "list@7", "after that time a list is due: perhaps it helps")
-		require.Less(t, len(requests), 60, "and the back-off slows it down")
+		require.Contains(t, requests[2:], "list@7")
+		t.Rule("and the back-off slows it down")
+		require.Less(t, len(requests), 60)
 	})
 }

@@ -20,30 +20,34 @@ import (
 )
 
 func TestTask5_Resync_comes_each_period(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a list is as good as a resync", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a").run()
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "a list is as good as a resync")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls())
 		w.pass(59 * time.Second)
-		require.Empty(t, w.store.calls(), "not before its time")
+		t.Rule("not before its time")
+		require.Empty(t, w.store.calls())
 		w.pass(time.Second)
-		require.Equal(t, []string{"Resync"}, w.store.calls(), "after a minute")
+		t.Rule("after a minute")
+		require.Equal(t, []string{"Resync"}, w.store.calls())
 		w.pass(3 * time.Minute)
-		require.Equal(t, []string{"Resync", "Resync", "Resync"}, w.store.calls(), "and each minute, also while nothing happens")
-		require.Equal(t, []string{"list@0", "watch@2"}, w.asked(), "a resync asks the store, and not the server")
+		t.Rule("and each minute, also while nothing happens")
+		require.Equal(t, []string{"Resync", "Resync", "Resync"}, w.store.calls())
+		t.Rule("a resync asks the store, and not the server")
+		require.Equal(t, []string{"list@0", "watch@2"}, w.asked())
 	})
 }
 
 func TestTask5_No_period_no_resync(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a period of 0 is none", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.store.calls()
 		w.pass(24 * time.Hour)
-		require.Empty(t, w.store.calls(), "a period of 0 is none")
+		require.Empty(t, w.store.calls())
 	})
 }
 
 func TestTask5_ShouldResync_is_asked(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it has said no", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		asked := 0
 		w.r.ShouldResync = func() bool { asked++; return asked%2 == 0 }
@@ -51,24 +55,27 @@ func TestTask5_ShouldResync_is_asked(t *testing.T) {
 		w.store.calls()
 		w.did("ShouldResync says no, yes, no, yes")
 		w.pass(time.Minute)
-		require.Empty(t, w.store.calls(), "it has said no")
+		require.Empty(t, w.store.calls())
 		w.pass(3 * time.Minute)
-		require.Equal(t, []string{"Resync", "Resync"}, w.store.calls(), "an informer with handlers of different periods says no most of the time")
-		require.Equal(t, 4, asked, "it is asked each time, also after a no")
+		t.Rule("an informer with handlers of different periods says no most of the time")
+		require.Equal(t, []string{"Resync", "Resync"}, w.store.calls())
+		t.Rule("it is asked each time, also after a no")
+		require.Equal(t, 4, asked)
 	})
 }
 
 func TestTask5_Resync_goes_on_through_watches(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "watches end after five to ten minutes, and that must not begin the period anew: then a resync "+
+		"would never come", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: 10 * time.Minute}, "a").run()
 		w.store.calls()
 		w.pass(time.Hour)
-		require.Len(t, w.store.calls(), 6, "watches end after five to ten minutes, and that must not begin the period anew: then a resync would never come")
+		require.Len(t, w.store.calls(), 6)
 	})
 }
 
 func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a store that cannot be gone over is filled anew", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		w.store.onCall = func(call string) error {
 			if call == "Resync" {
@@ -79,13 +86,14 @@ func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
 		w.run()
 		w.did("the store refuses a resync")
 		w.pass(time.Minute + 5*time.Second)
-		require.Equal(t, []string{"list@0", "watch@2", "list@2", "watch@2"}, w.asked(), "a store that cannot be gone over is filled anew")
-		require.Equal(t, 1, w.server.Watches(), "and the watch that was there is stopped")
+		require.Equal(t, []string{"list@0", "watch@2", "list@2", "watch@2"}, w.asked())
+		t.Rule("and the watch that was there is stopped")
+		require.Equal(t, 1, w.server.Watches())
 	})
 }
 
 func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a store that takes longer than the period would do nothing else any more", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		start := time.Now()
 		var moments []time.Duration
@@ -99,13 +107,13 @@ func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
 		w.run()
 		w.did("a resync takes a minute and a half")
 		w.pass(4 * time.Minute)
-		require.Equal(t, []time.Duration{time.Minute, 3*time.Minute + 30*time.Second}, moments, "a store that takes longer than the period would do nothing else any more")
+		require.Equal(t, []time.Duration{time.Minute, 3*time.Minute + 30*time.Second}, moments)
 		w.pass(time.Minute) // until the resync that is under way has ended
 	})
 }
 
 func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "an outage is no end of the watches", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		w.store.onCall = func(call string) error {
 			if call == "Resync" {
@@ -119,7 +127,7 @@ func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
 		w.did("the server goes away, and the store refuses a resync")
 		w.server.Down()
 		w.pass(10 * time.Minute)
-		require.Equal(t, []string{"Resync"}, w.store.calls(), "an outage is no end of the watches")
+		require.Equal(t, []string{"Resync"}, w.store.calls())
 		w.did("the context is cancelled")
 		w.stop()
 		synctest.Wait()
@@ -132,7 +140,7 @@ func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
 }
 
 func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "when ListAndWatchWithContext returns nothing of it is left: the caller may take the store apart", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		under := false
@@ -151,12 +159,12 @@ func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
 		r.ListAndWatchWithContext(ctx)
 		returned := under
 		time.Sleep(time.Minute)
-		require.False(t, returned, "when ListAndWatchWithContext returns nothing of it is left: the caller may take the store apart")
+		require.False(t, returned)
 	})
 }
 
 func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a list is due: who waits for the resync to end has to end it first", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Second})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -171,16 +179,18 @@ func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
 			t.Did("ListAndWatchWithContext with a period of a second; after two and a half the watch brings 410, and the context lives on")
 			start := time.Now()
 			r.ListAndWatchWithContext(ctx)
-			require.Equal(t, 2500*time.Millisecond, time.Since(start), "a list is due: who waits for the resync to end has to end it first")
+			require.Equal(t, 2500*time.Millisecond, time.Since(start))
 			t.Did("three seconds pass")
 			time.Sleep(3 * time.Second)
-			require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after each list")
+			t.Rule("when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after " +
+				"each list")
+			require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls())
 		}
 	})
 }
 
 func TestTask5_Resync_ends_with_the_watch(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "each second", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Second})
@@ -188,8 +198,10 @@ func TestTask5_Resync_ends_with_the_watch(t *testing.T) {
 		defer cancel()
 		t.Did("ListAndWatchWithContext with a period of a second; the context ends after two and a half")
 		r.ListAndWatchWithContext(ctx)
-		require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "each second")
+		require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls())
 		time.Sleep(time.Hour)
-		require.Empty(t, st.calls(), "when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after each list")
+		t.Rule("when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after " +
+			"each list")
+		require.Empty(t, st.calls())
 	})
 }

@@ -19,18 +19,20 @@ import (
 )
 
 func TestTask6_Bookmark_moves_the_version(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nothing up to version 20 is about what this Reflector watches: so it has seen everything up to "+
+		"there", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.tells(event(watch.Added, "a", "8"), event(watch.Bookmark, "", "20")))
 		r, _ := once(t, s, st)
-		require.Equal(t, "20", r.LastSyncResourceVersion(), "nothing up to version 20 is about what this Reflector watches: so it has seen everything up to there")
-		require.Equal(t, []string{"Replace [] @7", "Add a@8"}, st.calls(), "a bookmark is no object, and nothing for a store that does not ask for it")
+		require.Equal(t, "20", r.LastSyncResourceVersion())
+		t.Rule("a bookmark is no object, and nothing for a store that does not ask for it")
+		require.Equal(t, []string{"Replace [] @7", "Add a@8"}, st.calls())
 	})
 }
 
 func TestTask6_Watch_resumes_at_the_bookmark(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a bookmark is no object", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.pass(30 * time.Second)
 		w.did("a hundred other objects change, of which this Reflector hears nothing; a bookmark comes; the history is forgotten, and the watch ends")
@@ -39,17 +41,21 @@ func TestTask6_Watch_resumes_at_the_bookmark(t *testing.T) {
 		}
 		w.store.calls()
 		w.server.SendBookmarks()
-		require.Empty(t, w.store.calls(), "a bookmark is no object")
+		require.Empty(t, w.store.calls())
 		w.server.Compact()
 		w.server.EndWatches()
 		w.create("b")
-		require.Len(t, w.store.calls(), 1, "the watch goes on")
-		require.Len(t, w.server.Requests("list"), 1, "with the version of the list it would be told 410, and list again: that is what bookmarks are for")
+		t.Rule("the watch goes on")
+		require.Len(t, w.store.calls(), 1)
+		t.Rule("with the version of the list it would be told 410, and list again: that is what bookmarks are " +
+			"for")
+		require.Len(t, w.server.Requests("list"), 1)
 	})
 }
 
 func TestTask6_Store_that_wants_to_know_is_told(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "Bookmark is for bookmarks, UpdateResourceVersion for each version, behind the call that "+
+		"belongs to it; a list's is in Replace", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.tells(event(watch.Added, "a", "8"), event(watch.Bookmark, "", "20"), event(watch.Deleted, "a", "21")))
@@ -58,17 +64,16 @@ func TestTask6_Store_that_wants_to_know_is_told(t *testing.T) {
 		defer cancel()
 		t.Did("a store with Bookmark and UpdateResourceVersion")
 		r.ListAndWatchWithContext(ctx)
-		require.Equal(t, []string{"Replace [] @7", "Add a@8", "version 8", "Bookmark @20", "version 20", "Delete a@21", "version 21"}, st.calls(),
-			"Bookmark is for bookmarks, UpdateResourceVersion for each version, behind the call that belongs to it; a list's is in Replace")
+		require.Equal(t, []string{"Replace [] @7", "Add a@8", "version 8", "Bookmark @20", "version 20", "Delete a@21", "version 21"}, st.calls())
 	})
 }
 
 func TestTask6_Bookmark_ends_the_synthetic_events(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a bookmark is no ADDED: what comes behind it is in order", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists(""))
 		s.watches = append(s.watches, s.tells(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"), event(watch.Bookmark, "", "9"), event(watch.Added, "d", "12")))
 		r, _ := once(t, s, &store{})
-		require.Equal(t, "12", r.LastSyncResourceVersion(), "a bookmark is no ADDED: what comes behind it is in order")
+		require.Equal(t, "12", r.LastSyncResourceVersion())
 	})
 }

@@ -16,78 +16,85 @@ import (
 )
 
 func TestTask5_Resync_tells_of_every_known_object(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nothing has happened, and the consumer wants to look at everything again; Sync says that this "+
+		"is all it is", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2")})
 		require.NoError(t, q.Resync())
-		require.ElementsMatch(t, []string{"default/a: Sync @1", "default/b: Sync @2"}, q.drain(),
-			"nothing has happened, and the consumer wants to look at everything again; Sync says that this is all it is")
+		require.ElementsMatch(t, []string{"default/a: Sync @1", "default/b: Sync @2"}, q.drain())
 	})
 }
 
 func TestTask5_Resync_leaves_out_what_is_pending(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "changes of a and b are on their way, and the known objects are older: a Sync behind them takes "+
+		"the cache back in time, and brings a deleted object back to life (#32125)", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2", "default/c@3")})
 		require.NoError(t, q.Update(deploy("default/a@5")))
 		require.NoError(t, q.Delete(deploy("default/b@6")))
 		require.NoError(t, q.Resync())
-		require.Equal(t, []string{"default/a: Updated @5", "default/b: Deleted @6", "default/c: Sync @3"}, q.drain(),
-			"changes of a and b are on their way, and the known objects are older: a Sync behind them takes the cache back in time, and brings a deleted object back to life (#32125)")
+		require.Equal(t, []string{"default/a: Updated @5", "default/b: Deleted @6", "default/c: Sync @3"}, q.drain())
 	})
 }
 
 func TestTask5_Resync_before_the_first_list_means_nothing(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a Resync brings nothing from the server", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1")})
 		require.NoError(t, q.Resync())
-		require.False(t, q.HasSynced(), "a Resync brings nothing from the server")
+		require.False(t, q.HasSynced())
 		require.NoError(t, q.Replace(deploys("default/b@2"), "7"))
 		q.pop()
-		require.False(t, q.HasSynced(), "what the Resync put into the queue is part of what the first list found there, and a deletion now")
+		t.Rule("what the Resync put into the queue is part of what the first list found there, and a deletion " +
+			"now")
+		require.False(t, q.HasSynced())
 		q.pop()
-		require.True(t, q.HasSynced(), "both keys have been popped")
+		t.Rule("both keys have been popped")
+		require.True(t, q.HasSynced())
 	})
 }
 
 func TestTask5_Resync_twice_is_once(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the first Sync is still pending; a consumer that is slower than the resync period would "+
+		"otherwise fall behind for ever", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1")})
 		require.NoError(t, q.Resync())
 		require.NoError(t, q.Resync())
-		require.Equal(t, []string{"default/a: Sync @1"}, q.drain(), "the first Sync is still pending; a consumer that is slower than the resync period would otherwise fall behind for ever")
+		require.Equal(t, []string{"default/a: Sync @1"}, q.drain())
 	})
 }
 
 func TestTask5_Resync_does_not_transform(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the known object has been through the transformer, and everybody reads it: a transformer that "+
+		"changes it in place would race with them all (#124337)", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1"), Transformer: transformed})
 		require.NoError(t, q.Resync())
-		require.Equal(t, "default/a: Sync @1", q.pop(), "the known object has been through the transformer, and everybody reads it: a transformer that changes it in place would race with them all (#124337)")
+		require.Equal(t, "default/a: Sync @1", q.pop())
 	})
 }
 
 func TestTask5_Resync_without_known_objects_does_nothing(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "KnownObjects is nil: nobody remembers anything", func(t *guard.T) {
 		q := newQueue(t, options{})
 		require.NoError(t, q.Add(deploy("default/a@1")))
 		q.pop()
 		require.NoError(t, q.Resync())
-		require.Empty(t, q.drain(), "KnownObjects is nil: nobody remembers anything")
+		require.Empty(t, q.drain())
 	})
 }
 
 func TestTask5_Resync_leaves_out_what_cannot_be_found(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "one object that cannot be found is no reason to end the watch, which is what the Reflector "+
+		"does if Resync fails", func(t *guard.T) {
 		known := storeOf("default/a@1", "default/broken@2", "default/c@3")
 		known.broken["default/broken"] = errLookup
 		known.ghosts = []string{"default/ghost"}
 		q := newQueue(t, options{KnownObjects: known})
-		require.NoError(t, q.Resync(), "one object that cannot be found is no reason to end the watch, which is what the Reflector does if Resync fails")
-		require.ElementsMatch(t, []string{"default/a: Sync @1", "default/c: Sync @3"}, q.drain(), "the others are told all the same")
+		require.NoError(t, q.Resync())
+		t.Rule("the others are told all the same")
+		require.ElementsMatch(t, []string{"default/a: Sync @1", "default/c: Sync @3"}, q.drain())
 	})
 }
 
 func TestTask5_Close_wakes_every_Pop(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "everyone who waits has to hear of it, not just one: Broadcast, not Signal", func(t *guard.T) {
 		q := newQueue(t, options{})
 		var errs [3]error
 		for i := range errs {
@@ -98,37 +105,41 @@ func TestTask5_Close_wakes_every_Pop(t *testing.T) {
 		q.Close()
 		synctest.Wait()
 		for _, err := range errs {
-			require.ErrorIs(t, err, cache.ErrFIFOClosed, "everyone who waits has to hear of it, not just one: Broadcast, not Signal")
+			require.ErrorIs(t, err, cache.ErrFIFOClosed)
 		}
 		t.Did("Pop")
 		_, err := q.Pop(func(any, bool) error { return nil })
-		require.ErrorIs(t, err, cache.ErrFIFOClosed, "a Pop that comes later does not wait either")
+		t.Rule("a Pop that comes later does not wait either")
+		require.ErrorIs(t, err, cache.ErrFIFOClosed)
 	})
 }
 
 func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "what is in the queue when it is closed can still be popped", func(t *guard.T) {
 		q := newQueue(t, options{})
 		require.NoError(t, q.Add(deploy("default/a@1")))
 		require.NoError(t, q.Add(deploy("default/b@2")))
 		q.Close()
-		require.Equal(t, "default/a: Added @1", q.pop(), "what is in the queue when it is closed can still be popped")
-		require.Equal(t, "default/b: Added @2", q.pop(), "what is in the queue when it is closed can still be popped")
+		require.Equal(t, "default/a: Added @1", q.pop())
+		require.Equal(t, "default/b: Added @2", q.pop())
 		t.Did("Pop")
 		_, err := q.Pop(func(any, bool) error { return nil })
-		require.ErrorIs(t, err, cache.ErrFIFOClosed, "closed, and empty")
+		t.Rule("closed, and empty")
+		require.ErrorIs(t, err, cache.ErrFIFOClosed)
 	})
 }
 
 func TestTask5_Close_twice_is_fine(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is open", func(t *guard.T) {
 		q := deltafifo.NewDeltaFIFOWithOptions(options{})
 		t.Did("Close, and Close")
-		require.False(t, q.IsClosed(), "it is open")
+		require.False(t, q.IsClosed())
 		q.Close()
-		require.True(t, q.IsClosed(), "it is closed")
+		t.Rule("it is closed")
+		require.True(t, q.IsClosed())
 		q.Close()
-		require.True(t, q.IsClosed(), "it is closed, still")
+		t.Rule("it is closed, still")
+		require.True(t, q.IsClosed())
 	})
 }
 
@@ -136,7 +147,9 @@ func TestTask5_Close_twice_is_fine(t *testing.T) {
 // gap is some nanoseconds wide, so Pop and Close are let loose on each other very often, Close a little later each time.
 // A Close that waits for the lock leaves no gap, as a rule; then fewer rounds will do.
 func TestTask5_No_Pop_sleeps_through_Close(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a Pop sleeps in a closed queue: Close came after Pop had seen that the queue is open, and "+
+		"before it slept, so it woke nobody. The flag must be set under the lock that Pop holds all "+
+		"that time (#90581)", func(t *guard.T) {
 		rounds := int64(400_000)
 		if guard.RaceDetector {
 			rounds /= 10 // the detector does not look for this
@@ -151,8 +164,7 @@ func TestTask5_No_Pop_sleeps_through_Close(t *testing.T) {
 		})
 		require.NoError(t, err)
 		t.Did("Pop and Close at the same time, again and again")
-		require.True(t, closeWhilePopping(t, rounds),
-			"a Pop sleeps in a closed queue: Close came after Pop had seen that the queue is open, and before it slept, so it woke nobody. The flag must be set under the lock that Pop holds all that time (#90581)")
+		require.True(t, closeWhilePopping(t, rounds))
 	})
 }
 
@@ -194,7 +206,8 @@ func closeWhilePopping(t *guard.T, rounds int64) bool {
 }
 
 func TestTask5_What_compares_waits_for_process(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a is in the queue no more, and in the known objects not yet: who compares in that moment, and "+
+		"does not wait for the lock, thinks that there is no a", func(t *guard.T) {
 		for _, c := range []struct {
 			call func(q told) error
 			want string
@@ -215,7 +228,7 @@ func TestTask5_What_compares_waits_for_process(t *testing.T) {
 			})
 			require.NoError(t, err)
 			synctest.Wait()
-			require.Equal(t, []string{c.want}, q.drain(), "a is in the queue no more, and in the known objects not yet: who compares in that moment, and does not wait for the lock, thinks that there is no a")
+			require.Equal(t, []string{c.want}, q.drain())
 		}
 	})
 }

@@ -123,7 +123,7 @@ func (m *model) pop(key string) string {
 }
 
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) { anySequence(t, s) })
 	})
 }
@@ -262,7 +262,7 @@ func (c *consumer) run(t *guard.T, src source, queue cache.Queue) {
 }
 
 func TestTask5_Under_client_gos_own_controller(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "something has happened", func(t *guard.T) {
 		silent := klog.New(nil)
 		src := source{cachetesting.NewFakeControllerSource()}
 		t.Cleanup(src.Shutdown)
@@ -273,8 +273,9 @@ func TestTask5_Under_client_gos_own_controller(t *testing.T) {
 		compare := func() {
 			t.Helper()
 			want := clientGos.news()
-			require.NotEmpty(t, want, "something has happened")
-			require.Equal(t, want, yours.news(), "a consumer cannot tell your queue from client-go's")
+			require.NotEmpty(t, want)
+			t.Rule("a consumer cannot tell your queue from client-go's")
+			require.Equal(t, want, yours.news())
 		}
 
 		t.Did("run client-go's controller on the queue, and another one on client-go's, with three Deployments on the server")
@@ -282,7 +283,8 @@ func TestTask5_Under_client_gos_own_controller(t *testing.T) {
 		yours.run(t, src, q)
 		clientGos.run(t, src, cache.NewDeltaFIFOWithOptions(options{Logger: &silent, KnownObjects: clientGos, EmitDeltaTypeReplaced: true}))
 		compare()
-		require.True(t, q.HasSynced(), "the three have been listed and popped")
+		t.Rule("the three have been listed and popped")
+		require.True(t, q.HasSynced())
 
 		t.Did("on the server, change a, delete b, and make d")
 		src.Modify(deploy("default/a"))
@@ -295,7 +297,8 @@ func TestTask5_Under_client_gos_own_controller(t *testing.T) {
 		src.ResetWatch()
 		time.Sleep(10 * time.Minute) // simulated: enough for any back-off
 		compare()
-		require.Equal(t, []string{"default/a", "default/d"}, yours.keys(), "c went unseen, and the new list told")
+		t.Rule("c went unseen, and the new list told")
+		require.Equal(t, []string{"default/a", "default/d"}, yours.keys())
 
 		t.Did("let an hour pass, after which the controller asks for a Resync")
 		time.Sleep(time.Hour)

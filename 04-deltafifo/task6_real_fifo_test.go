@@ -30,7 +30,7 @@ func begun() { deltafifo.NewRealFIFOWithOptions(cache.RealFIFOOptions{AtomicEven
 func bonus(t *testing.T, f func(t *guard.T)) {
 	t.Helper()
 	guard.Bonus(t, begun)
-	guard.Test(t, f)
+	guard.Test(t, "", f)
 }
 
 // newRealFIFO makes a queue with known objects, or, if there are none, with AtomicEvents.

@@ -16,103 +16,114 @@ import (
 )
 
 func TestTask2_ByIndex_finds_by_value(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "two Deployments run nginx, in two namespaces", func(t *guard.T) {
 		web := deploy("default/web", "nginx")
 		s := newStore(t, byImage(), web, deploy("default/db", "postgres"), deploy("shop/web", "nginx"))
-		require.Equal(t, []string{"default/web", "shop/web"}, s.running("nginx"), "two Deployments run nginx, in two namespaces")
-		require.Equal(t, []string{"default/db"}, s.running("postgres"), "one Deployment runs postgres")
-		require.Equal(t, []string{}, s.running("redis"), "a value that no object has finds nothing, and is no error")
+		require.Equal(t, []string{"default/web", "shop/web"}, s.running("nginx"))
+		t.Rule("one Deployment runs postgres")
+		require.Equal(t, []string{"default/db"}, s.running("postgres"))
+		t.Rule("a value that no object has finds nothing, and is no error")
+		require.Equal(t, []string{}, s.running("redis"))
 
 		objs, _ := s.ByIndex("image", "nginx")
-		require.Contains(t, objs, any(web), "ByIndex returns the stored objects themselves")
+		t.Rule("ByIndex returns the stored objects themselves")
+		require.Contains(t, objs, any(web))
 	})
 }
 
 func TestTask2_Update_moves_the_entry(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "an object is found under the value it has now", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		s.Update(deploy("default/web", "caddy"))
-		require.Equal(t, []string{"default/web"}, s.running("caddy"), "an object is found under the value it has now")
-		require.Equal(t, []string{}, s.running("nginx"), "an object is not found under a value it used to have: Update must ask the index function about the old object too")
+		require.Equal(t, []string{"default/web"}, s.running("caddy"))
+		t.Rule("an object is not found under a value it used to have: Update must ask the index function about " +
+			"the old object too")
+		require.Equal(t, []string{}, s.running("nginx"))
 	})
 }
 
 func TestTask2_Update_in_place_serves_the_new_object(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the entry did not move, the object is new all the same: an index that remembers objects "+
+		"instead of keys serves old ones", func(t *guard.T) {
 		newer := deploy("default/web", "nginx", "@2")
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "@1"))
 		s.Update(newer)
 		objs, err := s.ByIndex("image", "nginx")
 		require.NoError(t, err)
-		require.Equal(t, "@2", versions(objs), "the entry did not move, the object is new all the same: an index that remembers objects instead of keys serves old ones")
+		require.Equal(t, "@2", versions(objs))
 	})
 }
 
 func TestTask2_Delete_takes_the_entry_out(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the entry to take out is that of the stored object; the one passed to Delete may have other "+
+		"values", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"), deploy("shop/web", "nginx"))
 		s.Delete(deploy("default/web")) // only the key is right: the event of a deletion need not look like the stored object
-		require.Equal(t, []string{"shop/web"}, s.running("nginx"), "the entry to take out is that of the stored object; the one passed to Delete may have other values")
+		require.Equal(t, []string{"shop/web"}, s.running("nginx"))
 	})
 }
 
 func TestTask2_Value_that_nobody_has_is_forgotten(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "one object, one value", func(t *guard.T) {
 		rule := "a value that no object has any more goes, and its set with it: a cluster that makes namespaces by the thousand filled the memory of its controllers (#84959)"
 		s := newStore(t, byImage(), deploy("default/web", "nginx:1"))
-		require.Equal(t, []string{"nginx:1"}, s.ListIndexFuncValues("image"), "one object, one value")
+		require.Equal(t, []string{"nginx:1"}, s.ListIndexFuncValues("image"))
 		s.Update(deploy("default/web", "nginx:2"))
-		require.Equal(t, []string{"nginx:2"}, s.ListIndexFuncValues("image"), rule)
+		t.Rule("%s", rule)
+		require.Equal(t, []string{"nginx:2"}, s.ListIndexFuncValues("image"))
 		s.Delete(deploy("default/web"))
-		require.Empty(t, s.ListIndexFuncValues("image"), rule)
+		require.Empty(t, s.ListIndexFuncValues("image"))
 	})
 }
 
 func TestTask2_IndexKeys_is_sorted(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the store was made with this index", func(t *guard.T) {
 		s := newStore(t, byImage())
 		for _, name := range []string{"g", "c", "f", "a", "e", "b", "d"} {
 			s.Add(deploy("default/"+name, "nginx"))
 		}
 		t.Did("IndexKeys image=nginx")
 		keys, err := s.IndexKeys("image", "nginx")
-		require.NoError(t, err, "the store was made with this index")
-		require.Equal(t, []string{"default/a", "default/b", "default/c", "default/d", "default/e", "default/f", "default/g"}, keys,
-			"the order of a Go map changes from call to call, and IndexKeys promises a sorted result")
+		require.NoError(t, err)
+		t.Rule("the order of a Go map changes from call to call, and IndexKeys promises a sorted result")
+		require.Equal(t, []string{"default/a", "default/b", "default/c", "default/d", "default/e", "default/f", "default/g"}, keys)
 	})
 }
 
 func TestTask2_Indexes_do_not_mix(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "web runs nginx; the Deployment that is called nginx runs something else", func(t *guard.T) {
 		byName := func(obj any) ([]string, error) { return []string{obj.(*appsv1.Deployment).Name}, nil }
 		s := newStore(t, cache.Indexers{"image": images, "name": byName}, deploy("default/nginx", "caddy"), deploy("default/web", "nginx"))
-		require.Equal(t, []string{"default/web"}, s.running("nginx"), "web runs nginx; the Deployment that is called nginx runs something else")
+		require.Equal(t, []string{"default/web"}, s.running("nginx"))
 		t.Did("IndexKeys name=nginx")
 		keys, err := s.IndexKeys("name", "nginx")
-		require.NoError(t, err, "the store was made with this index")
-		require.Equal(t, []string{"default/nginx"}, keys, "each index has a table of its own")
-		require.ElementsMatch(t, []string{"nginx", "web"}, s.ListIndexFuncValues("name"), "each index has a table of its own")
+		t.Rule("the store was made with this index")
+		require.NoError(t, err)
+		t.Rule("each index has a table of its own")
+		require.Equal(t, []string{"default/nginx"}, keys)
+		require.ElementsMatch(t, []string{"nginx", "web"}, s.ListIndexFuncValues("name"))
 	})
 }
 
 func TestTask2_Unknown_index_is_an_error(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, `an empty answer would read as "no object has this value", and a controller would believe it`, func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
-		rule := "an empty answer would read as \"no object has this value\", and a controller would believe it"
 		t.Did("ask the index \"imgae\"")
 		_, err := s.ByIndex("imgae", "nginx")
-		require.Error(t, err, rule)
+		require.Error(t, err)
 		_, err = s.IndexKeys("imgae", "nginx")
-		require.Error(t, err, rule)
-		require.Empty(t, s.ListIndexFuncValues("imgae"), "ListIndexFuncValues has no error to return, so it lists nothing")
+		require.Error(t, err)
+		t.Rule("ListIndexFuncValues has no error to return, so it lists nothing")
+		require.Empty(t, s.ListIndexFuncValues("imgae"))
 
 		s.Add(deploy("default/db", "postgres")) // hangs if one of the calls above kept the lock
-		require.Equal(t, []string{"default/db"}, s.running("postgres"), "a question that went wrong must leave the lock free")
+		t.Rule("a question that went wrong must leave the lock free")
+		require.Equal(t, []string{"default/db"}, s.running("postgres"))
 	})
 }
 
 func TestTask2_Results_belong_to_the_caller(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a caller may sort, filter and overwrite the slice it got; the store must not notice", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/a", "nginx"), deploy("default/b", "nginx"))
 		t.Did("ask for nginx in three ways, and overwrite what comes back")
 		objs, _ := s.ByIndex("image", "nginx")
@@ -121,16 +132,15 @@ func TestTask2_Results_belong_to_the_caller(t *testing.T) {
 		clear(keys)
 		clear(s.ListIndexFuncValues("image"))
 
-		rule := "a caller may sort, filter and overwrite the slice it got; the store must not notice"
-		require.Equal(t, []string{"default/a", "default/b"}, s.running("nginx"), rule)
+		require.Equal(t, []string{"default/a", "default/b"}, s.running("nginx"))
 		keys, _ = s.IndexKeys("image", "nginx")
-		require.Equal(t, []string{"default/a", "default/b"}, keys, rule)
-		require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("image"), rule)
+		require.Equal(t, []string{"default/a", "default/b"}, keys)
+		require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("image"))
 	})
 }
 
 func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, `the index "image" is there`, func(t *guard.T) {
 		broken := deploy("default/broken", "nginx")
 		failing := func(obj any) ([]string, error) {
 			if obj == any(broken) {
@@ -146,12 +156,14 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 			noGhost := func(rule string) {
 				t.Did("ByIndex image=nginx")
 				objs, err := s.ByIndex("image", "nginx")
-				require.NoError(t, err, "the index \"image\" is there")
-				require.NotContains(t, objs, nil, "a nil is what an index finds if it names a key that the store lacks, and every lister that met one crashed (#43605): "+rule)
+				require.NoError(t, err)
+				t.Rule("%s", "a nil is what an index finds if it names a key that the store lacks, and every lister that met one crashed (#43605): "+rule)
+				require.NotContains(t, objs, nil)
 			}
 			rule := "an index that goes on without an entry is wrong from then on and nobody hears of it; client-go panics, so that the bug is found where it is (#50555)"
 			t.Did("Add default/broken running nginx, which panics")
-			require.Panics(t, func() { s.Indexer.Add(broken) }, rule)
+			t.Rule("%s", rule)
+			require.Panics(t, func() { s.Indexer.Add(broken) })
 			noGhost("an object goes into the map before it goes into any index")
 			t.Did("Delete default/broken, panicking or not")
 			func() {
@@ -178,7 +190,8 @@ func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "one hold of the lock covers the map and all indexes: who does not wait for the writer must see "+
+				"nothing of what it has done so far", func(t *guard.T) {
 				one, two := &midway{}, &midway{}
 				s := newStore(t, cache.Indexers{"one": one.index, "two": two.index}, deploy("default/a", "nginx", "@1"))
 				for _, write := range []func(){
@@ -193,8 +206,7 @@ func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
 					one.late.Wait()
 					two.late.Wait()
 					for _, saw := range append(one.saw, two.saw...) {
-						require.Equal(t, before, saw,
-							"one hold of the lock covers the map and all indexes: who does not wait for the writer must see nothing of what it has done so far")
+						require.Equal(t, before, saw)
 					}
 					one.saw, two.saw = nil, nil
 				}
@@ -227,7 +239,9 @@ func TestTask2_Object_and_entries_change_together(t *testing.T) {
 		ask := func(i int) {
 			objs, _ := s.ByIndex("image", "nginx")
 			for _, obj := range objs {
-				require.Equal(t, "default/a running nginx", describe(obj), "what ByIndex finds under nginx must run nginx: the object and its entries change under one hold of the lock")
+				t.Rule("what ByIndex finds under nginx must run nginx: the object and its entries change under one " +
+					"hold of the lock")
+				require.Equal(t, "default/a running nginx", describe(obj))
 			}
 		}
 		for range 10 {

@@ -19,168 +19,189 @@ import (
 )
 
 func TestTask2_ShutDown_refuses_what_is_new(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "after ShutDown new items are dropped, without a word: handlers may go on calling Add", func(t *guard.T) {
 		q := newQueue(t)
 		q.ShutDown()
 		q.Add("web")
-		require.Equal(t, 0, q.Len(), "after ShutDown new items are dropped, without a word: handlers may go on calling Add")
-		require.Equal(t, shutdown, q.Get(), "shut down and empty: the worker is to end")
+		require.Equal(t, 0, q.Len())
+		t.Rule("shut down and empty: the worker is to end")
+		require.Equal(t, shutdown, q.Get())
 	})
 }
 
 func TestTask2_ShutDown_hands_out_what_is_queued(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "what was accepted before ShutDown is still worked on", func(t *guard.T) {
 		q := newQueue(t, "web", "db")
 		q.ShutDown()
-		require.Equal(t, "web", q.Get(), "what was accepted before ShutDown is still worked on")
+		require.Equal(t, "web", q.Get())
 		q.Done("web")
-		require.Equal(t, "db", q.Get(), "what was accepted before ShutDown is still worked on")
+		require.Equal(t, "db", q.Get())
 		q.Done("db")
-		require.Equal(t, shutdown, q.Get(), "shut down and empty: the worker is to end")
+		t.Rule("shut down and empty: the worker is to end")
+		require.Equal(t, shutdown, q.Get())
 	})
 }
 
 func TestTask2_ShutDown_keeps_the_second_round(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		q.Add("web")
 		q.ShutDown()
 		q.Done("web")
-		require.Equal(t, "web", q.Get(), "this second Add was accepted before ShutDown, too; it only had to wait for Done")
+		t.Rule("this second Add was accepted before ShutDown, too; it only had to wait for Done")
+		require.Equal(t, "web", q.Get())
 		q.Done("web")
-		require.Equal(t, shutdown, q.Get(), "shut down and empty: the worker is to end")
+		t.Rule("shut down and empty: the worker is to end")
+		require.Equal(t, shutdown, q.Get())
 	})
 }
 
 func TestTask2_ShutDown_refuses_a_new_second_round(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		q.ShutDown()
 		q.Add("web")
 		q.Done("web")
-		require.Equal(t, shutdown, q.Get(), "after ShutDown no Add counts, also not one for an item in hand; or the end never comes")
+		t.Rule("after ShutDown no Add counts, also not one for an item in hand; or the end never comes")
+		require.Equal(t, shutdown, q.Get())
 	})
 }
 
 func TestTask2_ShutDown_wakes_every_worker(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "Signal wakes one; the end concerns all who wait", func(t *guard.T) {
 		q := newQueue(t)
 		workers := []*call{q.GetLater(), q.GetLater(), q.GetLater()}
 		synctest.Wait()
 		q.ShutDown()
-		require.Equal(t, []string{shutdown, shutdown, shutdown}, results(workers...), "Signal wakes one; the end concerns all who wait")
+		require.Equal(t, []string{shutdown, shutdown, shutdown}, results(workers...))
 	})
 }
 
 func TestTask2_ShutDown_twice_is_fine(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a second ShutDown says nothing new", func(t *guard.T) {
 		q := newQueue(t, "web")
 		q.ShutDown()
 		q.ShutDown()
-		require.Equal(t, "web", q.Get(), "a second ShutDown says nothing new")
+		require.Equal(t, "web", q.Get())
 		q.Done("web")
-		require.Equal(t, returned, q.DrainLater().result(), "there is nothing to wait for")
+		t.Rule("there is nothing to wait for")
+		require.Equal(t, returned, q.DrainLater().result())
 		q.ShutDown()
-		require.Equal(t, shutdown, q.Get(), "shut down and empty: the worker is to end")
+		t.Rule("shut down and empty: the worker is to end")
+		require.Equal(t, shutdown, q.Get())
 	})
 }
 
 func TestTask2_ShuttingDown_tells_of_both(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nobody has said so", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "shutting down: false", isShuttingDown(q), "nobody has said so")
+		require.Equal(t, "shutting down: false", isShuttingDown(q))
 		q.ShutDown()
-		require.Equal(t, "shutting down: true", isShuttingDown(q), "from the first ShutDown on, although there is an item left")
+		t.Rule("from the first ShutDown on, although there is an item left")
+		require.Equal(t, "shutting down: true", isShuttingDown(q))
 		q = newQueue(t)
 		q.DrainLater().result()
-		require.Equal(t, "shutting down: true", isShuttingDown(q), "a drain is a shutdown that waits")
+		t.Rule("a drain is a shutdown that waits")
+		require.Equal(t, "shutting down: true", isShuttingDown(q))
 	})
 }
 
 func TestTask2_Drain_waits_for_what_is_in_hand(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "they were added", func(t *guard.T) {
 		q := newQueue(t, "web", "db")
-		require.Equal(t, []string{"web", "db"}, q.All(), "they were added")
+		require.Equal(t, []string{"web", "db"}, q.All())
 		drain := q.DrainLater()
 		rule := "a drain lets the workers finish what they have in hand: a program that ends before leaves the work half done"
-		require.Equal(t, waits, drain.result(), rule)
+		t.Rule("%s", rule)
+		require.Equal(t, waits, drain.result())
 		q.Done("web")
-		require.Equal(t, waits, drain.result(), rule)
+		require.Equal(t, waits, drain.result())
 		q.Done("db")
-		require.Equal(t, returned, drain.result(), "nothing is queued and nothing in hand: that is what the drain waits for")
+		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
+		require.Equal(t, returned, drain.result())
 	})
 }
 
 func TestTask2_Drain_refuses_what_is_new_and_hands_out_the_rest(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newQueue(t, "web", "db")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		drain := q.DrainLater()
 		synctest.Wait()
 		q.Add("cdn")
-		require.Equal(t, "db", q.Get(), "a drain is there to have the rest done, so it has to hand it out")
+		t.Rule("a drain is there to have the rest done, so it has to hand it out")
+		require.Equal(t, "db", q.Get())
 		worker := q.GetLater()
-		require.Equal(t, shutdown, worker.result(), "cdn came too late, and there is nothing else")
+		t.Rule("cdn came too late, and there is nothing else")
+		require.Equal(t, shutdown, worker.result())
 		q.Done("web")
 		q.Done("db")
-		require.Equal(t, returned, drain.result(), "nothing is queued and nothing in hand: that is what the drain waits for")
+		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
+		require.Equal(t, returned, drain.result())
 	})
 }
 
 func TestTask2_Drain_hands_out_the_second_round(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		q.Add("web")
 		drain := q.DrainLater()
 		synctest.Wait()
 		q.Done("web")
-		require.Equal(t, "web", q.Get(), "the second Add was accepted before the drain began")
+		t.Rule("the second Add was accepted before the drain began")
+		require.Equal(t, "web", q.Get())
 		q.Done("web")
-		require.Equal(t, returned, drain.result(), "nothing is queued and nothing in hand: that is what the drain waits for")
+		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
+		require.Equal(t, returned, drain.result())
 	})
 }
 
 func TestTask2_Drain_wakes_every_worker(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		workers := []*call{q.GetLater(), q.GetLater()}
 		synctest.Wait()
 		drain := q.DrainLater()
-		require.Equal(t, []string{shutdown, shutdown}, results(workers...), "there is nothing for them, and nothing will come: they are to end while the drain waits")
+		t.Rule("there is nothing for them, and nothing will come: they are to end while the drain waits")
+		require.Equal(t, []string{shutdown, shutdown}, results(workers...))
 		q.Done("web")
-		require.Equal(t, returned, drain.result(), "nothing is queued and nothing in hand: that is what the drain waits for")
+		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
+		require.Equal(t, returned, drain.result())
 	})
 }
 
 func TestTask2_ShutDown_ends_a_drain(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		drain := q.DrainLater()
 		synctest.Wait()
 		q.ShutDown()
-		require.Equal(t, returned, drain.result(),
-			"who has waited long enough calls ShutDown; in client-go it could go unheard, and the program hung for a worker that never ended (#119554)")
+		t.Rule("who has waited long enough calls ShutDown; in client-go it could go unheard, and the program " +
+			"hung for a worker that never ended (#119554)")
+		require.Equal(t, returned, drain.result())
 	})
 }
 
 func TestTask2_Every_drain_hears_ShutDown(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		drains := []*call{q.DrainLater(), q.DrainLater()}
 		synctest.Wait()
 		q.ShutDown()
-		require.Equal(t, []string{returned, returned}, results(drains...), "a program and its controller may both drain one queue; Signal wakes one of them, and ShutDown concerns all who wait")
+		t.Rule("a program and its controller may both drain one queue; Signal wakes one of them, and ShutDown " +
+			"concerns all who wait")
+		require.Equal(t, []string{returned, returned}, results(drains...))
 	})
 }
 
 func TestTask2_Any_sequence_of_calls(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTyped[string]()
 			defer q.ShutDown() // sets free whoever should not have waited
@@ -197,7 +218,7 @@ func TestTask2_Any_sequence_of_calls(t *testing.T) {
 }
 
 func TestTask2_Nothing_is_lost_in_a_storm(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		for seed := range uint64(20) {
 			t.Story(8)
 			storm(t, seed)

@@ -19,52 +19,60 @@ import (
 )
 
 func TestTask5_AddRateLimited_waits_as_the_limiter_says(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the limiter said longer; without a wait a controller that fails asks the API server as fast as "+
+		"it can", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		for _, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 			q.AddRateLimited("web")
 			q.pass(wait - 1)
-			require.Equal(t, []string{}, q.All(), "the limiter said longer; without a wait a controller that fails asks the API server as fast as it can")
+			require.Equal(t, []string{}, q.All())
 			q.pass(1)
-			require.Equal(t, []string{"web"}, q.All(), "the wait is over, and the item comes for its next try")
+			t.Rule("the wait is over, and the item comes for its next try")
+			require.Equal(t, []string{"web"}, q.All())
 			q.Done("web")
 		}
 	})
 }
 
 func TestTask5_Forget_starts_over(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "each AddRateLimited is one failure", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		q.AddRateLimited("web")
 		q.AddRateLimited("web")
-		require.Equal(t, 2, q.NumRequeues("web"), "each AddRateLimited is one failure")
-		require.Equal(t, 0, q.NumRequeues("db"), "db has not failed")
+		require.Equal(t, 2, q.NumRequeues("web"))
+		t.Rule("db has not failed")
+		require.Equal(t, 0, q.NumRequeues("db"))
 		q.Forget("web")
-		require.Equal(t, 0, q.NumRequeues("web"), "after success the failures are forgotten")
+		t.Rule("after success the failures are forgotten")
+		require.Equal(t, 0, q.NumRequeues("web"))
 		q.pass(time.Second)
-		require.Equal(t, []string{"web"}, q.All(), "Forget is for the limiter; an item that waits goes on waiting, and comes")
+		t.Rule("Forget is for the limiter; an item that waits goes on waiting, and comes")
+		require.Equal(t, []string{"web"}, q.All())
 		q.Done("web")
 		q.AddRateLimited("web")
 		q.pass(time.Second)
-		require.Equal(t, []string{"web"}, q.All(), "the wait is that of a first failure")
+		t.Rule("the wait is that of a first failure")
+		require.Equal(t, []string{"web"}, q.All())
 	})
 }
 
 func TestTask5_Forget_is_not_Done(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it was added", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		q.Add("web")
-		require.Equal(t, "web", q.Get(), "it was added")
+		require.Equal(t, "web", q.Get())
 		q.Add("web")
 		q.Forget("web")
-		require.Equal(t, 0, q.Len(), "web is in hand until Done; Forget says something to the limiter, and nothing to the queue")
+		t.Rule("web is in hand until Done; Forget says something to the limiter, and nothing to the queue")
+		require.Equal(t, 0, q.Len())
 		q.Done("web")
-		require.Equal(t, []string{"web"}, q.All(), "it was added in hand")
+		t.Rule("it was added in hand")
+		require.Equal(t, []string{"web"}, q.All())
 	})
 }
 
 func TestTask5_Config_chooses_the_queue_below(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "AddRateLimited is an AddAfter of config.DelayingQueue", func(t *guard.T) {
 		below := clientgo.NewTypedDelayingQueue[string]()
 		q := told{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
 			clientgo.TypedRateLimitingQueueConfig[string]{DelayingQueue: below}), t}
@@ -73,12 +81,12 @@ func TestTask5_Config_chooses_the_queue_below(t *testing.T) {
 		q.AddRateLimited("web")
 		q.pass(time.Second)
 		t.Did("Len of the queue below")
-		require.Equal(t, 1, below.Len(), "AddRateLimited is an AddAfter of config.DelayingQueue")
+		require.Equal(t, 1, below.Len())
 	})
 }
 
 func TestTask5_Config_brings_the_clock(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "without a DelayingQueue of its own, the config's Clock is for the one that is made", func(t *guard.T) {
 		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 		q := told{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
 			clientgo.TypedRateLimitingQueueConfig[string]{Clock: clock}), t}
@@ -86,16 +94,17 @@ func TestTask5_Config_brings_the_clock(t *testing.T) {
 		t.Did("NewTypedRateLimitingQueueWithConfig, with a Clock that stands still")
 		q.AddRateLimited("web")
 		q.pass(time.Hour)
-		require.Equal(t, 0, q.Len(), "without a DelayingQueue of its own, the config's Clock is for the one that is made")
+		require.Equal(t, 0, q.Len())
 		t.Did("the Clock goes on by 1s")
 		clock.Step(time.Second)
 		synctest.Wait()
-		require.Equal(t, []string{"web"}, q.All(), "by config.Clock the second is over")
+		t.Rule("by config.Clock the second is over")
+		require.Equal(t, []string{"web"}, q.All())
 	})
 }
 
 func TestTask5_Retry_on_any_mix_of_layers(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		whose := []string{"your", "client-go's"}
 		for mix := range 7 { // the eighth would be client-go's alone
 			t.Story(8)
@@ -163,7 +172,7 @@ func retry(t *guard.T, q clientgo.TypedRateLimitingInterface[string]) {
 }
 
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTypedRateLimitingQueue(exponential(baseDelay, maxDelay))
 			defer q.ShutDown()

@@ -19,26 +19,26 @@ import (
 )
 
 func TestTask2_Handler_hears_of_every_change_in_order(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "each change once, in the order in which it happened; a deletion brings the last state", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
 		w.create("b")
 		w.change("a")
 		w.remove("b")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete b@5"}, h.told(),
-			"each change once, in the order in which it happened; a deletion brings the last state")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete b@5"}, h.told())
 	})
 }
 
 func TestTask2_Only_the_first_list_is_initial(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "isInInitialList tells what was there from what is new", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
-		require.Equal(t, []string{"first a@2"}, h.told(), "isInInitialList tells what was there from what is new")
+		require.Equal(t, []string{"first a@2"}, h.told())
 		w.away(func() { w.create("b") })
-		require.Equal(t, []string{"add b@3"}, without("again", h.told()), "b is new, although a list brought it")
+		t.Rule("b is new, although a list brought it")
+		require.Equal(t, []string{"add b@3"}, without("again", h.told()))
 	})
 }
 
@@ -54,12 +54,14 @@ func without(word string, notes []string) []string {
 }
 
 func TestTask2_Store_changes_before_handlers_hear(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a handler puts a key into a queue, and a worker looks the key up: it must not find the state "+
+		"before", func(t *guard.T) {
 		w := newWorld(t, "a")
 		var found []string
 		look := func(obj any) {
 			d, ok := obj.(*appsv1.Deployment)
-			require.Equal(t, true, ok, "got %T", obj)
+			t.Rule("got %T", obj)
+			require.Equal(t, true, ok)
 			stored, exists, _ := w.informer.GetStore().GetByKey("default/" + d.Name)
 			if exists {
 				found = append(found, name(stored))
@@ -71,13 +73,14 @@ func TestTask2_Store_changes_before_handlers_hear(t *testing.T) {
 		w.run()
 		w.change("a")
 		w.remove("a")
-		require.Equal(t, []string{"a@2", "a@3", "no a"}, found,
-			"a handler puts a key into a queue, and a worker looks the key up: it must not find the state before")
+		t.Rule("a handler puts a key into a queue, and a worker looks the key up: it must not find the state " +
+			"before")
+		require.Equal(t, []string{"a@2", "a@3", "no a"}, found)
 	})
 }
 
 func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the store goes on (#27078)", func(t *guard.T) {
 		w := newWorld(t, "a")
 		door := gate.New(t)
 		slow := w.handle()
@@ -92,16 +95,18 @@ func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
 		w.create("b")
 		w.change("a")
 		w.create("c")
-		require.Equal(t, []string{"a@4", "b@3", "c@5"}, w.stored(), "the store goes on (#27078)")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, quick.told(), "and so do the other handlers")
+		require.Equal(t, []string{"a@4", "b@3", "c@5"}, w.stored())
+		t.Rule("and so do the other handlers")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, quick.told())
 		t.Did("the first handler returns")
 		door.Open()
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, slow.told(), "it has missed nothing")
+		t.Rule("it has missed nothing")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, slow.told())
 	})
 }
 
 func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the handler is told of the first", func(t *guard.T) {
 		w := newWorld(t)
 		door := gate.New(t)
 		h := w.handle()
@@ -109,7 +114,7 @@ func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
 		h.before = func(string) { called++; door.Wait() }
 		w.run()
 		w.create("a")
-		require.Equal(t, 1, called, "the handler is told of the first")
+		require.Equal(t, 1, called)
 		changes := 9_999
 		if guard.Brief {
 			changes = 1_999
@@ -123,25 +128,32 @@ func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
 			want = append(want, fmt.Sprintf("update a@%d to a@%d", i+1, i+2))
 		}
 		synctest.Wait()
-		require.Equal(t, []string{fmt.Sprint("a@", changes+2)}, w.stored(), "the queue before a handler has no bound: a bound would be somebody else's wait")
+		t.Rule("the queue before a handler has no bound: a bound would be somebody else's wait")
+		require.Equal(t, []string{fmt.Sprint("a@", changes+2)}, w.stored())
 		door.Open()
 		got := h.told()
-		require.Equal(t, fmt.Sprintf("update a@%d to a@%d", changes+1, changes+2), got[len(got)-1], "the last one comes last")
-		require.LessOrEqual(t, len(got), len(want), "each at most once")
+		t.Rule("the last one comes last")
+		require.Equal(t, fmt.Sprintf("update a@%d to a@%d", changes+1, changes+2), got[len(got)-1])
+		t.Rule("each at most once")
+		require.LessOrEqual(t, len(got), len(want))
 		previous := 0
 		for _, note := range got[1:] {
 			var from, to int
 			_, err := fmt.Sscanf(note, "update a@%d to a@%d", &from, &to)
-			require.NoError(t, err, "%s", note)
-			require.GreaterOrEqual(t, from, previous, "%s: in order; changes may be merged before the handlers' queue, but never go back", note)
-			require.Greater(t, to, from, "%s", note)
+			t.Rule("%s", note)
+			require.NoError(t, err)
+			t.Rule("%s: in order; changes may be merged before the handlers' queue, but never go back", note)
+			require.GreaterOrEqual(t, from, previous)
+			t.Rule("%s", note)
+			require.Greater(t, to, from)
 			previous = to
 		}
 	})
 }
 
 func TestTask2_Add_or_update_is_for_the_store_to_say(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a list does not say what is new: what the store has is an update, and what it has not is an "+
+		"addition", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
@@ -150,13 +162,12 @@ func TestTask2_Add_or_update_is_for_the_store_to_say(t *testing.T) {
 			w.change("a")
 			w.create("b")
 		})
-		require.Equal(t, []string{"add b@4", "update a@2 to a@3"}, sorted(h.told()),
-			"a list does not say what is new: what the store has is an update, and what it has not is an addition")
+		require.Equal(t, []string{"add b@4", "update a@2 to a@3"}, sorted(h.told()))
 	})
 }
 
 func TestTask2_Deletion_that_was_missed_is_a_tombstone(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the last state was never seen: the handler gets the last known one, wrapped, so that it knows", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
@@ -165,13 +176,12 @@ func TestTask2_Deletion_that_was_missed_is_a_tombstone(t *testing.T) {
 			w.change("a")
 			w.remove("a")
 		})
-		require.Equal(t, []string{"tombstone of default/a, last a@2"}, h.told(),
-			"the last state was never seen: the handler gets the last known one, wrapped, so that it knows")
+		require.Equal(t, []string{"tombstone of default/a, last a@2"}, h.told())
 	})
 }
 
 func TestTask2_Deleted_and_created_anew_may_be_one_update(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "for a list it is the same key: one update, from one object to another", func(t *guard.T) {
 		w := newWorld(t, "a")
 		uids := []string{}
 		w.register(cache.ResourceEventHandlerFuncs{
@@ -184,13 +194,14 @@ func TestTask2_Deleted_and_created_anew_may_be_one_update(t *testing.T) {
 			w.remove("a")
 			w.create("a")
 		})
-		require.Len(t, uids, 2, "for a list it is the same key: one update, from one object to another")
-		require.NotEqual(t, uids[0], uids[1], "who cares compares UIDs, as the controller of task 6 does")
+		require.Len(t, uids, 2)
+		t.Rule("who cares compares UIDs, as the controller of task 6 does")
+		require.NotEqual(t, uids[0], uids[1])
 	})
 }
 
 func TestTask2_Handler_may_call_the_informer(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "no lock is held while a handler runs", func(t *guard.T) {
 		w := newWorld(t, "a")
 		told := []string{}
 		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
@@ -201,12 +212,12 @@ func TestTask2_Handler_may_call_the_informer(t *testing.T) {
 		}})
 		w.run()
 		w.create("b")
-		require.Equal(t, []string{"a@2", "b@3"}, told, "no lock is held while a handler runs")
+		require.Equal(t, []string{"a@2", "b@3"}, told)
 	})
 }
 
 func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the call that the handler is in is waited for: what it uses may be gone afterwards", func(t *guard.T) {
 		w := newWorld(t)
 		h := w.handle()
 		h.before = func(string) { time.Sleep(time.Minute) }
@@ -214,31 +225,35 @@ func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
 		w.create("a", "b", "c")
 		before := time.Now()
 		w.end()
-		require.Equal(t, time.Minute, time.Since(before), "the call that the handler is in is waited for: what it uses may be gone afterwards")
-		require.Equal(t, []string{"add a@2"}, h.told(), "and what it has not been told by then, it is not")
+		require.Equal(t, time.Minute, time.Since(before))
+		t.Rule("and what it has not been told by then, it is not")
+		require.Equal(t, []string{"add a@2"}, h.told())
 		time.Sleep(time.Hour)
-		require.Empty(t, h.told(), "nobody is called after the end")
+		t.Rule("nobody is called after the end")
+		require.Empty(t, h.told())
 	})
 }
 
 func TestTask2_Finished_when_the_last_call_is(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a registration has a ShutdownChan, which is given", func(t *guard.T) {
 		w := newWorld(t, "a")
 		registration := w.register(&handler{before: func(string) { time.Sleep(time.Minute) }})
 		w.run()
 		listener, ok := registration.(interface{ ShutdownChan() <-chan struct{} })
-		require.Equal(t, true, ok, "a registration has a ShutdownChan, which is given")
+		require.Equal(t, true, ok)
 		t.Did("the handler is told of a; the context ends")
 		w.stop()
 		synctest.Wait()
-		require.Equal(t, false, isClosed(listener.ShutdownChan()), "finished says that the handler will not be called any more, and it is in a call")
+		t.Rule("finished says that the handler will not be called any more, and it is in a call")
+		require.Equal(t, false, isClosed(listener.ShutdownChan()))
 		w.pass(time.Minute)
-		require.Equal(t, true, isClosed(listener.ShutdownChan()), "it will not be called any more: whoever removes it waits for finished to be closed")
+		t.Rule("it will not be called any more: whoever removes it waits for finished to be closed")
+		require.Equal(t, true, isClosed(listener.ShutdownChan()))
 	})
 }
 
 func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a second of rest: who panics at everything must not spin", func(t *guard.T) {
 		crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
 		utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
 		t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })
@@ -252,16 +267,18 @@ func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
 		w.run()
 		t.Did("panics do not end the program (runtime.ReallyCrash is off), and the handler panics at a")
 		w.create("a", "b")
-		require.Empty(t, h.told(), "a second of rest: who panics at everything must not spin")
+		require.Empty(t, h.told())
 		w.pass(time.Second)
-		require.Equal(t, []string{"add b@3"}, h.told(), "what it panicked at is left out, and the next is delivered (#58394)")
+		t.Rule("what it panicked at is left out, and the next is delivered (#58394)")
+		require.Equal(t, []string{"add b@3"}, h.told())
 		w.create("c")
-		require.Equal(t, []string{"add c@4"}, h.told(), "and all that follows")
+		t.Rule("and all that follows")
+		require.Equal(t, []string{"add c@4"}, h.told())
 	})
 }
 
 func TestTask2_Handlers_share_one_watch(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "that is what it is shared for", func(t *guard.T) {
 		w := newWorld(t, "a")
 		all := []*handler{}
 		for range 80 {
@@ -270,8 +287,10 @@ func TestTask2_Handlers_share_one_watch(t *testing.T) {
 		w.run()
 		w.change("a")
 		for i, h := range all {
-			require.Equal(t, []string{"first a@2", "update a@2 to a@3"}, h.told(), "handler %d of 80", i+1)
+			t.Rule("handler %d of 80", i+1)
+			require.Equal(t, []string{"first a@2", "update a@2 to a@3"}, h.told())
 		}
-		require.Equal(t, 1, w.Watches(), "that is what it is shared for")
+		t.Rule("that is what it is shared for")
+		require.Equal(t, 1, w.Watches())
 	})
 }

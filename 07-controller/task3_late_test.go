@@ -21,35 +21,34 @@ import (
 )
 
 func TestTask3_Late_handler_hears_what_is_there(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "what is in the store, as the first list: a handler does not have to know whether it is late", func(t *guard.T) {
 		w := newWorld(t, "a", "b").run()
 		w.remove("b")
 		w.create("c")
 		h := w.handle()
-		require.Equal(t, []string{"first a@2", "first c@5"}, sorted(h.told()),
-			"what is in the store, as the first list: a handler does not have to know whether it is late")
+		require.Equal(t, []string{"first a@2", "first c@5"}, sorted(h.told()))
 	})
 }
 
 func TestTask3_Late_handler_hears_what_comes(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "and then it is one of them", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		h := w.handle()
 		w.create("b")
 		w.change("a")
 		w.remove("a")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete a@5"}, h.told(), "and then it is one of them")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete a@5"}, h.told())
 	})
 }
 
 func TestTask3_Nobody_else_hears_it_again(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the additions are for the late one alone", func(t *guard.T) {
 		w := newWorld(t, "a")
 		early := w.handle()
 		w.run()
 		early.told()
 		w.handle()
-		require.Empty(t, early.told(), "the additions are for the late one alone")
+		require.Empty(t, early.told())
 	})
 }
 
@@ -60,7 +59,8 @@ func TestTask3_Handler_comes_while_a_delta_is_handled(t *testing.T) {
 		"a deletion":  func(w *world) { w.remove("a") },
 	} {
 		t.Run(title, func(t *testing.T) {
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "one lock is held from the store to the last listener: who joins sees a change in the store or "+
+				"is told of it, never both", func(t *guard.T) {
 				w := newWorld(t, "a")
 				late := &counter{has: map[string]string{}}
 				comes := sync.OnceFunc(func() {
@@ -75,8 +75,9 @@ func TestTask3_Handler_comes_while_a_delta_is_handled(t *testing.T) {
 				change(w)
 				comes() // after it, if the informer does not take the layers that it is given, as client-go's
 				synctest.Wait()
-				require.Empty(t, late.wrong, "one lock is held from the store to the last listener: who joins sees a change in the store or is told of it, never both")
-				require.Equal(t, w.stands(), late.has, "and never neither")
+				require.Empty(t, late.wrong)
+				t.Rule("and never neither")
+				require.Equal(t, w.stands(), late.has)
 			})
 		})
 	}
@@ -127,7 +128,7 @@ func (p *pausingIndexer) Delete(obj any) error { return p.changed(p.Indexer.Dele
 
 // What happens while handlers come in can come in any order with them, so this is asked of many at once.
 func TestTask3_No_gap_and_no_double(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		w := newWorld(t).run()
 		names := numbered(300)
 		var handlers []*counter
@@ -154,8 +155,10 @@ func TestTask3_No_gap_and_no_double(t *testing.T) {
 		}
 		want := len(w.informer.GetStore().ListKeys())
 		for i, h := range handlers {
-			require.Empty(t, h.wrong, "handler %d: it came in between two deltas, not in the middle of one", i)
-			require.Len(t, h.has, want, "handler %d knows what the store has", i)
+			t.Rule("handler %d: it came in between two deltas, not in the middle of one", i)
+			require.Empty(t, h.wrong)
+			t.Rule("handler %d knows what the store has", i)
+			require.Len(t, h.has, want)
 		}
 	})
 }
@@ -191,29 +194,33 @@ func (c *counter) OnDelete(obj any) {
 }
 
 func TestTask3_HasSynced_waits_for_delivery(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the informer has", func(t *guard.T) {
 		w := newWorld(t, "a", "b")
 		next := make(chan struct{}, 2) // each lets one call return
 		t.Cleanup(func() { close(next) })
 		registration := w.register(&handler{before: func(string) { <-next }})
 		w.run()
 		t.Did("the handler is at the first of two; HasSynced")
-		require.Equal(t, true, w.informer.HasSynced(), "the informer has")
-		require.Equal(t, false, registration.HasSynced(), "but this handler has not heard of anything yet (#113985)")
+		require.Equal(t, true, w.informer.HasSynced())
+		t.Rule("but this handler has not heard of anything yet (#113985)")
+		require.Equal(t, false, registration.HasSynced())
 		next <- struct{}{}
 		synctest.Wait()
 		t.Did("the handler is at the second; HasSynced")
-		require.Equal(t, false, registration.HasSynced(), "the call has begun, and has not returned")
+		t.Rule("the call has begun, and has not returned")
+		require.Equal(t, false, registration.HasSynced())
 		next <- struct{}{}
 		synctest.Wait()
 		t.Did("it has returned; HasSynced")
-		require.Equal(t, true, registration.HasSynced(), "now it has heard of the whole list")
-		require.Equal(t, true, cache.IsDone(registration.HasSyncedChecker()), "the same question in the form that can be waited for")
+		t.Rule("now it has heard of the whole list")
+		require.Equal(t, true, registration.HasSynced())
+		t.Rule("the same question in the form that can be waited for")
+		require.Equal(t, true, cache.IsDone(registration.HasSyncedChecker()))
 	})
 }
 
 func TestTask3_HasSynced_does_not_wait_for_later_changes(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is about the first list, and that has been delivered", func(t *guard.T) {
 		w := newWorld(t, "a")
 		doors := map[string]gate.Gate{"first a@2": gate.New(t), "add b@3": gate.New(t)}
 		registration := w.register(&handler{before: func(note string) { doors[note].Wait() }})
@@ -222,42 +229,45 @@ func TestTask3_HasSynced_does_not_wait_for_later_changes(t *testing.T) {
 		doors["first a@2"].Open()
 		synctest.Wait()
 		t.Did("the handler has a, which was there at the start, and is at b, which came later; HasSynced")
-		require.Equal(t, true, registration.HasSynced(), "it is about the first list, and that has been delivered")
+		require.Equal(t, true, registration.HasSynced())
 	})
 }
 
 func TestTask3_HasSynced_not_before_the_list(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "before the start", func(t *guard.T) {
 		w := newWorld(t, "a")
 		registration := w.register(&handler{})
-		require.Equal(t, false, registration.HasSynced(), "before the start")
+		require.Equal(t, false, registration.HasSynced())
 		w.Down()
 		w.run()
 		w.pass(time.Minute)
 		t.Did("there is no server, so nothing is left to be delivered; HasSynced")
-		require.Equal(t, false, registration.HasSynced(), "nothing to deliver is not the same as everything delivered")
+		t.Rule("nothing to deliver is not the same as everything delivered")
+		require.Equal(t, false, registration.HasSynced())
 		w.Up()
 		w.pass(2 * time.Minute)
-		require.Equal(t, true, registration.HasSynced(), "after the list")
+		t.Rule("after the list")
+		require.Equal(t, true, registration.HasSynced())
 	})
 }
 
 func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nothing is left to be told, but the list goes on: that is what upstream is for", func(t *guard.T) {
 		w, door := held(t, "a", "b")
 		registration := w.register(&handler{})
 		w.run()
 		t.Did("the list has a and b; one is told, and the other on its way into the store; HasSynced")
-		require.Equal(t, false, registration.HasSynced(), "nothing is left to be told, but the list goes on: that is what upstream is for")
+		require.Equal(t, false, registration.HasSynced())
 		t.Did("that one comes into the store; HasSynced")
 		door.Open()
 		synctest.Wait()
-		require.Equal(t, true, registration.HasSynced(), "now it has heard of the whole list")
+		t.Rule("now it has heard of the whole list")
+		require.Equal(t, true, registration.HasSynced())
 	})
 }
 
 func TestTask3_Handler_may_add_a_handler(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "no lock is held while a handler runs", func(t *guard.T) {
 		w := newWorld(t, "a")
 		second := &handler{}
 		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
@@ -268,38 +278,40 @@ func TestTask3_Handler_may_add_a_handler(t *testing.T) {
 		}})
 		w.run()
 		w.create("b")
-		require.Equal(t, []string{"first a@2", "add b@3"}, second.told(), "no lock is held while a handler runs")
+		require.Equal(t, []string{"first a@2", "add b@3"}, second.told())
 	})
 }
 
 func TestTask3_HasSynced_with_an_empty_list(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "all of nothing is delivered", func(t *guard.T) {
 		w := newWorld(t)
 		early := w.register(&handler{})
 		w.run()
-		require.Equal(t, true, early.HasSynced(), "all of nothing is delivered")
+		require.Equal(t, true, early.HasSynced())
 		late := w.register(&handler{})
 		synctest.Wait()
-		require.Equal(t, true, late.HasSynced(), "for a late one, too")
+		t.Rule("for a late one, too")
+		require.Equal(t, true, late.HasSynced())
 	})
 }
 
 func TestTask3_HasSynced_of_a_late_handler(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it has not heard of anything yet", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		door := gate.New(t)
 		registration := w.register(&handler{before: func(string) { door.Wait() }})
 		synctest.Wait()
 		t.Did("the late handler is at the first object; HasSynced")
-		require.Equal(t, false, registration.HasSynced(), "it has not heard of anything yet")
+		require.Equal(t, false, registration.HasSynced())
 		door.Open()
 		synctest.Wait()
-		require.Equal(t, true, registration.HasSynced(), "now it has")
+		t.Rule("now it has")
+		require.Equal(t, true, registration.HasSynced())
 	})
 }
 
 func TestTask3_Handler_that_comes_during_the_first_list(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the store is empty because nothing has come yet", func(t *guard.T) {
 		w := newWorld(t, "a", "b")
 		source := &slowList{ListerWatcher: w.source(), answer: gate.New(t)}
 		w.informer = controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
@@ -308,41 +320,45 @@ func TestTask3_Handler_that_comes_during_the_first_list(t *testing.T) {
 		registration := w.register(h)
 		synctest.Wait()
 		t.Did("the informer runs, its list is not answered; HasSynced of a handler that has just come")
-		require.Equal(t, false, registration.HasSynced(), "the store is empty because nothing has come yet")
+		require.Equal(t, false, registration.HasSynced())
 		source.answer.Open()
-		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()), "each once, as the first list")
-		require.Equal(t, true, registration.HasSynced(), "and with that it is synced")
+		t.Rule("each once, as the first list")
+		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()))
+		t.Rule("and with that it is synced")
+		require.Equal(t, true, registration.HasSynced())
 	})
 }
 
 func TestTask3_No_handlers_after_the_end(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it would wait for ever, so it is told", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.end()
 		_, err := w.informer.AddEventHandler(&handler{})
-		require.Error(t, err, "it would wait for ever, so it is told")
-		require.ErrorContains(t, err, "stopped already", "it would wait for ever, so it is told")
+		require.Error(t, err)
+		require.ErrorContains(t, err, "stopped already")
 	})
 }
 
 func TestTask3_Second_run_disturbs_nobody(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the first goes on: a second that returns at once must not clean up behind it", func(t *guard.T) {
 		w := newWorld(t, "a")
 		early := w.handle()
 		w.run()
 		early.told()
 		t.Did("RunWithContext a second time")
 		w.informer.RunWithContext(t.Context())
-		require.Equal(t, false, w.informer.IsStopped(), "the first goes on: a second that returns at once must not clean up behind it")
+		require.Equal(t, false, w.informer.IsStopped())
 		late := w.handle()
 		w.create("b")
-		require.Equal(t, []string{"add b@3"}, early.told(), "who was there is told")
-		require.Equal(t, []string{"first a@2", "add b@3"}, late.told(), "and who comes late, too")
+		t.Rule("who was there is told")
+		require.Equal(t, []string{"add b@3"}, early.told())
+		t.Rule("and who comes late, too")
+		require.Equal(t, []string{"first a@2", "add b@3"}, late.told())
 	})
 }
 
 func TestTask3_End_with_a_late_handler_at_work(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "late handlers are stopped and waited for like all others", func(t *guard.T) {
 		w := newWorld(t, numbered(100)...).run()
 		h := &handler{}
 		h.before = func(string) { time.Sleep(time.Second) }
@@ -350,6 +366,6 @@ func TestTask3_End_with_a_late_handler_at_work(t *testing.T) {
 		synctest.Wait()
 		before := time.Now()
 		w.end()
-		require.Equal(t, time.Second, time.Since(before), "late handlers are stopped and waited for like all others")
+		require.Equal(t, time.Second, time.Since(before))
 	})
 }

@@ -34,38 +34,44 @@ func every(t *guard.T, period time.Duration, names ...string) *world {
 }
 
 func TestTask4_Resync_tells_everything_again(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the first list", func(t *guard.T) {
 		w := every(t, time.Minute, "a", "b")
 		h := w.handle()
 		w.run()
-		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()), "the first list")
+		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.told()))
 		w.pass(59 * time.Second)
-		require.Empty(t, h.told(), "not before it is time")
+		t.Rule("not before it is time")
+		require.Empty(t, h.told())
 		w.pass(2 * time.Second)
-		require.Equal(t, []string{"again a@2", "again b@3"}, sorted(h.told()),
-			"an update from what is known to the same: for whoever lost something on the way (no request goes to the server for it)")
+		t.Rule("an update from what is known to the same: for whoever lost something on the way (no request " +
+			"goes to the server for it)")
+		require.Equal(t, []string{"again a@2", "again b@3"}, sorted(h.told()))
 		w.pass(time.Minute)
-		require.Equal(t, []string{"again a@2", "again b@3"}, sorted(h.told()), "and so on")
+		t.Rule("and so on")
+		require.Equal(t, []string{"again a@2", "again b@3"}, sorted(h.told()))
 	})
 }
 
 func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the first list is for everybody", func(t *guard.T) {
 		w := every(t, time.Minute, "a")
 		often, seldom, never := w.handle(), w.handleEvery(3*time.Minute), w.handleEvery(0)
 		w.run()
 		for _, h := range []*handler{often, seldom, never} {
-			require.Equal(t, []string{"first a@2"}, h.told(), "the first list is for everybody")
+			require.Equal(t, []string{"first a@2"}, h.told())
 		}
 		w.pass(9*time.Minute + time.Second)
-		require.Len(t, often.told(), 9, "in nine minutes, one each minute")
-		require.Len(t, seldom.told(), 3, "in nine minutes, one each three")
-		require.Empty(t, never.told(), "0 is never")
+		t.Rule("in nine minutes, one each minute")
+		require.Len(t, often.told(), 9)
+		t.Rule("in nine minutes, one each three")
+		require.Len(t, seldom.told(), 3)
+		t.Rule("0 is never")
+		require.Empty(t, never.told())
 	})
 }
 
 func TestTask4_Change_reaches_everybody(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a change is for all handlers", func(t *guard.T) {
 		w := every(t, time.Minute, "a")
 		often, never := w.handle(), w.handleEvery(0)
 		w.run()
@@ -73,17 +79,21 @@ func TestTask4_Change_reaches_everybody(t *testing.T) {
 		often.told()
 		never.told()
 		w.change("a")
-		require.Equal(t, []string{"update a@2 to a@3"}, often.told(), "a change is for all handlers")
-		require.Equal(t, []string{"update a@2 to a@3"}, never.told(), "also for those without resyncs")
+		require.Equal(t, []string{"update a@2 to a@3"}, often.told())
+		t.Rule("also for those without resyncs")
+		require.Equal(t, []string{"update a@2 to a@3"}, never.told())
 		w.create("b")
 		w.remove("a")
-		require.Equal(t, []string{"add b@4", "delete a@5"}, often.told(), "what comes and what goes is for all handlers")
-		require.Equal(t, []string{"add b@4", "delete a@5"}, never.told(), "also for those without resyncs")
+		t.Rule("what comes and what goes is for all handlers")
+		require.Equal(t, []string{"add b@4", "delete a@5"}, often.told())
+		t.Rule("also for those without resyncs")
+		require.Equal(t, []string{"add b@4", "delete a@5"}, never.told())
 	})
 }
 
 func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "b is news, and a has the version that it had: after an outage every handler would work for "+
+		"nothing (#87957)", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		often, never := w.handle(), w.handleEvery(0)
 		w.run()
@@ -91,14 +101,16 @@ func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
 		often.told()
 		never.told()
 		w.away(func() { w.create("b") })
-		require.Equal(t, []string{"add b@3"}, never.told(),
-			"b is news, and a has the version that it had: after an outage every handler would work for nothing (#87957)")
-		require.Equal(t, []string{"add b@3", "again a@2"}, sorted(often.told()), "who took part in the last resync takes part in this one: it may be what mends a change that got lost")
+		require.Equal(t, []string{"add b@3"}, never.told())
+		t.Rule("who took part in the last resync takes part in this one: it may be what mends a change that " +
+			"got lost")
+		require.Equal(t, []string{"add b@3", "again a@2"}, sorted(often.told()))
 	})
 }
 
 func TestTask4_Change_that_a_list_brings_reaches_everybody(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a list brings it as Replaced, like all that has not changed: its version says that it is no "+
+		"resync", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		often, never := w.handle(), w.handleEvery(0)
 		w.run()
@@ -106,74 +118,78 @@ func TestTask4_Change_that_a_list_brings_reaches_everybody(t *testing.T) {
 		often.told()
 		never.told()
 		w.away(func() { w.change("a") })
-		require.Equal(t, []string{"update a@2 to a@3"}, never.told(),
-			"a list brings it as Replaced, like all that has not changed: its version says that it is no resync")
-		require.Equal(t, []string{"update a@2 to a@3"}, often.told(), "a change is for all handlers")
+		require.Equal(t, []string{"update a@2 to a@3"}, never.told())
+		t.Rule("a change is for all handlers")
+		require.Equal(t, []string{"update a@2 to a@3"}, often.told())
 	})
 }
 
 func TestTask4_Most_impatient_handler_sets_the_pace(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "six in a minute: before the start the informer goes by the shortest period", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		slow, fast := w.handle(), w.handleEvery(10*time.Second)
 		w.run()
 		slow.told()
 		fast.told()
 		w.pass(time.Minute + time.Second)
-		require.Len(t, fast.told(), 6, "six in a minute: before the start the informer goes by the shortest period")
-		require.Empty(t, slow.told(), "and who wants one an hour gets one an hour")
+		require.Len(t, fast.told(), 6)
+		t.Rule("and who wants one an hour gets one an hour")
+		require.Empty(t, slow.told())
 	})
 }
 
 func TestTask4_Late_handler_gets_the_pace_that_there_is(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is resynced", func(t *guard.T) {
 		w := every(t, time.Minute, "a").run()
 		h := w.handleEvery(time.Second)
 		h.told()
 		w.pass(3*time.Minute + time.Second)
 		told := len(h.told())
-		require.GreaterOrEqual(t, told, 2, "it is resynced")
-		require.LessOrEqual(t, told, 3, "at the informer's pace, which was set when it started")
+		require.GreaterOrEqual(t, told, 2)
+		t.Rule("at the informer's pace, which was set when it started")
+		require.LessOrEqual(t, told, 3)
 	})
 }
 
 func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is told what is there", func(t *guard.T) {
 		w := every(t, time.Minute, "a").run()
 		w.pass(30 * time.Second)
 		h := w.handleEvery(time.Second)
-		require.Equal(t, []string{"first a@2"}, h.told(), "it is told what is there")
+		require.Equal(t, []string{"first a@2"}, h.told())
 		w.pass(31 * time.Second)
-		require.Empty(t, h.told(), "its period is the informer's, a minute, and has not passed")
+		t.Rule("its period is the informer's, a minute, and has not passed")
+		require.Empty(t, h.told())
 		w.pass(time.Minute)
-		require.Equal(t, []string{"again a@2"}, h.told(), "now it has")
+		t.Rule("now it has")
+		require.Equal(t, []string{"again a@2"}, h.told())
 	})
 }
 
 func TestTask4_Not_more_often_than_each_second(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a resync is work for everybody: a second is the least", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		h := w.handleEvery(time.Millisecond)
 		w.run()
 		h.told()
 		w.pass(10*time.Second + 500*time.Millisecond)
-		require.Len(t, h.told(), 10, "a resync is work for everybody: a second is the least")
+		require.Len(t, h.told(), 10)
 	})
 }
 
 func TestTask4_Informer_without_resyncs_has_none(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "an informer that was made with 0 does not resync, whatever its handlers want", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handleEvery(time.Minute)
 		w.run()
 		h.told()
 		w.pass(time.Hour)
-		require.Empty(t, h.told(), "an informer that was made with 0 does not resync, whatever its handlers want")
+		require.Empty(t, h.told())
 	})
 }
 
 func TestTask4_Removed_handler_is_told_nothing(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "who has gone is left in peace", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h, other := &handler{}, w.handle()
 		registration := w.register(h)
@@ -183,13 +199,14 @@ func TestTask4_Removed_handler_is_told_nothing(t *testing.T) {
 		t.Did("RemoveEventHandler")
 		require.NoError(t, w.informer.RemoveEventHandler(registration))
 		w.create("b")
-		require.Empty(t, h.told(), "who has gone is left in peace")
-		require.Equal(t, []string{"add b@3"}, other.told(), "the others go on")
+		require.Empty(t, h.told())
+		t.Rule("the others go on")
+		require.Equal(t, []string{"add b@3"}, other.told())
 	})
 }
 
 func TestTask4_Removed_in_the_middle(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the call that it is in ends; what waits behind it is dropped", func(t *guard.T) {
 		w := newWorld(t)
 		door := gate.New(t)
 		h := &handler{before: func(string) { door.Wait() }}
@@ -199,12 +216,12 @@ func TestTask4_Removed_in_the_middle(t *testing.T) {
 		t.Did("RemoveEventHandler while the handler is told of a")
 		require.NoError(t, w.informer.RemoveEventHandler(registration))
 		door.Open()
-		require.Equal(t, []string{"add a@2"}, h.told(), "the call that it is in ends; what waits behind it is dropped")
+		require.Equal(t, []string{"add a@2"}, h.told())
 	})
 }
 
 func TestTask4_Handler_may_remove_itself(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is in the middle of its first call", func(t *guard.T) {
 		w := newWorld(t, "a", "b")
 		var registration cache.ResourceEventHandlerRegistration
 		door := gate.New(t) // until b waits behind a: what is on its way at that moment may still come
@@ -215,51 +232,53 @@ func TestTask4_Handler_may_remove_itself(t *testing.T) {
 		}
 		registration = w.register(h)
 		w.run()
-		require.Empty(t, h.told(), "it is in the middle of its first call")
+		require.Empty(t, h.told())
 		t.Did("RemoveEventHandler, from within the handler")
 		door.Open()
-		require.Len(t, h.told(), 1, "it has heard enough after the first; nobody waits for anybody")
+		t.Rule("it has heard enough after the first; nobody waits for anybody")
+		require.Len(t, h.told(), 1)
 	})
 }
 
 func TestTask4_Removed_twice(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is gone, which is what was wanted", func(t *guard.T) {
 		w := newWorld(t, "a")
 		registration := w.register(&handler{})
 		w.run()
 		require.NoError(t, w.informer.RemoveEventHandler(registration))
 		t.Did("RemoveEventHandler once more")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "it is gone, which is what was wanted")
+		require.NoError(t, w.informer.RemoveEventHandler(registration))
 		w.create("b")
-		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "and the informer goes on")
+		t.Rule("and the informer goes on")
+		require.Equal(t, []string{"a@2", "b@3"}, w.stored())
 	})
 }
 
 func TestTask4_Removed_before_the_start(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it never began", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := &handler{}
 		registration := w.register(h)
 		t.Did("RemoveEventHandler before the start")
 		require.NoError(t, w.informer.RemoveEventHandler(registration))
 		w.run()
-		require.Empty(t, h.told(), "it never began")
+		require.Empty(t, h.told())
 	})
 }
 
 func TestTask4_Removed_after_the_end(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is gone already", func(t *guard.T) {
 		w := newWorld(t, "a")
 		registration := w.register(&handler{})
 		w.run()
 		w.end()
 		t.Did("RemoveEventHandler after the end")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "it is gone already")
+		require.NoError(t, w.informer.RemoveEventHandler(registration))
 	})
 }
 
 func TestTask4_Handle_of_another_informer(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is not one of ours, so it is gone from here", func(t *guard.T) {
 		w, other := newWorld(t, "a"), newWorld(t, "a")
 		h := &handler{}
 		w.register(h)
@@ -270,12 +289,14 @@ func TestTask4_Handle_of_another_informer(t *testing.T) {
 		h.told()
 		stranger.told()
 		t.Did("RemoveEventHandler with another informer's handle")
-		require.NoError(t, w.informer.RemoveEventHandler(theirs), "it is not one of ours, so it is gone from here")
+		require.NoError(t, w.informer.RemoveEventHandler(theirs))
 		w.create("b")
-		require.Equal(t, []string{"add b@3"}, h.told(), "ours stays")
+		t.Rule("ours stays")
+		require.Equal(t, []string{"add b@3"}, h.told())
 		t.Did("on the other informer's server:")
 		other.create("b")
-		require.Equal(t, []string{"add b@3"}, stranger.told(), "the other informer's handler stays as well: only its own informer can remove it")
+		t.Rule("the other informer's handler stays as well: only its own informer can remove it")
+		require.Equal(t, []string{"add b@3"}, stranger.told())
 	})
 }
 
@@ -286,14 +307,14 @@ func (strange) HasSynced() bool                     { return true }
 func (strange) HasSyncedChecker() cache.DoneChecker { return nil }
 
 func TestTask4_Handle_that_nobody_made(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "that is a mistake in the program, and worth an error", func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		require.Error(t, w.informer.RemoveEventHandler(strange{}), "that is a mistake in the program, and worth an error")
+		require.Error(t, w.informer.RemoveEventHandler(strange{}))
 	})
 }
 
 func TestTask4_ShutDownEventHandler_waits_for_the_last_call(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "when it returns, the handler is not running and never will be again", func(t *guard.T) {
 		w := newWorld(t)
 		h := &handler{before: func(string) { time.Sleep(time.Minute) }}
 		registration := w.register(h)
@@ -302,25 +323,27 @@ func TestTask4_ShutDownEventHandler_waits_for_the_last_call(t *testing.T) {
 		before := time.Now()
 		t.Did("cache.ShutDownEventHandler while the handler is told of a")
 		require.NoError(t, cache.ShutDownEventHandler(w.informer, registration))
-		require.Equal(t, time.Minute, time.Since(before), "when it returns, the handler is not running and never will be again")
-		require.Equal(t, []string{"add a@2"}, h.told(), "when it returns, the handler is not running and never will be again")
+		require.Equal(t, time.Minute, time.Since(before))
+		require.Equal(t, []string{"add a@2"}, h.told())
 	})
 }
 
 func TestTask4_ShutDownEventHandler_before_the_start(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it is the informer's own handle", func(t *guard.T) {
 		w := newWorld(t, "a")
 		registration := w.register(&handler{})
 		returned := make(chan struct{})
 		t.Did("cache.ShutDownEventHandler before the start")
 		t.Go(func() {
 			defer close(returned)
-			require.NoError(t, cache.ShutDownEventHandler(w.informer, registration), "it is the informer's own handle")
+			require.NoError(t, cache.ShutDownEventHandler(w.informer, registration))
 		})
 		synctest.Wait()
-		require.Equal(t, true, isClosed(returned), "a handler that never ran will not be called any more: there is nothing to wait for")
+		t.Rule("a handler that never ran will not be called any more: there is nothing to wait for")
+		require.Equal(t, true, isClosed(returned))
 		w.run()
-		require.Equal(t, []string{"a@2"}, w.stored(), "and the informer starts as if it had never been there")
+		t.Rule("and the informer starts as if it had never been there")
+		require.Equal(t, []string{"a@2"}, w.stored())
 	})
 }
 
@@ -371,7 +394,7 @@ func TestTask4_Handlers_come_while_it_starts_and_ends(t *testing.T) {
 }
 
 func TestTask4_Removed_handler_asks_for_no_resync(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "who is left wants one an hour", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		eager := &handler{}
 		registration, err := w.informer.AddEventHandlerWithResyncPeriod(eager, time.Minute)
@@ -381,9 +404,10 @@ func TestTask4_Removed_handler_asks_for_no_resync(t *testing.T) {
 		patient.told()
 		require.NoError(t, w.informer.RemoveEventHandler(registration))
 		w.pass(30 * time.Minute)
-		require.Empty(t, patient.told(), "who is left wants one an hour")
+		require.Empty(t, patient.told())
 		synctest.Wait()
 		w.pass(31 * time.Minute)
-		require.Equal(t, []string{"again a@2"}, patient.told(), "and gets it")
+		t.Rule("and gets it")
+		require.Equal(t, []string{"again a@2"}, patient.told())
 	})
 }

@@ -29,7 +29,7 @@ import (
 )
 
 func TestTask5_Transform_sees_everything_first(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "handlers see what the transform has made", func(t *guard.T) {
 		w := newWorld(t, "a")
 		t.Did("SetTransform, with a function that takes the template away")
 		require.NoError(t, w.informer.SetTransform(func(obj any) (any, error) {
@@ -44,33 +44,34 @@ func TestTask5_Transform_sees_everything_first(t *testing.T) {
 		}})
 		w.run()
 		w.create("b")
-		require.Equal(t, []int{0, 0}, heard, "handlers see what the transform has made")
+		require.Equal(t, []int{0, 0}, heard)
 		for _, obj := range w.informer.GetStore().List() {
-			require.Empty(t, obj.(*appsv1.Deployment).Spec.Template.Spec.Containers, "the store has what the transform has made: that is what it is for")
+			t.Rule("the store has what the transform has made: that is what it is for")
+			require.Empty(t, obj.(*appsv1.Deployment).Spec.Template.Spec.Containers)
 		}
 	})
 }
 
 func TestTask5_Transform_not_after_the_start(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "what is in the store has not gone through it, and never would", func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		require.Error(t, w.informer.SetTransform(func(obj any) (any, error) { return obj, nil }),
-			"what is in the store has not gone through it, and never would")
+		require.Error(t, w.informer.SetTransform(func(obj any) (any, error) { return obj, nil }))
 	})
 }
 
 func TestTask5_Indexers_can_be_added_late(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "an index that comes late is as good as any", func(t *guard.T) {
 		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}}, "a").run()
 		t.Did("AddIndexers after the start")
 		require.NoError(t, w.informer.AddIndexers(cache.Indexers{"image": func(obj any) ([]string, error) {
 			return []string{obj.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image}, nil
-		}}), "an index that comes late is as good as any")
+		}}))
 		w.create("b")
 		keys, err := w.informer.GetIndexer().IndexKeys("image", "nginx:1.29")
 		require.NoError(t, err)
 		slices.Sort(keys)
-		require.Equal(t, []string{"default/a", "default/b"}, keys, "what was there is indexed, and what comes")
+		t.Rule("what was there is indexed, and what comes")
+		require.Equal(t, []string{"default/a", "default/b"}, keys)
 	})
 }
 
@@ -95,10 +96,10 @@ func TestTask5_Settings_come_while_it_starts_and_ends(t *testing.T) {
 }
 
 func TestTask5_Indexers_not_after_the_end(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nobody keeps this cache any more", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.end()
-		require.Error(t, w.informer.AddIndexers(cache.Indexers{}), "nobody keeps this cache any more")
+		require.Error(t, w.informer.AddIndexers(cache.Indexers{}))
 	})
 }
 
@@ -126,7 +127,7 @@ func (b *brokenList) WatchWithContext(ctx context.Context, options metav1.ListOp
 }
 
 func TestTask5_Watch_errors_are_told(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a list that fails is told: somebody may want to count it, or to give up", func(t *guard.T) {
 		w := newWorld(t, "a")
 		source := &brokenList{ListerWatcher: w.source()}
 		source.broken.Store(true)
@@ -138,17 +139,19 @@ func TestTask5_Watch_errors_are_told(t *testing.T) {
 		}))
 		w.run()
 		w.pass(time.Minute)
-		require.NotEmpty(t, told, "a list that fails is told: somebody may want to count it, or to give up")
-		require.ErrorContains(t, told[0], "on fire", "with what happened")
+		require.NotEmpty(t, told)
+		t.Rule("with what happened")
+		require.ErrorContains(t, told[0], "on fire")
 		t.Did("lists go well again")
 		source.broken.Store(false)
 		w.pass(2 * time.Minute)
-		require.Equal(t, []string{"a@2"}, w.stored(), "and it is tried again, whatever the handler does")
+		t.Rule("and it is tried again, whatever the handler does")
+		require.Equal(t, []string{"a@2"}, w.stored())
 	})
 }
 
 func TestTask5_Watch_error_handler_of_the_old_kind(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the form without a context does the same", func(t *guard.T) {
 		w := newWorld(t, "a")
 		source := &brokenList{ListerWatcher: w.source()}
 		source.broken.Store(true)
@@ -157,42 +160,43 @@ func TestTask5_Watch_error_handler_of_the_old_kind(t *testing.T) {
 		require.NoError(t, w.informer.SetWatchErrorHandler(func(r *cache.Reflector, err error) { told++ }))
 		w.run()
 		w.pass(time.Minute)
-		require.NotZero(t, told, "the form without a context does the same")
+		require.NotZero(t, told)
 	})
 }
 
 func TestTask5_Watch_error_handler_not_after_the_start(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nobody would hear it any more", func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		require.Error(t, w.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler), "nobody would hear it any more")
+		require.Error(t, w.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler))
 	})
 }
 
 func TestTask5_Nothing_is_told_if_nothing_fails(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "watches that time out, and the end, are no errors", func(t *guard.T) {
 		w := newWorld(t, "a")
 		told := []error{}
 		require.NoError(t, w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { told = append(told, err) }))
 		w.run()
 		w.pass(24 * time.Hour)
 		w.end()
-		require.Empty(t, told, "watches that time out, and the end, are no errors")
+		require.Empty(t, told)
 	})
 }
 
 func TestTask5_Controller_of_old_code_is_only_asked(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "it says what the informer says", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		c := w.informer.GetController()
-		require.Equal(t, true, c.HasSynced(), "it says what the informer says")
+		require.Equal(t, true, c.HasSynced())
 		t.Did("GetController().RunWithContext")
 		c.RunWithContext(t.Context()) // would hang, or start a second watch
-		require.Equal(t, 1, w.Watches(), "running is the informer's business")
+		t.Rule("running is the informer's business")
+		require.Equal(t, 1, w.Watches())
 	})
 }
 
 func TestTask5_Typed_informers_take_it(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "client-go's typed informers are a wrapper around any informer", func(t *guard.T) {
 		w := newWorld(t, "a")
 		typed := cache.NewTypedSharedIndexInformer[*appsv1.Deployment](w.informer)
 		var heard []string
@@ -201,13 +205,13 @@ func TestTask5_Typed_informers_take_it(t *testing.T) {
 		})
 		require.NoError(t, err)
 		w.run()
-		require.Equal(t, []string{"a"}, heard, "client-go's typed informers are a wrapper around any informer")
+		require.Equal(t, []string{"a"}, heard)
 	})
 }
 
 // The pattern of Kubernetes' sample-controller: a handler that puts keys into a queue, a worker that asks a lister.
 func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "HasSynced", func(t *guard.T) {
 		w := newWorld(t, "a")
 		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
 		defer queue.ShutDown()
@@ -222,7 +226,7 @@ func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
 		w.run()
 		patience, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		require.Equal(t, true, cache.WaitFor(patience, "", registration.HasSyncedChecker()), "HasSynced")
+		require.Equal(t, true, cache.WaitFor(patience, "", registration.HasSyncedChecker()))
 		t.Go(func() {
 			for {
 				key, shutdown := queue.Get()
@@ -245,13 +249,14 @@ func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
 		w.remove("a")
 		queue.ShutDown()
 		synctest.Wait()
-		require.Equal(t, []string{"a@2", "a@3", "a is gone"}, work, "the worker finds in the cache what the handler was told of")
+		t.Rule("the worker finds in the cache what the handler was told of")
+		require.Equal(t, []string{"a@2", "a@3", "a is gone"}, work)
 	})
 }
 
 // The handler of the ingress article: Endpoints can change while their subsets stay, and the subsets are what matters.
 func TestTask5_Endpoints_handler_compares_subsets(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "old and new state come together, so that a handler can ignore what does not matter", func(t *guard.T) {
 		source := fcache.NewFakeControllerSource()
 		t.Cleanup(source.Shutdown)
 		endpoints := func(version int, ip string) *corev1.Endpoints {
@@ -282,7 +287,7 @@ func TestTask5_Endpoints_handler_compares_subsets(t *testing.T) {
 			source.Modify(endpoints(i, ip))
 		}
 		synctest.Wait()
-		require.Equal(t, 1, reloads, "old and new state come together, so that a handler can ignore what does not matter")
+		require.Equal(t, 1, reloads)
 	})
 }
 
@@ -292,7 +297,7 @@ type noStreams struct{ *fcache.FakeControllerSource }
 func (noStreams) IsWatchListSemanticsUnSupported() bool { return true }
 
 func TestTask5_Object_that_cannot_be_transformed_costs_no_other(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the next object is another one's", func(t *guard.T) {
 		w := newWorld(t)
 		require.NoError(t, w.informer.SetTransform(func(obj any) (any, error) {
 			if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "bad" {
@@ -302,6 +307,6 @@ func TestTask5_Object_that_cannot_be_transformed_costs_no_other(t *testing.T) {
 		}))
 		w.run()
 		w.create("bad", "good")
-		require.Contains(t, w.stored(), "good@3", "the next object is another one's")
+		require.Contains(t, w.stored(), "good@3")
 	})
 }

@@ -132,18 +132,24 @@ func TestTask6_One_step(t *testing.T) {
 		"previous Deployment's budget": {web(), webBudget(ownedByOther("Deployment", "web", "old-uid")), nil, nil, "the garbage collector is about to take it, then we make our own"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "", func(t *guard.T) {
 				s := step{deployment: test.deployment, budget: test.budget}
-				require.NoError(t, s.run(t), "%s", test.rule)
-				require.Equal(t, test.calls, s.server.callLog(), "wrong writes. %s", test.rule)
-				require.Equal(t, test.events, s.events.list(), "wrong Events. %s", test.rule)
+				t.Rule("%s", test.rule)
+				require.NoError(t, s.run(t))
+				t.Rule("wrong writes. %s", test.rule)
+				require.Equal(t, test.calls, s.server.callLog())
+				t.Rule("wrong Events. %s", test.rule)
+				require.Equal(t, test.events, s.events.list())
 				switch {
 				case test.events == nil, test.events[0] == conflict[0]:
-					require.Equal(t, inWords(t, test.budget), inWords(t, s.server.get()), "the budget on the server must be as before. %s", test.rule)
+					t.Rule("the budget on the server must be as before. %s", test.rule)
+					require.Equal(t, inWords(t, test.budget), inWords(t, s.server.get()))
 				case test.events[0] == removed[0]:
-					require.Nil(t, s.server.get(), test.rule)
+					t.Rule("%s", test.rule)
+					require.Nil(t, s.server.get())
 				default:
-					require.Empty(t, controller.Conform(s.server.get(), test.deployment), "the budget on the server must be right now. %s", test.rule)
+					t.Rule("the budget on the server must be right now. %s", test.rule)
+					require.Empty(t, controller.Conform(s.server.get(), test.deployment))
 				}
 			})
 		})
@@ -151,7 +157,7 @@ func TestTask6_One_step(t *testing.T) {
 }
 
 func TestTask6_Namespaces_are_worlds_of_their_own(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nothing stands in the way", func(t *guard.T) {
 		deployments, budgets := cacheOf(&appsv1.Deployment{}), cacheOf(&policyv1.PodDisruptionBudget{})
 		for _, namespace := range []string{"default", "other"} {
 			require.NoError(t, deployments.GetStore().Add(web(func(d *appsv1.Deployment) { d.Namespace = namespace })))
@@ -162,9 +168,11 @@ func TestTask6_Namespaces_are_worlds_of_their_own(t *testing.T) {
 		require.NoError(t, err)
 		t.Did("in the cache: the Deployments default/web and other/web, and a budget default/web")
 		t.Did("Reconcile other/web, and default/web")
-		require.NoError(t, c.Reconcile(t.Context(), cache.NewObjectName("other", "web")), "nothing stands in the way")
-		require.NoError(t, c.Reconcile(t.Context(), cache.NewObjectName("default", "web")), "all is right there")
-		require.Equal(t, []string{"create other/web"}, server.callLog(), "a budget of the same name in another namespace is another budget")
+		require.NoError(t, c.Reconcile(t.Context(), cache.NewObjectName("other", "web")))
+		t.Rule("all is right there")
+		require.NoError(t, c.Reconcile(t.Context(), cache.NewObjectName("default", "web")))
+		t.Rule("a budget of the same name in another namespace is another budget")
+		require.Equal(t, []string{"create other/web"}, server.callLog())
 	})
 }
 
@@ -184,10 +192,11 @@ func TestTask6_Events_say_what_was_done(t *testing.T) {
 			`PodDisruptionBudget web is not this Deployment's (nothing controls it) and is left as it is; delete or rename it, or set the annotation client-go-workshop/pdb to "disabled"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "nothing stands in the way", func(t *guard.T) {
 				s := step{deployment: test.deployment, budget: test.budget}
-				require.NoError(t, s.run(t), "nothing stands in the way")
-				require.Equal(t, []string{test.want}, s.events.messages, "who reads Events learns what was done, and why")
+				require.NoError(t, s.run(t))
+				t.Rule("who reads Events learns what was done, and why")
+				require.Equal(t, []string{test.want}, s.events.messages)
 			})
 		})
 	}
@@ -213,25 +222,31 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 		"update meets nothing":         {web(), webBudget(noLabel), nil, apierrors.IsNotFound, "it must be created again once the cache knows"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "no Event for what did not happen", func(t *guard.T) {
 				s := step{deployment: test.deployment, budget: test.cached, server: newBudgetServer()}
 				if test.stored != nil {
 					s.server = newBudgetServer(test.stored)
 				}
 				err := s.run(t)
-				require.True(t, test.refused(err), "got error %v: what the server said must be returned, wrapped (%%w), so that the key is tried again and a conflict is known as one. %s", err, test.rule)
-				require.Equal(t, inWords(t, test.stored), inWords(t, s.server.get()), "what the cache has not seen must not be overwritten. %s", test.rule)
-				require.Empty(t, s.events.list(), "no Event for what did not happen")
-				require.Len(t, s.server.callLog(), 1, "no second attempt on the same stale state")
+				t.Rule("got error %v: what the server said must be returned, wrapped (%%w), so that the key is tried "+
+					"again and a conflict is known as one. %s", err, test.rule)
+				require.True(t, test.refused(err))
+				t.Rule("what the cache has not seen must not be overwritten. %s", test.rule)
+				require.Equal(t, inWords(t, test.stored), inWords(t, s.server.get()))
+				t.Rule("no Event for what did not happen")
+				require.Empty(t, s.events.list())
+				t.Rule("no second attempt on the same stale state")
+				require.Len(t, s.server.callLog(), 1)
 			})
 		})
 	}
 
 	t.Run("delete meets nothing", func(t *testing.T) {
-		guard.Test(t, func(t *guard.T) {
+		guard.Test(t, "gone is what was wanted: no error, or it would be tried again for nothing", func(t *guard.T) {
 			s := step{deployment: web(replicas(1)), budget: webBudget(), server: newBudgetServer()}
-			require.NoError(t, s.run(t), "gone is what was wanted: no error, or it would be tried again for nothing")
-			require.Empty(t, s.events.list(), "somebody else removed it: no Event of ours")
+			require.NoError(t, s.run(t))
+			t.Rule("somebody else removed it: no Event of ours")
+			require.Empty(t, s.events.list())
 		})
 	})
 }
@@ -244,38 +259,43 @@ func TestTask6_Failures_are_returned(t *testing.T) {
 		"delete": {deployment: web(replicas(1)), budget: webBudget()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "the worker needs the error to try again and to tell a conflict from the rest", func(t *guard.T) {
 				s := test
 				s.server = newBudgetServer()
 				s.server.before = func(context.Context, string) error { return down }
 				err := s.run(t)
-				require.ErrorIs(t, err, down, "the worker needs the error to try again and to tell a conflict from the rest")
-				require.ErrorContains(t, err, "default/web", "an error says what was attempted, on what, and what happened")
-				require.Empty(t, s.events.list(), "no Event for what did not happen")
+				require.ErrorIs(t, err, down)
+				t.Rule("an error says what was attempted, on what, and what happened")
+				require.ErrorContains(t, err, "default/web")
+				t.Rule("no Event for what did not happen")
+				require.Empty(t, s.events.list())
 			})
 		})
 	}
 }
 
 func TestTask6_Forbidden_for_another_reason_is_an_error(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a role that is missing, or a quota that is used up, may be mended in a minute; who takes every "+
+		"403 for the end of the namespace never tries again", func(t *guard.T) {
 		forbidden := apierrors.NewForbidden(budgetResource, "web", errors.New("no role allows it"))
 		s := step{deployment: web(), server: newBudgetServer()}
 		s.server.before = func(context.Context, string) error { return forbidden }
-		require.ErrorIs(t, s.run(t), forbidden, "a role that is missing, or a quota that is used up, may be mended in a minute; who takes every 403 for the end of the namespace never tries again")
-		require.Empty(t, s.events.list(), "nothing was done")
+		require.ErrorIs(t, s.run(t), forbidden)
+		t.Rule("nothing was done")
+		require.Empty(t, s.events.list())
 	})
 }
 
 func TestTask6_Namespace_on_its_way_out_is_left_alone(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "nothing can be created in a namespace that is going away: trying again is noise", func(t *guard.T) {
 		s := step{deployment: web(), server: newBudgetServer()}
 		s.server.before = func(context.Context, string) error {
 			err := apierrors.NewForbidden(budgetResource, "web", errors.New("the namespace is being terminated"))
 			err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 			return err
 		}
-		require.NoError(t, s.run(t), "nothing can be created in a namespace that is going away: trying again is noise")
-		require.Empty(t, s.events.list(), "nothing was done")
+		require.NoError(t, s.run(t))
+		t.Rule("nothing was done")
+		require.Empty(t, s.events.list())
 	})
 }

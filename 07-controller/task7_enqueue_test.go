@@ -52,7 +52,7 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 		"a tombstone with a broken key":        {cache.DeletedFinalStateUnknown{Key: "a/b/c"}, nil},
 	} {
 		t.Run(title, func(t *testing.T) {
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "a budget's event concerns the Deployment of its name and the one that controls it", func(t *guard.T) {
 				queue, _, budgets := wired(t)
 				t.Did("the handler is told of %s", title)
 				if _, ok := test.object.(cache.DeletedFinalStateUnknown); ok {
@@ -60,7 +60,7 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 				} else {
 					budgets.handler.OnAdd(test.object, false)
 				}
-				require.ElementsMatch(t, test.want, keysOf(queue), "a budget's event concerns the Deployment of its name and the one that controls it")
+				require.ElementsMatch(t, test.want, keysOf(queue))
 			})
 		})
 	}
@@ -99,39 +99,41 @@ func (r *handlerRecorder) AddEventHandlerWithOptions(handler cache.ResourceEvent
 }
 
 func TestTask7_Update_counts_old_and_new(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "only the old state still knows the owner, who has to look after it", func(t *guard.T) {
 		queue, _, budgets := wired(t)
 		old, new := webBudget(ownedByOther("Deployment", "api", "uid")), webBudget(noOwner)
 		t.Did("somebody cuts the owner reference of a budget of api")
 		budgets.handler.OnUpdate(old, new)
-		require.ElementsMatch(t, []cache.ObjectName{cache.NewObjectName("default", "api"), cache.NewObjectName("default", "web")}, keysOf(queue),
-			"only the old state still knows the owner, who has to look after it")
+		require.ElementsMatch(t, []cache.ObjectName{cache.NewObjectName("default", "api"), cache.NewObjectName("default", "web")}, keysOf(queue))
 	})
 }
 
 func TestTask7_Handlers_do_no_work(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a handler puts the name into the queue, where ten are one; the work is for the workers, who "+
+		"look at the state", func(t *guard.T) {
 		queue, deployments, _ := wired(t)
 		t.Did("the same Deployment changes ten times, and nobody works")
 		for range 10 {
 			deployments.handler.OnUpdate(web(), web(replicas(5)))
 		}
-		require.Len(t, keysOf(queue), 1, "a handler puts the name into the queue, where ten are one; the work is for the workers, who look at the state")
+		require.Len(t, keysOf(queue), 1)
 	})
 }
 
 func TestTask7_New_refuses_what_cannot_work(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "said at once, and not by a queue that grows", func(t *guard.T) {
 		_, err := controller.New(klog.Background(), controller.Config{})
-		require.EqualError(t, err, "making the controller: 0 workers cannot do any work, at least 1 is needed", "said at once, and not by a queue that grows")
+		require.EqualError(t, err, "making the controller: 0 workers cannot do any work, at least 1 is needed")
 		stopped := cacheOf(&appsv1.Deployment{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		stopped.RunWithContext(ctx)
 		_, err = controller.New(klog.Background(), controller.Config{Workers: 1, Deployments: stopped, Budgets: stopped})
-		require.ErrorContains(t, err, "making the controller: adding an event handler: ", "an informer that has stopped brings no events")
+		t.Rule("an informer that has stopped brings no events")
+		require.ErrorContains(t, err, "making the controller: adding an event handler: ")
 		queue, deployments, _ := wired(t)
 		deployments.handler.OnAdd(web(), true)
-		require.Len(t, keysOf(queue), 1, "and one that can work listens")
+		t.Rule("and one that can work listens")
+		require.Len(t, keysOf(queue), 1)
 	})
 }

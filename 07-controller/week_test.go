@@ -72,7 +72,7 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 				return // one week that goes wrong is enough to read
 			}
 			story = shorten(t, story)
-			guard.Test(t, func(t *guard.T) {
+			guard.Test(t, "", func(t *guard.T) {
 				t.Story(60)
 				p := simulate(t, story)
 				if p == nil {
@@ -81,7 +81,8 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 				for _, line := range p.told() {
 					t.Did("%s", line)
 				}
-				require.Equal(t, p.wanted, p.got, "%s (seed %d, the shortest story of %d scenes)", p.rule, seed, len(story))
+				t.Rule("%s (seed %d, the shortest story of %d scenes)", p.rule, seed, len(story))
+				require.Equal(t, p.wanted, p.got)
 			})
 		})
 	}
@@ -89,7 +90,7 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 
 // play simulates a story in a bubble of its own.
 func play(t *testing.T, story []scene) (p *problem) {
-	guard.Test(t, func(t *guard.T) { p = simulate(t, story) })
+	guard.Test(t, "", func(t *guard.T) { p = simulate(t, story) })
 	return p
 }
 

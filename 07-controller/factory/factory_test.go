@@ -25,7 +25,7 @@ import (
 )
 
 func TestFactory_takes_it_for_its_own(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the factory waits for it as for its own", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		for _, name := range []string{"a", "b"} {
 			labels := map[string]string{"app": name}
@@ -70,16 +70,20 @@ func TestFactory_takes_it_for_its_own(t *testing.T) {
 		t.Did("the factory is started")
 		factory.StartWithContext(ctx)
 		synced := factory.WaitForCacheSyncWithContext(ctx)
-		require.NoError(t, synced.AsError(), "the factory waits for it as for its own")
+		require.NoError(t, synced.AsError())
 
 		// The ways by which generated code reaches it: the accessor of the group and version, and the lister.
 		deployments, err := factory.Apps().V1().Deployments().Lister().Deployments("default").List(labels.Everything())
-		require.NoError(t, err, "the generated lister")
-		require.Len(t, deployments, 2, "the generated lister reads this informer's indexer")
-		require.Equal(t, 1, made, "one informer for each type: the accessor has not made another one")
+		t.Rule("the generated lister")
+		require.NoError(t, err)
+		t.Rule("the generated lister reads this informer's indexer")
+		require.Len(t, deployments, 2)
+		t.Rule("one informer for each type: the accessor has not made another one")
+		require.Equal(t, 1, made)
 		synctest.Wait()
 		lock.Lock()
-		require.Equal(t, map[string]bool{"a": true, "b": true}, heard, "and its handlers hear")
+		t.Rule("and its handlers hear")
+		require.Equal(t, map[string]bool{"a": true, "b": true}, heard)
 		lock.Unlock()
 		cancel()
 		factory.Shutdown()

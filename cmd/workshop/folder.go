@@ -18,7 +18,6 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/hints"
 	"client-go-workshop/internal/course/stub"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace"
 	"client-go-workshop/internal/workspace/progress"
@@ -278,7 +277,7 @@ func prose(text string, width int) (out []string) {
 		item := ""
 		flush := func() {
 			if item != "" {
-				out = append(out, failure.Wrap("  "+item, width)...)
+				out = append(out, style.Wrap("  "+item, width)...)
 			}
 			item = ""
 		}

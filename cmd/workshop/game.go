@@ -19,7 +19,6 @@ import (
 
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -158,9 +157,9 @@ func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
 // pose tells the riddle.
 func (g *game) pose() error {
 	out := []string{style.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, g.number, g.all)), ""}
-	out = append(out, failure.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
+	out = append(out, style.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
 	where := "The code is in .workshop/bugs/" + g.chapter.Dir + ". Which line is wrong? Or write a test that catches it."
-	return g.say(append(append(out, ""), failure.Wrap(where, columns(g.cmd.OutOrStdout()))...)...)
+	return g.say(append(append(out, ""), style.Wrap(where, columns(g.cmd.OutOrStdout()))...)...)
 }
 
 // dialogue asks until the player leaves.

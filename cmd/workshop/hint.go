@@ -11,7 +11,6 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/hints"
 	"client-go-workshop/internal/runner"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -98,7 +97,7 @@ func firstOpen(c progress.Chapter) course.Task {
 func hintLines(rungs []string, i, width int) []string {
 	out := []string{style.Key(fmt.Sprintf("hint %d of %d", i+1, len(rungs)))}
 	for line := range strings.Lines(rungs[i]) {
-		out = append(out, failure.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
+		out = append(out, style.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
 	}
 	return out
 }

@@ -18,7 +18,6 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -335,7 +334,7 @@ func verdictLines(d desk, v runner.Verdict, all bool, width, rows int) []string 
 		} else if v.Crash != "" {
 			say("", style.Bad("The test binary ended in the middle:"))
 			for line := range strings.Lines(v.Crash) {
-				say(failure.Wrap(strings.TrimRight(line, "\n"), width)...)
+				say(style.Wrap(strings.TrimRight(line, "\n"), width)...)
 			}
 		}
 		return out

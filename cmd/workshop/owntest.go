@@ -65,7 +65,7 @@ func notPassing(r gotest.Result) string {
 	}
 	for _, t := range r.Tests {
 		if t.Status != gotest.Passed && t.Status != gotest.Skipped {
-			out = append(out, strings.TrimRight(t.Output, "\n"))
+			out = append(out, strings.TrimRight(t.Text(), "\n"))
 		}
 	}
 	if len(r.Tests) == 0 {
@@ -88,9 +88,9 @@ import (
 )
 
 func TestBug_is_caught(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the rule", func(t *guard.T) {
 		t.Did("what you do")
-		require.Equal(t, "what has to come", "what has to come", "the rule")
+		require.Equal(t, "what has to come", "what has to come", "the value")
 	})
 }
 `

@@ -105,7 +105,7 @@ func layOut(root string) error {
 			return err
 		}
 	}
-	for _, dir := range []string{"testkit/guard", "testkit/todo", "course"} {
+	for _, dir := range []string{"testkit/guard", "testkit/todo", "testkit/env", "testkit/failure"} {
 		paths, err := filepath.Glob(filepath.Join("..", "..", "internal", dir, "*.go"))
 		if err != nil {
 			return err

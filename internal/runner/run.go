@@ -15,6 +15,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/env"
 )
 
 // Options is how to run the tests. The zero value is plain `go test`.
@@ -25,7 +26,7 @@ type Options struct {
 	Task   course.Task       // only this one's tests; zero means all
 	Limit  time.Duration     // how long all of it may take, compiling included; 0 is Limits.Time
 	OnTest func(gotest.Test) // is told of each test as it begins and as it ends; may be nil
-	// OnGreen, which may be nil, is for somebody who waits: with it the tests are run briefly first (see guard.Brief). If
+	// OnGreen, which may be nil, is for somebody who waits: with it the tests are run briefly first (see env.Brief). If
 	// every one passes it is told so, before they are run as always and go vet has its say.
 	OnGreen func(Verdict)
 }
@@ -127,21 +128,15 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 	return v, nil
 }
 
-// What guard reads; its constants are not imported, since the tool has to compile in seconds.
-const (
-	briefEnv      = "WORKSHOP_BRIEF"
-	hastyBuildEnv = "WORKSHOP_HASTY_BUILD"
-)
-
 // environment is for the go command. Compilers and the linker are a tenth faster if they may leave garbage lying; up to a
 // gigabyte of it, and only if the learner has not said anything about it.
 func environment(brief bool) []string {
-	env := os.Environ()
+	vars := os.Environ()
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		env = append(env, "GOGC=off", "GOMEMLIMIT=1GiB", hastyBuildEnv+"=1")
+		vars = append(vars, "GOGC=off", "GOMEMLIMIT=1GiB", env.HastyBuild+"=1")
 	}
 	if brief {
-		env = append(env, briefEnv+"=1")
+		vars = append(vars, env.Brief+"=1")
 	}
-	return env
+	return vars
 }

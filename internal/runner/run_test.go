@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +15,6 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/gotest"
-	"client-go-workshop/internal/testkit/guard"
 )
 
 // module lays out a chapter whose code and test are given.
@@ -44,14 +44,13 @@ func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
 	require.Equal(t, []State{Passed, Failing, Unknown}, states(v))
 	require.Equal(t, []string{"TestTask1_a", "TestTask2_a", "TestTask1_a", "TestTask2_a"}, ended)
 	require.Len(t, v.Holes, 1)
-	require.Equal(t, "Put at box.go:5, task 1", v.Holes[0].Symbol+" at "+v.Holes[0].At+", task "+v.Holes[0].Task)
+	require.Equal(t, "Put at box.go:5, task 1", fmt.Sprintf("%s at %s, task %d", v.Holes[0].Symbol, v.Holes[0].At, v.Holes[0].Task))
 	require.Positive(t, v.Took)
 }
 
 // What go test asks of vet is said when nothing else is wrong any more, and then nothing is green.
 func TestRun_asks_vet_last(t *testing.T) {
 	code := "package box\n\nimport \"fmt\"\n\nfunc Put() string { return fmt.Sprintf(\"%d\", \"one\") }\n"
-	require.Equal(t, []string{guard.BriefEnv, guard.HastyBuildEnv}, []string{briefEnv, hastyBuildEnv})
 	var green []Verdict
 	options := Options{OnGreen: func(v Verdict) { green = append(green, v) }}
 	v, err := Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) { t.Error(\"no\") }\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,7 +96,7 @@ func (v *Verdict) markUntouched(solution string) {
 	for i, t := range v.Tasks {
 		left := 0
 		for _, h := range v.Holes {
-			if h.Task == fmt.Sprint(t.Number) {
+			if h.Task == t.Number {
 				left++
 			}
 		}
@@ -114,7 +115,8 @@ func holes(dir string) (all []failure.Hole) {
 		for line := range strings.Lines(string(content)) {
 			number++
 			if m := holePattern.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "//") {
-				all = append(all, failure.Hole{Symbol: m[2], At: fmt.Sprintf("%s:%d", filepath.Base(path), number), Task: m[1]})
+				task, _ := strconv.Atoi(m[1]) // digits, says the pattern
+				all = append(all, failure.Hole{Symbol: m[2], At: failure.Position{File: filepath.Base(path), Line: number}, Task: task})
 			}
 		}
 	}
@@ -147,13 +149,16 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 			}
 			out := Test{Name: test.Name, Status: test.Status}
 			if test.Status == gotest.Failed || test.Status == gotest.Broken {
-				out.Failures = failure.Parse(test.Name, short(test.Output))
+				out.Failures = reported(c, test)
 			}
 			if test.Status == gotest.Broken && v.Stopped != "" {
-				out.Failures = []failure.Failure{{Test: test.Name, Title: "it was still running when all was stopped", Rest: strings.Split(short(test.Output), "\n")}}
+				out.Failures = []failure.Failure{{
+					Test: test.Name, Kind: failure.Hang, Problem: "it was still running when the run was stopped",
+					Rest: strings.Split(short(test.Text()), "\n"),
+				}}
 			}
 			if test.Crashed() && v.Stopped == "" {
-				v.Crash = short(test.Output + res.Outside)
+				v.Crash = short(test.Text() + res.Outside)
 			}
 			t.Tests = append(t.Tests, out)
 		}
@@ -161,6 +166,50 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 		v.Tasks = append(v.Tasks, t)
 	}
 	return v
+}
+
+// ofGoTest is a line that go test prints about a test.
+var ofGoTest = regexp.MustCompile(`^ *--- (FAIL|PASS|SKIP): `)
+
+// reported returns the failures of a test, each with a link to the task that explains it. What the test printed besides
+// belongs to the last one. A test that failed and reported nothing has one failure, which is what it printed.
+func reported(c course.Chapter, test gotest.Test) []failure.Failure {
+	all := slices.Clone(test.Failures)
+	for i := range all {
+		if all[i].Read != "" {
+			all[i].Read = ReadLink(c, all[i])
+		}
+	}
+	var printed []string
+	for line := range strings.SplitSeq(short(test.Output), "\n") {
+		if strings.TrimSpace(line) != "" && !ofGoTest.MatchString(line) {
+			printed = append(printed, line)
+		}
+	}
+	switch {
+	case len(printed) == 0:
+	case len(all) == 0:
+		all = []failure.Failure{{
+			Test: test.Name, Kind: failure.Other, Problem: strings.TrimSpace(printed[0]), Rest: printed[1:],
+		}}
+	default:
+		last := &all[len(all)-1]
+		last.Rest = append(slices.Clone(last.Rest), printed...)
+	}
+	return all
+}
+
+// ReadLink returns the place that explains a failure: a task's heading in the chapter's README, or all of it.
+func ReadLink(c course.Chapter, f failure.Failure) string {
+	number := f.Task
+	if f.Hole != nil {
+		number = f.Hole.Task
+	}
+	readme := c.Dir + "/README.md"
+	if task, ok := c.Task(number); ok {
+		return readme + "#" + task.Anchor
+	}
+	return readme
 }
 
 // died is how a dump begins of a test binary that ended before it told of a test.
@@ -251,7 +300,9 @@ func (t Task) Matters() (f failure.Failure, ok bool) {
 					return f, true
 				}
 			}
-			return failure.Failure{Test: test.Name, Title: "the test binary ended before this test did"}, true
+			return failure.Failure{
+				Test: test.Name, Kind: failure.Other, Problem: "the test binary ended before this test did",
+			}, true
 		}
 	}
 	return failure.Failure{}, false

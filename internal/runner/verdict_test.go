@@ -5,6 +5,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // box has two tasks and a bonus.
@@ -25,12 +27,24 @@ func test(name string, status gotest.Status, output ...string) gotest.Test {
 	return gotest.Test{Name: name, Status: status, Output: strings.Join(output, "")}
 }
 
+func failed(name string, all ...failure.Failure) gotest.Test {
+	t := test(name, gotest.Failed, "--- FAIL: "+name+" (0.00s)\n")
+	t.Failures = all
+	return t
+}
+
 func hole(name string) gotest.Test {
-	return test(name, gotest.Failed, "--- FAIL: "+name+" (0.00s)\n    box_test.go:14: called Box.Put: not written yet (box.go:11, task 1): its comment says what to write; read 01-box/README.md#task-1-put\n")
+	return failed(name, failure.Failure{
+		Test: name, Kind: failure.NotWritten, Read: "01-box/README.md, task 1",
+		Hole: &failure.Hole{Symbol: "Box.Put", At: failure.Position{File: "box.go", Line: 11}, Task: 1},
+	})
 }
 
 func wrong(name string) gotest.Test {
-	return test(name, gotest.Failed, "--- FAIL: "+name+" (0.00s)\n    box_test.go:19: not equal\n        wanted  1\n        got     0\n        why     what is put in is in\n")
+	return failed(name, failure.Failure{
+		Test: name, Kind: failure.Assertion, Value: "the number", Problem: "not equal", Wanted: "1", Got: "0", Why: "what is put in is in",
+		Task: 2, Read: "01-box/README.md, task 2",
+	})
 }
 
 func judge(tests ...gotest.Test) Verdict { return Judge(box, Options{}, gotest.Result{Tests: tests}) }
@@ -124,7 +138,7 @@ func TestJudge_of_a_run_that_was_stopped_knows_only_what_failed(t *testing.T) {
 	require.False(t, v.Green())
 	f, ok := v.Tasks[1].Matters()
 	require.True(t, ok)
-	require.Equal(t, "it was still running when all was stopped", f.Title)
+	require.Equal(t, "it was still running when the run was stopped", f.Problem)
 	require.Equal(t, []string{"again", "and again"}, f.Rest)
 }
 
@@ -143,7 +157,7 @@ func TestJudge_of_a_crash_keeps_the_dump(t *testing.T) {
 	require.Contains(t, v.Crash, "exit status 2")
 	f, ok := v.Tasks[1].Matters()
 	require.True(t, ok)
-	require.Equal(t, "fatal error: all goroutines are asleep - deadlock!", f.Title)
+	require.Equal(t, "fatal error: all goroutines are asleep - deadlock!", f.Problem)
 }
 
 func TestJudge_shortens_what_nobody_would_read(t *testing.T) {
@@ -152,7 +166,7 @@ func TestJudge_shortens_what_nobody_would_read(t *testing.T) {
 	f, ok := v.Tasks[0].Matters()
 	require.True(t, ok)
 	require.Len(t, f.Rest, 200, "100 lines at each end, one in between, and the first is the title")
-	require.Equal(t, strings.Repeat("é", 500)+"…", f.Title)
+	require.Equal(t, strings.Repeat("é", 500)+"…", f.Problem)
 	require.Contains(t, f.Rest, "… 9802 lines left out …")
 	require.Equal(t, "the end", f.Rest[199])
 }
@@ -171,11 +185,10 @@ func TestMatters_is_what_runs_and_is_wrong_before_what_is_not_written(t *testing
 	require.Equal(t, "Box.Put", f.Hole.Symbol)
 
 	// One test that is wrong and then meets a hole: what is wrong is shown.
-	both := test("TestTask1_a", gotest.Failed, hole("TestTask1_a").Output, strings.SplitAfterN(wrong("TestTask1_a").Output, "\n", 2)[1])
-	v = judge(both)
+	v = judge(failed("TestTask1_a", hole("TestTask1_a").Failures[0], wrong("TestTask1_a").Failures[0]))
 	f, ok = v.Tasks[0].Matters()
 	require.True(t, ok)
-	require.Equal(t, "not equal", f.Title)
+	require.Equal(t, "not equal", f.Problem)
 	require.Equal(t, Failing, v.Tasks[0].State)
 
 	v = judge(test("TestTask1_a", gotest.Passed))
@@ -183,10 +196,29 @@ func TestMatters_is_what_runs_and_is_wrong_before_what_is_not_written(t *testing
 	require.False(t, ok)
 }
 
+func TestJudge_links_each_failure_to_its_task(t *testing.T) {
+	linked := box
+	linked.Tasks = slices.Clone(box.Tasks)
+	linked.Tasks[0].Anchor, linked.Tasks[1].Anchor = "task-1-put", "task-2-empty"
+	v := Judge(linked, Options{}, gotest.Result{Tests: []gotest.Test{hole("TestTask1_a"), wrong("TestTask1_b")}})
+	var links []string
+	for _, f := range v.Tasks[0].Failures() {
+		links = append(links, f.Read)
+	}
+	require.Equal(t, []string{"01-box/README.md#task-1-put", "01-box/README.md#task-2-empty"}, links)
+}
+
+func TestJudge_keeps_what_a_failing_test_printed(t *testing.T) {
+	one := wrong("TestTask1_a")
+	one.Output += "    --- PASS: TestTask1_a/sub (0.00s)\nprinted by the code\n\n"
+	require.Equal(t, []string{"printed by the code"}, judge(one).Tasks[0].Failures()[0].Rest)
+	require.Empty(t, one.Failures[0].Rest, "the run's own result stays as it is")
+}
+
 func TestMatters_of_a_test_that_said_nothing_says_that_it_did_not_end(t *testing.T) {
 	f, ok := judge(test("TestTask1_a", gotest.Broken)).Tasks[0].Matters()
 	require.True(t, ok)
-	require.Equal(t, "the test binary ended before this test did", f.Title)
+	require.Equal(t, "the test binary ended before this test did", f.Problem)
 }
 
 func TestFailures_are_those_of_all_tests_in_order(t *testing.T) {

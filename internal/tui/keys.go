@@ -207,7 +207,7 @@ func (m *Model) place() string {
 	case !ok:
 		return ""
 	case f.Hole != nil:
-		return f.Hole.At
+		return f.Hole.At.String()
 	}
-	return f.At
+	return f.At.String()
 }

@@ -15,7 +15,6 @@ import (
 
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/workspace/progress"
 )
 
@@ -152,7 +151,7 @@ func (m *Model) see(t gotest.Test) {
 	}
 	m.ended++
 	if m.early == nil && t.Status == gotest.Failed {
-		for _, f := range failure.Parse(t.Name, t.Output) {
+		for _, f := range t.Failures {
 			if f.Hole == nil {
 				m.early = &f
 				break

@@ -15,7 +15,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"client-go-workshop/internal/runner"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
@@ -174,10 +173,10 @@ func (m *Model) draw() {
 	}
 	var above []string
 	if m.told != "" {
-		above = append(above, failure.Wrap(m.told, m.width)...)
+		above = append(above, style.Wrap(m.told, m.width)...)
 	}
 	if ansi.StringWidth(m.message) > m.width {
-		above = append(above, failure.Wrap(strings.ReplaceAll(m.message, "\n", " "), m.width)...)
+		above = append(above, style.Wrap(strings.ReplaceAll(m.message, "\n", " "), m.width)...)
 	}
 	lines = append(above, lines...)
 	for i, line := range lines {
@@ -199,7 +198,7 @@ func (m *Model) now(rows int) (out []string) {
 	v := m.verdict
 	switch {
 	case m.failed != nil:
-		return append(out, failure.Wrap(m.failed.Error(), m.width)...)
+		return append(out, style.Wrap(m.failed.Error(), m.width)...)
 	case v == nil && m.running:
 		return append(append(out, m.patience()...), m.first()...)
 	case v == nil:
@@ -240,14 +239,14 @@ func (m *Model) reached(v *runner.Verdict) []string {
 			out = append(out, fmt.Sprintf("Task %d: %d of %d tests pass.", t.Number, passed, n))
 		}
 	}
-	return append(out, failure.Wrap(fmt.Sprintf("Read it again: %s/README.md#%s", m.chapter.Dir, t.Anchor), m.width)...)
+	return append(out, style.Wrap(fmt.Sprintf("Read it again: %s/README.md#%s", m.chapter.Dir, t.Anchor), m.width)...)
 }
 
 // toWrite lists what the task has left to write.
 func (m *Model) toWrite() (out []string) {
 	for _, h := range m.verdict.Holes {
-		if h.Task == fmt.Sprint(m.task) {
-			out = append(out, fmt.Sprintf("  %-44s %s", h.Symbol, style.Faint(h.At)))
+		if h.Task == m.task {
+			out = append(out, fmt.Sprintf("  %-44s %s", h.Symbol, style.Faint(h.At.String())))
 		}
 	}
 	if len(out) == 0 {
@@ -262,8 +261,8 @@ func (m *Model) first() []string {
 	if time.Since(m.began) > 5*time.Second && m.ended == 0 {
 		text += " The first time, Go compiles client-go, which takes a minute."
 	}
-	return append(append(failure.Wrap(text, m.width), ""),
-		failure.Wrap("Read "+m.chapter.Dir+"/README.md#"+m.current().Anchor+" meanwhile.", m.width)...)
+	return append(append(style.Wrap(text, m.width), ""),
+		style.Wrap("Read "+m.chapter.Dir+"/README.md#"+m.current().Anchor+" meanwhile.", m.width)...)
 }
 
 // soFar is the first failure of a run that takes its time, while the rest of it goes on.
@@ -287,7 +286,7 @@ func (m *Model) patience() []string {
 	longest := m.underway[0]
 	text := fmt.Sprintf("%s has run for %ds. After %s it is stopped at the latest, and says where it was.", longest.name, int(time.Since(longest.at).Seconds()), limit)
 	var out []string
-	for _, row := range failure.Wrap(text, m.width) {
+	for _, row := range style.Wrap(text, m.width) {
 		out = append(out, style.Warn(row))
 	}
 	return append(out, "")
@@ -299,14 +298,14 @@ func (m *Model) crash() (out []string) {
 	}
 	out = append(out, style.Bad("The test binary ended in the middle:"))
 	for line := range strings.Lines(m.verdict.Crash) {
-		out = append(out, failure.Wrap(strings.TrimRight(line, "\n"), m.width)...)
+		out = append(out, style.Wrap(strings.TrimRight(line, "\n"), m.width)...)
 	}
 	return out
 }
 
 func (m *Model) notes() (out []string) {
 	for _, note := range m.noted {
-		for _, row := range failure.Wrap(note, m.width) {
+		for _, row := range style.Wrap(note, m.width) {
 			out = append(out, style.Warn(row))
 		}
 	}
@@ -363,7 +362,7 @@ func (m *Model) help() []string {
 	if m.by == filewatch.Looks {
 		how = "polling: this system sends no events for these files, so they are read five times a second"
 	}
-	out := append(failure.Wrap("A save runs the tests of the chapter, briefly first; if all pass, once more at length, and then go vet. A newer save cancels what runs.", m.width), "")
+	out := append(style.Wrap("A save runs the tests of the chapter, briefly first; if all pass, once more at length, and then go vet. A newer save cancels what runs.", m.width), "")
 	keys := [][2]string{
 		{"h", "the next hint for this task"},
 		{"a", "all failures; enter or esc goes back to the one that matters"},
@@ -379,13 +378,13 @@ func (m *Model) help() []string {
 		{"q", "quit"},
 	}
 	for _, k := range keys {
-		for i, row := range failure.Wrap(k[1], m.width-7) {
+		for i, row := range style.Wrap(k[1], m.width-7) {
 			if i > 0 {
 				k[0] = ""
 			}
 			out = append(out, "  "+style.Key(fmt.Sprintf("%-5s", k[0]))+row)
 		}
 	}
-	out = append(append(out, ""), failure.Wrap(style.Legend, m.width)...)
-	return append(append(out, ""), failure.Wrap("Saves are noticed by "+how+".", m.width)...)
+	out = append(append(out, ""), style.Wrap(style.Legend, m.width)...)
+	return append(append(out, ""), style.Wrap("Saves are noticed by "+how+".", m.width)...)
 }

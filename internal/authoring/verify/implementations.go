@@ -77,7 +77,7 @@ func mustPass(res gotest.Result, who string, exceptions map[string]string) (prob
 		}
 		if t.Status != gotest.Passed {
 			failed = true
-			problems = append(problems, fmt.Sprintf("%s does not pass %s: %s\n%s", who, t.Name, t.Status, t.Output))
+			problems = append(problems, fmt.Sprintf("%s does not pass %s: %s\n%s", who, t.Name, t.Status, t.Text()))
 		}
 	}
 	if res.BuildFailed() || len(res.Tests) == 0 || (res.Exit != 0 && !failed) {
@@ -122,7 +122,7 @@ func judgeBug(b bugs.Bug, res gotest.Result) string {
 	case !found:
 		return fmt.Sprintf("%s is to be caught by %s, and there is no such test", what, b.Test)
 	case t.Crashed():
-		return fmt.Sprintf("%s takes the test binary with it instead of failing:\n%s%s", what, t.Output, res.Outside)
+		return fmt.Sprintf("%s takes the test binary with it instead of failing:\n%s%s", what, t.Text(), res.Outside)
 	case t.Status != gotest.Failed:
 		return fmt.Sprintf("%s survives: %s %s", what, b.Test, t.Status)
 	}

@@ -83,9 +83,6 @@ func testArgs(command string) ([]string, error) {
 	return fields[2:], nil
 }
 
-// Hole is what the guard says when a test meets code that is not written yet.
-var hole = regexp.MustCompile(`called (\S+): not written yet \((\S+?):(\d+), task (\d+)(?: comes first)?\)`)
-
 func (r *run) judgeStubs() (string, []string) {
 	allowed, err := r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
 	if err != nil {
@@ -119,12 +116,12 @@ func (r *run) judgeStubs() (string, []string) {
 
 // forWantOfCode finds out whether a test failed because it met a hole, of its own task or of one before it.
 func forWantOfCode(t gotest.Test, task int) string {
-	m := hole.FindStringSubmatch(t.Output)
-	if m == nil {
-		return fmt.Sprintf("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Output)
+	hole := t.Hole()
+	if hole == nil {
+		return fmt.Sprintf("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Text())
 	}
-	if n, _ := strconv.Atoi(m[4]); n > task {
-		return fmt.Sprintf("%s belongs to task %d and needs %s, which is only written in task %d", t.Name, task, m[1], n)
+	if hole.Task > task {
+		return fmt.Sprintf("%s belongs to task %d and needs %s, which is only written in task %d", t.Name, task, hole.Symbol, hole.Task)
 	}
 	return ""
 }

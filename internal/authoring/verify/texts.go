@@ -5,15 +5,15 @@ package verify
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"regexp"
 	"sort"
+	"strings"
 
 	"client-go-workshop/internal/authoring/reference"
-	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/style"
 )
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -24,25 +24,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	sort.Strings(keys)
 	return keys
 }
-
-const whatWasDone = "what was done"
-
-// parts are what a failure must say. A diff shows both what was wanted and what came.
-var parts = []struct {
-	name string
-	line *regexp.Regexp
-}{
-	{whatWasDone, regexp.MustCompile(`(?m)^\s+did\s+\S`)},
-	{"what came", regexp.MustCompile(`(?m)^\s+(got|diff)\s+\S`)},
-	{"what was wanted", regexp.MustCompile(`(?m)^\s+(wanted|diff)\s+\S`)},
-	{"why", regexp.MustCompile(`(?m)^\s+why\s+\S`)},
-	{"where to read", readLine},
-}
-
-var (
-	readLine = regexp.MustCompile(`(?m)^\s+read\s+(\S+)#(\S+)`)
-	holeRead = regexp.MustCompile(`read (\S+)#(\S+)`)
-)
 
 func messages(r *run) (string, []string) {
 	if err := r.runTasks(); err != nil {
@@ -55,31 +36,53 @@ func messages(r *run) (string, []string) {
 	seen := 0
 	for _, task := range r.chapter.Tasks {
 		for _, t := range r.stubRuns[task.Number].Tests {
-			if t.Status == gotest.Failed && hole.MatchString(t.Output) {
+			if t.Hole() != nil {
 				seen++
-				problems = append(problems, r.anchor("the stubs", t, holeRead)...)
+				problems = append(problems, r.hasTask("the stubs", t.Failures[0])...)
 			}
 		}
 	}
 	for _, name := range sortedKeys(r.bugRuns) {
-		for i, t := range r.bugRuns[name].Tests {
+		for test, t := range r.bugRuns[name].Tests {
 			if t.Status != gotest.Failed || t.Crashed() {
 				continue
 			}
 			seen++
-			for _, p := range parts {
-				if i > 0 && p.name == whatWasDone { // a test that hung early has done nothing
-					continue
-				}
-				if !p.line.MatchString(t.Output) {
-					problems = append(problems, fmt.Sprintf("%s over the wrong version %s does not say %s:\n%s", t.Name, name, p.name, t.Output))
+			over := "the wrong version " + name
+			if len(t.Failures) == 0 {
+				problems = append(problems, fmt.Sprintf("%s over %s reports no failure as data:\n%s", t.Name, over, t.Text()))
+				continue
+			}
+			for i, f := range t.Failures {
+				for _, lack := range lacks(f, test == 0 && i == 0) {
+					problems = append(problems, fmt.Sprintf("%s over %s does not say %s:\n%s", f.Test, over, lack, f))
 				}
 			}
-			problems = append(problems, r.anchor("the wrong version "+name, t, readLine)...)
-			problems = append(problems, onScreen(name, t)...)
+			problems = append(problems, r.hasTask(over, t.Failures[0])...)
+			problems = append(problems, onScreen(over, t.Failures[0])...)
 		}
 	}
 	return fmt.Sprintf("%d failures read", seen), problems
+}
+
+// lacks lists what a failure should say and does not. A diff shows both what was wanted and what came. The first failure
+// of a test carries the steps; the test that is named for the wrong version must have some.
+func lacks(f failure.Failure, needsSteps bool) (all []string) {
+	for _, needed := range []struct {
+		what string
+		said bool
+	}{
+		{"what was done", len(f.Did) > 0 || !needsSteps},
+		{"what came", f.Got != "" || f.Diff != ""},
+		{"what was wanted", f.Wanted != "" || f.Diff != ""},
+		{"why", f.Why != ""},
+		{"which value it is about", f.Value != "" || f.Kind != failure.Assertion},
+	} {
+		if !needed.said {
+			all = append(all, needed.what)
+		}
+	}
+	return all
 }
 
 // The live view on the smallest screen that it is made for: 24 rows, of which 5 are its frame and 2 say which test it is.
@@ -89,43 +92,29 @@ const (
 )
 
 // onScreen checks that a failure, laid out for that screen, fits and still says what matters.
-func onScreen(name string, t gotest.Test) (problems []string) {
-	for _, f := range failure.Parse(t.Name, t.Output) {
-		if f.Hole != nil {
-			continue
+func onScreen(over string, f failure.Failure) (problems []string) {
+	lines, there := style.Fit(f, screenWidth, screenRows), map[string]bool{}
+	for _, l := range lines {
+		there[l.Label] = true
+	}
+	for _, label := range []string{"wanted", "got", "why"} {
+		if !there[label] && (!there["diff"] || label == "why") {
+			problems = append(problems, fmt.Sprintf("%s over %s: on a screen of 24 rows there is no %q:\n%s", f.Test, over, label, f))
 		}
-		lines, there := f.Fit(screenWidth, screenRows), map[string]bool{}
-		for _, l := range lines {
-			there[l.Label] = true
-		}
-		for _, label := range []string{"wanted", "got", "why"} {
-			if !there[label] && !(there["diff"] && label != "why") && len(f.Part("why")) > 0 {
-				problems = append(problems, fmt.Sprintf("%s over the wrong version %s: on a screen of 24 rows there is no %q:\n%s", t.Name, name, label, t.Output))
-			}
-		}
-		if len(lines) > screenRows {
-			problems = append(problems, fmt.Sprintf("%s over the wrong version %s takes %d rows of a screen that has %d for it:\n%s", t.Name, name, len(lines), screenRows, t.Output))
-		}
+	}
+	if len(lines) > screenRows {
+		problems = append(problems, fmt.Sprintf("%s over %s takes %d rows of a screen that has %d for it:\n%s",
+			f.Test, over, len(lines), screenRows, f))
 	}
 	return problems
 }
 
-// anchor checks that the place where a failure sends its reader exists.
-func (r *run) anchor(over string, t gotest.Test, where *regexp.Regexp) (problems []string) {
-	m := where.FindStringSubmatch(t.Output)
-	if m == nil {
-		return []string{fmt.Sprintf("%s over %s does not say where to read:\n%s", t.Name, over, t.Output)}
+// hasTask checks that the place where a failure sends its reader exists.
+func (r *run) hasTask(over string, f failure.Failure) (problems []string) {
+	if !strings.Contains(runner.ReadLink(r.chapter, f), "#") {
+		problems = append(problems, fmt.Sprintf("%s over %s sends its reader to a task that the chapter does not have:\n%s", f.Test, over, f))
 	}
-	text, err := os.ReadFile(filepath.Join(r.root, filepath.FromSlash(m[1])))
-	if err != nil {
-		return []string{fmt.Sprintf("%s over %s sends its reader to %s: %v", t.Name, over, m[1], err)}
-	}
-	for _, h := range course.Headings(string(text)) {
-		if h.Anchor == m[2] {
-			return nil
-		}
-	}
-	return []string{fmt.Sprintf("%s over %s sends its reader to %s#%s, and there is no such heading", t.Name, over, m[1], m[2])}
+	return problems
 }
 
 func references(r *run) (string, []string) {

@@ -15,6 +15,9 @@ import (
 	"time"
 
 	"gotest.tools/gotestsum/testjson"
+
+	"client-go-workshop/internal/testkit/env"
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // Result is what one run of `go test` came to.
@@ -30,9 +33,12 @@ type Result struct {
 
 // Test is what became of one top-level test.
 type Test struct {
-	Name    string
-	Status  Status
-	Output  string // what it and its subtests printed, without the lines === RUN and the like; of very much, both ends
+	Name   string
+	Status Status
+	// Failures are those that it and its subtests reported as data (package failure), in order.
+	Failures []failure.Failure
+	// Output is what it and its subtests printed besides, without lines such as === RUN; of very much, both ends.
+	Output  string
 	Elapsed time.Duration
 }
 
@@ -64,6 +70,25 @@ func (t Test) Crashed() bool { return t.Status == Broken || crash.MatchString(t.
 // crash is how such a dump begins: at the start of a line, where no test's own output begins.
 var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
 
+// Hole returns what the test needs and is not written yet, nil if that is not why it failed.
+func (t Test) Hole() *failure.Hole {
+	for _, f := range t.Failures {
+		if f.Hole != nil {
+			return f.Hole
+		}
+	}
+	return nil
+}
+
+// Text returns the failures of the test and everything else that it printed, for people.
+func (t Test) Text() string {
+	var b strings.Builder
+	for _, f := range t.Failures {
+		b.WriteString(f.String())
+	}
+	return b.String() + t.Output
+}
+
 // BuildFailed tells whether there was nothing to run because the code does not compile.
 func (r Result) BuildFailed() bool {
 	return strings.Contains(r.Outside, "[build failed]") || strings.Contains(r.Outside, "[setup failed]")
@@ -72,6 +97,7 @@ func (r Result) BuildFailed() bool {
 // Run starts cmd, a `go test -json`, and waits for it. Failing tests are a result, not an error; an error means that
 // the command could not be run, or that what it printed cannot be read.
 func Run(cmd *exec.Cmd) (Result, error) {
+	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -122,7 +148,8 @@ type collector struct {
 // running is a test whose output may still grow.
 type running struct {
 	Test
-	output clipped
+	output   clipped
+	failures map[string]*failure.Decoder // by the name of the test or subtest
 }
 
 func (r *running) end() Test {
@@ -138,7 +165,7 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 	}
 	t := c.tests[name]
 	if t == nil {
-		t = &running{Test: Test{Name: name, Status: Broken}}
+		t = &running{Test: Test{Name: name, Status: Broken}, failures: map[string]*failure.Decoder{}}
 		c.tests[name] = t
 		c.order = append(c.order, name)
 	}
@@ -147,6 +174,8 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 		if !strings.HasPrefix(e.Output, "=== ") {
 			t.output.WriteString(e.Output)
 		}
+	case e.Action == actionAttr:
+		return t.attribute(e)
 	case isSubtest, e.Elapsed < 0: // testjson ends what the binary did not end; to us it stays Broken
 	case t.Status == Failed: // under -count it stays so, whatever the other times bring
 	case e.Action == testjson.ActionRun:
@@ -169,6 +198,21 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 		c.onTest(t.end())
 	}
 	return nil
+}
+
+const actionAttr testjson.Action = "attr" // gotestsum has no name for it
+
+// attribute keeps the failure that an attribute completes, if it does.
+func (r *running) attribute(e testjson.TestEvent) error {
+	if r.failures[e.Test] == nil {
+		r.failures[e.Test] = &failure.Decoder{}
+	}
+	f, err := r.failures[e.Test].Add(e.Key, e.Value)
+	if f != nil {
+		f.Test = e.Test
+		r.Failures = append(r.Failures, *f)
+	}
+	return err
 }
 
 func (c *collector) Err(text string) error {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // runTests runs a test file in a module of its own.
@@ -119,4 +121,22 @@ func TestRun_keeps_long_lines(t *testing.T) {
 func TestRun_of_a_command_that_does_not_exist(t *testing.T) {
 	_, err := Run(exec.Command("no-such-program"))
 	require.ErrorContains(t, err, "no-such-program")
+}
+
+func TestRun_reads_failures_as_data(t *testing.T) {
+	wanted := failure.Failure{Kind: failure.Assertion, Problem: "not equal", Got: strings.Repeat("long ", 2000), Did: []string{"Add"}}
+	var sends strings.Builder
+	wanted.Emit(func(key, value string) { fmt.Fprintf(&sends, "t.Attr(%q, %q)\n", key, value) })
+	r := runTests(t, "func TestA(t *testing.T) { t.Run(\"sub\", func(t *testing.T) {\nt.Attr(\"some\", \"other\")\n"+sends.String()+"t.Fail()\n}) }\n")
+	a, found := r.Test("TestA")
+	require.True(t, found)
+	wanted.Test = "TestA/sub"
+	require.Equal(t, []failure.Failure{wanted}, a.Failures)
+	require.NotContains(t, a.Output, "ATTR")
+	require.Contains(t, a.Text(), "not equal\n")
+}
+
+func TestRun_refuses_an_attribute_that_is_no_failure(t *testing.T) {
+	_, err := read(strings.NewReader(`{"Action":"attr","Package":"a","Test":"TestA","Key":"failure","Value":"%"}`+"\n"), nil)
+	require.ErrorContains(t, err, "decode a failure that a test reported")
 }

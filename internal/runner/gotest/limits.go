@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"client-go-workshop/internal/testkit/env"
 )
 
 // Limits is what a run may take. Zero means no limit.
@@ -25,6 +27,7 @@ type Limits struct {
 // was known until then, and says in Stopped why. onTest may be nil; it is called as tests begin and end, on the caller's goroutine.
 // When RunLimited returns, no process of the run is left.
 func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (Result, error) {
+	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
 	var stderr lockedBuffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()

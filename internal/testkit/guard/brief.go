@@ -6,21 +6,18 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+
+	"client-go-workshop/internal/testkit/env"
 )
 
-// BriefEnv is "1" where somebody waits for a first answer and asks for the whole one afterwards, as the live view does.
-const BriefEnv = "WORKSHOP_BRIEF"
+// Brief is true when somebody waits for a first answer, as the live view does, and asks for the whole one afterwards.
+// Work that is repeated only for chance is then done less often: Race starts one child, and chapter 07 plays fewer weeks.
+// No chapter is green by a brief run alone.
+var Brief = os.Getenv(env.Brief) == "1"
 
-// Brief tells that this run is such a first answer. What is only repeated for the sake of chance is then done less often:
-// Race has one child, and chapter 07 plays fewer weeks and makes fewer changes. No chapter is green by a brief run alone.
-var Brief = os.Getenv(BriefEnv) == "1"
-
-// HastyBuildEnv is "1" where the go command was told by GOGC and GOMEMLIMIT to collect little garbage, which makes builds
-// faster and is not meant for the tests.
-const HastyBuildEnv = "WORKSHOP_HASTY_BUILD"
-
+// The go command was told to collect little garbage, which makes builds faster and is not meant for the tests.
 func init() {
-	if os.Getenv(HastyBuildEnv) == "1" {
+	if os.Getenv(env.HastyBuild) == "1" {
 		debug.SetGCPercent(100)
 		debug.SetMemoryLimit(math.MaxInt64)
 	}

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/env"
 )
 
 // It is the helper of the test below, in a process that was told to build in haste.
 func TestHelper_prints_how_garbage_is_collected(t *testing.T) {
-	if os.Getenv(HastyBuildEnv) == "" {
+	if os.Getenv(env.HastyBuild) == "" {
 		t.Skip("not in the helper's process")
 	}
 	limited := debug.SetMemoryLimit(-1) < 1<<40
@@ -20,7 +22,7 @@ func TestHelper_prints_how_garbage_is_collected(t *testing.T) {
 
 func TestGarbage_is_collected_as_ever_though_the_build_was_hasty(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.v", "-test.run=TestHelper_prints")
-	cmd.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=1GiB", HastyBuildEnv+"=1")
+	cmd.Env = append(os.Environ(), "GOGC=off", "GOMEMLIMIT=1GiB", env.HastyBuild+"=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Contains(t, string(out), "percent 100, limited false")
@@ -30,7 +32,7 @@ func TestGarbage_is_collected_as_ever_though_the_build_was_hasty(t *testing.T) {
 func TestRace_has_one_child_if_it_is_brief(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.v", "-test.run=TestHelper_races$")
-	cmd.Env = append(os.Environ(), BriefEnv+"=1", "WORKSHOP_TEST_DIR="+dir)
+	cmd.Env = append(os.Environ(), env.Brief+"=1", "WORKSHOP_TEST_DIR="+dir)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	children, err := os.ReadDir(dir)

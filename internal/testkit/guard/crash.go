@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 var (
@@ -17,13 +19,12 @@ var (
 	panicLine = regexp.MustCompile(`(?m)^panic: (.*)$`)
 )
 
-// crash says what became of a child process that did not come to the end of its test; why is the rule of that test. It is
+// crash says what became of a child process that did not come to the end of its test. It is
 // vague if the process left no trace of one of two goroutines that met.
-func (r *run) crash(output string, err error, why string) (f failure, vague bool) {
+func (r *run) crash(output string, err error) (f failure.Failure, vague bool) {
 	output = strings.ReplaceAll(output, "\r\n", "\n")
 	if m := dataRace.FindStringSubmatch(output); m != nil {
 		if f, ok := r.fromDetector(m[1]); ok {
-			f.why = why
 			return f, false
 		}
 		return r.notUnderstood(output, err), false
@@ -35,11 +36,9 @@ func (r *run) crash(output string, err error, why string) (f failure, vague bool
 	crashed := all[0].frames // that goroutine is dumped first
 	if m := fatal.FindStringSubmatch(output); m != nil {
 		if strings.Contains(m[1], "concurrent map") {
-			f, vague := r.fromMap(m[1], all)
-			f.why = why
-			return f, vague
+			return r.fromMap(m[1], all)
 		}
-		return r.died("fatal error: "+m[1], "no such error", why, crashed), false
+		return r.died("fatal error: "+m[1], "no such error", "", crashed), false
 	}
 	if m := panicLine.FindStringSubmatch(output); m != nil {
 		return r.died("panic: "+strings.TrimSuffix(m[1], " [recovered, repanicked]"), "no panic", noPanic, crashed), false
@@ -47,17 +46,17 @@ func (r *run) crash(output string, err error, why string) (f failure, vague bool
 	return r.notUnderstood(output, err), false
 }
 
-func (r *run) died(of, wanted, why string, crashed []frame) failure {
-	return failure{
-		at: r.start, title: of, wanted: wanted, why: why,
-		got: strings.Join(append([]string{of}, r.where.lines(crashed)...), "\n"),
+func (r *run) died(of, wanted, why string, crashed []frame) failure.Failure {
+	return failure.Failure{
+		Kind: failure.Panic, At: r.start, Problem: of, Wanted: wanted, Why: why,
+		Got: strings.Join(append([]string{of}, r.where.lines(crashed)...), "\n"),
 	}
 }
 
 const onlyOne = "only one goroutine at a time where one of them writes"
 
 // fromDetector reads a report of the race detector: two accesses, each with its stack.
-func (r *run) fromDetector(report string) (f failure, ok bool) {
+func (r *run) fromDetector(report string) (f failure.Failure, ok bool) {
 	var calls, lines []string
 	for block := range strings.SplitSeq(report, "\n\n") {
 		text := strings.Split(block, "\n")
@@ -79,20 +78,21 @@ func (r *run) fromDetector(report string) (f failure, ok bool) {
 		verb := map[string]string{"r": "reading", "w": "writing"}[strings.ToLower(m[1][:1])]
 		calls = append(calls, fmt.Sprintf("%s (%s)", call.at(r.where), verb))
 		if line, found := r.where.inTest(stack); found && line != call {
-			lines = append(lines, at(line.file, line.line))
+			lines = append(lines, at(line.file, line.line).String())
 		}
 	}
 	if len(calls) != 2 {
 		return f, false
 	}
-	f = failure{
-		at:     r.start,
-		title:  "data race",
-		wanted: onlyOne,
-		got:    fmt.Sprintf("two goroutines were in %s and %s at once", calls[0], calls[1]),
+	f = failure.Failure{
+		Kind:    failure.Race,
+		At:      r.start,
+		Problem: "data race",
+		Wanted:  onlyOne,
+		Got:     fmt.Sprintf("two goroutines were in %s and %s at once", calls[0], calls[1]),
 	}
 	if len(lines) == 2 {
-		f.got += fmt.Sprintf("\ncalled at %s and %s", lines[0], lines[1])
+		f.Got += fmt.Sprintf("\ncalled at %s and %s", lines[0], lines[1])
 	}
 	return f, true
 }
@@ -101,7 +101,7 @@ func (r *run) fromDetector(report string) (f failure, ok bool) {
 // noticed, and what it met was writing. The dump does not say who that was: it may have left the map, and wait for a lock,
 // by the time all are stopped. So all that it can have been are named, those that still run before those that wait. The
 // more of them, the vaguer it is.
-func (r *run) fromMap(message string, all []goroutine) (f failure, vague bool) {
+func (r *run) fromMap(message string, all []goroutine) (f failure.Failure, vague bool) {
 	first, ok := r.where.mostTelling(all[0].frames)
 	if !ok {
 		first = all[0].frames[0] // what crashed is at least in the call that did it
@@ -117,21 +117,22 @@ func (r *run) fromMap(message string, all []goroutine) (f failure, vague bool) {
 			running = append(running, call.at(r.where))
 		}
 	}
-	f = failure{
-		at:     r.start,
-		title:  "fatal error: " + message,
-		wanted: onlyOne,
-		got:    first.at(r.where) + " met another goroutine in the same map, which wrote to it",
+	f = failure.Failure{
+		Kind:    failure.Race,
+		At:      r.start,
+		Problem: "fatal error: " + message,
+		Wanted:  onlyOne,
+		Got:     first.at(r.where) + " met another goroutine in the same map, which wrote to it",
 	}
 	for _, met := range []struct {
 		what  string
 		calls []string
 	}{{"at that time ran", running}, {"at that time waited", waiting}} {
 		if slices.Sort(met.calls); len(met.calls) > 0 {
-			f.got += fmt.Sprintf("\n%s: %s", met.what, strings.Join(slices.Compact(met.calls), ", "))
+			f.Got += fmt.Sprintf("\n%s: %s", met.what, strings.Join(slices.Compact(met.calls), ", "))
 		}
 	}
-	f.got += fmt.Sprintf("\nwhich one it met, the race detector tells: go test -race ./%s -run '^%s$'", filepath.Base(startDir), r.outer.Name())
+	f.Got += fmt.Sprintf("\nwhich one it met, the race detector tells: go test -race ./%s -run '^%s$'", filepath.Base(startDir), r.outer.Name())
 	return f, len(running) != 1
 }
 
@@ -146,11 +147,14 @@ func (p place) mostTelling(frames []frame) (frame, bool) {
 }
 
 // notUnderstood passes on what a child wrote.
-func (r *run) notUnderstood(output string, err error) failure {
-	f := failure{at: r.start, title: "the test's own process ended early", wanted: "the test comes to its end", rest: capLines(output, outputLines)}
-	f.got = "exit status 0, before the end"
+func (r *run) notUnderstood(output string, err error) failure.Failure {
+	f := failure.Failure{
+		Kind: failure.Panic, At: r.start, Problem: "the test's own process ended early",
+		Wanted: "the test comes to its end", Rest: lines(capLines(output, outputLines)),
+	}
+	f.Got = "exit status 0, before the end"
 	if err != nil {
-		f.got = err.Error()
+		f.Got = err.Error()
 	}
 	return f
 }

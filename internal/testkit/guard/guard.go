@@ -5,7 +5,7 @@
 //	a hole of the stub is reached                   called X: not written yet               holes.go
 //	an assertion fails                              did, wanted, got, why, read             testify.go, failure.go
 //	a panic                                         the calls that are the chapter's        panics.go
-//	nothing in the bubble can ever go on            X never returned                        stuck.go, rule.go
+//	nothing in the bubble can ever go on            X never returned                        stuck.go
 //	goroutines outlive the test                     left behind: goroutine waiting in …     stuck.go
 //	a deadlock on a lock, which a bubble can't see  the calls, and who holds the lock       watchdog.go, locks.go, holding.go
 //	an endless loop                                 X is still running                      watchdog.go
@@ -34,13 +34,15 @@ type T struct {
 	goroutines sync.WaitGroup // those started by Go
 }
 
-// Test runs f in a synctest bubble. It returns when f, its cleanups, and every goroutine they started have ended, or
+// Test runs f in a synctest bubble. The rule is what f checks: the failure of an assertion and of a call that never
+// returns says it. T.Rule names another one in the middle of a test.
+// It returns when f, its cleanups, and every goroutine they started have ended, or
 // when it is clear that they never will: then it fails the test, says why, and leaves them behind where they are.
 //
 // It must be called on the test's own goroutine, before anything that is to be guarded. Inside t.Run it works as well.
 // As after t.FailNow, nothing that follows Test runs if the test has failed or was skipped.
-func Test(t *testing.T, f func(t *T)) {
-	r := newRun(t)
+func Test(t *testing.T, rule string, f func(t *T)) {
+	r := newRun(t, rule)
 	defer r.close()
 	if r.pointless() {
 		return

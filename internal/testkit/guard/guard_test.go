@@ -23,6 +23,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"client-go-workshop/internal/testkit/env"
+	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -117,7 +119,7 @@ func TestFailures_are_short_and_say_what_to_do(t *testing.T) {
 func TestHangs_are_enough_after_three(t *testing.T) {
 	out := run(t, "-test.parallel=1", "-test.count=5", "-test.run=^TestTask1_Lock_forgotten$")
 	require.Equal(t, 3, strings.Count(out, "never returned: it waits for a lock that nobody releases"), out)
-	require.Equal(t, 2, strings.Count(out, "not run: 3 tests before it had to be stopped, and theirs come first"), out)
+	require.Equal(t, 2, strings.Count(out, "not run: 3 earlier tests hung; fix those first"), out)
 	require.Equal(t, 5, strings.Count(out, "--- FAIL: TestTask1_Lock_forgotten"), out)
 }
 
@@ -130,7 +132,7 @@ var raceFound = regexp.MustCompile(`    race_test.go:\d+: (data race|fatal error
 (                at that time .*
 )*                which one it met, the race detector tells: go test -race \./05-sample -run '\^TestTask1_Race\$'
 )        why     every method takes the lock for as long as it touches the map
-        read    05-sample/README.md#task-1-a-map-behind-a-lock-20-min
+        read    05-sample/README.md, task 1
 `)
 
 func TestRace_says_which_calls_met(t *testing.T) {
@@ -169,7 +171,7 @@ func TestFine_tests_are_left_alone(t *testing.T) {
 
 func TestFullpath_is_obeyed(t *testing.T) {
 	out := run(t, "-test.fullpath", "-test.run=^TestTask2_Equal$")
-	require.Contains(t, out, "05-sample/"+lineOf(t, "sample_test.go", "under the new ones (#%d)")+": not equal")
+	require.Contains(t, out, "05-sample/"+lineOf(t, "sample_test.go", `[]string{}, []string{"default/a"}`)+": not equal")
 }
 
 // lineOf finds the first line with text in a file of the sample chapter.
@@ -182,10 +184,39 @@ func lineOf(t *testing.T, file, text string) string {
 	return fmt.Sprintf("%s:%d", file, 1+strings.Count(before, "\n"))
 }
 
+// The runner asks for data, and then the text is not printed.
+func TestFailures_are_data_where_a_program_asks_for_them(t *testing.T) {
+	t.Setenv(env.Failures, "1")
+	out := run(t, "-test.v=test2json", "-test.run=^(TestTask2_Equal|TestTask1_Race_assertion|TestTask1_Hole)$")
+	require.NotContains(t, out, "wanted")
+	got := map[string]failure.Failure{}
+	var d failure.Decoder
+	for line := range strings.Lines(out) {
+		fields := strings.Fields(line)
+		if !strings.Contains(line, "=== ATTR ") {
+			continue
+		}
+		f, err := d.Add(fields[3], fields[4])
+		require.NoError(t, err)
+		if f != nil {
+			got[fields[2]] = *f
+		}
+	}
+	require.Equal(t, []string{"TestTask1_Hole", "TestTask1_Race_assertion/in_a_subtest", "TestTask2_Equal"}, sortedKeys(got))
+	equal := got["TestTask2_Equal"]
+	require.Equal(t, failure.Assertion, equal.Kind)
+	require.Equal(t, []string{"Add default/a {app: web}", "look up 100%"}, equal.Did)
+	require.Equal(t, 2, equal.Task)
+	require.Equal(t, []string{"[]string{}", `[]string{"default/a"}`}, []string{equal.Wanted, equal.Got})
+	require.Contains(t, equal.Why, "(#109115)")
+	require.Equal(t, "Store.Add", got["TestTask1_Hole"].Hole.Symbol)
+	require.Equal(t, "an assertion's own reason", got["TestTask1_Race_assertion/in_a_subtest"].Why)
+}
+
 func TestNo_goroutine_is_left_after_a_test_that_is_fine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 100 {
-		guard.Test(t, func(t *guard.T) { t.Go(func() {}) })
+		guard.Test(t, "A rule.", func(t *guard.T) { t.Go(func() {}) })
 	}
 	require.LessOrEqual(t, runtime.NumGoroutine(), before+1)
 }
@@ -195,7 +226,7 @@ func BenchmarkEmpty(b *testing.B) {
 		name string
 		test func(t *testing.T)
 	}{
-		{"guard", func(t *testing.T) { guard.Test(t, func(*guard.T) {}) }},
+		{"guard", func(t *testing.T) { guard.Test(t, "A rule.", func(*guard.T) {}) }},
 		{"synctest", func(t *testing.T) { synctest.Test(t, func(*testing.T) {}) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
@@ -210,7 +241,7 @@ func BenchmarkEmpty(b *testing.B) {
 	}
 }
 
-func sortedKeys(m map[string]string) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	var keys []string
 	for key := range m {
 		keys = append(keys, key)

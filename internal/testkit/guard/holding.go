@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"client-go-workshop/internal/testkit/env"
 )
 
 // held is a lock that a call has taken.
@@ -90,7 +92,7 @@ func locksOf(call frame) (all []held, known bool) {
 				}
 				return true
 			}
-			all = append(all, held{call, on, at(call.file, line(n.Pos()))})
+			all = append(all, held{call, on, at(call.file, line(n.Pos())).String()})
 			return true
 		})
 	})
@@ -178,7 +180,7 @@ func inFunction(call frame, f func(fset *token.FileSet, body *ast.BlockStmt)) bo
 // line names the file.
 func sourceOf(file string) string {
 	var overlay struct{ Replace map[string]string }
-	data, err := os.ReadFile(os.Getenv("WORKSHOP_OVERLAY"))
+	data, err := os.ReadFile(os.Getenv(env.Overlay))
 	if err != nil || json.Unmarshal(data, &overlay) != nil {
 		return file
 	}

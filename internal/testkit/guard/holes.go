@@ -6,19 +6,19 @@ package guard
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
 
+	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/testkit/todo"
 )
 
 // hole is a part of the stub that a test reached.
 type hole struct {
 	todo.NotWritten
-	at   string // the line of the test
-	main bool   // reached on the goroutine of the test's function
+	at   failure.Position // the line of the test
+	main bool             // reached on the goroutine of the test's function
 }
 
 // runs holds the guarded tests by the number of their bubble; 0 is the one in a process started by Race.
@@ -38,7 +38,7 @@ func onReach(n todo.NotWritten) bool {
 	r.mu.Lock()
 	r.leaving[id] = true
 	r.holes = append(r.holes, hole{NotWritten: n, at: r.testLine(callers()), main: id == r.main})
-	r.child.hole(r.holeFailure().String())
+	r.child.hole(r.holeFailure())
 	r.mu.Unlock()
 	select {
 	case r.reached <- struct{}{}:
@@ -49,7 +49,7 @@ func onReach(n todo.NotWritten) bool {
 
 // holeFailure is the one line about the holes that were reached. Which came first may be chance, so it is the one on the
 // test's own goroutine, or else the one to be written first. The caller holds r.mu.
-func (r *run) holeFailure() failure {
+func (r *run) holeFailure() failure.Failure {
 	h := slices.MinFunc(r.holes, func(a, b hole) int {
 		switch {
 		case a.main != b.main && a.main:
@@ -57,12 +57,14 @@ func (r *run) holeFailure() failure {
 		case a.main != b.main:
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Symbol, b.Symbol), cmp.Compare(a.at, b.at))
+		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Symbol, b.Symbol), cmp.Compare(a.at.String(), b.at.String()))
 	})
-	order := fmt.Sprintf("task %d", h.Task)
-	if own := r.task(); own > 0 && h.Task < own {
-		order += " comes first"
+	task := r.task()
+	return failure.Failure{
+		Kind: failure.NotWritten, At: h.at, Problem: "called " + h.Symbol + ": not written yet", Task: task, Read: read(h.Task),
+		Hole: &failure.Hole{
+			Symbol: h.Symbol, At: failure.Position{File: filepath.Base(h.File), Line: h.Line},
+			Task: h.Task, ComesFirst: task > 0 && h.Task < task,
+		},
 	}
-	return failure{at: h.at, title: fmt.Sprintf("called %s: not written yet (%s:%d, %s): its comment says what to write; read %s",
-		h.Symbol, filepath.Base(h.File), h.Line, order, r.read(h.Task))}
 }

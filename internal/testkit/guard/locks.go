@@ -7,6 +7,8 @@ package guard
 import (
 	"slices"
 	"strings"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // lockNeverFree says which calls wait for a lock, and who may hold it.
@@ -18,12 +20,13 @@ func (r *run) lockNeverFree(dump []goroutine) {
 	}
 	first := blocked[0]
 	holder, why := r.holder(blocked, others)
-	f := failure{
-		at:     r.lineOf(first),
-		title:  first.call.short(r.where) + " never returned: it waits for a lock that nobody releases",
-		wanted: first.call.short(r.where) + " gets the lock and returns",
-		got:    strings.Join([]string{r.list(blocked), holder}, "\n"),
-		why:    why,
+	f := failure.Failure{
+		Kind:    failure.Hang,
+		At:      r.lineOf(first),
+		Problem: first.call.short(r.where) + " never returned: it waits for a lock that nobody releases",
+		Wanted:  first.call.short(r.where) + " gets the lock and returns",
+		Got:     strings.Join([]string{r.list(blocked), holder}, "\n"),
+		Why:     why,
 	}
 	r.fail(f)
 }
@@ -43,8 +46,8 @@ func (r *run) blocked(dump []goroutine) (blocked, others []waiter) {
 
 // holder tells who holds the lock that the blocked wait for, or may hold it, and the rule that breaks.
 func (r *run) holder(blocked, others []waiter) (holder, why string) {
-	const again = "a lock of package sync is not reentrant: who holds it and asks for it again waits for itself"
-	const long = "a lock is for a moment: unlock before you wait or sleep, and on every way out of a function"
+	const again = "a lock of package sync is not reentrant: a goroutine that holds it and locks it again waits for itself"
+	const long = "hold a lock for a moment only: unlock before you wait or sleep, and on every way out of a function"
 	if certain, _ := r.askedAgain(blocked); len(certain) > 0 {
 		return strings.Join(certain, "\n"), again
 	}
@@ -58,7 +61,7 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 		return strings.Join(perhaps, "\n"), again
 	}
 	if len(others) > 0 {
-		return "who may hold the lock, if it is not a call that returned without unlocking:\n" + r.list(others), long
+		return "one of these may hold the lock, or a call that returned without unlocking:\n" + r.list(others), long
 	}
 	locks := map[string]bool{}
 	for _, w := range blocked {
@@ -66,10 +69,10 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 	}
 	if len(locks) > 1 && !locks[""] {
 		return "each may hold the lock that another one waits for",
-			"who needs two locks must take them in the same order as everybody else"
+			"calls that need two locks must all take them in the same order"
 	}
 	return "no other call is under way, so one that has returned still holds it",
-		"every way out of a function must unlock, early returns and panics included; defer sees to that"
+		"every way out of a function must unlock, early returns and panics included: use defer"
 }
 
 // holding tells, one line each, which of the others have locked what the blocked wait for.

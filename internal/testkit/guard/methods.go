@@ -24,8 +24,15 @@ func (t *T) Story(n int) {
 	t.run.mu.Unlock()
 }
 
-// Errorf notes a failure and lets the test go on. What testify says is taken apart and laid out anew; anything else is
-// printed as it is.
+// Rule names the rule that the test checks from here on. A test with one rule gives it to Test alone.
+func (t *T) Rule(format string, args ...any) {
+	rule := fmt.Sprintf(format, args...)
+	t.run.mu.Lock()
+	t.run.rule = rule
+	t.run.mu.Unlock()
+}
+
+// Errorf notes a failure and lets the test go on. What testify says is taken apart; anything else is passed on as it is.
 func (t *T) Errorf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }
 
 // Error is Errorf without a format.
@@ -87,7 +94,7 @@ func (t *T) Logf(format string, args ...any) { t.log(fmt.Sprintf(format, args...
 
 func (t *T) log(text string) {
 	t.run.freezeIfAbandoned()
-	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+indent)
+	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
 	t.run.mu.Lock()
 	position := t.run.position()
 	t.run.mu.Unlock()

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
-const noPanic = "nobody recovers a panic here, so it would end the whole program; return an error, or mend what was not expected"
+const noPanic = "nothing recovers a panic here, so it ends the whole program: return an error, or handle this case"
 
 // panicked notes a panic with value v. It is called while the panicking calls are still on the goroutine's stack.
 func (r *run) panicked(v any) {
@@ -23,15 +25,15 @@ func (r *run) panicked(v any) {
 // exited notes that the calling goroutine was ended, though no test asked for it.
 func (r *run) exited() {
 	r.brokeOff("the goroutine was ended by runtime.Goexit", "the goroutine ends by returning",
-		"runtime.Goexit ends the goroutine of whoever called, without a word to them; return an error")
+		"runtime.Goexit ends the goroutine of the caller without a word: return an error")
 }
 
 func (r *run) brokeOff(message, wanted, why string) {
 	stack := callers()
 	title, _, _ := strings.Cut(message, "\n")
-	r.fail(failure{
-		at: r.testLine(stack), title: title, wanted: wanted, why: why,
-		got: strings.Join(append([]string{message}, r.where.lines(stack)...), "\n"),
+	r.fail(failure.Failure{
+		Kind: failure.Panic, At: r.testLine(stack), Problem: title, Wanted: wanted, Why: why,
+		Got: strings.Join(append([]string{message}, r.where.lines(stack)...), "\n"),
 	})
 	r.inner.T.Fail()
 }
@@ -51,7 +53,7 @@ func (p place) lines(frames []frame) []string {
 		out = append([]string{foreign.at(p)}, out...)
 	}
 	if len(out) > framesShown {
-		out = append(out[:framesShown], fmt.Sprintf("… %s", count(len(out)-framesShown, "more call")))
+		out = append(out[:framesShown], fmt.Sprintf("… %s", failure.Count(len(out)-framesShown, "more call")))
 	}
 	return out
 }

@@ -6,22 +6,23 @@ package guard
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // startDir is the folder of the chapter: go test runs a test binary in the folder of its package.
 var startDir, _ = os.Getwd()
 
-// guardPackage is this package's import path, and storyPackage that of its neighbour, which calls the test's functions.
+// guardPackage is this package's import path, and modelPackage that of its neighbour, which calls the test's functions.
 var (
 	guardPackage = packageOf(callers()[0].function)
-	storyPackage = path.Join(path.Dir(guardPackage), "story")
+	modelPackage = path.Join(path.Dir(guardPackage), "modeltest")
 )
 
 // carriers are the libraries that stand between a test and the code under test.
@@ -79,7 +80,8 @@ func (p place) foreign(frames []frame) (frame, bool) {
 		pkg := packageOf(f.function)
 		first, _, _ := strings.Cut(pkg, "/")
 		standard := !strings.Contains(first, ".") && first != module // as go itself decides
-		if standard || pkg == guardPackage || pkg == storyPackage || pkg == p.test || slices.ContainsFunc(carriers, func(c string) bool { return strings.HasPrefix(pkg, c) }) {
+		if standard || pkg == guardPackage || pkg == modelPackage || pkg == p.test ||
+			slices.ContainsFunc(carriers, func(c string) bool { return strings.HasPrefix(pkg, c) }) {
 			continue
 		}
 		return f, true
@@ -88,11 +90,11 @@ func (p place) foreign(frames []frame) (frame, bool) {
 }
 
 // callerPlace looks at who called Test or Race, and from which line.
-func callerPlace() (p place, position string) {
+func callerPlace() (p place, position failure.Position) {
 	stack := callers()
 	for i, f := range stack {
 		ours := packageOf(f.function) == guardPackage && !strings.HasSuffix(f.file, "_test.go")
-		if position == "" && !ours {
+		if position.File == "" && !ours {
 			position = at(f.file, f.line)
 		}
 		if f.function == "testing.tRunner" && i > 0 {
@@ -106,7 +108,7 @@ func callerPlace() (p place, position string) {
 
 // testLine is the line of the test that a stack is at. A goroutine that the code under test started is at none; then it
 // is the line that called Test, which does not depend on chance, as the line that the test has reached meanwhile would.
-func (r *run) testLine(stack []frame) string {
+func (r *run) testLine(stack []frame) failure.Position {
 	if f, ok := r.where.inTest(stack); ok {
 		return at(f.file, f.line)
 	}
@@ -115,7 +117,7 @@ func (r *run) testLine(stack []frame) string {
 
 // position is the line of the test that the calling goroutine is at, as testing sees it: the innermost in a file of
 // tests whose function is no helper. The caller holds r.mu.
-func (r *run) position() string {
+func (r *run) position() failure.Position {
 	helpers := map[string]bool{}
 	for pc := range r.helpers {
 		f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
@@ -168,9 +170,9 @@ func packageOf(function string) string {
 }
 
 // at names a line as testing does, which gives the full path when asked with -fullpath.
-func at(file string, line int) string {
+func at(file string, line int) failure.Position {
 	if full := flag.Lookup("test.fullpath"); full == nil || full.Value.String() != "true" {
 		file = filepath.Base(file)
 	}
-	return fmt.Sprintf("%s:%d", file, line)
+	return failure.Position{File: file, Line: line}
 }

@@ -21,6 +21,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 const (
@@ -35,19 +37,19 @@ const (
 // meet in the same memory. So f should have several goroutines call the code under test in a loop, all at once, and end
 // by itself. With -race a meeting is found every time if each goroutine makes some thousand calls; after far more, the
 // race detector forgets the early ones. Without -race it is found only in a map, and only if two are in there at the
-// same instant, which is likely and no more than that. The failure gives why, the rule that was broken.
+// same instant, which is likely and no more than that. The failure gives the rule.
 //
 // f reports as under Test; what it says is passed on. A call that never returns, or a process that ends for any other
 // reason, fails as well. Race blocks until the child has ended, for a minute at most. It must be called on the test's
 // own goroutine. Each child runs the test from its beginning, so f must not depend on what another run of it did.
-func Race(t *testing.T, why string, f func(t *T)) {
-	r := newRun(t)
+func Race(t *testing.T, rule string, f func(t *T)) {
+	r := newRun(t, rule)
 	if r.pointless() {
 		return
 	}
 	switch os.Getenv(childTest) {
 	case "":
-		r.runChildren(why)
+		r.runChildren()
 	case t.Name():
 		r.runAsChild(os.Getenv(childDiary), f)
 	}
@@ -74,7 +76,7 @@ func (r *run) runAsChild(diaryPath string, f func(t *T)) {
 
 // runChildren starts a child, and then more of them for a moment as long as all is well. Whether two goroutines meet is
 // up to chance: a busy machine may run one after the other, and then not even the race detector sees every race.
-func (r *run) runChildren(why string) {
+func (r *run) runChildren() {
 	attempts := 5
 	if Brief {
 		attempts = 1
@@ -82,9 +84,9 @@ func (r *run) runChildren(why string) {
 	const patience = 100 * time.Millisecond
 	start := time.Now()
 	for range attempts {
-		if f, vague := r.runChild(why); f != nil {
+		if f, vague := r.runChild(); f != nil {
 			for i := 0; vague && i < attempts; i++ { // another crash may leave more traces
-				if again, stillVague := r.runChild(why); again != nil && !stillVague {
+				if again, stillVague := r.runChild(); again != nil && !stillVague {
 					f, vague = again, false
 				}
 			}
@@ -99,7 +101,7 @@ func (r *run) runChildren(why string) {
 
 // runChild starts a child. It returns nil if the test passed there, and a failure if the process died; what the child
 // has laid out itself is passed on at once, and ends the test.
-func (r *run) runChild(why string) (f *failure, vague bool) {
+func (r *run) runChild() (f *failure.Failure, vague bool) {
 	diaryPath := filepath.Join(r.outer.TempDir(), "diary")
 	output, err := r.spawn(diaryPath)
 	steps, last, readErr := readDiary(diaryPath)
@@ -107,10 +109,10 @@ func (r *run) runChild(why string) (f *failure, vague bool) {
 		r.outer.Fatalf("read what the test's own process noted: %v", readErr)
 	}
 	switch {
-	case last.Hole != "":
-		r.passOn(last.Hole, "")
-	case last.Ended && last.Text != "":
-		r.passOn(last.Text, unexplained(output, last.Text))
+	case last.Hole != nil:
+		r.passOn([]failure.Failure{*last.Hole}, "")
+	case last.Ended && len(last.Failures) > 0:
+		r.passOn(last.Failures, unexplained(output))
 	case last.Ended && last.Skipped:
 		r.outer.SkipNow()
 	case last.Ended && err == nil:
@@ -124,7 +126,7 @@ func (r *run) runChild(why string) (f *failure, vague bool) {
 		f := r.notUnderstood(output, err)
 		return &f, false
 	}
-	crash, vague := r.crash(output, err, why)
+	crash, vague := r.crash(output, err)
 	return &crash, vague
 }
 
@@ -159,27 +161,26 @@ func (r *run) spawn(diaryPath string) (output string, err error) {
 	return out.String(), err
 }
 
-// passOn prints what the child has laid out already, and anything else it wrote.
-func (r *run) passOn(text, more string) {
-	fmt.Fprint(r.outer.Output(), text)
+// passOn reports the failures of the child, and anything else that it wrote, as this test's own.
+func (r *run) passOn(all []failure.Failure, more string) {
+	r.mu.Lock()
+	r.failures = all
+	r.mu.Unlock()
 	if more != "" {
 		fmt.Fprintf(r.outer.Output(), "%s: the test's own process also wrote:\n%s\n", r.start, capLines(more, outputLines))
 	}
-	r.outer.FailNow()
+	r.report()
 }
 
-// unexplained is what a child wrote beyond the failure that it put into its diary.
-func unexplained(output, text string) string {
-	known := map[string]bool{"FAIL": true, "": true, "testing: warning: no tests to run": true} // it hung in its only one
-	for line := range strings.SplitSeq(text, "\n") {
-		known[strings.TrimSpace(line)] = true
-	}
+// unexplained is what a child wrote beyond the lines that go test writes about a failed test.
+func unexplained(output string) string {
 	var rest []string
-	for line := range strings.SplitSeq(output, "\n") {
-		line = strings.TrimRight(line, "\r")
-		bare := strings.TrimSpace(line)
-		if !known[bare] && !strings.HasPrefix(bare, "--- FAIL: ") {
-			rest = append(rest, line)
+	for line := range strings.Lines(output) {
+		switch bare := strings.TrimSpace(line); {
+		case bare == "", bare == "FAIL", strings.HasPrefix(bare, "--- FAIL: "):
+		case bare == "testing: warning: no tests to run": // the child hung in its only one
+		default:
+			rest = append(rest, strings.TrimRight(line, "\r\n"))
 		}
 	}
 	return strings.Join(rest, "\n")
@@ -192,11 +193,11 @@ type diary struct {
 }
 
 type entry struct {
-	Did     string `json:",omitempty"`
-	Hole    string `json:",omitempty"` // the failure about the holes reached so far
-	Text    string `json:",omitempty"` // all failures
-	Skipped bool   `json:",omitempty"`
-	Ended   bool   `json:",omitempty"` // the test came to its end
+	Did      string            `json:",omitempty"`
+	Hole     *failure.Failure  `json:",omitempty"` // about the holes reached so far
+	Failures []failure.Failure `json:",omitempty"` // all of them
+	Skipped  bool              `json:",omitempty"`
+	Ended    bool              `json:",omitempty"` // the test came to its end
 }
 
 func (d *diary) did(step string) {
@@ -207,10 +208,10 @@ func (d *diary) did(step string) {
 	}
 }
 
-func (d *diary) hole(text string) { d.write(entry{Hole: text}) }
+func (d *diary) hole(f failure.Failure) { d.write(entry{Hole: &f}) }
 
-func (d *diary) ended(text string, skipped bool) {
-	d.write(entry{Text: text, Skipped: skipped, Ended: true})
+func (d *diary) ended(all []failure.Failure, skipped bool) {
+	d.write(entry{Failures: all, Skipped: skipped, Ended: true})
 }
 
 func (d *diary) write(e entry) {
@@ -244,10 +245,10 @@ func readDiary(path string) (steps []string, all entry, err error) {
 			steps = append(steps, e.Did)
 			continue
 		}
-		if e.Hole != "" {
+		if e.Hole != nil {
 			all.Hole = e.Hole
 		}
-		all.Text, all.Skipped, all.Ended = e.Text, e.Skipped, e.Ended
+		all.Failures, all.Skipped, all.Ended = e.Failures, e.Skipped, e.Ended
 	}
 	return steps, all, nil
 }

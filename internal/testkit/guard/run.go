@@ -8,6 +8,7 @@ package guard
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +16,8 @@ import (
 	"sync"
 	"testing"
 
-	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/testkit/env"
+	"client-go-workshop/internal/testkit/failure"
 )
 
 const (
@@ -25,22 +27,23 @@ const (
 
 // run is one guarded test.
 type run struct {
-	outer   *testing.T // outside the bubble
-	where   place      // what the functions of the test and of the chapter look like
-	start   string     // where Test was called: "indexer_test.go:70"
-	child   *diary     // set in the process that Race started: what its parent reads
+	outer   *testing.T       // outside the bubble
+	where   place            // what the functions of the test and of the chapter look like
+	start   failure.Position // where Test was called
+	child   *diary           // set in the process that Race started: what its parent reads
 	reached chan struct{}
 	stuck   chan struct{} // closed when the simulated time is used up
 	frozen  chan struct{} // never closed; made outside the bubble, so waiting for it stops the bubble's clock
 
 	mu        sync.Mutex // guards all below; never held while something else is waited for
 	inner     *T
-	bubble    int // 0 when there is none
-	main      int // the goroutine of the test's function
+	bubble    int    // 0 when there is none
+	main      int    // the goroutine of the test's function
+	rule      string // the rule that the test checks now
 	steps     []string
 	kept      int // how many steps are
 	skipped   int // steps no longer kept
-	failures  []failure
+	failures  []failure.Failure
 	more      int // failures not kept
 	holes     []hole
 	leaving   map[int]bool // goroutines that end on purpose: FailNow, or a hole
@@ -51,9 +54,10 @@ type run struct {
 	dump      []goroutine // what all were doing when the simulated time was used up
 }
 
-func newRun(t *testing.T) *run {
+func newRun(t *testing.T, rule string) *run {
 	r := &run{
 		outer:   t,
+		rule:    rule,
 		kept:    stepsKept,
 		reached: make(chan struct{}, 1),
 		stuck:   make(chan struct{}),
@@ -115,21 +119,26 @@ func (r *run) forgetSteps() {
 	r.mu.Unlock()
 }
 
-// fail notes a failure, at the line of the test that the calling goroutine is at, unless it says where. Only the first
-// one tells the steps and what to read: what follows happened in the same test. One that is there already is counted.
-func (r *run) fail(f failure) {
+// fail notes a failure, at the line of the test that the calling goroutine is at, unless f has a line. The first one
+// alone carries the steps and what to read: the others happened in the same test. A failure that is noted already is
+// counted.
+func (r *run) fail(f failure.Failure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if f.at == "" {
-		f.at = r.position()
+	if f.At == (failure.Position{}) {
+		f.At = r.position()
 	}
-	if len(r.failures) == failuresKept || slices.ContainsFunc(r.failures, f.sameAs) {
+	if f.Why == "" {
+		f.Why = r.rule
+	}
+	if len(r.failures) == failuresKept || slices.ContainsFunc(r.failures, f.SameAs) {
 		r.more++
 		return
 	}
+	f.Task = r.task()
 	if len(r.failures) == 0 {
-		f.did, f.earlier = slices.Clone(r.steps), r.skipped
-		f.read = r.read(r.task())
+		f.Did, f.EarlierSteps = slices.Clone(r.steps), r.skipped
+		f.Read = read(f.Task)
 	}
 	r.failures = append(r.failures, f)
 }
@@ -171,33 +180,44 @@ func (r *run) freezeIfAbandoned() {
 	}
 }
 
-// report prints what was noted, and ends the test accordingly. It runs on the test's goroutine, outside the bubble. A
-// hole explains everything else, so it stands alone.
+// report passes on what was noted, and ends the test accordingly. It runs on the test's goroutine, outside the bubble.
 func (r *run) report() {
-	text, skipped := r.text()
-	r.child.ended(text, skipped)
-	fmt.Fprint(r.outer.Output(), text)
+	all, skipped := r.outcome()
+	if r.child != nil {
+		r.child.ended(all, skipped)
+	} else {
+		for _, f := range all {
+			if asAttributes {
+				f.Emit(r.outer.Attr)
+			} else {
+				fmt.Fprint(r.outer.Output(), f)
+			}
+		}
+	}
 	switch {
-	case text != "" || r.outer.Failed():
+	case len(all) > 0 || r.outer.Failed():
 		r.outer.FailNow()
 	case skipped:
 		r.outer.SkipNow()
 	}
 }
 
-func (r *run) text() (text string, skipped bool) {
+// asAttributes is true when a program reads the failures.
+var asAttributes = os.Getenv(env.Failures) == "1"
+
+// outcome returns the failures of the test, and whether it was skipped. A hole explains everything else, so it stands
+// alone.
+func (r *run) outcome() (all []failure.Failure, skipped bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.holes) > 0 {
-		return r.holeFailure().String(), false
+		return []failure.Failure{r.holeFailure()}, false
 	}
-	for _, f := range r.failures {
-		text += f.String()
-	}
+	all = slices.Clone(r.failures)
 	if r.more > 0 {
-		text += fmt.Sprintf("%s: … %s\n", r.start, count(r.more, "more failure"))
+		all[len(all)-1].More = r.more
 	}
-	return text, r.inner != nil && r.inner.Skipped()
+	return all, r.inner != nil && r.inner.Skipped()
 }
 
 var taskInName = regexp.MustCompile(`^TestTask(\d+)`)
@@ -214,23 +234,11 @@ func taskOf(test string) int {
 	return n
 }
 
-// read says where a task is explained.
-func (r *run) read(task int) string {
+// read says where a task is explained. The runner replaces it by a link to the task's heading.
+func read(task int) string {
 	readme := filepath.Base(startDir) + "/README.md"
 	if task == 0 {
 		return readme
 	}
-	if known, ok := anchors.Load(task); ok {
-		return known.(string)
-	}
-	where := fmt.Sprintf("%s, Task %d", readme, task)
-	if anchor, ok := course.TaskAnchor(filepath.Join(startDir, "README.md"), task); ok {
-		where = readme + "#" + anchor
-	}
-	anchors.Store(task, where)
-	return where
+	return fmt.Sprintf("%s, task %d", readme, task)
 }
-
-// anchors keeps what read has found, by task: over a stub a hundred tests ask for the same five places, and to look for them
-// took half of the time.
-var anchors sync.Map

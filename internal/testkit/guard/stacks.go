@@ -45,7 +45,7 @@ func (f frame) short(p place) string {
 }
 
 // at names the function and its line: "(*DeltaFIFO).Pop at delta_fifo.go:120".
-func (f frame) at(p place) string { return f.short(p) + " at " + at(f.file, f.line) }
+func (f frame) at(p place) string { return f.short(p) + " at " + at(f.file, f.line).String() }
 
 // self is the number of the calling goroutine, and of its bubble.
 func self() (id, bubble int) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 const dump = `goroutine 7 [running]:
@@ -118,9 +120,9 @@ func TestSource_of_a_call_is_what_was_compiled(t *testing.T) {
 
 // over makes a run of a test of chapter, as if it were in bubble 5 on goroutine 20.
 func over(t *testing.T, chapter string) *run {
-	r := newRun(t)
+	r := newRun(t, "the rule")
 	r.where = place{test: chapter + "_test", chapter: chapter, name: "TestTask1_Get"}
-	r.bubble, r.main, r.start = 5, 20, "queue_test.go:25"
+	r.bubble, r.main, r.start = 5, 20, failure.Position{File: "queue_test.go", Line: 25}
 	return r
 }
 
@@ -128,9 +130,9 @@ func TestNever_returned_names_the_call_of_the_chapter(t *testing.T) {
 	r := over(t, "workshop/06-workqueue")
 	r.neverReturned(parseDump(dump), "")
 	f := r.failures[0]
-	require.Equal(t, "queue_test.go:30", f.at)
-	require.Equal(t, "(*Typed[...]).Get never returned", f.title)
-	require.Equal(t, "(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n(*Typed[...]).loop.func1 at queue.go:99, waiting in select", f.got)
+	require.Equal(t, "queue_test.go:30", f.At.String())
+	require.Equal(t, "(*Typed[...]).Get never returned", f.Problem)
+	require.Equal(t, "(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n(*Typed[...]).loop.func1 at queue.go:99, waiting in select", f.Got)
 }
 
 func TestNever_returned_names_the_call_of_client_go_where_it_stands_in(t *testing.T) {
@@ -138,9 +140,9 @@ func TestNever_returned_names_the_call_of_client_go_where_it_stands_in(t *testin
 	r := over(t, "workshop/06-workqueue")
 	r.neverReturned(parseDump(text), "")
 	f := r.failures[0]
-	require.Equal(t, "queue_test.go:30", f.at)
-	require.Equal(t, "workqueue.(*Typed[...]).Get never returned", f.title)
-	require.Contains(t, f.got, "workqueue.(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n")
+	require.Equal(t, "queue_test.go:30", f.At.String())
+	require.Equal(t, "workqueue.(*Typed[...]).Get never returned", f.Problem)
+	require.Contains(t, f.Got, "workqueue.(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n")
 }
 
 func TestPolling_takes_a_sleeping_machine_for_no_deadlock(t *testing.T) {

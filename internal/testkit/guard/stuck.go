@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 const waitersShown = 6
@@ -102,38 +104,40 @@ func (r *run) list(all []waiter) string {
 	}
 	for i, line := range lines {
 		if n := counts[line]; n > 1 {
-			lines[i] += fmt.Sprintf(" (%s)", count(n, "goroutine"))
+			lines[i] += fmt.Sprintf(" (%s)", failure.Count(n, "goroutine"))
 		}
 	}
 	return capLines(strings.Join(lines, "\n"), waitersShown)
 }
 
 // lineOf is the line of the test that a goroutine is at, or was started at.
-func (r *run) lineOf(w waiter) string {
+func (r *run) lineOf(w waiter) failure.Position {
 	if r.where.isTest(w.created) {
 		return r.testLine(append(slices.Clone(w.frames), w.created))
 	}
 	return r.testLine(w.frames)
 }
 
-// neverReturned says which call never did. The one that the test waits for gives the failure its name, not one of the
-// code's own goroutines, which may wait for work for good reason.
+// neverReturned reports the call that never returned. The call that the test waits for gives the failure its name, not a
+// goroutine of the code, which may wait for work for good reason. The rule is the one that the test checks now.
 func (r *run) neverReturned(dump []goroutine, reason string) {
-	f := failure{at: r.start, title: "the test never ended", wanted: "the test comes to its end", got: reason, why: waitsForEver}
+	f := failure.Failure{
+		Kind: failure.Hang, At: r.start, Problem: "the test never ended", Wanted: "the test comes to its end", Got: reason,
+	}
 	all := r.waiters(dump)
 	for _, w := range all {
 		if w.whose == codesOwn || r.where.isTest(w.call) {
 			continue
 		}
-		f.at, f.title = r.lineOf(w), w.call.short(r.where)+" never returned"
-		f.wanted, f.why = w.call.short(r.where)+" returns", r.rule(w)
+		f.At, f.Problem = r.lineOf(w), w.call.short(r.where)+" never returned"
+		f.Wanted = w.call.short(r.where) + " returns"
 		break
 	}
 	if len(all) > 0 {
 		if all[0].whose != codesOwn {
-			f.at = r.lineOf(all[0])
+			f.At = r.lineOf(all[0])
 		}
-		f.got = strings.TrimSuffix(r.list(all)+"\n"+reason, "\n")
+		f.Got = strings.TrimSuffix(r.list(all)+"\n"+reason, "\n")
 	}
 	r.fail(f)
 }
@@ -141,24 +145,25 @@ func (r *run) neverReturned(dump []goroutine, reason string) {
 // leftBehind says which goroutines are still there though the test is over.
 func (r *run) leftBehind(dump []goroutine) {
 	all := r.waiters(dump)
-	f := failure{
-		at:     r.start,
-		title:  "left behind: goroutines",
-		wanted: "no goroutine is left when the test is over",
-		why:    "who starts a goroutine must be able to end it; in a program that runs for weeks, those left behind add up",
+	f := failure.Failure{
+		Kind:    failure.Leak,
+		At:      r.start,
+		Problem: "left behind: goroutines",
+		Wanted:  "no goroutine is left when the test is over",
+		Why:     "a goroutine must end with the thing that started it: in a program that runs for weeks, leaked goroutines add up",
 	}
 	var lines []string
 	for i, w := range all {
 		started := r.startedAt(w)
 		lines = append(lines, r.is(w)+", "+started)
 		if i == 0 {
-			f.title = fmt.Sprintf("left behind: goroutine waiting in %s at %s, %s", w.call.short(r.where), at(w.call.file, w.call.line), started)
+			f.Problem = fmt.Sprintf("left behind: goroutine waiting in %s at %s, %s", w.call.short(r.where), at(w.call.file, w.call.line), started)
 		}
 	}
 	if len(lines) > 1 {
-		f.title += fmt.Sprintf(", and %d more", len(lines)-1)
+		f.Problem += fmt.Sprintf(", and %d more", len(lines)-1)
 	}
-	f.got = capLines(strings.Join(lines, "\n"), waitersShown)
+	f.Got = capLines(strings.Join(lines, "\n"), waitersShown)
 	r.fail(f)
 }
 
@@ -177,7 +182,7 @@ func (r *run) bubblePanicked(v any) {
 	switch {
 	case settled:
 	case !strings.HasPrefix(message, "deadlock:"): // synctest was used in a way that it refuses
-		r.fail(failure{at: r.start, title: message})
+		r.fail(failure.Failure{Kind: failure.Other, At: r.start, Problem: message})
 	case mainDone:
 		r.leftBehind(allGoroutines())
 	default:

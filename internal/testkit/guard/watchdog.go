@@ -14,6 +14,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"client-go-workshop/internal/testkit/env"
+	"client-go-workshop/internal/testkit/failure"
 )
 
 const (
@@ -32,7 +35,7 @@ const simulatedLimit = 30*24*time.Hour + 123456789
 // realLimit is how long a test may run. The environment variable WORKSHOP_TEST_LIMIT ("2m") changes it, for very slow
 // machines.
 var realLimit, limitChosen = func() (time.Duration, bool) {
-	if d, err := time.ParseDuration(os.Getenv("WORKSHOP_TEST_LIMIT")); err == nil && d > 0 {
+	if d, err := time.ParseDuration(os.Getenv(env.TestLimit)); err == nil && d > 0 {
 		return d, true
 	}
 	if RaceDetector {
@@ -71,12 +74,13 @@ func (r *run) pointless() bool {
 	if hung.Load() < hungEnough {
 		return false
 	}
-	r.fail(failure{
-		at:     r.start,
-		title:  fmt.Sprintf("not run: %d tests before it had to be stopped, and theirs come first", hung.Load()),
-		wanted: "a test run that comes to its end",
-		got:    "calls that never return",
-		why:    "what hangs in one test hangs in most; once those are mended, this one is run",
+	r.fail(failure.Failure{
+		Kind:    failure.Hang,
+		At:      r.start,
+		Problem: fmt.Sprintf("not run: %d earlier tests hung; fix those first", hung.Load()),
+		Wanted:  "the test is run",
+		Got:     "calls in earlier tests that never return",
+		Why:     "a call that hangs in one test hangs in most; this test is run when the others no longer hang",
 	})
 	r.report()
 	return true
@@ -241,12 +245,13 @@ func (r *run) stillRunning(dump []goroutine) {
 			continue
 		}
 		name := w.call.short(r.where)
-		r.fail(failure{
-			at:     r.lineOf(w),
-			title:  fmt.Sprintf("%s is still running after %v", name, r.limit()),
-			wanted: name + " returns",
-			got:    r.is(w) + "; it keeps a core busy until this test run ends",
-			why:    "a loop must have a way out, and must wait for its next turn, not ask for it again and again",
+		r.fail(failure.Failure{
+			Kind:    failure.Hang,
+			At:      r.lineOf(w),
+			Problem: fmt.Sprintf("%s is still running after %v", name, r.limit()),
+			Wanted:  name + " returns",
+			Got:     r.is(w) + "; it keeps a core busy until this test run ends",
+			Why:     "a loop needs a way out, and must wait for its next turn instead of asking again and again",
 		})
 		return
 	}

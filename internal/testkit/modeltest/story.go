@@ -87,6 +87,13 @@ func (s *T) Did(format string, args ...any) {
 	}
 }
 
+// Rule names the rule that the run checks from here on.
+func (s *T) Rule(format string, args ...any) {
+	if s.told {
+		s.guard.Rule(format, args...)
+	}
+}
+
 // Errorf fails the run and lets it go on.
 func (s *T) Errorf(format string, args ...any) {
 	if s.told {

@@ -34,16 +34,16 @@ func count(s *modeltest.T, after func(n int)) {
 
 func TestTrap_assertion(t *testing.T) {
 	trap(t)
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "three is one too many", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
-			count(s, func(n int) { require.Less(s, n, 3, "three is one too many") })
+			count(s, func(n int) { require.Less(s, n, 3) })
 		})
 	})
 }
 
 func TestTrap_panic(t *testing.T) {
 	trap(t)
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			count(s, func(n int) {
 				if n == 2 {
@@ -56,7 +56,7 @@ func TestTrap_panic(t *testing.T) {
 
 func TestTrap_panic_in_a_call(t *testing.T) {
 	trap(t)
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			count(s, func(n int) {
 				s.Returns(func() {
@@ -71,7 +71,7 @@ func TestTrap_panic_in_a_call(t *testing.T) {
 
 func TestTrap_never_returns(t *testing.T) {
 	trap(t)
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "a wait for two must end", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			var free sync.WaitGroup
 			count(s, func(n int) {
@@ -80,7 +80,7 @@ func TestTrap_never_returns(t *testing.T) {
 				}
 				free.Add(1)
 				defer free.Done()
-				require.True(s, s.Returns(free.Wait), "a wait for two must end")
+				require.True(s, s.Returns(free.Wait))
 			})
 		})
 	})
@@ -88,7 +88,7 @@ func TestTrap_never_returns(t *testing.T) {
 
 func TestTrap_hole(t *testing.T) {
 	trap(t)
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			count(s, func(n int) { panic(todo.Task(1, "Queue.Pop")) })
 		})
@@ -97,11 +97,11 @@ func TestTrap_hole(t *testing.T) {
 
 func TestTrap_chance(t *testing.T) {
 	trap(t)
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "only the fifth run fails", func(t *guard.T) {
 		calls := 0
 		modeltest.Check(t, func(s *modeltest.T) {
 			calls++
-			require.NotEqual(s, 5, calls, "only the fifth run fails")
+			require.NotEqual(s, 5, calls)
 		})
 	})
 }
@@ -145,13 +145,13 @@ no two`,
 }
 
 func TestA_story_that_holds_passes(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "some dozens of steps in each", func(t *guard.T) {
 		runs, steps := 0, 0
 		modeltest.Check(t, func(s *modeltest.T) {
 			runs++
 			count(s, func(int) { steps++ })
 		})
 		require.Equal(t, 300, runs)
-		require.Greater(t, steps, 5_000, "some dozens of steps in each")
+		require.Greater(t, steps, 5_000)
 	})
 }

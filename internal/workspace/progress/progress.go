@@ -174,10 +174,7 @@ func Content(root string, c course.Chapter) (string, error) {
 
 // Folders are those that Content reads, with all below them.
 func Folders(root string, c course.Chapter) []string {
-	dirs := []string{filepath.Join(root, c.Dir)}
-	for _, shared := range []string{"testkit", "course"} {
-		dirs = append(dirs, filepath.Join(root, "internal", shared))
-	}
+	dirs := []string{filepath.Join(root, c.Dir), filepath.Join(root, "internal", "testkit")}
 	if runner.HasLayers(c) {
 		dirs = append(dirs, filepath.Join(root, "solutions"))
 	}

@@ -22,7 +22,7 @@ func TestFine(t *testing.T) {
 		defer lock.Unlock()
 		order = append(order, what)
 	}
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		q := sample.NewQueue()
 		q.Run()
 		t.Cleanup(q.Stop)
@@ -44,7 +44,7 @@ func TestFine(t *testing.T) {
 }
 
 func TestFine_Skip(t *testing.T) {
-	guard.Test(t, func(t *guard.T) { t.Skip("not today") })
+	guard.Test(t, "The rule of this test.", func(t *guard.T) { t.Skip("not today") })
 	t.Error("nothing runs after a skip")
 }
 
@@ -53,7 +53,7 @@ func TestFine_Slow(t *testing.T) {
 	t.Parallel()
 	over := make(chan struct{})
 	time.AfterFunc(4*time.Second, func() { close(over) }) // the clock inside the bubble stands still
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		inside := make(chan struct{})
 		t.Go(func() {
@@ -78,7 +78,7 @@ func TestFine_Waits_for_the_world(t *testing.T) {
 	t.Parallel()
 	world := make(chan struct{})
 	time.AfterFunc(4*time.Second, func() { close(world) })
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		inside := make(chan struct{})
 		t.Go(func() {

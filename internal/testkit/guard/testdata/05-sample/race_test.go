@@ -59,7 +59,8 @@ func TestTask1_Race_assertion(t *testing.T) {
 	t.Run("in a subtest", func(t *testing.T) {
 		guard.Race(t, rule, func(t *guard.T) {
 			t.Did("something")
-			require.Equal(t, "a", "b", "an assertion's own reason")
+			t.Rule("an assertion's own reason")
+			require.Equal(t, "a", "b")
 		})
 	})
 }

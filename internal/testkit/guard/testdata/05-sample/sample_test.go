@@ -20,22 +20,26 @@ import (
 )
 
 func TestTask2_Equal(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Did("Add %s", "default/a {app: web}")
 		t.Did("look up 100%%")
-		require.Equal(t, []string{}, []string{"default/a"}, "an object is found under the values it has now, so Update must take it out from under all those that it had before, and only then put it under the new ones (#%d)", 109115)
+		t.Rule("an object is found under the values it has now, so Update must take it out from under all "+
+			"those that it had before, and only then put it under the new ones (#%d)", 109115)
+		require.Equal(t, []string{}, []string{"default/a"})
 	})
 }
 
 func TestTask2_Equal_after_many_steps(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "first", func(t *guard.T) {
 		for i := range 20 {
 			t.Did("step %d", i)
 		}
-		assert.Equal(t, 1, 2, "first")
-		assert.Equal(t, 3, 4, "second, which need not tell the steps again")
+		assert.Equal(t, 1, 2)
+		t.Rule("second, which need not tell the steps again")
+		assert.Equal(t, 3, 4)
 		for range 1000 {
-			assert.Equal(t, 5, 6, "the same a thousand times")
+			t.Rule("the same a thousand times")
+			assert.Equal(t, 5, 6)
 		}
 	})
 }
@@ -53,24 +57,24 @@ func TestTask2_Equal_of_large_objects(t *testing.T) {
 		}
 		return o
 	}
-	guard.Test(t, func(t *guard.T) {
-		require.Equal(t, make(2), make(7), "cached objects are never changed")
+	guard.Test(t, "cached objects are never changed", func(t *guard.T) {
+		require.Equal(t, make(2), make(7))
 	})
 }
 
 func check(t *guard.T, got string) {
 	t.Helper()
-	require.Equal(t, "web", got, "a helper's own line says nothing")
+	require.Equal(t, "web", got, "the name")
 }
 
 func TestTask1_Failure_in_a_helper(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		check(t, "db")
 	})
 }
 
 func TestTask1_Failure_without_testify(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Did("something")
 		t.Errorf("what is that?\n\tindented\n\nafter a blank line")
 		t.Error("and", "that")
@@ -79,87 +83,88 @@ func TestTask1_Failure_without_testify(t *testing.T) {
 }
 
 func TestTask1_Failure_in_Go(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "ends this goroutine", func(t *guard.T) {
 		done := make(chan struct{})
 		t.Go(func() {
 			defer close(done)
-			require.Equal(t, 1, 2, "ends this goroutine")
+			require.Equal(t, 1, 2)
 		})
 		<-done
-		assert.Equal(t, 3, 4, "and the test goes on")
+		t.Rule("and the test goes on")
+		assert.Equal(t, 3, 4)
 	})
 }
 
 func TestTask1_Goexit(t *testing.T) {
-	guard.Test(t, func(t *guard.T) { runtime.Goexit() })
+	guard.Test(t, "The rule of this test.", func(t *guard.T) { runtime.Goexit() })
 }
 
 func TestTask1_Bubble_in_a_bubble(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
-		guard.Test(t.T, func(t *guard.T) {})
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
+		guard.Test(t.T, "A rule.", func(t *guard.T) {})
 	})
 }
 
 func TestTask1_Run_in_a_bubble(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Run("a subtest", func(t *testing.T) {})
 	})
 }
 
 func Test_without_a_task(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		require.NoError(t, errors.New("connection refused\nby the peer"))
 	})
 }
 
 func TestTask7_which_the_README_does_not_have(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		require.Len(t, []int{1, 2}, 3)
 	})
 }
 
 func TestTask1_Hole(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Did("is not told for a hole")
 		sample.New().Add("a", "b")
 	})
 }
 
 func TestTask2_Hole_of_an_earlier_task(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
-		require.Panics(t, func() { sample.New().Add("a", "b") }, "a hole is no panic that a test may expect")
+	guard.Test(t, "a hole is no panic that a test may expect", func(t *guard.T) {
+		require.Panics(t, func() { sample.New().Add("a", "b") })
 	})
 }
 
 func TestTask2_Hole_in_Go(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		t.Go(func() { s.Index("a") })
 	})
 }
 
 func TestTask2_Hole_on_a_goroutine_of_the_code(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "fails, perhaps before the hole is reached, and says nothing", func(t *guard.T) {
 		sample.New().IndexLater()
-		require.Equal(t, 1, 2, "fails, perhaps before the hole is reached, and says nothing")
+		require.Equal(t, 1, 2)
 	})
 }
 
 func TestTask2_Hole_below_a_recover(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		defer func() { recover() }()
 		sample.New().Index("a")
 	})
 }
 
 func TestTask2_Hole_in_a_cleanup(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Cleanup(func() { sample.New().Index("a") })
 	})
 }
 
 func TestTask2_Hole_that_leaves_the_test_waiting(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		answer := make(chan string)
 		go func() { answer <- sample.New().Index("a") }()
 		<-answer
@@ -167,7 +172,7 @@ func TestTask2_Hole_that_leaves_the_test_waiting(t *testing.T) {
 }
 
 func TestTask2_Hole_that_leaves_a_lock_locked(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		t.Go(s.IndexLocked)
 		time.Sleep(1)
@@ -176,46 +181,45 @@ func TestTask2_Hole_that_leaves_a_lock_locked(t *testing.T) {
 }
 
 func TestTask1_Panic(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Did("SetNil a")
 		sample.New().SetNil("a", "b")
 	})
 }
 
 func TestTask1_Panic_in_Go(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Go(func() { sample.New().SetNil("a", "b") })
 	})
 }
 
 func TestTask1_Panic_in_a_cleanup(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Cleanup(func() { panic(fmt.Errorf("wrapped: %w", os.ErrNotExist)) })
 	})
 }
 
 func TestTask1_Never_returns(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Did("Get from an empty queue")
 		sample.NewQueue().Get()
 	})
 }
 
 func TestTask1_Never_returns_in_an_assertion(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
-		require.Equal(t, []string{"a"}, []string{sample.NewQueue().Get()}, "an empty queue "+
-			"gives what comes next")
+	guard.Test(t, "an empty queue gives what comes next", func(t *guard.T) {
+		require.Equal(t, []string{"a"}, []string{sample.NewQueue().Get()})
 	})
 }
 
 func TestTask1_Never_returns_in_an_assertion_without_a_rule(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		require.Equal(t, "a", sample.NewQueue().Get())
 	})
 }
 
 func TestTask1_Never_returns_while_a_ticker_runs(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		q := sample.NewQueue()
 		q.Run()
 		q.Get()
@@ -223,7 +227,7 @@ func TestTask1_Never_returns_while_a_ticker_runs(t *testing.T) {
 }
 
 func TestTask1_Never_returns_in_Go(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		q := sample.NewQueue()
 		for range 3 {
 			t.Go(func() { q.Get() })
@@ -232,7 +236,7 @@ func TestTask1_Never_returns_in_Go(t *testing.T) {
 }
 
 func TestTask1_Never_returns_while_the_test_waits_for_it(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		q := sample.NewQueue()
 		got := make(chan string)
 		go func() { got <- q.Get() }()
@@ -241,28 +245,28 @@ func TestTask1_Never_returns_while_the_test_waits_for_it(t *testing.T) {
 }
 
 func TestTask1_Test_waits_for_nothing(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		<-make(chan int)
 	})
 }
 
 func TestTask1_Failed_and_left_others_waiting(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "the queue was not stopped, because of this failure", func(t *guard.T) {
 		q := sample.NewQueue()
 		t.Go(func() { q.Get() })
 		q.Run()
-		require.Equal(t, 1, 2, "the queue was not stopped, because of this failure")
+		require.Equal(t, 1, 2)
 	})
 }
 
 func TestTask1_Left_behind(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		sample.NewQueue().Run()
 	})
 }
 
 func TestTask1_Left_behind_two(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		q := sample.NewQueue()
 		q.Run()
 		go q.Get()
@@ -270,7 +274,7 @@ func TestTask1_Left_behind_two(t *testing.T) {
 }
 
 func TestTask1_Left_behind_in_the_standard_library(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		near, _ := net.Pipe()
 		sample.NewQueue().Drain(near)
 	})
@@ -278,7 +282,7 @@ func TestTask1_Left_behind_in_the_standard_library(t *testing.T) {
 
 func TestTask1_Lock_taken_twice(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Did("SetTwice a")
 		sample.New().SetTwice("a", "b")
 	})
@@ -286,7 +290,7 @@ func TestTask1_Lock_taken_twice(t *testing.T) {
 
 func TestTask1_Lock_forgotten(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		s.Forget()
 		t.Go(func() { s.Get("a") })
@@ -296,7 +300,7 @@ func TestTask1_Lock_forgotten(t *testing.T) {
 
 func TestTask1_Locks_in_opposite_order(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		var met sync.WaitGroup
 		met.Add(2)
@@ -307,7 +311,7 @@ func TestTask1_Locks_in_opposite_order(t *testing.T) {
 
 func TestTask1_Lock_held_while_sleeping(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		t.Go(s.SleepLocked)
 		time.Sleep(time.Millisecond)
@@ -317,7 +321,7 @@ func TestTask1_Lock_held_while_sleeping(t *testing.T) {
 
 func TestTask1_Lock_held_while_sending(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		q := sample.NewQueue()
 		t.Go(func() { q.Get() }) // who has nothing to do with it is not named
@@ -329,7 +333,7 @@ func TestTask1_Lock_held_while_sending(t *testing.T) {
 
 func TestTask1_Lock_taken_twice_through_the_test(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		s.With(func() { s.Set("a", "b") })
 	})
@@ -338,7 +342,7 @@ func TestTask1_Lock_taken_twice_through_the_test(t *testing.T) {
 // Who called the blocked method is a method of the same object, and has given the lock back.
 func TestTask1_Lock_forgotten_by_somebody_else(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		s.GetLater("a", s.Forget)
 	})
@@ -346,7 +350,7 @@ func TestTask1_Lock_forgotten_by_somebody_else(t *testing.T) {
 
 func TestTask1_Lock_held_while_another_one_spins(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		t.Go(s.SendLocked)
 		time.Sleep(time.Millisecond)
@@ -357,7 +361,7 @@ func TestTask1_Lock_held_while_another_one_spins(t *testing.T) {
 
 func TestTask1_Endless_loop(t *testing.T) {
 	t.Parallel()
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Did("Spin")
 		sample.New().Spin()
 	})
@@ -365,9 +369,9 @@ func TestTask1_Endless_loop(t *testing.T) {
 
 func TestTask1_Subtests(t *testing.T) {
 	t.Run("one", func(t *testing.T) {
-		guard.Test(t, func(t *guard.T) { require.True(t, false, "in a subtest") })
+		guard.Test(t, "in a subtest", func(t *guard.T) { require.True(t, false) })
 	})
 	t.Run("two", func(t *testing.T) {
-		guard.Test(t, func(t *guard.T) { sample.NewQueue().Get() })
+		guard.Test(t, "The rule of this test.", func(t *guard.T) { sample.NewQueue().Get() })
 	})
 }

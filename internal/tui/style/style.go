@@ -54,10 +54,10 @@ func Mark(s runner.State) string {
 // Legend explains the marks.
 const Legend = "✓ passes  ✗ fails  · not begun  ? changed since its last run  + bonus"
 
-// Failure lays a failure out, see failure.Failure.Fit.
+// Failure lays a failure out, see Fit.
 func Failure(f failure.Failure, width, rows int) []string {
 	var out []string
-	for i, line := range f.Fit(width, rows) {
+	for i, line := range Fit(f, width, rows) {
 		text := line.String()
 		switch {
 		case i == 0 && f.Hole != nil:
@@ -75,7 +75,7 @@ func Failure(f failure.Failure, width, rows int) []string {
 	return out
 }
 
-func diff(line failure.Line, text string) string {
+func diff(line Line, text string) string {
 	switch {
 	case line.First:
 		return text
@@ -101,7 +101,7 @@ func Build(v runner.Verdict, width, rows int) []string {
 		out = []string{Bad("It does not compile:")}
 	}
 	for _, line := range v.Build {
-		out = append(out, failure.Wrap(line, width)...)
+		out = append(out, Wrap(line, width)...)
 	}
 	if rows > 0 && len(out) > rows {
 		out = append(out[:rows-1], Faint(fmt.Sprintf("… %d more lines", len(out)-rows+1)))

@@ -1,7 +1,7 @@
-package failure
+package style
 
-// This file lays a failure out in a given number of columns and rows. What does not fit is cut where it hurts least: of
-// the steps the earlier ones, of long values the end. What was wanted, what came, and the rule are always there.
+// This file lays a failure out in a given number of columns and rows. What does not fit is cut where it hurts least: the
+// earlier steps, and the ends of long values. What was wanted, what came, and the rule are always there.
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // Line is one row of a screen. Label says which part it belongs to, and is "" for the title and the rest.
@@ -27,41 +29,44 @@ func (l Line) String() string {
 	if l.First {
 		label = l.Label
 	}
-	return strings.TrimRight(fmt.Sprintf("  %-*s%s", labelWide, label, l.Text), " ")
+	return strings.TrimRight(fmt.Sprintf("  %-*s%s", labelWidth, label, l.Text), " ")
 }
 
 const (
-	partIndent = 2 + labelWide // columns before the text of a part
+	labelWidth = 8              // columns
+	partIndent = 2 + labelWidth // columns before the text of a part
 	minRows    = 8
 )
 
 // Fit lays f out in rows of at most width columns. With rows > 0 there are at most that many, but never fewer than a
 // title and the parts need at one row each; 0 means as many as it takes.
-func (f Failure) Fit(width, rows int) []Line {
+func Fit(f failure.Failure, width, rows int) []Line {
 	width = max(width, 30)
-	title := f.Title
-	if f.Hole != nil {
-		title = fmt.Sprintf("%s is not written yet (%s, task %s)", f.Hole.Symbol, f.Hole.At, f.Hole.Task)
-	} else if f.At != "" {
-		title = f.At + ": " + f.Title
+	if h := f.Hole; h != nil {
+		out := plain(Wrap(fmt.Sprintf("%s is not written yet (%s, task %d)", h.Symbol, h.At, h.Task), width))
+		out = append(out, plain(Wrap("The comment above it says what to write.", width))...)
+		return append(out, part("read", f.Read, width)...)
+	}
+	title := f.Headline()
+	if at := f.At.String(); at != "" {
+		title = at + ": " + title
 	}
 	out := plain(Wrap(title, width))
-	if f.Hole != nil {
-		out = append(out, plain(Wrap("The comment above it says what to write.", width))...)
-		return append(out, part("read", []string{f.Hole.Read}, width)...)
-	}
-	rest := rows - len(out)
 	var parts [][]Line
-	for _, p := range f.Parts {
-		parts = append(parts, part(p.Label, p.Lines, width))
+	for _, p := range f.Parts() {
+		parts = append(parts, part(p.Label, p.Text, width))
 	}
 	if rows > 0 {
-		parts = shrink(parts, max(rest, minRows-1))
+		parts = shrink(parts, max(rows-len(out), minRows-1))
 	}
-	for _, p := range parts {
-		out = append(out, p...)
+	out = slices.Concat(append([][]Line{out}, parts...)...)
+	var more []Line
+	for _, line := range f.Rest {
+		more = append(more, plain(Wrap(line, width))...)
 	}
-	more := plainRest(f.Rest, width)
+	if f.More > 0 {
+		more = append(more, plain(Wrap("… "+failure.Count(f.More, "more failure"), width))...)
+	}
 	if room := rows - len(out); rows > 0 && len(more) > max(room, 0) {
 		more = cut(more, max(room, 1), false)
 	}
@@ -119,12 +124,9 @@ func cut(lines []Line, n int, keepLast bool) []Line {
 	return out
 }
 
-func part(label string, lines []string, width int) []Line {
+func part(label, text string, width int) []Line {
 	var out []Line
-	if label == "why" { // wrapped for another width; it is prose
-		lines = []string{strings.Join(lines, " ")}
-	}
-	for _, line := range lines {
+	for line := range strings.SplitSeq(text, "\n") {
 		for _, row := range Wrap(line, width-partIndent) {
 			out = append(out, Line{Label: label, First: len(out) == 0, Text: row})
 		}
@@ -135,13 +137,6 @@ func part(label string, lines []string, width int) []Line {
 func plain(rows []string) (out []Line) {
 	for _, row := range rows {
 		out = append(out, Line{Text: row})
-	}
-	return out
-}
-
-func plainRest(lines []string, width int) (out []Line) {
-	for _, line := range lines {
-		out = append(out, plain(Wrap(line, width))...)
 	}
 	return out
 }

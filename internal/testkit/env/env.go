@@ -1,0 +1,18 @@
+// Package env names the environment variables by which one part of the workshop speaks to another.
+//
+// The runner sets them and package guard reads them, in another process. The names stand here so that neither side
+// imports the other.
+package env
+
+const (
+	// Failures is "1" when the tests report each failure as an attribute, for a program, and not as text.
+	Failures = "WORKSHOP_FAILURES"
+	// Brief is "1" when somebody waits for a first answer: work that is repeated only for chance is done once.
+	Brief = "WORKSHOP_BRIEF"
+	// HastyBuild is "1" when GOGC and GOMEMLIMIT are set for the go command alone. The tests undo them.
+	HastyBuild = "WORKSHOP_HASTY_BUILD"
+	// Overlay is the path of the overlay file that the test binary was built with.
+	Overlay = "WORKSHOP_OVERLAY"
+	// TestLimit is how long one test may run, as a duration such as "2m".
+	TestLimit = "WORKSHOP_TEST_LIMIT"
+)

@@ -1,0 +1,59 @@
+package failure
+
+// This file carries a failure out of the test binary, as attributes of its test (testing.T.Attr). go test -json passes
+// them on as events. The command test2json reads a line of at most 4096 bytes as an attribute and trims its spaces, so
+// the JSON is encoded in base64 and a long one travels in several attributes.
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+)
+
+// The keys of the attributes: of the last or only piece of a failure, and of each piece before it.
+const (
+	lastPiece = "failure"
+	onePiece  = "failure.piece"
+
+	pieceSize = 3000 // bytes
+)
+
+// Emit passes f to attr, which is the method Attr of a testing.T, in one or more pieces.
+func (f Failure) Emit(attr func(key, value string)) {
+	text, err := json.Marshal(f)
+	if err != nil { // strings and numbers can always be marshalled
+		panic(fmt.Sprintf("encode a failure: %v", err))
+	}
+	encoded := base64.StdEncoding.EncodeToString(text)
+	for ; len(encoded) > pieceSize; encoded = encoded[pieceSize:] {
+		attr(onePiece, encoded[:pieceSize])
+	}
+	attr(lastPiece, encoded)
+}
+
+// Decoder puts the attributes of one test together again. The zero Decoder is ready to use.
+type Decoder struct{ pieces string }
+
+// Add takes the next attribute. It returns a failure when that is complete, and nil otherwise; attributes of other
+// programs are ignored.
+func (d *Decoder) Add(key, value string) (*Failure, error) {
+	switch key {
+	case onePiece:
+		d.pieces += value
+		return nil, nil
+	case lastPiece:
+	default:
+		return nil, nil
+	}
+	encoded := d.pieces + value
+	d.pieces = ""
+	text, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, fmt.Errorf("decode a failure that a test reported: %w", err)
+	}
+	var f Failure
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("decode a failure that a test reported: %w", err)
+	}
+	return &f, nil
+}
