@@ -1,7 +1,7 @@
 package runner
 
-// This file runs the go command: which one, with what environment, how often, and within what limits. What it came to is
-// sorted in trial.go.
+// This file runs the go command: which one, with what environment, how often, and within what limits. What it came to
+// is sorted in trial.go.
 
 import (
 	"context"
@@ -25,9 +25,9 @@ type Options struct {
 	Count  int               // how often; 0 is once, and Go may answer from its cache
 	Task   course.Task       // only this one's tests; zero means all
 	Limit  time.Duration     // how long all of it may take, compiling included; 0 is Limits.Time
-	OnTest func(gotest.Test) // is told of each test as it begins and as it ends; may be nil
-	// OnGreen, which may be nil, is for somebody who waits: with it the tests are run briefly first (see env.Brief). If
-	// every one passes it is told so, before they are run as always and go vet has its say.
+	OnTest func(gotest.Test) // receives each test as it begins and as it ends; may be nil
+	// OnGreen may be nil. Otherwise the tests run briefly first (see env.Brief). If every one passes, OnGreen receives
+	// that verdict before the tests run in full and go vet follows.
 	OnGreen func(Verdict)
 }
 
@@ -52,7 +52,7 @@ func Command(c course.Chapter, o Options) ([]string, error) {
 	}
 	if o.On != "" {
 		if !HasLayers(c) {
-			return nil, fmt.Errorf("chapter %s runs on no layer below it, so there is nothing to choose with -on; chapter 07 does", c.Dir)
+			return nil, fmt.Errorf("chapter %s does not run on other layers, so -on means nothing to it; chapter 07 does", c.Dir)
 		}
 		args = append(args, "-on", o.On)
 	}
@@ -67,7 +67,10 @@ func tags(o Options) []string {
 }
 
 // vetOfGoTest are the parts of vet that a plain go test runs by itself: see go help test.
-var vetOfGoTest = []string{"-atomic", "-bools", "-buildtag", "-directive", "-errorsas", "-ifaceassert", "-nilfunc", "-printf", "-slog", "-stringintconv", "-tests"}
+var vetOfGoTest = []string{
+	"-atomic", "-bools", "-buildtag", "-directive", "-errorsas", "-ifaceassert", "-nilfunc", "-printf", "-slog",
+	"-stringintconv", "-tests",
+}
 
 // HasLayers tells whether a chapter runs on layers of one's choice.
 func HasLayers(c course.Chapter) bool { return c.Topic == "controller" }
@@ -92,7 +95,7 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		}
 		return res, nil
 	}
-	test := slices.Concat([]string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", timeout)}, shown[2:])
+	test := append([]string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", timeout)}, shown[2:]...)
 	judge := func(res gotest.Result) Verdict {
 		v := Judge(c, o, res)
 		v.Command = strings.Join(shown, " ")
@@ -128,8 +131,8 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 	return v, nil
 }
 
-// environment is for the go command. Compilers and the linker are a tenth faster if they may leave garbage lying; up to a
-// gigabyte of it, and only if the learner has not said anything about it.
+// environment is for the go command. Compilers and the linker are a tenth faster if they may leave garbage lying; up to
+// a gigabyte of it, and only if the learner has not said anything about it.
 func environment(brief bool) []string {
 	vars := os.Environ()
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {

@@ -122,5 +122,5 @@ func TestCommand_is_what_one_would_type(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "go test ./01-box -run Task2", strings.Join(args, " "))
 	_, err = Command(box, Options{On: "yours"})
-	require.ErrorContains(t, err, "chapter 01-box runs on no layer below it")
+	require.ErrorContains(t, err, "chapter 01-box does not run on other layers")
 }

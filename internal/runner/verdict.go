@@ -1,8 +1,8 @@
 // Package runner runs a chapter's tests over what the learner has written and says how each task stands.
 //
-// It stands between the go command and the screens: it calls the same `go test` that the chapter's text shows, sorts the
-// outcome by task, and picks the failure to look at first. It never writes into a chapter's folder, and it stops code
-// that loops or prints without end. What it leaves out: layout (see report) and what was known before (see progress).
+// It stands between the go command and the screens: it calls the same `go test` that the chapter's text shows, sorts
+// the outcome by task, and picks the failure to look at first. It never writes into a chapter's folder, and it stops
+// code that loops or prints without end. It leaves out layout (tui/style) and what was known before (workspace/progress).
 package runner
 
 import (
@@ -28,7 +28,7 @@ const (
 	Open    State = "open"    // nothing but holes fails, and nothing passes
 	Failing State = "failing" // begun
 	Passed  State = "passed"
-	Bonus   State = "bonus"   // skipped: nobody has to do it
+	Bonus   State = "bonus"   // skipped: it is optional
 	Unknown State = "unknown" // the tests did not run, or not to their end
 )
 
@@ -73,7 +73,7 @@ func (t Task) Count() (passed, all int) {
 
 // Green tells whether everything passed that everybody has to do.
 func (v Verdict) Green() bool {
-	alone := len(v.Tasks) == 1 // whoever asks for a bonus wants to know
+	alone := len(v.Tasks) == 1 // a bonus task alone was asked for
 	for _, t := range v.Tasks {
 		if t.State != Passed && !(t.Bonus && (t.State == Bonus || !alone)) {
 			return false
@@ -116,7 +116,8 @@ func holes(dir string) (all []failure.Hole) {
 			number++
 			if m := holePattern.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "//") {
 				task, _ := strconv.Atoi(m[1]) // digits, says the pattern
-				all = append(all, failure.Hole{Symbol: m[2], At: failure.Position{File: filepath.Base(path), Line: number}, Task: task})
+				at := failure.Position{File: filepath.Base(path), Line: number}
+				all = append(all, failure.Hole{Symbol: m[2], At: at, Task: task})
 			}
 		}
 	}
@@ -215,7 +216,7 @@ func ReadLink(c course.Chapter, f failure.Failure) string {
 // died is how a dump begins of a test binary that ended before it told of a test.
 var died = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
 
-// short leaves out the middle of a text that nobody would read as a whole: a loop that prints, ten thousand goroutines.
+// short leaves out the middle of a very long text: a loop that prints, a dump of ten thousand goroutines.
 func short(text string) string {
 	const lines, wide = 100, 1000 // at each end; of each
 	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -283,8 +284,8 @@ func (v Verdict) First(number int) (task Task, ok bool) {
 }
 
 // Matters finds the failure of the task to look at first: what runs and is wrong comes before what is not written yet,
-// because it is about the code that was just typed; unless nothing of the task is written. Among equals the order is that
-// of the tests, which is the text's.
+// because it is about the code that was just typed; unless nothing of the task is written. Among equals the order is
+// that of the tests, which is the text's.
 func (t Task) Matters() (f failure.Failure, ok bool) {
 	order := []bool{false, true} // whether of tests that met nothing but holes
 	if t.Untouched {
@@ -320,7 +321,8 @@ func (t Task) Failures() (all []failure.Failure) {
 func compilerLines(outside string) (lines []string) {
 	for line := range strings.Lines(outside) {
 		line = strings.TrimRight(line, "\r\n")
-		if line == "" || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "FAIL") || strings.HasPrefix(line, "go: downloading") {
+		isFrame := func(prefix string) bool { return strings.HasPrefix(line, prefix) }
+		if line == "" || slices.ContainsFunc([]string{"# ", "FAIL", "go: downloading"}, isFrame) {
 			continue
 		}
 		lines = append(lines, strings.TrimPrefix(line, "vet: "))

@@ -42,8 +42,8 @@ type Test struct {
 	Elapsed time.Duration
 }
 
-// Status is how a test ended. A test that began and has no end is Broken: the test binary died with it. Running is for who
-// watches a run: no Result has it.
+// Status is how a test ended. A test that began and has no end is Broken: the test binary died with it. Running is for
+// who watches a run: no Result has it.
 type Status string
 
 const (

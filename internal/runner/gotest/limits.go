@@ -1,8 +1,8 @@
 package gotest
 
-// This file runs code that nobody vouches for: a learner's, which may loop for ever, print for ever, or start programs of
-// its own. Time and output are limited, and whoever watches may change their mind. What is stopped is the whole family
-// of processes: the go command, the test binary, and what that has started.
+// This file runs code that nobody vouches for: a learner's, which may loop for ever, print for ever, or start programs
+// of its own. Time and output are limited, and whoever watches may change their mind. What is stopped is the whole
+// family of processes: the go command, the test binary, and what that has started.
 
 import (
 	"bytes"
@@ -24,8 +24,8 @@ type Limits struct {
 }
 
 // RunLimited is Run under limits. A run that goes over one, or whose context ends, is stopped; its result holds what
-// was known until then, and says in Stopped why. onTest may be nil; it is called as tests begin and end, on the caller's goroutine.
-// When RunLimited returns, no process of the run is left.
+// was known until then, and says in Stopped why. onTest may be nil; it is called as tests begin and end, on the
+// caller's goroutine. When RunLimited returns, no process of the run is left.
 func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (Result, error) {
 	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
 	var stderr lockedBuffer

@@ -4,8 +4,8 @@
 // (text.go), and as an attribute of the test, when the runner asks for it (attr.go). Everything that shows or judges a
 // failure reads the fields of this struct; nothing reads the text.
 //
-// This package leaves out how a failure comes about (guard) and how it fits on a screen (tui/style). The learners' tests
-// compile it, so it imports the standard library alone.
+// This package leaves out how a failure comes about (guard) and how it fits on a screen (tui/style). The learners'
+// tests compile it, so it imports the standard library alone.
 package failure
 
 import (

@@ -10,9 +10,9 @@ import (
 	"client-go-workshop/internal/testkit/env"
 )
 
-// Brief is true when somebody waits for a first answer, as the live view does, and asks for the whole one afterwards.
-// Work that is repeated only for chance is then done less often: Race starts one child, and chapter 07 plays fewer weeks.
-// No chapter is green by a brief run alone.
+// Brief is true when the live view waits for a first answer and asks for the whole one afterwards.
+// Work that is repeated only for chance is then done less often: Race starts one child, and chapter 07 plays fewer
+// weeks. No chapter is green by a brief run alone.
 var Brief = os.Getenv(env.Brief) == "1"
 
 // The go command was told to collect little garbage, which makes builds faster and is not meant for the tests.

@@ -98,9 +98,9 @@ func (r *run) fromDetector(report string) (f failure.Failure, ok bool) {
 }
 
 // fromMap reads the dump of a program that the runtime ended because two goroutines used a map at once. One of them
-// noticed, and what it met was writing. The dump does not say who that was: it may have left the map, and wait for a lock,
-// by the time all are stopped. So all that it can have been are named, those that still run before those that wait. The
-// more of them, the vaguer it is.
+// noticed, and what it met was writing. The dump does not say who that was: it may have left the map, and wait for a
+// lock, by the time all are stopped. So all that it can have been are named, those that still run before those that
+// wait. The more of them, the vaguer it is.
 func (r *run) fromMap(message string, all []goroutine) (f failure.Failure, vague bool) {
 	first, ok := r.where.mostTelling(all[0].frames)
 	if !ok {
@@ -132,7 +132,8 @@ func (r *run) fromMap(message string, all []goroutine) (f failure.Failure, vague
 			f.Got += fmt.Sprintf("\n%s: %s", met.what, strings.Join(slices.Compact(met.calls), ", "))
 		}
 	}
-	f.Got += fmt.Sprintf("\nwhich one it met, the race detector tells: go test -race ./%s -run '^%s$'", filepath.Base(startDir), r.outer.Name())
+	f.Got += fmt.Sprintf("\nthe race detector names the other one: go test -race ./%s -run '^%s$'",
+		filepath.Base(startDir), r.outer.Name())
 	return f, len(running) != 1
 }
 

@@ -115,10 +115,11 @@ func TestFailures_are_short_and_say_what_to_do(t *testing.T) {
 	}
 }
 
-// One after the other, as most tests run: a forgotten Unlock would take as many times three seconds as a chapter has tests.
+// One after the other, as most tests run: a forgotten Unlock would take as many times three seconds as a chapter has
+// tests.
 func TestHangs_are_enough_after_three(t *testing.T) {
 	out := run(t, "-test.parallel=1", "-test.count=5", "-test.run=^TestTask1_Lock_forgotten$")
-	require.Equal(t, 3, strings.Count(out, "never returned: it waits for a lock that nobody releases"), out)
+	require.Equal(t, 3, strings.Count(out, "never returned: it waits for a lock that is never released"), out)
 	require.Equal(t, 2, strings.Count(out, "not run: 3 earlier tests hung; fix those first"), out)
 	require.Equal(t, 5, strings.Count(out, "--- FAIL: TestTask1_Lock_forgotten"), out)
 }
@@ -130,7 +131,7 @@ var raceFound = regexp.MustCompile(`    race_test.go:\d+: (data race|fatal error
 (                called at .*
 )?|\(\*Store\)\..* met another goroutine in the same map, which wrote to it
 (                at that time .*
-)*                which one it met, the race detector tells: go test -race \./05-sample -run '\^TestTask1_Race\$'
+)*                the race detector names the other one: go test -race \./05-sample -run '\^TestTask1_Race\$'
 )        why     every method takes the lock for as long as it touches the map
         read    05-sample/README.md, task 1
 `)

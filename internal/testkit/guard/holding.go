@@ -142,8 +142,8 @@ func lockCall(n ast.Node) (name, on string) {
 
 var closure = regexp.MustCompile(`\.func\d+[.\d]*$`)
 
-// inFunction calls f with the body of the function that a call is in. It returns false if there is none: then the source
-// is another one's, or the function stands on one line, on which nothing comes before anything.
+// inFunction calls f with the body of the function that a call is in. It returns false if there is none: then the
+// source is another one's, or the function stands on one line, on which nothing comes before anything.
 func inFunction(call frame, f func(fset *token.FileSet, body *ast.BlockStmt)) bool {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, sourceOf(call.file), nil, parser.SkipObjectResolution)
@@ -176,8 +176,8 @@ func inFunction(call frame, f func(fset *token.FileSet, body *ast.BlockStmt)) bo
 	return true
 }
 
-// sourceOf is where the source of a file is that was compiled. Package overlay may have put a copy in its place, whose first
-// line names the file.
+// sourceOf is where the source of a file is that was compiled. Package overlay may have put a copy in its place, whose
+// first line names the file.
 func sourceOf(file string) string {
 	var overlay struct{ Replace map[string]string }
 	data, err := os.ReadFile(os.Getenv(env.Overlay))

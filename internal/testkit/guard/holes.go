@@ -47,8 +47,8 @@ func onReach(n todo.NotWritten) bool {
 	return true
 }
 
-// holeFailure is the one line about the holes that were reached. Which came first may be chance, so it is the one on the
-// test's own goroutine, or else the one to be written first. The caller holds r.mu.
+// holeFailure is the one line about the holes that were reached. Which came first may be chance, so it is the one on
+// the test's own goroutine, or else the one to be written first. The caller holds r.mu.
 func (r *run) holeFailure() failure.Failure {
 	h := slices.MinFunc(r.holes, func(a, b hole) int {
 		switch {
@@ -61,7 +61,8 @@ func (r *run) holeFailure() failure.Failure {
 	})
 	task := r.task()
 	return failure.Failure{
-		Kind: failure.NotWritten, At: h.at, Problem: "called " + h.Symbol + ": not written yet", Task: task, Read: read(h.Task),
+		Kind: failure.NotWritten, At: h.at, Problem: "called " + h.Symbol + ": not written yet",
+		Task: task, Read: read(h.Task),
 		Hole: &failure.Hole{
 			Symbol: h.Symbol, At: failure.Position{File: filepath.Base(h.File), Line: h.Line},
 			Task: h.Task, ComesFirst: task > 0 && h.Task < task,

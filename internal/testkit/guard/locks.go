@@ -5,6 +5,7 @@ package guard
 // returned without unlocking.
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ func (r *run) lockNeverFree(dump []goroutine) {
 	f := failure.Failure{
 		Kind:    failure.Hang,
 		At:      r.lineOf(first),
-		Problem: first.call.short(r.where) + " never returned: it waits for a lock that nobody releases",
+		Problem: first.call.short(r.where) + " never returned: it waits for a lock that is never released",
 		Wanted:  first.call.short(r.where) + " gets the lock and returns",
 		Got:     strings.Join([]string{r.list(blocked), holder}, "\n"),
 		Why:     why,
@@ -79,7 +80,8 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 func (r *run) holding(blocked, others []waiter) (lines []string) {
 	for _, w := range others {
 		for _, h := range r.heldBy(w) {
-			if !slices.ContainsFunc(blocked, func(b waiter) bool { return wanted(b.call) == "" || isField(wanted(b.call), h.lock) }) {
+			waitsForIt := func(b waiter) bool { return wanted(b.call) == "" || isField(wanted(b.call), h.lock) }
+			if !slices.ContainsFunc(blocked, waitsForIt) {
 				continue
 			}
 			line := r.is(w) + ", " + h.String()
@@ -116,7 +118,8 @@ func (r *run) askedAgain(blocked []waiter) (certain, perhaps []string) {
 			}
 		}
 		if !known {
-			perhaps = append(perhaps, w.call.short(r.where)+" was called by "+outer[0].at(r.where)+", which may hold the lock already")
+			perhaps = append(perhaps, fmt.Sprintf("%s was called by %s, which may hold the lock already",
+				w.call.short(r.where), outer[0].at(r.where)))
 		}
 	}
 	slices.Sort(certain)

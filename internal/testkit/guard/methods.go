@@ -32,7 +32,8 @@ func (t *T) Rule(format string, args ...any) {
 	t.run.mu.Unlock()
 }
 
-// Errorf notes a failure and lets the test go on. What testify says is taken apart; anything else is passed on as it is.
+// Errorf notes a failure and lets the test go on. What testify says is taken apart; anything else is passed on as it
+// is.
 func (t *T) Errorf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }
 
 // Error is Errorf without a format.

@@ -147,7 +147,8 @@ func (r *run) spawn(diaryPath string) (output string, err error) {
 		childDiary+"="+diaryPath,
 		childTest+"="+r.outer.Name(),
 		"GOTRACEBACK=all", // who else was there when it crashed
-		"GORACE="+os.Getenv("GORACE")+" log_path=stderr halt_on_error=1 exitcode=66 atexit_sleep_ms=0", // which is a second otherwise
+		// Without atexit_sleep_ms the detector sleeps for a second at the end.
+		"GORACE="+os.Getenv("GORACE")+" log_path=stderr halt_on_error=1 exitcode=66 atexit_sleep_ms=0",
 		// More threads than cores, so that the system interrupts a goroutine amid a change even where there is one core.
 		fmt.Sprintf("GOMAXPROCS=%d", max(4, runtime.NumCPU())),
 	)

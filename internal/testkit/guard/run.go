@@ -3,8 +3,9 @@ package guard
 // This file is the state of one guarded test, shared by the goroutines inside its bubble and the test's own goroutine
 // outside. Inside, things are noted; outside, when the test is over, they are printed.
 //
-// A test that cannot end by itself is abandoned: it is reported from outside while its goroutines still exist. From then
-// on every guarded call inside freezes its goroutine, since the testing.T behind it belongs to a test that is over.
+// A test that cannot end by itself is abandoned: it is reported from outside while its goroutines still exist. From
+// then on every guarded call inside freezes its goroutine, since the testing.T behind it belongs to a test that is
+// over.
 
 import (
 	"fmt"

@@ -118,8 +118,8 @@ func (r *run) lineOf(w waiter) failure.Position {
 	return r.testLine(w.frames)
 }
 
-// neverReturned reports the call that never returned. The call that the test waits for gives the failure its name, not a
-// goroutine of the code, which may wait for work for good reason. The rule is the one that the test checks now.
+// neverReturned reports the call that never returned. The call that the test waits for gives the failure its name, not
+// a goroutine of the code, which may wait for work for good reason. The rule is the one that the test checks now.
 func (r *run) neverReturned(dump []goroutine, reason string) {
 	f := failure.Failure{
 		Kind: failure.Hang, At: r.start, Problem: "the test never ended", Wanted: "the test comes to its end", Got: reason,
@@ -150,14 +150,16 @@ func (r *run) leftBehind(dump []goroutine) {
 		At:      r.start,
 		Problem: "left behind: goroutines",
 		Wanted:  "no goroutine is left when the test is over",
-		Why:     "a goroutine must end with the thing that started it: in a program that runs for weeks, leaked goroutines add up",
+		Why: "a goroutine must end with the thing that started it: " +
+			"in a program that runs for weeks, leaked goroutines add up",
 	}
 	var lines []string
 	for i, w := range all {
 		started := r.startedAt(w)
 		lines = append(lines, r.is(w)+", "+started)
 		if i == 0 {
-			f.Problem = fmt.Sprintf("left behind: goroutine waiting in %s at %s, %s", w.call.short(r.where), at(w.call.file, w.call.line), started)
+			f.Problem = fmt.Sprintf("left behind: goroutine waiting in %s at %s, %s",
+				w.call.short(r.where), at(w.call.file, w.call.line), started)
 		}
 	}
 	if len(lines) > 1 {
@@ -192,7 +194,7 @@ func (r *run) bubblePanicked(v any) {
 
 // limitClock sets a timer at the end of the time that a bubble has. Without it synctest would notice a deadlock itself,
 // but only once no other timer is left: with a ticker in the code under test, a bubble that is stuck would race through
-// simulated time for ever.
+// simulated time forever.
 func (r *run) limitClock() (stop func()) {
 	if r.child != nil {
 		return func() {} // no bubble, no simulated time

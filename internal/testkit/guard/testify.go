@@ -1,9 +1,9 @@
 package guard
 
 // This file turns what testify says about a failed assertion into a failure.Failure: a block of labels ("Error Trace",
-// "Error", "Test", "Messages"), and in "Error" a text of each assertion's own. It knows the assertions that the chapters
-// use, in the words of testify 1.12; a test makes each of them fail and sees that no word has changed. A text that it
-// does not know is passed on whole.
+// "Error", "Test", "Messages"), and in "Error" a text of each assertion's own. It knows the assertions that the
+// chapters use, in the words of testify 1.12; a test makes each of them fail and sees that no word has changed. A text
+// that it does not know is passed on whole.
 
 import (
 	"regexp"
@@ -54,8 +54,8 @@ func sections(message string) map[string]string {
 	return parts
 }
 
-// assertion is one way in which testify words a failure. The pattern's groups "wanted", "got" and "diff" are taken over;
-// a template that is given instead may use the groups.
+// assertion is one way in which testify words a failure. The pattern's groups "wanted", "got" and "diff" are taken
+// over; a template that is given instead may use the groups.
 type assertion struct {
 	pattern              *regexp.Regexp
 	problem, wanted, got string
@@ -66,22 +66,23 @@ func says(pattern, problem, wanted, got string) assertion {
 }
 
 var assertions = []assertion{
-	says(`(?:Not equal: |Error message not equal:)\s*\nexpected: (?P<wanted>.*)\nactual  : (?P<got>.*?)(?:\n\nDiff:\n(?P<diff>.*))?`,
-		"not equal", "", ""),
-	says(`Not same: \nexpected: (?P<a>.*) (?P<wanted>\(\S+\)\(0x[0-9a-f]+\))\nactual  : (?P<b>.*) (?P<got>\(\S+\)\(0x[0-9a-f]+\))`,
-		"not the same object", "$wanted\n$a", "$got\n$b"),
+	says(`(?:Not equal: |Error message not equal:)\s*\nexpected: (?P<wanted>.*)\n`+
+		`actual  : (?P<got>.*?)(?:\n\nDiff:\n(?P<diff>.*))?`, "not equal", "", ""),
+	says(`Not same: \nexpected: (?P<a>.*) (?P<wanted>\(\S+\)\(0x[0-9a-f]+\))\n`+
+		`actual  : (?P<b>.*) (?P<got>\(\S+\)\(0x[0-9a-f]+\))`, "not the same object", "$wanted\n$a", "$got\n$b"),
 	says(`Should not be: (?P<got>.*)`, "equal, and must not be", "anything but $got", ""),
 
 	says(`Received unexpected error:\n(?P<got>.*)`, "unexpected error", "no error", ""),
 	says(`An error is expected but got nil\.(?:\nexpected: (?P<type>.*))?`, "no error", "an error $type", "nil"),
-	says(`Expected error with (?P<wanted>.*) in chain but got nil\.`, "no error", "the error $wanted, or one that wraps it", "nil"),
-	says(`(?:Target error s|S)hould be in err(?:or)? chain:\nexpected: (?P<wanted>.*?)\nin chain: (?P<got>.*)`, "another error",
-		"$wanted, or an error that wraps it", ""),
-	says(`Target error should not be in err chain:\nfound: (?P<found>.*?)\nin chain: (?P<got>.*)`, "an error that must not be",
-		"no error that is or wraps $found", ""),
+	says(`Expected error with (?P<wanted>.*) in chain but got nil\.`, "no error", "$wanted, or an error that wraps it", "nil"),
+	says(`(?:Target error s|S)hould be in err(?:or)? chain:\nexpected: (?P<wanted>.*?)\nin chain: (?P<got>.*)`,
+		"another error", "$wanted, or an error that wraps it", ""),
+	says(`Target error should not be in err chain:\nfound: (?P<found>.*?)\nin chain: (?P<got>.*)`,
+		"an error that must not be", "no error that is or wraps $found", ""),
 	says(`Error (?P<got>.*) does not contain (?P<text>.*)`, "another error", "an error that says $text", ""),
 
-	says(`"(?P<list>.*)" should have (?P<n>\d+) item\(s\), but has (?P<got>\d+)`, "wrong number of elements", "$n elements", "$got: $list"),
+	says(`"(?P<list>.*)" should have (?P<n>\d+) item\(s\), but has (?P<got>\d+)`,
+		"wrong number of elements", "$n elements", "$got: $list"),
 	says(`Should be empty, but was (?P<got>.*)`, "not empty", "nothing", ""),
 	says(`Should NOT be empty, but was (?P<got>.*)`, "empty", "at least one element", ""),
 	says(`(?P<got>.*) does not contain (?P<part>.*)`, "not contained", "something with $part", ""),
@@ -199,7 +200,8 @@ func cutDiff(diff string) string {
 	return strings.Join(out, "\n")
 }
 
-var listsDiffer = regexp.MustCompile(`(?s)^elements differ(?:\n\nextra elements in list A:\n(.*?))?(?:\n\nextra elements in list B:\n(.*?))?\n\nlistA:\n(.*?)\n\nlistB:\n(.*)$`)
+var listsDiffer = regexp.MustCompile(`(?s)^elements differ(?:\n\nextra elements in list A:\n(.*?))?` +
+	`(?:\n\nextra elements in list B:\n(.*?))?\n\nlistA:\n(.*?)\n\nlistB:\n(.*)$`)
 
 // elementsDiffer reads what ElementsMatch says, which dumps up to four lists, into f. It reports whether it could.
 func elementsDiffer(text string, f *failure.Failure) bool {

@@ -1,7 +1,7 @@
 package guard
 
-// Each assertion of testify that the chapters use is made to fail here, so that a new version of testify with other words
-// is noticed. Another test sees that the chapters use no other one.
+// Each assertion of testify that the chapters use is made to fail here, so that a new version of testify with other
+// words is noticed. Another test sees that the chapters use no other one.
 
 import (
 	"errors"
@@ -50,7 +50,7 @@ var known = []struct {
 	{"ErrorIs", func(t assert.TestingT) { assert.ErrorIs(t, missing, fs.ErrExist, "v") }, "another error",
 		`"file already exists", or an error that wraps it`, "\"open /x: file does not exist\"\n\t\"file does not exist\""},
 	{"ErrorIs", func(t assert.TestingT) { assert.ErrorIs(t, nil, fs.ErrExist, "v") }, "no error",
-		`the error "file already exists", or one that wraps it`, "nil"},
+		`"file already exists", or an error that wraps it`, "nil"},
 	{"NotErrorIs", func(t assert.TestingT) { assert.NotErrorIs(t, missing, fs.ErrNotExist, "v") }, "an error that must not be",
 		`no error that is or wraps "file does not exist"`, "\"open /x: file does not exist\"\n\t\"file does not exist\""},
 	{"ErrorAs", func(t assert.TestingT) { assert.ErrorAs(t, os.ErrClosed, &asPath, "v") }, "another error",

@@ -44,7 +44,7 @@ var realLimit, limitChosen = func() (time.Duration, bool) {
 	return 30 * time.Second, false
 }()
 
-// One call that never returns hangs most tests of a chapter, and nobody waits half a minute for each of them to say so.
+// One call that never returns hangs most tests of a chapter, and half a minute for each of them is too long.
 // So after the first hang a test has less time, and after some no test is run at all: those that hung come first.
 const (
 	hungEnough   = 3
@@ -96,7 +96,7 @@ func (r *run) watch(ended <-chan struct{}) {
 		case <-ended:
 			return
 		case <-r.reached:
-			// The test fails for the hole. What the hole leaves undone may keep it from ending, for which nobody waits.
+			// The test fails for the hole. Code that is not written may keep the test from ending: do not wait.
 			select {
 			case <-ended:
 				return

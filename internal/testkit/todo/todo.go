@@ -9,7 +9,8 @@
 // under test may run on a goroutine that nobody recovers, where a panic kills the test binary with all other tests,
 // and it may run below a recover, or a require.Panics, which would take the hole for an answer.
 //
-// What it leaves out: it knows no test and does not import testing, so a chapter that uses it stays an ordinary package.
+// What it leaves out: it knows no test and does not import testing, so a chapter that uses it stays an ordinary
+// package.
 package todo
 
 import (

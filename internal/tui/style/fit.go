@@ -1,7 +1,7 @@
 package style
 
-// This file lays a failure out in a given number of columns and rows. What does not fit is cut where it hurts least: the
-// earlier steps, and the ends of long values. What was wanted, what came, and the rule are always there.
+// This file lays a failure out in a given number of columns and rows. What does not fit is cut where it hurts least:
+// the earlier steps, and the ends of long values. What was wanted, what came, and the rule are always there.
 
 import (
 	"fmt"
@@ -85,7 +85,10 @@ func shrink(parts [][]Line, rows int) [][]Line {
 	for _, round := range []struct {
 		label string
 		keep  int
-	}{{"did", 4}, {"diff", 10}, {"got", 4}, {"wanted", 4}, {"did", 2}, {"diff", 5}, {"got", 2}, {"wanted", 2}, {"diff", 2}, {"why", 4}, {"did", 1}, {"diff", 1}, {"got", 1}, {"wanted", 1}, {"why", 2}, {"read", 1}, {"why", 1}} {
+	}{
+		{"did", 4}, {"diff", 10}, {"got", 4}, {"wanted", 4}, {"did", 2}, {"diff", 5}, {"got", 2}, {"wanted", 2}, {"diff", 2},
+		{"why", 4}, {"did", 1}, {"diff", 1}, {"got", 1}, {"wanted", 1}, {"why", 2}, {"read", 1}, {"why", 1},
+	} {
 		over := total() - rows
 		if over <= 0 {
 			break

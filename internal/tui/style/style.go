@@ -1,8 +1,8 @@
 // Package style is how the command line's texts look: which words are coloured, and what marks a task.
 //
-// It uses the terminal's own sixteen colours and nothing else, so that it suits light and dark screens alike, and it never
-// says anything by colour alone. Where there is no colour (NO_COLOR, a pipe), the writer takes it out: Fprint here,
-// bubbletea in the live view.
+// It uses the terminal's own sixteen colours and nothing else, so that it suits light and dark screens alike, and it
+// never says anything by colour alone. Where there is no colour (NO_COLOR, a pipe), the writer takes it out: Fprint
+// here, bubbletea in the live view.
 package style
 
 import (
@@ -90,8 +90,8 @@ func diff(line Line, text string) string {
 // sourceLine is how a message of the compiler begins.
 var sourceLine = regexp.MustCompile(`^\S+\.go:\d+`)
 
-// Build lays out why a verdict is about the code as text: what the compiler says, or the go command, or, when every test
-// passes, vet; at most rows rows of it (0: all).
+// Build lays out why a verdict is about the code as text: what the compiler says, or the go command, or, when every
+// test passes, vet; at most rows rows of it (0: all).
 func Build(v runner.Verdict, width, rows int) []string {
 	out := []string{Bad("No test could run:")}
 	switch {
