@@ -1,11 +1,11 @@
 package workqueue_test
 
-// This file is what the tests of chapter 06 are written with: a queue that tells what was done to it, calls that may
-// wait, and clocks that wait for nobody. Tests see exported names only, so they run over your code, the solution and
-// client-go.
+// This file has the helpers of the tests of chapter 06: a queue that notes each call, calls that may wait, and measures
+// of memory. Tests see exported names only, so they run over your code, the solution and client-go.
 //
-// A test runs in a bubble (package synctest), in which time passes only when everybody waits. synctest.Wait returns when
-// all others wait, so a call that has not returned by then never will by itself. And time.Sleep(time.Hour) takes no time.
+// A test runs in a bubble (package synctest), in which time passes only when every goroutine waits. synctest.Wait
+// returns when all other goroutines wait, so a call that has not returned by then never will by itself. And
+// time.Sleep(time.Hour) takes no time.
 
 import (
 	"fmt"
@@ -22,100 +22,100 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// told is a queue that notes each call, so that a failing test can tell how it got there. Its Get never waits.
-type told struct {
+// loggedQueue is a queue that notes each call as a step of the test. Its Get never waits.
+type loggedQueue struct {
 	clientgo.TypedInterface[string]
 	t *guard.T
 }
 
 // newQueue makes a plain queue and adds items to it.
-func newQueue(t *guard.T, items ...string) told {
-	q := told{workqueue.NewTyped[string](), t}
+func newQueue(t *guard.T, items ...string) loggedQueue {
+	q := loggedQueue{workqueue.NewTyped[string](), t}
 	for _, item := range items {
 		q.Add(item)
 	}
 	return q
 }
 
-// newDelayingQueue makes a delaying queue, which is shut down when the test is over.
-func newDelayingQueue(t *guard.T) told {
+// newDelayingQueue makes a delaying queue, which is shut down at the end of the test.
+func newDelayingQueue(t *guard.T) loggedQueue {
 	return delaying(t, clientgo.TypedDelayingQueueConfig[string]{})
 }
 
-func delaying(t *guard.T, config clientgo.TypedDelayingQueueConfig[string]) told {
+func delaying(t *guard.T, config clientgo.TypedDelayingQueueConfig[string]) loggedQueue {
 	q := workqueue.NewTypedDelayingQueueWithConfig(config)
 	t.Cleanup(q.ShutDown)
-	return told{q, t}
+	return loggedQueue{q, t}
 }
 
-// newRateLimitingQueue makes a rate-limiting queue, which is shut down when the test is over.
-func newRateLimitingQueue(t *guard.T, limiter clientgo.TypedRateLimiter[string]) told {
+// newRateLimitingQueue makes a rate-limiting queue, which is shut down at the end of the test.
+func newRateLimitingQueue(t *guard.T, limiter clientgo.TypedRateLimiter[string]) loggedQueue {
 	q := workqueue.NewTypedRateLimitingQueue(limiter)
 	t.Cleanup(q.ShutDown)
-	return told{q, t}
+	return loggedQueue{q, t}
 }
 
-func (q told) Add(item string) {
+func (q loggedQueue) Add(item string) {
 	q.t.Did("Add %s", item)
 	q.TypedInterface.Add(item)
 }
 
-func (q told) Done(item string) {
+func (q loggedQueue) Done(item string) {
 	q.t.Did("Done %s", item)
 	q.TypedInterface.Done(item)
 }
 
-func (q told) ShutDown() {
+func (q loggedQueue) ShutDown() {
 	q.t.Did("ShutDown")
 	q.TypedInterface.ShutDown()
 }
 
-func (q told) Len() int {
+func (q loggedQueue) Len() int {
 	q.t.Did("Len")
 	return q.TypedInterface.Len()
 }
 
-func (q told) AddAfter(item string, delay time.Duration) {
+func (q loggedQueue) AddAfter(item string, delay time.Duration) {
 	q.t.Did("AddAfter %s, %v", item, delay)
 	q.TypedInterface.(clientgo.TypedDelayingInterface[string]).AddAfter(item, delay)
 }
 
-func (q told) AddRateLimited(item string) {
+func (q loggedQueue) AddRateLimited(item string) {
 	q.t.Did("AddRateLimited %s", item)
 	q.limited().AddRateLimited(item)
 }
 
-func (q told) Forget(item string) {
+func (q loggedQueue) Forget(item string) {
 	q.t.Did("Forget %s", item)
 	q.limited().Forget(item)
 }
 
-func (q told) NumRequeues(item string) int {
+func (q loggedQueue) NumRequeues(item string) int {
 	q.t.Did("NumRequeues %s", item)
 	return q.limited().NumRequeues(item)
 }
 
-func (q told) limited() clientgo.TypedRateLimitingInterface[string] {
+func (q loggedQueue) limited() clientgo.TypedRateLimitingInterface[string] {
 	return q.TypedInterface.(clientgo.TypedRateLimitingInterface[string])
 }
 
-// Get says what Get returns: an item, shutdown, or that it waits, if it does.
-func (q told) Get() string { return q.GetLater().result() }
+// Get returns the item that the queue's Get returns, shutdown, or waits if the call does not return.
+func (q loggedQueue) Get() string { return q.GetLater().result() }
 
 // GetLater calls Get on a goroutine of its own.
-func (q told) GetLater() *call {
+func (q loggedQueue) GetLater() *call {
 	q.t.Did("Get")
 	return start(q.t, func() string { return answer(q.TypedInterface.Get()) })
 }
 
 // DrainLater calls ShutDownWithDrain on a goroutine of its own.
-func (q told) DrainLater() *call {
+func (q loggedQueue) DrainLater() *call {
 	q.t.Did("ShutDownWithDrain")
 	return start(q.t, func() string { q.TypedInterface.ShutDownWithDrain(); return returned })
 }
 
-// All takes whatever is there, without giving anything back.
-func (q told) All() []string {
+// All takes the items that are in the queue, and gives none of them back.
+func (q loggedQueue) All() []string {
 	items := []string{}
 	for q.TypedInterface.Len() > 0 {
 		items = append(items, q.Get())
@@ -123,8 +123,8 @@ func (q told) All() []string {
 	return items
 }
 
-// pass lets time pass, and whatever is due then happen.
-func (q told) pass(d time.Duration) {
+// pass lets time pass, and waits until the goroutines have done everything that is due.
+func (q loggedQueue) pass(d time.Duration) {
 	q.t.Did("%v pass", d)
 	time.Sleep(d)
 	synctest.Wait()
@@ -168,7 +168,7 @@ func (c *call) set(answer string) {
 	c.answer = answer
 }
 
-// result is what the call has come to, when everybody has done what they can.
+// result returns the result of the call, or waits if it cannot return without help from the test.
 func (c *call) result() string {
 	synctest.Wait()
 	c.lock.Lock()
@@ -176,7 +176,7 @@ func (c *call) result() string {
 	return c.answer
 }
 
-// results are those of several calls, sorted, since nobody can say which of them is served first.
+// results returns the results of several calls, sorted, since any of them may be served first.
 func results(calls ...*call) []string {
 	var all []string
 	for _, c := range calls {
@@ -189,7 +189,7 @@ func results(calls ...*call) []string {
 // payload is an item of some size.
 type payload [1 << 10]byte
 
-// stillHeld says how many of the payloads are still in memory: "0 of 64 still in memory".
+// stillHeld counts the payloads that are still in memory: "0 of 64 still in memory".
 func stillHeld(all []weak.Pointer[payload]) string {
 	held := 0
 	for range 3 {
@@ -207,7 +207,7 @@ func stillHeld(all []weak.Pointer[payload]) string {
 	return fmt.Sprintf("%d of %d still in memory", held, len(all))
 }
 
-// memory is how much is in use, in bytes, after all that can be freed was freed.
+// memory returns the bytes in use after a garbage collection.
 func memory() int {
 	least := 0
 	for i := range 3 {
@@ -221,15 +221,14 @@ func memory() int {
 	return least
 }
 
-// ordered is a Queue of the kind that the config's field is for: the item that comes first in the alphabet goes first,
-// and what is touched is noted. It has no lock, as it should need none.
+// ordered is a Queue for the config: it hands out items in alphabetical order, and notes those that are touched.
+// It has no lock, because the queue's own guards it.
 type ordered struct {
 	items   []string
 	touched []string
 }
 
 func (o *ordered) Touch(item string) { o.touched = append(o.touched, item) }
-func (o *ordered) touches() string   { return fmt.Sprint("calls of Touch: ", o.touched) }
 func (o *ordered) Push(item string) {
 	o.items = append(o.items, item)
 	slices.Sort(o.items)

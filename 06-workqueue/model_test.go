@@ -1,10 +1,9 @@
 package workqueue_test
 
-// This file is a queue in the plainest form that one can think of, without goroutines, locks or a clock. Tests make
-// random calls to it and to a real queue, and compare.
+// This file is a model of a queue in its plainest form, without goroutines, locks or a clock. Tests make random calls
+// to it and to a real queue, and compare the two.
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -16,9 +15,9 @@ import (
 	"client-go-workshop/internal/testkit/modeltest"
 )
 
-// model is what a queue should be.
+// model describes how a queue should behave.
 type model struct {
-	queue      [][]string // in order; those that became due at the same moment come in any
+	queue      [][]string // in order; items that became due at the same moment come in any order
 	dirty      map[string]bool
 	processing map[string]bool
 	waiting    map[string]time.Duration // when each item is due
@@ -29,7 +28,10 @@ type model struct {
 }
 
 func newModel() *model {
-	return &model{dirty: map[string]bool{}, processing: map[string]bool{}, waiting: map[string]time.Duration{}, failures: map[string]int{}}
+	return &model{
+		dirty: map[string]bool{}, processing: map[string]bool{},
+		waiting: map[string]time.Duration{}, failures: map[string]int{},
+	}
 }
 
 // enter is Add for items that come at the same moment.
@@ -83,16 +85,17 @@ func (m *model) to(then time.Duration) {
 
 func item(s *modeltest.T) string { return modeltest.Pick(s, "item", "web", "db", "cdn") }
 
-// call makes a call that must return.
-func (m *model) call(s *modeltest.T, f func()) {
-	require.True(s, s.Returns(f), "this call never waits for others")
+// call makes a call that must return. The name is the method's.
+func (m *model) call(s *modeltest.T, name string, f func()) {
+	s.Rule("%s does not wait for other goroutines.", name)
+	require.True(s, s.Returns(f), "%s returns", name)
 }
 
 func (m *model) add(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	it := item(s)
 	s.Did("Add %s", it)
 	m.enter(it)
-	m.call(s, func() { q.Add(it) })
+	m.call(s, "Add", func() { q.Add(it) })
 }
 
 func (m *model) get(s *modeltest.T, q clientgo.TypedInterface[string]) {
@@ -105,15 +108,18 @@ func (m *model) get(s *modeltest.T, q clientgo.TypedInterface[string]) {
 		got = <-answers
 	}
 	if len(m.queue) == 0 {
-		require.Equal(s, shutdown, got, "shut down, and nothing in the queue")
+		s.Rule("After ShutDown every Get on an empty queue returns shutdown.")
+		require.Equal(s, shutdown, got, "Get")
 		return
 	}
 	next := m.queue[0]
 	switch {
 	case len(next) == 1:
-		require.Equal(s, next[0], got, "what the steps before add up to: see the table in the README")
+		s.Rule("First in, first out. The README's table shows which item enters the queue when.")
+		require.Equal(s, next[0], got, "Get")
 	case !slices.Contains(next, got):
-		require.Equal(s, strings.Join(next, ", or "), got, "these were due at the same moment, before anything else in the queue")
+		s.Rule("Items are added in the order of their times. Those of the same time may come in any order.")
+		require.Equal(s, strings.Join(next, ", or "), got, "Get")
 	}
 	m.queue[0] = slices.DeleteFunc(next, func(it string) bool { return it == got })
 	if len(m.queue[0]) == 0 {
@@ -125,7 +131,7 @@ func (m *model) get(s *modeltest.T, q clientgo.TypedInterface[string]) {
 
 func (m *model) done(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	if len(m.processing) == 0 {
-		s.Skip("nobody has anything in hand")
+		s.Skip("no item is in hand")
 	}
 	it := modeltest.Pick(s, "item in hand", sortedItems(m.processing)...)
 	s.Did("Done %s", it)
@@ -133,48 +139,51 @@ func (m *model) done(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	if m.dirty[it] {
 		m.queue = append(m.queue, []string{it})
 	}
-	m.call(s, func() { q.Done(it) })
+	m.call(s, "Done", func() { q.Done(it) })
 }
 
 func (m *model) shutDown(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	if len(m.queue) < 2 {
-		s.Skip("later, or every story is a short one")
+		s.Skip("later, or every sequence is a short one")
 	}
 	s.Did("ShutDown")
 	m.down = true
 	clear(m.waiting)
-	m.call(s, q.ShutDown)
+	m.call(s, "ShutDown", q.ShutDown)
 }
 
 func (m *model) checkLen(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	synctest.Wait()
-	require.Equal(s, fmt.Sprint("Len ", m.length()), fmt.Sprint("Len ", q.Len()), m.rule())
+	s.Rule("%s", m.rule())
+	require.Equal(s, m.length(), q.Len(), "Len")
 }
 
-// rule says what Len follows from, with no more of it than the story has used.
+// rule returns the rules that Len follows from. It leaves out those that the sequence has not used.
 func (m *model) rule() string {
-	rule := "Len is how many wait in the queue: added, not taken since, and not in hand"
+	rule := "Len returns how many items wait in the queue."
 	if m.timed {
-		rule += "; who waits for a time is added then, the earliest that it was given, and no Add before changes that"
+		rule += " An item that waits for its time is added then: at the earliest time that it was given, whatever Add does."
 	}
 	if len(m.failures) > 0 {
-		rule += "; the wait doubles with each failure, from 1ms up to 4ms"
+		rule += " Its wait doubles with each failure, from 1ms up to 4ms."
 	}
 	if m.down {
-		rule += "; after ShutDown nothing is added, but what was added before still comes, also what was added in hand"
+		rule += " After ShutDown nothing new comes in, but an item that was added in hand before still comes once more " +
+			"after Done."
 	}
 	return rule
 }
 
 func (m *model) addAfter(s *modeltest.T, q clientgo.TypedDelayingInterface[string]) {
-	it, delay := item(s), modeltest.Pick(s, "delay", time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, 0, -time.Millisecond)
+	it := item(s)
+	delay := modeltest.Pick(s, "delay", time.Millisecond, 2*time.Millisecond, 3*time.Millisecond, 0, -time.Millisecond)
 	s.Did("AddAfter %s, %v", it, delay)
 	if delay <= 0 {
 		m.enter(it)
 	} else {
 		m.later(it, delay)
 	}
-	m.call(s, func() { q.AddAfter(it, delay) })
+	m.call(s, "AddAfter", func() { q.AddAfter(it, delay) })
 }
 
 func (m *model) pass(s *modeltest.T) {
@@ -184,7 +193,7 @@ func (m *model) pass(s *modeltest.T) {
 	time.Sleep(d)
 }
 
-// The limiter of the stories: 1ms, doubled up to 4ms.
+// The limiter of the sequences: 1ms, doubled up to 4ms.
 const baseDelay, maxDelay = time.Millisecond, 4 * time.Millisecond
 
 func (m *model) addRateLimited(s *modeltest.T, q clientgo.TypedRateLimitingInterface[string]) {
@@ -192,7 +201,7 @@ func (m *model) addRateLimited(s *modeltest.T, q clientgo.TypedRateLimitingInter
 	s.Did("AddRateLimited %s", it)
 	m.later(it, min(baseDelay<<min(m.failures[it], 10), maxDelay))
 	m.failures[it]++
-	m.call(s, func() { q.AddRateLimited(it) })
+	m.call(s, "AddRateLimited", func() { q.AddRateLimited(it) })
 	m.checkFailures(s, q, it)
 }
 
@@ -200,11 +209,11 @@ func (m *model) forget(s *modeltest.T, q clientgo.TypedRateLimitingInterface[str
 	it := item(s)
 	s.Did("Forget %s", it)
 	delete(m.failures, it)
-	m.call(s, func() { q.Forget(it) })
+	m.call(s, "Forget", func() { q.Forget(it) })
 	m.checkFailures(s, q, it)
 }
 
 func (m *model) checkFailures(s *modeltest.T, q clientgo.TypedRateLimitingInterface[string], it string) {
-	require.Equal(s, fmt.Sprint("NumRequeues ", m.failures[it]), fmt.Sprint("NumRequeues ", q.NumRequeues(it)),
-		"each AddRateLimited is a failure of the item, and Forget forgets them")
+	s.Rule("AddRateLimited counts a failure of the item, and Forget drops its failures.")
+	require.Equal(s, m.failures[it], q.NumRequeues(it), "NumRequeues of %s", it)
 }

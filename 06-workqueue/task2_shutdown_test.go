@@ -3,7 +3,6 @@ package workqueue_test
 // Task 2: shutdown and drain.
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -19,192 +18,181 @@ import (
 )
 
 func TestTask2_ShutDown_refuses_what_is_new(t *testing.T) {
-	guard.Test(t, "after ShutDown new items are dropped, without a word: handlers may go on calling Add", func(t *guard.T) {
+	guard.Test(t, "After ShutDown nothing new comes in.", func(t *guard.T) {
 		q := newQueue(t)
 		q.ShutDown()
 		q.Add("web")
-		require.Equal(t, 0, q.Len())
-		t.Rule("shut down and empty: the worker is to end")
-		require.Equal(t, shutdown, q.Get())
+		require.Equal(t, 0, q.Len(), "Len after ShutDown and Add")
+		t.Rule("After ShutDown every Get on an empty queue returns shutdown.")
+		require.Equal(t, shutdown, q.Get(), "Get after ShutDown")
 	})
 }
 
 func TestTask2_ShutDown_hands_out_what_is_queued(t *testing.T) {
-	guard.Test(t, "what was accepted before ShutDown is still worked on", func(t *guard.T) {
+	guard.Test(t, "After ShutDown the items in the queue are handed out, and then every Get "+
+		"returns shutdown.", func(t *guard.T) {
 		q := newQueue(t, "web", "db")
 		q.ShutDown()
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		q.Done("web")
-		require.Equal(t, "db", q.Get())
+		require.Equal(t, "db", q.Get(), "the 2nd Get")
 		q.Done("db")
-		t.Rule("shut down and empty: the worker is to end")
-		require.Equal(t, shutdown, q.Get())
+		require.Equal(t, shutdown, q.Get(), "the 3rd Get")
 	})
 }
 
 func TestTask2_ShutDown_keeps_the_second_round(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "An item that was added in hand before ShutDown still comes once more after Done.", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		q.Add("web")
 		q.ShutDown()
 		q.Done("web")
-		t.Rule("this second Add was accepted before ShutDown, too; it only had to wait for Done")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 2nd Get")
 		q.Done("web")
-		t.Rule("shut down and empty: the worker is to end")
-		require.Equal(t, shutdown, q.Get())
+		t.Rule("After ShutDown every Get on an empty queue returns shutdown.")
+		require.Equal(t, shutdown, q.Get(), "the 3rd Get")
 	})
 }
 
 func TestTask2_ShutDown_refuses_a_new_second_round(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "After ShutDown nothing new comes in, not even an item in hand.", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		q.ShutDown()
 		q.Add("web")
 		q.Done("web")
-		t.Rule("after ShutDown no Add counts, also not one for an item in hand; or the end never comes")
-		require.Equal(t, shutdown, q.Get())
+		require.Equal(t, shutdown, q.Get(), "the 2nd Get")
 	})
 }
 
 func TestTask2_ShutDown_wakes_every_worker(t *testing.T) {
-	guard.Test(t, "Signal wakes one; the end concerns all who wait", func(t *guard.T) {
+	guard.Test(t, "ShutDown wakes every worker that waits in Get.", func(t *guard.T) {
 		q := newQueue(t)
 		workers := []*call{q.GetLater(), q.GetLater(), q.GetLater()}
 		synctest.Wait()
 		q.ShutDown()
-		require.Equal(t, []string{shutdown, shutdown, shutdown}, results(workers...))
+		require.Equal(t, []string{shutdown, shutdown, shutdown}, results(workers...), "the results of three Gets")
 	})
 }
 
 func TestTask2_ShutDown_twice_is_fine(t *testing.T) {
-	guard.Test(t, "a second ShutDown says nothing new", func(t *guard.T) {
+	guard.Test(t, "ShutDown may be called any number of times.", func(t *guard.T) {
 		q := newQueue(t, "web")
 		q.ShutDown()
 		q.ShutDown()
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "Get after the 2nd ShutDown")
 		q.Done("web")
-		t.Rule("there is nothing to wait for")
-		require.Equal(t, returned, q.DrainLater().result())
+		require.Equal(t, returned, q.DrainLater().result(), "ShutDownWithDrain after Done")
 		q.ShutDown()
-		t.Rule("shut down and empty: the worker is to end")
-		require.Equal(t, shutdown, q.Get())
+		require.Equal(t, shutdown, q.Get(), "Get after the 3rd ShutDown")
 	})
 }
 
 func TestTask2_ShuttingDown_tells_of_both(t *testing.T) {
-	guard.Test(t, "nobody has said so", func(t *guard.T) {
+	guard.Test(t, "ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "shutting down: false", isShuttingDown(q))
+		require.False(t, isShuttingDown(q), "a queue of one item is shutting down before ShutDown")
 		q.ShutDown()
-		t.Rule("from the first ShutDown on, although there is an item left")
-		require.Equal(t, "shutting down: true", isShuttingDown(q))
+		require.True(t, isShuttingDown(q), "a queue of one item is shutting down after ShutDown")
 		q = newQueue(t)
 		q.DrainLater().result()
-		t.Rule("a drain is a shutdown that waits")
-		require.Equal(t, "shutting down: true", isShuttingDown(q))
+		require.True(t, isShuttingDown(q), "a queue is shutting down after ShutDownWithDrain")
 	})
 }
 
 func TestTask2_Drain_waits_for_what_is_in_hand(t *testing.T) {
-	guard.Test(t, "they were added", func(t *guard.T) {
+	guard.Test(t, "ShutDownWithDrain waits until the workers have given back every item in hand.", func(t *guard.T) {
 		q := newQueue(t, "web", "db")
-		require.Equal(t, []string{"web", "db"}, q.All())
+		require.Equal(t, []string{"web", "db"}, q.All(), "the items that Get returns")
 		drain := q.DrainLater()
-		rule := "a drain lets the workers finish what they have in hand: a program that ends before leaves the work half done"
-		t.Rule("%s", rule)
-		require.Equal(t, waits, drain.result())
+		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with 2 items in hand")
 		q.Done("web")
-		require.Equal(t, waits, drain.result())
+		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with 1 item in hand")
 		q.Done("db")
-		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
-		require.Equal(t, returned, drain.result())
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain with no item left")
 	})
 }
 
 func TestTask2_Drain_refuses_what_is_new_and_hands_out_the_rest(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "After ShutDownWithDrain nothing new comes in. The items in the queue are handed out, and then "+
+		"every Get returns shutdown.", func(t *guard.T) {
 		q := newQueue(t, "web", "db")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		drain := q.DrainLater()
 		synctest.Wait()
 		q.Add("cdn")
-		t.Rule("a drain is there to have the rest done, so it has to hand it out")
-		require.Equal(t, "db", q.Get())
+		require.Equal(t, "db", q.Get(), "the 2nd Get")
 		worker := q.GetLater()
-		t.Rule("cdn came too late, and there is nothing else")
-		require.Equal(t, shutdown, worker.result())
+		require.Equal(t, shutdown, worker.result(), "the 3rd Get")
 		q.Done("web")
 		q.Done("db")
-		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
-		require.Equal(t, returned, drain.result())
+		t.Rule("ShutDownWithDrain returns when nothing is queued and nothing is in hand.")
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain with no item left")
 	})
 }
 
 func TestTask2_Drain_hands_out_the_second_round(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "An item that was added in hand before ShutDownWithDrain still comes "+
+		"once more after Done.", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		q.Add("web")
 		drain := q.DrainLater()
 		synctest.Wait()
 		q.Done("web")
-		t.Rule("the second Add was accepted before the drain began")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 2nd Get")
 		q.Done("web")
-		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
-		require.Equal(t, returned, drain.result())
+		t.Rule("ShutDownWithDrain returns when nothing is queued and nothing is in hand.")
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain with no item left")
 	})
 }
 
 func TestTask2_Drain_wakes_every_worker(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "ShutDownWithDrain wakes every worker that waits in Get, at once and not after "+
+		"the last Done.", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		workers := []*call{q.GetLater(), q.GetLater()}
 		synctest.Wait()
 		drain := q.DrainLater()
-		t.Rule("there is nothing for them, and nothing will come: they are to end while the drain waits")
-		require.Equal(t, []string{shutdown, shutdown}, results(workers...))
+		require.Equal(t, []string{shutdown, shutdown}, results(workers...), "the results of the 2nd and 3rd Get")
 		q.Done("web")
-		t.Rule("nothing is queued and nothing in hand: that is what the drain waits for")
-		require.Equal(t, returned, drain.result())
+		t.Rule("ShutDownWithDrain returns when nothing is queued and nothing is in hand.")
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain with no item left")
 	})
 }
 
 func TestTask2_ShutDown_ends_a_drain(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "ShutDown ends every ShutDownWithDrain that waits. In client-go it once did not, and the program "+
+		"hung (#119554).", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		drain := q.DrainLater()
 		synctest.Wait()
 		q.ShutDown()
-		t.Rule("who has waited long enough calls ShutDown; in client-go it could go unheard, and the program " +
-			"hung for a worker that never ended (#119554)")
-		require.Equal(t, returned, drain.result())
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain after ShutDown")
 	})
 }
 
 func TestTask2_Every_drain_hears_ShutDown(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "ShutDown ends every ShutDownWithDrain that waits: a program and its controller may both drain one "+
+		"queue.", func(t *guard.T) {
 		q := newQueue(t, "web")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "the 1st Get")
 		drains := []*call{q.DrainLater(), q.DrainLater()}
 		synctest.Wait()
 		q.ShutDown()
-		t.Rule("a program and its controller may both drain one queue; Signal wakes one of them, and ShutDown " +
-			"concerns all who wait")
-		require.Equal(t, []string{returned, returned}, results(drains...))
+		require.Equal(t, []string{returned, returned}, results(drains...), "the results of both ShutDownWithDrain")
 	})
 }
 
 func TestTask2_Any_sequence_of_calls(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "The queue does the same as the model in model_test.go, whatever "+
+		"the sequence of calls.", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTyped[string]()
-			defer q.ShutDown() // sets free whoever should not have waited
+			defer q.ShutDown() // frees a call that should not have waited
 			m := newModel()
 			s.Steps(map[string]func(){
 				"":         func() { m.checkLen(s, q) },
@@ -218,7 +206,8 @@ func TestTask2_Any_sequence_of_calls(t *testing.T) {
 }
 
 func TestTask2_Nothing_is_lost_in_a_storm(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "No Add before ShutDown is lost, and an item is in one hand at a time, however many goroutines use "+
+		"the queue.", func(t *guard.T) {
 		for seed := range uint64(20) {
 			t.Story(8)
 			storm(t, seed)
@@ -226,8 +215,8 @@ func TestTask2_Nothing_is_lost_in_a_storm(t *testing.T) {
 	})
 }
 
-// storm lets 16 producers, 8 workers and a shutdown loose on one queue. What can be promised then: whoever adds an item
-// has changed it before, and after the last Add that returned before ShutDown some worker looks at it.
+// storm runs 16 producers, 8 workers and a shutdown on one queue. Each producer changes an object before it adds the
+// item. After the last Add that returned before ShutDown, a worker must look at the object.
 func storm(t *guard.T, seed uint64) {
 	const producers, workers = 16, 8
 	keys := []int{1, 2, 4, 12}[seed%4]
@@ -281,15 +270,18 @@ func storm(t *guard.T, seed uint64) {
 			return returned
 		}))
 	}
-	require.NotContains(t, results(unfinished...), waits, "after ShutDown every Get returns, if with nothing else then with shutdown")
+	t.Rule("After ShutDown every Get returns: an item that was left, or shutdown.")
+	require.NotContains(t, results(unfinished...), waits, "the results of the workers and the producers")
 	lost := 0
 	for item := range objects {
 		if o := &objects[item]; o.seen.Load() < o.promised.Load() {
 			lost++
 		}
 	}
-	require.Equal(t, "0 lost", fmt.Sprint(lost, " lost"), "an Add that returned before ShutDown was called is not lost: a worker gets the item after it")
-	require.Equal(t, "in two hands: 0 times", fmt.Sprintf("in two hands: %d times", twice.Load()), "no two workers have the same item in hand")
+	t.Rule("An Add that returned before ShutDown was called is not lost: a worker gets the item after it.")
+	require.Equal(t, 0, lost, "items whose last Add was lost")
+	t.Rule("An item is in one hand at a time.")
+	require.Equal(t, 0, int(twice.Load()), "times that a second worker got an item in hand")
 }
 
 // raise sets v to at least n.
@@ -299,7 +291,8 @@ func raise(v *atomic.Int64, n int64) {
 }
 
 func TestTask2_Every_method_takes_the_lock(t *testing.T) {
-	guard.Race(t, "ShuttingDown reads what ShutDown writes, so it takes the lock, like every method", func(t *guard.T) {
+	guard.Race(t, "ShuttingDown takes the lock, like every method: it reads the field "+
+		"that ShutDown writes.", func(t *guard.T) {
 		var fresh [20]*workqueue.Typed[string]
 		for i := range fresh {
 			fresh[i] = workqueue.NewTyped[string]()
@@ -335,15 +328,12 @@ func TestTask2_Every_method_takes_the_lock(t *testing.T) {
 	})
 }
 
-func isShuttingDown(q told) string {
+func isShuttingDown(q loggedQueue) bool {
 	q.t.Did("ShuttingDown")
-	if q.ShuttingDown() {
-		return "shutting down: true"
-	}
-	return "shutting down: false"
+	return q.ShuttingDown()
 }
 
-// sortedItems are the keys of a set, in the alphabet's order.
+// sortedItems returns the keys of a set in alphabetical order.
 func sortedItems[V any](set map[string]V) []string {
 	items := []string{}
 	for item := range set {

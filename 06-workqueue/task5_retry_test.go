@@ -4,7 +4,6 @@ package workqueue_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,92 +18,87 @@ import (
 )
 
 func TestTask5_AddRateLimited_waits_as_the_limiter_says(t *testing.T) {
-	guard.Test(t, "the limiter said longer; without a wait a controller that fails asks the API server as fast as "+
-		"it can", func(t *guard.T) {
+	guard.Test(t, "AddRateLimited counts a failure of the item, and adds it when the "+
+		"limiter's wait is over.", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		for _, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 			q.AddRateLimited("web")
 			q.pass(wait - 1)
-			require.Equal(t, []string{}, q.All())
+			require.Equal(t, []string{}, q.All(), "the items in the queue one nanosecond before %v", wait)
 			q.pass(1)
-			t.Rule("the wait is over, and the item comes for its next try")
-			require.Equal(t, []string{"web"}, q.All())
+			require.Equal(t, []string{"web"}, q.All(), "the items in the queue after %v", wait)
 			q.Done("web")
 		}
 	})
 }
 
 func TestTask5_Forget_starts_over(t *testing.T) {
-	guard.Test(t, "each AddRateLimited is one failure", func(t *guard.T) {
+	guard.Test(t, "AddRateLimited counts a failure of the item, and Forget drops its failures.", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		q.AddRateLimited("web")
 		q.AddRateLimited("web")
-		require.Equal(t, 2, q.NumRequeues("web"))
-		t.Rule("db has not failed")
-		require.Equal(t, 0, q.NumRequeues("db"))
+		require.Equal(t, 2, q.NumRequeues("web"), "NumRequeues of web after 2 failures")
+		require.Equal(t, 0, q.NumRequeues("db"), "NumRequeues of db, which has not failed")
 		q.Forget("web")
-		t.Rule("after success the failures are forgotten")
-		require.Equal(t, 0, q.NumRequeues("web"))
+		require.Equal(t, 0, q.NumRequeues("web"), "NumRequeues of web after Forget")
 		q.pass(time.Second)
-		t.Rule("Forget is for the limiter; an item that waits goes on waiting, and comes")
-		require.Equal(t, []string{"web"}, q.All())
+		t.Rule("Forget concerns the limiter alone: an item that waits goes on waiting, and comes.")
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue 1s after AddRateLimited and Forget")
 		q.Done("web")
 		q.AddRateLimited("web")
 		q.pass(time.Second)
-		t.Rule("the wait is that of a first failure")
-		require.Equal(t, []string{"web"}, q.All())
+		t.Rule("After Forget the next failure of the item is its first again.")
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue 1s after the next AddRateLimited")
 	})
 }
 
 func TestTask5_Forget_is_not_Done(t *testing.T) {
-	guard.Test(t, "it was added", func(t *guard.T) {
+	guard.Test(t, "Forget is not Done: it concerns the limiter alone. An item in hand stays there "+
+		"until Done.", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		q.Add("web")
-		require.Equal(t, "web", q.Get())
+		require.Equal(t, "web", q.Get(), "Get")
 		q.Add("web")
 		q.Forget("web")
-		t.Rule("web is in hand until Done; Forget says something to the limiter, and nothing to the queue")
-		require.Equal(t, 0, q.Len())
+		require.Equal(t, 0, q.Len(), "Len after Forget")
 		q.Done("web")
-		t.Rule("it was added in hand")
-		require.Equal(t, []string{"web"}, q.All())
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after Done")
 	})
 }
 
 func TestTask5_Config_chooses_the_queue_below(t *testing.T) {
-	guard.Test(t, "AddRateLimited is an AddAfter of config.DelayingQueue", func(t *guard.T) {
+	guard.Test(t, "The queue stands on config.DelayingQueue: AddRateLimited calls its AddAfter.", func(t *guard.T) {
 		below := clientgo.NewTypedDelayingQueue[string]()
-		q := told{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
+		q := loggedQueue{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
 			clientgo.TypedRateLimitingQueueConfig[string]{DelayingQueue: below}), t}
 		t.Cleanup(below.ShutDown)
 		t.Did("NewTypedRateLimitingQueueWithConfig, with client-go's own delaying queue as its DelayingQueue")
 		q.AddRateLimited("web")
 		q.pass(time.Second)
 		t.Did("Len of the queue below")
-		require.Equal(t, 1, below.Len())
+		require.Equal(t, 1, below.Len(), "Len of config.DelayingQueue after 1s")
 	})
 }
 
 func TestTask5_Config_brings_the_clock(t *testing.T) {
-	guard.Test(t, "without a DelayingQueue of its own, the config's Clock is for the one that is made", func(t *guard.T) {
+	guard.Test(t, "Without config.DelayingQueue the queue makes one on config.Clock.", func(t *guard.T) {
 		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
-		q := told{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
+		q := loggedQueue{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
 			clientgo.TypedRateLimitingQueueConfig[string]{Clock: clock}), t}
 		t.Cleanup(q.TypedInterface.ShutDown)
 		t.Did("NewTypedRateLimitingQueueWithConfig, with a Clock that stands still")
 		q.AddRateLimited("web")
 		q.pass(time.Hour)
-		require.Equal(t, 0, q.Len())
+		require.Equal(t, 0, q.Len(), "Len before the Clock goes on")
 		t.Did("the Clock goes on by 1s")
 		clock.Step(time.Second)
 		synctest.Wait()
-		t.Rule("by config.Clock the second is over")
-		require.Equal(t, []string{"web"}, q.All())
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a second of the Clock")
 	})
 }
 
 func TestTask5_Retry_on_any_mix_of_layers(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "Each failure of an item waits longer, up to the limit, and holds up no other item.", func(t *guard.T) {
 		whose := []string{"your", "client-go's"}
 		for mix := range 7 { // the eighth would be client-go's alone
 			t.Story(8)
@@ -124,7 +118,8 @@ func TestTask5_Retry_on_any_mix_of_layers(t *testing.T) {
 			if limiting == 1 {
 				newLimiting = clientgo.NewTypedRateLimitingQueueWithConfig[string]
 			}
-			q2 := newLimiting(exponential(time.Second, 4*time.Second), clientgo.TypedRateLimitingQueueConfig[string]{DelayingQueue: q1})
+			q2 := newLimiting(exponential(time.Second, 4*time.Second),
+				clientgo.TypedRateLimitingQueueConfig[string]{DelayingQueue: q1})
 			retry(t, q2)
 		}
 	})
@@ -164,15 +159,19 @@ func retry(t *guard.T, q clientgo.TypedRateLimitingInterface[string]) {
 	for try := range tries {
 		all = append(all, try)
 	}
-	require.Equal(t, "web after 0s, db after 1ms, web after 1s, web after 3s, web after 7s, web after 11s, web after 15s", strings.Join(all, ", "),
-		"each failure waits longer, up to the limit, and nobody else waits for it; after success nothing comes any more")
+	t.Rule("Each failure of an item waits longer, up to the limit, and holds up no other item.")
+	require.Equal(t, []string{
+		"web after 0s", "db after 1ms", "web after 1s", "web after 3s", "web after 7s", "web after 11s", "web after 15s",
+	}, all, "the tries of the workers")
 	t.Did("ShutDown")
 	q.ShutDown()
-	require.Equal(t, []string{returned, returned, returned}, results(workers...), "ShutDown goes down through all layers, to where the workers wait")
+	t.Rule("ShutDown goes down through all layers, to the one in which the workers wait.")
+	require.Equal(t, []string{returned, returned, returned}, results(workers...), "the results of three workers")
 }
 
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "The rate-limiting queue does the same as the model in model_test.go, whatever the "+
+		"sequence of calls.", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTypedRateLimitingQueue(exponential(baseDelay, maxDelay))
 			defer q.ShutDown()

@@ -122,8 +122,8 @@ func BenchmarkAddHotKey(b *testing.B) {
 	})
 }
 
-// BenchmarkWorkers has n goroutines each add a key, take one and give it back, until b.N keys were added: of many keys, or
-// all the same one, which they have to wait for.
+// BenchmarkWorkers runs n goroutines. Each adds a key, takes one and gives it back, until b.N keys were added. There
+// are many keys, or only one, for which the goroutines have to wait.
 func BenchmarkWorkers(b *testing.B) {
 	for _, from := range []int{10_000, 1} {
 		all := keys(from)
@@ -138,7 +138,7 @@ func BenchmarkWorkers(b *testing.B) {
 								i := int(added.Add(1))
 								q.Add(all[i%len(all)])
 								if i >= b.N {
-									q.ShutDown() // also for those who wait
+									q.ShutDown() // for the goroutines that wait, too
 								}
 								item, shutdown := q.Get()
 								if shutdown {
@@ -155,8 +155,8 @@ func BenchmarkWorkers(b *testing.B) {
 	}
 }
 
-// BenchmarkDelayed100000 lets 100,000 items wait, and has all of them come. The clock is one that is set by hand, so what
-// is measured is the work and not the waiting.
+// BenchmarkDelayed100000 lets 100,000 items wait until all of them come. The test sets the clock, so the benchmark
+// measures the work and not the waiting.
 func BenchmarkDelayed100000(b *testing.B) {
 	all := keys(100_000)
 	for _, impl := range implementations {
