@@ -1,7 +1,7 @@
 package indexer_test
 
-// This file is what the tests of chapter 05 are written with: Deployments in one line, a store that tells what was done
-// to it, and a storm of goroutines. Tests see exported names only, so they run over your code, the solution and client-go.
+// This file has the helpers of chapter 05's tests: Deployments in one line, a store that notes each call, and a reader
+// in the middle of a write. Tests see exported names only, so they run over your code, the solution and client-go.
 
 import (
 	"fmt"
@@ -20,8 +20,8 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// deploy makes a Deployment from "namespace/name" and the images of its containers. What starts with "@" is its
-// resourceVersion: deploy("default/web", "nginx", "@7").
+// deploy makes a Deployment from "namespace/name" and the images of its containers. An image that starts with "@" is
+// its resourceVersion instead: deploy("default/web", "nginx", "@7").
 func deploy(key string, images ...string) *appsv1.Deployment {
 	d := &appsv1.Deployment{}
 	d.Namespace, d.Name, _ = strings.Cut(key, "/")
@@ -35,8 +35,8 @@ func deploy(key string, images ...string) *appsv1.Deployment {
 	return d
 }
 
-// images is the index function of most tests: which Deployments run this image? A Deployment has as many values as it
-// has containers, so often one, sometimes several, and the same one twice if two containers run it.
+// images is the index function of most tests: which Deployments run this image? A Deployment has one value for each of
+// its containers: none, one or several, and the same one twice if two containers run it.
 func images(obj any) ([]string, error) {
 	d, ok := obj.(*appsv1.Deployment)
 	if !ok {
@@ -49,72 +49,85 @@ func images(obj any) ([]string, error) {
 	return values, nil
 }
 
-// byImage is the indexers most tests start with.
+// byImage returns the indexers that most tests start with.
 func byImage() cache.Indexers { return cache.Indexers{"image": images} }
 
-// told is a cache.Indexer that notes each call, so that a failing test can tell how it got there.
-type told struct {
+// notedStore is a cache.Indexer that notes each call as a step of the test.
+type notedStore struct {
 	cache.Indexer
 	t *guard.T
 }
 
 // newStore makes an indexer keyed the way client-go keys its own, deletions included.
-func newStore(t *guard.T, indexers cache.Indexers, objs ...any) told {
+func newStore(t *guard.T, indexers cache.Indexers, objs ...any) notedStore {
 	t.Helper()
 	if indexers == nil {
 		indexers = cache.Indexers{} // client-go keeps the map it is given, and writes to it
 	}
-	s := told{indexer.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, indexers), t}
+	s := notedStore{indexer.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, indexers), t}
 	for _, obj := range objs {
 		s.Add(obj)
 	}
 	return s
 }
 
-func (s told) Add(obj any) error {
+func (s notedStore) Add(obj any) error {
 	s.t.Did("Add %s", describe(obj))
 	return s.Indexer.Add(obj)
 }
 
-func (s told) Update(obj any) error {
+func (s notedStore) Update(obj any) error {
 	s.t.Did("Update %s", describe(obj))
 	return s.Indexer.Update(obj)
 }
 
-func (s told) Delete(obj any) error {
+func (s notedStore) Delete(obj any) error {
 	s.t.Did("Delete %s", describe(obj))
 	return s.Indexer.Delete(obj)
 }
 
-func (s told) Replace(list []any, version string) error {
+func (s notedStore) Replace(list []any, version string) error {
 	s.t.Did("Replace with %s at version %q", describe(list...), version)
 	return s.Indexer.Replace(list, version)
 }
 
-func (s told) AddIndexers(more cache.Indexers) error {
+func (s notedStore) AddIndexers(more cache.Indexers) error {
 	s.t.Did("AddIndexers %v", sortedKeys(more))
 	return s.Indexer.AddIndexers(more)
 }
 
-// running asks the index "image", and returns the keys of what it finds, sorted.
-func (s told) running(image string) []string {
+// requireRunning asserts that ByIndex finds the objects with these keys, and no others, under this image.
+func (s notedStore) requireRunning(image string, keys ...string) {
 	s.t.Helper()
 	s.t.Did("ByIndex image=%s", image)
 	objs, err := s.Indexer.ByIndex("image", image)
-	require.NoError(s.t, err, "the store was made with this index")
-	return keysOf(objs)
+	require.NoError(s.t, err, "the error of ByIndex image="+image)
+	require.Equal(s.t, append([]string{}, keys...), keysOf(objs), "keys under image="+image)
 }
 
-// like asks which objects share an image with example.
-func (s told) like(example any) []string {
+// requireValues asserts that some object runs each of these images, given in order, and none runs another.
+func (s notedStore) requireValues(when string, images ...string) {
+	s.t.Helper()
+	found := append([]string{}, sorted(s.Indexer.ListIndexFuncValues("image"))...)
+	require.Equal(s.t, append([]string{}, images...), found, "values of the index "+when)
+}
+
+// like returns the keys, sorted, of the objects that share an image with example.
+func (s notedStore) like(example any) []string {
 	s.t.Helper()
 	s.t.Did("Index image, like %s", describe(example))
 	objs, err := s.Indexer.Index("image", example)
-	require.NoError(s.t, err, "the store was made with this index")
+	require.NoError(s.t, err, "the error of Index image, like "+describe(example))
 	return keysOf(objs)
 }
 
-// keysOf names objects by their keys, sorted, because a store has no order. A nil among them stays visible.
+// requireLike asserts that Index finds the objects with these keys, and no others, for example.
+func (s notedStore) requireLike(example any, keys ...string) {
+	s.t.Helper()
+	require.Equal(s.t, append([]string{}, keys...), s.like(example), "keys of Index image, like "+describe(example))
+}
+
+// keysOf returns the keys of objects, sorted, because a store has no order. A nil object stays visible, as "<nil>".
 func keysOf(objs []any) []string {
 	keys := []string{}
 	for _, obj := range objs {
@@ -169,14 +182,14 @@ func sorted(in []string) []string {
 	return slices.Sorted(slices.Values(in))
 }
 
-// midway is an index function that lets a reader loose in the middle of each write: the store calls it while it moves
-// an object, so the map and the indexes are half done. A reader either has to wait for the writer, or finds everything
-// as it was before; what the ones that did not wait have found is in saw. It does so on one processor: then a turn that
-// is given up goes to the reader, and not, however busy the machine is, to nobody.
+// midway is an index function that starts a reader in the middle of each write: the store calls it while it moves an
+// object, so the map and the indexes are half done. A reader either has to wait for the writer, or finds the state
+// before the write; saw holds the answers of the readers that did not wait. It uses one processor: then the turns that
+// the writer gives up go to the reader, however busy the machine is.
 type midway struct {
-	read func() string // nil as long as nobody is to read
+	read func() string // nil while there is no reader
 	saw  []string
-	late sync.WaitGroup // those that had to wait
+	late sync.WaitGroup // the readers that had to wait
 }
 
 func (m *midway) index(obj any) ([]string, error) {
@@ -186,7 +199,7 @@ func (m *midway) index(obj any) ([]string, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	read, answer := m.read, make(chan string, 1)
 	m.late.Go(func() { answer <- read() })
-	for range 1_000 { // far more turns than an answer takes, when nothing is in its way
+	for range 1_000 { // far more turns than an answer needs without a lock in its way
 		select {
 		case saw := <-answer:
 			m.saw = append(m.saw, saw)

@@ -16,131 +16,140 @@ import (
 )
 
 func TestTask2_ByIndex_finds_by_value(t *testing.T) {
-	guard.Test(t, "two Deployments run nginx, in two namespaces", func(t *guard.T) {
+	guard.Test(t, "ByIndex returns the objects that have the indexed value.", func(t *guard.T) {
 		web := deploy("default/web", "nginx")
 		s := newStore(t, byImage(), web, deploy("default/db", "postgres"), deploy("shop/web", "nginx"))
-		require.Equal(t, []string{"default/web", "shop/web"}, s.running("nginx"))
-		t.Rule("one Deployment runs postgres")
-		require.Equal(t, []string{"default/db"}, s.running("postgres"))
-		t.Rule("a value that no object has finds nothing, and is no error")
-		require.Equal(t, []string{}, s.running("redis"))
+		s.requireRunning("nginx", "default/web", "shop/web")
+		s.requireRunning("postgres", "default/db")
+		t.Rule("A value that no object has finds nothing, and is no error.")
+		s.requireRunning("redis")
 
 		objs, _ := s.ByIndex("image", "nginx")
-		t.Rule("ByIndex returns the stored objects themselves")
-		require.Contains(t, objs, any(web))
+		t.Rule("Objects are shared: ByIndex returns the stored objects, not copies.")
+		require.Contains(t, objs, any(web), "objects under image=nginx")
 	})
 }
 
 func TestTask2_Update_moves_the_entry(t *testing.T) {
-	guard.Test(t, "an object is found under the value it has now", func(t *guard.T) {
+	guard.Test(t, "An index names exactly the objects that have the value now.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		s.Update(deploy("default/web", "caddy"))
-		require.Equal(t, []string{"default/web"}, s.running("caddy"))
-		t.Rule("an object is not found under a value it used to have: Update must ask the index function about " +
-			"the old object too")
-		require.Equal(t, []string{}, s.running("nginx"))
+		s.requireRunning("caddy", "default/web")
+		t.Rule("An object is not found under a value that it used to have: Update asks the index function about the " +
+			"old object, too.")
+		s.requireRunning("nginx")
 	})
 }
 
 func TestTask2_Update_in_place_serves_the_new_object(t *testing.T) {
-	guard.Test(t, "the entry did not move, the object is new all the same: an index that remembers objects "+
-		"instead of keys serves old ones", func(t *guard.T) {
+	guard.Test(t, "An index holds keys, not objects: after an update that changes no indexed value, a lookup returns "+
+		"the new object.", func(t *guard.T) {
 		newer := deploy("default/web", "nginx", "@2")
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "@1"))
 		s.Update(newer)
+		t.Did("ByIndex image=nginx")
 		objs, err := s.ByIndex("image", "nginx")
-		require.NoError(t, err)
-		require.Equal(t, "@2", versions(objs))
+		require.NoError(t, err, "the error of ByIndex")
+		require.Equal(t, "@2", versions(objs), "versions of the objects under image=nginx")
 	})
 }
 
 func TestTask2_Delete_takes_the_entry_out(t *testing.T) {
-	guard.Test(t, "the entry to take out is that of the stored object; the one passed to Delete may have other "+
-		"values", func(t *guard.T) {
+	guard.Test(t, "Delete removes the index entries of the stored object. The object passed to Delete may have other "+
+		"values.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"), deploy("shop/web", "nginx"))
-		s.Delete(deploy("default/web")) // only the key is right: the event of a deletion need not look like the stored object
-		require.Equal(t, []string{"shop/web"}, s.running("nginx"))
+		s.Delete(deploy("default/web")) // only the key is right: the event of a deletion may have other containers
+		s.requireRunning("nginx", "shop/web")
 	})
 }
 
 func TestTask2_Value_that_nobody_has_is_forgotten(t *testing.T) {
-	guard.Test(t, "one object, one value", func(t *guard.T) {
-		rule := "a value that no object has any more goes, and its set with it: a cluster that makes namespaces by the thousand filled the memory of its controllers (#84959)"
+	guard.Test(t, "A value that no object has any more takes no memory: when its last key leaves, its set goes, too. "+
+		"With thousands of short-lived namespaces, the memory of every controller grew (#84959).", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx:1"))
-		require.Equal(t, []string{"nginx:1"}, s.ListIndexFuncValues("image"))
+		s.requireValues("after Add", "nginx:1")
 		s.Update(deploy("default/web", "nginx:2"))
-		t.Rule("%s", rule)
-		require.Equal(t, []string{"nginx:2"}, s.ListIndexFuncValues("image"))
+		s.requireValues("after Update", "nginx:2")
 		s.Delete(deploy("default/web"))
-		require.Empty(t, s.ListIndexFuncValues("image"))
+		s.requireValues("after Delete")
 	})
 }
 
 func TestTask2_IndexKeys_is_sorted(t *testing.T) {
-	guard.Test(t, "the store was made with this index", func(t *guard.T) {
+	guard.Test(t, "IndexKeys returns the keys sorted: the order of a Go "+
+		"map changes from call to call.", func(t *guard.T) {
 		s := newStore(t, byImage())
 		for _, name := range []string{"g", "c", "f", "a", "e", "b", "d"} {
 			s.Add(deploy("default/"+name, "nginx"))
 		}
 		t.Did("IndexKeys image=nginx")
 		keys, err := s.IndexKeys("image", "nginx")
-		require.NoError(t, err)
-		t.Rule("the order of a Go map changes from call to call, and IndexKeys promises a sorted result")
-		require.Equal(t, []string{"default/a", "default/b", "default/c", "default/d", "default/e", "default/f", "default/g"}, keys)
+		require.NoError(t, err, "the error of IndexKeys")
+		wanted := "default/a default/b default/c default/d default/e default/f default/g"
+		require.Equal(t, strings.Fields(wanted), keys, "IndexKeys image=nginx")
 	})
 }
 
 func TestTask2_Indexes_do_not_mix(t *testing.T) {
-	guard.Test(t, "web runs nginx; the Deployment that is called nginx runs something else", func(t *guard.T) {
+	guard.Test(t, "Each index has a table of its own.", func(t *guard.T) {
 		byName := func(obj any) ([]string, error) { return []string{obj.(*appsv1.Deployment).Name}, nil }
-		s := newStore(t, cache.Indexers{"image": images, "name": byName}, deploy("default/nginx", "caddy"), deploy("default/web", "nginx"))
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
+		s := newStore(t, cache.Indexers{"image": images, "name": byName},
+			deploy("default/nginx", "caddy"), deploy("default/web", "nginx"))
+		s.requireRunning("nginx", "default/web")
 		t.Did("IndexKeys name=nginx")
 		keys, err := s.IndexKeys("name", "nginx")
-		t.Rule("the store was made with this index")
-		require.NoError(t, err)
-		t.Rule("each index has a table of its own")
-		require.Equal(t, []string{"default/nginx"}, keys)
-		require.ElementsMatch(t, []string{"nginx", "web"}, s.ListIndexFuncValues("name"))
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Equal(t, []string{"default/nginx"}, keys, "keys under name=nginx")
+		require.ElementsMatch(t, []string{"nginx", "web"}, s.ListIndexFuncValues("name"), `values of the index "name"`)
 	})
 }
 
 func TestTask2_Unknown_index_is_an_error(t *testing.T) {
-	guard.Test(t, `an empty answer would read as "no object has this value", and a controller would believe it`, func(t *guard.T) {
+	guard.Test(t, `An unknown index is an error: an empty answer would mean "no object has this value", and a `+
+		"controller would believe it.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		t.Did("ask the index \"imgae\"")
 		_, err := s.ByIndex("imgae", "nginx")
-		require.Error(t, err)
+		require.Error(t, err, `the error of ByIndex imgae=nginx`)
 		_, err = s.IndexKeys("imgae", "nginx")
-		require.Error(t, err)
-		t.Rule("ListIndexFuncValues has no error to return, so it lists nothing")
-		require.Empty(t, s.ListIndexFuncValues("imgae"))
+		require.Error(t, err, `the error of IndexKeys imgae=nginx`)
+		t.Rule("An unknown index has no values: ListIndexFuncValues has no error to return.")
+		require.Empty(t, s.ListIndexFuncValues("imgae"), `values of the unknown index "imgae"`)
 
+		t.Rule("A lookup that fails releases the lock.")
 		s.Add(deploy("default/db", "postgres")) // hangs if one of the calls above kept the lock
-		t.Rule("a question that went wrong must leave the lock free")
-		require.Equal(t, []string{"default/db"}, s.running("postgres"))
+		s.requireRunning("postgres", "default/db")
 	})
 }
 
 func TestTask2_Results_belong_to_the_caller(t *testing.T) {
-	guard.Test(t, "a caller may sort, filter and overwrite the slice it got; the store must not notice", func(t *guard.T) {
+	guard.Test(t, "The slices that come out belong to the caller: sorting or overwriting one does not change the "+
+		"store.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/a", "nginx"), deploy("default/b", "nginx"))
-		t.Did("ask for nginx in three ways, and overwrite what comes back")
+		t.Did("ask for nginx in three ways, and overwrite the results")
 		objs, _ := s.ByIndex("image", "nginx")
 		clear(objs)
 		keys, _ := s.IndexKeys("image", "nginx")
 		clear(keys)
 		clear(s.ListIndexFuncValues("image"))
 
-		require.Equal(t, []string{"default/a", "default/b"}, s.running("nginx"))
+		s.requireRunning("nginx", "default/a", "default/b")
 		keys, _ = s.IndexKeys("image", "nginx")
-		require.Equal(t, []string{"default/a", "default/b"}, keys)
-		require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("image"))
+		require.Equal(t, []string{"default/a", "default/b"}, keys, "IndexKeys image=nginx")
+		s.requireValues("after the results were overwritten", "nginx")
 	})
 }
 
 func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
-	guard.Test(t, `the index "image" is there`, func(t *guard.T) {
+	const (
+		mustPanic = "If an index function fails, Update panics: an index without the entry would be wrong from then " +
+			"on, and nothing would report it (#50555)."
+		noGhost = "Even after an index function has failed, no index names a key that the store lacks: a lookup " +
+			"would return a nil, and every lister that met one crashed (#43605). "
+		mapFirst = noGhost + "An object goes into the map before it goes into any index."
+		mapLast  = noGhost + "An object leaves every index before it leaves the map."
+	)
+	guard.Test(t, mustPanic, func(t *guard.T) {
 		broken := deploy("default/broken", "nginx")
 		failing := func(obj any) ([]string, error) {
 			if obj == any(broken) {
@@ -148,65 +157,77 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 			}
 			return images(obj)
 		}
-		// Which of the two indexes comes first is a map's choice, one time in eight for some, so do it often enough.
+		// The order of the two indexes is that of a map, for some maps one in eight. 200 rounds see both orders.
 		for range 200 {
 			t.Story(8)
 			t.Did("two indexes: image is a good one, failing returns an error for default/broken")
 			s := newStore(t, cache.Indexers{"image": images, "failing": failing})
-			noGhost := func(rule string) {
+			requireNoGhost := func(after string) {
+				t.Helper()
 				t.Did("ByIndex image=nginx")
 				objs, err := s.ByIndex("image", "nginx")
-				require.NoError(t, err)
-				t.Rule("%s", "a nil is what an index finds if it names a key that the store lacks, and every lister that met one crashed (#43605): "+rule)
-				require.NotContains(t, objs, nil)
+				require.NoError(t, err, "the error of ByIndex after "+after)
+				require.NotContains(t, objs, nil, "objects under image=nginx after "+after)
 			}
-			rule := "an index that goes on without an entry is wrong from then on and nobody hears of it; client-go panics, so that the bug is found where it is (#50555)"
 			t.Did("Add default/broken running nginx, which panics")
-			t.Rule("%s", rule)
-			require.Panics(t, func() { s.Indexer.Add(broken) })
-			noGhost("an object goes into the map before it goes into any index")
+			t.Rule(mustPanic)
+			require.Panics(t, func() { s.Indexer.Add(broken) }, "Add of default/broken")
+			t.Rule(mapFirst)
+			requireNoGhost("the Add")
+			t.Rule(mapLast)
 			t.Did("Delete default/broken, panicking or not")
 			func() {
 				defer func() { recover() }()
 				s.Indexer.Delete(broken)
 			}()
-			noGhost("an object leaves every index before it leaves the map")
+			requireNoGhost("the Delete")
+			t.Rule("A call that panics releases the lock.")
 			s.Add(deploy("default/web", "caddy")) // hangs if the panic kept the lock
 		}
 	})
 }
 
 func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
+	get := func(s cache.Indexer) string { obj, _, _ := s.GetByKey("default/a"); return describe(obj) }
+	byIndex := func(s cache.Indexer) string {
+		return "one: " + both(s.ByIndex("one", "nginx")) + "; two: " + both(s.ByIndex("two", "nginx"))
+	}
+	indexKeys := func(s cache.Indexer) string {
+		return "one: " + both(s.IndexKeys("one", "nginx")) + "; two: " + both(s.IndexKeys("two", "nginx"))
+	}
+	listValues := func(s cache.Indexer) string {
+		return "one: " + both(s.ListIndexFuncValues("one"), nil) + "; two: " + both(s.ListIndexFuncValues("two"), nil)
+	}
 	for name, read := range map[string]func(s cache.Indexer) string{
-		"Get":      func(s cache.Indexer) string { obj, _, _ := s.GetByKey("default/a"); return describe(obj) },
-		"List":     func(s cache.Indexer) string { return describe(s.List()...) },
-		"ListKeys": func(s cache.Indexer) string { return strings.Join(s.ListKeys(), " ") },
-		"ByIndex":  func(s cache.Indexer) string { return both(s.ByIndex("one", "nginx")) + both(s.ByIndex("two", "nginx")) },
-		"IndexKeys": func(s cache.Indexer) string {
-			return both(s.IndexKeys("one", "nginx")) + both(s.IndexKeys("two", "nginx"))
-		},
-		"ListIndexFuncValues": func(s cache.Indexer) string {
-			return both(s.ListIndexFuncValues("one"), nil) + both(s.ListIndexFuncValues("two"), nil)
-		},
+		"Get":                 get,
+		"List":                func(s cache.Indexer) string { return describe(s.List()...) },
+		"ListKeys":            func(s cache.Indexer) string { return strings.Join(s.ListKeys(), " ") },
+		"ByIndex":             byIndex,
+		"IndexKeys":           indexKeys,
+		"ListIndexFuncValues": listValues,
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, "one hold of the lock covers the map and all indexes: who does not wait for the writer must see "+
-				"nothing of what it has done so far", func(t *guard.T) {
+			guard.Test(t, "No reader meets half a change: one hold of the lock covers the map and all indexes. A "+
+				"reader that does not wait for the writer must see the state before the change.", func(t *guard.T) {
 				one, two := &midway{}, &midway{}
 				s := newStore(t, cache.Indexers{"one": one.index, "two": two.index}, deploy("default/a", "nginx", "@1"))
-				for _, write := range []func(){
-					func() { s.Update(deploy("default/a", "nginx", "envoy", "@2")) },
-					func() { s.Delete(deploy("default/a", "@3")) },
+				for _, write := range []struct {
+					name string
+					call func()
+				}{
+					{"Update", func() { s.Update(deploy("default/a", "nginx", "envoy", "@2")) }},
+					{"Delete", func() { s.Delete(deploy("default/a", "@3")) }},
 				} {
 					before := read(s.Indexer)
-					one.read, two.read = func() string { return read(s.Indexer) }, func() string { return read(s.Indexer) }
+					one.read = func() string { return read(s.Indexer) }
+					two.read = one.read
 					t.Did("%s, in the middle of the next call", name)
-					write()
+					write.call()
 					one.read, two.read = nil, nil
 					one.late.Wait()
 					two.late.Wait()
 					for _, saw := range append(one.saw, two.saw...) {
-						require.Equal(t, before, saw)
+						require.Equal(t, before, saw, name+" in the middle of "+write.name)
 					}
 					one.saw, two.saw = nil, nil
 				}
@@ -216,10 +237,12 @@ func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
 }
 
 func TestTask2_Lock_covers_the_indexes(t *testing.T) {
-	guard.Race(t, "an index is read under the same lock that writers hold; ListIndexFuncValues once forgot it (#25141)", func(t *guard.T) {
+	guard.Race(t, "Every method that reads an index holds the lock: "+
+		"ListIndexFuncValues once forgot it (#25141).", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		one, two := deploy("default/a", "nginx"), deploy("default/a", "caddy")
-		t.Did("Update and DeleteWithObject, against ByIndex, IndexKeys and ListIndexFuncValues, each in a goroutine of its own")
+		t.Did("Update and DeleteWithObject, against ByIndex, IndexKeys and ListIndexFuncValues, " +
+			"each in a goroutine of its own")
 		guard.Storm(
 			func(i int) { s.Update("default/a", one) },
 			func(i int) { s.Update("default/a", two) },
@@ -232,16 +255,15 @@ func TestTask2_Lock_covers_the_indexes(t *testing.T) {
 }
 
 func TestTask2_Object_and_entries_change_together(t *testing.T) {
-	guard.Race(t, "the object and its index entries change under one hold of the lock: who gives it back in between lets readers in", func(t *guard.T) {
+	guard.Race(t, "The object and its index entries change under one hold of the lock: if the writer releases it in "+
+		"between, ByIndex finds under nginx an object that runs caddy.", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		versions := []any{deploy("default/a", "nginx"), deploy("default/a", "caddy")}
-		t.Did("move default/a between nginx and caddy many times, while others read it, and ask who runs nginx")
+		t.Did("move default/a between nginx and caddy many times, while others read it, and ask for nginx")
 		ask := func(i int) {
 			objs, _ := s.ByIndex("image", "nginx")
 			for _, obj := range objs {
-				t.Rule("what ByIndex finds under nginx must run nginx: the object and its entries change under one " +
-					"hold of the lock")
-				require.Equal(t, "default/a running nginx", describe(obj))
+				require.Equal(t, "default/a running nginx", describe(obj), "the object under image=nginx")
 			}
 		}
 		for range 10 {
@@ -250,16 +272,24 @@ func TestTask2_Object_and_entries_change_together(t *testing.T) {
 	})
 }
 
-// both is for answers that come with an error: it makes one text of the two.
+// both makes one text of an answer, which has objects or strings, and its error.
 func both[V any](found []V, err error) string {
-	return fmt.Sprintf("%s %v\n", describe(anys(found)...), err)
-}
-
-func anys[V any](in []V) (out []any) {
-	for _, v := range in {
-		out = append(out, v)
+	var all []string
+	for _, v := range found {
+		if text, ok := any(v).(string); ok {
+			all = append(all, text)
+		} else {
+			all = append(all, describe(v))
+		}
 	}
-	return out
+	text := strings.Join(sorted(all), ", ") // most answers have no order
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s with the error %v", text, err)
+	case text == "":
+		return "nothing"
+	}
+	return text
 }
 
 func versions(objs []any) (all string) {

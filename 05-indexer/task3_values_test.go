@@ -12,123 +12,127 @@ import (
 )
 
 func TestTask3_Each_value_finds_the_object(t *testing.T) {
-	guard.Test(t, "an object stands under every one of its values", func(t *guard.T) {
+	guard.Test(t, "An object is found under each of its values.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "envoy"))
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
-		require.Equal(t, []string{"default/web"}, s.running("envoy"))
+		s.requireRunning("nginx", "default/web")
+		s.requireRunning("envoy", "default/web")
 		s.Delete(deploy("default/web"))
-		t.Rule("and leaves every one of them when it is deleted")
-		require.Empty(t, s.ListIndexFuncValues("image"))
+		t.Rule("An object that is deleted leaves each of its values, and a value that no object has is forgotten.")
+		s.requireValues("after Delete")
 	})
 }
 
 func TestTask3_One_value_to_many_keeps_the_shared_one(t *testing.T) {
-	guard.Test(t, "nginx is an old value and a new one, so it must stay; client-go took it out and did not put it "+
-		"back (#109115)", func(t *guard.T) {
+	guard.Test(t, "nginx is an old value and a new one, so it must stay: client-go removed it and did not put it "+
+		"back (#109115).", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		s.Update(deploy("default/web", "nginx", "envoy"))
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
-		t.Rule("the sidecar is new")
-		require.Equal(t, []string{"default/web"}, s.running("envoy"))
+		s.requireRunning("nginx", "default/web")
+		t.Rule("envoy is a new value, so it must come.")
+		s.requireRunning("envoy", "default/web")
 	})
 }
 
 func TestTask3_Many_values_to_one_keeps_the_shared_one(t *testing.T) {
-	guard.Test(t, "envoy is an old value and a new one, so it must stay", func(t *guard.T) {
+	guard.Test(t, "envoy is an old value and a new one, so it must stay.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "envoy"))
 		s.Update(deploy("default/web", "envoy"))
-		require.Equal(t, []string{"default/web"}, s.running("envoy"))
-		t.Rule("nginx is an old value only")
-		require.Equal(t, []string{}, s.running("nginx"))
+		s.requireRunning("envoy", "default/web")
+		t.Rule("nginx is an old value only, so it must go.")
+		s.requireRunning("nginx")
 	})
 }
 
 func TestTask3_Values_may_change_in_part(t *testing.T) {
-	guard.Test(t, "old values go, new ones come, shared ones stay, in whatever order the index function names them", func(t *guard.T) {
+	guard.Test(t, "Old values go, new ones come and shared ones stay, in any "+
+		"order that the index function returns.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "a", "b", "c"))
 		s.Update(deploy("default/web", "c", "d", "b"))
-		require.ElementsMatch(t, []string{"b", "c", "d"}, s.ListIndexFuncValues("image"))
+		s.requireValues("after Update", "b", "c", "d")
 	})
 }
 
 func TestTask3_No_value_at_all(t *testing.T) {
-	guard.Test(t, "an object without values stands nowhere in the index", func(t *guard.T) {
+	guard.Test(t, "An object without values is in no set of the index.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/empty"))
-		require.Empty(t, s.ListIndexFuncValues("image"))
-		t.Rule("and is in the store like any other")
-		require.Equal(t, []string{"default/empty"}, s.ListKeys())
+		s.requireValues("after Add")
+		t.Rule("An object without values is in the store like any other.")
+		require.Equal(t, []string{"default/empty"}, s.ListKeys(), "ListKeys")
+		t.Rule("Values can come with an update.")
 		s.Update(deploy("default/empty", "nginx"))
-		t.Rule("values may come later")
-		require.Equal(t, []string{"default/empty"}, s.running("nginx"))
+		s.requireRunning("nginx", "default/empty")
+		t.Rule("Values can go with an update.")
 		s.Update(deploy("default/empty"))
-		t.Rule("and go again")
-		require.Empty(t, s.ListIndexFuncValues("image"))
-		t.Rule("nothing is shared with an example that has no value")
-		require.Equal(t, []string{}, s.like(deploy("example/none")))
+		s.requireValues("after the 2nd Update")
+		t.Rule("No object shares a value with an example that has none.")
+		s.requireLike(deploy("example/none"))
 	})
 }
 
 func TestTask3_Same_value_twice_counts_once(t *testing.T) {
-	guard.Test(t, "two containers run nginx, in one object", func(t *guard.T) {
+	guard.Test(t, "An index holds sets of keys: an object that has a value "+
+		"twice is found under it once.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "nginx"))
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
+		s.requireRunning("nginx", "default/web")
 		s.Update(deploy("default/web", "nginx"))
-		t.Rule("one container still does")
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
+		t.Rule("An index names exactly the objects that have the value now: one container still runs nginx.")
+		s.requireRunning("nginx", "default/web")
 		s.Update(deploy("default/web", "caddy"))
-		t.Rule("an index that counts containers is off by one from here on")
-		require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"))
+		t.Rule("A value that no object has any more is forgotten: an index that counts containers keeps nginx here.")
+		s.requireValues("after the 2nd Update", "caddy")
 	})
 }
 
 func TestTask3_Index_returns_each_object_once(t *testing.T) {
-	guard.Test(t, "Index finds all that share a value with the example; default/both shares two and is still one "+
-		"object", func(t *guard.T) {
-		s := newStore(t, byImage(),
-			deploy("default/both", "nginx", "envoy"), deploy("default/one", "envoy"), deploy("default/other", "postgres"))
-		require.Equal(t, []string{"default/both", "default/one"}, s.like(deploy("example/x", "nginx", "envoy")))
-		t.Rule("only default/both runs nginx; what another question has found is no part of the answer")
-		require.Equal(t, []string{"default/both"}, s.like(deploy("example/x", "nginx")))
+	guard.Test(t, "Index returns the objects that share at least one indexed value with the example, each once: "+
+		"default/both shares two and is still one object.", func(t *guard.T) {
+		s := newStore(t, byImage(), deploy("default/both", "nginx", "envoy"),
+			deploy("default/one", "envoy"), deploy("default/other", "postgres"))
+		s.requireLike(deploy("example/x", "nginx", "envoy"), "default/both", "default/one")
+		t.Rule("Only default/both runs nginx: an earlier call of Index leaves nothing in the answer.")
+		s.requireLike(deploy("example/x", "nginx"), "default/both")
 	})
 }
 
 func TestTask3_Index_leaves_the_tables_alone(t *testing.T) {
-	guard.Test(t, "a question changes nothing: to join two sets, join them in a third", func(t *guard.T) {
+	guard.Test(t, "Index only reads: to join two sets, it joins them in a third.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"), deploy("default/proxy", "envoy"))
 		s.like(deploy("example/x", "nginx", "envoy"))
 		objs, _ := s.Index("image", deploy("example/x", "nginx"))
 		clear(objs) // the slice is the caller's
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
-		require.Equal(t, []string{"default/proxy"}, s.running("envoy"))
+		s.requireRunning("nginx", "default/web")
+		s.requireRunning("envoy", "default/proxy")
 		s.like(deploy("example/x", "redis", "mysql"))
-		t.Rule("asking for a value must not create it")
-		require.ElementsMatch(t, []string{"nginx", "envoy"}, s.ListIndexFuncValues("image"))
+		t.Rule("A lookup of a value does not create it.")
+		s.requireValues("after the lookups", "envoy", "nginx")
 	})
 }
 
 func TestTask3_Index_of_a_bad_example_is_an_error(t *testing.T) {
-	guard.Test(t, "an unknown index is an error, in Index as in ByIndex", func(t *guard.T) {
+	guard.Test(t, "An unknown index is an error, in Index as in ByIndex.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		t.Did("Index imgae, then Index image with a string as the example")
 		_, err := s.Index("imgae", deploy("default/web", "nginx"))
-		require.Error(t, err)
+		require.Error(t, err, "the error of Index imgae")
+		t.Rule("An index function that fails for the example is an error. It is no reason to panic, because nothing " +
+			"is stored.")
 		_, err = s.Index("image", "not a Deployment")
-		t.Rule("the index function cannot say what to look for; here nothing is stored, so an error is enough " +
-			"and a panic too much")
-		require.Error(t, err)
+		require.Error(t, err, "the error of Index image, like a string")
+		t.Rule("A lookup that fails releases the lock.")
 		s.Add(deploy("default/db", "postgres")) // hangs if one of the calls above kept the lock
-		t.Rule("a question that went wrong must leave the lock free")
-		require.Equal(t, []string{"default/db"}, s.running("postgres"))
+		s.requireRunning("postgres", "default/db")
 	})
 }
 
 func TestTask3_Index_waits_or_sees_what_was_before(t *testing.T) {
-	guard.Test(t, "Index reads the tables and the map, so it holds the lock over both: who does not wait for the "+
-		"writer must see nothing of what it has done so far", func(t *guard.T) {
+	guard.Test(t, "No reader meets half a change: Index holds the lock over the tables and the map. A reader that "+
+		"does not wait for the writer must see the state before the change.", func(t *guard.T) {
 		one, two := &midway{}, &midway{}
 		s := newStore(t, cache.Indexers{"one": one.index, "two": two.index}, deploy("default/a", "nginx", "@1"))
 		example := deploy("example/x", "nginx", "envoy")
-		read := func() string { return both(s.Index("one", example)) + both(s.Index("two", example)) }
+		read := func() string {
+			return "one: " + both(s.Index("one", example)) + "; two: " + both(s.Index("two", example))
+		}
 		before := read()
 		one.read, two.read = read, read
 		t.Did("Index, like %s, in the middle of the next call", describe(example))
@@ -136,13 +140,15 @@ func TestTask3_Index_waits_or_sees_what_was_before(t *testing.T) {
 		one.late.Wait()
 		two.late.Wait()
 		for _, saw := range append(one.saw, two.saw...) {
-			require.Equal(t, before, saw)
+			require.Equal(t, before, saw, "Index in the middle of Update")
 		}
 	})
 }
 
 func TestTask3_Index_looks_everything_up_at_once(t *testing.T) {
-	guard.Race(t, "Index looks up all values under one hold of the lock: an object that moves from one to the other meanwhile is in exactly one of them", func(t *guard.T) {
+	guard.Race(t, "Index looks up all values under one hold of the lock: default/a runs nginx or envoy at every "+
+		"moment. If Index releases the lock between two values, it finds the "+
+		"object under neither, or under both.", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		versions := []any{deploy("default/a", "nginx"), deploy("default/a", "envoy")}
 		s.Update("default/a", versions[0])
@@ -151,16 +157,15 @@ func TestTask3_Index_looks_everything_up_at_once(t *testing.T) {
 		for range 20 {
 			guard.Storm(func(i int) { s.Update("default/a", versions[i%2]) }, func(i int) {
 				objs, _ := s.Index("image", example)
-				t.Rule("default/a runs nginx or envoy at every moment; who gives the lock back between two values " +
-					"finds it in none of them, or in both")
-				require.Len(t, objs, 1)
+				require.Len(t, objs, 1, "objects that Index returns, like "+describe(example))
 			})
 		}
 	})
 }
 
 func TestTask3_Lock_covers_Index(t *testing.T) {
-	guard.Race(t, "Index reads the tables and the map, so it holds the lock over both", func(t *guard.T) {
+	guard.Race(t, "Index reads the tables and the map, so it holds the lock over both: at every moment that a reader "+
+		"can see, each key in an index is a key of the store.", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		example := deploy("example/x", "nginx", "envoy")
 		t.Did("Update and Delete, against Index, each in a goroutine of its own")
@@ -170,8 +175,7 @@ func TestTask3_Lock_covers_Index(t *testing.T) {
 			func(i int) { s.Delete("default/a") },
 			func(i int) {
 				objs, _ := s.Index("image", example)
-				t.Rule("a key in the index is a key in the store, at every moment that a reader can see")
-				require.NotContains(t, objs, nil)
+				require.NotContains(t, objs, nil, "objects that Index returns")
 			},
 		)
 	})

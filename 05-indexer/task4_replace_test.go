@@ -16,75 +16,80 @@ import (
 )
 
 func TestTask4_Replace_forgets_what_is_not_in_the_list(t *testing.T) {
-	guard.Test(t, "the list is the truth: what it lacks was deleted while nobody watched", func(t *guard.T) {
+	guard.Test(t, "Replace makes the list the whole content of the store: an object "+
+		"that the list lacks was deleted.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/old", "nginx"))
-		require.NoError(t, s.Replace([]any{deploy("default/new", "caddy")}, "9"))
-		require.Equal(t, []string{"default/new"}, s.ListKeys())
-		t.Rule("the indexes are rebuilt from the list alone")
-		require.Equal(t, []string{}, s.running("nginx"))
-		t.Rule("what is in the list is indexed")
-		require.Equal(t, []string{"default/new"}, s.running("caddy"))
-		t.Rule("no value of the old content is left")
-		require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"))
+		require.NoError(t, s.Replace([]any{deploy("default/new", "caddy")}, "9"), "the error of Replace")
+		require.Equal(t, []string{"default/new"}, s.ListKeys(), "ListKeys after Replace")
+		t.Rule("Replace rebuilds every index from the list alone, so that no value of the old content is left.")
+		s.requireRunning("nginx")
+		s.requireRunning("caddy", "default/new")
+		s.requireValues("after Replace", "caddy")
 	})
 }
 
 func TestTask4_Replace_rebuilds_every_index(t *testing.T) {
-	guard.Test(t, "default/web is in the list with a new image", func(t *guard.T) {
+	guard.Test(t, "Replace rebuilds every index from the list.", func(t *guard.T) {
 		s := newStore(t, cache.Indexers{"image": images, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 			deploy("default/web", "nginx"), deploy("default/db", "postgres"))
-		require.NoError(t, s.Replace([]any{deploy("default/web", "caddy"), deploy("shop/web", "nginx")}, "9"))
-		require.Equal(t, []string{"default/web"}, s.running("caddy"))
-		t.Rule("only shop/web runs nginx now")
-		require.Equal(t, []string{"shop/web"}, s.running("nginx"))
+		list := []any{deploy("default/web", "caddy"), deploy("shop/web", "nginx")}
+		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
+		s.requireRunning("caddy", "default/web")
+		s.requireRunning("nginx", "shop/web")
 		t.Did("IndexKeys namespace=default")
 		keys, err := s.IndexKeys(cache.NamespaceIndex, "default")
-		t.Rule("the store was made with this index")
-		require.NoError(t, err)
-		t.Rule("the second index is rebuilt like the first")
-		require.Equal(t, []string{"default/web"}, keys)
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Equal(t, []string{"default/web"}, keys, "keys under namespace=default")
 	})
 }
 
 func TestTask4_Replace_sets_the_version(t *testing.T) {
-	guard.Test(t, "a list has a version of its own, newer than or equal to that of every object in it", func(t *guard.T) {
+	guard.Test(t, "Replace sets the store's version to that of the list, which is at least that of every object in "+
+		"it. An empty list has a version, too.", func(t *guard.T) {
 		s := newStore(t, nil, deploy("default/web", "@5"))
-		require.NoError(t, s.Replace([]any{deploy("default/web", "@7"), deploy("default/db", "@3")}, "9"))
-		require.Equal(t, "9", s.LastStoreSyncResourceVersion())
-		require.NoError(t, s.Replace(nil, "11"))
-		t.Rule("an empty list has a version as well")
-		require.Equal(t, "11", s.LastStoreSyncResourceVersion())
-		t.Rule("an empty list empties the store")
-		require.Empty(t, s.ListKeys())
+		list := []any{deploy("default/web", "@7"), deploy("default/db", "@3")}
+		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
+		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Replace")
+		require.NoError(t, s.Replace(nil, "11"), "the error of Replace with an empty list")
+		require.Equal(t, "11", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the 2nd Replace")
+		t.Rule("Replace makes the list the whole content of the store: an empty list empties it.")
+		require.Empty(t, s.ListKeys(), "ListKeys after Replace with an empty list")
 	})
 }
 
 func TestTask4_Replace_with_an_object_without_a_key_changes_nothing(t *testing.T) {
-	guard.Test(t, "the caller must learn which object it was", func(t *guard.T) {
+	guard.Test(t, "If one object has no key, Replace returns a "+
+		"cache.KeyError, which names the object.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "@5"))
 		err := s.Replace([]any{deploy("default/db", "postgres"), "no metadata"}, "9")
-		require.ErrorAs(t, err, &cache.KeyError{})
-		t.Rule("all or nothing: find every key before you change anything")
-		require.Equal(t, []string{"default/web"}, s.ListKeys())
-		t.Rule("all or nothing")
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
-		require.Equal(t, "5", s.LastStoreSyncResourceVersion())
+		require.ErrorAs(t, err, &cache.KeyError{}, "the error of Replace")
+		t.Rule("Replace is all or nothing: it finds every key before it changes anything.")
+		require.Equal(t, []string{"default/web"}, s.ListKeys(), "ListKeys after the failed Replace")
+		s.requireRunning("nginx", "default/web")
+		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the failed Replace")
 	})
 }
 
 func TestTask4_Replace_keeps_the_later_of_two(t *testing.T) {
-	guard.Test(t, "one key, one object: whoever calls Replace may name one twice, and as with two Adds the later "+
-		"one stays", func(t *guard.T) {
+	guard.Test(t, "Of two objects with the same key the later one stays, as with two Adds.", func(t *guard.T) {
 		s := newStore(t, byImage())
-		require.NoError(t, s.Replace([]any{deploy("default/web", "nginx", "@1"), deploy("default/web", "caddy", "@2")}, "9"))
-		require.Equal(t, "@2", versions(s.List()))
-		t.Rule("the earlier one is in no index")
-		require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"))
+		list := []any{deploy("default/web", "nginx", "@1"), deploy("default/web", "caddy", "@2")}
+		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
+		require.Equal(t, "@2", versions(s.List()), "versions of the stored objects")
+		t.Rule("An index names exactly the objects that the store has: the earlier of the two is in none.")
+		s.requireValues("after Replace", "caddy")
 	})
 }
 
 func TestTask4_Replace_that_fails_leaves_no_ghost(t *testing.T) {
-	guard.Test(t, "Replace is as strict as Update: an index that lacks an entry is wrong, and nobody hears of it", func(t *guard.T) {
+	const (
+		mustPanic = "If an index function fails, Replace panics, as Update does: an index without the entry would be " +
+			"wrong, and nothing would report it."
+		noGhost = "Even if an index function fails, no index names a key that the store lacks: a lookup that finds " +
+			"the key of default/old returns a nil. Empty all indexes before you fill the first, or build new ones " +
+			"aside."
+	)
+	guard.Test(t, mustPanic, func(t *guard.T) {
 		broken := deploy("default/broken", "caddy")
 		failing := func(obj any) ([]string, error) {
 			if obj == any(broken) {
@@ -92,29 +97,29 @@ func TestTask4_Replace_that_fails_leaves_no_ghost(t *testing.T) {
 			}
 			return images(obj)
 		}
-		// Which of the two indexes comes first is a map's choice, one time in eight for some, so do it often enough.
+		// The order of the two indexes is that of a map, for some maps one in eight. 200 rounds see both orders.
 		for range 200 {
 			t.Story(8)
+			t.Rule(mustPanic)
 			s := newStore(t, cache.Indexers{"image": images, "failing": failing}, deploy("default/old", "nginx"))
 			t.Did("Replace with default/broken, whose index function returns an error")
-			require.Panics(t, func() { s.Indexer.Replace([]any{broken}, "9") })
+			require.Panics(t, func() { s.Indexer.Replace([]any{broken}, "9") }, "Replace with default/broken")
+			t.Rule(noGhost)
 			for _, name := range []string{"image", "failing"} {
 				t.Did("ByIndex %s=nginx", name)
 				objs, err := s.ByIndex(name, "nginx")
-				t.Rule("the store was made with this index")
-				require.NoError(t, err)
-				t.Rule("a nil is what an index finds if it names a key that the store lacks. default/old is gone, so " +
-					"no index may name it: empty all of them before you fill the first, or build new ones aside")
-				require.NotContains(t, objs, nil)
+				require.NoError(t, err, "the error of ByIndex "+name+"=nginx")
+				require.NotContains(t, objs, nil, "objects under "+name+"=nginx after the failed Replace")
 			}
+			t.Rule("A call that panics releases the lock.")
 			s.Update(deploy("default/web", "nginx")) // hangs if the panic kept the lock
 		}
 	})
 }
 
 func TestTask4_Replace_happens_at_once(t *testing.T) {
-	guard.Test(t, "Replace swaps the objects and rebuilds the indexes under one hold of the lock: a reader waits "+
-		"for all of it, or sees the old list", func(t *guard.T) {
+	guard.Test(t, "For readers Replace happens at once: it swaps the objects and rebuilds the indexes under one hold "+
+		"of the lock. A reader waits for all of it, or sees the old list.", func(t *guard.T) {
 		// Two lists of several objects, all running nginx, one list @1 and the other one @2: a reader that gets in
 		// between sees too few of them, or a mixture.
 		list := func(version string) (objs []any) {
@@ -125,7 +130,7 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 		}
 		m := &midway{}
 		s := newStore(t, cache.Indexers{"image": m.index})
-		require.NoError(t, s.Replace(list("1"), "1"))
+		require.NoError(t, s.Replace(list("1"), "1"), "the error of the 1st Replace")
 		read := func() string {
 			objs, _ := s.Indexer.ByIndex("image", "nginx")
 			return versions(objs) + " and " + strings.Join(sorted(s.Indexer.ListKeys()), " ")
@@ -133,19 +138,21 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 		before := read()
 		m.read = read
 		t.Did("ByIndex and ListKeys, in the middle of the next call")
-		require.NoError(t, s.Replace(list("2"), "2"))
+		require.NoError(t, s.Replace(list("2"), "2"), "the error of the 2nd Replace")
 		m.late.Wait()
 		for _, saw := range m.saw {
-			require.Equal(t, before, saw)
+			require.Equal(t, before, saw, "ByIndex and ListKeys in the middle of Replace")
 		}
 	})
 }
 
 func TestTask4_Objects_and_indexes_are_replaced_together(t *testing.T) {
-	guard.Race(t, "Replace swaps the objects and rebuilds the indexes under one hold of the lock: who gives it back in between lets readers in", func(t *guard.T) {
+	guard.Race(t, "Replace swaps the objects and rebuilds the indexes under one hold of the lock: a reader finds one "+
+		"list or the other, whole. An index of one list over the objects of "+
+		"the other names keys that are not there.", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		lists := []string{"default/a1 default/b1", "default/a2 default/b2"}
-		t.Did("Replace %s, all running nginx, with %s, and back, many times, and ask who runs nginx", lists[0], lists[1])
+		t.Did("Replace %s, all running nginx, with %s, and back, many times, and ask for nginx", lists[0], lists[1])
 		replace := func(i int) {
 			items := map[string]any{}
 			for key := range strings.FieldsSeq(lists[i%2]) {
@@ -156,9 +163,7 @@ func TestTask4_Objects_and_indexes_are_replaced_together(t *testing.T) {
 		ask := func(int) {
 			objs, _ := s.ByIndex("image", "nginx")
 			if found := strings.Join(keysOf(objs), " "); !slices.Contains(lists, found) {
-				t.Rule("a reader finds one list or the other, whole; an index of one over the objects of the other " +
-					"names what is not there")
-				require.Equal(t, strings.Join(lists, ", or "), found)
+				require.Equal(t, strings.Join(lists, ", or "), found, "keys under image=nginx")
 			}
 		}
 		for range 10 {
@@ -168,65 +173,72 @@ func TestTask4_Objects_and_indexes_are_replaced_together(t *testing.T) {
 }
 
 func TestTask4_Index_that_comes_during_a_Replace_stays(t *testing.T) {
-	guard.Test(t, "AddIndexers returned no error, so the index is there: a Replace that builds its indexes before "+
-		"it takes the lock forgets those that were added meanwhile", func(t *guard.T) {
+	guard.Test(t, "An index that was added during a Replace finds the replaced objects: if Replace builds its "+
+		"indexes before it takes the lock, it loses an index that comes meanwhile.", func(t *guard.T) {
 		m := &midway{}
 		s := newStore(t, cache.Indexers{"image": m.index}, deploy("default/old", "nginx"))
 		m.read = func() string {
 			return both(sortedKeys(s.Indexer.GetIndexers()), s.Indexer.AddIndexers(cache.Indexers{"late": images}))
 		}
 		t.Did("AddIndexers late, in the middle of the next call")
-		require.NoError(t, s.Replace([]any{deploy("default/web", "nginx")}, "9"))
+		require.NoError(t, s.Replace([]any{deploy("default/web", "nginx")}, "9"), "the error of Replace")
 		m.late.Wait()
 		t.Did("IndexKeys late=nginx")
 		keys, err := s.IndexKeys("late", "nginx")
-		require.NoError(t, err)
-		t.Rule("an index that was added during a Replace knows what was replaced")
-		require.Equal(t, []string{"default/web"}, keys)
+		require.NoError(t, err, "the error of IndexKeys late=nginx")
+		require.Equal(t, []string{"default/web"}, keys, "keys under late=nginx")
 	})
 }
 
 func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
-	guard.Test(t, "a store may get an index at any time, since 0.30 even while its informer runs", func(t *guard.T) {
+	guard.Test(t, "An index that comes late finds the objects that are stored already: AddIndexers works at any "+
+		"time, since 0.30 even while the informer runs.", func(t *guard.T) {
 		s := newStore(t, nil, deploy("default/web", "nginx"), deploy("default/db", "postgres"))
-		require.NoError(t, s.AddIndexers(byImage()))
-		t.Rule("an index that comes late must be filled with what is there")
-		require.Equal(t, []string{"default/web"}, s.running("nginx"))
+		require.NoError(t, s.AddIndexers(byImage()), "the error of AddIndexers")
+		s.requireRunning("nginx", "default/web")
+		t.Rule("After AddIndexers, Update and Add keep the new index right, like any other.")
 		s.Update(deploy("default/web", "caddy"))
 		s.Add(deploy("default/cdn", "caddy"))
-		t.Rule("from then on it follows like any other")
-		require.Equal(t, []string{"default/cdn", "default/web"}, s.running("caddy"))
-		require.Equal(t, []string{}, s.running("nginx"))
-		require.NoError(t, s.Replace([]any{deploy("default/new", "nginx")}, "9"))
-		t.Rule("a relist rebuilds it like any other")
-		require.Equal(t, []string{"default/new"}, s.running("nginx"))
-		require.Equal(t, []string{}, s.running("caddy"))
+		s.requireRunning("caddy", "default/cdn", "default/web")
+		s.requireRunning("nginx")
+		t.Rule("Replace rebuilds every index, and one that came late, too.")
+		require.NoError(t, s.Replace([]any{deploy("default/new", "nginx")}, "9"), "the error of Replace")
+		s.requireRunning("nginx", "default/new")
+		s.requireRunning("caddy")
 	})
 }
 
 func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
-	guard.Test(t, "two owners of one name would read each other's index", func(t *guard.T) {
+	const (
+		refuses = "If one of the names is taken, AddIndexers returns an error: two owners would read each other's " +
+			"index."
+		untouched = "If one of the names is taken, the index that had it first stays as it was."
+		addsNone  = "If one of the names is taken, AddIndexers adds none of them."
+	)
+	guard.Test(t, refuses, func(t *guard.T) {
 		nothing := func(any) ([]string, error) { return nil, nil }
-		// Which of the names comes first is a map's choice, one time in eight for some, so do it often enough to see both.
+		// The order of the names is that of a map, for some maps one in eight. 200 rounds see both orders.
 		for range 200 {
 			t.Story(8)
 			s := newStore(t, byImage(), deploy("default/web", "nginx"))
-			require.Error(t, s.AddIndexers(cache.Indexers{"image": nothing, "new": nothing}))
-			t.Rule("the index that had the name first is untouched")
-			require.Equal(t, []string{"default/web"}, s.running("nginx"))
+			t.Rule(refuses)
+			err := s.AddIndexers(cache.Indexers{"image": nothing, "new": nothing})
+			require.Error(t, err, "the error of AddIndexers")
+			t.Rule(untouched)
+			s.requireRunning("nginx", "default/web")
+			t.Rule(addsNone)
 			t.Did("GetIndexers")
-			t.Rule("all or nothing: the caller who got an error has added no index")
-			require.Equal(t, []string{"image"}, sortedKeys(s.GetIndexers()))
+			require.Equal(t, []string{"image"}, sortedKeys(s.GetIndexers()), "names of the indexes")
 			t.Did("ByIndex new=x")
-			_, err := s.ByIndex("new", "x")
-			require.Error(t, err)
+			_, err = s.ByIndex("new", "x")
+			require.Error(t, err, "the error of ByIndex new=x")
 		}
 	})
 }
 
 func TestTask4_AddIndexers_that_fails_panics(t *testing.T) {
-	guard.Test(t, "AddIndexers is as strict as Update: an index that lacks an entry is wrong, and nobody hears of "+
-		"it", func(t *guard.T) {
+	guard.Test(t, "If an index function fails for a stored object, AddIndexers panics, as Update does: an index "+
+		"without the entry would be wrong, and nothing would report it.", func(t *guard.T) {
 		broken := deploy("default/broken", "nginx")
 		failing := func(obj any) ([]string, error) {
 			if obj == any(broken) {
@@ -236,29 +248,31 @@ func TestTask4_AddIndexers_that_fails_panics(t *testing.T) {
 		}
 		s := newStore(t, byImage(), deploy("default/web", "nginx"), broken)
 		t.Did("AddIndexers failing, which returns an error for default/broken")
-		require.Panics(t, func() { s.Indexer.AddIndexers(cache.Indexers{"failing": failing}) })
+		require.Panics(t, func() { s.Indexer.AddIndexers(cache.Indexers{"failing": failing}) }, "AddIndexers failing")
+		t.Rule("After a failed AddIndexers the lock is free, and the other indexes work as before.")
 		s.Add(deploy("default/db", "nginx")) // hangs if the panic kept the lock
-		t.Rule("the other index goes on as before")
-		require.Equal(t, []string{"default/broken", "default/db", "default/web"}, s.running("nginx"))
+		s.requireRunning("nginx", "default/broken", "default/db", "default/web")
 	})
 }
 
 func TestTask4_GetIndexers_names_them_all(t *testing.T) {
-	guard.Test(t, "those from the start and those that were added", func(t *guard.T) {
+	guard.Test(t, "GetIndexers returns the index functions by the names of their indexes: those from the start and "+
+		"those that were added.", func(t *guard.T) {
 		s := newStore(t, byImage())
-		require.NoError(t, s.AddIndexers(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}))
+		more := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
+		require.NoError(t, s.AddIndexers(more), "the error of AddIndexers")
 		t.Did("GetIndexers")
 		indexers := s.GetIndexers()
-		require.Equal(t, []string{"image", "namespace"}, sortedKeys(indexers))
+		require.Equal(t, []string{"image", "namespace"}, sortedKeys(indexers), "names that GetIndexers returns")
 		values, err := indexers["image"](deploy("default/web", "nginx"))
-		require.NoError(t, err)
-		t.Rule("each under its own name")
-		require.Equal(t, []string{"nginx"}, values)
+		require.NoError(t, err, `the error of the index function "image"`)
+		require.Equal(t, []string{"nginx"}, values, `values that the index function "image" returns`)
 	})
 }
 
 func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
-	guard.Race(t, "Replace and AddIndexers change what every reader reads, so they are writers like any other", func(t *guard.T) {
+	guard.Race(t, "Writers hold the lock for themselves, and Replace and AddIndexers "+
+		"are writers like any other.", func(t *guard.T) {
 		s, empty := newThreadSafe(byImage()), newThreadSafe(byImage())
 		list := func(i int) { s.List() }
 		ask := func(i int) { s.ByIndex("image", "nginx") }
