@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/course/hints"
 	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace"
@@ -243,7 +242,7 @@ func takeaway(root string, c course.Chapter, width int) ([]string, error) {
 	}
 	out := []string{style.Strong(c.Title), "", style.Key("What to take away")}
 	out = append(out, prose(text, width)...)
-	byTask, err := hints.Read(root, c.Dir)
+	byTask, err := course.Hints(root, c.Dir)
 	if err != nil {
 		return nil, err
 	}

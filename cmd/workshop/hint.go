@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/course/hints"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
@@ -37,7 +36,7 @@ them come; --again shows those you have had.`,
 			if task.Number == 0 {
 				task = firstOpen(c)
 			}
-			byTask, err := hints.Read(d.root, c.Dir)
+			byTask, err := course.Hints(d.root, c.Dir)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
-	"client-go-workshop/internal/course/hints"
+	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/tui"
 	"client-go-workshop/internal/tui/filewatch"
@@ -252,7 +252,7 @@ func (d desk) actions() tui.Actions {
 
 // nextHints takes a task's next hint and lays out all that were taken.
 func nextHints(root string, c progress.Chapter, t progress.TaskState, width int) ([]string, error) {
-	byTask, err := hints.Read(root, c.Dir)
+	byTask, err := course.Hints(root, c.Dir)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"client-go-workshop/internal/course/markdown"
 )
 
 // Chapter is one numbered folder of the workshop.
@@ -159,13 +161,13 @@ func read(root, dir string) (Chapter, error) {
 	c := Chapter{Dir: dir, Topic: m[2]}
 	c.Number, _ = strconv.Atoi(m[1]) // two digits, says the pattern
 	readme := filepath.Join(root, dir, "README.md")
-	text, err := os.ReadFile(readme)
+	doc, err := Text(readme)
 	if err != nil {
 		return Chapter{}, fmt.Errorf("chapter %s has no readable README: %w", dir, err)
 	}
-	c.Title, c.Tasks = parse(string(text))
+	c.Title, c.Tasks = doc.Title(), tasks(doc)
 	for i, t := range c.Tasks {
-		c.Tasks[i].ID = c.Topic + "/" + Slug(t.Title)
+		c.Tasks[i].ID = c.Topic + "/" + markdown.Slug(t.Title)
 	}
 	if len(c.Tasks) == 0 {
 		return Chapter{}, fmt.Errorf("%s: no heading like \"## Task 1: A map (20 min)\", so the chapter has no tasks", readme)

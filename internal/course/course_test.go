@@ -65,25 +65,6 @@ func TestFind_takes_every_name_a_person_would_type(t *testing.T) {
 	require.EqualError(t, err, `there is no chapter "9"; the chapters are 02-watch-stream`)
 }
 
-func TestHeadings_number_equal_anchors(t *testing.T) {
-	var anchors []string
-	for _, h := range Headings("# One\n## Two `code`, *more*\n```\n# none\n```\n## One\r\n") {
-		anchors = append(anchors, h.Anchor)
-	}
-	require.Equal(t, []string{"one", "two-code-more", "one-1"}, anchors)
-}
-
-func TestTaskAnchor(t *testing.T) {
-	root := workshop(t, map[string]string{"05-indexer": readme})
-	anchor, ok := TaskAnchor(filepath.Join(root, "05-indexer", "README.md"), 2)
-	require.True(t, ok)
-	require.Equal(t, "task-2-one-index", anchor)
-	_, ok = TaskAnchor(filepath.Join(root, "05-indexer", "README.md"), 3)
-	require.False(t, ok, "there is no task 3")
-	_, ok = TaskAnchor(filepath.Join(root, "nowhere.md"), 1)
-	require.False(t, ok, "there is no file")
-}
-
 func TestRoot_is_found_from_any_folder(t *testing.T) {
 	root := workshop(t, map[string]string{"05-indexer": readme})
 	found, err := Root(filepath.Join(root, "05-indexer"))

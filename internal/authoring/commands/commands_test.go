@@ -1,5 +1,6 @@
 //go:build unix
 
+// Package commands has a test that runs every command that the workshop's texts show, as rules.txt says.
 package commands
 
 import (
@@ -12,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,6 +25,38 @@ import (
 )
 
 var runThem = flag.Bool("commands", false, "run the commands that the texts show; the chapters have to be untouched")
+
+// command is one command and the places that show it.
+type command struct {
+	text   string
+	places []string // "README.md:21"
+}
+
+// commands lists the commands of all texts that people read, in the order in which it reads them.
+func commands(t *testing.T, root string) (all []command) {
+	t.Helper()
+	for _, pattern := range []string{"README.md", "docs/*.md", "docs/*/*.md", "0*/README.md", "0*/hints.md", "cluster/README.md"} {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		for _, path := range paths {
+			doc, err := course.Text(path)
+			require.NoError(t, err)
+			name, err := filepath.Rel(root, path)
+			require.NoError(t, err)
+			for _, b := range doc.Blocks {
+				for line, text := range b.Commands() {
+					i := slices.IndexFunc(all, func(c command) bool { return c.text == text })
+					if i < 0 {
+						all = append(all, command{text: text})
+						i = len(all) - 1
+					}
+					all[i].places = append(all[i].places, fmt.Sprintf("%s:%d", filepath.ToSlash(name), line))
+				}
+			}
+		}
+	}
+	return all
+}
 
 type rule struct {
 	pattern *regexp.Regexp
@@ -54,31 +88,20 @@ func rules(t *testing.T) (all []*rule) {
 	return all
 }
 
-func TestParse_finds_what_a_reader_would_type(t *testing.T) {
-	text := "go test ./nowhere\n\n```sh\n# a comment\ngo test ./a  # why\ngo run ./b \\\n  --c d\n```\n\n```console\n$ ls\nout\n$ cat \\\n  x\n```\n\n```text\ngo no\n```\n"
-	found := map[int]string{}
-	for line, command := range parse(text) {
-		found[line] = command
-	}
-	require.Equal(t, map[int]string{5: "go test ./a", 6: "go run ./b --c d", 11: "ls", 13: "cat x"}, found)
-}
-
 // A command in a text is a promise. Each is kept by a run: here, or where the rule says.
 func TestEvery_command_that_a_text_shows_is_accounted_for(t *testing.T) {
 	root, err := course.Root(".")
 	require.NoError(t, err)
-	all, err := All(root)
-	require.NoError(t, err)
 	list := rules(t)
-	for _, c := range all {
-		r := first(list, c.Text)
+	for _, c := range commands(t, root) {
+		r := first(list, c.text)
 		if r == nil {
-			t.Errorf("%s shows\n\t%s\nand no rule in internal/authoring/commands/rules.txt says who runs it", strings.Join(c.Places, ", "), c.Text)
+			t.Errorf("%s shows\n\t%s\nand no rule in internal/authoring/commands/rules.txt says who runs it", strings.Join(c.places, ", "), c.text)
 			continue
 		}
 		r.used = true
 		if *runThem {
-			t.Run(c.Text, func(t *testing.T) { keep(t, root, c, r) })
+			t.Run(c.text, func(t *testing.T) { keep(t, root, c, r) })
 		}
 	}
 	for _, r := range list {
@@ -98,10 +121,10 @@ func first(list []*rule, command string) *rule {
 }
 
 // keep runs a command as its rule says.
-func keep(t *testing.T, root string, c Command, r *rule) {
+func keep(t *testing.T, root string, c command, r *rule) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	text := c.Text
+	text := c.text
 	if with, ok := strings.CutPrefix(r.text, "with "); ok && r.verdict == "exits 0" {
 		text += " " + with
 	}
@@ -113,10 +136,10 @@ func keep(t *testing.T, root string, c Command, r *rule) {
 	switch r.verdict {
 	case "exits 0":
 		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s shows it:\n%s", c.Places[0], out)
+		require.NoError(t, err, "%s shows it:\n%s", c.places[0], out)
 	case "says":
 		out, err := cmd.CombinedOutput()
-		require.Error(t, err, "%s shows it, and on the stubs it cannot end well:\n%s", c.Places[0], out)
+		require.Error(t, err, "%s shows it, and on the stubs it cannot end well:\n%s", c.places[0], out)
 		require.Contains(t, string(out), r.text)
 	case "starts":
 		starts(t, cmd, r.text)

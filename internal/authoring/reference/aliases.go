@@ -4,102 +4,58 @@ package reference
 // not checked, so a new one that texts use belongs here.
 
 import (
+	"path"
 	"path/filepath"
-	"regexp"
+	"strings"
 )
 
-const (
-	clientGo     = "k8s.io/client-go/"
-	apimachinery = "k8s.io/apimachinery/pkg/"
-)
+// spoken lists packages, each after the beginning of their import paths. A package is spoken of by the last element of its
+// path, or by the names behind "=". Where several have one name, messages name the first.
+var spoken = [][2]string{
+	{"k8s.io/apimachinery/pkg/", `
+		api/errors=apierrors api/meta apis/meta/v1=metav1 apis/meta/v1/unstructured fields labels runtime runtime/schema
+		runtime/serializer runtime/serializer/streaming selection types util/framer util/intstr util/json util/net=utilnet
+		runtime/serializer/json util/runtime=runtime,utilruntime util/sets util/wait watch`},
+	{"k8s.io/client-go/", `
+		features informers rest transport tools/cache tools/cache/synctrack tools/clientcmd tools/clientcmd/api=clientcmdapi
+		tools/leaderelection tools/leaderelection/resourcelock tools/pager tools/record kubernetes=kubernetes,clientset
+		kubernetes/fake kubernetes/scheme rest/watch=watch,restwatch tools/watch util/flowcontrol util/retry util/workqueue
+		listers/apps/v1=listers,appsv1listers listers/core/v1=listers listers/policy/v1=listers,policyv1listers`},
+	{"k8s.io/api/", "apps/v1=appsv1 coordination/v1=coordinationv1 core/v1=corev1 events/v1=eventsv1 policy/v1=policyv1"},
+	{"k8s.io/", "klog/v2=klog utils/buffer utils/clock utils/clock/testing=clocktesting utils/ptr utils/trace=utiltrace"},
+	{"", "encoding/json runtime"},
+}
 
 // aliases gives the import paths that a name may stand for; a symbol has to exist in one of them. In a Go file the file's
 // own imports win.
-var aliases = map[string][]string{
-	// client-go
-	"cache":           {clientGo + "tools/cache"},
-	"clientcmd":       {clientGo + "tools/clientcmd"},
-	"clientcmdapi":    {clientGo + "tools/clientcmd/api"},
-	"clientset":       {clientGo + "kubernetes"},
-	"fake":            {clientGo + "kubernetes/fake"},
-	"features":        {clientGo + "features"},
-	"flowcontrol":     {clientGo + "util/flowcontrol"},
-	"informers":       {clientGo + "informers"},
-	"kubernetes":      {clientGo + "kubernetes"},
-	"leaderelection":  {clientGo + "tools/leaderelection"},
-	"listers":         {clientGo + "listers/apps/v1", clientGo + "listers/core/v1", clientGo + "listers/policy/v1"},
-	"appsv1listers":   {clientGo + "listers/apps/v1"},
-	"policyv1listers": {clientGo + "listers/policy/v1"},
-	"pager":           {clientGo + "tools/pager"},
-	"record":          {clientGo + "tools/record"},
-	"resourcelock":    {clientGo + "tools/leaderelection/resourcelock"},
-	"rest":            {clientGo + "rest"},
-	"restwatch":       {clientGo + "rest/watch"},
-	"retry":           {clientGo + "util/retry"},
-	"scheme":          {clientGo + "kubernetes/scheme"},
-	"synctrack":       {clientGo + "tools/cache/synctrack"},
-	"transport":       {clientGo + "transport"},
-	"workqueue":       {clientGo + "util/workqueue"},
-
-	// apimachinery; the standard library has some of these names too
-	"apierrors":    {apimachinery + "api/errors"},
-	"fields":       {apimachinery + "fields"},
-	"framer":       {apimachinery + "util/framer"},
-	"intstr":       {apimachinery + "util/intstr"},
-	"json":         {apimachinery + "util/json", apimachinery + "runtime/serializer/json", "encoding/json"},
-	"labels":       {apimachinery + "labels"},
-	"meta":         {apimachinery + "api/meta"},
-	"metav1":       {apimachinery + "apis/meta/v1"},
-	"runtime":      {apimachinery + "runtime", apimachinery + "util/runtime", "runtime"},
-	"schema":       {apimachinery + "runtime/schema"},
-	"selection":    {apimachinery + "selection"},
-	"serializer":   {apimachinery + "runtime/serializer"},
-	"sets":         {apimachinery + "util/sets"},
-	"streaming":    {apimachinery + "runtime/serializer/streaming"},
-	"types":        {apimachinery + "types"},
-	"unstructured": {apimachinery + "apis/meta/v1/unstructured"},
-	"utilnet":      {apimachinery + "util/net"},
-	"utilruntime":  {apimachinery + "util/runtime"},
-	"wait":         {apimachinery + "util/wait"},
-	"watch":        {apimachinery + "watch", clientGo + "rest/watch", clientGo + "tools/watch"},
-
-	// api, utils, klog
-	"appsv1":         {"k8s.io/api/apps/v1"},
-	"coordinationv1": {"k8s.io/api/coordination/v1"},
-	"corev1":         {"k8s.io/api/core/v1"},
-	"eventsv1":       {"k8s.io/api/events/v1"},
-	"policyv1":       {"k8s.io/api/policy/v1"},
-	"buffer":         {"k8s.io/utils/buffer"},
-	"clock":          {"k8s.io/utils/clock"},
-	"clocktesting":   {"k8s.io/utils/clock/testing"},
-	"ptr":            {"k8s.io/utils/ptr"},
-	"utiltrace":      {"k8s.io/utils/trace"},
-	"klog":           {"k8s.io/klog/v2"},
-}
+var aliases = func() map[string][]string {
+	all := map[string][]string{}
+	for _, group := range spoken {
+		for _, field := range strings.Fields(group[1]) {
+			importPath, names, renamed := strings.Cut(field, "=")
+			if !renamed {
+				names = path.Base(importPath)
+			}
+			for name := range strings.SplitSeq(names, ",") {
+				all[name] = append(all[name], group[0]+importPath)
+			}
+		}
+	}
+	return all
+}()
 
 // everyday are the aliases that also head other things: label keys (kubernetes.io/hostname), paths into objects
 // (labels.app), host names (kubernetes.default). Of these only exported symbols are checked.
-var everyday = map[string]bool{
-	"buffer": true, "clock": true, "fake": true, "features": true, "fields": true, "framer": true, "json": true,
-	"kubernetes": true, "labels": true, "meta": true, "record": true, "retry": true, "runtime": true, "schema": true,
-	"scheme": true, "selection": true, "streaming": true, "transport": true, "types": true, "wait": true, "watch": true,
-}
-
-// chapterFolder is a chapter's folder name; the package is named after what follows the number.
-var chapterFolder = regexp.MustCompile(`^\d\d-[a-z][a-z0-9-]*$`)
+var everyday = strings.Fields("buffer clock fake features fields framer json kubernetes labels meta record retry runtime " +
+	"schema scheme selection streaming transport types wait watch")
 
 // chapters finds the packages of the workshop that texts name: the solutions, by package name.
-func chapters(own *Source, root string) map[string]string {
+func chapters(root string) map[string]string {
 	all := map[string]string{}
-	dirs, _ := filepath.Glob(filepath.Join(root, "solutions", "*")) // the pattern is well-formed
+	dirs, _ := filepath.Glob(filepath.Join(root, "solutions", "[0-9][0-9]-*")) // the pattern is well-formed
 	for _, dir := range dirs {
-		if !chapterFolder.MatchString(filepath.Base(dir)) {
-			continue
-		}
-		importPath := ownModule + "/solutions/" + filepath.Base(dir)
-		if p := own.load(importPath); p != nil {
-			all[p.name] = importPath
-		}
+		name := filepath.Base(dir)
+		all[strings.ReplaceAll(name[3:], "-", "")] = ownModule + "/solutions/" + name
 	}
 	return all
 }

@@ -1,6 +1,6 @@
 package reference
 
-// This file checks code blocks. One below a comment that says where it is from has to be what stands there:
+// This file checks code blocks. One below a comment that says where it is from has to be what that source has:
 //
 //	<!-- source: k8s.io/client-go/tools/cache/store.go#L10-L20 -->
 //	<!-- source: solutions/05-indexer/index.go#func index.update -->
@@ -11,112 +11,85 @@ package reference
 // block of Go has to parse, as a file, as declarations or as statements, unless its fence says "go nocheck".
 
 import (
-	"fmt"
-	"go/parser"
+	"errors"
+	"go/format"
 	"go/scanner"
-	"go/token"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"client-go-workshop/internal/course/markdown"
 )
 
-func (c *checker) block(b block) {
-	if b.unclosed {
-		c.problem(b.line, "this code block is never closed: all that follows is part of it")
+func (c *checker) block(b *markdown.Block) {
+	if !b.Closed {
+		c.problem(b.Line, "this code block is never closed: all that follows is part of it")
 	}
-	if b.source != nil {
-		b.source.used = true
-		c.quoted(b, strings.TrimSpace(strings.TrimPrefix(b.source.text, "source:")))
-		return
-	}
-	if len(b.info) == 0 || b.info[0] != "go" || slices.Contains(b.info, "nocheck") {
-		return
-	}
-	if at, err := parseGo(strings.Join(b.lines, "\n")); err != nil {
-		c.problem(b.line+at, "this block is not Go: %v; mend it, or write ```go nocheck", err)
-	}
-}
-
-// parseGo parses a file, declarations or statements. at is the line of the error, from 1.
-func parseGo(text string) (at int, err error) {
-	_, err = parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
-	for _, frame := range [][2]string{{"package p; ", ""}, {"package p; func _() { ", "\n}"}} {
-		if err == nil {
-			return 0, nil
-		}
-		// The frame adds no line in front, so the error's line is the block's.
-		_, framed := parser.ParseFile(token.NewFileSet(), "", frame[0]+text+frame[1], parser.SkipObjectResolution)
-		if framed == nil || errorLine(framed) > errorLine(err) { // who got further has understood more
-			err = framed
+	if b.Comment != nil {
+		if spec, ok := strings.CutPrefix(b.Comment.Text, "source:"); ok {
+			c.quoted(b, strings.TrimSpace(spec))
+			return
 		}
 	}
-	if err == nil {
-		return 0, nil
+	if len(b.Info) == 0 || b.Info[0] != "go" || slices.Contains(b.Info, "nocheck") {
+		return
 	}
-	at = errorLine(err)
-	if list, ok := err.(scanner.ErrorList); ok && len(list) > 0 {
-		return min(at, countLines(text)), fmt.Errorf("%s", list[0].Msg)
+	var list scanner.ErrorList
+	if _, err := format.Source([]byte(strings.Join(b.Lines, "\n"))); errors.As(err, &list) {
+		at := min(list[0].Pos.Line, len(b.Lines))
+		c.problem(b.Line+at, "this block is not Go: %v; mend it, or write ```go nocheck", list[0].Msg)
 	}
-	return at, err
-}
-
-func errorLine(err error) int {
-	if list, ok := err.(scanner.ErrorList); ok && len(list) > 0 {
-		return list[0].Pos.Line
-	}
-	return 0
 }
 
 var declarationPart = regexp.MustCompile(`^(doc\+)?(func|type|const|var)\s+(\S+)$`)
 
 // quoted compares a block with what its source comment names.
-func (c *checker) quoted(b block, spec string) {
+func (c *checker) quoted(b *markdown.Block, spec string) {
 	name, part, _ := strings.Cut(spec, "#")
-	mod, file, upstream := c.upstream.module(name)
+	mod, file, upstream := c.upstreamPath(name)
 	if !upstream {
-		mod, file = Module{Path: ownModule, Dir: c.root}, name
+		mod, file = c.own, name
 	}
-	all, err := mod.read(file)
-	if err != nil {
-		c.problem(b.source.line, "the source %s cannot be read: %s has no such file%s", name, mod, elsewhere(mod, file))
+	all := mod.lines(file)
+	at := b.Comment.Line
+	if all == nil {
+		c.problem(at, "the source %s cannot be read: %s has no such file%s", name, mod, elsewhere(mod, file))
 		return
 	}
-	var from []string // what the block has to be
-	var first int
 	if m := lineRange.FindStringSubmatch(part); m != nil {
-		begin, last := lineNumbers(m[1], m[2])
-		if begin < 1 || last < begin || last > len(all) {
-			c.problem(b.source.line, "the source %s is not there: the file has %d lines", spec, len(all))
+		first, last := lineNumbers(m[1], m[2])
+		if first < 1 || last < first || last > len(all) {
+			c.problem(at, "the source %s is not there: the file has %d lines", spec, len(all))
 			return
 		}
-		first, from = begin, all[begin-1:last]
-	} else if m := declarationPart.FindStringSubmatch(part); m != nil {
-		d := c.declaration(mod, file, kind(m[2]), m[3])
-		if d == nil {
-			c.problem(b.source.line, "the source %s is not there: %s declares no %s %s", spec, file, m[2], m[3])
-			return
-		}
-		first, from = d.line, all[d.line-1:d.end]
-		if m[1] != "" && d.doc > 0 {
-			first, from = d.doc, append(withoutDirectives(all[d.doc-1:d.line-1]), from...)
-		}
-	} else {
-		c.problem(b.source.line, "the source %q cannot be understood: write FILE#L10-L20 or FILE#func Name", spec)
+		c.compare(b, spec, all[first-1:last], first, all)
 		return
+	}
+	m := declarationPart.FindStringSubmatch(part)
+	if m == nil {
+		c.problem(at, "the source %q cannot be understood: write FILE#L10-L20 or FILE#func Name", spec)
+		return
+	}
+	d := c.declaration(mod, file, m[2], m[3])
+	if d == nil {
+		c.problem(at, "the source %s is not there: %s declares no %s %s", spec, file, m[2], m[3])
+		return
+	}
+	first, from := d.line, all[d.line-1:d.end]
+	if m[1] != "" && d.doc > 0 {
+		first, from = d.doc, append(withoutDirectives(all[d.doc-1:d.line-1]), from...)
 	}
 	c.compare(b, spec, from, first, all)
 }
 
-// declaration finds a declaration of one file.
-func (c *checker) declaration(mod Module, file string, k kind, name string) *decl {
-	chain, ok := symbolIn("`" + name + "`")
-	if !ok {
-		return nil
-	}
-	for _, s := range c.candidates(mod, file, chain) {
-		if s.file == file && s.kind == k {
-			return s.decl
+// declaration finds a declaration of one file, nil if there is none.
+func (c *checker) declaration(mod module, file, kind, name string) *decl {
+	if chain, ok := symbolIn("`" + name + "`"); ok {
+		for _, d := range c.candidates(mod, file, chain) {
+			if d.file == file && d.kind.String() == kind {
+				return d
+			}
 		}
 	}
 	return nil
@@ -133,19 +106,22 @@ func withoutDirectives(doc []string) []string {
 	return doc
 }
 
-// compare reports the first line in which a block departs from its source, and where the block's text stands if it has
-// only moved. first is the line of from[0] in the file, all the file.
-func (c *checker) compare(b block, spec string, from []string, first int, all []string) {
-	want, got := trimmed(from), trimmed(b.lines)
+// compare reports the first line in which a block departs from its source, and where the file has the block's text if it
+// has only moved. first is the line of from[0] in the file, all the file.
+func (c *checker) compare(b *markdown.Block, spec string, from []string, first int, all []string) {
+	want, got := trimmed(from), trimmed(b.Lines)
 	if slices.Equal(want, got) {
 		return
 	}
-	if at := indexOf(trimmed(all), got); at >= 0 && len(got) == len(want) {
-		c.problem(b.source.line, "this block is not %s: it stands at #L%d-L%d now", spec, at+1, at+len(got))
-		return
+	all = trimmed(all)
+	for i := range len(all) - len(got) + 1 {
+		if len(got) == len(want) && slices.Equal(all[i:i+len(got)], got) {
+			c.problem(b.Comment.Line, "this block is not %s: it stands at #L%d-L%d now", spec, i+1, i+len(got))
+			return
+		}
 	}
 	n := 0
-	for n < len(want) && n < len(got) && want[n] == got[n] {
+	for n < min(len(want), len(got)) && want[n] == got[n] {
 		n++
 	}
 	line := func(lines []string) string {
@@ -154,24 +130,14 @@ func (c *checker) compare(b block, spec string, from []string, first int, all []
 		}
 		return strconv.Quote(lines[n])
 	}
-	c.problem(b.line+1+n, "this block is not %s: here it is %s, and the source, near line %d, is %s", spec, line(got), first+n, line(want))
+	c.problem(b.Line+1+n, "this block is not %s: here it is %s, and the source, near line %d, is %s", spec, line(got), first+n, line(want))
 }
 
 // trimmed takes the space off the ends of lines.
 func trimmed(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = strings.TrimRight(line, " \t\r")
+		out[i] = strings.TrimRight(line, " \t\r\n")
 	}
 	return out
-}
-
-// indexOf finds where part stands in all, -1 if nowhere.
-func indexOf(all, part []string) int {
-	for i := range len(all) - len(part) + 1 {
-		if slices.Equal(all[i:i+len(part)], part) {
-			return i
-		}
-	}
-	return -1
 }

@@ -6,9 +6,19 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"regexp"
+	"go/types"
 	"strings"
+
+	"client-go-workshop/internal/course/markdown"
 )
+
+const goneDirective = "//reference:gone "
+
+// scope is what the names in a Go file's comments mean by the file's own words; nil in Markdown.
+type scope struct {
+	imports  map[string]string // import paths by name
+	declared map[string]bool   // names that the file gives to something else: parameters, variables, types
+}
 
 // goFile checks the comments of a Go file. Code is the compiler's business.
 func (c *checker) goFile(content []byte) {
@@ -18,75 +28,47 @@ func (c *checker) goFile(content []byte) {
 		c.problem(1, "its comments cannot be read: %v", err)
 		return
 	}
-	lineOf := func(comment *ast.Comment) int { return set.PositionFor(comment.Pos(), false).Line }
+	lines := map[int]string{}
 	for _, group := range tree.Comments {
 		for _, comment := range group.List {
+			first := set.PositionFor(comment.Pos(), false).Line
 			if list, ok := strings.CutPrefix(comment.Text, goneDirective); ok {
-				c.markGone(lineOf(comment), list)
+				c.markGone(first, list)
+				continue
+			}
+			for i, line := range strings.Split(comment.Text, "\n") {
+				lines[first+i] += line + "\n"
 			}
 		}
 	}
-	in := &scope{imports: importsOf(tree), declared: declaredNames(tree)}
-	for _, group := range tree.Comments {
-		for _, comment := range group.List {
-			if strings.HasPrefix(comment.Text, goneDirective) {
-				continue
-			}
-			first := lineOf(comment)
-			for i, line := range strings.Split(comment.Text, "\n") {
-				c.names(first+i, line, in)
-				c.paths(first+i, line)
-				for _, address := range webAddress.FindAllString(line, -1) {
-					c.link(link{line: first + i, target: strings.TrimRight(address, ".,;:")}, "")
-				}
-			}
+	in := &scope{importsOf(tree), declaredNames(set, tree)}
+	for number, line := range lines {
+		c.names(number, line, in)
+		c.paths(number, line)
+		for _, address := range markdown.WebAddress.FindAllString(line, -1) {
+			c.link(markdown.Link{Line: number, Target: strings.TrimRight(address, ".,;:")})
 		}
 	}
 	c.checkGone()
 }
 
-const goneDirective = "//reference:gone "
-
-var webAddress = regexp.MustCompile("https?://[^\\s<>()\\[\\]`\"']+")
-
 // declaredNames are the names that a file gives to things of its own. Where a file has a variable watch, its comments do
 // not speak of the package.
-func declaredNames(tree *ast.File) map[string]bool {
+func declaredNames(set *token.FileSet, tree *ast.File) map[string]bool {
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+	config := types.Config{Error: func(error) {}} // without its imports and the other files, most of it is an error
+	_, _ = config.Check(tree.Name.Name, set, []*ast.File{tree}, info)
 	names := map[string]bool{}
-	add := func(e ast.Expr) {
-		if n, ok := e.(*ast.Ident); ok {
-			names[n.Name] = true
+	for name, defined := range info.Defs {
+		switch d := defined.(type) {
+		case nil, *types.PkgName, *types.Label:
+		case *types.Func:
+			if d.Signature().Recv() == nil {
+				names[name.Name] = true
+			}
+		default:
+			names[name.Name] = true
 		}
 	}
-	ast.Inspect(tree, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.Field:
-			for _, name := range n.Names {
-				add(name)
-			}
-		case *ast.ValueSpec:
-			for _, name := range n.Names {
-				add(name)
-			}
-		case *ast.TypeSpec:
-			add(n.Name)
-		case *ast.FuncDecl:
-			if n.Recv == nil {
-				add(n.Name)
-			}
-		case *ast.AssignStmt:
-			if n.Tok == token.DEFINE {
-				for _, left := range n.Lhs {
-					add(left)
-				}
-			}
-		case *ast.RangeStmt:
-			if n.Tok == token.DEFINE {
-				add(n.Key)
-				add(n.Value)
-			}
-		}
-		return true
-	})
 	return names
 }

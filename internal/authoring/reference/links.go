@@ -1,11 +1,10 @@
 package reference
 
 // This file checks links: where they lead inside the repository, and that the number of an issue is that of its link.
-// Links to source on GitHub are in upstream.go; other addresses in the web are left alone.
+// Links to source on GitHub are in upstream.go; it leaves other addresses in the web alone.
 
 import (
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -13,104 +12,85 @@ import (
 	"strconv"
 	"strings"
 
-	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/markdown"
 )
 
 var (
 	issue       = regexp.MustCompile(`^https?://github\.com/[\w.-]+/[\w.-]+/(?:issues|pull)/(\d+)(?:[/?#].*)?$`)
-	issueNumber = regexp.MustCompile(`#(\d+)\b`)
+	issueNumber = regexp.MustCompile(`#\d+\b`)
 	hasScheme   = regexp.MustCompile(`^(?:[a-zA-Z][a-zA-Z0-9+.-]*:|//)`)
 	lineRange   = regexp.MustCompile(`^L(\d+)(?:C\d+)?(?:-L(\d+)(?:C\d+)?)?$`)
 )
 
-// link checks one link of the file, whose text is self.
-func (c *checker) link(l link, self string) {
-	if m := upstreamLink.FindStringSubmatch(l.target); m != nil {
+// link checks one link of the file.
+func (c *checker) link(l markdown.Link) {
+	if m := upstreamLink.FindStringSubmatch(l.Target); m != nil {
 		c.upstreamLink(l, m[1], m[2], m[3], m[4])
 		return
 	}
-	if m := issue.FindStringSubmatch(l.target); m != nil {
-		numbers := issueNumber.FindAllStringSubmatch(l.text, -1)
-		same := func(n []string) bool { return n[1] == m[1] }
-		if len(numbers) > 0 && !slices.ContainsFunc(numbers, same) {
-			c.problem(l.line, "the link [%s] leads to #%s", l.text, m[1])
+	if m := issue.FindStringSubmatch(l.Target); m != nil {
+		numbers := issueNumber.FindAllString(l.Text, -1)
+		if len(numbers) > 0 && !slices.Contains(numbers, "#"+m[1]) {
+			c.problem(l.Line, "the link [%s] leads to #%s", l.Text, m[1])
 		}
 		return
 	}
-	if hasScheme.MatchString(l.target) {
+	if hasScheme.MatchString(l.Target) {
 		return
 	}
-	c.localLink(l, self)
+	if why := c.localLink(l); why != "" {
+		c.problem(l.Line, "the link to %s leads nowhere: %s", l.Target, why)
+	}
 }
 
-// localLink checks a link to a file of the repository, or to a heading of the same file.
-func (c *checker) localLink(l link, self string) {
-	nowhere := func(why string, args ...any) {
-		c.problem(l.line, "the link to "+strings.ReplaceAll(l.target, "%", "%%")+" leads nowhere: "+why, args...)
-	}
-	target, fragment, _ := strings.Cut(l.target, "#")
-	target, _, _ = strings.Cut(target, "?")
-	name, err := url.PathUnescape(target)
+// localLink checks a link to a file of the repository, or to a heading of the same file. It returns why the link leads
+// nowhere, empty if it does not.
+func (c *checker) localLink(l markdown.Link) (why string) {
+	target, err := url.Parse(l.Target)
 	if err != nil {
-		nowhere("%v", err)
-		return
+		return err.Error()
 	}
-	if fragment, err = url.PathUnescape(fragment); err != nil {
-		nowhere("%v", err)
-		return
+	file := c.file
+	switch {
+	case strings.HasPrefix(target.Path, "/"): // the root of the repository, on GitHub
+		file = strings.TrimPrefix(path.Clean(target.Path), "/")
+	case target.Path != "":
+		file = path.Join(path.Dir(c.file), target.Path)
 	}
-	file, content := c.file, self
-	if name != "" {
-		file = path.Join(path.Dir(c.file), name)
-		if strings.HasPrefix(name, "/") { // the root of the repository, on GitHub
-			file = strings.TrimPrefix(path.Clean(name), "/")
-		}
-		if !filepath.IsLocal(filepath.FromSlash(file)) {
-			nowhere("it is outside of the repository")
-			return
-		}
-		info, err := os.Stat(filepath.Join(c.root, filepath.FromSlash(file)))
-		if err != nil {
-			nowhere("there is no such file")
-			return
-		}
-		if fragment == "" {
-			return
-		}
-		if info.IsDir() {
-			file = path.Join(file, "README.md") // what GitHub shows for a folder
-		}
-		read, err := os.ReadFile(filepath.Join(c.root, filepath.FromSlash(file)))
-		if err != nil {
-			nowhere("%v", err)
-			return
-		}
-		content = string(read)
+	if !filepath.IsLocal(filepath.FromSlash(file)) {
+		return "it is outside of the repository"
 	}
-	if m := lineRange.FindStringSubmatch(fragment); m != nil {
+	if !c.own.has(file) {
+		return "there is no such file"
+	}
+	if target.Fragment == "" {
+		return ""
+	}
+	if readme := path.Join(file, "README.md"); c.own.has(readme) { // what GitHub shows for a folder
+		file = readme
+	}
+	lines := c.own.lines(file)
+	if m := lineRange.FindStringSubmatch(target.Fragment); m != nil {
 		first, last := lineNumbers(m[1], m[2])
-		if first < 1 || last < first || last > countLines(content) {
-			nowhere("there is no such line")
-			return
+		if first < 1 || last < first || last > len(lines) {
+			return "there is no such line"
 		}
-		c.namedByLink(l, Module{Path: ownModule, Dir: c.root}, file, first)
-		return
+		c.namedByLink(l, c.own, file, first)
+		return ""
 	}
-	if fragment == "" || path.Ext(file) != ".md" {
-		if fragment != "" {
-			nowhere("#%s is not a line; write #L10 or #L10-L20", fragment)
+	if path.Ext(file) != ".md" {
+		return "#" + target.Fragment + " is not a line; write #L10 or #L10-L20"
+	}
+	var near []string
+	for _, anchor := range markdown.Parse([]byte(strings.Join(lines, ""))).Anchors {
+		if anchor == target.Fragment {
+			return ""
 		}
-		return
+		if distance(anchor, target.Fragment) <= len(target.Fragment)/3 {
+			near = append(near, "#"+anchor)
+		}
 	}
-	anchors := parseMarkdown(content).anchors
-	for _, h := range course.Headings(content) {
-		anchors = append(anchors, h.Anchor)
-	}
-	if slices.Contains(anchors, fragment) {
-		return
-	}
-	near := slices.DeleteFunc(anchors, func(a string) bool { return distance(a, fragment) > len(fragment)/3 })
-	nowhere("there is no heading with the anchor #%s%s", fragment, suggest(near, func(s string) string { return "#" + s }))
+	return "there is no heading with the anchor #" + target.Fragment + suggest(near)
 }
 
 // lineNumbers reads "10" and "20" of #L10-L20; without the second, both are the first.
@@ -121,21 +101,4 @@ func lineNumbers(from, to string) (first, last int) {
 	}
 	last, _ = strconv.Atoi(to)
 	return first, last
-}
-
-// countLines counts the lines of a text, also one that no line break ends.
-func countLines(text string) int {
-	n := strings.Count(text, "\n")
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		n++
-	}
-	return n
-}
-
-func lineCount(file string) int {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
-	return countLines(string(content))
 }

@@ -1,15 +1,15 @@
 package reference
 
-// This file finds the names of symbols in a piece of text, cache.NewIndexer or (*cache.DeltaFIFO).Pop, and tells whether
-// there are such symbols. What only looks like one (file names, host names, label keys, fields of a variable) has to stay
-// silent: a check that cries wolf is soon switched off.
+// This file finds the names of symbols in a piece of text, cache.NewIndexer or (*cache.DeltaFIFO).Pop, and reports those
+// that do not exist. What only looks like one (file names, host names, label keys, fields of a variable) has to stay
+// silent: authors switch off a check that reports what is right.
 
 import (
 	"fmt"
+	"go/token"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // mention is a qualified name in a text.
@@ -23,97 +23,51 @@ func (m mention) String() string { return m.head + "." + strings.Join(m.chain, "
 
 var (
 	dotted = regexp.MustCompile(`[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+`)
-	member = regexp.MustCompile(`^\.([A-Za-z_]\w*)`)
+	// before is what may come before a name: nothing that makes it part of something longer, or its package's import path.
+	before = regexp.MustCompile(`(?:^|\.\.\.|[^-.@$#\\%~/\d])$|(?:^|[^\w./-])(k8s\.io/(?:[\w./-]*/)?)$`)
+	// behind is what may follow: type arguments, the parenthesis of (*cache.DeltaFIFO), more members, an ellipsis.
+	behind = regexp.MustCompile(`^(?:\[(?:[^\[\]]|\[[^\[\]]*\])*\])?(\)?)((?:\.[A-Za-z_]\w*)*)([…*]?)`)
 )
 
-// notIdentifiers follow a dot, and yet are no symbols: ends of file names and host names.
-var notIdentifiers = []string{"go", "md", "mod", "sum", "txt", "txtar", "yaml", "yml", "json", "proto", "html", "sh", "test",
-	"k8s", "io", "com", "org", "svc"}
+// notIdentifiers follow a dot, and yet are not symbols: ends of file names and host names.
+var notIdentifiers = strings.Fields("go md mod sum txt txtar yaml yml json proto html sh test k8s io com org svc")
 
 // mentions lists the qualified names in text. Calls, pointers, type arguments and literals around them are left out;
 // what they have in them is listed for itself.
 func mentions(text string) (all []mention) {
 	for _, at := range dotted.FindAllStringIndex(text, -1) {
-		head, ok := headBefore(text, at[0])
-		if !ok {
+		head := before.FindStringSubmatch(text[:at[0]])
+		if head == nil {
 			continue
 		}
 		parts := strings.Split(text[at[0]:at[1]], ".")
-		m := mention{head: head + parts[0], chain: parts[1:]}
-		rest := afterBrackets(text[at[1]:])
-		if strings.HasSuffix(text[:at[0]], "(*") {
-			rest = strings.TrimPrefix(rest, ")") // (*cache.DeltaFIFO).Pop
+		m := mention{head: head[1] + parts[0], chain: parts[1:]}
+		if rest := behind.FindStringSubmatch(text[at[1]:]); rest[1] == "" || strings.HasSuffix(text[:at[0]], "(*") {
+			m.chain = append(m.chain, strings.Split(rest[2], ".")[1:]...)
+			m.prefix = rest[3] != ""
 		}
-		for {
-			more := member.FindStringSubmatch(rest)
-			if more == nil {
-				break
-			}
-			m.chain = append(m.chain, more[1])
-			rest = rest[len(more[0]):]
-		}
-		m.prefix = strings.HasPrefix(rest, "…") || strings.HasPrefix(rest, "*")
-		if !slices.ContainsFunc(m.chain, func(s string) bool { return slices.Contains(notIdentifiers, s) }) {
+		if !hasNoIdentifier(m.chain) {
 			all = append(all, m)
 		}
 	}
 	return all
 }
 
-// headBefore looks at what stands before a name: nothing that makes it part of something longer, or the import path of
-// its package, which it returns.
-func headBefore(text string, at int) (importPath string, ok bool) {
-	before := text[:at]
-	switch {
-	case before == "" || strings.HasSuffix(before, "..."): // a variadic parameter
-		return "", true
-	case strings.HasSuffix(before, "/"):
-		start := strings.LastIndexFunc(before, func(r rune) bool {
-			return !(unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("./-_", r))
-		}) + 1
-		return before[start:], strings.HasPrefix(before[start:], "k8s.io/")
-	}
-	last := before[len(before)-1]
-	return "", !strings.ContainsRune(`.-@$#\%~`, rune(last)) && (last < '0' || last > '9')
-}
-
-// afterBrackets skips type arguments: "[T].Add" becomes ".Add".
-func afterBrackets(text string) string {
-	if !strings.HasPrefix(text, "[") {
-		return text
-	}
-	depth := 0
-	for i, r := range text {
-		switch r {
-		case '[':
-			depth++
-		case ']':
-			if depth--; depth == 0 {
-				return text[i+1:]
-			}
-		}
-	}
-	return text
-}
-
-// scope is what the names in a Go file's comments mean by the file's own words; nil in Markdown.
-type scope struct {
-	imports  map[string]string // import paths by name
-	declared map[string]bool   // names that the file gives to something else: parameters, variables, types
+func hasNoIdentifier(chain []string) bool {
+	return slices.ContainsFunc(chain, func(s string) bool { return slices.Contains(notIdentifiers, s) })
 }
 
 // names checks the symbols that a piece of inline code or a line of a comment speaks of.
 func (c *checker) names(line int, text string, in *scope) {
 	for _, m := range mentions(text) {
-		c.name(line, m, in)
+		if token.IsExported(m.chain[0]) || !slices.Contains(everyday, m.head) {
+			c.name(line, m, c.meanings(m.head, in))
+		}
 	}
 }
 
-func (c *checker) name(line int, m mention, in *scope) {
-	paths := c.meanings(m.head, in)
-	if everyday[m.head] && !isExported(m.chain[0]) {
-		return
-	}
+// name checks that one of the packages at paths has what m names.
+func (c *checker) name(line int, m mention, paths []string) {
 	absent := ""
 	var best *pkg // the package to name when it is in none
 	at := 0
@@ -128,13 +82,10 @@ func (c *checker) name(line int, m mention, in *scope) {
 			continue
 		}
 		v, missingAt := c.lookUp(p, m)
-		if v == unknown {
-			return
+		if v == found && c.isGone(m.String()) {
+			c.problem(line, "%s is marked as gone, and it is in %s", m, p)
 		}
-		if v == found {
-			if c.isGone(m.String()) {
-				c.problem(line, "%s is marked as gone, and it is in %s", m, p)
-			}
+		if v != missing {
 			return
 		}
 		if best == nil || missingAt > at {
@@ -146,7 +97,7 @@ func (c *checker) name(line int, m mention, in *scope) {
 	case best == nil:
 		c.problem(line, "%s", absent)
 	default:
-		c.problem(line, "there is no %s in %s%s", m, best, c.hint(best, m, at))
+		c.problem(line, "there is no %s in %s%s", m, best, hint(best, m, at))
 	}
 }
 
@@ -164,102 +115,68 @@ func (c *checker) meanings(head string, in *scope) []string {
 			return nil
 		}
 	}
-	paths := aliases[head]
+	paths := slices.Clone(aliases[head])
 	if own != "" {
-		paths = append(slices.Clone(paths), own)
+		paths = append(paths, own)
 	}
 	return paths
 }
 
 // imported gives the import path that a file's import means here: for a chapter, its solution.
 func (c *checker) imported(importPath, own string) []string {
-	if rest, ok := strings.CutPrefix(importPath, ownModule+"/"); ok {
-		if own != "" && chapterFolder.MatchString(rest) {
-			return []string{own}
-		}
-		return nil
+	if chapter, ok := strings.CutPrefix(importPath, ownModule+"/"); ok && own == ownModule+"/solutions/"+chapter {
+		return []string{own}
 	}
-	if _, _, upstream := c.upstream.module(importPath); upstream {
+	if m, _, ok := c.module(importPath); ok && slices.Contains(upstreamModules, m.path) {
 		return []string{importPath}
 	}
 	return nil
 }
 
-// lookUp tells whether p has what m names.
+// lookUp reports whether p has what m names.
 func (c *checker) lookUp(p *pkg, m mention) (v verdict, missingAt int) {
-	_, _, v, missingAt = c.find(p, m.chain)
-	if v != missing {
-		return v, missingAt
-	}
-	if m.prefix && missingAt == len(m.chain)-1 {
-		start := strings.Join(m.chain, ".")
-		for name := range p.decls {
-			if strings.HasPrefix(name, start) {
-				return found, 0
-			}
-		}
-	}
-	// indexer.ByIndex("image", …): the chapters have the names that one gives to variables.
-	if p.module.Path == ownModule && missingAt == 0 && len(p.byLast[m.chain[0]]) > 0 {
+	_, v, missingAt = c.find(p, m.chain)
+	start := func(d *decl) bool { return strings.HasPrefix(d.name, strings.Join(m.chain, ".")) }
+	switch {
+	case v != missing:
+	case m.prefix && missingAt == len(m.chain)-1 && slices.ContainsFunc(p.all, start):
 		return found, 0
+	case p.module.path == ownModule && missingAt == 0 && len(p.ending(m.chain[0])) > 0:
+		return found, 0 // indexer.ByIndex("image", …): the chapters have the names that one gives to variables
 	}
-	return missing, missingAt
+	return v, missingAt
 }
 
 // hint says what may have been meant: the same name elsewhere in the package, or one that is spelled nearly so.
-func (c *checker) hint(p *pkg, m mention, at int) string {
-	name := m.chain[at]
+func hint(p *pkg, m mention, at int) string {
 	owner := strings.Join(m.chain[:at], ".")
 	var near []string
-	for full, ds := range p.decls {
-		if of, last := split(full); of == owner && isNear(last, name) {
-			near = append(near, ds[0].name)
+	for _, d := range p.all {
+		if strings.TrimSuffix(strings.TrimSuffix(d.name, d.last()), ".") == owner && isNear(d.last(), m.chain[at]) {
+			near = append(near, m.head+"."+d.name)
 		}
 	}
 	if len(near) == 0 {
-		for _, d := range p.byLast[name] {
-			near = append(near, d.name)
+		for _, d := range p.ending(m.chain[at]) {
+			near = append(near, m.head+"."+d.name)
 		}
 	}
-	return suggest(near, func(s string) string { return m.head + "." + s })
+	return suggest(near)
 }
 
 // suggest turns candidates into the end of a message. Exported names come first: they are what texts speak of.
-func suggest(near []string, show func(string) string) string {
+func suggest(near []string) string {
 	if len(near) == 0 {
 		return ""
 	}
-	slices.SortFunc(near, func(a, b string) int {
-		if x, y := isExported(a), isExported(b); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
+	slices.Sort(near) // upper case sorts first
 	near = slices.Compact(near)
-	near = near[:min(len(near), 3)]
-	for i := range near {
-		near[i] = show(near[i])
-	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
+	return "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
 }
 
-// split separates a member from its type.
-func split(full string) (owner, last string) {
-	i := strings.LastIndex(full, ".")
-	return full[:max(i, 0)], full[i+1:]
-}
-
-func isExported(name string) bool { return name != "" && unicode.IsUpper([]rune(name)[0]) }
-
-// isNear tells whether two names differ by case or a typing mistake: at most one letter in four, and two in all.
+// isNear reports whether two names differ by case or a typing mistake: at most one letter in four, and two in all.
 func isNear(a, b string) bool {
-	if strings.EqualFold(a, b) {
-		return true
-	}
-	return distance(a, b) <= min(2, len(b)/4)
+	return strings.EqualFold(a, b) || distance(a, b) <= min(2, len(b)/4)
 }
 
 // distance counts the letters to insert, delete or change to get from a to b.

@@ -14,82 +14,71 @@ import (
 )
 
 var (
-	goPath = regexp.MustCompile(`[\w@~./-]*\w\.go\b(?::(\d+))?`)
+	goPath = regexp.MustCompile(`([\w@~./-]*\w\.go)\b(?::(\d+))?`)
 	// place is a symbol in inline code with file and line in parentheses behind it.
 	place = regexp.MustCompile("`([^`]+)` \\(`?([\\w./-]+\\.go):(\\d+)`?\\)")
 )
 
 // clientGoDirs are the folders of client-go by which one knows a path of it. "pkg", "testing" and "examples" are missing:
 // every module has those.
-var clientGoDirs = []string{"tools", "rest", "util", "listers", "informers", "kubernetes", "features", "transport", "discovery",
-	"dynamic", "metadata", "applyconfigurations"}
+var clientGoDirs = strings.Fields("tools rest util listers informers kubernetes features transport discovery dynamic " +
+	"metadata applyconfigurations")
 
 // paths checks every path in a line.
 func (c *checker) paths(line int, text string) {
 	for _, m := range goPath.FindAllStringSubmatch(text, -1) {
-		name, _, _ := strings.Cut(m[0], ":")
+		name := m[1]
 		mod, rest, ok := c.upstreamPath(name)
 		if !ok {
 			continue
 		}
-		if !mod.has(rest) {
-			if !c.isGone(name) {
-				c.problem(line, "%s has no file %s%s", strings.TrimPrefix(mod.String(), "k8s.io/"), rest, elsewhere(mod, rest))
-			}
-			continue
-		}
-		if c.isGone(name) {
+		switch number, _ := strconv.Atoi(m[2]); { // no digits: 0
+		case c.isGone(name) && mod.has(rest):
 			c.problem(line, "%s is marked as gone, and %s has it", name, mod)
-		}
-		if number, _ := strconv.Atoi(m[1]); number > lineCount(mod.file(rest)) { // no digits: 0
+		case c.isGone(name):
+		case !mod.has(rest):
+			c.problem(line, "%s has no file %s%s", strings.TrimPrefix(mod.String(), "k8s.io/"), rest, elsewhere(mod, rest))
+		case number > len(mod.lines(rest)):
 			c.problem(line, "%s ends before line %d", name, number)
 		}
 	}
 }
 
-// upstreamPath tells which file of which module a path means. Paths of the workshop itself, and of what is not at hand,
-// are not ok.
-func (c *checker) upstreamPath(name string) (m Module, rest string, ok bool) {
-	if m, rest, ok := c.upstream.module(name); ok && m.Path != "std" {
-		return m, rest, true
+// upstreamPath finds the file of a module that a path means. Paths of the workshop itself, and of modules that are not at
+// hand, are not ok.
+func (c *checker) upstreamPath(name string) (m module, rest string, ok bool) {
+	if strings.HasPrefix(name, "k8s.io/") {
+		return c.module(name)
 	}
 	first, below, slash := strings.Cut(name, "/")
-	if !slash || first == "" || strings.Contains(name, "..") {
-		return Module{}, "", false
+	if !slash || first == "" || strings.Contains(name, "..") || c.own.has(name) || c.own.has(path.Join(path.Dir(c.file), name)) {
+		return module{}, "", false
 	}
-	here := Module{Dir: c.root}
-	if here.has(name) || here.has(path.Join(path.Dir(c.file), name)) {
-		return Module{}, "", false
-	}
-	if m, ok := c.upstream.repository(first); ok { // "client-go/tools/cache/store.go"
+	if m, ok := c.repository(first); ok { // "client-go/tools/cache/store.go"
 		return m, below, true
-	}
-	if m, ok := c.upstream.repository("client-go"); ok && slices.Contains(clientGoDirs, first) {
-		return m, name, true
 	}
 	if first == "pkg" { // of apimachinery, if it has the folder
 		second, _, _ := strings.Cut(below, "/")
-		m, ok := c.upstream.repository("apimachinery")
+		m, ok := c.repository("apimachinery")
 		return m, name, ok && m.has("pkg/"+second)
 	}
-	return Module{}, "", false
+	m, ok = c.repository("client-go")
+	return m, name, ok && slices.Contains(clientGoDirs, first)
 }
 
-// elsewhere says where a file of this name stands now, if there is just one.
-func elsewhere(m Module, name string) string {
+// elsewhere says where a file of this name is now, if there is just one.
+func elsewhere(m module, name string) string {
 	var all []string
-	_ = filepath.WalkDir(m.Dir, func(file string, e fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(m.dir, func(file string, e fs.DirEntry, err error) error {
 		if err == nil && e.Name() == path.Base(name) {
-			if rel, err := filepath.Rel(m.Dir, file); err == nil {
-				all = append(all, filepath.ToSlash(rel))
-			}
+			all = append(all, file)
 		}
 		return nil // only a hint: what cannot be read has none
 	})
 	if len(all) != 1 {
 		return ""
 	}
-	return "; there is " + all[0]
+	return "; there is " + filepath.ToSlash(strings.TrimPrefix(all[0], m.dir+string(filepath.Separator)))
 }
 
 // places checks symbols that a line gives the place of.
@@ -101,17 +90,13 @@ func (c *checker) places(line int, text string) {
 		}
 		number, _ := strconv.Atoi(m[3]) // digits, says the pattern
 		if mod, rest, ok := c.upstreamPath(m[2]); ok {
-			if mod.has(rest) && number <= lineCount(mod.file(rest)) { // or paths has said so
+			if number <= len(mod.lines(rest)) { // or paths reports it
 				c.declaredAt(line, chain, mod, rest, number)
 			}
-			continue
-		}
-		paths := aliases[chain[0]]
-		if strings.Contains(m[2], "/") || len(chain) < 2 || len(paths) == 0 {
-			continue // a file name alone says nothing without the package
-		}
-		if mod, dir, ok := c.upstream.module(paths[0]); ok {
-			c.declaredAt(line, chain, mod, path.Join(dir, m[2]), number)
+		} else if paths := aliases[chain[0]]; !strings.Contains(m[2], "/") && len(chain) > 1 && len(paths) > 0 {
+			if mod, dir, ok := c.module(paths[0]); ok { // a file name alone says nothing without the package
+				c.declaredAt(line, chain, mod, path.Join(dir, m[2]), number)
+			}
 		}
 	}
 }

@@ -11,7 +11,7 @@
 //     client-go's files (paths.go);
 //   - code blocks are Go, and those that are quoted are the lines they are quoted from (blocks.go).
 //
-// Underneath: markdown.go reads Markdown, gofile.go the comments of Go files, source.go and symbols.go know what the
+// Underneath: package markdown reads Markdown, gofile.go the comments of Go files, source.go and symbols.go know what the
 // modules declare, aliases.go under which names texts speak of packages.
 //
 // A text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It then says so, anywhere in the file:
@@ -30,11 +30,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"client-go-workshop/internal/course/markdown"
 )
 
 // Problem is one thing that a text has wrong.
@@ -46,21 +49,20 @@ type Problem struct {
 
 // Check reads files, Markdown and Go, with paths relative to root, which is the folder of the workshop's go.mod. It
 // returns what they have wrong, sorted by file and line; an error means that it could not look.
-//
-// It is Load and Source.Check in one. Who checks several times keeps the Source.
 func Check(ctx context.Context, root string, files []string) ([]Problem, error) {
-	source, err := Load(ctx, root)
+	s, err := load(ctx, root)
 	if err != nil {
 		return nil, err
 	}
-	return source.Check(ctx, root, files)
+	return s.check(ctx, root, files)
 }
 
-// Check reads files like the function Check, and looks things up in s. What it has parsed of the upstream modules stays
-// in s for the next call; the workshop's own files are read anew. It must not be called from two goroutines at once.
-func (s *Source) Check(ctx context.Context, root string, files []string) ([]Problem, error) {
-	own := NewSource(Module{Path: ownModule, Dir: root})
-	w := &world{upstream: s, own: own, chapters: chapters(own, root)}
+// check reads files like Check, and looks things up in s. What it has parsed of the upstream modules stays in s for the
+// next call; it reads the workshop's own packages again.
+func (s *source) check(ctx context.Context, root string, files []string) ([]Problem, error) {
+	own := module{path: ownModule, dir: root}
+	all := &source{append(slices.Clone(s.modules), own), s.packages}
+	maps.DeleteFunc(s.packages, func(importPath string, _ *pkg) bool { return strings.HasPrefix(importPath, ownModule+"/") })
 	var problems []Problem
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
@@ -70,10 +72,10 @@ func (s *Source) Check(ctx context.Context, root string, files []string) ([]Prob
 		if err != nil {
 			return nil, fmt.Errorf("check the references: %w", err)
 		}
-		c := &checker{world: w, root: root, file: path.Clean(filepath.ToSlash(file)), gone: map[string]*goneMark{}}
+		c := &checker{source: all, own: own, chapters: chapters(root), file: path.Clean(filepath.ToSlash(file)), gone: map[string]*goneMark{}}
 		switch path.Ext(c.file) {
 		case ".md":
-			c.markdown(string(content))
+			c.markdown(content)
 		case ".go":
 			c.goFile(content)
 		default:
@@ -84,17 +86,15 @@ func (s *Source) Check(ctx context.Context, root string, files []string) ([]Prob
 	slices.SortFunc(problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
-	return slices.Compact(problems), nil // a URL that is its own link text is read twice
+	return slices.Compact(problems), nil // two equal links on a line have one problem
 }
-
-// ownModule is the path of the workshop's module.
-const ownModule = "client-go-workshop"
 
 // checker is the work on one file.
 type checker struct {
-	*world
-	root     string
-	file     string // relative to root, with slashes
+	*source
+	own      module            // the workshop's
+	chapters map[string]string // import paths of the solutions, by package name
+	file     string            // relative to the root, with slashes
 	gone     map[string]*goneMark
 	problems []Problem
 }
@@ -103,29 +103,31 @@ func (c *checker) problem(line int, format string, args ...any) {
 	c.problems = append(c.problems, Problem{c.file, line, fmt.Sprintf(format, args...)})
 }
 
-func (c *checker) markdown(text string) {
-	doc := parseMarkdown(text)
-	for _, m := range doc.comments {
-		if list, ok := strings.CutPrefix(m.text, "gone:"); ok {
-			c.markGone(m.line, list)
+func (c *checker) markdown(content []byte) {
+	doc := markdown.Parse(content)
+	for _, m := range doc.Comments {
+		if list, ok := strings.CutPrefix(m.Text, "gone:"); ok {
+			c.markGone(m.Line, list)
 		}
 	}
-	for _, l := range doc.links {
-		c.link(l, text)
+	for _, l := range doc.Links {
+		c.link(l)
 	}
-	for _, code := range doc.code {
-		c.names(code.line, code.text, nil)
+	for _, code := range doc.Code {
+		c.names(code.Line, code.Text, nil)
 	}
-	for i, line := range strings.Split(doc.prose, "\n") {
+	for i, line := range doc.Prose {
 		c.paths(i+1, line)
 		c.places(i+1, line)
 	}
-	for _, b := range doc.blocks {
+	quoted := map[*markdown.Comment]bool{}
+	for _, b := range doc.Blocks {
+		quoted[b.Comment] = true
 		c.block(b)
 	}
-	for _, m := range doc.comments {
-		if strings.HasPrefix(m.text, "source:") && !m.used {
-			c.problem(m.line, "no code block follows <!-- %s -->: it has to stand right above one", m.text)
+	for _, m := range doc.Comments {
+		if strings.HasPrefix(m.Text, "source:") && !quoted[m] {
+			c.problem(m.Line, "no code block follows <!-- %s -->: it has to stand right above one", m.Text)
 		}
 	}
 	c.checkGone()
@@ -144,19 +146,15 @@ func (c *checker) markGone(line int, list string) {
 	}
 }
 
-// isGone tells whether the text has declared name to be gone, itself or what it belongs to.
+// isGone reports whether the text has declared name to be gone, itself or what it belongs to.
 func (c *checker) isGone(name string) bool {
-	for {
-		if mark, ok := c.gone[name]; ok {
-			mark.used = true
-			return true
-		}
-		i := strings.LastIndex(name, ".")
-		if i < 0 {
-			return false
-		}
-		name = name[:i]
+	mark, ok := c.gone[name]
+	if ok {
+		mark.used = true
+		return true
 	}
+	i := strings.LastIndex(name, ".")
+	return i > 0 && c.isGone(name[:i])
 }
 
 // checkGone reports what is declared to be gone for nothing. That something is not gone is reported where it is named.

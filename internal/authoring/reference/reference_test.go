@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -28,19 +27,19 @@ func newRoot(t *testing.T, name, text string) (root string) {
 	return root
 }
 
-func pinned(t *testing.T) *Source {
+func pinned(t *testing.T) *source {
 	t.Helper()
-	source, err := Load(context.Background(), filepath.Join("..", "..", ".."))
+	s, err := load(context.Background(), filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
-	return source
+	return s
 }
 
 func TestCheck_looks_into_the_pinned_client_go(t *testing.T) {
-	source := pinned(t)
-	mod, ok := source.repository("client-go")
+	s := pinned(t)
+	mod, ok := s.repository("client-go")
 	require.True(t, ok, "client-go is among the pinned modules")
-	line := source.load("k8s.io/client-go/tools/cache").decls["NewIndexer"][0].line
-	link := "https://github.com/kubernetes/client-go/blob/" + mod.Version + "/tools/cache/store.go"
+	line := s.load("k8s.io/client-go/tools/cache").decls["NewIndexer"][0].line
+	link := "https://github.com/kubernetes/client-go/blob/" + mod.version + "/tools/cache/store.go"
 	problems, err := Check(context.Background(), newRoot(t, "a.md", fmt.Sprintf(`# Title
 
 [%[1]sNewIndexer%[1]s](%[2]s#L%[3]d), and [%[1]sNewIndexer%[1]s](%[2]s#L%[4]d)
@@ -54,19 +53,19 @@ func TestCheck_looks_into_the_pinned_client_go(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Problem{
 		{"a.md", 3, fmt.Sprintf("`NewIndexer` is declared at tools/cache/store.go#L%d, not at line %d", line, line+1)},
-		{"a.md", 9, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.Version + "; did you mean cache.Indexer.AddIndexers?"},
+		{"a.md", 9, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.version + "; did you mean cache.Indexer.AddIndexers?"},
 	}, problems)
 }
 
 func TestAliases_stand_for_packages_that_exist(t *testing.T) {
-	w := &world{upstream: pinned(t), own: NewSource()}
+	s := pinned(t)
 	for alias, paths := range aliases {
 		require.Equal(t, strings.ToLower(alias), alias, "a package name is in lower case")
 		for _, importPath := range paths {
-			require.NotNil(t, w.load(importPath), "%s stands for %s", alias, importPath)
+			require.NotNil(t, s.load(importPath), "%s stands for %s", alias, importPath)
 		}
 	}
-	for alias := range everyday {
+	for _, alias := range everyday {
 		require.Contains(t, aliases, alias, "only aliases can be everyday words")
 	}
 }
@@ -84,7 +83,7 @@ func TestProblems_are_sorted_and_told_once(t *testing.T) {
 	w := newTiny(t)
 	w.write("workshop/b.md", "\n[x](gone.md) [y](gone.md)\n[x](away.md)\n")
 	w.write("workshop/a.md", "`cache.Gone`")
-	problems, err := w.source.Check(context.Background(), filepath.Join(w.dir, "workshop"), []string{"b.md", "a.md"})
+	problems, err := w.source.check(context.Background(), filepath.Join(w.dir, "workshop"), []string{"b.md", "a.md"})
 	require.NoError(t, err)
 	var told []string
 	for _, p := range problems {
@@ -100,9 +99,9 @@ func TestProblems_are_sorted_and_told_once(t *testing.T) {
 func TestCheck_says_why_it_cannot_look(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := newTiny(t)
-	_, err := w.source.Check(ctx, w.dir, []string{"gone.md"})
+	_, err := w.source.check(ctx, w.dir, []string{"gone.md"})
 	require.ErrorContains(t, err, "check the references: open "+filepath.Join(w.dir, "gone.md"))
-	_, err = w.source.Check(ctx, w.dir, []string{filepath.Join("workshop", "go.mod")})
+	_, err = w.source.check(ctx, w.dir, []string{filepath.Join("workshop", "go.mod")})
 	require.ErrorContains(t, err, "go.mod: only Markdown (.md) and Go (.go) can be read")
 
 	root := newRoot(t, "a.md", "")
@@ -112,7 +111,7 @@ func TestCheck_says_why_it_cannot_look(t *testing.T) {
 	require.ErrorContains(t, err, "k8s.io/client-go")
 
 	cancel()
-	_, err = w.source.Check(ctx, w.dir, []string{"client-go/README.md"})
+	_, err = w.source.check(ctx, w.dir, []string{"client-go/README.md"})
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = Check(ctx, root, nil)
 	require.ErrorIs(t, err, context.Canceled)
@@ -127,14 +126,4 @@ func TestMarkdown_of_any_kind_is_read_to_its_end(t *testing.T) {
 		w.check("a.md", text[:end])
 		w.check("a.md", text[end:])
 	}
-	doc := parseMarkdown(strings.ReplaceAll(text, "\n", "\r\n"))
-	require.Equal(t, []string{"a b", "c(d)e", "g", "https://o.example/p", "m"}, targets(doc.links), "with the line ends of Windows")
-}
-
-func targets(links []link) (all []string) {
-	for _, l := range links {
-		all = append(all, l.target)
-	}
-	slices.Sort(all)
-	return all
 }

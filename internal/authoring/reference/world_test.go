@@ -20,7 +20,7 @@ import (
 type tiny struct {
 	t      *testing.T
 	dir    string
-	source *Source
+	source *source
 }
 
 func newTiny(t *testing.T) *tiny {
@@ -32,15 +32,12 @@ func newTiny(t *testing.T) *tiny {
 		w.write(f.Name, string(f.Data))
 	}
 	w.write("workshop/docs/no break at the end.md", "# Title") // txtar always ends files with one
-	module := func(path, version, dir string) Module {
-		return Module{Path: path, Version: version, Dir: filepath.Join(w.dir, dir)}
-	}
-	w.source = NewSource(
-		module("k8s.io/client-go", "v0.37.2", "client-go"),
-		module("k8s.io/apimachinery", "v0.37.2", "apimachinery"),
-		module("k8s.io/api", "v0.37.2", "api"),
-		module("k8s.io/utils", "v0.0.0-20260707023825-cf1189d6abe3", "utils"),
-		module("std", "", "std"),
+	w.source = newSource(
+		module{"k8s.io/client-go", "v0.37.2", filepath.Join(w.dir, "client-go")},
+		module{"k8s.io/apimachinery", "v0.37.2", filepath.Join(w.dir, "apimachinery")},
+		module{"k8s.io/api", "v0.37.2", filepath.Join(w.dir, "api")},
+		module{"k8s.io/utils", "v0.0.0-20260707023825-cf1189d6abe3", filepath.Join(w.dir, "utils")},
+		module{"std", "", filepath.Join(w.dir, "std")},
 	)
 	return w
 }
@@ -56,7 +53,7 @@ func (w *tiny) write(name, text string) {
 func (w *tiny) check(name, text string) []string {
 	w.t.Helper()
 	w.write("workshop/"+name, text)
-	found, err := w.source.Check(context.Background(), filepath.Join(w.dir, "workshop"), []string{filepath.FromSlash(name)})
+	found, err := w.source.check(context.Background(), filepath.Join(w.dir, "workshop"), []string{filepath.FromSlash(name)})
 	require.NoError(w.t, err)
 	problems := []string{}
 	for _, p := range found {
@@ -79,6 +76,9 @@ func (w *tiny) at(name, text string) int {
 	require.Fail(w.t, "the world has changed", "%s has no line %q", name, text)
 	return 0
 }
+
+// lines counts the lines of a file of the world.
+func (w *tiny) lines(name string) int { return len(module{dir: w.dir}.lines(name)) }
 
 // wrong is a text and all that is to be said about it.
 type wrong struct {

@@ -13,44 +13,57 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/markdown"
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
 )
-
-var shownBlock = regexp.MustCompile("(?s)<!-- shown: ([^>]*?) -->\n```console\n\\$ ([^\n]*)\n(.*?)```\n")
 
 func shown(r *run) (string, []string) {
 	count := 0
 	var problems []string
 	for _, name := range textsWithOutput {
-		path := filepath.Join(r.root, r.chapter.Dir, name)
-		text, err := os.ReadFile(path)
-		if os.IsNotExist(err) {
+		doc, err := course.Text(filepath.Join(r.root, r.chapter.Dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return "", []string{err.Error()}
 		}
-		for _, at := range shownBlock.FindAllStringSubmatchIndex(string(text), -1) {
-			part := func(n int) string { return string(text[at[2*n]:at[2*n+1]]) }
-			line := 1 + strings.Count(string(text[:at[0]]), "\n")
+		for _, b := range doc.Blocks {
+			over, command, output, ok := shownIn(b)
+			if !ok {
+				continue
+			}
 			count++
-			printed, err := r.print(part(1), part(2))
+			at := fmt.Sprintf("%s/%s:%d", r.chapter.Dir, name, b.Comment.Line)
+			printed, err := r.print(over, command)
 			if err != nil {
-				problems = append(problems, fmt.Sprintf("%s/%s:%d: %v", r.chapter.Dir, name, line, err))
-			} else if !matches(part(3), printed) {
-				problems = append(problems, fmt.Sprintf("%s/%s:%d: `%s` does not print what is shown; over %s it prints:\n%s", r.chapter.Dir, name, line, part(2), part(1), printed))
+				problems = append(problems, fmt.Sprintf("%s: %v", at, err))
+			} else if !matches(output, printed) {
+				problems = append(problems, fmt.Sprintf("%s: `%s` does not print what is shown; over %s it prints:\n%s", at, command, over, printed))
 			}
 		}
 	}
 	return fmt.Sprintf("%d outputs", count), problems
+}
+
+// shownIn takes a checked block apart: the code that the command runs over, the command, and the output shown.
+func shownIn(b *markdown.Block) (over, command, output string, ok bool) {
+	if b.Comment == nil || len(b.Info) == 0 || b.Info[0] != "console" || len(b.Lines) == 0 {
+		return "", "", "", false
+	}
+	over, ok = strings.CutPrefix(b.Comment.Text, "shown: ")
+	command, isCommand := strings.CutPrefix(b.Lines[0], "$ ")
+	return over, command, strings.Join(b.Lines[1:], "\n"), ok && isCommand
 }
 
 // UpdateShown puts what the commands print today into a chapter's texts, where they show something else. It returns the
@@ -60,32 +73,35 @@ func UpdateShown(ctx context.Context, root string, c course.Chapter) (changed []
 	for _, name := range textsWithOutput {
 		path := filepath.Join(root, c.Dir, name)
 		text, err := os.ReadFile(path)
-		if os.IsNotExist(err) {
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return changed, err
 		}
-		mended := shownBlock.ReplaceAllStringFunc(string(text), func(block string) string {
-			m := shownBlock.FindStringSubmatch(block)
-			printed, printErr := r.print(m[1], m[2])
-			if printErr != nil {
-				err = printErr
-				return block
+		lines := strings.Split(string(text), "\n")
+		var updated []string
+		copied := 0
+		for _, b := range markdown.Parse(text).Blocks {
+			over, command, output, ok := shownIn(b)
+			if !ok {
+				continue
 			}
-			if matches(m[3], printed) {
-				return block
+			printed, err := r.print(over, command)
+			if err != nil {
+				return changed, err
 			}
-			changed = append(changed, fmt.Sprintf("%s/%s: $ %s", c.Dir, name, m[2]))
-			return fmt.Sprintf("<!-- shown: %s -->\n```console\n$ %s\n%s\n```\n", m[1], m[2], strings.TrimRight(printed, "\n"))
-		})
-		if err != nil {
-			return changed, err
+			if !matches(output, printed) {
+				changed = append(changed, fmt.Sprintf("%s/%s: $ %s", c.Dir, name, command))
+				updated = append(append(updated, lines[copied:b.Line+1]...), strings.TrimRight(printed, "\n"))
+				copied = b.Line + len(b.Lines)
+			}
 		}
-		if mended == string(text) {
+		if copied == 0 {
 			continue
 		}
-		if err := os.WriteFile(path, []byte(mended), 0o644); err != nil {
+		text = []byte(strings.Join(append(updated, lines[copied:]...), "\n"))
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			return changed, fmt.Errorf("update the output shown in %s: %w", path, err)
 		}
 	}

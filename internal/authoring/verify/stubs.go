@@ -5,7 +5,6 @@ package verify
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/gotest"
 )
@@ -181,9 +181,7 @@ func reached(r *run) (string, []string) {
 	return fmt.Sprintf("%d tests and %d holes in %d tasks", total, holes, len(r.chapter.Tasks)), problems
 }
 
-var rung = regexp.MustCompile(`^\d+\. \S`)
-
-// judgeHoles checks that each hole belongs to a task, and that each task has holes, and hints of two rungs or more.
+// judgeHoles checks that each hole belongs to a task, and that each task has holes and two hints or more.
 func (r *run) judgeHoles() (holes int, problems []string) {
 	solution, err := r.solution()
 	if err != nil {
@@ -203,31 +201,20 @@ func (r *run) judgeHoles() (holes int, problems []string) {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "hints.md"))
+	hints, err := course.Hints(r.root, r.chapter.Dir)
 	if err != nil {
-		return holes, append(problems, fmt.Sprintf("read the hints: %v", err))
-	}
-	rungs := map[int]int{}
-	task := 0
-	for _, line := range strings.Split(string(text), "\n") {
-		if m := hintsOfTask.FindStringSubmatch(line); m != nil {
-			task, _ = strconv.Atoi(m[1])
-		} else if rung.MatchString(line) {
-			rungs[task]++
-		}
+		return holes, append(problems, err.Error())
 	}
 	for _, t := range r.chapter.Tasks {
 		if written[t.Number] == 0 {
 			problems = append(problems, fmt.Sprintf("task %d leaves nothing to write: no function of the solution is marked for it", t.Number))
 		}
-		if rungs[t.Number] < 2 {
-			problems = append(problems, fmt.Sprintf("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", rungs[t.Number], t.Number))
+		if n := len(hints[t.Number]); n < 2 {
+			problems = append(problems, fmt.Sprintf("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", n, t.Number))
 		}
 	}
 	return holes, problems
 }
-
-var hintsOfTask = regexp.MustCompile(`^## Task (\d+):`)
 
 // judgeCommand compares what a task's command ran with the tests of that task.
 func (r *run) judgeCommand(task int, command string, wanted []string) (problems []string) {

@@ -1,0 +1,152 @@
+// Package markdown reads a Markdown text, as GitHub shows it, into a flat model: headings, code blocks, links, comments.
+//
+// It is the workshop's one reader of Markdown. goldmark parses; this package keeps what the course and the checks of
+// the texts ask for, each with its line. It does not render anything.
+//
+// This file has the model and what can be asked of it; parse.go builds it.
+package markdown
+
+import (
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Document is a Markdown text, taken apart. Lines count from 1.
+type Document struct {
+	Headings []Heading
+	Blocks   []*Block   // fenced code blocks
+	Comments []*Comment // HTML comments
+	Links    []Link     // links, images and bare addresses, and definitions that no link uses
+	Code     []Code
+	Items    []Item   // of numbered lists
+	Prose    []string // the lines, without fenced code blocks and comments
+	Anchors  []string // where a link into the text can lead: of headings, and set in HTML
+
+	lines []string
+}
+
+// Heading is one heading.
+type Heading struct {
+	Level  int
+	Text   string // as written, without the number signs
+	Anchor string // the fragment that GitHub gives it
+	Line   int
+}
+
+// Block is a fenced code block.
+type Block struct {
+	Line    int      // of the opening fence
+	Info    []string // the words behind the fence: "go", "nocheck"
+	Lines   []string
+	Closed  bool     // whether the text has a closing fence
+	Comment *Comment // the comment right above it; nil if there is none
+}
+
+// Comment is an HTML comment, without its marks.
+type Comment struct {
+	Line int
+	Text string
+}
+
+// Link is a link, an image, an address or a definition of one.
+type Link struct {
+	Line   int
+	Text   string // as shown, with the backquotes of inline code; empty for an address
+	Target string
+}
+
+// Code is a piece of inline code, without its backquotes and on one line.
+type Code struct {
+	Line int
+	Text string
+}
+
+// Item is one item of a numbered list. Each of its paragraphs is one line of the text.
+type Item struct {
+	Line int
+	Text string
+}
+
+// Slug turns the text of a heading into its anchor as GitHub does: lower case, letters, digits, dashes and underscores
+// stay, each space becomes a dash, the rest goes.
+func Slug(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r), unicode.IsDigit(r), r == '-', r == '_':
+			return unicode.ToLower(r)
+		case r == ' ':
+			return '-'
+		}
+		return -1
+	}, text)
+}
+
+// Title returns the text of the first heading of level 1, empty if there is none.
+func (d *Document) Title() string {
+	for _, h := range d.Headings {
+		if h.Level == 1 {
+			return h.Text
+		}
+	}
+	return ""
+}
+
+// Above returns the last heading above line that has the level or a higher rank. It is the zero Heading if there is none.
+func (d *Document) Above(line, level int) (above Heading) {
+	for _, h := range d.Headings {
+		if h.Level <= level && h.Line < line {
+			above = h
+		}
+	}
+	return above
+}
+
+// Section returns the text below the first heading with this text and level, down to the next one of its rank, without
+// the heading. It reports whether there is such a heading.
+func (d *Document) Section(level int, title string) (text string, ok bool) {
+	i := slices.IndexFunc(d.Headings, func(h Heading) bool { return h.Level == level && h.Text == title })
+	if i < 0 {
+		return "", false
+	}
+	end := len(d.lines)
+	for _, next := range slices.Backward(d.Headings[i+1:]) {
+		if next.Level <= level {
+			end = next.Line - 1
+		}
+	}
+	return strings.TrimSpace(strings.Join(d.lines[d.Headings[i].Line:end], "\n")), true
+}
+
+var shellComment = regexp.MustCompile(`\s+# .*$`)
+
+// Commands yields the line and the text of each command that the block shows: the lines of a block of sh, and those
+// behind "$ " in a block of console. A line that ends in a backslash is joined with the next one; comments go.
+func (b *Block) Commands() iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		console := len(b.Info) > 0 && b.Info[0] == "console"
+		if !console && (len(b.Info) == 0 || b.Info[0] != "sh") {
+			return
+		}
+		joined, from := "", 0
+		for i, line := range b.Lines {
+			command, shown := strings.CutPrefix(strings.TrimSpace(line), "$ ")
+			if console && !shown && joined == "" || command == "" || strings.HasPrefix(command, "#") {
+				continue
+			}
+			if joined == "" {
+				from = b.Line + 1 + i
+			}
+			rest, continues := strings.CutSuffix(command, `\`)
+			if joined += rest; continues {
+				continue
+			}
+			if !yield(from, shellComment.ReplaceAllString(joined, "")) {
+				return
+			}
+			joined = ""
+		}
+	}
+}
