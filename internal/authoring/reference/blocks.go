@@ -12,8 +12,9 @@ package reference
 
 import (
 	"errors"
-	"go/format"
+	"go/parser"
 	"go/scanner"
+	"go/token"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,11 +36,26 @@ func (c *checker) block(b *markdown.Block) {
 	if len(b.Info) == 0 || b.Info[0] != "go" || slices.Contains(b.Info, "nocheck") {
 		return
 	}
-	var list scanner.ErrorList
-	if _, err := format.Source([]byte(strings.Join(b.Lines, "\n"))); errors.As(err, &list) {
-		at := min(list[0].Pos.Line, len(b.Lines))
-		c.problem(b.Line+at, "this block is not Go: %v; mend it, or write ```go nocheck", list[0].Msg)
+	if err := goError(strings.Join(b.Lines, "\n")); err != nil {
+		at := b.Line + min(err.Pos.Line, len(b.Lines))
+		c.problem(at, "this block is not Go: %v; fix it, or write ```go nocheck", err.Msg)
 	}
+}
+
+// goError parses a text as a file, as declarations and as statements. It returns nil if one of them succeeds, otherwise
+// the error of the one that gets furthest.
+func goError(text string) (furthest *scanner.Error) {
+	for _, frame := range [][2]string{{"", ""}, {"package p; ", ""}, {"package p; func _() { ", "\n}"}} {
+		_, err := parser.ParseFile(token.NewFileSet(), "", frame[0]+text+frame[1], parser.SkipObjectResolution)
+		var list scanner.ErrorList
+		if !errors.As(err, &list) {
+			return nil
+		}
+		if furthest == nil || list[0].Pos.Line > furthest.Pos.Line {
+			furthest = list[0]
+		}
+	}
+	return furthest
 }
 
 var declarationPart = regexp.MustCompile(`^(doc\+)?(func|type|const|var)\s+(\S+)$`)

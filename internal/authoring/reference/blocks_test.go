@@ -20,7 +20,7 @@ func TestBlocks_that_are_Go_or_say_that_they_are_not_are_silent(t *testing.T) {
 
 func TestBlocks_that_are_not_Go_are_reported(t *testing.T) {
 	w := newTiny(t)
-	const advice = "; mend it, or write ```go nocheck"
+	const advice = "; fix it, or write ```go nocheck"
 	w.reports([]wrong{
 		{"a statement", "text\n```go\nx := 1\ny = = 2\n```\n", []string{"4: this block is not Go: expected operand, found '='" + advice}},
 		{"a declaration", "```go\nfunc f() {\n\treturn 1 +\n}\n\nfunc g() {}\n```\n", []string{"4: this block is not Go: expected operand, found '}'" + advice}},

@@ -43,10 +43,11 @@ func TestLinks_that_lead_nowhere_are_reported(t *testing.T) {
 		{"a heading that was reworded", "[x](README.md#task-1-a-map-behind-the-lock-40-min)", []string{"1: the link to README.md#task-1-a-map-behind-the-lock-40-min leads nowhere: " +
 			"there is no heading with the anchor #task-1-a-map-behind-the-lock-40-min; did you mean #task-1-a-map-behind-a-lock-45-min?"}},
 		{"a heading in a code block", "```text\n# a\n```\n[x](#a)", []string{"4: the link to #a leads nowhere: there is no heading with the anchor #a"}},
-		{"a line", "[x](../go.mod#L4)", []string{"1: the link to ../go.mod#L4 leads nowhere: there is no such line"}},
-		{"lines the wrong way round", "[x](../go.mod#L3-L1)", []string{"1: the link to ../go.mod#L3-L1 leads nowhere: there is no such line"}},
+		{"a line", "[x](../go.mod#L4)", []string{"1: the link to ../go.mod#L4 leads nowhere: the file ends before that line, with line 3"}},
+		{"lines the wrong way round", "[x](../go.mod#L3-L1)", []string{"1: the link to ../go.mod#L3-L1 leads nowhere: lines count from 1, the smaller one first"}},
 		{"no line", "[x](../go.mod#module)", []string{"1: the link to ../go.mod#module leads nowhere: #module is not a line; write #L10 or #L10-L20"}},
 		{"a percent sign", "[x](100%25.md)", []string{"1: the link to 100%25.md leads nowhere: there is no such file"}},
+		{"another file than its text says", "[`index.go`](../go.mod)", []string{"1: the link's text is index.go, and it leads to go.mod"}},
 		{"our own symbol on another line", "[`index.update`](../solutions/05-indexer/index.go#L1)", []string{fmt.Sprintf(
 			"1: `index.update` is declared at solutions/05-indexer/index.go#L%d, not at line 1", w.at("workshop/solutions/05-indexer/index.go", "func (x *index) update"))}},
 	})
@@ -113,6 +114,8 @@ func TestUpstream_links_that_have_gone_stale_are_reported(t *testing.T) {
 		{"no package at all", "[`updateIndices`](" + store + "#L2)", []string{"1: `updateIndices` is not declared in tools/cache/store.go, nor beside it in k8s.io/client-go v0.37.2"}},
 		{"another line than the text says", "[`store.go:3`](" + store + "#L2)", []string{"1: the link's text is store.go:3, and it leads to tools/cache/store.go#L2"}},
 		{"another file than the text says", "[`index.go`](" + store + "#L2)", []string{"1: the link's text is index.go, and it leads to tools/cache/store.go"}},
+		{"a heading", "[x](https://github.com/kubernetes/client-go/blob/v0.37.2/README.md#gone)", []string{
+			"1: the link to README.md#gone leads nowhere: there is no heading with the anchor #gone"}},
 		{"an unknown module", "[x](https://github.com/kubernetes/kubectl/blob/v1/a.go)", []string{"1: the link to kubectl/a.go cannot be checked: go.mod does not require k8s.io/kubectl"}},
 	})
 }

@@ -1,11 +1,10 @@
 package reference
 
-// This file checks links to source on GitHub, and that a link whose text is a symbol leads to where it is declared.
+// This file checks that a symbol is declared where a text says: in the text of a link, or beside a place.
 
 import (
 	"go/token"
 	"go/types"
-	"net/url"
 	"path"
 	"regexp"
 	"slices"
@@ -16,58 +15,12 @@ import (
 )
 
 var (
-	upstreamLink = regexp.MustCompile(`^https?://github\.com/kubernetes/([\w.-]+)/(?:blob|tree|blame)/([^/#?]+)(?:/([^#?]*))?(?:\?[^#]*)?(?:#(.*))?$`)
-	pseudo       = regexp.MustCompile(`\d{14}-([0-9a-f]{12})$`)
-	fileText     = regexp.MustCompile(`^([\w./-]+\.(?:go|md|proto|yaml|mod))(?:(?::|#L)(\d+)(?:-L?\d+)?)?$`)
-	symbolText   = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
-	typeArgs     = regexp.MustCompile(`\[[^\]]*\]`)
-	receiver     = regexp.MustCompile(`^[(*&]+([\w.]*)\)?`)
-	declares     = regexp.MustCompile(`^(?:func|type|const|var) `)
+	fileText   = regexp.MustCompile(`^([\w./-]+\.(?:go|md|proto|yaml|mod))(?:(?::|#L)(\d+)(?:-L?\d+)?)?$`)
+	symbolText = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
+	typeArgs   = regexp.MustCompile(`\[[^\]]*\]`)
+	receiver   = regexp.MustCompile(`^[(*&]+([\w.]*)\)?`)
+	declares   = regexp.MustCompile(`^(?:func|type|const|var) `)
 )
-
-// upstreamLink checks a link to a file or folder in a kubernetes repository at a ref.
-func (c *checker) upstreamLink(l markdown.Link, repository, ref, name, fragment string) {
-	mod, known := c.repository(repository)
-	if !known {
-		c.problem(l.Line, "the link to %s/%s cannot be checked: go.mod does not require k8s.io/%s", repository, name, repository)
-		return
-	}
-	if unescaped, err := url.PathUnescape(name); err == nil {
-		name = unescaped
-	}
-	lines := lineRange.FindStringSubmatch(fragment)
-	nowhere := func(why string) { c.problem(l.Line, "the link to %s#%s leads nowhere: %s", name, fragment, why) }
-	switch {
-	case !mod.isPinnedBy(ref):
-		c.problem(l.Line, "the link to %s names %s, and go.mod pins %s%s", name, ref, mod.version, c.nowAt(l, mod, name))
-	case !mod.has(name):
-		c.problem(l.Line, "the link to %s leads nowhere: %s has no such file%s", name, mod, elsewhere(mod, name))
-	case fragment == "":
-		c.namedByLink(l, mod, name, 0)
-	case lines == nil && path.Ext(name) == ".go":
-		nowhere("#" + fragment + " is not a line; write #L10 or #L10-L20")
-	case lines == nil: // a heading of a text, which has no version
-	default:
-		first, last := lineNumbers(lines[1], lines[2])
-		switch total := len(mod.lines(name)); {
-		case first > total || last > total:
-			nowhere("the file ends before that line, with line " + strconv.Itoa(total))
-		case first < 1 || last < first:
-			nowhere("lines count from 1, the smaller one first")
-		default:
-			c.namedByLink(l, mod, name, first)
-		}
-	}
-}
-
-// isPinnedBy reports whether a ref of the module's repository is the pinned version: its tag, or its commit if it has
-// none.
-func (m module) isPinnedBy(ref string) bool {
-	if commit := pseudo.FindStringSubmatch(m.version); commit != nil {
-		return strings.HasPrefix(ref, commit[1])
-	}
-	return ref == m.version
-}
 
 // nowAt says what a link to another version would be today, if its text names a symbol.
 func (c *checker) nowAt(l markdown.Link, mod module, name string) string {
