@@ -58,7 +58,8 @@ func (c Chapter) Solution() string { return filepath.Join("solutions", c.Dir) }
 // Oracle is the folder that puts client-go behind the chapter's names, relative to the root.
 func (c Chapter) Oracle() string { return filepath.Join("internal", "testkit", "oracle", c.Dir) }
 
-// IsGo tells whether the go command takes a file of that name for Go. An editor's lock file, such as .#store.go, is none.
+// IsGo reports whether the go command takes a file of that name for Go. An editor's lock file, such as .#store.go, is
+// none.
 func IsGo(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_")
 }
@@ -136,8 +137,8 @@ func Find(root, name string) (Chapter, error) {
 	return Chapter{}, fmt.Errorf("there is no chapter %q; the chapters are %s", name, strings.Join(known, ", "))
 }
 
-// FindTask returns the task that name means: a chapter as for Find, a slash, and the task's number ("5/2") or the end of
-// its ID ("indexer/one-index"), today's or a former one. Without a slash task is zero: the whole chapter is meant.
+// FindTask returns the task that name means: a chapter as for Find, a slash, and the task's number ("5/2") or the end
+// of its ID ("indexer/one-index"), today's or a former one. Without a slash task is zero: the whole chapter is meant.
 func FindTask(root, name string) (Chapter, Task, error) {
 	chapterName, taskName, both := strings.Cut(strings.Trim(strings.TrimPrefix(name, "./"), "/"), "/")
 	c, err := Find(root, chapterName)
@@ -198,7 +199,8 @@ func Root(dir string) (string, error) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
-			return "", fmt.Errorf("%s is not inside the workshop: no go.mod upwards says \"module client-go-workshop\"; change into your clone", dir)
+			return "", fmt.Errorf("%s is not inside the workshop: no go.mod upwards says \"module client-go-workshop\"; "+
+				"change into your clone", dir)
 		}
 	}
 }

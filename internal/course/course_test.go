@@ -12,7 +12,8 @@ import (
 
 const readme = "# Chapter 05: The Indexer\n\n" +
 	"```sh\ngo test ./05-indexer -run Everything\n```\n\n" +
-	"## Task 1: A map, behind a lock (45 min)\n\n<!-- formerly: indexer/a-map -->\nText.\n\n```console\n$ go test ./05-indexer -run Task1\n```\n\n### More\n\n" +
+	"## Task 1: A map, behind a lock (45 min)\n\n<!-- formerly: indexer/a-map -->\nText.\n\n" +
+	"```console\n$ go test ./05-indexer -run Task1\n```\n\n### More\n\n" +
 	"```sh\ngo test ./05-indexer -run Task1_Again\n# Task 9: not a heading\n```\n\n" +
 	"## Task 2: One index\n\n```sh\ngo test -race ./05-indexer -run Task2\n```\n\n" +
 	"## Afterwards\n\n```sh\ngo test ./05-indexer -run Other\n```\n"
@@ -34,10 +35,17 @@ func TestAll_reads_the_tasks_from_the_README(t *testing.T) {
 	root := workshop(t, map[string]string{"05-indexer": readme, "docs": "# Docs\n", "solutions": ""})
 	all, err := All(root)
 	require.NoError(t, err)
-	require.Equal(t, []Chapter{{Dir: "05-indexer", Number: 5, Topic: "indexer", Title: "Chapter 05: The Indexer", Tasks: []Task{
-		{Number: 1, Title: "A map, behind a lock", ID: "indexer/a-map-behind-a-lock", Former: []string{"indexer/a-map"}, Minutes: 45, Anchor: "task-1-a-map-behind-a-lock-45-min", Line: 7, Command: "go test ./05-indexer -run Task1"},
-		{Number: 2, Title: "One index", ID: "indexer/one-index", Anchor: "task-2-one-index", Line: 23, Command: "go test -race ./05-indexer -run Task2"},
-	}}}, all, "the first command in a task's section is the task's; headings in code blocks are none")
+	require.Equal(t, []Chapter{{Dir: "05-indexer", Number: 5, Topic: "indexer", Title: "Chapter 05: The Indexer",
+		Tasks: []Task{
+			{
+				Number: 1, Title: "A map, behind a lock", ID: "indexer/a-map-behind-a-lock", Former: []string{"indexer/a-map"},
+				Minutes: 45, Anchor: "task-1-a-map-behind-a-lock-45-min", Line: 7, Command: "go test ./05-indexer -run Task1",
+			},
+			{
+				Number: 2, Title: "One index", ID: "indexer/one-index",
+				Anchor: "task-2-one-index", Line: 23, Command: "go test -race ./05-indexer -run Task2",
+			},
+		}}}, all, "the first command in a task's section is the task's; headings in code blocks are none")
 }
 
 func TestAll_refuses_a_chapter_that_nobody_finds_into(t *testing.T) {
@@ -96,7 +104,8 @@ func TestReadme_tells_how_long_each_chapter_takes(t *testing.T) {
 
 func TestFindTask_takes_numbers_and_IDs_and_former_IDs(t *testing.T) {
 	root := workshop(t, map[string]string{"05-indexer": readme})
-	for name, number := range map[string]int{"5/1": 1, "05-indexer/2": 2, "./05-indexer/task2": 2, "indexer/one-index": 2, "indexer/a-map": 1, "indexer": 0, "05-indexer/": 0} {
+	for name, number := range map[string]int{"5/1": 1, "05-indexer/2": 2, "./05-indexer/task2": 2,
+		"indexer/one-index": 2, "indexer/a-map": 1, "indexer": 0, "05-indexer/": 0} {
 		_, task, err := FindTask(root, name)
 		require.NoError(t, err, name)
 		require.Equal(t, number, task.Number, name)
@@ -118,7 +127,8 @@ func TestTasks_of_the_workshop_have_IDs_of_their_own_and_patterns_that_compile(t
 				require.Empty(t, owner[id], "%s is an ID of two tasks", id)
 				owner[id] = task.Title
 			}
-			require.Regexp(t, task.Pattern(), fmt.Sprintf("TestTask%d_x", task.Number), "what the command of %s selects", task.ID)
+			require.Regexp(t, task.Pattern(), fmt.Sprintf("TestTask%d_x", task.Number),
+				"what the command of %s selects", task.ID)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func TestPlans_add_up_and_agree_with_the_chapters(t *testing.T) {
 		if ref := planTask.FindStringSubmatch(m[2]); ref != nil {
 			c, task, err := FindTask(root, ref[1]+"/"+ref[2])
 			require.NoError(t, err)
-			require.Equal(t, task.Minutes, minutes, "plan %q: chapter %s says how long its task %d takes", plan, c.Dir, task.Number)
+			require.Equal(t, task.Minutes, minutes,
+				"plan %q: chapter %s says how long its task %d takes", plan, c.Dir, task.Number)
 			require.Equal(t, c.Dir+"#"+task.Anchor, ref[3]+"#"+ref[4], "plan %q links the task", plan)
 		}
 		if ref := planAll.FindStringSubmatch(m[2]); ref != nil {
@@ -73,7 +74,8 @@ func TestInstructor_has_a_question_for_each_task(t *testing.T) {
 		require.True(t, found, c.Dir)
 		section, _, _ = strings.Cut(section, "\n### ")
 		for _, task := range c.Tasks {
-			require.Regexp(t, `(?m)^\| `+strconv.Itoa(task.Number)+` \| .+ \| .+\? ?.* \|$`, section, "%s task %d", c.Dir, task.Number)
+			row := `(?m)^\| ` + strconv.Itoa(task.Number) + ` \| .+ \| .+\? ?.* \|$`
+			require.Regexp(t, row, section, "%s task %d", c.Dir, task.Number)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package course
 
-// This file reads the chapters' texts: a README with its tasks and sections, and the hints. Package markdown parses them.
+// This file reads the chapters' texts: a README with its tasks and sections, and the hints. Package markdown parses
+// them.
 
 import (
 	"fmt"
@@ -27,8 +28,8 @@ func Text(path string) (*markdown.Document, error) {
 	return markdown.Parse(content), nil
 }
 
-// tasks finds the tasks of a README. A task's command is the first one in its section that tests with -run; a former ID is
-// a comment in its section, <!-- formerly: indexer/old-title -->.
+// tasks finds the tasks of a README. A task's command is the first one in its section that tests with -run; a former ID
+// is a comment in its section, <!-- formerly: indexer/old-title -->.
 func tasks(doc *markdown.Document) (all []Task) {
 	for _, h := range doc.Headings {
 		m := taskHeading.FindStringSubmatch(h.Text)

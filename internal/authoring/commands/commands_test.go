@@ -35,7 +35,7 @@ type command struct {
 // commands lists the commands of all texts that people read, in the order in which it reads them.
 func commands(t *testing.T, root string) (all []command) {
 	t.Helper()
-	for _, pattern := range []string{"README.md", "docs/*.md", "docs/*/*.md", "0*/README.md", "0*/hints.md", "cluster/README.md"} {
+	for _, pattern := range strings.Fields("README.md docs/*.md docs/*/*.md 0*/README.md 0*/hints.md cluster/README.md") {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		for _, path := range paths {
@@ -96,7 +96,8 @@ func TestEvery_command_that_a_text_shows_is_accounted_for(t *testing.T) {
 	for _, c := range commands(t, root) {
 		r := first(list, c.text)
 		if r == nil {
-			t.Errorf("%s shows\n\t%s\nand no rule in internal/authoring/commands/rules.txt says who runs it", strings.Join(c.places, ", "), c.text)
+			t.Errorf("%s shows\n\t%s\nand no rule in internal/authoring/commands/rules.txt says who runs it",
+				strings.Join(c.places, ", "), c.text)
 			continue
 		}
 		r.used = true

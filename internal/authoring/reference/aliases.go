@@ -1,7 +1,7 @@
 package reference
 
-// This file is the table of names under which texts speak of packages. A name that is not here, and is not a chapter, is
-// not checked, so a new one that texts use belongs here.
+// This file is the table of names under which texts speak of packages. A name that is not here, and is not a chapter,
+// is not checked, so a new one that texts use belongs here.
 
 import (
 	"path"
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// spoken lists packages, each after the beginning of their import paths. A package is spoken of by the last element of its
-// path, or by the names behind "=". Where several have one name, messages name the first.
+// spoken lists packages, each after the beginning of their import paths. A package is spoken of by the last element of
+// its path, or by the names behind "=". Where several have one name, messages name the first.
 var spoken = [][2]string{
 	{"k8s.io/apimachinery/pkg/", `
 		api/errors=apierrors api/meta apis/meta/v1=metav1 apis/meta/v1/unstructured fields labels runtime runtime/schema
@@ -26,8 +26,8 @@ var spoken = [][2]string{
 	{"", "encoding/json runtime"},
 }
 
-// aliases gives the import paths that a name may stand for; a symbol has to exist in one of them. In a Go file the file's
-// own imports win.
+// aliases gives the import paths that a name may stand for; a symbol has to exist in one of them. In a Go file the
+// file's own imports win.
 var aliases = func() map[string][]string {
 	all := map[string][]string{}
 	for _, group := range spoken {
@@ -46,8 +46,8 @@ var aliases = func() map[string][]string {
 
 // everyday are the aliases that also head other things: label keys (kubernetes.io/hostname), paths into objects
 // (labels.app), host names (kubernetes.default). Of these only exported symbols are checked.
-var everyday = strings.Fields("buffer clock fake features fields framer json kubernetes labels meta record retry runtime " +
-	"schema scheme selection streaming transport types wait watch")
+var everyday = strings.Fields("buffer clock fake features fields framer json kubernetes labels meta record retry " +
+	"runtime schema scheme selection streaming transport types wait watch")
 
 // chapters finds the packages of the workshop that texts name: the solutions, by package name.
 func chapters(root string) map[string]string {

@@ -6,9 +6,9 @@ package reference
 //	<!-- source: solutions/05-indexer/index.go#func index.update -->
 //	<!-- source: solutions/05-indexer/index.go#doc+func index.update -->
 //
-// A path begins with an upstream module or is one from the workshop's root. After "#" come lines, or a declaration (func,
-// type, const, var), without its doc comment unless it says doc+. Directives of the doc comment are never shown. Any other
-// block of Go has to parse, as a file, as declarations or as statements, unless its fence says "go nocheck".
+// A path begins with an upstream module or is one from the workshop's root. After "#" come lines, or a declaration
+// (func, type, const, var), without its doc comment unless it says doc+. Directives of the doc comment are never shown.
+// Any other block of Go has to parse, as a file, as declarations or as statements, unless its fence says "go nocheck".
 
 import (
 	"errors"
@@ -122,8 +122,8 @@ func withoutDirectives(doc []string) []string {
 	return doc
 }
 
-// compare reports the first line in which a block departs from its source, and where the file has the block's text if it
-// has only moved. first is the line of from[0] in the file, all the file.
+// compare reports the first line in which a block departs from its source, and where the file has the block's text if
+// it has only moved. first is the line of from[0] in the file, all the file.
 func (c *checker) compare(b *markdown.Block, spec string, from []string, first int, all []string) {
 	want, got := trimmed(from), trimmed(b.Lines)
 	if slices.Equal(want, got) {
@@ -146,7 +146,8 @@ func (c *checker) compare(b *markdown.Block, spec string, from []string, first i
 		}
 		return strconv.Quote(lines[n])
 	}
-	c.problem(b.Line+1+n, "this block is not %s: here it is %s, and the source, near line %d, is %s", spec, line(got), first+n, line(want))
+	c.problem(b.Line+1+n, "this block is not %s: here it is %s, and the source, near line %d, is %s",
+		spec, line(got), first+n, line(want))
 }
 
 // trimmed takes the space off the ends of lines.

@@ -22,13 +22,18 @@ func TestBlocks_that_are_not_Go_are_reported(t *testing.T) {
 	w := newTiny(t)
 	const advice = "; fix it, or write ```go nocheck"
 	w.reports([]wrong{
-		{"a statement", "text\n```go\nx := 1\ny = = 2\n```\n", []string{"4: this block is not Go: expected operand, found '='" + advice}},
-		{"a declaration", "```go\nfunc f() {\n\treturn 1 +\n}\n\nfunc g() {}\n```\n", []string{"4: this block is not Go: expected operand, found '}'" + advice}},
-		{"a file", "```go\npackage a\n\nfunc f( {}\n```\n", []string{"4: this block is not Go: expected ')', found '{'" + advice}},
-		{"an ellipsis", "```go\nfunc f() {\n\t…\n}\n```\n", []string{"3: this block is not Go: illegal character U+2026 '…'" + advice}},
+		{"a statement", "text\n```go\nx := 1\ny = = 2\n```\n",
+			[]string{"4: this block is not Go: expected operand, found '='" + advice}},
+		{"a declaration", "```go\nfunc f() {\n\treturn 1 +\n}\n\nfunc g() {}\n```\n",
+			[]string{"4: this block is not Go: expected operand, found '}'" + advice}},
+		{"a file", "```go\npackage a\n\nfunc f( {}\n```\n",
+			[]string{"4: this block is not Go: expected ')', found '{'" + advice}},
+		{"an ellipsis", "```go\nfunc f() {\n\t…\n}\n```\n",
+			[]string{"3: this block is not Go: illegal character U+2026 '…'" + advice}},
 		{"a brace too few", "```go\nif x {\n```\n", []string{"2: this block is not Go: expected '}', found 'EOF'" + advice}},
 		{"no end", "```go\nx := 1\n\nmore text\n", []string{
-			"1: this code block is never closed: all that follows is part of it", "4: this block is not Go: expected ';', found text" + advice}},
+			"1: this code block is never closed: all that follows is part of it", "4: this block is not Go: expected ';', " +
+				"found text" + advice}},
 	})
 }
 
@@ -44,8 +49,10 @@ func TestQuoted_blocks_that_are_their_source_are_silent(t *testing.T) {
 		"<!-- source: solutions/05-indexer/index.go#func (*index).update -->", "```go", ownFunc+"```",
 		"<!-- source: solutions/05-indexer/index.go#doc+func index.update -->",
 		"```go", "// update moves a key.", "//", "// It does so under the lock.", ownFunc+"```",
-		"<!-- source: solutions/05-indexer/index.go#type index -->", "```go", "type index struct {", "\tkeys map[string][]string", "}", "```",
-		"<!-- source: k8s.io/client-go/tools/cache/store.go#var ErrClosed -->", "```go", "var ErrClosed = newError(\"closed\")", "```",
+		"<!-- source: solutions/05-indexer/index.go#type index -->", "```go", "type index struct {", "\tkeys "+
+			"map[string][]string", "}", "```",
+		"<!-- source: k8s.io/client-go/tools/cache/store.go#var ErrClosed -->", "```go", "var ErrClosed = "+
+			"newError(\"closed\")", "```",
 		"- <!-- no source -->", "<!-- source: go.mod#L1 -->", "```text", "module client-go-workshop", "```")
 }
 
@@ -57,18 +64,36 @@ func TestQuoted_blocks_that_have_drifted_are_reported(t *testing.T) {
 	}
 	own := func(part string) string { return "<!-- source: solutions/05-indexer/index.go#" + part + " -->\n" }
 	w.reports([]wrong{
-		{"a line", own("func index.update") + "```go\nfunc (x *index) update(key string) {\n\tx.keys[key] = none\n}\n```\n", []string{fmt.Sprintf("4: this block is not solutions/05-indexer/index.go#func index.update: "+
-			`here it is "\tx.keys[key] = none", and the source, near line %d, is "\tx.keys[key] = nil"`, w.at("workshop/solutions/05-indexer/index.go", "x.keys[key] = nil"))}},
-		{"a line too few", own("type index") + "```go\ntype index struct {\n```\n", []string{fmt.Sprintf("4: this block is not solutions/05-indexer/index.go#type index: "+
-			`here it is at its end, and the source, near line %d, is "\tkeys map[string][]string"`, w.at("workshop/solutions/05-indexer/index.go", "keys map"))}},
-		{"a doc comment too much", own("func index.update") + "```go\n// update moves a key.\n" + ownFunc + "```\n", []string{fmt.Sprintf("3: this block is not solutions/05-indexer/index.go#func index.update: "+
-			`here it is "// update moves a key.", and the source, near line %d, is "func (x *index) update(key string) {"`, w.at("workshop/solutions/05-indexer/index.go", "func (x *index) update"))}},
-		{"moved", source("L1-L3") + "```go\nfunc NewStore(keyFunc KeyFunc) Store {\n\treturn &cache{keyFunc: keyFunc}\n}\n```\n", []string{fmt.Sprintf("1: this block is not k8s.io/client-go/tools/cache/store.go#L1-L3: it stands at #L%d-L%d now", at, at+2)}},
-		{"lines that are not there", source("L1-L999") + "```go\n```\n", []string{fmt.Sprintf("1: the source k8s.io/client-go/tools/cache/store.go#L1-L999 is not there: the file has %d lines", w.lines("client-go/tools/cache/store.go"))}},
-		{"a declaration that is not there", source("func NewIndexer") + "```go\n```\n", []string{"1: the source k8s.io/client-go/tools/cache/store.go#func NewIndexer is not there: tools/cache/store.go declares no func NewIndexer"}},
-		{"a declaration of another kind", source("var NewStore") + "```go\n```\n", []string{"1: the source k8s.io/client-go/tools/cache/store.go#var NewStore is not there: tools/cache/store.go declares no var NewStore"}},
-		{"a file", "<!-- source: solutions/gone.go#L1 -->\n```go\n```\n", []string{"1: the source solutions/gone.go cannot be read: client-go-workshop has no such file"}},
-		{"no part", "<!-- source: go.mod -->\n```go\n```\n", []string{"1: the source \"go.mod\" cannot be understood: write FILE#L10-L20 or FILE#func Name"}},
-		{"no block", source("L1") + "text\n\n```go\nx := 1\n```\n", []string{"1: no code block follows <!-- source: k8s.io/client-go/tools/cache/store.go#L1 -->: it has to stand right above one"}},
+		{"a line", own("func index.update") + "```go\nfunc (x *index) update(key string) {\n\tx.keys[key] = none\n}\n```\n",
+			[]string{fmt.Sprintf("4: this block is not solutions/05-indexer/index.go#func index.update: "+
+				`here it is "\tx.keys[key] = none", and the source, near line %d, is "\tx.keys[key] = nil"`,
+				w.at("workshop/solutions/05-indexer/index.go", "x.keys[key] = nil"))}},
+		{"a line too few", own("type index") + "```go\ntype index struct {\n```\n",
+			[]string{fmt.Sprintf("4: this block is not solutions/05-indexer/index.go#type index: "+
+				`here it is at its end, and the source, near line %d, is "\tkeys map[string][]string"`,
+				w.at("workshop/solutions/05-indexer/index.go", "keys map"))}},
+		{"a doc comment too much", own("func index.update") + "```go\n// update moves a key.\n" + ownFunc + "```\n",
+			[]string{fmt.Sprintf("3: this block is not solutions/05-indexer/index.go#func index.update: "+
+				`here it is "// update moves a key.", and the source, near line %d, is "func (x *index) update(key string) {"`,
+				w.at("workshop/solutions/05-indexer/index.go", "func (x *index) update"))}},
+		{"moved", source("L1-L3") + "```go\nfunc NewStore(keyFunc KeyFunc) Store {\n\treturn &cache{keyFunc: " +
+			"keyFunc}\n}\n```\n", []string{fmt.Sprintf("1: this block is not k8s.io/client-go/tools/cache/store.go#L1-L3: "+
+			"it stands at #L%d-L%d now", at, at+2)}},
+		{"lines that are not there", source("L1-L999") + "```go\n```\n",
+			[]string{fmt.Sprintf("1: the source k8s.io/client-go/tools/cache/store.go#L1-L999 is not there: the file has %d "+
+				"lines", w.lines("client-go/tools/cache/store.go"))}},
+		{"a declaration that is not there", source("func NewIndexer") + "```go\n```\n",
+			[]string{"1: the source k8s.io/client-go/tools/cache/store.go#func NewIndexer is not there: " +
+				"tools/cache/store.go declares no func NewIndexer"}},
+		{"a declaration of another kind", source("var NewStore") + "```go\n```\n",
+			[]string{"1: the source k8s.io/client-go/tools/cache/store.go#var NewStore is not there: tools/cache/store.go " +
+				"declares no var NewStore"}},
+		{"a file", "<!-- source: solutions/gone.go#L1 -->\n```go\n```\n",
+			[]string{"1: the source solutions/gone.go cannot be read: client-go-workshop has no such file"}},
+		{"no part", "<!-- source: go.mod -->\n```go\n```\n",
+			[]string{"1: the source \"go.mod\" cannot be understood: write FILE#L10-L20 or FILE#func Name"}},
+		{"no block", source("L1") + "text\n\n```go\nx := 1\n```\n",
+			[]string{"1: no code block follows <!-- source: k8s.io/client-go/tools/cache/store.go#L1 -->: it has to stand " +
+				"right above one"}},
 	})
 }

@@ -52,8 +52,8 @@ func (c *checker) goFile(content []byte) {
 	c.checkGone()
 }
 
-// declaredNames are the names that a file gives to things of its own. Where a file has a variable watch, its comments do
-// not speak of the package.
+// declaredNames are the names that a file gives to things of its own. Where a file has a variable watch, its comments
+// do not speak of the package.
 func declaredNames(set *token.FileSet, tree *ast.File) map[string]bool {
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
 	config := types.Config{Error: func(error) {}} // without its imports and the other files, most of it is an error

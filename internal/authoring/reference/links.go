@@ -1,7 +1,7 @@
 package reference
 
-// This file checks links: to files of the repository, to issues, and to source on GitHub. It leaves other addresses in the
-// web alone. Whether the text of a link names what it leads to is checked in declared.go.
+// This file checks links: to files of the repository, to issues, and to source on GitHub. It leaves other addresses in
+// the web alone. Whether the text of a link names what it leads to is checked in declared.go.
 
 import (
 	"fmt"
@@ -50,7 +50,7 @@ func (c *checker) upstreamLink(l markdown.Link, repository, ref, name, fragment 
 	}
 	switch {
 	case !known:
-		c.problem(l.Line, "the link to %s/%s cannot be checked: go.mod does not require k8s.io/%s", repository, name, repository)
+		c.problem(l.Line, "the link to %[1]s/%[2]s cannot be checked: go.mod does not require k8s.io/%[1]s", repository, name)
 	case !mod.isPinnedBy(ref):
 		c.problem(l.Line, "the link to %s names %s, and go.mod pins %s%s", name, ref, mod.version, c.nowAt(l, mod, name))
 	case !mod.has(name):
@@ -91,8 +91,8 @@ func (c *checker) localLink(l markdown.Link) (why string) {
 	if !c.own.has(file) {
 		return "there is no such file"
 	}
-	if readme := path.Join(file, "README.md"); target.Fragment != "" && c.own.has(readme) { // what GitHub shows for a folder
-		file = readme
+	if readme := path.Join(file, "README.md"); target.Fragment != "" && c.own.has(readme) {
+		file = readme // what GitHub shows for a folder
 	}
 	return c.fragment(l, c.own, file, target.Fragment)
 }

@@ -1,8 +1,8 @@
 package reference
 
-// This file finds the names of symbols in a piece of text, cache.NewIndexer or (*cache.DeltaFIFO).Pop, and reports those
-// that do not exist. What only looks like one (file names, host names, label keys, fields of a variable) has to stay
-// silent: authors switch off a check that reports what is right.
+// This file finds the names of symbols in a piece of text, cache.NewIndexer or (*cache.DeltaFIFO).Pop, and reports
+// those that do not exist. What only looks like one (file names, host names, label keys, fields of a variable) has to
+// stay silent: authors switch off a check that reports what is right.
 
 import (
 	"fmt"

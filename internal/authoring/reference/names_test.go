@@ -1,7 +1,7 @@
 package reference
 
-// Names of symbols and paths of files, in Markdown and in Go comments: those that exist, those that only look like it, those
-// that are gone.
+// Names of symbols and paths of files, in Markdown and in Go comments: those that exist, those that only look like it,
+// those that are gone.
 
 import (
 	"fmt"
@@ -13,26 +13,36 @@ import (
 func TestNames_that_exist_are_silent(t *testing.T) {
 	w := newTiny(t)
 	w.silent(
-		"`cache.NewStore(keyFunc, nil)`, `*cache.Config`, `&appsv1.Deployment{}`, `[]cache.KeyFunc`, `func(opts ...cache.KeyFunc) cache.Store`",
-		"`cache.cache`, `cache.cache.keyFunc`, `(*cache.Config).Queue`, `cache.First`, `cache.Second`, `cache.ErrClosed`, `cache.KeyError{Obj: 1}`",
-		"`cache.Indexer.ByIndex`, embedded: `cache.Indexer.Add`, `cache.Config.Pop`, `cache.Config.Depth`, `cache.Typed[T].Pop`, `cache.Typed[cache.Store].Depth`",
-		"`cache.Queue.Pop`, `cache.Config.ListOptions`, `cache.Config.LabelSelector`, `cache.Config.Indexer.ByIndex`, `cache.Config.Marshal`, `(*cache.Typed[T]).Pop`",
-		"`appsv1.Deployment.Name`, `appsv1.Deployment.ObjectMeta.Namespace`, `appsv1.Deployment.Spec.Replicas`, `metav1.ObjectMeta`, `ptr.To(1)`",
-		"`k8s.io/client-go/tools/cache.NewStore`, `workqueue.Typ…`, `cache.TypedLim*`, `watch.Interface{Stop(); ResultChan()}`, `runtime.Object`")
+		"`cache.NewStore(keyFunc, nil)`, `*cache.Config`, `&appsv1.Deployment{}`, `[]cache.KeyFunc`, "+
+			"`func(opts ...cache.KeyFunc) cache.Store`",
+		"`cache.cache`, `cache.cache.keyFunc`, `(*cache.Config).Queue`, `cache.First`, `cache.Second`, `cache.ErrClosed`, "+
+			"`cache.KeyError{Obj: 1}`",
+		"`cache.Indexer.ByIndex`, embedded: `cache.Indexer.Add`, `cache.Config.Pop`, `cache.Config.Depth`, "+
+			"`cache.Typed[T].Pop`, `cache.Typed[cache.Store].Depth`",
+		"`cache.Queue.Pop`, `cache.Config.ListOptions`, `cache.Config.LabelSelector`, `cache.Config.Indexer.ByIndex`, "+
+			"`cache.Config.Marshal`, `(*cache.Typed[T]).Pop`",
+		"`appsv1.Deployment.Name`, `appsv1.Deployment.ObjectMeta.Namespace`, `appsv1.Deployment.Spec.Replicas`, "+
+			"`metav1.ObjectMeta`, `ptr.To(1)`",
+		"`k8s.io/client-go/tools/cache.NewStore`, `workqueue.Typ…`, `cache.TypedLim*`, `watch.Interface{Stop(); "+
+			"ResultChan()}`, `runtime.Object`")
 }
 
 func TestNames_that_cannot_be_told_from_source_are_silent(t *testing.T) {
 	w := newTiny(t)
-	w.silent("`cache.Foreign.Anything`, `cache.cache.Lock`, `cache.ErrClosed.Error`, `appsv1.Deployment.Spec.Template.Labels`",
+	w.silent("`cache.Foreign.Anything`, `cache.cache.Lock`, `cache.ErrClosed.Error`, "+
+		"`appsv1.Deployment.Spec.Template.Labels`",
 		"`klog.Info`, whose module is not at hand; `runtime.Gosched` is the standard library's")
 }
 
 func TestNames_that_only_look_like_symbols_are_silent(t *testing.T) {
 	w := newTiny(t)
 	w.silent(
-		"`cache.go`, `tools/cache`, `store.go`, `cache.yaml`, `cache.test`, `foo.Bar`, `index.update`, `my.cache.Gone`, `example.com/cache.Gone`, `x-cache.Gone`",
-		"`kubernetes.io/hostname`, `app.kubernetes.io/name`, `kubernetes.default.svc`, `labels.app`, `metadata.labels.app`, `watch.timeout`, `cache.k8s.io`",
-		"`user@cache.Gone`, `#cache.Gone`, `$cache.Gone`, cache.Gone in prose, `cache. Gone`, `cache`, `cache.`, `Cache.Gone`",
+		"`cache.go`, `tools/cache`, `store.go`, `cache.yaml`, `cache.test`, `foo.Bar`, `index.update`, `my.cache.Gone`, "+
+			"`example.com/cache.Gone`, `x-cache.Gone`",
+		"`kubernetes.io/hostname`, `app.kubernetes.io/name`, `kubernetes.default.svc`, `labels.app`, "+
+			"`metadata.labels.app`, `watch.timeout`, `cache.k8s.io`",
+		"`user@cache.Gone`, `#cache.Gone`, `$cache.Gone`, cache.Gone in prose, `cache. Gone`, `cache`, `cache.`, "+
+			"`Cache.Gone`",
 		"", "```go", "cache.Gone()", "```", "<!-- `cache.Gone` -->")
 }
 
@@ -41,25 +51,38 @@ func TestNames_that_are_gone_are_reported(t *testing.T) {
 	const in = " in k8s.io/client-go/tools/cache v0.37.2"
 	w.reports([]wrong{
 		{"a function", "\n`cache.NewFIFO(f)`", []string{"2: there is no cache.NewFIFO" + in}},
-		{"a function, misspelt", "`cache.NewStores`", []string{"1: there is no cache.NewStores" + in + "; did you mean cache.NewStore?"}},
-		{"in other case", "`cache.newStore`", []string{"1: there is no cache.newStore" + in + "; did you mean cache.NewStore?"}},
+		{"a function, misspelt", "`cache.NewStores`",
+			[]string{"1: there is no cache.NewStores" + in + "; did you mean cache.NewStore?"}},
+		{"in other case", "`cache.newStore`",
+			[]string{"1: there is no cache.newStore" + in + "; did you mean cache.NewStore?"}},
 		{"an unexported type", "`cache.threadSafeMap`", []string{"1: there is no cache.threadSafeMap" + in}},
 		{"a method", "`cache.Store.Replace`", []string{"1: there is no cache.Store.Replace" + in}},
-		{"a method of another type", "`cache.Store.ByIndex`", []string{"1: there is no cache.Store.ByIndex" + in + "; did you mean cache.Indexer.ByIndex?"}},
-		{"a method without its type", "`cache.ByIndex`", []string{"1: there is no cache.ByIndex" + in + "; did you mean cache.Indexer.ByIndex?"}},
-		{"a method of several types", "`cache.Add`", []string{"1: there is no cache.Add" + in + "; did you mean cache.Store.Add or cache.cache.Add?"}},
+		{"a method of another type", "`cache.Store.ByIndex`",
+			[]string{"1: there is no cache.Store.ByIndex" + in + "; did you mean cache.Indexer.ByIndex?"}},
+		{"a method without its type", "`cache.ByIndex`",
+			[]string{"1: there is no cache.ByIndex" + in + "; did you mean cache.Indexer.ByIndex?"}},
+		{"a method of several types", "`cache.Add`",
+			[]string{"1: there is no cache.Add" + in + "; did you mean cache.Store.Add or cache.cache.Add?"}},
 		{"a field", "`cache.KeyError.Object`", []string{"1: there is no cache.KeyError.Object" + in}},
 		{"of a field", "`cache.Config.Indexer.ByIndexes`", []string{"1: there is no cache.Config.Indexer.ByIndexes" + in}},
 		{"of an embedded type", "`cache.Config.Push`", []string{"1: there is no cache.Config.Push" + in}},
-		{"in another module", "`appsv1.Deployment.Spec.Replica`", []string{"1: there is no appsv1.Deployment.Spec.Replica in k8s.io/api/apps/v1 v0.37.2"}},
+		{"in another module", "`appsv1.Deployment.Spec.Replica`",
+			[]string{"1: there is no appsv1.Deployment.Spec.Replica in k8s.io/api/apps/v1 v0.37.2"}},
 		{"behind a pointer and type arguments", "`(*cache.Typed[T]).Push`", []string{"1: there is no cache.Typed.Push" + in}},
 		{"as a type argument", "`workqueue.Typed[cache.Gone]`", []string{"1: there is no cache.Gone" + in}},
-		{"as a parameter", "`func(o *cache.Gone, w watch.Gone)`", []string{"1: there is no cache.Gone" + in, "1: there is no watch.Gone in k8s.io/apimachinery/pkg/watch v0.37.2"}},
+		{"as a parameter", "`func(o *cache.Gone, w watch.Gone)`",
+			[]string{"1: there is no cache.Gone" + in, "1: there is no watch.Gone in k8s.io/apimachinery/pkg/watch v0.37.2"}},
 		{"by prefix", "`cache.Untyped…`", []string{"1: there is no cache.Untyped" + in}},
-		{"by import path", "`k8s.io/client-go/tools/cache.Gone`", []string{"1: there is no k8s.io/client-go/tools/cache.Gone" + in}},
-		{"its package", "`k8s.io/client-go/tools/gone.Gone`", []string{"1: there is no package k8s.io/client-go/tools/gone in k8s.io/client-go v0.37.2, so no k8s.io/client-go/tools/gone.Gone"}},
-		{"the package of an alias", "`record.EventRecorder`", []string{"1: there is no package k8s.io/client-go/tools/record in k8s.io/client-go v0.37.2, so no record.EventRecorder"}},
-		{"in no meaning of the name", "`runtime.Gone`", []string{"1: there is no runtime.Gone in k8s.io/apimachinery/pkg/runtime v0.37.2"}},
+		{"by import path", "`k8s.io/client-go/tools/cache.Gone`",
+			[]string{"1: there is no k8s.io/client-go/tools/cache.Gone" + in}},
+		{"its package", "`k8s.io/client-go/tools/gone.Gone`",
+			[]string{"1: there is no package k8s.io/client-go/tools/gone in k8s.io/client-go v0.37.2, so no " +
+				"k8s.io/client-go/tools/gone.Gone"}},
+		{"the package of an alias", "`record.EventRecorder`",
+			[]string{"1: there is no package k8s.io/client-go/tools/record in k8s.io/client-go v0.37.2, so no " +
+				"record.EventRecorder"}},
+		{"in no meaning of the name", "`runtime.Gone`",
+			[]string{"1: there is no runtime.Gone in k8s.io/apimachinery/pkg/runtime v0.37.2"}},
 		{"in code over two lines", "a `cache.Store,\ncache.Gone` b", []string{"1: there is no cache.Gone" + in}},
 		{"as a link's text", "[`cache.Gone`](README.md)", []string{"1: there is no cache.Gone" + in}},
 		{"in a heading", "# About `cache.Gone`", []string{"1: there is no cache.Gone" + in}},
@@ -69,10 +92,14 @@ func TestNames_that_are_gone_are_reported(t *testing.T) {
 
 func TestNames_of_chapters_are_those_of_the_solutions(t *testing.T) {
 	w := newTiny(t)
-	w.silent("`indexer.NewStore()`, `indexer.index.keys`, `indexer.ByIndex(\"image\")` on a variable, `workqueue.Ours`, `workqueue.Typed.Get`, `deltafifo.ToCome`")
+	w.silent("`indexer.NewStore()`, `indexer.index.keys`, `indexer.ByIndex(\"image\")` on a variable, " +
+		"`workqueue.Ours`, `workqueue.Typed.Get`, `deltafifo.ToCome`")
 	w.reports([]wrong{
-		{"a chapter's", "`indexer.NewStor`", []string{"1: there is no indexer.NewStor in client-go-workshop/solutions/05-indexer; did you mean indexer.NewStore?"}},
-		{"a chapter's and client-go's", "`workqueue.Theirs`", []string{"1: there is no workqueue.Theirs in k8s.io/client-go/util/workqueue v0.37.2"}},
+		{"a chapter's", "`indexer.NewStor`",
+			[]string{"1: there is no indexer.NewStor in client-go-workshop/solutions/05-indexer" +
+				"; did you mean indexer.NewStore?"}},
+		{"a chapter's and client-go's", "`workqueue.Theirs`",
+			[]string{"1: there is no workqueue.Theirs in k8s.io/client-go/util/workqueue v0.37.2"}},
 	})
 }
 
@@ -80,30 +107,43 @@ func TestNames_marked_as_gone_may_be_spoken_of(t *testing.T) {
 	w := newTiny(t)
 	w.silent("`cache.ErrRequeue`, `cache.Queue.List`, `cache.OldQueue.Pop`, tools/cache/fifo.go", "",
 		"<!-- gone: cache.ErrRequeue, cache.Queue.List,", "cache.OldQueue, tools/cache/fifo.go -->")
-	require.Empty(t, w.check("a.go", "// Package a has no cache.ErrRequeue.\n//\n//reference:gone cache.ErrRequeue\npackage a\n"))
-	require.Equal(t, []string{"1: cache.ErrRequeue is marked as gone, and this text does not name it: take it out of the comment"},
+	require.Empty(t, w.check("a.go", "// Package a has no cache.ErrRequeue.\n//\n//reference:gone "+
+		"cache.ErrRequeue\npackage a\n"))
+	require.Equal(t, []string{"1: cache.ErrRequeue is marked as gone, and this text does not name it: take it out of " +
+		"the comment"},
 		w.check("a.go", "//reference:gone cache.ErrRequeue\n\npackage a\n"))
 	w.reports([]wrong{
-		{"and is there", "`cache.NewStore`\n\n<!-- gone: cache.NewStore -->", []string{"1: cache.NewStore is marked as gone, and it is in k8s.io/client-go/tools/cache v0.37.2"}},
-		{"and the file is there", "tools/cache/store.go\n\n<!-- gone: tools/cache/store.go -->", []string{"1: tools/cache/store.go is marked as gone, and k8s.io/client-go v0.37.2 has it"}},
-		{"and is not spoken of", "<!-- gone: cache.ErrRequeue -->", []string{"1: cache.ErrRequeue is marked as gone, and this text does not name it: take it out of the comment"}},
+		{"and is there", "`cache.NewStore`\n\n<!-- gone: cache.NewStore -->",
+			[]string{"1: cache.NewStore is marked as gone, and it is in k8s.io/client-go/tools/cache v0.37.2"}},
+		{"and the file is there", "tools/cache/store.go\n\n<!-- gone: tools/cache/store.go -->",
+			[]string{"1: tools/cache/store.go is marked as gone, and k8s.io/client-go v0.37.2 has it"}},
+		{"and is not spoken of", "<!-- gone: cache.ErrRequeue -->",
+			[]string{"1: cache.ErrRequeue is marked as gone, and this text does not name it: take it out of the comment"}},
 	})
 }
 
 func TestPaths_and_places_are_those_of_the_pinned_source(t *testing.T) {
 	w := newTiny(t)
 	at := w.at("client-go/tools/cache/store.go", "func NewStore")
-	w.silent("`tools/cache/store.go` and tools/cache/store.go:3, client-go/tools/cache/index.go, k8s.io/client-go/util/workqueue/queue.go,",
-		"pkg/watch/watch.go, pkg/controller/deployment/sync.go, solutions/05-indexer/index.go, internal/gone.go, store.go:999, ./tools/gone.go,",
-		fmt.Sprintf("`NewStore` (tools/cache/store.go:%d), `cache.NewStore` (store.go:%[1]d), `NewStore` (store.go:1), `len(x) > 0` (tools/cache/store.go:1), `defer` (tools/cache/store.go:1)", at))
+	w.silent("`tools/cache/store.go` and tools/cache/store.go:3, client-go/tools/cache/index.go, "+
+		"k8s.io/client-go/util/workqueue/queue.go,",
+		"pkg/watch/watch.go, pkg/controller/deployment/sync.go, solutions/05-indexer/index.go, internal/gone.go, "+
+			"store.go:999, ./tools/gone.go,",
+		fmt.Sprintf("`NewStore` (tools/cache/store.go:%d), `cache.NewStore` (store.go:%[1]d), `NewStore` (store.go:1), "+
+			"`len(x) > 0` (tools/cache/store.go:1), `defer` (tools/cache/store.go:1)", at))
 	w.reports([]wrong{
 		{"a file", "see tools/cache/gone.go.", []string{"1: client-go v0.37.2 has no file tools/cache/gone.go"}},
-		{"a file that moved", "see `util/queue/queue.go`", []string{"1: client-go v0.37.2 has no file util/queue/queue.go; there is util/workqueue/queue.go"}},
+		{"a file that moved", "see `util/queue/queue.go`",
+			[]string{"1: client-go v0.37.2 has no file util/queue/queue.go; there is util/workqueue/queue.go"}},
 		{"a file of apimachinery", "`pkg/watch/gone.go`", []string{"1: apimachinery v0.37.2 has no file pkg/watch/gone.go"}},
 		{"a line", "util/workqueue/queue.go:99", []string{"1: util/workqueue/queue.go ends before line 99"}},
-		{"a place", "`NewStore` (tools/cache/store.go:1)", []string{fmt.Sprintf("1: `NewStore` is declared at tools/cache/store.go#L%d, not at line 1", at)}},
-		{"a place in the package", "`cache.NewStore` (store.go:1)", []string{fmt.Sprintf("1: `cache.NewStore` is declared at tools/cache/store.go#L%d, not at line 1", at)}},
-		{"a file in the package", "`cache.NewStore` (index.go:1)", []string{fmt.Sprintf("1: `cache.NewStore` is not declared in tools/cache/index.go but at tools/cache/store.go#L%d", at)}},
+		{"a place", "`NewStore` (tools/cache/store.go:1)",
+			[]string{fmt.Sprintf("1: `NewStore` is declared at tools/cache/store.go#L%d, not at line 1", at)}},
+		{"a place in the package", "`cache.NewStore` (store.go:1)",
+			[]string{fmt.Sprintf("1: `cache.NewStore` is declared at tools/cache/store.go#L%d, not at line 1", at)}},
+		{"a file in the package", "`cache.NewStore` (index.go:1)",
+			[]string{fmt.Sprintf("1: `cache.NewStore` is not declared in tools/cache/index.go but at "+
+				"tools/cache/store.go#L%d", at)}},
 	})
 }
 
@@ -162,7 +202,9 @@ func TestDistance_counts_letters(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"NewStore", "NewStores", 1}, {"ab", "ba", 2}} {
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"NewStore", "NewStores", 1}, {"ab", "ba", 2},
+	} {
 		require.Equal(t, c.want, distance(c.a, c.b), "%q, %q", c.a, c.b)
 	}
 }

@@ -1,7 +1,7 @@
 package reference
 
-// This file checks the paths of upstream files that a text names without a link, tools/cache/store.go, and the places it
-// gives for symbols: `newQueueFIFO` (tools/cache/controller.go:1063).
+// This file checks the paths of upstream files that a text names without a link, tools/cache/store.go, and the places
+// it gives for symbols: `newQueueFIFO` (tools/cache/controller.go:1063).
 
 import (
 	"io/fs"
@@ -19,8 +19,8 @@ var (
 	place = regexp.MustCompile("`([^`]+)` \\(`?([\\w./-]+\\.go):(\\d+)`?\\)")
 )
 
-// clientGoDirs are the folders of client-go by which one knows a path of it. "pkg", "testing" and "examples" are missing:
-// every module has those.
+// clientGoDirs are the folders of client-go by which one knows a path of it. "pkg", "testing" and "examples" are
+// missing: every module has those.
 var clientGoDirs = strings.Fields("tools rest util listers informers kubernetes features transport discovery dynamic " +
 	"metadata applyconfigurations")
 
@@ -44,14 +44,15 @@ func (c *checker) paths(line int, text string) {
 	}
 }
 
-// upstreamPath finds the file of a module that a path means. Paths of the workshop itself, and of modules that are not at
-// hand, are not ok.
+// upstreamPath finds the file of a module that a path means. Paths of the workshop itself, and of modules that are not
+// at hand, are not ok.
 func (c *checker) upstreamPath(name string) (m module, rest string, ok bool) {
 	if strings.HasPrefix(name, "k8s.io/") {
 		return c.module(name)
 	}
 	first, below, slash := strings.Cut(name, "/")
-	if !slash || first == "" || strings.Contains(name, "..") || c.own.has(name) || c.own.has(path.Join(path.Dir(c.file), name)) {
+	ours := c.own.has(name) || c.own.has(path.Join(path.Dir(c.file), name))
+	if ours || !slash || first == "" || strings.Contains(name, "..") {
 		return module{}, "", false
 	}
 	if m, ok := c.repository(first); ok { // "client-go/tools/cache/store.go"

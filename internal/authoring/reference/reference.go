@@ -1,7 +1,7 @@
 // Package reference checks that what the workshop's texts say of client-go is true of the version in go.mod.
 //
-// A text goes stale in silence: a function moves, a type is renamed, a heading is reworded. So everything in a text that
-// can be looked up is looked up, in the source of the pinned modules as it lies in the module cache:
+// A text goes stale in silence: a function moves, a type is renamed, a heading is reworded. So everything in a text
+// that can be looked up is looked up, in the source of the pinned modules as it lies in the module cache:
 //
 //   - links inside the repository lead to a file, a heading, a line that exists (links.go);
 //   - links to upstream source name the pinned version, and where the link's text is a symbol, the line is the one on
@@ -11,8 +11,8 @@
 //     client-go's files (paths.go);
 //   - code blocks are Go, and those that are quoted are the lines they are quoted from (blocks.go).
 //
-// Underneath: package markdown reads Markdown, gofile.go the comments of Go files, source.go and symbols.go know what the
-// modules declare, aliases.go under which names texts speak of packages.
+// Underneath: package markdown reads Markdown, gofile.go the comments of Go files, source.go and symbols.go know what
+// the modules declare, aliases.go under which names texts speak of packages.
 //
 // A text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It then says so, anywhere in the file:
 //
@@ -62,7 +62,8 @@ func Check(ctx context.Context, root string, files []string) ([]Problem, error) 
 func (s *source) check(ctx context.Context, root string, files []string) ([]Problem, error) {
 	own := module{path: ownModule, dir: root}
 	all := &source{append(slices.Clone(s.modules), own), s.packages}
-	maps.DeleteFunc(s.packages, func(importPath string, _ *pkg) bool { return strings.HasPrefix(importPath, ownModule+"/") })
+	isOwn := func(importPath string, _ *pkg) bool { return strings.HasPrefix(importPath, ownModule+"/") }
+	maps.DeleteFunc(s.packages, isOwn)
 	var problems []Problem
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
@@ -72,7 +73,8 @@ func (s *source) check(ctx context.Context, root string, files []string) ([]Prob
 		if err != nil {
 			return nil, fmt.Errorf("check the references: %w", err)
 		}
-		c := &checker{source: all, own: own, chapters: chapters(root), file: path.Clean(filepath.ToSlash(file)), gone: map[string]*goneMark{}}
+		c := &checker{source: all, own: own, chapters: chapters(root), gone: map[string]*goneMark{}}
+		c.file = path.Clean(filepath.ToSlash(file))
 		switch path.Ext(c.file) {
 		case ".md":
 			c.markdown(content)

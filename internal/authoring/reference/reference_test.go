@@ -53,7 +53,8 @@ func TestCheck_looks_into_the_pinned_client_go(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Problem{
 		{"a.md", 3, fmt.Sprintf("`NewIndexer` is declared at tools/cache/store.go#L%d, not at line %d", line, line+1)},
-		{"a.md", 9, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.version + "; did you mean cache.Indexer.AddIndexers?"},
+		{"a.md", 9, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.version + "" +
+			"; did you mean cache.Indexer.AddIndexers?"},
 	}, problems)
 }
 
@@ -120,7 +121,8 @@ func TestCheck_says_why_it_cannot_look(t *testing.T) {
 func TestMarkdown_of_any_kind_is_read_to_its_end(t *testing.T) {
 	// Cut at every byte, it is a text with everything left open somewhere.
 	text := "# A `b`\n\n- [x](<a b> \"t\") ![y](c(d)e 'f') [z][l] [w][] <a href=\"g\"> ``h ` i`` \\[ <!-- j -->\n" +
-		"<!-- source: k -->\n\n~~~go x\n~~~\n> ```\n> (*cache.A[B]).C…\n> ```\n[l]: <m> (n)\nhttps://o.example/p). `k8s.io/client-go/tools/cache.Q[`\n<!-- gone: r -->"
+		"<!-- source: k -->\n\n~~~go x\n~~~\n> ```\n> (*cache.A[B]).C…\n> ```\n[l]: <m> (n)\nhttps://o.example/p). " +
+		"`k8s.io/client-go/tools/cache.Q[`\n<!-- gone: r -->"
 	w := newTiny(t)
 	for end := range len(text) + 1 {
 		w.check("a.md", text[:end])

@@ -29,7 +29,7 @@ type module struct {
 const ownModule = "client-go-workshop"
 
 // upstreamModules are those that texts speak of. Their source is in github.com/kubernetes.
-var upstreamModules = []string{"k8s.io/client-go", "k8s.io/apimachinery", "k8s.io/api", "k8s.io/utils", "k8s.io/klog/v2"}
+var upstreamModules = strings.Fields("k8s.io/client-go k8s.io/apimachinery k8s.io/api k8s.io/utils k8s.io/klog/v2")
 
 // String is how messages name a module: "k8s.io/client-go v0.37.2".
 func (m module) String() string { return strings.TrimSpace(m.path + " " + m.version) }
@@ -85,7 +85,7 @@ func load(ctx context.Context, root string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSource(append(modules, module{path: "std", dir: filepath.Join(strings.TrimSpace(goroot), "src")})...), nil
+	return newSource(append(modules, module{path: "std", dir: filepath.Join(goroot, "src")})...), nil
 }
 
 func runGo(ctx context.Context, dir string, args ...string) (string, error) {
@@ -96,9 +96,9 @@ func runGo(ctx context.Context, dir string, args ...string) (string, error) {
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("find the pinned client-go: go %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		err = fmt.Errorf("find the pinned client-go: go %s: %w: %s", strings.Join(args, " "), err, &stderr)
 	}
-	return string(out), nil
+	return strings.TrimRight(string(out), "\r\n"), err
 }
 
 // module finds the module that an import path, or the path of a file below it, lies in, and the rest of the path. Paths
@@ -128,8 +128,8 @@ func (s *source) repository(name string) (module, bool) {
 // testSuffix, behind an import path, stands for the tests in that folder.
 const testSuffix = " tests"
 
-// load parses the package at an import path, without its tests, or with testSuffix its tests alone. It returns nil if no
-// module has it.
+// load parses the package at an import path, without its tests, or with testSuffix its tests alone. It returns nil if
+// no module has it.
 func (s *source) load(importPath string) *pkg {
 	if p, known := s.packages[importPath]; known {
 		return p

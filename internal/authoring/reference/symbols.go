@@ -2,7 +2,8 @@ package reference
 
 // This file knows what a package declares, and finds cache.Indexer.AddIndexers in it: a method that cache.Indexer has,
 // also one from an embedded interface of another package. It works on syntax. Where only a type checker could tell (the
-// type of a variable without a written type, an embedded type of a module that is not at hand), the answer is "unknown".
+// type of a variable without a written type, an embedded type of a module that is not at hand), the answer is
+// "unknown".
 
 import (
 	"cmp"
@@ -61,7 +62,8 @@ func (p *pkg) declare(set *token.FileSet, file string, tree *ast.File) {
 	imports := importsOf(tree)
 	line := func(at token.Pos) int { return set.PositionFor(at, false).Line }
 	add := func(name string, kind token.Token, doc *ast.CommentGroup, at ast.Node, typ ast.Expr) {
-		d := &decl{pkg: p, name: name, kind: kind, file: file, line: line(at.Pos()), end: line(at.End()), typ: typ, imports: imports}
+		d := &decl{pkg: p, name: name, kind: kind, file: file, typ: typ, imports: imports}
+		d.line, d.end = line(at.Pos()), line(at.End())
 		if doc != nil {
 			d.doc = line(doc.Pos())
 		}

@@ -53,7 +53,8 @@ func (w *tiny) write(name, text string) {
 func (w *tiny) check(name, text string) []string {
 	w.t.Helper()
 	w.write("workshop/"+name, text)
-	found, err := w.source.check(context.Background(), filepath.Join(w.dir, "workshop"), []string{filepath.FromSlash(name)})
+	root, files := filepath.Join(w.dir, "workshop"), []string{filepath.FromSlash(name)}
+	found, err := w.source.check(context.Background(), root, files)
 	require.NoError(w.t, err)
 	problems := []string{}
 	for _, p := range found {

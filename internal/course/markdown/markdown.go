@@ -1,4 +1,5 @@
-// Package markdown reads a Markdown text, as GitHub shows it, into a flat model: headings, code blocks, links, comments.
+// Package markdown reads a Markdown text, as GitHub shows it, into a flat model: headings, code blocks, links,
+// comments.
 //
 // It is the workshop's one reader of Markdown. goldmark parses; this package keeps what the course and the checks of
 // the texts ask for, each with its line. It does not render anything.
@@ -94,7 +95,8 @@ func (d *Document) Title() string {
 	return ""
 }
 
-// Above returns the last heading above line that has the level or a higher rank. It is the zero Heading if there is none.
+// Above returns the last heading above line that has the level or a higher rank. It is the zero Heading if there is
+// none.
 func (d *Document) Above(line, level int) (above Heading) {
 	for _, h := range d.Headings {
 		if h.Level <= level && h.Line < line {

@@ -11,7 +11,8 @@ import (
 )
 
 func TestHeadings_have_the_anchors_of_GitHub(t *testing.T) {
-	doc := Parse([]byte("# One\n## Two `code`, *more*\n```\n# none\n```\n## One\r\n\nSetext [link](x)\n---\n### A_b, ÄÖ-1 ##\n"))
+	doc := Parse([]byte("# One\n## Two `code`, *more*\n```\n# none\n```\n## One\r\n\nSetext [link](x)\n---\n" +
+		"### A_b, ÄÖ-1 ##\n"))
 	require.Equal(t, []Heading{
 		{1, "One", "one", 1}, {2, "Two `code`, *more*", "two-code-more", 2}, {2, "One", "one-1", 6},
 		{2, "Setext [link](x)", "setext-link", 8}, {3, "A_b, ÄÖ-1", "a_b-äö-1", 10},
@@ -37,7 +38,8 @@ func TestAbove_and_Section_go_by_the_rank_of_headings(t *testing.T) {
 }
 
 func TestBlocks_know_their_fence_their_comment_and_their_end(t *testing.T) {
-	doc := Parse([]byte("<!-- a -->\n\n```go nocheck\nx\n\ty\n```\n\n<!-- b -->\ntext\n\n> ~~~~\n> ```\n> ~~~~\n\n- ```\n  in a list\n  ```\n```\nno end"))
+	doc := Parse([]byte("<!-- a -->\n\n```go nocheck\nx\n\ty\n```\n\n<!-- b -->\ntext\n\n> ~~~~\n> ```\n> ~~~~\n\n" +
+		"- ```\n  in a list\n  ```\n```\nno end"))
 	require.Equal(t, []*Block{
 		{Line: 3, Info: []string{"go", "nocheck"}, Lines: []string{"x", "\ty"}, Closed: true, Comment: &Comment{1, "a"}},
 		{Line: 11, Lines: []string{"```"}, Closed: true},
@@ -48,7 +50,8 @@ func TestBlocks_know_their_fence_their_comment_and_their_end(t *testing.T) {
 }
 
 func TestCommands_are_what_a_reader_would_type(t *testing.T) {
-	text := "go test ./nowhere\n\n```sh\n# a comment\ngo test ./a  # why\ngo run ./b \\\n  --c d\n```\n\n```console\n$ ls\nout\n$ cat \\\n  x\n```\n\n```text\ngo no\n```\n"
+	text := "go test ./nowhere\n\n```sh\n# a comment\ngo test ./a  # why\ngo run ./b \\\n  --c d\n```\n\n" +
+		"```console\n$ ls\nout\n$ cat \\\n  x\n```\n\n```text\ngo no\n```\n"
 	found := map[int]string{}
 	for _, b := range Parse([]byte(text)).Blocks {
 		maps.Insert(found, b.Commands())
@@ -57,9 +60,11 @@ func TestCommands_are_what_a_reader_would_type(t *testing.T) {
 }
 
 func TestLinks_code_and_anchors_have_lines(t *testing.T) {
-	doc := Parse([]byte("[`a`\nb](c.md) ![i](p.png)\n\n| x |\n|---|\n| `d\\|e` [f](g.md) |\n\n<a id=\"h\"></a> <a href=\"j.md\">k</a>\n" +
+	doc := Parse([]byte("[`a`\nb](c.md) ![i](p.png)\n\n| x |\n|---|\n| `d\\|e` [f](g.md) |\n\n" +
+		"<a id=\"h\"></a> <a href=\"j.md\">k</a>\n" +
 		"https://l.example/m. <https://n.example> [o] [q][O]\n\n[o]: r.md\n[s]: t.md\n"))
-	require.ElementsMatch(t, []Link{{1, "`a` b", "c.md"}, {2, "i", "p.png"}, {6, "f", "g.md"}, {8, "", "j.md"}, {9, "", "https://l.example/m"},
+	require.ElementsMatch(t, []Link{{1, "`a` b", "c.md"}, {2, "i", "p.png"}, {6, "f", "g.md"},
+		{8, "", "j.md"}, {9, "", "https://l.example/m"},
 		{9, "", "https://n.example"}, {9, "o", "r.md"}, {9, "q", "r.md"}, {12, "", "t.md"}}, doc.Links)
 	require.Equal(t, []Code{{1, "a"}, {6, "d|e"}}, doc.Code)
 	require.Equal(t, []string{"h"}, doc.Anchors)

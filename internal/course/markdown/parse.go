@@ -26,7 +26,8 @@ var commonMark = sync.OnceValue(func() parser.Parser {
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
 })
 
-// row is a block parser that makes each row of a table a block of its own, so that nothing reaches from one into the next.
+// row is a block parser that makes each row of a table a block of its own, so that nothing reaches from one into the
+// next.
 type row struct{}
 
 func (row) Trigger() []byte { return []byte{'|'} }
