@@ -79,7 +79,7 @@ func (c *checker) declaredAt(at int, chain []string, mod module, name string, li
 	switch {
 	case line == 0 && (len(here) > 0 || len(all) == 0 || len(chain) == 1 && !token.IsExported(symbol)):
 		// Without a line, the text may well be a word for what the file is about.
-	case slices.ContainsFunc(here, func(d *decl) bool { return d.startsAt(line) }):
+	case slices.ContainsFunc(here, func(d *decl) bool { return line == d.line || line == d.doc }):
 	case len(here) > 0:
 		c.problem(at, "`%s` is declared at %s, not at line %d", symbol, show(here), line)
 	case len(all) > 0:

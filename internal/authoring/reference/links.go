@@ -4,6 +4,7 @@ package reference
 // the web alone. Whether the text of a link names what it leads to is checked in declared.go.
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"path"
@@ -133,9 +134,6 @@ func (c *checker) fragment(l markdown.Link, mod module, file, fragment string) (
 // lineNumbers reads "10" and "20" of #L10-L20; without the second, both are the first.
 func lineNumbers(from, to string) (first, last int) {
 	first, _ = strconv.Atoi(from) // digits, say the patterns; out of range is a line that no file has
-	if to == "" {
-		return first, first
-	}
-	last, _ = strconv.Atoi(to)
+	last, _ = strconv.Atoi(cmp.Or(to, from))
 	return first, last
 }

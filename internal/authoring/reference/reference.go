@@ -30,7 +30,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -54,27 +53,20 @@ func Check(ctx context.Context, root string, files []string) ([]Problem, error) 
 	if err != nil {
 		return nil, err
 	}
-	return s.check(ctx, root, files)
+	return s.check(ctx, files)
 }
 
-// check reads files like Check, and looks things up in s. What it has parsed of the upstream modules stays in s for the
-// next call; it reads the workshop's own packages again.
-func (s *source) check(ctx context.Context, root string, files []string) ([]Problem, error) {
-	own := module{path: ownModule, dir: root}
-	all := &source{append(slices.Clone(s.modules), own), s.packages}
-	isOwn := func(importPath string, _ *pkg) bool { return strings.HasPrefix(importPath, ownModule+"/") }
-	maps.DeleteFunc(s.packages, isOwn)
+func (s *source) check(ctx context.Context, files []string) ([]Problem, error) {
 	var problems []Problem
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("check the references: %w", err)
 		}
-		content, err := os.ReadFile(filepath.Join(root, file))
+		content, err := os.ReadFile(s.own.file(file))
 		if err != nil {
 			return nil, fmt.Errorf("check the references: %w", err)
 		}
-		c := &checker{source: all, own: own, chapters: chapters(root), gone: map[string]*goneMark{}}
-		c.file = path.Clean(filepath.ToSlash(file))
+		c := &checker{source: s, file: path.Clean(filepath.ToSlash(file)), gone: map[string]*goneMark{}}
 		switch path.Ext(c.file) {
 		case ".md":
 			c.markdown(content)
@@ -94,9 +86,7 @@ func (s *source) check(ctx context.Context, root string, files []string) ([]Prob
 // checker is the work on one file.
 type checker struct {
 	*source
-	own      module            // the workshop's
-	chapters map[string]string // import paths of the solutions, by package name
-	file     string            // relative to the root, with slashes
+	file     string // relative to the root, with slashes
 	gone     map[string]*goneMark
 	problems []Problem
 }

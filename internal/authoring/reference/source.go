@@ -53,14 +53,20 @@ func splitLines(content []byte) []string { return slices.Collect(strings.Lines(s
 // source knows what the packages of some modules declare. It parses a package when it is first asked for, and keeps it.
 // It is not safe for concurrent use.
 type source struct {
-	modules  []module
-	packages map[string]*pkg // by import path, that of tests with testSuffix; nil where there is none
+	own      module
+	modules  []module          // own and the upstream ones
+	chapters map[string]string // import paths of the solutions, by package name
+	packages map[string]*pkg   // by import path, that of tests with testSuffix; nil where there is none
 }
 
-func newSource(modules ...module) *source { return &source{modules, map[string]*pkg{}} }
+// newSource returns a source over the workshop at root and other modules.
+func newSource(root string, modules ...module) *source {
+	own := module{path: ownModule, dir: root}
+	return &source{own, append(modules, own), chapters(root), map[string]*pkg{}}
+}
 
-// load returns a source over the upstream modules that root's go.mod pins, and the standard library. It leaves out a
-// module that go.mod does not require, except for client-go, which must be there. It downloads nothing.
+// load returns a source over the workshop at root, the upstream modules that its go.mod pins, and the standard library.
+// It leaves out a module that go.mod does not require, except for client-go, which must be there. It downloads nothing.
 func load(ctx context.Context, root string) (*source, error) {
 	out, err := runGo(ctx, root, append([]string{"list", "-m", "-e", "-f",
 		"{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{with .Error}}{{printf \"%q\" .Err}}{{end}}"}, upstreamModules...)...)
@@ -85,7 +91,7 @@ func load(ctx context.Context, root string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newSource(append(modules, module{path: "std", dir: filepath.Join(goroot, "src")})...), nil
+	return newSource(root, append(modules, module{path: "std", dir: filepath.Join(goroot, "src")})...), nil
 }
 
 func runGo(ctx context.Context, dir string, args ...string) (string, error) {

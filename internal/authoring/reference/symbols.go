@@ -41,9 +41,6 @@ type decl struct {
 	imports map[string]string
 }
 
-// startsAt reports whether the declaration, or its comment, starts at line.
-func (d *decl) startsAt(line int) bool { return line == d.line || line == d.doc }
-
 // last is the name without its type's.
 func (d *decl) last() string { return d.name[strings.LastIndex(d.name, ".")+1:] }
 

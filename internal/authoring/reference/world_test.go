@@ -18,9 +18,8 @@ import (
 
 // tiny is the small world, unpacked.
 type tiny struct {
-	t      *testing.T
-	dir    string
-	source *source
+	t   *testing.T
+	dir string
 }
 
 func newTiny(t *testing.T) *tiny {
@@ -32,14 +31,18 @@ func newTiny(t *testing.T) *tiny {
 		w.write(f.Name, string(f.Data))
 	}
 	w.write("workshop/docs/no break at the end.md", "# Title") // txtar always ends files with one
-	w.source = newSource(
+	return w
+}
+
+// source returns a source over the world as it is now.
+func (w *tiny) source() *source {
+	return newSource(filepath.Join(w.dir, "workshop"),
 		module{"k8s.io/client-go", "v0.37.2", filepath.Join(w.dir, "client-go")},
 		module{"k8s.io/apimachinery", "v0.37.2", filepath.Join(w.dir, "apimachinery")},
 		module{"k8s.io/api", "v0.37.2", filepath.Join(w.dir, "api")},
 		module{"k8s.io/utils", "v0.0.0-20260707023825-cf1189d6abe3", filepath.Join(w.dir, "utils")},
 		module{"std", "", filepath.Join(w.dir, "std")},
 	)
-	return w
 }
 
 func (w *tiny) write(name, text string) {
@@ -53,8 +56,7 @@ func (w *tiny) write(name, text string) {
 func (w *tiny) check(name, text string) []string {
 	w.t.Helper()
 	w.write("workshop/"+name, text)
-	root, files := filepath.Join(w.dir, "workshop"), []string{filepath.FromSlash(name)}
-	found, err := w.source.check(context.Background(), root, files)
+	found, err := w.source().check(context.Background(), []string{filepath.FromSlash(name)})
 	require.NoError(w.t, err)
 	problems := []string{}
 	for _, p := range found {
