@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,12 +37,10 @@ type command struct {
 func commands(t *testing.T, root string) (all []command) {
 	t.Helper()
 	for _, pattern := range strings.Fields("README.md docs/*.md docs/*/*.md 0*/README.md 0*/hints.md cluster/README.md") {
-		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		names, err := fs.Glob(os.DirFS(root), pattern)
 		require.NoError(t, err)
-		for _, path := range paths {
-			doc, err := course.Text(path)
-			require.NoError(t, err)
-			name, err := filepath.Rel(root, path)
+		for _, name := range names {
+			doc, err := course.Text(filepath.Join(root, name))
 			require.NoError(t, err)
 			for _, b := range doc.Blocks {
 				for line, text := range b.Commands() {
@@ -50,7 +49,7 @@ func commands(t *testing.T, root string) (all []command) {
 						all = append(all, command{text: text})
 						i = len(all) - 1
 					}
-					all[i].places = append(all[i].places, fmt.Sprintf("%s:%d", filepath.ToSlash(name), line))
+					all[i].places = append(all[i].places, fmt.Sprintf("%s:%d", name, line))
 				}
 			}
 		}

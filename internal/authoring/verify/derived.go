@@ -14,6 +14,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"client-go-workshop/internal/course"
@@ -32,7 +33,7 @@ func derived(r *run) (string, []string) {
 		return "", []string{err.Error() + "; " + mend}
 	}
 	var problems, worked []string
-	for _, name := range sortedKeys(made) {
+	for _, name := range slices.Sorted(maps.Keys(made)) {
 		if known[name] != checksum.Of(made[name]) {
 			problems = append(problems, fmt.Sprintf("%s/%s is stale: the solution has changed since the stub was made; %s", r.chapter.Dir, name, mend))
 			continue
@@ -96,7 +97,7 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 		return nil, nil, err
 	}
 	now := map[string]string{}
-	for _, name := range sortedKeys(made) {
+	for _, name := range slices.Sorted(maps.Keys(made)) {
 		now[name] = checksum.Of(made[name])
 		path := filepath.Join(root, c.Dir, name)
 		onDisk, err := os.ReadFile(path)

@@ -22,90 +22,97 @@ import (
 	"strings"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/course/markdown"
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
 )
 
-func shown(r *run) (string, []string) {
-	count := 0
-	var problems []string
-	for _, name := range textsWithOutput {
-		doc, err := course.Text(filepath.Join(r.root, r.chapter.Dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", []string{err.Error()}
-		}
-		for _, b := range doc.Blocks {
-			over, command, output, ok := shownIn(b)
-			if !ok {
-				continue
-			}
-			count++
-			at := fmt.Sprintf("%s/%s:%d", r.chapter.Dir, name, b.Comment.Line)
-			printed, err := r.print(over, command)
-			if err != nil {
-				problems = append(problems, fmt.Sprintf("%s: %v", at, err))
-			} else if !matches(output, printed) {
-				problems = append(problems, fmt.Sprintf("%s: `%s` does not print what is shown; over %s it prints:\n%s", at, command, over, printed))
-			}
-		}
-	}
-	return fmt.Sprintf("%d outputs", count), problems
+// output is one output that a text shows.
+type output struct {
+	path string // of the text
+	at   string // "05-indexer/README.md:84"
+	over string // the code that the command runs over
+
+	command, text string
+	block         string // comment and code block, as written
 }
 
-// shownIn takes a checked block apart: the code that the command runs over, the command, and the output shown.
-func shownIn(b *markdown.Block) (over, command, output string, ok bool) {
-	if b.Comment == nil || len(b.Info) == 0 || b.Info[0] != "console" || len(b.Lines) == 0 {
-		return "", "", "", false
+func shown(r *run) (string, []string) {
+	var problems []string
+	count, err := r.outputs(func(o output, printed string, err error) error {
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", o.at, err))
+			return nil
+		}
+		problems = append(problems, fmt.Sprintf("%s: `%s` does not print what is shown; over %s it prints:\n%s",
+			o.at, o.command, o.over, printed))
+		return nil
+	})
+	if err != nil {
+		return "", []string{err.Error()}
 	}
-	over, ok = strings.CutPrefix(b.Comment.Text, "shown: ")
-	command, isCommand := strings.CutPrefix(b.Lines[0], "$ ")
-	return over, command, strings.Join(b.Lines[1:], "\n"), ok && isCommand
+	return fmt.Sprintf("%d outputs", count), problems
 }
 
 // UpdateShown puts what the commands print today into a chapter's texts, where they show something else. It returns the
 // places that it changed.
 func UpdateShown(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
 	r := &run{ctx: ctx, root: root, chapter: c}
+	_, err = r.outputs(func(o output, printed string, err error) error {
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(o.path)
+		if err != nil {
+			return err
+		}
+		before, after, ok := strings.Cut(string(text), o.block)
+		if !ok {
+			return fmt.Errorf("%s: put the comment right above ```console, both at the beginning of a line", o.at)
+		}
+		changed = append(changed, fmt.Sprintf("%s: $ %s", o.at, o.command))
+		block := shownBlock(o.over, "$ "+o.command, strings.TrimRight(printed, "\n"))
+		return os.WriteFile(o.path, []byte(before+block+after), 0o644)
+	})
+	return changed, err
+}
+
+// shownBlock writes a comment and the code block below it.
+func shownBlock(over string, lines ...string) string {
+	return "<!-- shown: " + over + " -->\n```console\n" + strings.Join(lines, "\n") + "\n```\n"
+}
+
+// outputs runs the command of each output that the chapter's texts show, and returns how many there are. It calls
+// differs for those whose command prints something else, or cannot run.
+func (r *run) outputs(differs func(o output, printed string, err error) error) (count int, err error) {
 	for _, name := range textsWithOutput {
-		path := filepath.Join(root, c.Dir, name)
-		text, err := os.ReadFile(path)
+		path := filepath.Join(r.root, r.chapter.Dir, name)
+		doc, err := course.Text(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return changed, err
+			return count, err
 		}
-		lines := strings.Split(string(text), "\n")
-		var updated []string
-		copied := 0
-		for _, b := range markdown.Parse(text).Blocks {
-			over, command, output, ok := shownIn(b)
-			if !ok {
+		for _, b := range doc.Blocks {
+			if b.Comment == nil || len(b.Info) == 0 || b.Info[0] != "console" || len(b.Lines) == 0 {
 				continue
 			}
-			printed, err := r.print(over, command)
-			if err != nil {
-				return changed, err
+			over, isShown := strings.CutPrefix(b.Comment.Text, "shown: ")
+			command, isCommand := strings.CutPrefix(b.Lines[0], "$ ")
+			if !isShown || !isCommand {
+				continue
 			}
-			if !matches(output, printed) {
-				changed = append(changed, fmt.Sprintf("%s/%s: $ %s", c.Dir, name, command))
-				updated = append(append(updated, lines[copied:b.Line+1]...), strings.TrimRight(printed, "\n"))
-				copied = b.Line + len(b.Lines)
+			count++
+			at := fmt.Sprintf("%s/%s:%d", r.chapter.Dir, name, b.Comment.Line)
+			o := output{path, at, over, command, strings.Join(b.Lines[1:], "\n"), shownBlock(over, b.Lines...)}
+			if printed, err := r.print(over, command); err != nil || !matches(o.text, printed) {
+				if err := differs(o, printed, err); err != nil {
+					return count, err
+				}
 			}
-		}
-		if copied == 0 {
-			continue
-		}
-		text = []byte(strings.Join(append(updated, lines[copied:]...), "\n"))
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			return changed, fmt.Errorf("update the output shown in %s: %w", path, err)
 		}
 	}
-	return changed, nil
+	return count, nil
 }
 
 // textsWithOutput are the texts of a chapter that may show output.

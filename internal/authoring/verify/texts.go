@@ -5,8 +5,11 @@ package verify
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"strings"
 
 	"client-go-workshop/internal/authoring/reference"
@@ -15,15 +18,6 @@ import (
 	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/style"
 )
-
-func sortedKeys[V any](m map[string]V) []string {
-	var keys []string
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
-}
 
 func messages(r *run) (string, []string) {
 	if err := r.runTasks(); err != nil {
@@ -42,7 +36,7 @@ func messages(r *run) (string, []string) {
 			}
 		}
 	}
-	for _, name := range sortedKeys(r.bugRuns) {
+	for _, name := range slices.Sorted(maps.Keys(r.bugRuns)) {
 		for test, t := range r.bugRuns[name].Tests {
 			if t.Status != gotest.Failed || t.Crashed() {
 				continue
@@ -138,17 +132,11 @@ func texts(ctx context.Context, root string) (files int, problems []string) {
 // glob finds files by patterns, all relative to root.
 func glob(root string, patterns ...string) (files []string, err error) {
 	for _, pattern := range patterns {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
+		found, err := fs.Glob(os.DirFS(root), filepath.ToSlash(pattern))
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range found {
-			relative, err := filepath.Rel(root, file)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, relative)
-		}
+		files = append(files, found...)
 	}
 	return files, nil
 }

@@ -18,9 +18,11 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,7 +93,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	for _, c := range o.Chapters {
 		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: raceDetector(ctx)}
 		for _, t := range truths {
-			if len(o.Truths) > 0 && !contains(o.Truths, t.name) {
+			if len(o.Truths) > 0 && !slices.Contains(o.Truths, t.name) {
 				continue
 			}
 			begin(c.Dir, t.name)
@@ -122,14 +124,14 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 
 // otherTexts tells whether the texts that belong to no chapter are checked.
 func (o Options) otherTexts() bool {
-	return o.Texts && (len(o.Truths) == 0 || contains(o.Truths, "references"))
+	return o.Texts && (len(o.Truths) == 0 || slices.Contains(o.Truths, "references"))
 }
 
 // count is how many findings there will be.
 func (o Options) count() int {
 	each := 0
 	for _, t := range truths {
-		if len(o.Truths) == 0 || contains(o.Truths, t.name) {
+		if len(o.Truths) == 0 || slices.Contains(o.Truths, t.name) {
 			each++
 		}
 	}
@@ -138,15 +140,6 @@ func (o Options) count() int {
 		n++
 	}
 	return n
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // run is the work on one chapter, and what its truths share.
@@ -177,7 +170,7 @@ func (r *run) stubLayer() (overlay.Layer, map[string][]byte, error) {
 		return overlay.Layer{}, nil, err
 	}
 	layer := overlay.Layer{Chapter: r.chapter.Dir, Name: "stub"}
-	for _, name := range sortedKeys(files) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		layer.Files = append(layer.Files, overlay.File{
 			Name: name, Origin: filepath.Join(r.root, r.chapter.Dir, name), Content: files[name],
 		})

@@ -217,6 +217,29 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 	}
 }
 
+func TestUpdateShown_replaces_what_is_no_longer_printed(t *testing.T) {
+	root := newWorkshop(t)
+	box, err := course.Find(root, "box")
+	require.NoError(t, err)
+	changed, err := UpdateShown(t.Context(), root, box)
+	require.NoError(t, err)
+	require.Empty(t, changed, "the output is what the command prints")
+
+	replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n…\n", "all is well\n")
+	changed, err = UpdateShown(t.Context(), root, box)
+	require.NoError(t, err)
+	require.Equal(t, []string{"01-box/README.md:9: $ go test ./01-box -run Task1"}, changed)
+	readme, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)-->\n`+"```"+`console\n\$ go test ./01-box -run Task1\n--- FAIL: .*FAIL\n`+"```"+`\n\n## Task 2`, string(readme))
+	require.Empty(t, check(t, root, Options{Truths: []string{"shown"}})["shown"])
+
+	replace(t, root, "01-box/README.md", "<!-- shown: stub -->\n", "<!-- shown: stub -->\n\n")
+	replace(t, root, "01-box/README.md", "--- FAIL:", "--- PASS:")
+	_, err = UpdateShown(t.Context(), root, box)
+	require.ErrorContains(t, err, "put the comment right above")
+}
+
 func TestGenerate_overwrites_no_work(t *testing.T) {
 	root := newWorkshop(t)
 	box, err := course.Find(root, "box")
