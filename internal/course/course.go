@@ -5,7 +5,7 @@
 //
 //	## Task 2: One index (25 min)
 //
-// followed by the command that tests just this task, alone in a code block:
+// followed by the command that tests just this task, in a code block of sh or console:
 //
 //	go test ./05-indexer -run Task2
 //

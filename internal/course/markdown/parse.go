@@ -49,15 +49,12 @@ func (row) CanAcceptIndentedLine() bool                                 { return
 func Parse(content []byte) *Document {
 	source := bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	r := &reader{source: source, blanked: bytes.Clone(source), used: map[string]bool{}, seen: map[string]int{}}
-	for at := 0; at <= len(source); {
-		r.starts = append(r.starts, at)
-		end := bytes.IndexByte(source[at:], '\n')
-		if end < 0 {
-			break
-		}
-		at += end + 1
-	}
 	r.doc.lines = strings.Split(string(source), "\n")
+	start := 0
+	for _, line := range r.doc.lines {
+		r.starts = append(r.starts, start)
+		start += len(line) + 1
+	}
 	root := commonMark().Parse(text.NewReader(source))
 	_ = ast.Walk(root, r.visit) // visit returns no error
 	for _, d := range r.definitions {
@@ -162,6 +159,8 @@ func (r *reader) link(n ast.Node, text, target string) {
 	r.doc.Links = append(r.doc.Links, Link{r.line(n.Pos()), text, target})
 }
 
+var fence = regexp.MustCompile("`{3,}|~{3,}")
+
 // block adds a fenced code block.
 func (r *reader) block(n *ast.FencedCodeBlock) {
 	b := &Block{Line: r.line(n.Pos())}
@@ -176,8 +175,7 @@ func (r *reader) block(n *ast.FencedCodeBlock) {
 			b.Comment = last
 		}
 	}
-	mark := strings.TrimLeft(r.doc.lines[b.Line-1][n.Pos()-r.starts[b.Line-1]:], "`~")
-	mark = strings.TrimSuffix(r.doc.lines[b.Line-1][n.Pos()-r.starts[b.Line-1]:], mark)
+	mark := fence.FindString(r.doc.lines[b.Line-1])
 	end := b.Line + len(b.Lines) // the index of the line behind the block's last one
 	b.Closed = end < len(r.doc.lines) && strings.HasPrefix(strings.TrimLeft(r.doc.lines[end], " \t>"), mark)
 	if b.Closed {
