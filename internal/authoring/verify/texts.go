@@ -122,7 +122,7 @@ func references(r *run) (string, []string) {
 
 // texts checks the references of what belongs to no chapter.
 func texts(ctx context.Context, root string) (files int, problems []string) {
-	found, err := glob(root, "*.md", "docs/*.md", "docs/*/*.md", "cluster/*.md")
+	found, err := glob(root, "*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "cluster/*.md", ".github/*.md")
 	if err != nil {
 		return 0, []string{err.Error()}
 	}
