@@ -1,7 +1,7 @@
 package scripts
 
-// These tests read the files for editors and for GitHub, which nothing here runs: a typing error in one would be found by a
-// learner.
+// These tests read the files for editors and for GitHub, which nothing here runs: a typing error in one would be found
+// by a learner.
 
 import (
 	"encoding/json"

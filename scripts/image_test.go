@@ -1,6 +1,7 @@
 package scripts
 
-// This test builds the controller's image on the Docker of this machine, and runs it. It is skipped where there is none.
+// This test builds the controller's image on the Docker of this machine, and runs it. It is skipped where there is
+// none.
 
 import (
 	"bufio"
@@ -37,7 +38,8 @@ func TestImage_is_the_binary_alone_runs_as_nobody_and_stops_when_it_is_told(t *t
 	awaitLine(t, container, "Created PodDisruptionBudget web")
 
 	docker(t, "stop", "-t", "20", container)
-	require.Equal(t, "exited with 0", docker(t, "inspect", "--format", "{{.State.Status}} with {{.State.ExitCode}}", container),
+	require.Equal(t, "exited with 0", docker(t, "inspect", "--format", "{{.State.Status}} with {{.State.ExitCode}}",
+		container),
 		"SIGTERM ends it cleanly; 137 would be Docker's patience at its end")
 }
 

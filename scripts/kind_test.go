@@ -83,7 +83,8 @@ func TestKind_up_again_goes_on_with_what_is_there(t *testing.T) {
 	require.Contains(t, stdout, "is there already, going on with it")
 	require.NotContains(t, w.told("calls"), "create cluster")
 	require.NotContains(t, w.told("calls"), "docker pull")
-	require.Contains(t, w.told("calls"), "go tool kind export kubeconfig --name client-go-workshop --kubeconfig "+w.kubeconfig(),
+	require.Contains(t, w.told("calls"),
+		"go tool kind export kubeconfig --name client-go-workshop --kubeconfig "+w.kubeconfig(),
 		"the kubeconfig may be lost, or old")
 	require.Equal(t, strings.Repeat(w.deployed("rbac.yaml"), 2), w.told("applied"))
 }
@@ -108,9 +109,12 @@ func TestKind_up_starts_nodes_that_Docker_has_stopped(t *testing.T) {
 
 func TestKind_up_that_fails_later_says_what_to_do(t *testing.T) {
 	for name, c := range map[string]struct{ so, says, todo string }{
-		"kind fails":                  {"kind-fails", "making the cluster client-go-workshop", "scripts/kind-down.sh removes what may be left of it"},
-		"a cluster that is half made": {"half-made", "reading the kubeconfig of the cluster client-go-workshop: ERROR: failed to read the kubeconfig", "scripts/kind-down.sh && scripts/kind-up.sh"},
-		"a node is never ready":       {"node-not-ready", "waiting for the nodes: not all are Ready", "go tool kind export logs --name client-go-workshop"},
+		"kind fails": {"kind-fails", "making the cluster client-go-workshop",
+			"scripts/kind-down.sh removes what may be left of it"},
+		"a cluster that is half made": {"half-made", "reading the kubeconfig of the cluster client-go-workshop: ERROR: " +
+			"failed to read the kubeconfig", "scripts/kind-down.sh && scripts/kind-up.sh"},
+		"a node is never ready": {"node-not-ready", "waiting for the nodes: not all are Ready",
+			"go tool kind export logs --name client-go-workshop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -176,7 +180,8 @@ func TestKind_up_says_why_the_controller_does_not_run(t *testing.T) {
 		w.is("does-not-compile", "")
 		_, stderr, code := w.run("kind-up.sh", "--controller=yours")
 		require.Equal(t, 1, code)
-		requireInOrder(t, stderr, "./controller.go:7:1: syntax error", "image.sh: compiling ./07-controller/cmd/pdb-controller")
+		requireInOrder(t, stderr, "./controller.go:7:1: syntax error",
+			"image.sh: compiling ./07-controller/cmd/pdb-controller")
 		require.NotContains(t, w.told("calls"), "docker build")
 	})
 	t.Run("its image is not built", func(t *testing.T) {

@@ -12,11 +12,15 @@ import (
 func TestProgress_says_of_each_chapter_how_far_it_is_and_never_fails(t *testing.T) {
 	w := newWorld(t)
 	for chapter, printed := range map[string]string{
-		"01-begun": "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask10_D (0.00s)\n    --- FAIL: TestTask1_not_of_its_own (0.00s)\n" +
+		"01-begun": "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask10_D (0.00s)\n" +
+			"    --- FAIL: TestTask1_not_of_its_own (0.00s)\n" +
 			"--- FAIL: TestTask2_C (0.00s)\n--- SKIP: TestTask11_Bonus (0.00s)\nFAIL\n1",
-		"02-finished":     "--- PASS: TestTask1_A (0.00s)\n    --- PASS: TestTask1_A/b (0.00s)\n--- PASS: TestTask2_B (0.00s)\nPASS\n0",
-		"03-not-compiled": "# client-go-workshop/03\n03/x.go:3:1: syntax error\nFAIL\tclient-go-workshop/03 [build failed]\n1",
-		"04-cut-off":      "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask2_B (0.00s)\npanic: send on closed channel\n\ngoroutine 7 [running]:\nFAIL\n2",
+		"02-finished": "--- PASS: TestTask1_A (0.00s)\n    --- PASS: TestTask1_A/b (0.00s)\n" +
+			"--- PASS: TestTask2_B (0.00s)\nPASS\n0",
+		"03-not-compiled": "# client-go-workshop/03\n03/x.go:3:1: syntax error\n" +
+			"FAIL\tclient-go-workshop/03 [build failed]\n1",
+		"04-cut-off": "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask2_B (0.00s)\n" +
+			"panic: send on closed channel\n\ngoroutine 7 [running]:\nFAIL\n2",
 	} {
 		w.write(filepath.Join(w.root, chapter, "README.md"), "")
 		w.is(chapter, printed+"\n")

@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// world is a copy of the scripts and a PATH with a Docker and a Go that are played. Nothing in it reaches the repository, the
-// real Docker, or a network.
+// world is a copy of the scripts and a PATH with a Docker and a Go that are played. Nothing in it reaches the
+// repository, the real Docker, or a network.
 type world struct {
 	t     *testing.T
 	root  string // a repository, as far as the scripts look at it
@@ -37,7 +37,8 @@ func newWorld(t *testing.T) *world {
 		t.Skip("the scripts are for bash on Linux and macOS")
 	}
 	dir := t.TempDir()
-	w := &world{t, filepath.Join(dir, "repository"), filepath.Join(dir, "bin"), filepath.Join(dir, "state"), filepath.Join(dir, "temp")}
+	w := &world{t, filepath.Join(dir, "repository"), filepath.Join(dir, "bin"), filepath.Join(dir, "state"),
+		filepath.Join(dir, "temp")}
 	for _, folder := range []string{w.root, w.bin, w.state, w.temp} {
 		require.NoError(t, os.Mkdir(folder, 0o755))
 	}
@@ -52,7 +53,8 @@ func newWorld(t *testing.T) *world {
 		}
 	}
 	// The scripts may use these and no others, so that they run on a machine that has not got much.
-	for _, tool := range strings.Fields("bash env basename cat chmod cp dirname git grep head ls mkdir mktemp rm sed sleep sort tail touch") {
+	for _, tool := range strings.Fields("bash env basename cat chmod cp dirname git grep head ls mkdir mktemp rm sed " +
+		"sleep sort tail touch") {
 		path, err := exec.LookPath(tool)
 		require.NoError(t, err)
 		require.NoError(t, os.Symlink(path, filepath.Join(w.bin, tool)))
@@ -95,7 +97,8 @@ func (w *world) forget(name string) {
 // run runs a script, from a folder that is not the repository's.
 func (w *world) run(script string, args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.bin, "bash"), append([]string{filepath.Join(w.root, "scripts", script)}, args...)...)
+	cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.bin, "bash"),
+		append([]string{filepath.Join(w.root, "scripts", script)}, args...)...)
 	cmd.Dir = w.temp
 	cmd.Env = []string{"PATH=" + w.bin, "WORLD=" + w.state, "TMPDIR=" + w.temp, "HOME=" + w.temp}
 	var out, errOut strings.Builder
@@ -119,7 +122,8 @@ func (w *world) runs(script string, args ...string) (stdout string) {
 	return stdout
 }
 
-// shellFiles are all files of shell here, as they are called from the root, where shellcheck looks for what they source.
+// shellFiles are all files of shell here, as they are called from the root, where shellcheck looks for what they
+// source.
 func shellFiles(t *testing.T) (files []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.sh", "testdata/bin/*"} {

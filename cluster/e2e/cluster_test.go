@@ -72,8 +72,9 @@ func startCluster(t *testing.T) *cluster {
 // clusterBuild is how the launcher builds the programs of the cluster.
 var clusterBuild = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
 
-// goBuild compiles a program. settings are variables of the environment; they decide what Go's build cache has ready: a program of
-// the cluster takes clusterBuild, one of the workshop none, which is what all else in its module is compiled with.
+// goBuild compiles a program. settings are variables of the environment; they decide what Go's build cache has ready: a
+// program of the cluster takes clusterBuild, one of the workshop none, which is what all else in its module is compiled
+// with.
 func goBuild(t *testing.T, module, output, target string, settings ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-buildvcs=false", "-o", output, target)

@@ -101,7 +101,8 @@ func (c *cluster) patchDeployment(t *testing.T, name string, patch map[string]an
 	t.Helper()
 	content, err := json.Marshal(patch)
 	require.NoError(t, err)
-	_, err = c.client.AppsV1().Deployments(namespace).Patch(t.Context(), name, types.MergePatchType, content, metav1.PatchOptions{})
+	_, err = c.client.AppsV1().Deployments(namespace).Patch(t.Context(), name, types.MergePatchType, content,
+		metav1.PatchOptions{})
 	require.NoError(t, err, "patching Deployment %s", name)
 }
 

@@ -49,7 +49,8 @@ func TestControllerWithItsOwnRights(t *testing.T) {
 	program := c.buildController(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	start := func(t *testing.T, more ...string) *controller {
-		return startController(t, program, append(more, "--kubeconfig="+kubeconfig, "--lease-namespace="+own, "--leader-elect", "-v=2")...)
+		return startController(t, program, append(more, "--kubeconfig="+kubeconfig, "--lease-namespace="+own,
+			"--leader-elect", "-v=2")...)
 	}
 	step := func(name string, do func(*testing.T)) {
 		if !t.Run(name, do) {
@@ -116,7 +117,8 @@ func TestControllerWithItsOwnRights(t *testing.T) {
 		c.createDeployment(t, "contained", 2)
 		c.awaitBudget(t, "contained", 1, 20*time.Second)
 		docker(t, "stop", "-t", "20", container)
-		require.Equal(t, "0", docker(t, "inspect", "--format={{.State.ExitCode}}", container), "SIGTERM has to end it cleanly")
+		require.Equal(t, "0", docker(t, "inspect", "--format={{.State.ExitCode}}", container),
+			"SIGTERM has to end it cleanly")
 		require.NotContains(t, docker(t, "logs", container), "forbidden")
 		c.requireLeaseReleased(t, own)
 	})
@@ -322,7 +324,8 @@ func (c *cluster) runImage(t *testing.T) (container string) {
 	if runtime.GOOS != "linux" {
 		t.Skip("a container shares the network of this machine only on Linux")
 	}
-	if said, err := exec.CommandContext(t.Context(), "docker", "version", "--format={{.Server.Os}}").CombinedOutput(); err != nil {
+	version := exec.CommandContext(t.Context(), "docker", "version", "--format={{.Server.Os}}")
+	if said, err := version.CombinedOutput(); err != nil {
 		t.Skipf("there is no Docker that answers: %v %s", err, bytes.TrimSpace(said))
 	}
 	before := docker(t, "image", "ls", "--quiet")
@@ -351,7 +354,8 @@ func (c *cluster) runImage(t *testing.T) (container string) {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 		require.NoError(t, os.Chmod(path, 0o644))
 	}
-	container = docker(t, "run", "--detach", "--network=host", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
+	container = docker(t, "run", "--detach", "--network=host", "--read-only", "--cap-drop=ALL",
+		"--security-opt=no-new-privileges",
 		"--volume="+secrets+":/var/run/secrets/kubernetes.io/serviceaccount:ro",
 		"--env=KUBERNETES_SERVICE_HOST="+server.Hostname(), "--env=KUBERNETES_SERVICE_PORT="+server.Port(),
 		image, "--leader-elect", "-v=2")

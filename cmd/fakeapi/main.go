@@ -1,11 +1,11 @@
 // Command fakeapi serves the workshop's API server on the loopback address, for curl and kubectl: the protocol of
-// chapters 01 to 03 with nothing to install. It is the server that the tests run against (internal/testkit/fakeapi), so what is
-// seen here is what a test sees.
+// chapters 01 to 03 with nothing to install. It is the server that the tests run against (internal/testkit/fakeapi), so
+// it answers as it does in a test.
 //
 //	go run ./cmd/fakeapi
 //
-// What it leaves out: whatever internal/testkit/fakeapi does. Nothing makes Pods of a Deployment; for that there is
-// `go tool workshop cluster up`.
+// Left out: all that internal/testkit/fakeapi leaves out. Nothing makes Pods of a Deployment; `go tool workshop cluster
+// up` has controllers that do.
 package main
 
 import (
@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -46,12 +47,14 @@ func command() *cobra.Command {
 		},
 	}
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where on the loopback address to listen; port 0 takes a free one")
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the file to write for kubectl")
+	c.Flags().StringVar(&address, "address", "127.0.0.1:0",
+		"where on the loopback address to listen; port 0 takes a free one")
+	c.Flags().StringVar(&kubeconfig, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"),
+		"the file to write for kubectl")
 	return c
 }
 
-// serve returns when the context ends.
+// serve serves until ctx ends.
 func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error {
 	address, err := onLoopback(address)
 	if err != nil {
@@ -79,8 +82,8 @@ func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error
 	return nil
 }
 
-// onLoopback is the address to listen at. Without a host it would be every one of this machine, and the server asks nobody
-// who they are.
+// onLoopback returns the address to listen on. An address without a host gets 127.0.0.1: net.Listen would take every
+// address of this machine, and the server asks for no credentials.
 func onLoopback(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -90,7 +93,8 @@ func onLoopback(address string) (string, error) {
 		return net.JoinHostPort("127.0.0.1", port), nil
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("--address %s is not on the loopback address: anybody could write there, since this server asks for no credentials; take 127.0.0.1:%s", address, port)
+		return "", fmt.Errorf("--address %s is not on the loopback address: everyone on the network could write there, since "+
+			"this server asks for no credentials; take 127.0.0.1:%s", address, port)
 	}
 	return address, nil
 }
@@ -119,17 +123,18 @@ func writeKubeconfig(path, url string) error {
 	return nil
 }
 
-// removeKubeconfig removes the file, because nobody listens there any more and it would only mislead. If another server has
-// written its own address there meanwhile, it stays.
+// removeKubeconfig removes the file, because its address no longer answers. If another server has written its own address
+// there meanwhile, the file stays.
 func removeKubeconfig(path, url string) {
 	if file, err := os.ReadFile(path); err == nil && string(file) == fmt.Sprintf(template, url) {
 		os.Remove(path)
 	}
 }
 
-// isOurs says whether a kubeconfig was written by this command.
+// isOurs reports whether this command wrote a kubeconfig.
 func isOurs(file []byte) bool {
 	var server string
-	n, err := fmt.Sscanf(string(file), template[:len("apiVersion: v1\nkind: Config\ncurrent-context: fakeapi\nclusters: [{name: fakeapi, cluster: {server: %q")], &server)
+	head, _, _ := strings.Cut(template, "}")
+	n, err := fmt.Sscanf(string(file), head, &server)
 	return err == nil && n == 1
 }

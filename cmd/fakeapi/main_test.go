@@ -108,7 +108,8 @@ func TestServe_says_what_to_do_about_an_address_in_use(t *testing.T) {
 
 func TestOnLoopback(t *testing.T) {
 	for address, want := range map[string]string{
-		":8099": "127.0.0.1:8099", "127.0.0.1:0": "127.0.0.1:0", "127.0.0.2:1": "127.0.0.2:1", "[::1]:1": "[::1]:1", "localhost:1": "localhost:1",
+		":8099": "127.0.0.1:8099", "127.0.0.1:0": "127.0.0.1:0", "127.0.0.2:1": "127.0.0.2:1",
+		"[::1]:1": "[::1]:1", "localhost:1": "localhost:1",
 	} {
 		got, err := onLoopback(address)
 		require.NoError(t, err, address)

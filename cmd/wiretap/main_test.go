@@ -50,7 +50,8 @@ func (o *output) String() string {
 // waitFor waits until something has been printed.
 func (o *output) waitFor(t *testing.T, pattern string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return regexp.MustCompile(pattern).MatchString(o.String()) }, 10*time.Second, time.Millisecond, "%s", pattern)
+	require.Eventually(t, func() bool { return regexp.MustCompile(pattern).MatchString(o.String()) }, 10*time.Second,
+		time.Millisecond, "%s", pattern)
 }
 
 // tapped runs a wiretap before a server, and returns the kubeconfig that it has written.
@@ -102,11 +103,13 @@ func TestServe_a_client_lists_and_watches_through_it(t *testing.T) {
 	out.waitFor(t, `#\d > GET /apis/apps/v1/namespaces/default/deployments HTTP/1\.1`)
 	out.waitFor(t, `#\d > GET /apis/apps/v1/namespaces/default/deployments\?resourceVersion=\d+&watch=true HTTP/1\.1`)
 	out.waitFor(t, `#\d < Transfer-Encoding: chunked`)
-	out.waitFor(t, `#\d < [0-9a-f]+  \(a chunk of \d+ bytes\)\n.*#\d < {"type":"ADDED","object":{"kind":"Deployment".*… \(\d+ more bytes\)`)
+	out.waitFor(t, `#\d < [0-9a-f]+  \(a chunk of \d+ bytes\)\n`+
+		`.*#\d < {"type":"ADDED","object":{"kind":"Deployment".*… \(\d+ more bytes\)`)
 }
 
 func TestServe_speaks_TLS_to_a_server_that_wants_it_with_a_certificate(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
+	handler := func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }
+	server := httptest.NewUnstartedServer(http.HandlerFunc(handler))
 	server.EnableHTTP2 = true
 	server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert}
 	server.StartTLS()
@@ -263,6 +266,7 @@ func TestPrint(t *testing.T) {
 }
 
 func TestPrint_a_large_body_is_passed_over(t *testing.T) {
-	got := printed(0, "GET / HTTP/1.1\r\n\r\n", fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", most+10, strings.Repeat("a\n", most/2+5)))
+	got := printed(0, "GET / HTTP/1.1\r\n\r\n", fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", most+10,
+		strings.Repeat("a\n", most/2+5)))
 	require.Contains(t, got, "< … (10 more bytes)\n")
 }

@@ -17,8 +17,8 @@ type Address struct {
 	tunnel    bool
 }
 
-// Addresses are the addresses of this machine that a room's network may have given it: private ones of interfaces that are up.
-// The likeliest comes first.
+// Addresses are the addresses of this machine that a room's network may have given it: private ones of interfaces that
+// are up. The likeliest comes first.
 func Addresses() ([]Address, error) {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -53,8 +53,8 @@ func outward() netip.Addr {
 	return netip.Addr{}
 }
 
-// rank keeps the private addresses, the likeliest first: real interfaces before those of containers and tunnels, the way
-// outward before others, and the short addresses of IPv4 before those of IPv6.
+// rank keeps the private addresses, the likeliest first: real interfaces before those of containers and tunnels, the
+// way outward before others, and the short addresses of IPv4 before those of IPv6.
 func rank(all []Address, outward netip.Addr) []Address {
 	private := slices.DeleteFunc(slices.Clone(all), func(a Address) bool { return !a.IP.IsPrivate() })
 	doubts := func(a Address) int {
@@ -76,11 +76,13 @@ func rank(all []Address, outward netip.Addr) []Address {
 
 // virtual tells by its name whether an interface is one that containers and virtual machines have put there.
 func virtual(name string) bool {
-	return slices.ContainsFunc([]string{"docker", "br-", "veth", "virbr", "vmnet", "vboxnet", "cni", "podman", "bridge", "vEthernet"},
+	return slices.ContainsFunc([]string{"docker", "br-", "veth", "virbr", "vmnet", "vboxnet", "cni", "podman", "bridge",
+		"vEthernet"},
 		func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// Choose returns the address to listen on: what the instructor asked for, or else the first candidate with the given port.
+// Choose returns the address to listen on: what the instructor asked for, or else the first candidate with the given
+// port.
 func Choose(asked string, candidates []Address, port string) (string, error) {
 	if asked != "" {
 		if _, _, err := net.SplitHostPort(asked); err != nil {

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// Archive is the repository as it was committed last, as a .tar.gz with the one folder client-go-workshop, and the commit it
-// is of. What lies around in the instructor's folder besides is not in it, and with changed it says whether there is such a thing.
+// Archive is the repository as it was committed last, as a .tar.gz with the one folder client-go-workshop, and the
+// commit it is of. What lies around in the instructor's folder besides is not in it, and with changed it says whether
+// there is such a thing.
 func Archive(ctx context.Context, root string) (archive []byte, commit string, changed bool, err error) {
 	id, err := git(ctx, root, "rev-parse", "--short", "HEAD")
 	if err != nil {

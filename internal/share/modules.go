@@ -16,11 +16,13 @@ import (
 
 // PutModules puts out the modules that the given go.sum files name, from the download folder of a module cache, and
 // returns how many of them there are with their source. Nothing else in that folder can be had, and that is the point:
-// the cache of somebody who works has the modules of that work in it. What a go.sum names is in the repository for all to read.
+// the cache of somebody who works has the modules of that work in it. What a go.sum names is in the repository for all
+// to read.
 func (s *Shelf) PutModules(download string, goSums ...string) (int, error) {
 	root, err := s.open(download)
 	if err != nil {
-		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` says where it is, and `go mod download` fills it", err)
+		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` says where it is, "+
+			"and `go mod download` fills it", err)
 	}
 	zips := 0
 	versions := map[string]map[string]bool{}
@@ -35,7 +37,8 @@ func (s *Shelf) PutModules(download string, goSums ...string) (int, error) {
 				continue
 			}
 			if len(fields) != 3 {
-				return 0, fmt.Errorf("read which modules the workshop needs: %s has a line that is none of go.sum's: %q", goSum, line)
+				return 0, fmt.Errorf("read which modules the workshop needs: %s has a line that is none of go.sum's: %q", goSum,
+					line)
 			}
 			version, onlyMod := strings.CutSuffix(fields[1], "/go.mod")
 			folder := escape(fields[0]) + "/@v/"
@@ -101,8 +104,8 @@ func ModuleCache(ctx context.Context) (string, error) {
 	return filepath.Join(strings.TrimSpace(string(out)), "cache", "download"), nil
 }
 
-// Complete returns an error unless this machine has every module that the main module in dir requires, on whatever system.
-// It asks the go command, which looks at nothing but the cache.
+// Complete returns an error unless this machine has every module that the main module in dir requires, on whatever
+// system. It asks the go command, which looks at nothing but the cache.
 func Complete(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json")
 	cmd.Dir = dir
@@ -126,10 +129,12 @@ func Complete(ctx context.Context, dir string) error {
 	case failed == nil && missing == nil:
 		return nil
 	case missing == nil: // not even what the modules require in turn can be read
-		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; without, it says: %s (%w)",
+		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; without, it says: "+
+			"%s (%w)",
 			dir, bytes.TrimSpace(stderr.Bytes()), failed)
 	case len(missing) > 3:
 		missing = append(missing[:3:3], fmt.Sprintf("%d more", len(missing)-3))
 	}
-	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet", strings.Join(missing, ", "), dir)
+	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet", strings.Join(missing, ", "),
+		dir)
 }

@@ -55,7 +55,8 @@ func (room *Room) String() string {
 	if len(room.seen) == 1 {
 		were = "was"
 	}
-	return fmt.Sprintf("There %s %s, %s, %s", were, count(len(room.seen), "attendee"), count(room.requests, "request"), Size(room.bytes))
+	return fmt.Sprintf("There %s %s, %s, %s", were, count(len(room.seen), "attendee"), count(room.requests, "request"),
+		Size(room.bytes))
 }
 
 func count(n int, what string) string {

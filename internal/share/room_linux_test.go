@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startInOwnNetwork starts a command in a network and with mounts of its own, which nobody may set up without being root, but
-// anybody in a user namespace of his own. Some systems forbid that.
+// startInOwnNetwork starts a command in a network and with mounts of its own, which nobody may set up without being
+// root, but anybody in a user namespace of his own. Some systems forbid that.
 func startInOwnNetwork(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
@@ -20,7 +20,8 @@ func startInOwnNetwork(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// putAside makes an empty folder appear where dir is, and dir appear at the path elsewhere, for this process and its children.
+// putAside makes an empty folder appear where dir is, and dir appear at the path elsewhere, for this process and its
+// children.
 func putAside(dir, elsewhere, empty string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts to ourselves: %w", err)

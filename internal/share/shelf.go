@@ -1,5 +1,5 @@
-// Package share hands the workshop to a room without internet: one machine that has everything serves it, read-only, and
-// the others need nothing but Go and the address.
+// Package share hands the workshop to a room without internet: one machine that has everything serves it, read-only,
+// and the others need nothing but Go and the address.
 //
 //	shelf.go       what is served, as a closed table, and the handler over it
 //	modules.go     which files of the module cache belong to the workshop, and which of them are not there
@@ -8,12 +8,12 @@
 //	room.go        who has come, and a server that ends cleanly
 //
 // The go command's own files below GOMODCACHE/cache/download already lie as the module proxy protocol wants them, so a
-// proxy is little more than a file server. It is one with a list, though: whoever teaches also works, and has the modules of
-// that work in the same cache.
+// proxy is little more than a file server. It is one with a list, though: whoever teaches also works, and has the
+// modules of that work in the same cache.
 //
 // Left out: a checksum database (every sum that the workshop needs is in its go.sum, so that the go command never asks
-// for one), versions beyond those of the workshop, Go itself (the go command takes a new Go only with the word of a checksum
-// database; put the installers into .workshop/share instead), encryption and passwords.
+// for one), versions beyond those of the workshop, Go itself (the go command takes a new Go only with the word of a
+// checksum database; put the installers into .workshop/share instead), encryption and passwords.
 package share
 
 import (
@@ -57,8 +57,8 @@ type Shelf struct {
 	roots []*os.Root
 }
 
-// item is one thing on the shelf: a file below a root, or a content. One with neither belongs to the workshop and is not
-// on this machine.
+// item is one thing on the shelf: a file below a root, or a content. One with neither belongs to the workshop and is
+// not on this machine.
 type item struct {
 	root    *os.Root
 	name    string
@@ -96,8 +96,8 @@ func (s *Shelf) PutRepository(archive []byte) {
 // HasRepository reports whether there is an archive of the repository.
 func (s *Shelf) HasRepository() bool { return s.items[Repository].content != nil }
 
-// PutFiles puts the files of a folder out, as they are now, under /files/, and the list of their check sums. Folders in it,
-// links, and files whose name begins with a dot stay where they are. A folder that does not exist is an empty one.
+// PutFiles puts the files of a folder out, as they are now, under /files/, and the list of their check sums. Folders in
+// it, links, and files whose name begins with a dot stay where they are. A folder that does not exist is an empty one.
 func (s *Shelf) PutFiles(dir string) error {
 	root, err := s.open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,12 +169,14 @@ func (s *Shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case ok:
 	case strings.HasPrefix(r.URL.Path, "/golang.org/toolchain/"):
 		// Not 404: the go command would keep the words to itself.
-		refuse(w, http.StatusForbidden, "the workshop needs Go "+s.GoVersion+" or newer, and a new Go cannot be had in this way without internet: "+
+		refuse(w, http.StatusForbidden, "the workshop needs Go "+s.GoVersion+" or newer, and a new Go cannot be had in "+
+			"this way without internet: "+
 			"ask the instructor for an installer"+s.installers())
 		return
 	case strings.HasPrefix(r.URL.Path, "/sumdb/"):
 		// Not 404: the go command would then go and look for the database in the internet.
-		refuse(w, http.StatusForbidden, "there is no checksum database in this room; the sums of the workshop's modules are in its go.sum, "+
+		refuse(w, http.StatusForbidden, "there is no checksum database in this room; the sums of the workshop's modules "+
+			"are in its go.sum, "+
 			"and other modules are not here")
 		return
 	case strings.HasPrefix(r.URL.Path, "/files/"):

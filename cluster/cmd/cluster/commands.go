@@ -43,7 +43,8 @@ date are built from source first, which takes minutes.`,
 	}
 	cmd.Flags().IntVar(&options.Nodes, "nodes", 1, "how many nodes to simulate")
 	cmd.Flags().IntVar(&options.Port, "port", 0, "port of the API server (default: any free one)")
-	cmd.Flags().BoolVar(&options.Keep, "keep", false, "let the objects in the cluster outlive `cluster down`, for the next `cluster up`")
+	cmd.Flags().BoolVar(&options.Keep, "keep", false,
+		"let the objects in the cluster outlive `cluster down`, for the next `cluster up`")
 	return cmd
 }
 
@@ -107,7 +108,8 @@ func start(ctx context.Context, w workspace.Workspace, options controlplane.Opti
 
 // upAgain is `up` on a cluster of which at least a part still runs: the dead
 // are started again, so that the objects in it are not lost.
-func upAgain(ctx context.Context, w workspace.Workspace, state *launcher.State, dead []*launcher.Running, stdout, stderr io.Writer) error {
+func upAgain(ctx context.Context, w workspace.Workspace, state *launcher.State, dead []*launcher.Running,
+	stdout, stderr io.Writer) error {
 	for _, component := range dead {
 		fmt.Fprintf(stderr, "%s is dead; starting it again.\n", component.Name)
 		if err := launcher.Restart(ctx, w, state, component.Name); err != nil {

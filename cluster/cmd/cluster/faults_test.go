@@ -31,7 +31,8 @@ func TestComponentThatDiesDuringStart(t *testing.T) {
 			r.requireNothingRuns()
 			require.Nil(t, r.state())
 			require.NoFileExists(t, r.Kubeconfig())
-			require.Contains(t, r.must(0, "logs", name).stdout, "my last words", "the logs stay for whoever looks for the reason")
+			require.Contains(t, r.must(0, "logs", name).stdout, "my last words",
+				"the logs stay for whoever looks for the reason")
 
 			r.does(name, "")
 			r.must(0, "up")
@@ -60,7 +61,8 @@ func TestTakenPort(t *testing.T) {
 	t.Run("taken again and again", func(t *testing.T) {
 		r := newRepository(t)
 		r.does("kube-apiserver", "taken")
-		require.Contains(t, r.must(1, "up").stderr, "kube-apiserver ended with exit status 1 while the cluster was starting: another program took its port; try again")
+		require.Contains(t, r.must(1, "up").stderr, "kube-apiserver ended with exit status 1 while the cluster was "+
+			"starting: another program took its port; try again")
 		r.requireNothingRuns()
 	})
 }
@@ -107,7 +109,8 @@ func TestInterruptWhileBuilding(t *testing.T) {
 	got := r.interruptWhen(cmd, compilerRuns, os.Interrupt)
 	require.Equal(t, 130, got.code, got.stderr)
 	r.requireNothingRuns()
-	require.Equal(t, []string{r.BuildLock()}, glob(r.Bin(), "*"), "no half-built program, and no temporary folder of the go command, may be left")
+	require.Equal(t, []string{r.BuildLock()}, glob(r.Bin(), "*"),
+		"no half-built program, and no temporary folder of the go command, may be left")
 	require.Empty(t, glob(temporary, "*"), "nor any elsewhere")
 }
 
@@ -207,7 +210,8 @@ func TestRecycledPIDIsNotOurs(t *testing.T) {
 	content, err := os.ReadFile(r.State())
 	require.NoError(t, err)
 	dead := r.pids()["kube-scheduler"].PID
-	forged := strings.ReplaceAll(string(content), fmt.Sprintf(`"pid": %d,`, dead), fmt.Sprintf(`"pid": %d,`, stranger.Process.Pid))
+	forged := strings.ReplaceAll(string(content), fmt.Sprintf(`"pid": %d,`, dead),
+		fmt.Sprintf(`"pid": %d,`, stranger.Process.Pid))
 	require.NotEqual(t, string(content), forged)
 	require.NoError(t, os.WriteFile(r.State(), []byte(forged), 0o600))
 
@@ -251,7 +255,8 @@ func TestSourceThatDoesNotCompile(t *testing.T) {
 	require.NoError(t, os.WriteFile(source, append(content, "\nvar oops int = false\n"...), 0o644))
 	got := r.must(1, "up")
 	require.Contains(t, got.stderr, "building the cluster's programs: go build: exit status 1")
-	require.Regexp(t, `cmd/etcd/main.go:\d+:16: cannot use false`, filepath.ToSlash(got.stderr), "the compiler's own words")
+	require.Regexp(t, `cmd/etcd/main.go:\d+:16: cannot use false`, filepath.ToSlash(got.stderr),
+		"the compiler's own words")
 	r.requireNothingRuns()
 	require.FileExists(t, r.Program("etcd"), "the programs that were there stay there")
 }

@@ -183,7 +183,8 @@ func (r repository) must(code int, args ...string) result {
 	r.Helper()
 	got, err := r.run(args...)
 	require.NoError(r, err)
-	require.Equal(r, code, got.code, "exit code of `cluster %s`; it printed:\n%s%s", strings.Join(args, " "), got.stdout, got.stderr)
+	require.Equal(r, code, got.code, "exit code of `cluster %s`; it printed:\n%s%s", strings.Join(args, " "), got.stdout,
+		got.stderr)
 	return got
 }
 

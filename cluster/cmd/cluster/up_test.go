@@ -71,7 +71,8 @@ func TestTwoUpsAtOnceAreOneCluster(t *testing.T) {
 	require.NoError(t, other.err)
 	require.Equal(t, []int{0, 0}, []int{one.code, other.code}, "both succeed:\n%s\n%s", one.stderr, other.stderr)
 	require.Equal(t, one.stdout, other.stdout)
-	require.Equal(t, 1, strings.Count(one.stderr+other.stderr, "Starting the cluster."), "only one of them starts anything")
+	require.Equal(t, 1, strings.Count(one.stderr+other.stderr, "Starting the cluster."),
+		"only one of them starts anything")
 	if runtime.GOOS == "linux" {
 		require.Len(t, r.processes(), 5, "one process per component")
 	}

@@ -215,7 +215,8 @@ func (b *builder) environment() []string {
 
 // buildError makes one sentence of a failed go command, and lets it speak.
 func buildError(verb string, err error, complaints string) error {
-	if strings.Contains(complaints, "no space left on device") || strings.Contains(complaints, "not enough space on the disk") {
+	if strings.Contains(complaints, "no space left on device") ||
+		strings.Contains(complaints, "not enough space on the disk") {
 		return errors.New("building the cluster's programs: the disk is full; a first build needs about 5 GB " +
 			"for the go command's caches (`go env GOCACHE GOMODCACHE` says where they are) and the programs")
 	}

@@ -120,7 +120,8 @@ func fetch(ctx context.Context, w workspace.Workspace, from *url.URL, fresh stri
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d programs, built with %s; %d MB in %s. The SHA-256 begins with %s, as it should on the instructor's screen.\n",
+	fmt.Fprintf(out, "%d programs, built with %s; %d MB in %s. The SHA-256 begins with %s, as it should on the "+
+		"instructor's screen.\n",
 		len(Programs), goVersion, size/1e6, time.Since(began).Round(time.Second), want[:16])
 	return nil
 }
@@ -164,7 +165,8 @@ func unpack(ctx context.Context, w workspace.Workspace, file io.Reader, folder s
 	}
 	goVersion, have, _ := strings.Cut(made, " ")
 	if have != want {
-		return "", errors.New("those programs are made from other sources than the ones here: somebody's clone is older, or changed. " +
+		return "", errors.New("those programs are made from other sources than the ones here: " +
+			"somebody's clone is older, or changed. " +
 			"The instructor can update the clone and share anew; you can take the repository that is shared; " +
 			"or `go tool workshop cluster build` makes them from the sources here")
 	}

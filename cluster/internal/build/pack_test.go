@@ -150,9 +150,11 @@ func TestFetchTakesNothingElse(t *testing.T) {
 func TestFetchSaysWhatIsWrongThere(t *testing.T) {
 	w := newWorkspace(t)
 	for _, address := range []string{"192.168.1.7:7100", "ftp://192.168.1.7", "file:///tmp", "", "http://"} {
-		require.ErrorContains(t, Fetch(t.Context(), w, address, io.Discard), "is no address of a machine that shares", address)
+		require.ErrorContains(t, Fetch(t.Context(), w, address, io.Discard), "is no address of a machine that shares",
+			address)
 	}
-	require.ErrorContains(t, Fetch(t.Context(), w, "http://127.0.0.1:1", io.Discard), "does `go tool workshop share` run there")
+	require.ErrorContains(t, Fetch(t.Context(), w, "http://127.0.0.1:1", io.Discard),
+		"does `go tool workshop share` run there")
 
 	elsewhere := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusFound))
 	t.Cleanup(elsewhere.Close)
@@ -160,7 +162,8 @@ func TestFetchSaysWhatIsWrongThere(t *testing.T) {
 
 	empty := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(empty.Close)
-	require.ErrorContains(t, Fetch(t.Context(), w, empty.URL, io.Discard), "there is none for "+runtime.GOOS+"/"+runtime.GOARCH)
+	require.ErrorContains(t, Fetch(t.Context(), w, empty.URL, io.Discard),
+		"there is none for "+runtime.GOOS+"/"+runtime.GOARCH)
 
 	broken := httptest.NewServer(http.HandlerFunc(func(wr http.ResponseWriter, r *http.Request) {
 		if filepath.Base(r.URL.Path) == "SHA256SUMS" {

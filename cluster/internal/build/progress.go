@@ -106,7 +106,9 @@ func (p *progress) line(text string) {
 
 // isProgram reports whether a package is one of ours; kwok has a cmd as well.
 func (p *progress) isProgram(name string) bool {
-	return slices.ContainsFunc(Programs, func(program string) bool { return strings.HasSuffix(name, "cluster/cmd/"+program) })
+	return slices.ContainsFunc(Programs, func(program string) bool {
+		return strings.HasSuffix(name, "cluster/cmd/"+program)
+	})
 }
 
 func (p *progress) show() {

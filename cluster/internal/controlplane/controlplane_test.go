@@ -24,7 +24,8 @@ func newPlan(t *testing.T, options Options) (workspace.Workspace, launcher.Plan)
 	t.Helper()
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "cluster"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "cluster", "go.mod"), []byte("module client-go-workshop/cluster\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "cluster", "go.mod"),
+		[]byte("module client-go-workshop/cluster\n"), 0o644))
 	w, err := workspace.At(root)
 	require.NoError(t, err)
 	plan, err := New(w, options)
@@ -76,7 +77,8 @@ func TestPortsAreFreeAndDifferent(t *testing.T) {
 	var p plan
 	require.NoError(t, p.choosePorts())
 	seen := map[int]bool{}
-	for _, port := range []int{p.ports.apiServer, p.ports.etcd, p.ports.etcdPeer, p.ports.controllerManager, p.ports.scheduler} {
+	for _, port := range []int{p.ports.apiServer, p.ports.etcd, p.ports.etcdPeer, p.ports.controllerManager,
+		p.ports.scheduler} {
 		require.False(t, seen[port], "port %d is given out twice", port)
 		seen[port] = true
 		listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
@@ -161,5 +163,6 @@ func TestResumeKeepsAuthoritiesAndSigningKey(t *testing.T) {
 	}
 	content, err := os.ReadFile(w.PKI("admin.crt"))
 	require.NoError(t, err)
-	require.NotEqual(t, before["admin.crt"], string(content), "a certificate lasts a year from the start, not from the first start")
+	require.NotEqual(t, before["admin.crt"], string(content),
+		"a certificate lasts a year from the start, not from the first start")
 }

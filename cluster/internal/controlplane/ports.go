@@ -27,7 +27,8 @@ func (p *plan) choosePorts() error {
 	}
 	port, err := hold(p.Port)
 	if err != nil && p.Port != 0 {
-		return fmt.Errorf("port %d cannot be used: %w; choose another one with --port, or leave it out to get a free one", p.Port, err)
+		return fmt.Errorf("port %d cannot be used: %w; choose another one with --port, or leave it out to get a free one",
+			p.Port, err)
 	}
 	if err != nil {
 		return fmt.Errorf("looking for a free port: %w", err)

@@ -26,7 +26,8 @@ func died(w workspace.Workspace, name string, how error) error {
 		reason = "with " + how.Error()
 	}
 	text := quote(w, name)
-	if strings.Contains(text, "address already in use") || strings.Contains(text, "Only one usage of each socket address") {
+	if strings.Contains(text, "address already in use") ||
+		strings.Contains(text, "Only one usage of each socket address") {
 		return fmt.Errorf("%s ended %s while the cluster was starting: %w%s", name, reason, ErrPortTaken, text)
 	}
 	return fmt.Errorf("%s ended %s while the cluster was starting%s", name, reason, text)

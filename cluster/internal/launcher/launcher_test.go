@@ -24,7 +24,8 @@ func newWorkspace(t *testing.T) workspace.Workspace {
 	t.Helper()
 	root := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(root, "cluster"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "cluster", "go.mod"), []byte("module client-go-workshop/cluster\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "cluster", "go.mod"),
+		[]byte("module client-go-workshop/cluster\n"), 0o644))
 	w, err := workspace.At(root)
 	require.NoError(t, err)
 	return w
@@ -37,8 +38,9 @@ func TestStateRoundTrip(t *testing.T) {
 	require.Nil(t, state, "no file is no cluster, and no error")
 
 	saved := &State{Phase: Ready, Nodes: 2, Server: "https://127.0.0.1:1", Components: []Running{{
-		Component: Component{Name: "etcd", Path: "/bin/etcd", Args: []string{"--a=b c"}, Env: []string{"HOME=/"}, Probe: Probe{URL: "u"}},
-		Process:   process.Process{PID: 7, Started: "then"},
+		Component: Component{Name: "etcd", Path: "/bin/etcd", Args: []string{"--a=b c"}, Env: []string{"HOME=/"},
+			Probe: Probe{URL: "u"}},
+		Process: process.Process{PID: 7, Started: "then"},
 	}}}
 	require.NoError(t, saved.save(w))
 	loaded, err := Load(w)
@@ -125,13 +127,15 @@ func TestProbe(t *testing.T) {
 	probe := Probe{URL: server.URL, Certificate: write("crt", client.Certificate), Key: write("key", client.Key)}
 
 	probe.Authority = write("ours", authority.Certificate)
-	require.ErrorContains(t, probe.Ask(t.Context()), "certificate", "a server that our authority has not signed must be refused")
+	require.ErrorContains(t, probe.Ask(t.Context()), "certificate",
+		"a server that our authority has not signed must be refused")
 
 	probe.Authority = write("theirs", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	require.NoError(t, probe.Ask(t.Context()))
 
 	code, answer = 500, "[+]ping ok\n[-]etcd failed: reason withheld\n[+]log ok\n[-]hook failed\nhealthz check failed\n"
-	require.ErrorContains(t, probe.Ask(t.Context()), "500 Internal Server Error: etcd failed: reason withheld, hook failed",
+	require.ErrorContains(t, probe.Ask(t.Context()),
+		"500 Internal Server Error: etcd failed: reason withheld, hook failed",
 		"of a long report only what failed")
 	require.NoError(t, Probe{}.Ask(t.Context()))
 }

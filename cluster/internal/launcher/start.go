@@ -18,7 +18,8 @@ import (
 // or ctx ends first, nothing that it started is left running; the logs stay.
 // The caller holds the cluster lock.
 func Start(ctx context.Context, w workspace.Workspace, plan Plan, out io.Writer) error {
-	state := &State{Phase: Starting, Keep: plan.Keep || plan.Resumed, Nodes: plan.Nodes, Server: plan.Server, Started: time.Now()}
+	state := &State{Phase: Starting, Keep: plan.Keep || plan.Resumed, Nodes: plan.Nodes, Server: plan.Server,
+		Started: time.Now()}
 	err := bringUp(ctx, w, state, plan, out)
 	if err == nil {
 		return nil
@@ -130,7 +131,8 @@ func launch(w workspace.Workspace, state *State, component Component) (child, er
 
 // await asks until the answer is nil, but not longer than startTimeout or ctx
 // allow, and not once one of the children has ended.
-func await(ctx context.Context, w workspace.Workspace, children []child, name string, ask func(context.Context) error) error {
+func await(ctx context.Context, w workspace.Workspace, children []child, name string,
+	ask func(context.Context) error) error {
 	patience, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)

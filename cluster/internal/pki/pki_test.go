@@ -109,7 +109,8 @@ func TestValidNow(t *testing.T) {
 	pair, err := authority.Client("alice")
 	require.NoError(t, err)
 	certificate := parse(t, pair.Certificate)
-	require.True(t, certificate.NotBefore.Before(time.Now().Add(-time.Minute)), "a clock that is a minute behind must not refuse it")
+	require.True(t, certificate.NotBefore.Before(time.Now().Add(-time.Minute)),
+		"a clock that is a minute behind must not refuse it")
 	require.True(t, certificate.NotAfter.After(time.Now().Add(300*24*time.Hour)))
 }
 

@@ -32,7 +32,8 @@ func startIdentity(pid int) (string, error) {
 	}
 	// A zombie's first thread has ended. While others have not, they hold the
 	// process's files and ports.
-	if s := string(fields[state]); s == "X" || s == "Z" && (string(fields[threads]) == "0" || string(fields[threads]) == "1") {
+	if s := string(fields[state]); s == "X" || s == "Z" &&
+		(string(fields[threads]) == "0" || string(fields[threads]) == "1") {
 		return "", errGone
 	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

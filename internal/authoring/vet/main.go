@@ -1,9 +1,9 @@
-// Command vet runs the analyzers of go vet over packages for another operating system, without compiling anything for it:
+// Command vet runs the analyzers of go vet over packages for another operating system:
 //
 //	GOOS=windows CGO_ENABLED=0 vet ./...
 //
-// go vet would compile client-go and all that it stands on for that system first, which takes minutes. This command reads the
-// types from source. What it leaves out: the analyzers that look at assembler.
+// go vet first compiles client-go and its dependencies for that system, which takes minutes. This command reads the
+// types from source. Left out: the analyzers that look at assembler.
 package main
 
 import (
@@ -44,9 +44,11 @@ import (
 
 func main() {
 	multichecker.Main(
-		appends.Analyzer, assign.Analyzer, atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, composite.Analyzer, copylock.Analyzer,
-		defers.Analyzer, directive.Analyzer, errorsas.Analyzer, hostport.Analyzer, httpresponse.Analyzer, ifaceassert.Analyzer,
-		loopclosure.Analyzer, lostcancel.Analyzer, nilfunc.Analyzer, printf.Analyzer, shift.Analyzer, sigchanyzer.Analyzer,
+		appends.Analyzer, assign.Analyzer, atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, composite.Analyzer,
+		copylock.Analyzer, defers.Analyzer, directive.Analyzer, errorsas.Analyzer, hostport.Analyzer,
+		httpresponse.Analyzer, ifaceassert.Analyzer, loopclosure.Analyzer, lostcancel.Analyzer,
+		nilfunc.Analyzer, printf.Analyzer,
+		shift.Analyzer, sigchanyzer.Analyzer,
 		slog.Analyzer, stdmethods.Analyzer, stdversion.Analyzer, stringintconv.Analyzer, structtag.Analyzer,
 		testinggoroutine.Analyzer, tests.Analyzer, timeformat.Analyzer, unmarshal.Analyzer, unreachable.Analyzer,
 		unsafeptr.Analyzer, unusedresult.Analyzer, waitgroup.Analyzer,
