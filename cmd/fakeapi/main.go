@@ -93,8 +93,8 @@ func onLoopback(address string) (string, error) {
 		return net.JoinHostPort("127.0.0.1", port), nil
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("--address %s is not on the loopback address: everyone on the network could write there, since "+
-			"this server asks for no credentials; take 127.0.0.1:%s", address, port)
+		return "", fmt.Errorf("--address %s is not on the loopback address: everyone on the network could write there, "+
+			"since this server asks for no credentials; take 127.0.0.1:%s", address, port)
 	}
 	return address, nil
 }
@@ -123,8 +123,8 @@ func writeKubeconfig(path, url string) error {
 	return nil
 }
 
-// removeKubeconfig removes the file, because its address no longer answers. If another server has written its own address
-// there meanwhile, the file stays.
+// removeKubeconfig removes the file, because its address no longer answers. If another server has written its own
+// address there meanwhile, the file stays.
 func removeKubeconfig(path, url string) {
 	if file, err := os.ReadFile(path); err == nil && string(file) == fmt.Sprintf(template, url) {
 		os.Remove(path)

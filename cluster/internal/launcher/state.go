@@ -22,12 +22,12 @@ const stateVersion = 1
 type Phase string
 
 const (
-	// Starting: processes may run. Whoever finds this and holds the lock knows
-	// that the command that started them did not live to see the end.
+	// Starting means that processes may run. If a command that holds the lock
+	// finds it, the command that started them was killed.
 	Starting Phase = "starting"
-	// Ready: the cluster was up when this was written.
+	// Ready means that the cluster was up when this was written.
 	Ready Phase = "ready"
-	// Stopped: nothing runs; what was stored was kept.
+	// Stopped means that nothing runs, and that the stored objects were kept.
 	Stopped Phase = "stopped"
 )
 

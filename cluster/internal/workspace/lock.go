@@ -26,7 +26,7 @@ func Lock(ctx context.Context, path, what string, notice io.Writer) (unlock func
 	taken, err := lock.TryLock()
 	if err == nil && !taken {
 		fmt.Fprintf(notice, "Another command is %s in this repository; waiting for it (Ctrl-C gives up).\n", what)
-		taken, err = lock.TryLockContext(ctx, 50*time.Millisecond)
+		_, err = lock.TryLockContext(ctx, 50*time.Millisecond)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

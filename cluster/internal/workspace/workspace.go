@@ -134,13 +134,25 @@ func (w Workspace) Pack() string {
 func (w Workspace) ClusterLock() string { return w.local("cluster.lock") }
 
 // Cluster is the folder of everything that belongs to one cluster's life.
-func (w Workspace) Cluster() string    { return w.local("cluster") }
-func (w Workspace) State() string      { return w.local("cluster", "state.json") }
+func (w Workspace) Cluster() string { return w.local("cluster") }
+
+// State is the file with the components that run.
+func (w Workspace) State() string { return w.local("cluster", "state.json") }
+
+// Kubeconfig is the file with the credentials of the cluster's administrator.
 func (w Workspace) Kubeconfig() string { return w.local("cluster", "kubeconfig") }
-func (w Workspace) Etcd() string       { return w.local("cluster", "etcd") }
-func (w Workspace) Kwok() string       { return w.local("cluster", "kwok") }
-func (w Workspace) Cache() string      { return w.local("cluster", "cache") }
-func (w Workspace) Logs() string       { return w.local("cluster", "logs") }
+
+// Etcd is etcd's data folder.
+func (w Workspace) Etcd() string { return w.local("cluster", "etcd") }
+
+// Kwok is kwok's working folder.
+func (w Workspace) Kwok() string { return w.local("cluster", "kwok") }
+
+// Cache is kubectl's cache folder.
+func (w Workspace) Cache() string { return w.local("cluster", "cache") }
+
+// Logs is the folder of all components' logs.
+func (w Workspace) Logs() string { return w.local("cluster", "logs") }
 
 // InCluster is one entry of the Cluster folder.
 func (w Workspace) InCluster(entry string) string { return w.local("cluster", entry) }
