@@ -1,7 +1,7 @@
 package verify
 
-// This file builds most of a bank of wrong versions as one program. Compiling and linking a test binary for each of sixty
-// to ninety versions was more than half of the time that all truths took together.
+// This file builds most of a bank of wrong versions as one program. Compiling and linking a test binary for each of
+// sixty to ninety versions was more than half of the time that all truths took together.
 //
 // A wrong version that differs from the solution in the bodies of functions alone becomes a branch at their beginning:
 //
@@ -13,9 +13,9 @@ package verify
 //		…the right body…
 //	}
 //
-// and WORKSHOP_BUG chooses when the program starts. The others (another signature, field or import, a label) are built one
-// by one as before, as are those that only the race detector sees. Before the program is believed, every test has to pass
-// over it with no wrong version chosen: the branches themselves must change nothing.
+// and WORKSHOP_BUG chooses when the program starts. The others (another signature, field or import, a label) are built
+// one by one as before, as are those that only the race detector sees. Before the program is believed, every test has
+// to pass over it with no wrong version chosen: the branches themselves must change nothing.
 
 import (
 	"bytes"

@@ -61,10 +61,12 @@ func oracle(r *run) (string, []string) {
 		case !found:
 			problems = append(problems, fmt.Sprintf("%s lists %s, and there is no such test", Divergences, name))
 		case t.Status == gotest.Passed:
-			problems = append(problems, fmt.Sprintf("%s lists %s, and client-go passes it: take it off the list", Divergences, name))
+			problems = append(problems, fmt.Sprintf("%s lists %s, and client-go passes it: take it off the list",
+				Divergences, name))
 		}
 	}
-	return fmt.Sprintf("client-go passes %d of %d tests, %d listed divergences", len(res.Tests)-len(diverges), len(res.Tests), len(diverges)), problems
+	return fmt.Sprintf("client-go passes %d of %d tests, %d listed divergences", len(res.Tests)-len(diverges),
+		len(res.Tests), len(diverges)), problems
 }
 
 // mustPass says what is wrong with a run in which every test had to pass, but for the exceptions.
@@ -129,8 +131,9 @@ func judgeBug(b bugs.Bug, res gotest.Result) string {
 	return ""
 }
 
-// runBugs runs, for each wrong version, the test that is named for it. It does so once for all truths. Those that have to be
-// built go one per processor; those in the bank two, because most of them wait until a test notices that nothing comes.
+// runBugs runs, for each wrong version, the test that is named for it. It does so once for all truths. Those that have
+// to be built go one per processor; those in the bank two, because most of them wait until a test notices that nothing
+// comes.
 func (r *run) runBugs() (problems []string) {
 	if r.bugRuns != nil {
 		return nil
@@ -180,8 +183,8 @@ func (r *run) runBugs() (problems []string) {
 	return problems
 }
 
-// runBug runs the test that is named for b, which is the first in the result: out of the bank if that has it, or else over a build of its own. If one of many
-// times is not as it must be, that one counts.
+// runBug runs the test that is named for b, which is the first in the result: out of the bank if that has it, or else
+// over a build of its own. If one of many times is not as it must be, that one counts.
 func (r *run) runBug(b bugs.Bug, solution overlay.Layer, together *bank) (res gotest.Result, err error) {
 	for range max(r.count, 1) {
 		if res, err = r.runOver(b, solution, together, "^"+b.Test+"$", b.RaceOnly); err != nil || judgeBug(b, res) != "" {
@@ -201,7 +204,8 @@ func (r *run) runBug(b bugs.Bug, solution overlay.Layer, together *bank) (res go
 }
 
 // runOver runs the tests that match a pattern over a wrong version.
-func (r *run) runOver(b bugs.Bug, solution overlay.Layer, together *bank, pattern string, race bool) (gotest.Result, error) {
+func (r *run) runOver(b bugs.Bug, solution overlay.Layer, together *bank, pattern string,
+	race bool) (gotest.Result, error) {
 	if together != nil && together.has[b.Name] {
 		return r.runBank(together, b.Name, pattern)
 	}

@@ -41,7 +41,8 @@ func (r *run) build(layer overlay.Layer) (program, error) {
 
 // start prepares a run of p as `go test -json` would run it; args are flags of a test binary, such as -test.run.
 func (r *run) start(p program, args ...string) *exec.Cmd {
-	cmd := overlay.GoCommand(r.ctx, append([]string{"tool", "test2json", "-t", "-p", "client-go-workshop/" + r.chapter.Dir, p.path,
+	cmd := overlay.GoCommand(r.ctx, append([]string{"tool", "test2json", "-t",
+		"-p", "client-go-workshop/" + r.chapter.Dir, p.path,
 		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0"}, args...)...)
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
 	cmd.Env = append(cmd.Env, overlay.Env+"="+p.overlay)

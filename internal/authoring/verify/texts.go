@@ -59,8 +59,8 @@ func messages(r *run) (string, []string) {
 	return fmt.Sprintf("%d failures read", seen), problems
 }
 
-// lacks lists what a failure should say and does not. A diff shows both what was wanted and what came. The first failure
-// of a test carries the steps; the test that is named for the wrong version must have some.
+// lacks lists what a failure should say and does not. A diff shows both what was wanted and what came. The first
+// failure of a test carries the steps; the test that is named for the wrong version must have some.
 func lacks(f failure.Failure, needsSteps bool) (all []string) {
 	for _, needed := range []struct {
 		what string
@@ -79,7 +79,7 @@ func lacks(f failure.Failure, needsSteps bool) (all []string) {
 	return all
 }
 
-// The live view on the smallest screen that it is made for: 24 rows, of which 5 are its frame and 2 say which test it is.
+// The smallest screen of the live view has 24 rows, of which 5 are its frame and 2 name the test.
 const (
 	screenWidth = 80
 	screenRows  = 24 - 5 - 2
@@ -93,7 +93,8 @@ func onScreen(over string, f failure.Failure) (problems []string) {
 	}
 	for _, label := range []string{"wanted", "got", "why"} {
 		if !there[label] && (!there["diff"] || label == "why") {
-			problems = append(problems, fmt.Sprintf("%s over %s: on a screen of 24 rows there is no %q:\n%s", f.Test, over, label, f))
+			problems = append(problems, fmt.Sprintf("%s over %s: on a screen of 24 rows there is no %q:\n%s",
+				f.Test, over, label, f))
 		}
 	}
 	if len(lines) > screenRows {
@@ -106,7 +107,8 @@ func onScreen(over string, f failure.Failure) (problems []string) {
 // hasTask checks that the place where a failure sends its reader exists.
 func (r *run) hasTask(over string, f failure.Failure) (problems []string) {
 	if !strings.Contains(runner.ReadLink(r.chapter, f), "#") {
-		problems = append(problems, fmt.Sprintf("%s over %s sends its reader to a task that the chapter does not have:\n%s", f.Test, over, f))
+		problems = append(problems, fmt.Sprintf("%s over %s sends its reader to a task that the chapter does not have:\n%s",
+			f.Test, over, f))
 	}
 	return problems
 }
