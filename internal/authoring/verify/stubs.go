@@ -22,11 +22,11 @@ import (
 const PassesOnStub = "passes-on-stub.txt"
 
 func stubs(r *run) (string, []string) {
-	layer, files, err := r.stubLayer()
+	layer, err := r.stubLayer()
 	if err != nil {
 		return "made from the solution", []string{err.Error()}
 	}
-	if err := stub.Compile(r.ctx, r.root, r.chapter.Dir, files); err != nil {
+	if err := r.compile(layer); err != nil {
 		return "compiled", []string{err.Error()}
 	}
 	vet, err := r.command(layer, "vet", r.pkg())
@@ -48,7 +48,7 @@ func (r *run) runTasks() error {
 	if r.stubRuns != nil {
 		return nil
 	}
-	layer, _, err := r.stubLayer()
+	layer, err := r.stubLayer()
 	if err != nil {
 		return err
 	}

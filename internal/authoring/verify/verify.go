@@ -164,10 +164,10 @@ func (r *run) solution() (overlay.Layer, error) {
 }
 
 // stubLayer is the stub as it is made from the solution today.
-func (r *run) stubLayer() (overlay.Layer, map[string][]byte, error) {
+func (r *run) stubLayer() (overlay.Layer, error) {
 	files, err := stub.Dir(filepath.Join(r.root, r.chapter.Solution()))
 	if err != nil {
-		return overlay.Layer{}, nil, err
+		return overlay.Layer{}, err
 	}
 	layer := overlay.Layer{Chapter: r.chapter.Dir, Name: "stub"}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -175,7 +175,7 @@ func (r *run) stubLayer() (overlay.Layer, map[string][]byte, error) {
 			Name: name, Origin: filepath.Join(r.root, r.chapter.Dir, name), Content: files[name],
 		})
 	}
-	return layer, files, nil
+	return layer, nil
 }
 
 // test runs `go test -json` with args over a layer. It links without what only a debugger needs: that is a third of the

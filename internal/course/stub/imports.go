@@ -1,145 +1,95 @@
 package stub
 
-// This file mends a stub's imports: what only the removed bodies used goes, package todo comes.
+// This file fixes a stub's imports: those that only removed bodies used go, and the one of package todo comes.
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"go/printer"
 	"go/token"
 	"path"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"golang.org/x/tools/go/ast/astutil"
 )
 
-// mendImports returns src with its unused imports gone and, if holes were made, with the import of package todo.
-// Blank and dot imports stay: nobody can see from here what they are for.
-func mendImports(name string, src []byte, holes bool) ([]byte, error) {
-	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, name, src, parser.ParseComments)
+// fixImports returns src, which is formatted, without its unused imports and, if holes were made, with the import of
+// package todo. Blank and dot imports stay, because the file does not show what they are for.
+func fixImports(name string, src []byte, holes bool) ([]byte, error) {
+	f := &file{set: token.NewFileSet()}
+	tree, err := parser.ParseFile(f.set, name, src, parser.ParseComments)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
 	}
 	used := map[string]bool{}
-	ast.Inspect(tree, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			if x, ok := s.X.(*ast.Ident); ok && x.Obj == nil {
-				used[x.Name] = true
-			}
-		}
-		return true
-	})
-	var gone [][2]string
-	for _, spec := range tree.Imports {
-		importPath, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", set.Position(spec.Pos()), err)
-		}
-		alias := ""
-		local := baseName(importPath)
-		if spec.Name != nil {
-			alias, local = spec.Name.Name, spec.Name.Name
-		}
-		if alias != "_" && alias != "." && !used[local] && (alias != "" || !used[path.Base(importPath)]) {
-			gone = append(gone, [2]string{alias, importPath})
-		}
+	for _, ident := range tree.Unresolved {
+		used[ident.Name] = true
 	}
-	for _, g := range gone {
-		astutil.DeleteNamedImport(set, tree, g[0], g[1])
-	}
-	if !holes && len(gone) == 0 {
-		return src, nil
-	}
-	var out bytes.Buffer
-	if err := (&printer.Config{Mode: printer.UseSpaces | printer.TabIndent, Tabwidth: 8}).Fprint(&out, set, tree); err != nil {
-		return nil, fmt.Errorf("%s: print the stub: %w", name, err)
-	}
-	if !holes || used["todo"] && importsTodo(tree) {
-		return out.Bytes(), nil
-	}
-	return addTodo(name, out.Bytes())
-}
-
-func importsTodo(tree *ast.File) bool {
-	for _, spec := range tree.Imports {
-		if spec.Path.Value == strconv.Quote(todoPath) {
-			return true
-		}
-	}
-	return false
-}
-
-// addTodo puts the import of package todo into a group of its own, last: the workshop's own packages stand after those
-// of others.
-func addTodo(name string, src []byte) ([]byte, error) {
-	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, name, src, parser.ParseComments)
-	if err != nil {
-		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
-	}
-	line := strconv.Quote(todoPath)
 	for _, decl := range tree.Decls {
 		d, ok := decl.(*ast.GenDecl)
-		if !ok || d.Tok != token.IMPORT || !d.Rparen.IsValid() {
-			continue
+		if !ok || d.Tok != token.IMPORT {
+			if holes {
+				f.addTodo(tree, decl, src)
+				holes = false
+			}
+			break
 		}
-		at := set.Position(d.Rparen).Offset
-		separator := "\n\t"
-		if len(d.Specs) == 0 {
-			separator = "\n\t"
-		} else if last := d.Specs[len(d.Specs)-1].(*ast.ImportSpec); strings.HasPrefix(last.Path.Value, `"client-go-workshop/`) {
-			separator = "\t"
+		last := ""
+		for _, spec := range d.Specs {
+			if i := spec.(*ast.ImportSpec); isUsed(i, used) {
+				last = i.Path.Value
+				holes = holes && last != strconv.Quote(todoPath)
+			} else {
+				f.cutLines(i.Doc, i, src)
+			}
 		}
-		return []byte(string(src[:at]) + separator + line + "\n" + string(src[at:])), nil
+		switch {
+		case last == "":
+			f.edits = f.edits[:len(f.edits)-len(d.Specs)]
+			f.cutLines(d.Doc, d, src)
+		case holes && d.Rparen.IsValid(): // a group of its own, unless other packages of the workshop are the last one
+			separator := "\n"
+			if strings.HasPrefix(last, `"client-go-workshop/`) {
+				separator = ""
+			}
+			at := f.offset(d.Rparen)
+			f.edits = append(f.edits, edit{at, at, fmt.Sprintf("%s\t%q\n", separator, todoPath)})
+			holes = false
+		}
 	}
-	at := set.Position(headEnd(tree)).Offset
-	return []byte(string(src[:at]) + "\n\nimport " + line + "\n" + string(src[at:])), nil
+	return f.apply(src), nil
 }
 
-// headEnd is where a file's head ends: the package clause, and the comments that stand below it on their own.
-func headEnd(tree *ast.File) token.Pos {
-	end, first := tree.Name.End(), tree.FileEnd
-	if len(tree.Decls) > 0 {
-		first = tree.Decls[0].Pos()
-		if doc := declDoc(tree.Decls[0]); doc != nil {
-			first = doc.Pos()
-		}
+// cutLines removes the lines of a node and of its doc comment.
+func (f *file) cutLines(doc *ast.CommentGroup, node ast.Node, src []byte) {
+	start := node.Pos()
+	if doc != nil {
+		start = doc.Pos()
 	}
+	f.edits = append(f.edits, edit{lineStart(src, f.offset(start)), lineEnd(src, f.offset(node.End())), ""})
+}
+
+// addTodo imports package todo before a declaration and its doc comment.
+func (f *file) addTodo(tree *ast.File, before ast.Decl, src []byte) {
+	at := f.set.Position(before.Pos())
 	for _, comment := range tree.Comments {
-		if comment.Pos() > end && comment.End() < first {
-			end = comment.End()
+		if f.set.Position(comment.End()).Line == at.Line-1 {
+			at = f.set.Position(comment.Pos())
 		}
 	}
-	return end
+	start := lineStart(src, at.Offset)
+	f.edits = append(f.edits, edit{start, start, fmt.Sprintf("import %q\n\n", todoPath)})
 }
 
-func declDoc(decl ast.Decl) *ast.CommentGroup {
-	switch d := decl.(type) {
-	case *ast.FuncDecl:
-		return d.Doc
-	case *ast.GenDecl:
-		return d.Doc
+var majorVersion = regexp.MustCompile(`^v\d+$`)
+
+// isUsed reports whether a file uses an import. The name of a package is taken to be the last element of its path, or
+// the one before a major version.
+func isUsed(spec *ast.ImportSpec, used map[string]bool) bool {
+	if spec.Name != nil {
+		return spec.Name.Name == "_" || spec.Name.Name == "." || used[spec.Name.Name]
 	}
-	return nil
-}
-
-var version = regexp.MustCompile(`^v\d+$`)
-
-// baseName guesses the name of the package at an import path: the last element, or the one before a major version. (In
-// k8s.io/api the last element v1 is the name; the caller looks for both.)
-func baseName(importPath string) string {
+	importPath, err := strconv.Unquote(spec.Path.Value)
 	base := path.Base(importPath)
-	if version.MatchString(base) && strings.Contains(importPath, "/") {
-		base = path.Base(path.Dir(importPath))
-	}
-	base = strings.TrimPrefix(base, "go-")
-	if i := strings.LastIndex(base, "."); i > 0 {
-		base = base[:i] // gopkg.in/yaml.v3
-	}
-	return strings.ReplaceAll(base, "-", "")
+	return err != nil || used[base] || majorVersion.MatchString(base) && used[path.Base(path.Dir(importPath))]
 }

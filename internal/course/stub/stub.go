@@ -12,7 +12,7 @@
 // before an unexported declaration: it goes, with its comments. Imports that nothing uses any more go too, and the one
 // of package todo comes. All else stays as it is, comment for comment: the stub's documentation is the solution's.
 //
-// Left out: whether the result compiles (see Compile), and where it is written.
+// It does not check whether the result compiles, and does not write it.
 package stub
 
 import (
@@ -84,16 +84,15 @@ func Generate(name string, src []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut := f.apply(src)
-	mended, err := mendImports(name, cut, len(f.holes) > 0)
-	if err != nil {
-		return nil, err
-	}
-	out, err := format.Source(mended)
+	cut, err := format.Source(f.apply(src))
 	if err != nil {
 		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
 	}
-	return out, nil
+	fixed, err := fixImports(name, cut, len(f.holes) > 0)
+	if err != nil {
+		return nil, err
+	}
+	return format.Source(fixed)
 }
 
 // file is a solution, read: what to cut, and the holes that it leaves.

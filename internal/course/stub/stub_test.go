@@ -1,11 +1,8 @@
 package stub
 
 import (
-	"context"
 	"go/parser"
 	"go/token"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -181,25 +178,6 @@ func TestGenerate_refuses_what_it_cannot_mean(t *testing.T) {
 func TestDir_needs_a_solution(t *testing.T) {
 	_, err := Dir(t.TempDir())
 	require.ErrorContains(t, err, "there is no solution in")
-}
-
-func TestCompile_blames_the_solution(t *testing.T) {
-	root := t.TempDir()
-	t.Setenv("GOFLAGS", "")
-	src := "package box\n\nfunc kept() { helper() }\n\n//workshop:omit\nfunc helper() {}\n"
-	for name, content := range map[string]string{
-		"go.mod":                  "module client-go-workshop\n\ngo 1.26\n",
-		"01-box/box.go":           "package box\n",
-		"solutions/01-box/box.go": src,
-	} {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
-	}
-	files, err := Dir(filepath.Join(root, "solutions", "01-box"))
-	require.NoError(t, err)
-	err = Compile(context.Background(), root, "01-box", files)
-	require.EqualError(t, err, filepath.Join("solutions", "01-box", "box.go")+":3: the stub would not compile: undefined: helper (in kept, which stays in the stub)")
 }
 
 // FuzzGenerate feeds it files with directives in odd places: it may refuse them, but what it returns is Go, and a stub
