@@ -18,50 +18,13 @@ import (
 	"github.com/creack/pty"
 	"github.com/hinshun/vt10x"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
-
-	"client-go-workshop/internal/course/checksum"
 )
 
 // box is the smallest workshop there is, with one chapter of two tasks.
 func box(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	write := func(name string, content []byte) {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, content, 0o644))
-	}
-	archive, err := txtar.ParseFile("../../internal/authoring/verify/testdata/workshop.txtar")
-	require.NoError(t, err)
-	listed := map[string]map[string]string{checksum.Stubs: {}, checksum.Tests: {}}
-	for _, f := range archive.Files {
-		write(f.Name, f.Data)
-		if name, inChapter := strings.CutPrefix(f.Name, "01-box/"); inChapter && strings.HasSuffix(name, ".go") {
-			list := checksum.Stubs
-			if strings.HasSuffix(name, "_test.go") {
-				list = checksum.Tests
-			}
-			listed[list][name] = checksum.Of(f.Data)
-		}
-	}
-	for list, all := range listed {
-		require.NoError(t, checksum.Write(filepath.Join(root, "solutions", "01-box", list), all))
-	}
-	for _, pattern := range []string{"go.mod", "go.sum", "internal/testkit/guard/*.go", "internal/testkit/todo/*.go", "internal/testkit/env/*.go", "internal/testkit/failure/*.go"} {
-		paths, err := filepath.Glob(filepath.Join("..", "..", pattern))
-		require.NoError(t, err)
-		for _, path := range paths {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			content, err := os.ReadFile(path)
-			require.NoError(t, err)
-			name, err := filepath.Rel(filepath.Join("..", ".."), path)
-			require.NoError(t, err)
-			write(name, content)
-		}
-	}
+	require.NoError(t, layOut(root, "../../internal/authoring/verify/testdata/workshop.txtar"))
 	return root
 }
 

@@ -79,7 +79,7 @@ func TestVerify_exits_1_when_a_truth_does_not_hold(t *testing.T) {
 	write("go.mod", "module client-go-workshop\n\ngo 1.26\n")
 	write("01-box/README.md", "# Box\n\n## Task 1: Put\n\n```sh\ngo test ./01-box -run Task1\n```\n")
 	write("solutions/01-box/box.go", "package box\n")
-	write("solutions/01-box/stub.sum", "stale  box.go\n")
+	write("solutions/01-box/checksums.txt", "stale  box.go\n")
 	stdout, stderr, code := run(t, root, "verify", "--only", "derived")
 	require.Equal(t, 1, code, stdout+stderr)
 	require.Contains(t, stdout, "FAIL  01-box")

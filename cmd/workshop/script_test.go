@@ -6,7 +6,6 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,10 +15,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
-	"client-go-workshop/internal/course/checksum"
-	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/authoring/cmdtest"
+	"client-go-workshop/internal/authoring/verify"
+	"client-go-workshop/internal/course"
 )
 
 // stamp is how a backup is named.
@@ -41,7 +40,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 			root := filepath.Join(e.WorkDir, "w")
 			e.Cd = root
-			return layOut(root)
+			return layOut(root, "testdata/workshop.txtar")
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -86,84 +85,18 @@ func goEnv(t *testing.T) map[string]string {
 	return env
 }
 
-// layOut makes the small workshop: two chapters, and of the real one what their tests need.
-func layOut(root string) error {
-	files := map[string][]byte{}
-	archive, err := txtar.ParseFile("testdata/workshop.txtar")
-	if err != nil {
+// layOut makes the small workshop: two chapters with their stubs, and the packages that their tests need.
+func layOut(root, archive string) error {
+	if err := cmdtest.Workshop(root, archive); err != nil {
 		return err
 	}
-	for _, f := range archive.Files {
-		// A txtar file cannot hold another one, so its marks are written with a space before them.
-		files[f.Name] = []byte(strings.ReplaceAll(string(f.Data), "\n -- ", "\n-- "))
-		if strings.HasSuffix(f.Name, ".txtar") {
-			files[f.Name] = []byte(strings.TrimPrefix(string(files[f.Name]), " "))
-		}
-	}
-	for _, name := range []string{"go.mod", "go.sum"} {
-		if files[name], err = os.ReadFile(filepath.Join("..", "..", name)); err != nil {
+	all, err := course.All(root)
+	for _, c := range all {
+		if _, _, err := verify.Generate(root, c); err != nil {
 			return err
 		}
 	}
-	for _, dir := range []string{"testkit/guard", "testkit/todo", "testkit/env", "testkit/failure"} {
-		paths, err := filepath.Glob(filepath.Join("..", "..", "internal", dir, "*.go"))
-		if err != nil {
-			return err
-		}
-		for _, path := range paths {
-			if name := filepath.Base(path); !strings.HasSuffix(name, "_test.go") {
-				if files["internal/"+dir+"/"+name], err = os.ReadFile(path); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	for name, content := range files {
-		path := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return err
-		}
-	}
-	for _, chapter := range []string{"01-box", "02-shelf"} {
-		if err := derive(root, chapter); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// derive makes what is made of a solution: the stubs, and the lists of check sums.
-func derive(root, chapter string) error {
-	solution := filepath.Join(root, "solutions", chapter)
-	made, err := stub.Dir(solution)
-	if err != nil {
-		return err
-	}
-	stubs, tests := map[string]string{}, map[string]string{}
-	for name, content := range made {
-		stubs[name] = checksum.Of(content)
-		if err := os.WriteFile(filepath.Join(root, chapter, name), content, 0o644); err != nil {
-			return err
-		}
-	}
-	found, err := fs.Glob(os.DirFS(filepath.Join(root, chapter)), "*_test.go")
-	if err != nil {
-		return err
-	}
-	for _, name := range found {
-		content, err := os.ReadFile(filepath.Join(root, chapter, name))
-		if err != nil {
-			return err
-		}
-		tests[name] = checksum.Of(content)
-	}
-	if err := checksum.Write(filepath.Join(solution, checksum.Stubs), stubs); err != nil {
-		return err
-	}
-	return checksum.Write(filepath.Join(solution, checksum.Tests), tests)
+	return err
 }
 
 // edit FILE OLD NEW puts NEW in OLD's place, which must be there. \n is a new line.

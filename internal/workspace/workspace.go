@@ -194,10 +194,10 @@ func (c Change) whereabouts() string {
 
 // worthKeeping tells whether any file is neither the stub nor the solution.
 func worthKeeping(root string, c course.Chapter, now map[string][]byte) bool {
-	stubs, _ := checksum.Read(filepath.Join(root, c.Solution(), checksum.Stubs)) // unreadable: then all is worth keeping
+	listed, _ := checksum.Read(filepath.Join(root, c.Solution())) // if it is unreadable, everything is worth keeping
 	for name, content := range now {
 		reference, err := os.ReadFile(filepath.Join(root, c.Solution(), name))
-		if stubs[name] != checksum.Of(content) && (err != nil || !bytes.Equal(reference, content)) {
+		if listed.Stubs[name] != checksum.Of(content) && (err != nil || !bytes.Equal(reference, content)) {
 			return true
 		}
 	}
@@ -282,17 +282,17 @@ func replace(path string, content []byte) error {
 // EditedTests lists the chapter's tests that are not as they were made: changed, or gone. Tests that a learner has added
 // are theirs.
 func EditedTests(root string, c course.Chapter) ([]string, error) {
-	listed, err := checksum.Read(filepath.Join(root, c.Solution(), checksum.Tests))
+	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil {
 		return nil, err
 	}
 	var edited []string
-	for _, name := range slices.Sorted(maps.Keys(listed)) {
+	for _, name := range slices.Sorted(maps.Keys(listed.Tests)) {
 		content, err := os.ReadFile(filepath.Join(root, c.Dir, filepath.FromSlash(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if err != nil || checksum.Of(content) != listed[name] {
+		if err != nil || checksum.Of(content) != listed.Tests[name] {
 			edited = append(edited, name)
 		}
 	}
@@ -306,13 +306,13 @@ func RestoreTests(root string, c course.Chapter) (Change, error) {
 	if err != nil || len(edited) == 0 {
 		return Change{}, err
 	}
-	listed, err := checksum.Read(filepath.Join(root, c.Solution(), checksum.Tests))
+	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil {
 		return Change{}, err
 	}
 	made, keep := map[string][]byte{}, map[string][]byte{}
 	for _, name := range edited {
-		if made[name], err = fromHistory(root, c.Dir+"/"+name, listed[name]); err != nil {
+		if made[name], err = fromHistory(root, c.Dir+"/"+name, listed.Tests[name]); err != nil {
 			return Change{}, err
 		}
 		if content, err := os.ReadFile(filepath.Join(root, c.Dir, filepath.FromSlash(name))); err == nil {
@@ -360,11 +360,11 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 // Odd lists what makes a chapter's folder not compile in a way that is hard to read: files of the stub that are gone, and
 // files whose package clause, as packageOf reads it, is another than the stub's.
 func Odd(root string, c course.Chapter, packageOf func(content []byte) string) (missing, wrong []string) {
-	listed, err := checksum.Read(filepath.Join(root, c.Solution(), checksum.Stubs))
+	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil {
 		return nil, nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(listed)) {
+	for _, name := range slices.Sorted(maps.Keys(listed.Stubs)) {
 		content, err := os.ReadFile(filepath.Join(root, c.Dir, name))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):

@@ -28,17 +28,16 @@ func newRoot(t require.TestingT, root string) string {
 	write(t, root, "solutions/01-box/lid.go", "package box\n\n// Lid is a lid.\ntype Lid struct{}\n")
 	made, err := stub.Dir(filepath.Join(root, "solutions/01-box"))
 	require.NoError(t, err)
-	listed := map[string]string{}
+	listed := checksum.New()
 	for name, content := range made {
-		listed[name] = checksum.Of(content)
+		listed.Add(name, checksum.Of(content))
 		write(t, root, "01-box/"+name, string(content))
 	}
-	write(t, root, "01-box/box_test.go", testCode)
-	write(t, root, "01-box/cmd/run/run_test.go", testCode)
-	require.NoError(t, checksum.Write(filepath.Join(root, "solutions/01-box", checksum.Stubs), listed))
-	require.NoError(t, checksum.Write(filepath.Join(root, "solutions/01-box", checksum.Tests), map[string]string{
-		"box_test.go": checksum.Of([]byte(testCode)), "cmd/run/run_test.go": checksum.Of([]byte(testCode)),
-	}))
+	for _, name := range []string{"box_test.go", "cmd/run/run_test.go"} {
+		write(t, root, "01-box/"+name, testCode)
+		listed.Add(name, checksum.Of([]byte(testCode)))
+	}
+	require.NoError(t, listed.Write(filepath.Join(root, "solutions/01-box")))
 	return root
 }
 

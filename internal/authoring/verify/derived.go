@@ -1,13 +1,13 @@
 package verify
 
-// This file makes the stubs, and knows whether those in the chapter folders are still what was made.
+// This file generates the stubs, and checks whether those in the chapter folders are up to date.
 //
-// The difficulty is that a chapter folder changes hands: it is ours until a learner opens it, and then a file that
-// differs from its stub is not stale but somebody's work. So each solution folder keeps the check sums of the stubs as
-// they were last made (stub.sum). Those must match what the solution gives today, whatever the chapter folder holds;
-// and a file in the chapter folder that matches them is known to be untouched.
+// A file in a chapter folder that differs from its stub is either out of date or a learner's work. So each solution
+// folder keeps the check sums of the stubs that were generated last (package checksum). They must match what the
+// solution gives today, whatever the chapter folder contains; a file there that matches them is an untouched stub.
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,15 +27,15 @@ func derived(r *run) (string, []string) {
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	const mend = "run `go tool workshop generate`"
-	known, err := checksum.Read(filepath.Join(r.root, r.chapter.Solution(), checksum.Stubs))
+	const generate = "run `go tool workshop generate`"
+	listed, err := checksum.Read(filepath.Join(r.root, r.chapter.Solution()))
 	if err != nil {
-		return "", []string{err.Error() + "; " + mend}
+		return "", []string{err.Error() + "; " + generate}
 	}
 	var problems, worked []string
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		if known[name] != checksum.Of(made[name]) {
-			problems = append(problems, fmt.Sprintf("%s/%s is stale: the solution has changed since the stub was made; %s", r.chapter.Dir, name, mend))
+		if listed.Stubs[name] != checksum.Of(made[name]) {
+			problems = append(problems, fmt.Sprintf("%s/%s is stale: the solution has changed since the stub was made; %s", r.chapter.Dir, name, generate))
 			continue
 		}
 		onDisk, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, name))
@@ -44,17 +44,23 @@ func derived(r *run) (string, []string) {
 			worked = append(worked, name+" is gone")
 		case err != nil:
 			problems = append(problems, err.Error())
-		case checksum.Of(onDisk) != known[name]:
+		case checksum.Of(onDisk) != listed.Stubs[name]:
 			worked = append(worked, name+" was worked on")
 		}
 	}
-	for name := range known {
+	for name := range listed.Stubs {
 		if _, still := made[name]; !still {
-			problems = append(problems, fmt.Sprintf("%s/%s has no solution any more; %s", r.chapter.Dir, name, mend))
+			problems = append(problems, fmt.Sprintf("%s/%s has no solution any more; %s", r.chapter.Dir, name, generate))
 		}
 	}
 	if r.pristine {
-		problems = append(problems, r.testsAsListed(mend)...)
+		there, err := testSums(r.root, r.chapter)
+		if err != nil {
+			return "", []string{err.Error()}
+		}
+		if !maps.Equal(listed.Tests, there) {
+			problems = append(problems, fmt.Sprintf("%s does not match the tests of %s; %s", checksum.Name, r.chapter.Dir, generate))
+		}
 	}
 	detail := fmt.Sprintf("%d stubs", len(made))
 	if len(worked) > 0 {
@@ -62,51 +68,35 @@ func derived(r *run) (string, []string) {
 	}
 	if r.pristine {
 		for _, w := range worked {
-			problems = append(problems, fmt.Sprintf("%s/%s since the stub was made, and it has to be as made; %s", r.chapter.Dir, w, mend))
+			problems = append(problems, fmt.Sprintf("%s/%s since the stub was made, and it has to be as made; %s", r.chapter.Dir, w, generate))
 		}
 	}
 	return detail, problems
 }
 
-// testsAsListed demands that test.sum is about the tests as they are.
-func (r *run) testsAsListed(mend string) (problems []string) {
-	listed, err := checksum.Read(filepath.Join(r.root, r.chapter.Solution(), checksum.Tests))
-	if err != nil {
-		return []string{err.Error()}
-	}
-	there, err := testSums(r.root, r.chapter)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	if !maps.Equal(listed, there) {
-		problems = append(problems, fmt.Sprintf("%s is not about the tests of %s as they are; %s", checksum.Tests, r.chapter.Dir, mend))
-	}
-	return problems
-}
-
-// Generate makes the stubs of a chapter from its solution, and notes their check sums. A stub that somebody has worked
-// on is not overwritten: its name comes back in kept, and the stub lies beside it as NAME.stub.
+// Generate makes the stubs of a chapter from its solution, and writes the list of check sums. It does not overwrite a
+// file that a learner has changed: it returns its name in kept, and writes the stub beside it as NAME.stub.
 func Generate(root string, c course.Chapter) (written, kept []string, err error) {
 	solution := filepath.Join(root, c.Solution())
 	made, err := stub.Dir(solution)
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := checksum.Read(filepath.Join(solution, checksum.Stubs))
+	before, err := checksum.Read(solution)
 	if err != nil {
 		return nil, nil, err
 	}
-	now := map[string]string{}
+	now := checksum.New()
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		now[name] = checksum.Of(made[name])
+		now.Add(name, checksum.Of(made[name]))
 		path := filepath.Join(root, c.Dir, name)
 		onDisk, err := os.ReadFile(path)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return written, kept, fmt.Errorf("make the stub %s: %w", path, err)
-		case err == nil && checksum.Of(onDisk) == checksum.Of(made[name]):
+		case err == nil && bytes.Equal(onDisk, made[name]):
 			continue
-		case err == nil && checksum.Of(onDisk) != before[name]:
+		case err == nil && checksum.Of(onDisk) != before.Stubs[name]:
 			kept = append(kept, name)
 			path += ".stub"
 		default:
@@ -116,18 +106,14 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 			return written, kept, fmt.Errorf("make the stub %s: %w", path, err)
 		}
 	}
-	if err := checksum.Write(filepath.Join(solution, checksum.Stubs), now); err != nil {
+	if now.Tests, err = testSums(root, c); err != nil {
 		return written, kept, err
 	}
-	tests, err := testSums(root, c)
-	if err != nil {
-		return written, kept, err
-	}
-	return written, kept, checksum.Write(filepath.Join(solution, checksum.Tests), tests)
+	return written, kept, now.Write(solution)
 }
 
-// testSums are the check sums of the chapter's tests, by their path in the chapter's folder. They are how a learner is
-// told that a test is not the one that everybody else has; see package workfolder.
+// testSums returns the check sums of the chapter's tests, by their path in the chapter's folder. Package workspace finds
+// with them the tests that a learner has changed.
 func testSums(root string, c course.Chapter) (map[string]string, error) {
 	all := map[string]string{}
 	folder := filepath.Join(root, c.Dir)

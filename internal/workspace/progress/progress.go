@@ -253,12 +253,12 @@ func Look(root string, c course.Chapter, b Book) (Chapter, error) {
 
 // compare tells whether the chapter's files are the stubs, or the solution's. What cannot be read is neither.
 func compare(root string, c course.Chapter) (stubs, solution bool) {
-	made, err := checksum.Read(filepath.Join(root, c.Solution(), checksum.Stubs))
-	if err != nil || len(made) == 0 {
+	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
+	if err != nil || len(listed.Stubs) == 0 {
 		return false, false
 	}
 	stubs, solution = true, true
-	for name, sum := range made {
+	for name, sum := range listed.Stubs {
 		onDisk, err := os.ReadFile(filepath.Join(root, c.Dir, name))
 		if err != nil {
 			return false, false

@@ -38,7 +38,7 @@ func newRoot(t *testing.T) string {
 		write(t, root, dir+"/README.md", "# T\n\n## Task 1: Put (5 min)\n\n```sh\ngo test ./"+dir+" -run Task1\n```\n\n## Task 2: Empty\n\n<!-- formerly: box/clear -->\n\n```sh\ngo test ./"+dir+" -run Task2\n```\n\n## Bonus task 3: Lid\n\n```sh\ngo test ./"+dir+" -run Task3\n```\n")
 		write(t, root, dir+"/box.go", stub)
 		write(t, root, "solutions/"+dir+"/box.go", solution)
-		require.NoError(t, checksum.Write(filepath.Join(root, "solutions", dir, checksum.Stubs), map[string]string{"box.go": checksum.Of([]byte(stub))}))
+		require.NoError(t, checksum.List{Stubs: map[string]string{"box.go": checksum.Of([]byte(stub))}}.Write(filepath.Join(root, "solutions", dir)))
 	}
 	write(t, root, "internal/testkit/guard/guard.go", "package guard\n")
 	return root
