@@ -1,4 +1,4 @@
-package share
+package main
 
 import (
 	"context"
@@ -62,11 +62,11 @@ func cache(t *testing.T) string {
 	)
 }
 
-func shelf(t *testing.T, download string) *Shelf {
+func testCatalogue(t *testing.T, download string) *catalogue {
 	t.Helper()
-	s := NewShelf("1.26.0")
-	t.Cleanup(s.Close)
-	n, err := s.PutModules(download, filepath.Join(folder(t, "go.sum", goSum), "go.sum"))
+	s := newCatalogue("1.26.0")
+	t.Cleanup(s.close)
+	n, err := s.addModules(download, filepath.Join(folder(t, "go.sum", goSum), "go.sum"))
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "modules that are here with their source")
 	return s
@@ -83,7 +83,7 @@ func ask(h http.Handler, method, target string, header ...string) *httptest.Resp
 }
 
 func TestServes_the_modules_that_go_sum_names(t *testing.T) {
-	s := shelf(t, cache(t))
+	s := testCatalogue(t, cache(t))
 	for path, want := range map[string]string{
 		"/example.com/!big/lib/@v/v1.2.0.info": `{"Version":"v1.2.0"}`,
 		"/example.com/!big/lib/@v/v1.2.0.mod":  "module example.com/Big/lib\n",
@@ -107,19 +107,16 @@ func TestServes_the_modules_that_go_sum_names(t *testing.T) {
 // Whoever teaches also works, and the cache has the modules of that work in it.
 func TestServes_nothing_else_of_the_cache(t *testing.T) {
 	download := cache(t)
-	s := shelf(t, download)
+	s := testCatalogue(t, download)
 	paths := []string{
 		"/example.com/!big/lib/@v/", "/example.com/!big/lib/@v", "/example.com/", "/example.com", "//",
-		"/example.com/!big/lib/@v/../@v/v1.2.0.zip", "/./example.com/!big/lib/@v/v1.2.0.zip",
-		"/example.com/!big/lib/@v/v1.2.0.zip/",
+		"/example.com/!big/lib/@v/../@v/v1.2.0.zip", "/./example.com/!big/lib/@v/v1.2.0.zip", "/example.com/!big/lib/@v/v1.2.0.zip/",
 		"/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", `/..\..\x`, "/example.com/Big/lib/@v/v1.2.0.zip",
-		"/example.com/!big/lib/@latest", "/work.example/secret/@latest", "/example.com/old/@v/list",
-		"/files/SHA256SUMS", Repository,
+		"/example.com/!big/lib/@latest", "/work.example/secret/@latest", "/example.com/old/@v/list", "/files/SHA256SUMS", repositoryPath,
 	}
 	served := map[string]bool{
-		"/example.com/!big/lib/@v/list": true, "/example.com/!big/lib/@v/v1.2.0.info": true,
-		"/example.com/!big/lib/@v/v1.2.0.mod": true, "/example.com/!big/lib/@v/v1.2.0.zip": true,
-		"/example.com/old/@v/v0.1.0.mod": true,
+		"/example.com/!big/lib/@v/list": true, "/example.com/!big/lib/@v/v1.2.0.info": true, "/example.com/!big/lib/@v/v1.2.0.mod": true,
+		"/example.com/!big/lib/@v/v1.2.0.zip": true, "/example.com/old/@v/v0.1.0.mod": true,
 	}
 	require.NoError(t, filepath.WalkDir(download, func(path string, _ os.DirEntry, err error) error {
 		rel, relErr := filepath.Rel(download, path)
@@ -139,7 +136,7 @@ func TestServes_nothing_else_of_the_cache(t *testing.T) {
 
 func TestA_link_out_of_the_cache_leads_nowhere(t *testing.T) {
 	download := cache(t)
-	s := shelf(t, download)
+	s := testCatalogue(t, download)
 	zip := filepath.Join(download, "example.com", "!big", "lib", "@v", "v1.2.0.zip")
 	secret := filepath.Join(folder(t, "key", "private"), "key")
 	require.NoError(t, os.Remove(zip))
@@ -152,16 +149,15 @@ func TestA_link_out_of_the_cache_leads_nowhere(t *testing.T) {
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.NotContains(t, w.Body.String(), "private")
 
-	again := NewShelf("1.26.0")
-	t.Cleanup(again.Close)
-	_, err := again.PutModules(download, filepath.Join(folder(t, "go.sum", goSum), "go.sum"))
+	again := newCatalogue("1.26.0")
+	t.Cleanup(again.close)
+	_, err := again.addModules(download, filepath.Join(folder(t, "go.sum", goSum), "go.sum"))
 	require.Error(t, err, "a cache with links out of it is no cache of the go command")
 }
 
 func TestIs_to_be_read_only(t *testing.T) {
-	s := shelf(t, cache(t))
-	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch,
-		http.MethodConnect, http.MethodOptions, "PROPFIND"} {
+	s := testCatalogue(t, cache(t))
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodConnect, http.MethodOptions, "PROPFIND"} {
 		w := ask(s, method, "/example.com/!big/lib/@v/v1.2.0.zip")
 		require.Equal(t, http.StatusMethodNotAllowed, w.Code, method)
 		require.Equal(t, "GET, HEAD", w.Header().Get("Allow"), method)
@@ -170,8 +166,8 @@ func TestIs_to_be_read_only(t *testing.T) {
 
 // The go command shows the words of a refusal, unless it has an idea of its own about 404.
 func TestSays_why_it_refuses(t *testing.T) {
-	s := shelf(t, cache(t))
-	require.NoError(t, s.PutFiles(folder(t, "go1.26.8.windows-amd64.msi", "setup")))
+	s := testCatalogue(t, cache(t))
+	require.NoError(t, s.addFiles(folder(t, "go1.26.8.windows-amd64.msi", "setup")))
 	for path, want := range map[string]struct {
 		code  int
 		words string
@@ -186,92 +182,91 @@ func TestSays_why_it_refuses(t *testing.T) {
 		w := ask(s, http.MethodGet, path)
 		require.Equal(t, want.code, w.Code, path)
 		require.Contains(t, w.Body.String(), want.words, path)
-		require.Equal(t, plain, w.Header().Get("Content-Type"), path)
+		require.Equal(t, plainText, w.Header().Get("Content-Type"), path)
 	}
 }
 
 func TestFiles_are_those_that_were_put_out(t *testing.T) {
 	dir := folder(t, "go1.26.8.msi", "setup", ".hidden", "no", "sub/file", "no")
-	s := NewShelf("1.26.0")
-	t.Cleanup(s.Close)
-	require.NoError(t, s.PutFiles(dir))
-	require.Equal(t, []File{{"go1.26.8.msi", 5, checksum.Of([]byte("setup"))}}, s.Files)
+	s := newCatalogue("1.26.0")
+	t.Cleanup(s.close)
+	require.NoError(t, s.addFiles(dir))
+	require.Equal(t, []file{{"go1.26.8.msi", 5, checksum.Of([]byte("setup"))}}, s.files)
 	require.Equal(t, "setup", ask(s, http.MethodGet, "/files/go1.26.8.msi").Body.String())
-	require.Equal(t, s.Files[0].Sum+"  go1.26.8.msi\n", ask(s, http.MethodGet, "/files/SHA256SUMS").Body.String())
+	require.Equal(t, s.files[0].sha256+"  go1.26.8.msi\n", ask(s, http.MethodGet, "/files/SHA256SUMS").Body.String())
 	for _, path := range []string{"/files/", "/files"} {
 		list := ask(s, http.MethodGet, path)
 		require.Equal(t, http.StatusOK, list.Code, path)
 		require.Regexp(t, `^go1\.26\.8\.msi +5 B\nSHA256SUMS +\d+ B\n$`, list.Body.String())
-		require.Equal(t, plain, list.Header().Get("Content-Type"))
+		require.Equal(t, plainText, list.Header().Get("Content-Type"))
 	}
 	for _, path := range []string{"/files/.hidden", "/files/sub/file", "/files/sub"} {
 		w := ask(s, http.MethodGet, "http://192.168.1.7:7100"+path)
 		require.Equal(t, http.StatusNotFound, w.Code, path)
 		require.Equal(t, "there is no such file; http://192.168.1.7:7100/files/ lists them\n", w.Body.String())
 	}
-	empty := ask(NewShelf("1.26.0"), http.MethodGet, "/files/")
+	empty := ask(newCatalogue("1.26.0"), http.MethodGet, "/files/")
 	require.Equal(t, http.StatusOK, empty.Code)
 	require.Equal(t, "There are no files.\n", empty.Body.String())
-	require.NoError(t, NewShelf("1.26.0").PutFiles(filepath.Join(dir, "there-is-no-such-folder")))
+	require.NoError(t, newCatalogue("1.26.0").addFiles(filepath.Join(dir, "there-is-no-such-folder")))
 }
 
 func TestWelcome_says_what_to_type(t *testing.T) {
-	s := shelf(t, cache(t))
-	before := s.Welcome("http://192.168.1.7:7100")
+	s := testCatalogue(t, cache(t))
+	before := s.welcome("http://192.168.1.7:7100")
 	require.Contains(t, before, "export GOPROXY=http://192.168.1.7:7100\n")
 	require.Contains(t, before, "$env:GOPROXY = 'http://192.168.1.7:7100'\n")
 	require.Contains(t, before, "ask the instructor for a copy")
 	require.NotContains(t, before, "workshop.tar.gz")
 	require.NotContains(t, before, "cluster fetch")
 
-	s.PutRepository([]byte("tar"))
-	require.NoError(t, s.PutFiles(folder(t, "cluster-linux-amd64.tar.gz", "programs")))
+	s.addRepository([]byte("tar"))
+	require.NoError(t, s.addFiles(folder(t, "cluster-linux-amd64.tar.gz", "programs")))
 	after := ask(s, http.MethodGet, "http://192.168.1.7:7100/").Body.String()
 	require.Contains(t, after, "curl http://192.168.1.7:7100/workshop.tar.gz | tar xzf - && cd client-go-workshop")
 	require.Contains(t, after, "go tool workshop cluster fetch http://192.168.1.7:7100\n")
 	require.Contains(t, after, "cluster-linux-amd64.tar.gz")
-	require.Contains(t, s.Welcome("http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |",
-		"zsh looks for files otherwise")
-	require.Equal(t, "tar", ask(s, http.MethodGet, Repository).Body.String())
+	require.Contains(t, s.welcome("http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |", "zsh looks for files otherwise")
+	require.Equal(t, "tar", ask(s, http.MethodGet, repositoryPath).Body.String())
 }
 
 func TestTakes_the_address_of_the_rooms_network(t *testing.T) {
-	at := func(name, ip string) Address { return Address{Interface: name, IP: netip.MustParseAddr(ip)} }
-	vpn := Address{"utun3", netip.MustParseAddr("10.8.0.2"), true}
-	all := []Address{
+	at := func(name, ip string) address { return address{iface: name, ip: netip.MustParseAddr(ip)} }
+	vpn := address{"utun3", netip.MustParseAddr("10.8.0.2"), true}
+	all := []address{
 		at("docker0", "172.17.0.1"), vpn, at("eth0", "203.0.113.9"), at("eth1", "fd00::7"), at("eth2", "10.0.0.5"),
 		at("wlan0", "192.168.1.7"), at("wlan0", "fe80::1"),
 	}
 	var names []string
 	for _, a := range rank(all, netip.MustParseAddr("192.168.1.7")) {
-		names = append(names, a.Interface)
+		names = append(names, a.iface)
 	}
 	require.Equal(t, []string{"wlan0", "eth2", "eth1", "docker0", "utun3"}, names)
-	require.Equal(t, "eth2", rank(all, vpn.IP)[0].Interface, "the way outward through a tunnel is not the room")
+	require.Equal(t, "eth2", rank(all, vpn.ip)[0].iface, "the way outward through a tunnel is not the room")
 
-	chosen, err := Choose("", rank(all, netip.Addr{}), "7100")
+	chosen, err := choose("", rank(all, netip.Addr{}), "7100")
 	require.NoError(t, err)
 	require.Equal(t, "10.0.0.5:7100", chosen)
-	chosen, err = Choose("", []Address{at("eth1", "fd00::7")}, "7100")
+	chosen, err = choose("", []address{at("eth1", "fd00::7")}, "7100")
 	require.NoError(t, err)
 	require.Equal(t, "[fd00::7]:7100", chosen)
-	chosen, err = Choose("127.0.0.1:0", nil, "7100")
+	chosen, err = choose("127.0.0.1:0", nil, "7100")
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1:0", chosen)
-	_, err = Choose("", nil, "7100")
+	_, err = choose("", nil, "7100")
 	require.ErrorContains(t, err, "--listen")
-	_, err = Choose("192.168.1.7", nil, "7100")
+	_, err = choose("192.168.1.7", nil, "7100")
 	require.ErrorContains(t, err, "192.168.1.7:7100")
 }
 
 func TestCounts_attendees_and_ends_cleanly(t *testing.T) {
 	var came []string
-	room := NewRoom(shelf(t, cache(t)), func(who string) { came = append(came, who) })
+	stats := newStatistics(testCatalogue(t, cache(t)), func(who string) { came = append(came, who) })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- Serve(ctx, listener, room) }()
+	go func() { ended <- serve(ctx, listener, stats) }()
 	client := &http.Client{Timeout: 10 * time.Second}
 	for range 2 {
 		resp, err := client.Get("http://" + listener.Addr().String() + "/example.com/!big/lib/@v/v1.2.0.zip")
@@ -284,24 +279,24 @@ func TestCounts_attendees_and_ends_cleanly(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 	require.Equal(t, []string{"127.0.0.1"}, came)
-	require.Equal(t, "There was 1 attendee, 2 requests, 20 B", room.String())
+	require.Equal(t, "1 attendee, 2 requests, 20 B", stats.String())
 	_, err = net.Dial("tcp", listener.Addr().String())
 	require.Error(t, err, "after the end nobody listens")
 }
 
 func TestRoom_sums_up_in_the_number_that_it_has(t *testing.T) {
-	room := NewRoom(http.NotFoundHandler(), func(string) {})
-	require.Equal(t, "There were 0 attendees, 0 requests, 0 B", room.String())
-	for i, want := range []string{"There was 1 attendee, 1 request, 19 B", "There were 2 attendees, 2 requests, 38 B"} {
+	stats := newStatistics(http.NotFoundHandler(), func(string) {})
+	require.Equal(t, "0 attendees, 0 requests, 0 B", stats.String())
+	for i, want := range []string{"1 attendee, 1 request, 19 B", "2 attendees, 2 requests, 38 B"} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.RemoteAddr = fmt.Sprintf("192.168.1.%d:7", i)
-		room.ServeHTTP(httptest.NewRecorder(), r)
-		require.Equal(t, want, room.String())
+		stats.ServeHTTP(httptest.NewRecorder(), r)
+		require.Equal(t, want, stats.String())
 	}
 }
 
 func TestArchive_is_what_was_committed(t *testing.T) {
-	_, _, _, err := Archive(t.Context(), t.TempDir())
+	_, _, _, err := archiveOf(t.Context(), t.TempDir())
 	require.ErrorContains(t, err, "git")
 	require.False(t, strings.Contains(err.Error(), "\n"), "one line: %v", err)
 }
@@ -311,9 +306,8 @@ func TestComplete_names_what_is_missing(t *testing.T) {
 		"cache/download/example.com/gone/@v/v1.3.0.info", `{"Version":"v1.3.0"}`,
 		"cache/download/example.com/gone/@v/v1.3.0.mod", "module example.com/gone\n"))
 	t.Setenv("GOSUMDB", "off")
-	dir := folder(t, "go.mod", "module main\n\ngo 1.26.0\n\nrequire example.com/gone v1.3.0\n", "empty/go.mod",
-		"module main\n\ngo 1.26.0\n")
-	require.EqualError(t, Complete(t.Context(), dir),
+	dir := folder(t, "go.mod", "module main\n\ngo 1.26.0\n\nrequire example.com/gone v1.3.0\n", "empty/go.mod", "module main\n\ngo 1.26.0\n")
+	require.EqualError(t, complete(t.Context(), dir),
 		"the module cache lacks example.com/gone@v1.3.0: run go mod download in "+dir+", with internet")
-	require.NoError(t, Complete(t.Context(), filepath.Join(dir, "empty")))
+	require.NoError(t, complete(t.Context(), filepath.Join(dir, "empty")))
 }

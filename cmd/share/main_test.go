@@ -90,8 +90,8 @@ func TestShare_serves_until_it_is_interrupted(t *testing.T) {
 	rest, err := io.ReadAll(lines)
 	require.NoError(t, err)
 	require.NoError(t, cmd.Wait(), "Ctrl-C is how it ends, and no failure")
-	require.Regexp(t, `(?m)^\d\d:\d\d:\d\d  127\.0\.0\.1 has come$`, string(rest))
-	require.Regexp(t, `There was 1 attendee, 1 request, \d+ B\.`, string(rest))
+	require.Regexp(t, `(?m)^\d\d:\d\d:\d\d  127\.0\.0\.1 connected$`, string(rest))
+	require.Regexp(t, `1 attendee, 1 request, \d+ B\.`, string(rest))
 }
 
 func TestShare_says_what_to_do_when_it_cannot(t *testing.T) {

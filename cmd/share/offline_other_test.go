@@ -1,6 +1,6 @@
 //go:build !linux
 
-package share
+package main
 
 import (
 	"errors"

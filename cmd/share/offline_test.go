@@ -1,4 +1,4 @@
-package share
+package main
 
 import (
 	"context"
@@ -19,26 +19,25 @@ import (
 	"client-go-workshop/internal/course"
 )
 
-var inARoom = flag.Bool("room", false, "do the whole workshop with an empty module cache and no internet (minutes)")
+var offline = flag.Bool("offline", false, "do the whole workshop with an empty module cache and no internet (minutes)")
 
-// inside, in the environment, says that this process is in the room already. It ends with the code noRoom if the room
-// cannot be had after all: some systems give a network of its own to anybody, and then forbid to switch its loopback
-// interface on.
+// inside, in the environment, says that this process is offline already. It ends with the code noNetwork if the room cannot be
+// had after all: some systems give a network of its own to anybody, and then forbid to switch its loopback interface on.
 const (
-	inside = "WORKSHOP_TEST_IN_A_ROOM"
-	noRoom = 77
+	inside    = "WORKSHOP_TEST_OFFLINE"
+	noNetwork = 77
 )
 
-// An attendee has Go, and types the two lines that the instructor's machine shows. Nothing else is there: no module, no
-// home folder, no network but this machine itself. Every chapter's tests must compile and run.
+// An attendee has Go, and types the two lines that the instructor's machine shows. Nothing else is there: no module, no home
+// folder, no network but this machine itself. Every chapter's tests must compile and run.
 //
 // The build cache is shared with the machine, since compiling client-go is not what is in question.
-func TestRoom_without_internet(t *testing.T) {
-	if !*inARoom {
-		t.Skip("takes minutes; -room asks for it")
+func TestOffline_attendee_does_the_whole_workshop(t *testing.T) {
+	if !*offline {
+		t.Skip("takes minutes; -offline asks for it")
 	}
 	if os.Getenv(inside) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-room")
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-offline")
 		if end, ok := t.Deadline(); ok {
 			cmd.Args = append(cmd.Args, "-test.timeout="+time.Until(end.Add(-10*time.Second)).String())
 		}
@@ -46,7 +45,7 @@ func TestRoom_without_internet(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		err := startInOwnNetwork(cmd)
 		if err == nil {
-			if err = cmd.Wait(); cmd.ProcessState.ExitCode() != noRoom {
+			if err = cmd.Wait(); cmd.ProcessState.ExitCode() != noNetwork {
 				require.NoError(t, err, "the room's own process says why")
 				return
 			}
@@ -55,7 +54,7 @@ func TestRoom_without_internet(t *testing.T) {
 	} else {
 		if err := loopbackUp(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
-			os.Exit(noRoom)
+			os.Exit(noNetwork)
 		}
 		_, err := net.Dial("udp", "192.0.2.1:9")
 		require.Error(t, err, "from here, no way leads out")
@@ -65,7 +64,7 @@ func TestRoom_without_internet(t *testing.T) {
 	require.NoError(t, err)
 	home := t.TempDir()
 	cache, flags := emptyModuleCache(t)
-	url := openRoom(t, root)
+	url := serveHere(t, root)
 	a := attendee{t: t, dir: home, env: append(bare(os.Environ()),
 		"HOME="+home, "USERPROFILE="+home,
 		"GOPROXY="+url,                                                  // the one variable; all below is the test's own
@@ -75,7 +74,7 @@ func TestRoom_without_internet(t *testing.T) {
 		"GIT_ALLOW_PROTOCOL=none",
 	)}
 
-	out, err := a.run("curl", "--fail", "--silent", "--show-error", "-o", "workshop.tar.gz", url+Repository)
+	out, err := a.run("curl", "--fail", "--silent", "--show-error", "-o", "workshop.tar.gz", url+repositoryPath)
 	require.NoError(t, err, out)
 	out, err = a.run("tar", "-xf", "workshop.tar.gz")
 	require.NoError(t, err, out)
@@ -133,10 +132,10 @@ func TestRoom_without_internet(t *testing.T) {
 	}
 }
 
-// emptyModuleCache makes a module cache that is empty, and returns where, and the flags to use it with. Where it can,
-// it puts it in this machine's own one's place, for this process and its children only; the real one moves to where
-// GOMODCACHE then says. A package is compiled anew when it lies elsewhere, and so nothing has to be that CI has
-// compiled already. Where that cannot be done, -trimpath at least makes it the same the next time.
+// emptyModuleCache makes a module cache that is empty, and returns where, and the flags to use it with. Where it can, it puts
+// it in this machine's own one's place, for this process and its children only; the real one moves to where GOMODCACHE then
+// says. A package is compiled anew when it lies elsewhere, and so nothing has to be that CI has compiled already. Where that
+// cannot be done, -trimpath at least makes it the same the next time.
 func emptyModuleCache(t *testing.T) (cache, flags string) {
 	t.Helper()
 	empty := t.TempDir()
@@ -158,32 +157,31 @@ func emptyModuleCache(t *testing.T) (cache, flags string) {
 	return cache, "-modcacherw"
 }
 
-// openRoom shares what this machine has, and returns where.
-func openRoom(t *testing.T, root string) (url string) {
+// serveHere shares what this machine has, and returns where.
+func serveHere(t *testing.T, root string) (url string) {
 	t.Helper()
-	require.NoError(t, Complete(t.Context(), root))
+	require.NoError(t, complete(t.Context(), root))
 	goVersion := regexp.MustCompile(`(?m)^go (.+)$`).FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))[1]
-	s := NewShelf(goVersion)
-	t.Cleanup(s.Close)
-	_, err := s.PutModules(filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download"), filepath.Join(root, "go.sum"),
-		filepath.Join(root, "cluster", "go.sum"))
+	s := newCatalogue(goVersion)
+	t.Cleanup(s.close)
+	_, err := s.addModules(filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download"), filepath.Join(root, "go.sum"), filepath.Join(root, "cluster", "go.sum"))
 	require.NoError(t, err)
-	archive, commit, changed, err := Archive(t.Context(), root)
+	archive, commit, changed, err := archiveOf(t.Context(), root)
 	require.NoError(t, err)
 	if changed {
 		t.Logf("what the room gets is commit %s; what has changed since is not in it", commit)
 	}
-	s.PutRepository(archive)
+	s.addRepository(archive)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	room := NewRoom(s, func(string) {})
-	go func() { ended <- Serve(ctx, listener, room) }()
+	stats := newStatistics(s, func(string) {})
+	go func() { ended <- serve(ctx, listener, stats) }()
 	t.Cleanup(func() {
 		cancel()
 		require.NoError(t, <-ended)
-		t.Log(room)
+		t.Log(stats)
 	})
 	return "http://" + listener.Addr().String()
 }
@@ -228,8 +226,7 @@ func bare(env []string) []string {
 	for _, variable := range env {
 		name, _, _ := strings.Cut(strings.ToUpper(variable), "=")
 		switch {
-		case strings.HasPrefix(name, "GO"), strings.HasPrefix(name, "CGO_"),
-			strings.HasSuffix(name, "_PROXY"), name == "HOME", name == "USERPROFILE", name == inside:
+		case strings.HasPrefix(name, "GO"), strings.HasPrefix(name, "CGO_"), strings.HasSuffix(name, "_PROXY"), name == "HOME", name == "USERPROFILE", name == inside:
 		default:
 			kept = append(kept, variable)
 		}

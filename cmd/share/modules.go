@@ -1,0 +1,130 @@
+package main
+
+// This file adds to the catalogue those modules of the module cache that the workshop needs.
+//
+// The files below GOMODCACHE/cache/download have the paths of the module proxy protocol, so a proxy only has to serve
+// them. The cache may also contain modules of the instructor's other work, so only those in a go.sum are served.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/module"
+)
+
+// addModules adds the modules that some go.sum files name, from the download folder of a module cache. It returns the
+// number of modules that are there with their source.
+func (c *catalogue) addModules(download string, goSums ...string) (zips int, err error) {
+	root, err := c.open(download)
+	if err != nil {
+		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` prints its folder, and `go mod download` fills it", err)
+	}
+	for _, goSum := range goSums {
+		text, err := os.ReadFile(goSum)
+		if err != nil {
+			return 0, fmt.Errorf("read which modules the workshop needs: %w", err)
+		}
+		for line := range strings.Lines(string(text)) {
+			n, err := c.addModule(root, strings.Fields(line))
+			if err != nil {
+				return 0, fmt.Errorf("%s: %q: %w", goSum, strings.TrimSpace(line), err)
+			}
+			zips += n
+		}
+	}
+	return zips, nil
+}
+
+// addModule adds the files of the module version in one line of a go.sum. It returns 1 if its source is new, else 0.
+func (c *catalogue) addModule(root *os.Root, fields []string) (zips int, err error) {
+	if len(fields) == 0 {
+		return 0, nil
+	}
+	if len(fields) != 3 {
+		return 0, errors.New("not a line of a go.sum")
+	}
+	version, onlyMod := strings.CutSuffix(fields[1], "/go.mod")
+	escapedPath, pathErr := module.EscapePath(fields[0])
+	escapedVersion, versionErr := module.EscapeVersion(version)
+	if err := errors.Join(pathErr, versionErr); err != nil {
+		return 0, err
+	}
+	folder := escapedPath + "/@v/"
+	endings := []string{".mod", ".info"}
+	if !onlyMod {
+		endings = append(endings, ".zip")
+	}
+	for _, ending := range endings {
+		name := folder + escapedVersion + ending
+		if _, known := c.items["/"+name]; known {
+			continue
+		}
+		it := item{contentType: plainText}
+		if info, err := root.Stat(name); err == nil && info.Mode().IsRegular() {
+			it.root, it.name = root, name
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, fmt.Errorf("look for it in the module cache: %w", err)
+		}
+		if ending == ".zip" {
+			it.contentType = "application/zip"
+			if it.root != nil { // the cache's own list names versions that are not served
+				list := c.items["/"+folder+"list"].content
+				c.items["/"+folder+"list"] = item{content: append(list, version+"\n"...), contentType: plainText}
+				zips++
+			}
+		}
+		c.items["/"+name] = it
+	}
+	return zips, nil
+}
+
+// moduleCache returns the download folder of the module cache that the go command uses.
+func moduleCache(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask `go env GOMODCACHE` for the module cache: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "cache", "download"), nil
+}
+
+// complete returns an error unless the module cache has every module that the main module in dir requires, on any
+// system. It uses no network.
+func complete(ctx context.Context, dir string) error {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	failed := cmd.Run()
+	var missing []string
+	for decoder := json.NewDecoder(&stdout); ; {
+		var m struct{ Path, Version, Error string }
+		if err := decoder.Decode(&m); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("read the output of `go mod download -json` in %s: %w", dir, err)
+		}
+		if m.Error != "" {
+			missing = append(missing, m.Path+"@"+m.Version)
+		}
+	}
+	switch {
+	case failed == nil && missing == nil:
+		return nil
+	case missing == nil: // the go command could not read the go.mod of a required module
+		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; without, it reports: %s (%w)",
+			dir, bytes.TrimSpace(stderr.Bytes()), failed)
+	case len(missing) > 3:
+		missing = append(missing[:3:3], fmt.Sprintf("%d more", len(missing)-3))
+	}
+	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet", strings.Join(missing, ", "), dir)
+}
