@@ -1,9 +1,8 @@
-// Package compare puts three implementations of a chapter side by side: the learner's, the solution, and client-go. It
-// counts lines and reads benchmarks; running them is the caller's.
+// Package compare compares three implementations of a chapter: the learner's, the solution, and client-go. It counts
+// lines and reads the output of benchmarks; the caller runs them. All statistics are those of benchstat.
 package compare
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"go/scanner"
@@ -12,17 +11,20 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
+	"golang.org/x/perf/benchproc"
 	"golang.org/x/perf/benchunit"
 )
 
-// Implementations are the names that the benchmarks give, after "impl=".
-var Implementations = []string{"yours", "solution", "client-go"}
+const clientGo = "client-go"
+
+// Implementations are the names that the benchmarks use after "impl=".
+var Implementations = []string{"yours", "solution", clientGo}
 
 // Lines counts the lines of a Go file that hold code: neither blank, nor comment alone.
 func Lines(src []byte) int {
@@ -57,10 +59,7 @@ func DirLines(dir string) (sum int, err error) {
 			continue
 		}
 		src, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a lock file of an editor is a link to nothing
 			return 0, fmt.Errorf("count lines: %w", err)
 		}
 		sum += Lines(src)
@@ -77,28 +76,25 @@ func ClientGoLines(root, list string) (sum int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("read which files of client-go a chapter re-creates: %w", err)
 	}
-	dirs := map[string]string{}
+	dirs := map[string]string{} // by import path
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		parts := strings.SplitN(line, "/", 3)
-		if len(parts) < 3 {
+		pkg, name := path.Split(line)
+		if pkg == "" {
 			return 0, fmt.Errorf("%s: %q is not an import path and a file", list, line)
 		}
-		module := strings.Join(parts[:2], "/")
-		if dirs[module] == "" {
-			cmd := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module)
+		if dirs[pkg] == "" {
+			cmd := exec.Command("go", "list", "-find", "-f", "{{.Dir}}", path.Clean(pkg))
 			cmd.Dir = root
 			out, err := cmd.Output()
 			if err != nil {
-				return 0, fmt.Errorf("find %s in the module cache: %w", module, err)
+				return 0, fmt.Errorf("find %s in the module cache: %w; to download it: go mod download", path.Clean(pkg), err)
 			}
-			if dirs[module] = strings.TrimSpace(string(out)); dirs[module] == "" {
-				return 0, fmt.Errorf("%s is not in the module cache yet; to get it: go mod download", module)
-			}
+			dirs[pkg] = strings.TrimSpace(string(out))
 		}
-		src, err := os.ReadFile(filepath.Join(dirs[module], filepath.FromSlash(parts[2])))
+		src, err := os.ReadFile(filepath.Join(dirs[pkg], name))
 		if err != nil {
 			return 0, fmt.Errorf("%s names a file that is not in the pinned version: %w", list, err)
 		}
@@ -111,37 +107,46 @@ func ClientGoLines(root, list string) (sum int, err error) {
 type Row struct {
 	Name string // without "Benchmark" and the implementation
 	Unit string // "sec/op", "B/op", "allocs/op"
-	// Cells are by implementation, in the order of Implementations; an empty one did not run.
+	// Cells are in the order of Implementations. The cell of an implementation that did not run is empty.
 	Cells []Cell
 }
 
-// Cell is one implementation's share.
+// Cell is the result of one implementation.
 type Cell struct {
-	Text string // the median, for people: "1.24µs"
-	// Ratio is client-go's median divided by this one: 2 is twice as fast, or half the memory. 0 where it cannot be told
-	// apart from chance, or is client-go's own.
+	Text string // the median, such as "1.24µ"
+	// Ratio is client-go's median divided by this one: 2 is twice as fast, or half the memory. It is 0 for client-go
+	// itself, and where the difference may be chance.
 	Ratio float64
 }
 
-// Read reads what `go test -bench` printed.
+// Read reads the output of `go test -bench`.
 func Read(in io.Reader) ([]Row, error) {
+	var parser benchproc.ProjectionParser // what one projection selects is not part of another's .fullname
+	project := func(projection string) *benchproc.Projection {
+		p, err := parser.Parse(projection, nil)
+		if err != nil {
+			panic(err) // the projections are constants
+		}
+		return p
+	}
+	impl, name, _ := project("/impl"), project(".fullname"), project("/gomaxprocs")
 	type key struct{ name, unit string }
-	values := map[key]map[string][]float64{}
+	values := map[key]map[string][]float64{} // by implementation
 	var order []key
-	r := benchfmt.NewReader(bufio.NewReader(in), "bench")
+	r := benchfmt.NewReader(in, "go test -bench")
 	for r.Scan() {
 		result, ok := r.Result().(*benchfmt.Result)
 		if !ok {
 			continue
 		}
-		name, impl := split(string(result.Name))
 		for _, v := range result.Values {
-			k := key{name, v.Unit}
+			k := key{name.Project(result).StringValues(), v.Unit}
 			if values[k] == nil {
 				values[k] = map[string][]float64{}
 				order = append(order, k)
 			}
-			values[k][impl] = append(values[k][impl], v.Value)
+			i := impl.Project(result).StringValues()
+			values[k][i] = append(values[k][i], v.Value)
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -150,46 +155,30 @@ func Read(in io.Reader) ([]Row, error) {
 	var rows []Row
 	for _, k := range order {
 		row := Row{Name: k.name, Unit: k.unit}
-		theirs := sample(values[k]["client-go"])
-		for _, impl := range Implementations {
-			row.Cells = append(row.Cells, cell(sample(values[k][impl]), theirs, impl == "client-go", k.unit))
+		theirs := benchmath.NewSample(values[k][clientGo], &benchmath.DefaultThresholds)
+		for _, i := range Implementations {
+			cell := cellOf(benchmath.NewSample(values[k][i], &benchmath.DefaultThresholds), theirs, k.unit)
+			if i == clientGo {
+				cell.Ratio = 0
+			}
+			row.Cells = append(row.Cells, cell)
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-func sample(values []float64) *benchmath.Sample {
-	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-}
-
-func cell(mine, theirs *benchmath.Sample, same bool, unit string) Cell {
+func cellOf(mine, theirs *benchmath.Sample, unit string) Cell {
 	if len(mine.Values) == 0 {
 		return Cell{}
 	}
 	center := benchmath.AssumeNothing.Summary(mine, 0.95).Center
 	c := Cell{Text: benchunit.Scale(center, benchunit.ClassOf(unit))}
-	if same || len(theirs.Values) == 0 {
+	if len(theirs.Values) == 0 || center == 0 {
 		return c
 	}
-	if p := benchmath.AssumeNothing.Compare(mine, theirs); p.P < p.Alpha && center > 0 {
+	if p := benchmath.AssumeNothing.Compare(mine, theirs); p.P < p.Alpha {
 		c.Ratio = benchmath.AssumeNothing.Summary(theirs, 0.95).Center / center
 	}
 	return c
-}
-
-// split takes the implementation out of a benchmark's name: "Add/impl=yours/n=8-2" is "Add/n=8", "yours".
-func split(full string) (name, impl string) {
-	if dash := strings.LastIndex(full, "-"); dash > strings.LastIndex(full, "/") && strings.Trim(full[dash+1:], "0123456789") == "" {
-		full = full[:dash]
-	}
-	var kept []string
-	for part := range strings.SplitSeq(full, "/") {
-		if i, ok := strings.CutPrefix(part, "impl="); ok {
-			impl = i
-			continue
-		}
-		kept = append(kept, part)
-	}
-	return strings.Join(kept, "/"), impl
 }

@@ -66,7 +66,7 @@ func TestClientGoLines_reads_the_pinned_modules(t *testing.T) {
 	require.ErrorContains(t, err, "names a file that is not in the pinned version")
 	write(t, list, "k8s.io/nothing/of/the/kind.go\n")
 	_, err = ClientGoLines("../../..", list)
-	require.ErrorContains(t, err, "find k8s.io/nothing in the module cache")
+	require.ErrorContains(t, err, "find k8s.io/nothing/of/the in the module cache")
 	write(t, list, "nonsense\n")
 	_, err = ClientGoLines("../../..", list)
 	require.ErrorContains(t, err, `"nonsense" is not an import path and a file`)
