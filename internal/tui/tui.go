@@ -1,9 +1,9 @@
-// Package tui is the screen that a learner leaves open beside the editor: where they are, and the one failure to look at
-// now. A save runs the chapter's tests at once; a newer save cancels what runs.
+// Package tui is the live view, which a learner keeps open beside the editor. It shows the current task and the one failure
+// to look at now. A save runs the chapter's tests at once; a newer save cancels the run.
 //
-// It is a bubbletea program in the usual parts: the model (this file), what changes it (update.go, keys.go), and how it is
-// drawn (view.go). All work is done by other packages, behind Actions, so that tests drive the screen without a workshop.
-// What it leaves out: anything that cannot be done by plain commands as well.
+// It is a bubbletea program: the model (this file), messages (update.go), keys (keys.go), and the screen (view.go). All work
+// is done by other packages, behind Actions, so that tests need no workshop. Everything it can do, a plain command can
+// do too.
 package tui
 
 import (
@@ -27,13 +27,13 @@ type Actions struct {
 	Look func() (all []progress.Chapter, at string, err error)
 	// Test runs a chapter's tests, and remembers what they said. It ends early when ctx does.
 	Test func(ctx context.Context, c progress.Chapter, race bool, news News) (runner.Verdict, error)
-	// Watch tells of saves in a chapter's folder until ctx ends, and once at the start; by says how it finds out.
+	// Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
 	Watch func(ctx context.Context, c progress.Chapter, saved func(by string, err error))
 	// GoTo remembers the task one is at.
 	GoTo func(id string) error
 	// Hint takes the next hint of a task and returns all that were taken, laid out for a width.
 	Hint func(c progress.Chapter, t progress.TaskState, width int) ([]string, error)
-	// Reset puts the stubs back, and says what was done.
+	// Reset puts the stubs back, and returns what it has done.
 	Reset func(c progress.Chapter) (string, error)
 	// Diff is how the solution differs from the learner's code; Takeaway is what is worth knowing after a chapter.
 	Diff     func(c progress.Chapter) ([]string, error)
@@ -44,7 +44,7 @@ type Actions struct {
 	Edit func(c progress.Chapter, place string) (cmd *Editor, err error)
 }
 
-// News is what can be told of a run before its verdict: trial's OnTest and OnGreen.
+// News are callbacks for a run that is under way: OnTest and OnGreen of runner.Options.
 type News struct {
 	Test  func(gotest.Test)
 	Green func(runner.Verdict)
@@ -54,13 +54,13 @@ type News struct {
 type page int
 
 const (
-	pageNow   page = iota // the failure that matters
-	pageAll               // all failures
-	pageHint              // the hints taken
-	pageList              // all chapters and tasks
-	pageDiff              // the solution beside yours
-	pageHelp              // the keys
-	pageAfter             // what to take away
+	pageNow      page = iota // the failure that matters
+	pageAll                  // all failures
+	pageHint                 // the hints taken
+	pageList                 // all chapters and tasks
+	pageDiff                 // the solution beside yours
+	pageHelp                 // the keys
+	pageTakeaway             // what to take away
 )
 
 // Model is the whole state of the screen.
@@ -75,7 +75,7 @@ type Model struct {
 	task          int  // the number of the task that is shown
 	pinned        bool // the learner has chosen it, so it stays although others are open
 
-	run      int // counts runs; news of an older one is dropped
+	run      int // counts runs; a message of an older one is dropped
 	cancel   context.CancelFunc
 	running  bool
 	vetting  bool    // every test has passed once, which the screen shows; a closer look goes on
@@ -86,23 +86,23 @@ type Model struct {
 	verdict  *runner.Verdict
 	failed   error // why there is no verdict
 	passed   map[string]bool
-	cheer    string // what has just been reached
+	success  string // the tasks that pass since this run
 	watching context.CancelFunc
 	by       string
 	noted    []string // see Actions.Notes
-	told     string   // what an action has done; stays until the next key
+	done     string   // what an action has done, until the next key
 	began    time.Time
 	ticking  bool
 	tests    sync.WaitGroup // runs that are under way
 
-	page    page
-	here    bool     // the list was just opened, and has to show where one is
-	lines   []string // of the pages that somebody else lays out
-	confirm string   // the question that is open
-	onYes   tea.Cmd
-	message string
-	body    viewport.Model
-	fatal   error
+	page         page
+	scrollToTask bool     // the list was just opened, and has to show the current task
+	lines        []string // of a page that an action returned
+	confirm      string   // the question that is open
+	onYes        tea.Cmd
+	message      string
+	body         viewport.Model
+	fatal        error
 }
 
 // begun is a test that has not ended yet.
@@ -143,7 +143,7 @@ func Run(ctx context.Context, m *Model, options ...tea.ProgramOption) error {
 	m.stopRun()
 	stopped := make(chan struct{})
 	go func() { m.tests.Wait(); close(stopped) }()
-	select { // what a test has started shall not outlive the screen
+	select { // no process of a test outlives the screen
 	case <-stopped:
 	case <-time.After(5 * time.Second):
 	}

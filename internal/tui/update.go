@@ -41,14 +41,14 @@ type (
 		all []progress.Chapter
 		err error
 	}
-	laidOut struct { // a page that somebody else has laid out
+	pageReady struct { // a page that somebody else has laid out
 		page  page
 		lines []string
 		err   error
 	}
-	said   struct{ text string }
-	tick   struct{} // a second of a run has passed
-	failed struct{ err error }
+	resetDone struct{ text string }
+	tick      struct{} // a second of a run has passed
+	failed    struct{ err error }
 )
 
 // Init starts watching; the watcher's first call starts the first run.
@@ -80,7 +80,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.body, cmd = m.body.Update(msg)
 	case saved:
 		if msg.folder == m.chapter.Dir {
-			m.by, m.message, m.told, m.noted = msg.by, "", "", m.actions.Notes(m.chapter)
+			m.by, m.message, m.done, m.noted = msg.by, "", "", m.actions.Notes(m.chapter)
 			if m.page != pageHint && m.page != pageAll { // what a save changes is what is looked at next
 				m.open(pageNow, nil)
 			}
@@ -103,7 +103,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if msg.err == nil {
 			m.take(msg.all)
 		}
-	case laidOut:
+	case pageReady:
 		if msg.err != nil {
 			m.message = msg.err.Error()
 			break
@@ -114,8 +114,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.ticking = false; m.running {
 			cmd = m.tick()
 		}
-	case said:
-		m.told, m.cheer, m.verdict = msg.text, "", nil
+	case resetDone:
+		m.done, m.success, m.verdict = msg.text, "", nil
 		cmd = m.look()
 	case failed:
 		m.message = msg.err.Error()
@@ -186,7 +186,7 @@ func (m *Model) judge(msg judged) tea.Cmd {
 		}
 		return m.look()
 	}
-	m.cheer = ""
+	m.success = ""
 	if m.failed = msg.err; msg.err != nil {
 		if errors.Is(msg.err, context.Canceled) {
 			m.failed = nil
@@ -209,9 +209,9 @@ func (m *Model) judge(msg judged) tea.Cmd {
 		}
 	}
 	if len(reached) > 0 {
-		m.cheer = fmt.Sprintf("Task %s passes.", reached[0])
+		m.success = fmt.Sprintf("Task %s passes.", reached[0])
 		if len(reached) > 1 {
-			m.cheer = fmt.Sprintf("Tasks %s pass.", strings.Join(reached, ", "))
+			m.success = fmt.Sprintf("Tasks %s pass.", strings.Join(reached, ", "))
 		}
 		if m.page == pageHint {
 			m.page = pageNow
@@ -227,7 +227,7 @@ func (m *Model) judge(msg judged) tea.Cmd {
 		return tea.Batch(m.look(), func() tea.Msg { return onError(m.actions.GoTo(id)) })
 	}
 	if msg.verdict.Green() && len(reached) > 0 {
-		return tea.Batch(m.look(), m.after())
+		return tea.Batch(m.look(), m.takeaway())
 	}
 	return m.look()
 }

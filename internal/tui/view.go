@@ -135,12 +135,17 @@ func (m *Model) footer() string {
 	if more := m.body.TotalLineCount() - m.body.Height(); more > 0 {
 		right = fmt.Sprintf("%d%%", int(m.body.ScrollPercent()*100))
 	}
-	keys := []string{"h hint", "a all", "n/p task", "o open", "r race", "l list", "s solution", "? keys", "q quit"}
+	var keys []string
+	for _, b := range bindings {
+		if b.footer != "" {
+			keys = append(keys, b.footer)
+		}
+	}
 	if m.page != pageNow {
 		keys = []string{"esc back", "↑/↓ scroll", "? keys", "q quit"}
 	}
 	for len(keys) > 2 && ansi.StringWidth(strings.Join(keys, "  "))+len(right)+1 > m.width {
-		keys = slices.Delete(keys, len(keys)-3, len(keys)-2) // ? tells of those that have no room
+		keys = slices.Delete(keys, len(keys)-3, len(keys)-2) // the help page has those that do not fit
 	}
 	return spread(style.Faint(strings.Join(keys, "  ")), style.Faint(right), m.width)
 }
@@ -172,8 +177,8 @@ func (m *Model) draw() {
 		lines = m.lines
 	}
 	var above []string
-	if m.told != "" {
-		above = append(above, style.Wrap(m.told, m.width)...)
+	if m.done != "" {
+		above = append(above, style.Wrap(m.done, m.width)...)
 	}
 	if ansi.StringWidth(m.message) > m.width {
 		above = append(above, style.Wrap(strings.ReplaceAll(m.message, "\n", " "), m.width)...)
@@ -183,17 +188,17 @@ func (m *Model) draw() {
 		lines[i] = ansi.Truncate(line, m.width, "…")
 	}
 	m.body.SetContentLines(lines)
-	if at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "▸") }); m.here && m.page == pageList && at >= 0 {
+	if at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "▸") }); m.scrollToTask && m.page == pageList && at >= 0 {
 		m.body.SetYOffset(max(at-m.body.Height()/2, 0))
 	}
-	m.here = false
+	m.scrollToTask = false
 }
 
 // now is the one thing to look at, in rows rows if that can be done.
 func (m *Model) now(rows int) (out []string) {
 	out = append(out, m.notes()...)
-	if m.cheer != "" {
-		out = append(out, style.Good(m.cheer))
+	if m.success != "" {
+		out = append(out, style.Good(m.success))
 	}
 	v := m.verdict
 	switch {
@@ -363,26 +368,14 @@ func (m *Model) help() []string {
 		how = "polling: this system sends no events for these files, so they are read five times a second"
 	}
 	out := append(style.Wrap("A save runs the tests of the chapter, briefly first; if all pass, once more at length, and then go vet. A newer save cancels what runs.", m.width), "")
-	keys := [][2]string{
-		{"h", "the next hint for this task"},
-		{"a", "all failures; enter or esc goes back to the one that matters"},
-		{"n p", "next and previous task; N P next and previous chapter, or its number"},
-		{"t", "run the tests again"},
-		{"r", "with the race detector, on and off"},
-		{"o", "open the place in your editor (VISUAL, EDITOR)"},
-		{"l", "list of all chapters and tasks"},
-		{"s", "how the solution differs from your code"},
-		{"w", "what to take away, when the chapter is green"},
-		{"x", "start the chapter anew (your code is kept in a backup)"},
-		{"↑ ↓", "scroll, as pgup and pgdn do"},
-		{"q", "quit"},
-	}
-	for _, k := range keys {
-		for i, row := range style.Wrap(k[1], m.width-7) {
-			if i > 0 {
-				k[0] = ""
-			}
-			out = append(out, "  "+style.Key(fmt.Sprintf("%-5s", k[0]))+row)
+	for _, b := range bindings {
+		keys := b.Help().Key
+		if keys == "" {
+			continue
+		}
+		for _, row := range style.Wrap(b.Help().Desc, m.width-7) {
+			out = append(out, "  "+style.Key(fmt.Sprintf("%-5s", keys))+row)
+			keys = ""
 		}
 	}
 	out = append(append(out, ""), style.Wrap(style.Legend, m.width)...)
