@@ -364,7 +364,7 @@ func (m *Model) list() (out []string) {
 
 func (m *Model) help() []string {
 	how := "events: a save is noticed at once"
-	if m.by == filewatch.Looks {
+	if m.by == filewatch.Polling {
 		how = "polling: this system sends no events for these files, so they are read five times a second"
 	}
 	out := append(style.Wrap("A save runs the tests of the chapter, briefly first; if all pass, once more at length, and then go vet. A newer save cancels what runs.", m.width), "")

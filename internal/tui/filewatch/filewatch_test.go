@@ -1,7 +1,7 @@
 package filewatch
 
-// These tests bring their own events and their own clock (synctest), so that each says to the millisecond when a save is
-// told. What a real system does is in folder_test.go.
+// These tests bring their own events and their own clock (synctest), so that each asserts to the millisecond when a save
+// is reported. folder_test.go has the events of a real system.
 
 import (
 	"context"
@@ -107,8 +107,8 @@ func TestSave_with_an_event_is_told_at_once(t *testing.T) {
 		w.after(time.Minute)
 		w.save("second")
 		w.event()
-		w.after(settle)
-		require.Equal(t, telling{"second", Events, "", time.Minute + settle}, w.one())
+		w.after(quiet)
+		require.Equal(t, telling{"second", Events, "", time.Minute + quiet}, w.one())
 	})
 }
 
@@ -118,9 +118,9 @@ func TestSave_of_many_events_is_told_once_and_whole(t *testing.T) {
 		for _, text := range []string{"", "sec", "second"} {
 			w.save(text)
 			w.event()
-			w.after(settle / 2)
+			w.after(quiet / 2)
 		}
-		w.after(settle)
+		w.after(quiet)
 		require.Equal(t, "second", w.one().text)
 	})
 }
@@ -130,11 +130,11 @@ func TestSave_is_told_although_events_never_cease(t *testing.T) {
 		w.save("second")
 		for range 100 { // somebody writes a log there
 			w.event()
-			w.after(settle / 2)
+			w.after(quiet / 2)
 		}
 		told := w.one()
 		require.Equal(t, "second", told.text)
-		require.LessOrEqual(t, told.at, unsettled+settle)
+		require.LessOrEqual(t, told.at, maxQuiet+quiet)
 	})
 }
 
@@ -152,13 +152,13 @@ func TestSave_without_an_event_is_found_and_looking_becomes_the_way(t *testing.T
 	watched(t, true, func(t *testing.T, w *world) {
 		w.after(time.Minute)
 		w.save("second")
-		w.after(slowLook + grace)
+		w.after(slowPoll + grace)
 		told := w.one()
 		require.Equal(t, "second", told.text)
-		require.Equal(t, Looks, told.by, "it says how it finds out")
+		require.Equal(t, Polling, told.by, "it says how it finds out")
 		for i := range 5 {
 			w.save(fmt.Sprint("more ", i))
-			w.after(fastLook)
+			w.after(fastPoll)
 			require.Equal(t, fmt.Sprint("more ", i), w.one().text, "from then on it looks more often")
 		}
 	})
@@ -167,13 +167,13 @@ func TestSave_without_an_event_is_found_and_looking_becomes_the_way(t *testing.T
 // A busy machine is late with its events; that is no reason to give them up.
 func TestEvent_that_is_late_keeps_events_the_way(t *testing.T) {
 	watched(t, true, func(t *testing.T, w *world) {
-		w.after(time.Minute + slowLook - 10*time.Millisecond)
+		w.after(time.Minute + slowPoll - 10*time.Millisecond)
 		w.save("second")
 		w.after(grace / 2) // it has been seen by now
 		require.Empty(t, w.takeTold(), "what may be half a save is not told while its event may come")
 		w.save("second, whole")
 		w.event()
-		w.after(settle)
+		w.after(quiet)
 		told := w.one()
 		require.Equal(t, "second, whole", told.text)
 		require.Equal(t, Events, told.by)
@@ -185,10 +185,10 @@ func TestEvent_that_is_lost_after_others_came_keeps_events_the_way(t *testing.T)
 	watched(t, true, func(t *testing.T, w *world) {
 		w.save("second")
 		w.event()
-		w.after(settle)
+		w.after(quiet)
 		require.Equal(t, "second", w.one().text)
 		w.save("third")
-		w.after(slowLook + grace)
+		w.after(slowPoll + grace)
 		told := w.one()
 		require.Equal(t, "third", told.text)
 		require.Equal(t, Events, told.by)
@@ -198,22 +198,22 @@ func TestEvent_that_is_lost_after_others_came_keeps_events_the_way(t *testing.T)
 func TestFolders_that_cannot_all_be_watched_are_looked_at(t *testing.T) {
 	watched(t, false, func(t *testing.T, w *world) {
 		w.save("second")
-		w.after(fastLook)
+		w.after(fastPoll)
 		told := w.one()
 		require.Equal(t, "second", told.text)
-		require.Equal(t, Looks, told.by)
+		require.Equal(t, Polling, told.by)
 	})
 }
 
 func TestEvents_that_end_are_replaced_by_looks(t *testing.T) {
 	watched(t, true, func(t *testing.T, w *world) {
 		close(w.events)
-		w.after(fastLook)
+		w.after(fastPoll)
 		w.save("second")
-		w.after(fastLook)
+		w.after(fastPoll)
 		told := w.one()
 		require.Equal(t, "second", told.text)
-		require.Equal(t, Looks, told.by)
+		require.Equal(t, Polling, told.by)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		require.Less(t, w.reads, 10, "a closed channel is not asked again and again")
@@ -225,7 +225,7 @@ func TestError_is_told_once_and_so_is_its_end(t *testing.T) {
 		w.set("", errors.New("permission denied"))
 		w.event()
 		w.after(time.Minute)
-		require.Equal(t, telling{"error: permission denied", Events, "permission denied", settle}, w.one())
+		require.Equal(t, telling{"error: permission denied", Events, "permission denied", quiet}, w.one())
 		w.set("first", nil) // as it was before
 		w.event()
 		w.after(time.Minute)
@@ -248,7 +248,7 @@ func TestWatch_ends_with_its_context_also_while_it_waits(t *testing.T) {
 	for name, reach := range map[string]func(w *world){
 		"at rest":      func(*world) {},
 		"in a burst":   func(w *world) { w.event() },
-		"for an event": func(w *world) { w.after(slowLook - time.Millisecond); w.save("second"); w.after(2 * time.Millisecond) },
+		"for an event": func(w *world) { w.after(slowPoll - time.Millisecond); w.save("second"); w.after(2 * time.Millisecond) },
 	} {
 		t.Run(name, func(t *testing.T) { watched(t, true, func(t *testing.T, w *world) { reach(w) }) })
 	}
@@ -264,7 +264,7 @@ func TestThousand_saves_are_each_told(t *testing.T) {
 					if events {
 						w.event()
 					}
-					w.after(fastLook)
+					w.after(fastPoll)
 					require.Equal(t, text, w.one().text)
 				}
 			})

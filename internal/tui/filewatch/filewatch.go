@@ -1,0 +1,168 @@
+// Package filewatch reports when a file was saved.
+//
+// It listens to the system's file events (fsnotify). On WSL2 drives, network folders and in some containers no events
+// arrive, and the system reports no error; users of such tools complain about this most. So Watch also polls the files,
+// slowly. When a poll finds a change without an event, Watch stops trusting events and polls faster. It compares
+// contents, not time stamps: a clock that jumps has no effect, and saving a file without a change is not a save.
+package filewatch
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Events and Polling are the ways in which Watch notices a save.
+const (
+	Events  = "events"
+	Polling = "polling"
+)
+
+const (
+	quiet    = 20 * time.Millisecond  // an editor writes, renames and touches; wait until it is done
+	maxQuiet = 300 * time.Millisecond // but no longer than this
+	grace    = 400 * time.Millisecond // how much later than a poll an event may arrive
+	trust    = 5 * time.Second        // for so long after an event, one missing event does not end the trust in events
+	slowPoll = 500 * time.Millisecond
+	fastPoll = 200 * time.Millisecond
+)
+
+// Watch calls changed once at the start and after each change of content, until ctx ends; then it returns. content
+// returns a check sum of the files below folders. Watch calls both on its own goroutine. by is how Watch notices saves
+// from then on, Events or Polling. If content returns an error, changed receives it once, until the error changes or ends.
+func Watch(ctx context.Context, folders []string, content func() (string, error), changed func(sum, by string, err error)) {
+	events, all, stop := listen(folders)
+	defer stop()
+	watch(ctx, events, all, content, changed)
+}
+
+// listen subscribes to the events of folders and all folders below them. all is false if one subscription failed.
+func listen(folders []string) (events <-chan fsnotify.Event, all bool, stop func()) {
+	notify, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, false, func() {}
+	}
+	all = true
+	for _, folder := range folders {
+		filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && notify.Add(path) != nil {
+				all = false
+			}
+			return nil
+		})
+	}
+	go func() { // polling finds the changes of lost events
+		for range notify.Errors {
+		}
+	}()
+	return notify.Events, all, func() { notify.Close() }
+}
+
+// watch is Watch with given events. The channel may be nil, and may be closed.
+func watch(ctx context.Context, events <-chan fsnotify.Event, all bool, content func() (string, error), changed func(sum, by string, err error)) {
+	w := watcher{content: content, changed: changed, by: Events}
+	if !all {
+		w.by = Polling
+	}
+	w.check()
+	for {
+		pause := slowPoll
+		if w.by == Polling {
+			pause = fastPoll
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case _, ok := <-events:
+			timer.Stop()
+			if !ok {
+				events = nil
+				w.by = Polling
+				continue
+			}
+			w.awaitQuiet(ctx, events)
+			w.check()
+		case <-timer.C:
+			w.poll(ctx, events)
+		}
+	}
+}
+
+type watcher struct {
+	content   func() (string, error)
+	changed   func(sum, by string, err error)
+	by        string
+	last      string
+	started   bool
+	lastEvent time.Time
+}
+
+// awaitQuiet is called after an event, and waits until there was none for a moment. The wait is limited, because a
+// program may write a log there all the time.
+func (w *watcher) awaitQuiet(ctx context.Context, events <-chan fsnotify.Event) {
+	w.lastEvent = time.Now()
+	end := time.After(maxQuiet)
+	for {
+		select {
+		case _, ok := <-events:
+			if !ok {
+				return
+			}
+			w.lastEvent = time.Now()
+		case <-time.After(quiet):
+			return
+		case <-end:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// poll reads the files without an event. If they have changed, it waits for the event, so that it reports the change
+// once and with the right by. If no event arrives, it stops trusting events.
+func (w *watcher) poll(ctx context.Context, events <-chan fsnotify.Event) {
+	if sum, _ := w.read(); sum == w.last {
+		return
+	}
+	if w.by == Events {
+		select {
+		case _, ok := <-events:
+			if ok {
+				w.awaitQuiet(ctx, events)
+			}
+		case <-time.After(grace):
+			if time.Since(w.lastEvent) > trust {
+				w.by = Polling
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+	w.check()
+}
+
+// check reports a change if there is one.
+func (w *watcher) check() {
+	sum, err := w.read()
+	if w.started && sum == w.last {
+		return
+	}
+	w.started, w.last = true, sum
+	w.changed(sum, w.by, err)
+}
+
+// read returns content's check sum, or, if it fails, the error as one.
+func (w *watcher) read() (string, error) {
+	sum, err := w.content()
+	if err != nil {
+		sum = fmt.Sprint("error: ", err)
+	}
+	return sum, err
+}
