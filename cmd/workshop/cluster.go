@@ -1,7 +1,7 @@
 package main
 
-// This file is `workshop cluster`, `workshop kubectl` and `workshop share`. They hand over to programs of their own: the
-// launcher in cluster/, which imports nothing of Kubernetes and builds the rest when it is first asked to, and cmd/share.
+// This file is `workshop cluster`, `workshop kubectl` and `workshop share`. They run other programs: the launcher in
+// cluster/, which imports nothing of Kubernetes and builds the rest on first use, and cmd/share.
 
 import (
 	"github.com/spf13/cobra"
@@ -14,7 +14,7 @@ func newCluster() *cobra.Command {
 		Use:                "cluster up|down|status|logs|…",
 		Short:              "Run a real Kubernetes API on this machine, without Docker",
 		DisableFlagParsing: true, // the launcher has its own flags, and its own help
-		RunE:               func(cmd *cobra.Command, args []string) error { return hand(cmd, launch.Cluster, args...) },
+		RunE:               func(cmd *cobra.Command, args []string) error { return runProgram(cmd, launch.Cluster, args...) },
 	}
 }
 
@@ -24,7 +24,7 @@ func newKubectl() *cobra.Command {
 		Short:              "Run kubectl on the workshop's own cluster, never on yours",
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return hand(cmd, launch.Cluster, append([]string{"kubectl"}, args...)...)
+			return runProgram(cmd, launch.Cluster, append([]string{"kubectl"}, args...)...)
 		},
 	}
 }
@@ -34,12 +34,12 @@ func newShare() *cobra.Command {
 		Use:                "share",
 		Short:              "Serve the workshop to a room without internet",
 		DisableFlagParsing: true,
-		RunE:               func(cmd *cobra.Command, args []string) error { return hand(cmd, launch.Share, args...) },
+		RunE:               func(cmd *cobra.Command, args []string) error { return runProgram(cmd, launch.Share, args...) },
 	}
 }
 
-// hand runs another program in our place, and ends as it does.
-func hand(cmd *cobra.Command, p launch.Program, args ...string) error {
+// runProgram runs another program in place of this one, and returns its exit code as an error.
+func runProgram(cmd *cobra.Command, p launch.Program, args ...string) error {
 	root, err := findRoot()
 	if err != nil {
 		return err

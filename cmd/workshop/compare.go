@@ -22,34 +22,26 @@ import (
 func newCompare() *cobra.Command {
 	count, bench, benchtime := 6, ".", 100*time.Millisecond
 	var linesOnly bool
-	cmd := &cobra.Command{
-		Use:   "compare [chapter]",
-		Short: "Yours, the solution and client-go side by side: lines, speed, allocations",
-		Long: `Yours, the solution and client-go side by side: lines of code, and the medians of
+	cmd := chapterCommand("compare [chapter]", "Yours, the solution and client-go side by side: lines, speed, allocations",
+		`Yours, the solution and client-go side by side: lines of code, and the medians of
 the chapter's benchmarks, all run in one process. A factor stands beside a figure
 if it differs from client-go's by more than chance (p < 0.05); 2.0x is twice as
 fast, or half the memory. For figures to quote, close everything else and take
 --count 10 --benchtime 1s.`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: complete,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := sitDown(cmd.ErrOrStderr())
+		func(cmd *cobra.Command, a app, args []string) error {
+			c, err := a.pickFinished(args)
 			if err != nil {
 				return err
 			}
-			c, err := d.finished(args)
+			yours, err := compare.DirLines(filepath.Join(a.root, c.Dir))
 			if err != nil {
 				return err
 			}
-			yours, err := compare.DirLines(filepath.Join(d.root, c.Dir))
+			solution, err := compare.DirLines(filepath.Join(a.root, c.Solution()))
 			if err != nil {
 				return err
 			}
-			solution, err := compare.DirLines(filepath.Join(d.root, c.Solution()))
-			if err != nil {
-				return err
-			}
-			theirs, err := compare.ClientGoLines(d.root, filepath.Join(d.root, c.Oracle(), compare.List))
+			theirs, err := compare.ClientGoLines(a.root, filepath.Join(a.root, c.Oracle(), compare.List))
 			if err != nil {
 				return err
 			}
@@ -61,7 +53,7 @@ fast, or half the memory. For figures to quote, close everything else and take
 			}
 			shown := []string{"go", "test", "./" + c.Dir, "-run", "^$", "-bench", bench, "-benchmem", fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime)}
 			fmt.Fprintln(cmd.ErrOrStderr(), "\n$ "+strings.Join(shown, " "))
-			text, err := runBenchmarks(cmd, d.root, shown)
+			text, err := runBenchmarks(cmd, a.root, shown)
 			if err != nil {
 				return err
 			}
@@ -84,12 +76,11 @@ fast, or half the memory. For figures to quote, close everything else and take
 				}
 			}
 			if factors {
-				style.Fprint(out, "\n"+style.Faint("2.0x is twice as fast as client-go, or half the memory; where chance could have done it there is none.")+"\n")
+				style.Fprint(out, "\n"+style.Faint("2.0x is twice as fast as client-go, or half the memory. Without a factor, the difference may be chance.")+"\n")
 			}
 			return nil
-		},
-	}
-	cmd.Flags().IntVar(&count, "count", count, "runs of each benchmark; fewer than 5 tell nothing from chance")
+		})
+	cmd.Flags().IntVar(&count, "count", count, "runs of each benchmark; with fewer than 5 every difference may be chance")
 	cmd.Flags().StringVar(&bench, "bench", bench, "the benchmarks to run, as go test's -bench")
 	cmd.Flags().DurationVar(&benchtime, "benchtime", benchtime, "how long one run takes")
 	cmd.Flags().BoolVar(&linesOnly, "lines", false, "count lines only")
@@ -116,7 +107,7 @@ func cellText(c compare.Cell) string {
 	return c.Text
 }
 
-// runBenchmarks runs the command that was shown, with a mark on a terminal for each line it prints.
+// runBenchmarks runs a command and returns its output. On a terminal it prints a dot for each line.
 func runBenchmarks(cmd *cobra.Command, root string, shown []string) ([]byte, error) {
 	run := exec.CommandContext(cmd.Context(), shown[0], shown[1:]...)
 	run.Dir = root
@@ -124,9 +115,9 @@ func runBenchmarks(cmd *cobra.Command, root string, shown []string) ([]byte, err
 	run.WaitDelay = 10 * time.Second
 	var text bytes.Buffer
 	run.Stdout = &text
-	if columnsKnown(cmd.ErrOrStderr()) {
+	if isTerminal(cmd.ErrOrStderr()) {
 		run.Stdout = io.MultiWriter(&text, dots{cmd.ErrOrStderr()})
-		defer fmt.Fprint(cmd.ErrOrStderr(), "\r\x1b[K")
+		defer fmt.Fprint(cmd.ErrOrStderr(), clearLine)
 	}
 	var exit *exec.ExitError
 	if err := run.Run(); cmd.Context().Err() != nil {
@@ -139,7 +130,7 @@ func runBenchmarks(cmd *cobra.Command, root string, shown []string) ([]byte, err
 	return text.Bytes(), nil
 }
 
-// dots prints a dot for each line that goes through.
+// dots prints a dot for each line that is written to it.
 type dots struct{ out io.Writer }
 
 func (d dots) Write(p []byte) (int, error) {

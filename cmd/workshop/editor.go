@@ -1,6 +1,6 @@
 package main
 
-// This file opens a place in the learner's editor. Each editor has its own way to be told a line.
+// This file opens a line of a file in the learner's editor. Each editor has its own arguments for that.
 
 import (
 	"errors"
@@ -8,16 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/tui"
-	"client-go-workshop/internal/workspace"
 )
 
-// editor makes the command that opens place ("store.go:45") of a chapter. Without a place it is the chapter's README.
+// editor returns the command that opens a place of a chapter, such as "store.go:45". Without a place it opens the README.
 func editor(root string, c course.Chapter, place string) (*tui.Editor, error) {
 	words := strings.Fields(os.Getenv("VISUAL"))
 	if len(words) == 0 {
@@ -40,7 +38,7 @@ func editor(root string, c course.Chapter, place string) (*tui.Editor, error) {
 	return &tui.Editor{Cmd: cmd, Terminal: terminal}, nil
 }
 
-// lineArgs is how an editor is told a line, and whether it runs in the terminal.
+// lineArgs returns the arguments that open a line, and whether the editor runs in the terminal.
 func lineArgs(name, path, line string) (args []string, terminal bool) {
 	switch {
 	case slices.Contains([]string{"code", "code-insiders", "codium", "cursor", "windsurf"}, name):
@@ -54,27 +52,5 @@ func lineArgs(name, path, line string) (args []string, terminal bool) {
 	case slices.Contains([]string{"vi", "vim", "nvim", "nano", "emacs", "emacsclient", "micro", "joe"}, name):
 		return []string{"+" + line, path}, true
 	}
-	return []string{path}, true // unknown to us; most take a path, and some the terminal
-}
-
-var packageClause = regexp.MustCompile(`(?m)^package (\w+)`)
-
-// notes are things about a chapter's folder that explain failures which would be hard to understand.
-func notes(root string, c course.Chapter) (out []string) {
-	if edited, err := workspace.EditedTests(root, c); err == nil && len(edited) > 0 {
-		out = append(out, fmt.Sprintf("Not as made: %s. To have the tests back: go tool workshop reset --tests %s", strings.Join(edited, ", "), c.Dir))
-	}
-	missing, wrong := workspace.Odd(root, c, func(content []byte) string {
-		if m := packageClause.FindSubmatch(content); m != nil {
-			return string(m[1])
-		}
-		return ""
-	})
-	if len(missing) > 0 {
-		out = append(out, fmt.Sprintf("Gone: %s. To have the stub back, and all else as it is: go tool workshop reset --missing %s", strings.Join(missing, ", "), c.Dir))
-	}
-	for _, name := range wrong {
-		out = append(out, fmt.Sprintf("%s does not begin with \"package %s\", which the tests import", name, c.Package()))
-	}
-	return out
+	return []string{path}, true // an unknown editor: most accept a path, and some need the terminal
 }

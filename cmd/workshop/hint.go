@@ -1,6 +1,6 @@
 package main
 
-// This file is `workshop hint`: the rungs of a chapter's hints.md, one at a time.
+// This file is `workshop hint`: the hints in a chapter's hints.md, one at a time. The live view takes hints here too.
 
 import (
 	"fmt"
@@ -16,74 +16,42 @@ import (
 
 func newHint() *cobra.Command {
 	var again bool
-	cmd := &cobra.Command{
-		Use:   "hint [chapter/task]",
-		Short: "The next hint for the task you are at",
-		Long: `The next hint for the task you are at. Hints climb: where to look, then what
-must hold, then the shape. None of them is code. After the last one all of
-them come; --again shows those you have had.`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: complete,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := sitDown(cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			c, task, err := d.pick(args)
+	cmd := chapterCommand("hint [chapter/task]", "The next hint for the current task",
+		`The next hint for the current task. Hints climb: where to look, then what
+must hold, then the shape. None of them is code. After the last one the command
+shows all of them; --again shows those you have taken.`,
+		func(cmd *cobra.Command, a app, args []string) error {
+			c, task, err := a.pick(args)
 			if err != nil {
 				return err
 			}
 			if task.Number == 0 {
 				task = firstOpen(c)
 			}
-			byTask, err := course.Hints(d.root, c.Dir)
+			texts, err := hintsOf(a.root, c, task)
 			if err != nil {
 				return err
 			}
-			rungs := byTask[task.Number]
-			if len(rungs) == 0 {
-				return fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
-			}
-			taken, all := min(d.book.Taken(task), len(rungs)), again
-			first := taken
+			from, to := 0, min(a.progress.HintsTaken(task), len(texts))
+			out := []string{style.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
 			if !again {
-				_, err := progress.Update(d.root, func(b *progress.Book) { // somebody else may take one at the same time
-					first = min(b.Taken(task), len(rungs))
-					taken = min(first+1, len(rungs))
-					b.Hints[task.ID] = taken
-				})
-				all = first == len(rungs)
-				if err != nil { // where nothing can be kept, all of them are better than the first again and again
-					fmt.Fprintln(cmd.ErrOrStderr(), "workshop:", err)
-					fmt.Fprintln(cmd.ErrOrStderr(), "workshop: nobody knows then which hints you have had, so here are all")
-					taken, all = len(rungs), true
+				if from, to, err = takeHint(a.root, task, len(texts)); err != nil {
+					warn(cmd, fmt.Errorf("%w; so it cannot know which hints you have taken, and shows all", err))
+				}
+				if from == to || err != nil {
+					from, out = 0, append(out, "These are all of them:")
 				}
 			}
-			if all {
-				first = 0
+			if to == 0 {
+				out = append(out, "You have not taken one yet.")
 			}
-			var show []int
-			for i := first; i < taken; i++ {
-				show = append(show, i)
-			}
-			out := []string{style.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
-			if all && !again && taken == len(rungs) {
-				out = append(out, "There are no more than these:")
-			}
-			for _, i := range show {
-				out = append(out, hintLines(rungs, i, columns(cmd.OutOrStdout()))...)
-			}
-			if len(show) == 0 {
-				out = append(out, "You have had none yet.")
-			}
-			return style.Fprint(cmd.OutOrStdout(), strings.Join(out, "\n")+"\n")
-		},
-	}
-	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have had")
+			return printLines(cmd, append(out, hintLines(texts, from, to, columns(cmd.OutOrStdout()))...)...)
+		})
+	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have taken")
 	return cmd
 }
 
-// firstOpen is the first task of a chapter that has not passed, or its first.
+// firstOpen returns the first task of a chapter that has not passed, or its first.
 func firstOpen(c progress.Chapter) course.Task {
 	for _, t := range c.Tasks {
 		if t.State != runner.Passed && !t.Bonus {
@@ -93,10 +61,53 @@ func firstOpen(c progress.Chapter) course.Task {
 	return c.Chapter.Tasks[0]
 }
 
-func hintLines(rungs []string, i, width int) []string {
-	out := []string{style.Key(fmt.Sprintf("hint %d of %d", i+1, len(rungs)))}
-	for line := range strings.Lines(rungs[i]) {
-		out = append(out, style.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
+func hintsOf(root string, c progress.Chapter, task course.Task) ([]string, error) {
+	byTask, err := course.Hints(root, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(byTask[task.Number]) == 0 {
+		return nil, fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
+	}
+	return byTask[task.Number], nil
+}
+
+// takeHint stores that the next of a task's hints was taken, and returns how many were taken before and now. If it
+// cannot store that, all are taken: better than the first again and again.
+func takeHint(root string, task course.Task, all int) (before, now int, err error) {
+	_, err = progress.Update(root, func(f *progress.File) { // under a lock, since two commands may take one at a time
+		before = min(f.HintsTaken(task), all)
+		now = min(before+1, all)
+		f.Hints[task.ID] = now
+	})
+	if err != nil {
+		now = all
+	}
+	return before, now, err
+}
+
+// hintLines returns the text of some of a task's hints.
+func hintLines(texts []string, from, to, width int) (out []string) {
+	for i := from; i < to; i++ {
+		out = append(out, style.Key(fmt.Sprintf("hint %d of %d", i+1, len(texts))))
+		for line := range strings.Lines(texts[i]) {
+			out = append(out, style.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
+		}
 	}
 	return out
+}
+
+// nextHints takes a task's next hint, and returns the text of all that were taken, for the live view.
+func nextHints(root string, c progress.Chapter, t progress.TaskState, width int) ([]string, error) {
+	texts, err := hintsOf(root, c, t.Task)
+	if err != nil {
+		return nil, err
+	}
+	_, taken, _ := takeHint(root, t.Task, len(texts))
+	out := []string{style.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title)), ""}
+	out = append(out, hintLines(texts, 0, taken, width)...)
+	if taken < len(texts) {
+		return append(out, "", style.Faint("h  the next one")), nil
+	}
+	return append(out, "", style.Faint("That was the last one.")), nil
 }

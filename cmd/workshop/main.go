@@ -1,8 +1,10 @@
 // Command workshop is the workshop's command line: `go tool workshop`.
 //
-// This file is the root of its commands; each other file is one of them. No command imports client-go, so that building
-// the tool takes seconds: what needs a chapter's code runs `go test` on it, and what needs a cluster runs the launcher
-// in cluster/, a module of its own.
+// This file is the root of its commands; the other files are named for the commands in them, except for app.go (the
+// learner's place) and terminal.go (input and output).
+//
+// No command imports client-go, so that building the tool takes seconds. A command that needs a chapter's code runs
+// `go test`; one that needs a cluster runs the launcher in cluster/, a module of its own.
 package main
 
 import (
@@ -27,7 +29,7 @@ func main() {
 	switch {
 	case err == nil:
 	case errors.As(err, &code):
-		os.Exit(int(code)) // whoever returned it has said what there is to say
+		os.Exit(int(code)) // the command has printed why
 	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "workshop: interrupted")
 		os.Exit(130)
@@ -53,35 +55,37 @@ missing, and run its tests with plain go test, for instance
 
     go test ./01-restclient
 
-Without a command this is the live view, which does so at each save; without a
-terminal it says where you are.`,
+Without a command this is the live view, which runs them at each save; without a
+terminal it prints where you are.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSuchCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return watch(cmd, nil) },
+		RunE:          newWatch().RunE,
 	}
-	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl(), newShare())
+	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(),
+		newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl(), newShare())
 	return root
 }
 
-// noSuchCommand says what may have been meant by a word that is no command.
+// noSuchCommand returns an error for an unknown command, with a suggestion.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	if root, err := findRoot(); err == nil {
 		if c, _, err := course.FindTask(root, args[0]); err == nil {
-			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; its tests: go tool workshop test %s", args[0], c.Dir, args[0])
+			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; its tests: go tool workshop test %s",
+				args[0], c.Dir, args[0])
 		}
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-		return fmt.Errorf("there is no command %q. Is it this that you mean: go tool workshop %s", args[0], strings.Join(like, ", or "))
+		return fmt.Errorf("there is no command %q. Did you mean: go tool workshop %s?", args[0], strings.Join(like, ", or "))
 	}
-	return fmt.Errorf("there is no command %q. All of them: go tool workshop help", args[0])
+	return fmt.Errorf("there is no command %q. For a list: go tool workshop help", args[0])
 }
 
-// chapters finds the chapters that the arguments name, or all of them.
+// chapters returns the chapters that the arguments name, or all of them.
 func chapters(root string, args []string) ([]course.Chapter, error) {
 	if len(args) == 0 {
 		return course.All(root)
@@ -97,11 +101,5 @@ func chapters(root string, args []string) ([]course.Chapter, error) {
 	return some, nil
 }
 
-// findRoot is course.Root for the folder we are in.
-func findRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the current folder: %w", err)
-	}
-	return course.Root(dir)
-}
+// findRoot is course.Root for the current folder.
+func findRoot() (string, error) { return course.Root(".") }

@@ -1,7 +1,6 @@
 package main
 
-// This file is `workshop verify` and `workshop generate`: for whoever works on the workshop itself, and for a learner
-// who wants to know whether it can be trusted.
+// This file is `workshop verify` and `workshop generate`, for authors of the workshop.
 
 import (
 	"encoding/json"
@@ -26,7 +25,7 @@ and each solution passes it, that client-go passes it too, that every wrong
 version is caught by the test named for it, and that the texts are true of the
 client-go in go.mod. One line for each truth and chapter.
 
-What you have written in the chapter folders plays no part in it.`,
+It ignores your code in the chapter folders.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if o.Root, err = findRoot(); err != nil {
@@ -45,11 +44,11 @@ What you have written in the chapter folders plays no part in it.`,
 			if !asJSON {
 				o.Report = func(f verify.Finding) { printFinding(out, f) }
 			}
-			if errOut := cmd.ErrOrStderr(); columnsKnown(errOut) {
+			if errOut := cmd.ErrOrStderr(); isTerminal(errOut) {
 				o.Begin = func(chapter, truth string, done, all int) { fmt.Fprint(errOut, bar(chapter+" "+truth, done, all)) }
 				report := o.Report
 				o.Report = func(f verify.Finding) {
-					fmt.Fprint(errOut, "\r\x1b[K") // the bar goes before a line comes
+					fmt.Fprint(errOut, clearLine) // the bar, before a line replaces it
 					if report != nil {
 						report(f)
 					}
@@ -77,11 +76,11 @@ What you have written in the chapter folders plays no part in it.`,
 	return cmd
 }
 
-// bar is one row that says how far something is.
+// bar returns a progress bar of one row.
 func bar(what string, done, all int) string {
 	const wide = 24
 	full := wide * done / max(all, 1)
-	return fmt.Sprintf("\r\x1b[K[%s%s] %d/%d  %s", strings.Repeat("█", full), strings.Repeat("░", wide-full), done, all, what)
+	return fmt.Sprintf(clearLine+"[%s%s] %d/%d  %s", strings.Repeat("█", full), strings.Repeat("░", wide-full), done, all, what)
 }
 
 func printFinding(out io.Writer, f verify.Finding) {
@@ -112,11 +111,11 @@ func verdict(out io.Writer, all []verify.Finding) error {
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate [chapter…]",
-		Short: "Make the stubs and the shown outputs anew from the solutions",
-		Long: `Make the stubs in the chapter folders anew from the solutions, and update the
-outputs that the texts show. For whoever works on the workshop itself, after a
-change to a solution, a test or a text. A stub that somebody has worked on is
-not touched; the new one is put beside it.`,
+		Short: "Generate the stubs and the shown outputs from the solutions",
+		Long: `Generate the stubs in the chapter folders from the solutions, and update the
+outputs that the texts show. It is for authors, after a change to a solution, a
+test or a text. It does not overwrite a stub that was changed, and writes the
+new one beside it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := findRoot()
 			if err != nil {
@@ -132,7 +131,7 @@ not touched; the new one is put beside it.`,
 					fmt.Fprintf(cmd.OutOrStdout(), "made %s/%s\n", c.Dir, name)
 				}
 				for _, name := range kept {
-					fmt.Fprintf(cmd.OutOrStdout(), "kept %s/%s, which was worked on; the new stub is %s.stub\n", c.Dir, name, name)
+					fmt.Fprintf(cmd.OutOrStdout(), "kept %s/%s, which was changed; the new stub is %s.stub\n", c.Dir, name, name)
 				}
 				if err != nil {
 					return err

@@ -118,7 +118,7 @@ func New(ctx context.Context, actions Actions, folder string) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24, passed: map[string]bool{}, send: func(tea.Msg) {}}
-	c, task, ok := progress.Here(all, at)
+	c, task, ok := progress.Current(all, at)
 	if !ok {
 		c = all[len(all)-1]
 		task = c.Tasks[0]

@@ -211,7 +211,7 @@ func (m *Model) now(rows int) (out []string) {
 	case len(v.Build) > 0:
 		return append(out, style.Build(*v, m.width, rows-len(out))...)
 	case v.Stopped != "":
-		out = append(out, style.Bad(fmt.Sprintf("Stopped: %s. Is there a loop that never ends?", v.Stopped)))
+		out = append(out, style.Stopped(*v))
 	}
 	task, ok := v.First(m.task)
 	if !ok {
@@ -297,15 +297,11 @@ func (m *Model) patience() []string {
 	return append(out, "")
 }
 
-func (m *Model) crash() (out []string) {
+func (m *Model) crash() []string {
 	if m.verdict.Crash == "" {
 		return []string{"This task's tests did not run. t runs them again."}
 	}
-	out = append(out, style.Bad("The test binary ended in the middle:"))
-	for line := range strings.Lines(m.verdict.Crash) {
-		out = append(out, style.Wrap(strings.TrimRight(line, "\n"), m.width)...)
-	}
-	return out
+	return style.Crash(*m.verdict, m.width)
 }
 
 func (m *Model) notes() (out []string) {

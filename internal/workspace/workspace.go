@@ -10,6 +10,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"maps"
 	"os"
@@ -357,21 +359,21 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 	return nil, problem
 }
 
-// Odd lists what makes a chapter's folder not compile in a way that is hard to read: files of the stub that are gone, and
-// files whose package clause, as packageOf reads it, is another than the stub's.
-func Odd(root string, c course.Chapter, packageOf func(content []byte) string) (missing, wrong []string) {
+// BrokenFiles returns files that break the chapter's folder in a way that the compiler reports badly: missing files of the
+// stub, and files of the stub with the package clause of another package.
+func BrokenFiles(root string, c course.Chapter) (missing, misnamed []string) {
 	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil {
 		return nil, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(listed.Stubs)) {
-		content, err := os.ReadFile(filepath.Join(root, c.Dir, name))
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, c.Dir, name), nil, parser.PackageClauseOnly)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = append(missing, name)
-		case err == nil && packageOf(content) != c.Package():
-			wrong = append(wrong, name)
+		case file != nil && file.Name.Name != c.Package():
+			misnamed = append(misnamed, name)
 		}
 	}
-	return missing, wrong
+	return missing, misnamed
 }

@@ -244,21 +244,18 @@ func TestRestoreTests_without_a_history_changes_nothing(t *testing.T) {
 	require.Equal(t, testCode+"// edited\n", text(t, root, "01-box/box_test.go"))
 }
 
-func TestOdd_finds_what_is_gone_and_what_has_another_package(t *testing.T) {
+func TestBrokenFiles_are_missing_or_of_another_package(t *testing.T) {
 	root := newRoot(t, t.TempDir())
-	packageOf := func(content []byte) string {
-		if string(content) == "boxes" {
-			return "boxes"
-		}
-		return "box"
-	}
-	missing, wrong := Odd(root, box, packageOf)
-	require.Empty(t, append(missing, wrong...))
-	write(t, root, "01-box/box.go", "boxes")
+	missing, misnamed := BrokenFiles(root, box)
+	require.Empty(t, append(missing, misnamed...))
+	write(t, root, "01-box/box.go", "package boxes\n")
 	require.NoError(t, os.Remove(filepath.Join(root, "01-box/lid.go")))
-	missing, wrong = Odd(root, box, packageOf)
+	missing, misnamed = BrokenFiles(root, box)
 	require.Equal(t, []string{"lid.go"}, missing)
-	require.Equal(t, []string{"box.go"}, wrong)
+	require.Equal(t, []string{"box.go"}, misnamed)
+	write(t, root, "01-box/box.go", "package box\n\nfunc broken( {\n")
+	_, misnamed = BrokenFiles(root, box)
+	require.Empty(t, misnamed, "the compiler reports a syntax error")
 }
 
 func TestReplace_leaves_no_half_of_a_file(t *testing.T) {

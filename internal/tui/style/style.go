@@ -108,3 +108,17 @@ func Build(v runner.Verdict, width, rows int) []string {
 	}
 	return out
 }
+
+// Stopped returns why a run was stopped.
+func Stopped(v runner.Verdict) string {
+	return Bad(fmt.Sprintf("Stopped: %s. Is there a loop that never ends?", v.Stopped))
+}
+
+// Crash returns the dump of a test binary that did not end by itself.
+func Crash(v runner.Verdict, width int) []string {
+	out := []string{Bad("The test binary ended in the middle:")}
+	for line := range strings.Lines(v.Crash) {
+		out = append(out, Wrap(strings.TrimRight(line, "\n"), width)...)
+	}
+	return out
+}

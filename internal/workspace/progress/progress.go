@@ -1,19 +1,18 @@
-// Package progress remembers how far a learner is.
+// Package progress stores how far a learner is.
 //
-// What a task's tests said is true for exactly the files that they ran over. So verdicts are kept beside a check sum of
-// those files, and count only as long as it is right: progress comes from the tests, never from a list that somebody
-// ticked. What is kept besides is a pointer to the task one was at, and how many hints one has taken. All of it is one
-// readable file, .workshop/progress.json; deleting it loses that pointer and nothing else.
-//
-// What it leaves out: running tests (see trial).
+// The result of a task's tests holds for exactly the files that they ran over. So results are stored with a check sum of
+// those files, and count only as long as it matches. The package also stores the current task and the number of hints
+// taken. All of it is one readable file, .workshop/progress.json. Deleting that file loses only the place, the hints and
+// the bugs found: the tests bring the results back.
 package progress
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,21 +20,22 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+	"golang.org/x/mod/sumdb/dirhash"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
 	"client-go-workshop/internal/runner"
 )
 
-// Book is the file.
-type Book struct {
-	At       string             `json:"at,omitempty"`       // the ID of the task one is at
-	Hints    map[string]int     `json:"hints,omitempty"`    // how often one was taken, by the task's ID
+// File is the content of progress.json.
+type File struct {
+	At       string             `json:"at,omitempty"`       // the ID of the current task
+	Hints    map[string]int     `json:"hints,omitempty"`    // the number of hints taken, by the task's ID
 	Bugs     map[string]string  `json:"bugs,omitempty"`     // by "05-indexer/name": "found" or "shown"
 	Verdicts map[string]Verdict `json:"verdicts,omitempty"` // by the chapter's topic
 }
 
-// Verdict is what the tests said of a chapter as it was.
+// Verdict is the result of a chapter's tests over certain files.
 type Verdict struct {
 	Content string          `json:"content"` // see Content
 	Tasks   map[string]Task `json:"tasks"`   // by the task's ID
@@ -50,169 +50,149 @@ type Task struct {
 
 func path(root string) string { return filepath.Join(root, ".workshop", "progress.json") }
 
-// Load reads the book. A file that is not there is an empty book; one that cannot be read as a book is an error that
-// says what to do, and is left as it is.
-func Load(root string) (Book, error) {
+// Load reads the file. If there is none, it returns an empty File. If the file is broken, it returns an empty File and an
+// error that says what to do, and does not change the file.
+func Load(root string) (File, error) {
 	text, err := lockedfile.Read(path(root))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Book{}.filled(), nil
-	}
-	if err != nil {
-		return Book{}.filled(), fmt.Errorf("read the progress: %w", err)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return empty(), fmt.Errorf("read the progress: %w", err)
 	}
 	return decode(root, text)
 }
 
-func decode(root string, text []byte) (Book, error) {
-	var b Book
-	if len(strings.TrimSpace(string(text))) == 0 { // just made, by somebody who is about to write it
-		return b.filled(), nil
-	}
-	if err := json.Unmarshal(text, &b); err != nil {
-		return Book{}.filled(), fmt.Errorf("%s is not a file of the workshop any more (%w): delete it, and all but your place comes back from the tests", path(root), err)
-	}
-	return b.filled(), nil
+func empty() File {
+	return File{Hints: map[string]int{}, Bugs: map[string]string{}, Verdicts: map[string]Verdict{}}
 }
 
-func (b Book) filled() Book {
-	if b.Hints == nil {
-		b.Hints = map[string]int{}
+// decode reads the file's text, which is empty if another process has just created the file.
+func decode(root string, text []byte) (File, error) {
+	f := empty()
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return f, nil
 	}
-	if b.Bugs == nil {
-		b.Bugs = map[string]string{}
+	if err := json.Unmarshal(text, &f); err != nil {
+		return empty(), fmt.Errorf("%s is not a progress file (%w): delete it, and the tests bring back everything but your place, hints and bugs", path(root), err)
 	}
-	if b.Verdicts == nil {
-		b.Verdicts = map[string]Verdict{}
-	}
-	return b
+	return f, nil
 }
 
-// Update changes the book on disk: change gets what is there now, so that two programs at once lose nothing of each
-// other's. It returns the changed book also if it could not be written, with the error.
-func Update(root string, change func(*Book)) (Book, error) {
-	var b Book
+// Update changes the file under a lock: change receives the current content. If the file cannot be written, Update
+// returns the changed content and the error.
+func Update(root string, change func(*File)) (File, error) {
+	var f File
 	err := os.MkdirAll(filepath.Dir(path(root)), 0o755)
 	if err == nil {
 		err = lockedfile.Transform(path(root), func(old []byte) ([]byte, error) {
 			var err error
-			if b, err = decode(root, old); err != nil {
+			if f, err = decode(root, old); err != nil {
 				return nil, err
 			}
-			change(&b)
-			text, err := json.MarshalIndent(b, "", "  ")
+			change(&f)
+			text, err := json.MarshalIndent(f, "", "  ")
 			return append(text, '\n'), err
 		})
 	}
 	if err != nil {
-		b, _ = Load(root) // what can be read; change may have run already, and must not run twice on the same book
-		change(&b)
-		return b, fmt.Errorf("keep the progress in %s: %w", path(root), err)
+		f, _ = Load(root) // again, because change may have run, and must not run twice on the same content
+		change(&f)
+		return f, fmt.Errorf("store the progress in %s: %w", path(root), err)
 	}
-	return b, nil
+	return f, nil
 }
 
-// Taken is how many hints of a task were taken, also under the IDs that it had.
-func (b Book) Taken(t course.Task) int {
-	taken := b.Hints[t.ID]
+// HintsTaken returns how many hints of a task were taken, also under its former IDs.
+func (f File) HintsTaken(t course.Task) int {
+	taken := f.Hints[t.ID]
 	for _, id := range t.Former {
-		taken = max(taken, b.Hints[id])
+		taken = max(taken, f.Hints[id])
 	}
 	return taken
 }
 
-// Record enters a verdict on files whose Content was content.
-func (b *Book) Record(v runner.Verdict, content string) {
-	kept := Verdict{Content: content, Tasks: map[string]Task{}}
-	if old := b.Verdicts[v.Chapter.Topic]; old.Content == content {
-		for id, t := range old.Tasks { // a run of one task says nothing about the others
-			kept.Tasks[id] = t
-		}
+// Record stores a verdict on files whose Content is content.
+func (f *File) Record(v runner.Verdict, content string) {
+	stored := Verdict{Content: content, Tasks: map[string]Task{}}
+	if old := f.Verdicts[v.Chapter.Topic]; old.Content == content {
+		maps.Copy(stored.Tasks, old.Tasks) // a run of one task has no result for the others
 	}
 	for _, t := range v.Tasks {
-		passed, all := t.Count()
-		if t.State == runner.Unknown {
-			continue
+		if passed, all := t.Count(); t.State != runner.Unknown {
+			stored.Tasks[t.ID] = Task{t.State, passed, all}
 		}
-		kept.Tasks[t.ID] = Task{t.State, passed, all}
 	}
-	b.Verdicts[v.Chapter.Topic] = kept
+	f.Verdicts[v.Chapter.Topic] = stored
 }
 
-// GameTest is where the learner's test for `workshop bugs` stands. It says nothing about the chapter, so writing it leaves
-// the chapter green.
-const GameTest = "bug_test.go"
+// BugTest is the learner's own test for `workshop bugs`. Content ignores it, so writing it leaves the chapter green.
+const BugTest = "bug_test.go"
 
-// Content is a check sum of all that a chapter's verdict depends on: its Go files, those of the packages that its tests
-// use, the module's requirements, and the version of Go.
+// Content returns a check sum of everything that a chapter's verdict depends on: its Go files, those that its tests
+// import, the module's requirements, and the version of Go.
 func Content(root string, c course.Chapter) (string, error) {
-	sum := sha256.New()
-	fmt.Fprintln(sum, runtime.Version())
-	for _, name := range []string{"go.mod", "go.sum"} {
-		if err := addFile(sum, filepath.Join(root, name)); err != nil {
-			return "", err
-		}
-	}
-	for _, dir := range Folders(root, c) {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				return nil // deleted meanwhile, or not in this copy
-			case err != nil:
-				return err
-			case d.IsDir() || !course.IsGo(d.Name()) || d.Name() == GameTest:
+	files := []string{"go.mod", "go.sum"}
+	for _, dir := range folders(c) {
+		err := fs.WalkDir(os.DirFS(root), dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && course.IsGo(d.Name()) && d.Name() != BugTest {
+				files = append(files, path)
+			}
+			if errors.Is(err, fs.ErrNotExist) { // deleted during the walk
 				return nil
 			}
-			fmt.Fprintln(sum, filepath.ToSlash(strings.TrimPrefix(path, root)))
-			return addFile(sum, path)
+			return err
 		})
 		if err != nil {
 			return "", fmt.Errorf("look for changes in %s: %w", dir, err)
 		}
 	}
-	return fmt.Sprintf("%x", sum.Sum(nil))[:16], nil
+	sum, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) {
+		f, err := os.Open(filepath.Join(root, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			return io.NopCloser(strings.NewReader("")), nil
+		}
+		return f, err
+	})
+	if err != nil {
+		return "", fmt.Errorf("look for changes: %w", err)
+	}
+	return runtime.Version() + " " + sum, nil
 }
 
-// Folders are those that Content reads, with all below them.
+// Folders returns the folders that Content reads, with all folders below them.
 func Folders(root string, c course.Chapter) []string {
-	dirs := []string{filepath.Join(root, c.Dir), filepath.Join(root, "internal", "testkit")}
-	if runner.HasLayers(c) {
-		dirs = append(dirs, filepath.Join(root, "solutions"))
+	dirs := folders(c)
+	for i, dir := range dirs {
+		dirs[i] = filepath.Join(root, filepath.FromSlash(dir))
 	}
 	return dirs
 }
 
-func addFile(sum interface{ Write([]byte) (int, error) }, path string) error {
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+func folders(c course.Chapter) []string {
+	dirs := []string{c.Dir, "internal/testkit"}
+	if runner.HasLayers(c) {
+		dirs = append(dirs, "solutions")
 	}
-	if err != nil {
-		return fmt.Errorf("look for changes: %w", err)
-	}
-	fmt.Fprintln(sum, len(content))
-	_, err = sum.Write(content)
-	return err
+	return dirs
 }
 
-// Chapter is how a chapter stands, as far as is known without running its tests.
+// Chapter is the state of a chapter, as far as it is known without running the tests.
 type Chapter struct {
 	course.Chapter
-	Fresh     bool // the verdicts are about the files as they are
+	Fresh     bool // the stored results are about the present files
 	Untouched bool // every file is the stub
 	Skipped   bool // every file is the solution
 	Tasks     []TaskState
 }
 
-// TaskState is how a task stands.
+// TaskState is the state of a task.
 type TaskState struct {
 	course.Task
 	State  runner.State
 	Passed int
 	Tests  int
-	Hints  int // how often one was taken; after the last the first comes again
+	Hints  int // the number of hints taken
 }
 
-// Done tells whether nothing is left to do in the chapter.
+// Done reports whether all tasks have passed, except for bonus tasks.
 func (c Chapter) Done() bool {
 	for _, t := range c.Tasks {
 		if t.State != runner.Passed && !t.Bonus {
@@ -222,19 +202,19 @@ func (c Chapter) Done() bool {
 	return len(c.Tasks) > 0
 }
 
-// Look says how a chapter stands: from the book where it is about the files as they are, from the files themselves where
-// they are the untouched stubs, else Unknown. A verdict on other files is not told.
-func Look(root string, c course.Chapter, b Book) (Chapter, error) {
+// Read returns the state of a chapter. The state of a task is the stored one if it is about the present files. Otherwise
+// it is Open if the files are the stubs, and Unknown if they are not.
+func Read(root string, c course.Chapter, f File) (Chapter, error) {
 	out := Chapter{Chapter: c}
 	content, err := Content(root, c)
 	if err != nil {
 		return out, err
 	}
-	known := b.Verdicts[c.Topic]
+	known := f.Verdicts[c.Topic]
 	out.Fresh = known.Content == content
 	out.Untouched, out.Skipped = compare(root, c)
 	for _, task := range c.Tasks {
-		t := TaskState{Task: task, State: runner.Unknown, Hints: b.Taken(task)}
+		t := TaskState{Task: task, State: runner.Unknown, Hints: f.HintsTaken(task)}
 		for _, id := range append([]string{task.ID}, task.Former...) {
 			if v, ok := known.Tasks[id]; ok && out.Fresh && t.State == runner.Unknown {
 				t.State, t.Passed, t.Tests = v.State, v.Passed, v.Tests
@@ -251,7 +231,7 @@ func Look(root string, c course.Chapter, b Book) (Chapter, error) {
 	return out, nil
 }
 
-// compare tells whether the chapter's files are the stubs, or the solution's. What cannot be read is neither.
+// compare reports whether the chapter's files are the stubs, or the solution's. A file that cannot be read is neither.
 func compare(root string, c course.Chapter) (stubs, solution bool) {
 	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil || len(listed.Stubs) == 0 {
@@ -270,15 +250,15 @@ func compare(root string, c course.Chapter) (stubs, solution bool) {
 	return stubs, solution
 }
 
-// All looks at every chapter of the workshop.
-func All(root string, b Book) ([]Chapter, error) {
+// All returns the states of all chapters of the workshop.
+func All(root string, f File) ([]Chapter, error) {
 	chapters, err := course.All(root)
 	if err != nil {
 		return nil, err
 	}
 	var all []Chapter
 	for _, c := range chapters {
-		state, err := Look(root, c, b)
+		state, err := Read(root, c, f)
 		if err != nil {
 			return nil, err
 		}
@@ -287,10 +267,10 @@ func All(root string, b Book) ([]Chapter, error) {
 	return all, nil
 }
 
-// Here finds where the learner is: at the book's task; without one, in the first chapter with work in it that is not
-// done, or in the first that is not done. When that chapter is done, or skipped, the next one comes. ok is false when no
-// chapter is left.
-func Here(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
+// Current returns the learner's chapter and task. It is the task with the ID at, unless that has passed. Without one, it
+// is the first open task of the first chapter that the learner has begun, or else of the first chapter. After a chapter
+// that is done or skipped comes the next one. ok is false when no task is left.
+func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 	start := 0
 	pointed := slices.IndexFunc(all, func(c Chapter) bool { _, has := c.find(at); return has })
 	if pointed >= 0 {

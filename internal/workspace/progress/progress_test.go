@@ -1,6 +1,6 @@
 package progress
 
-// These tests keep a book in a folder of two small chapters, whose tests never run: the verdicts are made up.
+// These tests store progress in a folder of two small chapters. Their tests never run: the verdicts are made up.
 
 import (
 	"fmt"
@@ -66,17 +66,17 @@ func record(t *testing.T, root string, v runner.Verdict) {
 	t.Helper()
 	content, err := Content(root, v.Chapter)
 	require.NoError(t, err)
-	_, err = Update(root, func(b *Book) { b.Record(v, content) })
+	_, err = Update(root, func(b *File) { b.Record(v, content) })
 	require.NoError(t, err)
 }
 
-func all(t *testing.T, root string) ([]Chapter, Book) {
+func all(t *testing.T, root string) ([]Chapter, File) {
 	t.Helper()
-	book, err := Load(root)
+	file, err := Load(root)
 	require.NoError(t, err)
-	chapters, err := All(root, book)
+	chapters, err := All(root, file)
 	require.NoError(t, err)
-	return chapters, book
+	return chapters, file
 }
 
 func states(c Chapter) (out []runner.State) {
@@ -86,7 +86,7 @@ func states(c Chapter) (out []runner.State) {
 	return out
 }
 
-func TestLook_at_untouched_stubs_needs_no_test(t *testing.T) {
+func TestRead_of_untouched_stubs_needs_no_test(t *testing.T) {
 	chapters, _ := all(t, newRoot(t))
 	require.True(t, chapters[0].Untouched)
 	require.False(t, chapters[0].Skipped)
@@ -94,7 +94,7 @@ func TestLook_at_untouched_stubs_needs_no_test(t *testing.T) {
 	require.Equal(t, []runner.State{runner.Open, runner.Open, runner.Bonus}, states(chapters[0]))
 }
 
-func TestLook_knows_the_finished_layer(t *testing.T) {
+func TestRead_knows_the_finished_layer(t *testing.T) {
 	root := newRoot(t)
 	write(t, root, "01-box/box.go", solution)
 	chapters, _ := all(t, root)
@@ -151,7 +151,7 @@ func TestContent_is_of_all_that_a_verdict_depends_on(t *testing.T) {
 	require.False(t, changes("solutions/01-box/box.go", "package box\n"), "no chapter but the last runs on solutions")
 	require.False(t, changes("01-box/README.md", "# Another title\n"))
 	require.False(t, changes("01-box/.#box.go", "root@host.1234"), "an editor's lock file")
-	require.False(t, changes("01-box/"+GameTest, "package box_test\n"), "the game does not undo what was won")
+	require.False(t, changes("01-box/"+BugTest, "package box_test\n"), "the game does not undo what was won")
 	require.NoError(t, os.Remove(filepath.Join(root, "01-box/more.go")))
 	now, err := Content(root, box)
 	require.NoError(t, err)
@@ -175,7 +175,7 @@ func TestContent_tells_files_apart(t *testing.T) {
 
 func TestRecord_of_one_task_keeps_the_others_only_for_the_same_files(t *testing.T) {
 	box := find(t, newRoot(t), "01")
-	b := Book{}.filled()
+	b := empty()
 	b.Record(verdict(box, map[int]runner.State{1: runner.Passed, 2: runner.Failing}), "one")
 	b.Record(verdict(box, map[int]runner.State{2: runner.Passed}), "one")
 	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/put"].State)
@@ -193,22 +193,22 @@ func TestTask_keeps_its_place_under_the_name_it_had(t *testing.T) {
 	write(t, root, "01-box/box.go", "package box\n")
 	content, err := Content(root, box)
 	require.NoError(t, err)
-	_, err = Update(root, func(b *Book) {
+	_, err = Update(root, func(b *File) {
 		b.At = "box/clear"
 		b.Hints["box/clear"] = 2
 		b.Verdicts["box"] = Verdict{Content: content, Tasks: map[string]Task{"box/clear": {State: runner.Failing, Passed: 1, Tests: 2}}}
 	})
 	require.NoError(t, err)
-	chapters, book := all(t, root)
+	chapters, file := all(t, root)
 	require.Equal(t, runner.Failing, chapters[0].Tasks[1].State)
 	require.Equal(t, 2, chapters[0].Tasks[1].Hints)
-	require.Equal(t, 2, book.Taken(box.Tasks[1]))
-	_, task, ok := Here(chapters, book.At)
+	require.Equal(t, 2, file.HintsTaken(box.Tasks[1]))
+	_, task, ok := Current(chapters, file.At)
 	require.True(t, ok)
 	require.Equal(t, "box/empty", task.ID)
 }
 
-func TestHere_is_where_work_goes_on(t *testing.T) {
+func TestCurrent_is_where_work_goes_on(t *testing.T) {
 	passed, open, bonus := runner.Passed, runner.Open, runner.Bonus
 	type flags = Chapter
 	for name, c := range map[string]struct {
@@ -218,7 +218,7 @@ func TestHere_is_where_work_goes_on(t *testing.T) {
 		want     string
 	}{
 		"at the beginning":             {[]runner.State{open, open, bonus}, []runner.State{open, open, bonus}, flags{Untouched: true}, "", "a1"},
-		"where the book points":        {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "b2", "b2"},
+		"where the file points":        {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "b2", "b2"},
 		"after it, if that has passed": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "a1", "a2"},
 		"the next chapter":             {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{}, "a2", "b1"},
 		"from the last to the first":   {[]runner.State{passed, open, bonus}, []runner.State{passed, passed, bonus}, flags{}, "b2", "a2"},
@@ -235,7 +235,7 @@ func TestHere_is_where_work_goes_on(t *testing.T) {
 				}
 				return c
 			}
-			_, task, ok := Here([]Chapter{make("a", c.one, c.with), make("b", c.two, Chapter{Untouched: c.two[0] == open})}, c.at)
+			_, task, ok := Current([]Chapter{make("a", c.one, c.with), make("b", c.two, Chapter{Untouched: c.two[0] == open})}, c.at)
 			require.Equal(t, c.want != "", ok)
 			require.Equal(t, c.want, task.ID)
 		})
@@ -248,7 +248,7 @@ func TestUpdate_by_many_at_once_loses_nothing(t *testing.T) {
 	for i := range 8 {
 		group.Go(func() {
 			for n := range 20 {
-				_, err := Update(root, func(b *Book) {
+				_, err := Update(root, func(b *File) {
 					b.Hints["all"]++
 					b.Hints[fmt.Sprint(i, " ", n)] = 1
 				})
@@ -257,7 +257,7 @@ func TestUpdate_by_many_at_once_loses_nothing(t *testing.T) {
 				}
 			}
 		})
-		group.Go(func() { // a reader never sees half a book
+		group.Go(func() { // a reader never sees half a file
 			for range 20 {
 				if _, err := Load(root); err != nil {
 					t.Error(err)
@@ -272,14 +272,14 @@ func TestUpdate_by_many_at_once_loses_nothing(t *testing.T) {
 	require.Len(t, b.Hints, 161)
 }
 
-func TestBook_that_is_broken_is_said_and_left_as_it_is(t *testing.T) {
+func TestLoad_of_a_broken_file_reports_it_and_leaves_it(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, ".workshop/progress.json", "{\"at\": ")
 	b, err := Load(root)
-	require.ErrorContains(t, err, "delete it, and all but your place comes back from the tests")
+	require.ErrorContains(t, err, "delete it, and the tests bring back everything but your place")
 	require.NotNil(t, b.Hints, "it can be used all the same")
 	times := 0
-	b, err = Update(root, func(b *Book) { b.At = "x"; times++ })
+	b, err = Update(root, func(b *File) { b.At = "x"; times++ })
 	require.Error(t, err)
 	require.Equal(t, "x", b.At, "what was to be kept is known until the program ends")
 	require.Equal(t, 1, times)
@@ -288,32 +288,32 @@ func TestBook_that_is_broken_is_said_and_left_as_it_is(t *testing.T) {
 	require.Equal(t, "{\"at\": ", string(text))
 }
 
-func TestBook_that_cannot_be_written_is_changed_in_memory(t *testing.T) {
+func TestUpdate_of_a_file_that_cannot_be_written_changes_it_in_memory(t *testing.T) {
 	root := t.TempDir()
-	_, err := Update(root, func(b *Book) { b.Hints["a"] = 1; b.At = "here" })
+	_, err := Update(root, func(b *File) { b.Hints["a"] = 1; b.At = "here" })
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(path(root), 0o444))
 	if os.Geteuid() == 0 {
 		t.Skip("root may write anywhere")
 	}
-	b, err := Update(root, func(b *Book) { b.Hints["a"]++ })
-	require.ErrorContains(t, err, "keep the progress")
+	b, err := Update(root, func(b *File) { b.Hints["a"]++ })
+	require.ErrorContains(t, err, "store the progress")
 	require.Equal(t, 2, b.Hints["a"], "once, on what can be read")
 	require.Equal(t, "here", b.At)
 }
 
-func TestBook_is_readable_and_leaves_out_what_is_empty(t *testing.T) {
+func TestFile_is_readable_and_leaves_out_empty_fields(t *testing.T) {
 	root := t.TempDir()
-	_, err := Update(root, func(b *Book) { b.At = "box/put" })
+	_, err := Update(root, func(b *File) { b.At = "box/put" })
 	require.NoError(t, err)
 	text, err := os.ReadFile(path(root))
 	require.NoError(t, err)
 	require.Equal(t, "{\n  \"at\": \"box/put\"\n}\n", string(text))
-	_, err = Update(root, func(b *Book) { b.At = strings.Repeat("long", 100) })
+	_, err = Update(root, func(b *File) { b.At = strings.Repeat("long", 100) })
 	require.NoError(t, err)
-	_, err = Update(root, func(b *Book) { b.At = "" })
+	_, err = Update(root, func(b *File) { b.At = "" })
 	require.NoError(t, err)
 	text, err = os.ReadFile(path(root))
 	require.NoError(t, err)
-	require.Equal(t, "{}\n", string(text), "a shorter book leaves nothing of the longer one")
+	require.Equal(t, "{}\n", string(text), "a shorter file leaves nothing of the longer one")
 }

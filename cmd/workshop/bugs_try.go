@@ -1,7 +1,6 @@
 package main
 
-// This file is the hard way to win at `workshop bugs`: a test of the player's own, which has to pass over the right code
-// and to fail over the wrong version. The other way, to name the line, is in game.go.
+// This file is `workshop bugs --try`: the player's own test must pass over the solution and fail over the wrong version.
 
 import (
 	"errors"
@@ -14,30 +13,31 @@ import (
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace/progress"
 )
 
-// tryTest runs the player's test: it has to pass over the solution and to fail over the wrong version.
+// tryTest runs the player's test over both. If there is none, it creates one to start with.
 func (g *game) tryTest() error {
-	path := filepath.Join(g.desk.root, g.chapter.Dir, testFile)
+	path := filepath.Join(g.app.root, g.chapter.Dir, progress.BugTest)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(path, []byte(fmt.Sprintf(testToBegin, g.chapter.Package(), g.chapter.Dir, g.chapter.Package())), 0o644); err != nil {
-			return fmt.Errorf("make a test to begin with: %w", err)
+		if err := os.WriteFile(path, fmt.Appendf(nil, testTemplate, g.chapter.Package(), g.chapter.Dir, g.chapter.Package()), 0o644); err != nil {
+			return fmt.Errorf("create a test: %w", err)
 		}
-		return g.say(fmt.Sprintf("Made %s/%s. Write the test, then try again.", g.chapter.Dir, testFile))
+		return g.say(fmt.Sprintf("Created %s/%s. Write the test, then try again.", g.chapter.Dir, progress.BugTest))
 	}
 	right, err := g.run(g.solution)
 	if err != nil {
 		return err
 	}
 	if problem := notPassing(right); problem != "" {
-		return g.miss("Your test has to pass over the right code, and does not:\n" + problem)
+		return g.miss("Your test must pass over the right code, and does not:\n" + problem)
 	}
 	wrong, err := g.run(g.wrong)
 	if err != nil {
 		return err
 	}
 	if notPassing(wrong) == "" {
-		return g.miss("Your test passes over the wrong code too, so it does not see the bug.")
+		return g.miss("Your test passes over the wrong code too, so it does not catch the bug.")
 	}
 	if err := g.say(style.Good("Your test catches it."), notPassing(wrong)); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (g *game) tryTest() error {
 }
 
 func (g *game) run(layer overlay.Layer) (gotest.Result, error) {
-	o, err := overlay.Write(g.desk.root, filepath.Join(g.desk.root, ".workshop", "overlay"), layer)
+	o, err := overlay.Write(g.app.root, filepath.Join(g.app.root, ".workshop", "overlay"), layer)
 	if err != nil {
 		return gotest.Result{}, err
 	}
@@ -57,7 +57,7 @@ func (g *game) run(layer overlay.Layer) (gotest.Result, error) {
 	return gotest.RunLimited(g.cmd.Context(), cmd, runner.Limits, nil)
 }
 
-// notPassing is what is wrong with a run in which at least one test had to pass and none to fail.
+// notPassing returns why a run did not pass, or "". At least one test must have run.
 func notPassing(r gotest.Result) string {
 	var out []string
 	if r.Stopped != "" {
@@ -74,7 +74,7 @@ func notPassing(r gotest.Result) string {
 	return strings.Join(out, "\n")
 }
 
-const testToBegin = `package %s_test
+const testTemplate = `package %s_test
 
 // A test of your own, for the game: it passes over the right code and fails over the wrong version.
 
@@ -83,7 +83,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	_ "client-go-workshop/%s" // take the _ away to use it as %s
+	_ "client-go-workshop/%s" // remove the _ to use it as %s
 	"client-go-workshop/internal/testkit/guard"
 )
 

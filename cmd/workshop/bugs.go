@@ -1,7 +1,7 @@
 package main
 
-// This file is `workshop bugs`: a chapter's bank of wrong versions as a game. Each is code that somebody really wrote, or
-// would; the player gets the code and what it did to people, and finds the line, or writes the test that catches it.
+// This file is `workshop bugs`: a chapter's bank of wrong versions as a game. The player reads a wrong version and what it
+// did to its users, and names the wrong line, or writes a test that catches it (bugs_try.go).
 
 import (
 	"errors"
@@ -26,20 +26,16 @@ import (
 const (
 	bugFound = "found"
 	bugShown = "shown"
-	// testFile is where the player's own test stands. The chapter's list of tests does not have it, so it is the player's.
-	testFile = progress.GameTest
 )
 
 func newBugs() *cobra.Command {
 	var g game
 	var anyway bool
-	cmd := &cobra.Command{
-		Use:   "bugs [chapter]",
-		Short: "A game for afterwards: here is wrong code and what it did; find the bug",
-		Long: `A game for when a chapter is green. You get a wrong version of it, as a bug that
-client-go had or as people write it, and what it did to those who ran it. Name
-the line that is wrong, or write a test that catches it, before you look at the
-answer and the issue that it came from.
+	cmd := chapterCommand("bugs [chapter]", "A game for afterwards: here is wrong code and what it did; find the bug",
+		`A game for when a chapter is green. You get a wrong version of it, as a bug that
+client-go had or as people write it, and what it did to its users. Name the wrong
+line, or write a test that catches it, before you look at the answer and the
+issue behind it.
 
     go tool workshop bugs 05                          the next one, as a dialogue
     go tool workshop bugs 05 --line index.go:42       is it this line?
@@ -47,25 +43,18 @@ answer and the issue that it came from.
     go tool workshop bugs 05 --answer                 show me
     go tool workshop bugs 05 --list                   what you have found
 
-The wrong version lies in .workshop/bugs, to read in your editor. Your test goes
-to bug_test.go in the chapter's folder; the first --try makes one to begin with.`,
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: complete,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := sitDown(cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			c, err := d.finished(args)
+The wrong version is in .workshop/bugs, to read in your editor. Your test is
+bug_test.go in the chapter's folder; the first --try creates one to start with.`,
+		func(cmd *cobra.Command, a app, args []string) error {
+			c, err := a.pickFinished(args)
 			if err != nil {
 				return err
 			}
 			if !c.Done() && !c.Skipped && !anyway {
-				return fmt.Errorf("%s is not green yet, and the game gives its secrets away; to play all the same: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
+				return fmt.Errorf("%s is not green yet, and the game shows parts of its solution; to play anyway: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
 			}
-			return g.play(cmd, d, c)
-		},
-	}
+			return g.play(cmd, a, c)
+		})
 	cmd.Flags().StringVar(&g.line, "line", "", "the line that you think is wrong, as file.go:42")
 	cmd.Flags().BoolVar(&g.try, "try", false, "run your test over the solution and over the wrong version")
 	cmd.Flags().BoolVar(&g.answer, "answer", false, "show the answer")
@@ -75,25 +64,25 @@ to bug_test.go in the chapter's folder; the first --try makes one to begin with.
 	return cmd
 }
 
-// game is one call of the command: a riddle and what the player wants.
+// game is one call of the command: its flags, and one wrong version.
 type game struct {
 	line              string
 	try, answer, list bool
 	limit             time.Duration // of a learner's test
 
 	cmd      *cobra.Command
-	desk     desk
+	app      app
 	chapter  progress.Chapter
 	bug      bugs.Bug
 	solution overlay.Layer
 	wrong    overlay.Layer
-	number   int // of the riddle, of all
+	number   int // of the wrong version in the bank
 	all      int
 }
 
-func (g *game) play(cmd *cobra.Command, d desk, c progress.Chapter) error {
-	g.cmd, g.desk, g.chapter = cmd, d, c
-	bank, err := bugs.Load(filepath.Join(d.root, c.Solution()))
+func (g *game) play(cmd *cobra.Command, a app, c progress.Chapter) error {
+	g.cmd, g.app, g.chapter = cmd, a, c
+	bank, err := bugs.Load(filepath.Join(a.root, c.Solution()))
 	if err != nil {
 		return err
 	}
@@ -112,7 +101,7 @@ func (g *game) play(cmd *cobra.Command, d desk, c progress.Chapter) error {
 	case g.try:
 		return g.tryTest()
 	}
-	if err := g.pose(); err != nil || !columnsKnown(cmd.InOrStdin()) {
+	if err := g.ask(); err != nil || !isTerminal(cmd.InOrStdin()) {
 		return err
 	}
 	return g.dialogue(bank)
@@ -120,49 +109,48 @@ func (g *game) play(cmd *cobra.Command, d desk, c progress.Chapter) error {
 
 func (g *game) id() string { return g.chapter.Topic + "/" + g.bug.Name }
 
-func (g *game) say(lines ...string) error {
-	return style.Fprint(g.cmd.OutOrStdout(), strings.Join(lines, "\n")+"\n")
-}
+func (g *game) say(lines ...string) error { return printLines(g.cmd, lines...) }
 
-// next takes the first wrong version that is not solved, and lays it out to be read. ok is false when none is left.
+// next loads the first wrong version that is not solved, and writes its files to .workshop/bugs. ok is false when none is
+// left.
 func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
 	if len(bank) == 0 {
 		return false, g.say(fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir))
 	}
-	at := slices.IndexFunc(bank, func(b bugs.Bug) bool { return g.desk.book.Bugs[g.chapter.Topic+"/"+b.Name] == "" })
+	at := slices.IndexFunc(bank, func(b bugs.Bug) bool { return g.app.progress.Bugs[g.chapter.Topic+"/"+b.Name] == "" })
 	if at < 0 {
 		return false, g.say(fmt.Sprintf("You have seen all %d wrong versions of %s.", len(bank), g.chapter.Dir))
 	}
 	g.bug, g.number, g.all = bank[at], at+1, len(bank)
-	if g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", filepath.Join(g.desk.root, g.chapter.Solution())); err != nil {
+	if g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", filepath.Join(g.app.root, g.chapter.Solution())); err != nil {
 		return false, err
 	}
 	if g.wrong, err = g.bug.Apply(g.solution); err != nil {
 		return false, err
 	}
-	folder := filepath.Join(g.desk.root, ".workshop", "bugs", g.chapter.Dir)
+	folder := filepath.Join(g.app.root, ".workshop", "bugs", g.chapter.Dir)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return false, fmt.Errorf("lay the wrong version out: %w", err)
+		return false, fmt.Errorf("write the wrong version: %w", err)
 	}
 	for i, f := range g.wrong.Files {
 		path := filepath.Join(folder, f.Name)
-		g.wrong.Files[i].Origin = path // so that compile errors and stacks lead to what the player reads
+		g.wrong.Files[i].Origin = path // so that compile errors and stacks name the file that the player reads
 		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
-			return false, fmt.Errorf("lay the wrong version out: %w", err)
+			return false, fmt.Errorf("write the wrong version: %w", err)
 		}
 	}
 	return true, nil
 }
 
-// pose tells the riddle.
-func (g *game) pose() error {
+// ask prints what the wrong version did to its users.
+func (g *game) ask() error {
 	out := []string{style.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, g.number, g.all)), ""}
 	out = append(out, style.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
 	where := "The code is in .workshop/bugs/" + g.chapter.Dir + ". Which line is wrong? Or write a test that catches it."
 	return g.say(append(append(out, ""), style.Wrap(where, columns(g.cmd.OutOrStdout()))...)...)
 }
 
-// dialogue asks until the player leaves.
+// dialogue reads commands until the player quits.
 func (g *game) dialogue(bank []bugs.Bug) error {
 	for {
 		fmt.Fprint(g.cmd.OutOrStdout(), "file.go:line, try (my test), answer, next, quit > ")
@@ -185,32 +173,32 @@ func (g *game) dialogue(bank []bugs.Bug) error {
 			return nil
 		case "try", "t":
 			err = g.tryTest()
-			solved = g.desk.book.Bugs[g.id()] != ""
+			solved = g.app.progress.Bugs[g.id()] != ""
 		case "answer", "a":
 			err, solved = g.show(bugShown), true
 		case "next", "n":
-			g.desk.book.Bugs[g.id()] = "later" // for this dialogue only
+			g.app.progress.Bugs[g.id()] = "later" // for this dialogue only
 			solved = true
 		default:
 			err = g.guess(word)
-			solved = g.desk.book.Bugs[g.id()] != ""
+			solved = g.app.progress.Bugs[g.id()] != ""
 		}
 		var code exitCode
 		if err != nil && !errors.As(err, &code) {
-			fmt.Fprintln(g.cmd.ErrOrStderr(), "workshop:", err)
+			warn(g.cmd, err)
 		}
 		if solved {
 			if ok, err := g.next(bank); err != nil || !ok {
 				return err
 			}
-			if err := g.pose(); err != nil {
+			if err := g.ask(); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// guess judges a line that the player names.
+// guess compares a line that the player names with the wrong one.
 func (g *game) guess(place string) error {
 	file, number, _ := strings.Cut(place, ":")
 	line, err := strconv.Atoi(number)
@@ -226,13 +214,13 @@ func (g *game) guess(place string) error {
 		first, last := changedLines(string(g.solution.Files[i].Content), string(f.Content))
 		switch {
 		case first == 0:
-			return g.miss(fmt.Sprintf("%s is as it should be; look in another file.", f.Name))
+			return g.miss(fmt.Sprintf("%s is right; look in another file.", f.Name))
 		case line < first-1 || line > last+1:
 			way := "further down"
 			if line > last {
 				way = "further up"
 			}
-			return g.miss(fmt.Sprintf("Not %s:%d; the right file, and %s.", f.Name, line, way))
+			return g.miss(fmt.Sprintf("Not %s:%d; it is the right file, %s.", f.Name, line, way))
 		}
 		if err := g.say(style.Good("That is it.")); err != nil {
 			return err
@@ -242,11 +230,12 @@ func (g *game) guess(place string) error {
 	return fmt.Errorf("there is no file %q; there are %s", file, strings.Join(names, ", "))
 }
 
+// miss prints why a guess or a test is wrong, and returns exit code 1.
 func (g *game) miss(text string) error {
 	first, rest, more := strings.Cut(text, "\n")
 	out := []string{style.Warn(first)}
 	if more {
-		out = append(out, rest) // as the go command says it
+		out = append(out, rest) // the go command's output
 	}
 	if err := g.say(out...); err != nil {
 		return err
@@ -254,8 +243,8 @@ func (g *game) miss(text string) error {
 	return exitCode(1)
 }
 
-// changedLines is the first and the last line of wrong that differ from right; 0, 0 if none does. Where lines were only
-// taken out, it is the lines around the gap.
+// changedLines returns the first and the last line of wrong that differ from right, or 0, 0 if none does. If lines were
+// only removed, it returns the lines around the gap.
 func changedLines(right, wrong string) (first, last int) {
 	a, b := strings.Split(right, "\n"), strings.Split(wrong, "\n")
 	head := 0
@@ -272,11 +261,11 @@ func changedLines(right, wrong string) (first, last int) {
 	return head + 1, max(head+1, len(b)-tail)
 }
 
-// show tells the answer, and notes how the player came to it.
+// show prints the answer, and stores how the player found it.
 func (g *game) show(how string) error {
-	g.desk.book.Bugs[g.id()] = how
-	if _, err := progress.Update(g.desk.root, func(b *progress.Book) { b.Bugs[g.id()] = how }); err != nil {
-		fmt.Fprintln(g.cmd.ErrOrStderr(), "workshop:", err)
+	g.app.progress.Bugs[g.id()] = how
+	if _, err := progress.Update(g.app.root, func(f *progress.File) { f.Bugs[g.id()] = how }); err != nil {
+		warn(g.cmd, err)
 	}
 	out := []string{"", style.Strong("The rule: ") + g.bug.Rule}
 	if g.bug.Issue != "" {
@@ -286,7 +275,7 @@ func (g *game) show(how string) error {
 	for i, f := range g.wrong.Files {
 		if text := diff.Diff("right/"+f.Name, g.solution.Files[i].Content, "wrong/"+f.Name, f.Content); len(text) > 0 {
 			_, hunks, _ := strings.Cut(string(text), "\n") // the first line repeats the names
-			out = append(out, strings.TrimRight(paintDiff(hunks), "\n"))
+			out = append(out, strings.TrimRight(colourDiff(hunks), "\n"))
 		}
 	}
 	return g.say(out...)
@@ -306,7 +295,7 @@ func (g *game) printList(bank []bugs.Bug) error {
 	found, shown := 0, 0
 	var out []string
 	for _, b := range bank {
-		switch g.desk.book.Bugs[g.chapter.Topic+"/"+b.Name] {
+		switch g.app.progress.Bugs[g.chapter.Topic+"/"+b.Name] {
 		case bugFound:
 			found++
 			out = append(out, style.Good("found  ")+b.Rule)

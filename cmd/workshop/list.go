@@ -1,0 +1,150 @@
+package main
+
+// This file is `workshop list` and `workshop progress`: the states of chapters and tasks, for people and for programs.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace/progress"
+)
+
+func newList() *cobra.Command {
+	return chapterCommand("list [chapter]", "Every chapter and task: its state, and how long it takes",
+		`Every chapter and task: its state, and how many minutes it takes.
+
+Runs no test: it shows the last results of the tests, where the files are still
+the same, and what the files show.`,
+		func(cmd *cobra.Command, a app, args []string) error {
+			current, task, _ := a.current()
+			shown := a.chapters
+			if len(args) > 0 {
+				only, _, err := a.pick(args)
+				if err != nil {
+					return err
+				}
+				shown = []progress.Chapter{only}
+			}
+			var out []string
+			for _, c := range shown {
+				out = append(out, fmt.Sprintf("%s  %s  %s", style.Strong(fmt.Sprintf("%-16s", c.Dir)), taskMarks(c), summary(c)))
+				for _, t := range c.Tasks {
+					pointer := " "
+					if c.Dir == current.Dir && t.Number == task.Number {
+						pointer = style.Key("▸")
+					}
+					tests := ""
+					if t.Tests > 0 && t.State != runner.Bonus {
+						tests = style.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
+					}
+					out = append(out, fmt.Sprintf("  %s %s %d  %s %s%s", pointer, style.Mark(t.State), t.Number, padded(t.Title, 54),
+						style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
+				}
+			}
+			return printLines(cmd, append(out, "", style.Faint(style.Legend))...)
+		})
+}
+
+// taskMarks returns the marks of a chapter's tasks in one word.
+func taskMarks(c progress.Chapter) string {
+	var b strings.Builder
+	for _, t := range c.Tasks {
+		b.WriteString(style.Mark(t.State))
+	}
+	return padded(b.String(), 7)
+}
+
+// summary returns the state of a chapter in a few words.
+func summary(c progress.Chapter) string {
+	switch minutes := fmt.Sprintf("%d min", c.Minutes()); {
+	case c.Skipped:
+		return style.Faint("skipped: the finished layer is in its place")
+	case c.Untouched:
+		return style.Faint(minutes + ", not begun")
+	case c.Done():
+		return style.Good("done")
+	case !c.Fresh:
+		return style.Faint("changed since the last run of its tests")
+	default:
+		return style.Faint(minutes)
+	}
+}
+
+func newProgress() *cobra.Command {
+	var asJSON bool
+	cmd := chapterCommand("progress", "How far you are; with --json for editors and dashboards", "", func(cmd *cobra.Command, a app, _ []string) error {
+		if asJSON {
+			encoder := json.NewEncoder(cmd.OutOrStdout())
+			encoder.SetIndent("", "  ")
+			return encoder.Encode(progressJSON(a))
+		}
+		done, minutes, left := 0, 0, 0
+		for _, c := range a.chapters {
+			for _, t := range c.Tasks {
+				switch {
+				case t.Bonus:
+				case t.State == runner.Passed:
+					done++
+				default:
+					left++
+					minutes += t.Minutes
+				}
+			}
+		}
+		return printLines(cmd, fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, done+left, minutes))
+	})
+	cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, nil
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print every chapter and task as JSON")
+	return cmd
+}
+
+// jsonTask and jsonChapter are the output of `progress --json`. Fields are added, never renamed.
+type jsonTask struct {
+	ID      string       `json:"id"`
+	Former  []string     `json:"formerIds,omitempty"`
+	Number  int          `json:"number"`
+	Title   string       `json:"title"`
+	Minutes int          `json:"minutes"`
+	Bonus   bool         `json:"bonus,omitempty"`
+	State   runner.State `json:"state"`
+	Passed  int          `json:"testsPassed"`
+	Tests   int          `json:"tests"`
+	Hints   int          `json:"hintsTaken"`
+	Command string       `json:"command"`
+	Read    string       `json:"read"`
+}
+
+type jsonChapter struct {
+	ID      string     `json:"id"`
+	Folder  string     `json:"folder"`
+	Title   string     `json:"title"`
+	Done    bool       `json:"done"`
+	Skipped bool       `json:"skipped,omitempty"`
+	Fresh   bool       `json:"fresh"` // the states are about the present files
+	Tasks   []jsonTask `json:"tasks"`
+}
+
+func progressJSON(a app) any {
+	out := struct {
+		Version  int           `json:"version"`
+		At       string        `json:"at,omitempty"` // the ID of the current task; absent when all are done
+		Chapters []jsonChapter `json:"chapters"`
+	}{Version: 1}
+	if _, task, ok := a.current(); ok {
+		out.At = task.ID
+	}
+	for _, c := range a.chapters {
+		jc := jsonChapter{ID: c.Topic, Folder: c.Dir, Title: c.Title, Done: c.Done(), Skipped: c.Skipped, Fresh: c.Fresh || c.Untouched}
+		for _, t := range c.Tasks {
+			jc.Tasks = append(jc.Tasks, jsonTask{t.ID, t.Former, t.Number, t.Title, t.Minutes, t.Bonus, t.State, t.Passed, t.Tests,
+				t.Hints, t.Command, c.Dir + "/README.md#" + t.Anchor})
+		}
+		out.Chapters = append(out.Chapters, jc)
+	}
+	return out
+}
