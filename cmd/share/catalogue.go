@@ -161,11 +161,11 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *catalogue) refusal(r *http.Request) (code int, why string) {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/golang.org/toolchain/"):
-		return http.StatusForbidden, "the workshop needs Go " + c.goVersion + " or newer, and the go command cannot download a new Go " +
-			"without internet: ask the instructor for an installer" + c.installers()
+		return http.StatusForbidden, "the workshop needs Go " + c.goVersion + " or newer, and the go command " +
+			"cannot download a new Go without internet: ask the instructor for an installer" + c.installers()
 	case strings.HasPrefix(r.URL.Path, "/sumdb/"):
-		return http.StatusForbidden, "there is no checksum database without internet; the workshop's go.sum has the check sums of its " +
-			"modules, and other modules are not here"
+		return http.StatusForbidden, "there is no checksum database without internet; the workshop's go.sum has the " +
+			"check sums of its modules, and other modules are not here"
 	case strings.HasPrefix(r.URL.Path, "/files/"):
 		return http.StatusNotFound, "there is no such file; " + baseURL(r) + "/files/ lists them"
 	}

@@ -1,5 +1,5 @@
-// Command share is `go tool workshop share`: one machine with internet serves the workshop, read-only, to a room without.
-// The others need only Go and the address.
+// Command share is `go tool workshop share`: one machine with internet serves the workshop, read-only, to a room
+// without. The others need only Go and the address.
 //
 //   - main.go, this one: the command. It collects what is served, prints what attendees type, and serves it.
 //   - catalogue.go: everything that is served, as a table, and its HTTP handler. welcome.go has its texts.
@@ -10,8 +10,8 @@
 //
 // It is a program of its own, because most people never need it and an HTTP server takes long to compile.
 //
-// It leaves out a checksum database (the workshop's go.sum has all sums, so the go command never asks for one), versions
-// other than the workshop's, Go itself (the go command verifies a new Go against a checksum database; put the
+// It leaves out a checksum database (the workshop's go.sum has all sums, so the go command never asks for one),
+// versions other than the workshop's, Go itself (the go command verifies a new Go against a checksum database; put the
 // installers into .workshop/share instead), encryption and passwords.
 package main
 
@@ -63,9 +63,12 @@ prepare, and what attendees type; so does the command itself.`,
 		SilenceErrors:     true,
 		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "go tool workshop share"},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return share(cmd.Context(), cmd.OutOrStdout(), listen) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return share(cmd.Context(), cmd.OutOrStdout(), listen)
+		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "address and port to serve on (default: this machine's private address, port "+defaultPort+")")
+	cmd.Flags().StringVar(&listen, "listen", "",
+		"address and port to serve on (default: this machine's private address, port "+defaultPort+")")
 	return cmd
 }
 
@@ -85,7 +88,8 @@ func share(ctx context.Context, out io.Writer, listen string) error {
 	}
 	listener, err := net.Listen("tcp", chosen) // before the cluster's programs are packed, which takes long
 	if err != nil {
-		return fmt.Errorf("serve on %s: %w; if another program has the port, --listen takes another address and port, and port 0 is any free one", chosen, err)
+		return fmt.Errorf("serve on %s: %w; if another program has the port, --listen takes another address and port, "+
+			"and port 0 is any free one", chosen, err)
 	}
 	defer listener.Close()
 	c, err := collect(ctx, root, out)
@@ -154,7 +158,8 @@ func collect(ctx context.Context, root string, out io.Writer) (_ *catalogue, err
 		return nil, err
 	}
 	if !c.hasCluster() {
-		fmt.Fprintln(out, "cluster      not shared: its programs are not built here; to build them, with internet: go tool workshop cluster build")
+		fmt.Fprintln(out, "cluster      not shared: its programs are not built here; to build them, with internet: "+
+			"go tool workshop cluster build")
 	}
 	return c, ctx.Err()
 }

@@ -26,7 +26,8 @@ import (
 func (c *catalogue) addModules(download string, goSums ...string) (zips int, err error) {
 	root, err := c.open(download)
 	if err != nil {
-		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` prints its folder, and `go mod download` fills it", err)
+		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` prints its folder, and `go mod download` fills it",
+			err)
 	}
 	for _, goSum := range goSums {
 		text, err := os.ReadFile(goSum)
@@ -121,10 +122,11 @@ func complete(ctx context.Context, dir string) error {
 	case failed == nil && missing == nil:
 		return nil
 	case missing == nil: // the go command could not read the go.mod of a required module
-		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; without, it reports: %s (%w)",
-			dir, bytes.TrimSpace(stderr.Bytes()), failed)
+		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; "+
+			"without, it reports: %s (%w)", dir, bytes.TrimSpace(stderr.Bytes()), failed)
 	case len(missing) > 3:
 		missing = append(missing[:3:3], fmt.Sprintf("%d more", len(missing)-3))
 	}
-	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet", strings.Join(missing, ", "), dir)
+	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet",
+		strings.Join(missing, ", "), dir)
 }

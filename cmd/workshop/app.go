@@ -36,7 +36,8 @@ func newApp(warnings io.Writer) (app, error) {
 	}
 	all, err := progress.All(root, file)
 	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("there is no chapter in %s: the folders 01-restclient and so on are gone; git or a fresh clone has them", root)
+		err = fmt.Errorf("there is no chapter in %s: the folders 01-restclient and so on are missing; "+
+			"restore them with git or from a fresh clone", root)
 	}
 	a := app{root: root, progress: file, chapters: all}
 	if dir, wdErr := os.Getwd(); wdErr == nil {

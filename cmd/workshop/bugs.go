@@ -1,7 +1,7 @@
 package main
 
-// This file is `workshop bugs`: a chapter's bank of wrong versions as a game. The player reads a wrong version and what it
-// did to its users, and names the wrong line, or writes a test that catches it (bugs_try.go).
+// This file is `workshop bugs`: a chapter's bank of wrong versions as a game. The player reads a wrong version and what
+// it did to its users, and names the wrong line, or writes a test that catches it (bugs_try.go).
 
 import (
 	"errors"
@@ -51,7 +51,8 @@ bug_test.go in the chapter's folder; the first --try creates one to start with.`
 				return err
 			}
 			if !c.Done() && !c.Skipped && !anyway {
-				return fmt.Errorf("%s is not green yet, and the game shows parts of its solution; to play anyway: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
+				return fmt.Errorf("%s is not green yet, and the game shows parts of its solution; "+
+					"to play anyway: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
 			}
 			return g.play(cmd, a, c)
 		})
@@ -111,8 +112,8 @@ func (g *game) id() string { return g.chapter.Topic + "/" + g.bug.Name }
 
 func (g *game) say(lines ...string) error { return printLines(g.cmd, lines...) }
 
-// next loads the first wrong version that is not solved, and writes its files to .workshop/bugs. ok is false when none is
-// left.
+// next loads the first wrong version that is not solved, and writes its files to .workshop/bugs. ok is false when none
+// is left.
 func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
 	if len(bank) == 0 {
 		return false, g.say(fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir))
@@ -122,7 +123,8 @@ func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
 		return false, g.say(fmt.Sprintf("You have seen all %d wrong versions of %s.", len(bank), g.chapter.Dir))
 	}
 	g.bug, g.number, g.all = bank[at], at+1, len(bank)
-	if g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", filepath.Join(g.app.root, g.chapter.Solution())); err != nil {
+	solution := filepath.Join(g.app.root, g.chapter.Solution())
+	if g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", solution); err != nil {
 		return false, err
 	}
 	if g.wrong, err = g.bug.Apply(g.solution); err != nil {
@@ -304,5 +306,6 @@ func (g *game) printList(bank []bugs.Bug) error {
 			out = append(out, style.Faint("shown  ")+b.Rule)
 		}
 	}
-	return g.say(append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, len(bank)-found-shown))...)
+	left := len(bank) - found - shown
+	return g.say(append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, left))...)
 }

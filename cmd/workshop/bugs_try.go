@@ -1,6 +1,7 @@
 package main
 
-// This file is `workshop bugs --try`: the player's own test must pass over the solution and fail over the wrong version.
+// This file is `workshop bugs --try`: the player's own test must pass over the solution and fail over the wrong
+// version.
 
 import (
 	"errors"
@@ -20,7 +21,8 @@ import (
 func (g *game) tryTest() error {
 	path := filepath.Join(g.app.root, g.chapter.Dir, progress.BugTest)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(path, fmt.Appendf(nil, testTemplate, g.chapter.Package(), g.chapter.Dir, g.chapter.Package()), 0o644); err != nil {
+		pkg := g.chapter.Package()
+		if err := os.WriteFile(path, fmt.Appendf(nil, testTemplate, pkg, g.chapter.Dir, pkg), 0o644); err != nil {
 			return fmt.Errorf("create a test: %w", err)
 		}
 		return g.say(fmt.Sprintf("Created %s/%s. Write the test, then try again.", g.chapter.Dir, progress.BugTest))
@@ -50,7 +52,8 @@ func (g *game) run(layer overlay.Layer) (gotest.Result, error) {
 	if err != nil {
 		return gotest.Result{}, err
 	}
-	cmd, err := o.Go(g.cmd.Context(), "test", "-json", "-timeout="+g.limit.String(), "-run", "^TestBug", "./"+g.chapter.Dir)
+	cmd, err := o.Go(g.cmd.Context(), "test", "-json", "-timeout="+g.limit.String(), "-run", "^TestBug",
+		"./"+g.chapter.Dir)
 	if err != nil {
 		return gotest.Result{}, err
 	}

@@ -47,11 +47,13 @@ fast, or half the memory. For figures to quote, close everything else and take
 			}
 			out := cmd.OutOrStdout()
 			style.Fprint(out, compareRow(style.Strong(padded(c.Dir, 46)), "yours", "solution", "client-go"))
-			style.Fprint(out, compareRow(padded("lines of code", 46), fmt.Sprint(yours), fmt.Sprint(solution), fmt.Sprint(theirs)))
+			style.Fprint(out, compareRow(padded("lines of code", 46), fmt.Sprint(yours), fmt.Sprint(solution),
+				fmt.Sprint(theirs)))
 			if linesOnly {
 				return nil
 			}
-			shown := []string{"go", "test", "./" + c.Dir, "-run", "^$", "-bench", bench, "-benchmem", fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime)}
+			shown := []string{"go", "test", "./" + c.Dir, "-run", "^$", "-bench", bench, "-benchmem",
+				fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime)}
 			fmt.Fprintln(cmd.ErrOrStderr(), "\n$ "+strings.Join(shown, " "))
 			text, err := runBenchmarks(cmd, a.root, shown)
 			if err != nil {
@@ -76,7 +78,8 @@ fast, or half the memory. For figures to quote, close everything else and take
 				}
 			}
 			if factors {
-				style.Fprint(out, "\n"+style.Faint("2.0x is twice as fast as client-go, or half the memory. Without a factor, the difference may be chance.")+"\n")
+				return printLines(cmd, "", style.Faint("2.0x is twice as fast as client-go, or half the memory. "+
+					"Without a factor, the difference may be chance."))
 			}
 			return nil
 		})

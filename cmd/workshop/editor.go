@@ -15,7 +15,8 @@ import (
 	"client-go-workshop/internal/tui"
 )
 
-// editor returns the command that opens a place of a chapter, such as "store.go:45". Without a place it opens the README.
+// editor returns the command that opens a place of a chapter, such as "store.go:45". Without a place it opens the
+// README.
 func editor(root string, c course.Chapter, place string) (*tui.Editor, error) {
 	words := strings.Fields(os.Getenv("VISUAL"))
 	if len(words) == 0 {

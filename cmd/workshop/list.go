@@ -77,27 +77,28 @@ func summary(c progress.Chapter) string {
 
 func newProgress() *cobra.Command {
 	var asJSON bool
-	cmd := chapterCommand("progress", "How far you are; with --json for editors and dashboards", "", func(cmd *cobra.Command, a app, _ []string) error {
-		if asJSON {
-			encoder := json.NewEncoder(cmd.OutOrStdout())
-			encoder.SetIndent("", "  ")
-			return encoder.Encode(progressJSON(a))
-		}
-		done, minutes, left := 0, 0, 0
-		for _, c := range a.chapters {
-			for _, t := range c.Tasks {
-				switch {
-				case t.Bonus:
-				case t.State == runner.Passed:
-					done++
-				default:
-					left++
-					minutes += t.Minutes
+	cmd := chapterCommand("progress", "How far you are; with --json for editors and dashboards", "",
+		func(cmd *cobra.Command, a app, _ []string) error {
+			if asJSON {
+				encoder := json.NewEncoder(cmd.OutOrStdout())
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(progressJSON(a))
+			}
+			done, minutes, left := 0, 0, 0
+			for _, c := range a.chapters {
+				for _, t := range c.Tasks {
+					switch {
+					case t.Bonus:
+					case t.State == runner.Passed:
+						done++
+					default:
+						left++
+						minutes += t.Minutes
+					}
 				}
 			}
-		}
-		return printLines(cmd, fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, done+left, minutes))
-	})
+			return printLines(cmd, fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, done+left, minutes))
+		})
 	cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, nil
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every chapter and task as JSON")
 	return cmd
@@ -139,10 +140,11 @@ func progressJSON(a app) any {
 		out.At = task.ID
 	}
 	for _, c := range a.chapters {
-		jc := jsonChapter{ID: c.Topic, Folder: c.Dir, Title: c.Title, Done: c.Done(), Skipped: c.Skipped, Fresh: c.Fresh || c.Untouched}
+		jc := jsonChapter{ID: c.Topic, Folder: c.Dir, Title: c.Title, Done: c.Done(), Skipped: c.Skipped,
+			Fresh: c.Fresh || c.Untouched}
 		for _, t := range c.Tasks {
-			jc.Tasks = append(jc.Tasks, jsonTask{t.ID, t.Former, t.Number, t.Title, t.Minutes, t.Bonus, t.State, t.Passed, t.Tests,
-				t.Hints, t.Command, c.Dir + "/README.md#" + t.Anchor})
+			jc.Tasks = append(jc.Tasks, jsonTask{t.ID, t.Former, t.Number, t.Title, t.Minutes, t.Bonus, t.State,
+				t.Passed, t.Tests, t.Hints, t.Command, c.Dir + "/README.md#" + t.Anchor})
 		}
 		out.Chapters = append(out.Chapters, jc)
 	}

@@ -62,8 +62,8 @@ terminal it prints where you are.`,
 		Args:          noSuchCommand,
 		RunE:          newWatch().RunE,
 	}
-	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(), newSolution(),
-		newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl(), newShare())
+	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(),
+		newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl(), newShare())
 	return root
 }
 
@@ -74,8 +74,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	if root, err := findRoot(); err == nil {
 		if c, _, err := course.FindTask(root, args[0]); err == nil {
-			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; its tests: go tool workshop test %s",
-				args[0], c.Dir, args[0])
+			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; "+
+				"its tests: go tool workshop test %s", args[0], c.Dir, args[0])
 		}
 	}
 	cmd.SuggestionsMinimumDistance = 2

@@ -100,9 +100,10 @@ func listBackups(cmd *cobra.Command, a app, args []string) error {
 	return err
 }
 
-// changeFolder changes the folder of the chapter that args name, or of the current one, and prints what has changed. state
-// is what holds after the change, such as "05-indexer is untouched".
-func changeFolder(cmd *cobra.Command, a app, args []string, do func(c course.Chapter) (state string, _ workspace.Change, _ error)) error {
+// changeFolder changes the folder of the chapter that args name, or of the current one, and prints what has changed.
+// state is what holds after the change, such as "05-indexer is untouched".
+func changeFolder(cmd *cobra.Command, a app, args []string,
+	do func(c course.Chapter) (state string, _ workspace.Change, _ error)) error {
 	c, _, err := a.pick(args)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
-// This file is `workshop solution`: what to take away from a chapter, and how the solution differs from the learner's code.
+// This file is `workshop solution`: what to take away from a chapter, and how the solution differs from the learner's
+// code.
 
 import (
 	"errors"
@@ -20,7 +21,8 @@ import (
 
 func newSolution() *cobra.Command {
 	var showDiff, yes bool
-	cmd := chapterCommand("solution [chapter]", "What to take away from a finished chapter, and the solution beside your code",
+	cmd := chapterCommand("solution [chapter]",
+		"What to take away from a finished chapter, and the solution beside your code",
 		`What to take away from a chapter, its last hints, and where the finished code
 is; with --diff, how it differs from yours. It asks first if the chapter is not
 green.`,
@@ -30,7 +32,8 @@ green.`,
 				return err
 			}
 			if !c.Done() && !c.Skipped && !yes {
-				if err := confirm(cmd, fmt.Sprintf("%s is not green yet, as far as is known. See the solution anyway?", c.Dir)); err != nil {
+				question := c.Dir + " is not green yet, as far as is known. See the solution anyway?"
+				if err := confirm(cmd, question); err != nil {
 					return err
 				}
 			}
@@ -67,7 +70,8 @@ func takeaway(root string, c course.Chapter, width int) ([]string, error) {
 	out = append(out, "", style.Key("What the last hint of each task said"))
 	for _, t := range c.Tasks {
 		if rungs := byTask[t.Number]; len(rungs) > 0 {
-			out = append(out, prose(fmt.Sprintf("%d  %s", t.Number, strings.ReplaceAll(rungs[len(rungs)-1], "\n", " ")), width)...)
+			last := strings.ReplaceAll(rungs[len(rungs)-1], "\n", " ")
+			out = append(out, prose(fmt.Sprintf("%d  %s", t.Number, last), width)...)
 		}
 	}
 	beyond, err := course.Section(root, c, "Read the real one")

@@ -64,8 +64,8 @@ func confirm(cmd *cobra.Command, question string) error {
 	return nil
 }
 
-// readLine reads one line, byte by byte, so that the next reader receives the rest. It returns when ctx ends, and io.EOF
-// at the end of the input.
+// readLine reads one line, byte by byte, so that the next reader receives the rest. It returns when ctx ends, and
+// io.EOF at the end of the input.
 func readLine(ctx context.Context, in io.Reader) (string, error) {
 	type answer struct {
 		line string

@@ -52,7 +52,8 @@ every test passes, except for bonus tests.`,
 			return nil
 		})
 	cmd.Flags().BoolVar(&o.Race, "race", false, "with the race detector (needs a C compiler)")
-	cmd.Flags().StringVar(&o.On, "on", "", "the layers below chapter 07: solutions, client-go, yours, or a mixture like solutions,reflector=yours")
+	cmd.Flags().StringVar(&o.On, "on", "",
+		"the layers below chapter 07: solutions, client-go, yours, or a mixture like solutions,reflector=yours")
 	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test so many times")
 	cmd.Flags().DurationVar(&o.Limit, "timeout", 0, "stop everything after so long, compiling included (0 is 5m)")
 	cmd.Flags().BoolVar(&all, "all", false, "show every failure, not only the first")
@@ -141,11 +142,13 @@ func verdictLines(root string, v runner.Verdict, all bool, width int) []string {
 // folderNotes returns notes about files of a chapter's folder that explain failures which are hard to understand.
 func folderNotes(root string, c course.Chapter) (out []string) {
 	if edited, err := workspace.EditedTests(root, c); err == nil && len(edited) > 0 {
-		out = append(out, fmt.Sprintf("Edited: %s. To restore the tests: go tool workshop reset --tests %s", strings.Join(edited, ", "), c.Dir))
+		out = append(out, fmt.Sprintf("Edited: %s. To restore the tests: go tool workshop reset --tests %s",
+			strings.Join(edited, ", "), c.Dir))
 	}
 	missing, misnamed := workspace.BrokenFiles(root, c)
 	if len(missing) > 0 {
-		out = append(out, fmt.Sprintf("Missing: %s. To restore only the stub: go tool workshop reset --missing %s", strings.Join(missing, ", "), c.Dir))
+		out = append(out, fmt.Sprintf("Missing: %s. To restore only the stub: go tool workshop reset --missing %s",
+			strings.Join(missing, ", "), c.Dir))
 	}
 	for _, name := range misnamed {
 		out = append(out, fmt.Sprintf("%s does not begin with \"package %s\", which the tests import", name, c.Package()))

@@ -70,8 +70,10 @@ It ignores your code in the chapter folders.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "demand that the chapter folders hold the untouched stubs")
-	cmd.Flags().IntVar(&o.Count, "count", 1, "run the tests over finished code and over wrong versions this often, to find what chance decides")
-	cmd.Flags().BoolVar(&o.AllTests, "all-tests", false, "run all tests over each wrong version, not only the one that is named for it")
+	cmd.Flags().IntVar(&o.Count, "count", 1,
+		"run the tests over finished code and over wrong versions this often, to find what chance decides")
+	cmd.Flags().BoolVar(&o.AllTests, "all-tests", false,
+		"run all tests over each wrong version, not only the one that is named for it")
 	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+strings.Join(verify.Names(), ", "))
 	return cmd
 }
@@ -80,7 +82,8 @@ It ignores your code in the chapter folders.`,
 func bar(what string, done, all int) string {
 	const wide = 24
 	full := wide * done / max(all, 1)
-	return fmt.Sprintf(clearLine+"[%s%s] %d/%d  %s", strings.Repeat("█", full), strings.Repeat("░", wide-full), done, all, what)
+	blocks := strings.Repeat("█", full) + strings.Repeat("░", wide-full)
+	return fmt.Sprintf(clearLine+"[%s] %d/%d  %s", blocks, done, all, what)
 }
 
 func printFinding(out io.Writer, f verify.Finding) {

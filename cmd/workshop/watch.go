@@ -40,7 +40,8 @@ func watch(cmd *cobra.Command, a app, args []string) error {
 	if !isTerminal(cmd.OutOrStdout()) || !isTerminal(cmd.InOrStdin()) || os.Getenv("TERM") == "dumb" {
 		return printLines(cmd, statusLines(a)...)
 	}
-	if _, err := os.Stat(filepath.Join(a.root, ".workshop", "progress.json")); errors.Is(err, os.ErrNotExist) && len(args) == 0 {
+	_, err = os.Stat(filepath.Join(a.root, ".workshop", "progress.json"))
+	if errors.Is(err, os.ErrNotExist) && len(args) == 0 {
 		if c, err = welcome(cmd, a); err != nil {
 			return err
 		}
@@ -49,7 +50,8 @@ func watch(cmd *cobra.Command, a app, args []string) error {
 	if err != nil {
 		return err
 	}
-	err = tui.Run(cmd.Context(), m, tea.WithInput(cmd.InOrStdin()), tea.WithOutput(cmd.OutOrStdout()), tea.WithoutSignalHandler())
+	err = tui.Run(cmd.Context(), m, tea.WithInput(cmd.InOrStdin()), tea.WithOutput(cmd.OutOrStdout()),
+		tea.WithoutSignalHandler())
 	if errors.Is(err, tea.ErrProgramKilled) && cmd.Context().Err() != nil {
 		return cmd.Context().Err()
 	}
@@ -73,7 +75,8 @@ func statusLines(a app) []string {
 			"  the whole machine, on your layers:  go run ./07-controller/cmd/pdb-controller --layers yours",
 			"  on a real Kubernetes:               go tool workshop cluster up")
 	}
-	out = append(out, fmt.Sprintf("Next: %s, task %d: %s (%d min)", current.Dir, task.Number, task.Title, task.Minutes), "")
+	next := fmt.Sprintf("Next: %s, task %d: %s (%d min)", current.Dir, task.Number, task.Title, task.Minutes)
+	out = append(out, next, "")
 	if a.toRoot != "" {
 		out = append(out, "  first  cd "+a.toRoot+"       what follows is for the workshop's own folder")
 	}
@@ -112,7 +115,8 @@ func (a app) actions() tui.Actions {
 			if err != nil || change.Backup == "" {
 				return c.Dir + " is untouched", err
 			}
-			return fmt.Sprintf("Your code is in %s; to restore it: go tool workshop restore %d", filepath.ToSlash(change.Backup), c.Number), nil
+			return fmt.Sprintf("Your code is in %s; to restore it: go tool workshop restore %d",
+				filepath.ToSlash(change.Backup), c.Number), nil
 		},
 		Diff: func(c progress.Chapter) ([]string, error) {
 			text, err := diffToSolution(root, c.Chapter)

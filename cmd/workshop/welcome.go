@@ -50,9 +50,7 @@ func welcome(cmd *cobra.Command, a app) (progress.Chapter, error) {
 			}
 		}
 		if !answered {
-			if err := style.Fprint(cmd.OutOrStdout(), fmt.Sprintf("There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(a.chapters))); err != nil {
-				return c, err
-			}
+			fmt.Fprintf(cmd.OutOrStdout(), "There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(a.chapters))
 		}
 	}
 	if _, err := progress.Update(a.root, func(f *progress.File) { f.At = c.Tasks[0].ID }); err != nil {
@@ -73,12 +71,14 @@ func checkMachine(ctx context.Context, root string) []check {
 	checks := []check{{true, "Go: " + strings.TrimPrefix(runtime.Version(), "go")}}
 	if free, err := freeDisk(root); err == nil {
 		gb := float64(free) / (1 << 30)
-		checks = append(checks, check{gb >= 3, fmt.Sprintf("disk: %.0f GB free (the build cache takes about 2; the cluster 4 more)", gb)})
+		checks = append(checks, check{gb >= 3,
+			fmt.Sprintf("disk: %.0f GB free (the build cache takes about 2; the cluster 4 more)", gb)})
 	}
 	if cc, err := exec.CommandContext(ctx, "go", "env", "CC").Output(); err == nil {
 		fields := strings.Fields(string(cc))
 		_, err := exec.LookPath(append(fields, "cc")[0])
-		checks = append(checks, check{err == nil, found(err, "C compiler: there, so -race works", "C compiler: none, so -race does not work; all else does")})
+		checks = append(checks, check{err == nil, found(err, "C compiler: there, so -race works",
+			"C compiler: none, so -race does not work; all else does")})
 	}
 	_, err := exec.LookPath("git")
 	checks = append(checks, check{err == nil, found(err, "git: there", "git: none; you can do without")})

@@ -32,12 +32,14 @@ func bind(keys, help, footer string, do func(m *Model, pressed string) tea.Cmd, 
 	return binding{key.NewBinding(key.WithKeys(pressed...), key.WithHelp(keys, help)), footer, do}
 }
 
-// bindings are all keys except those that scroll, in the order of the help page. The footer shows them in this order too.
+// bindings are all keys except those that scroll, in the order of the help page. The footer shows them in this order
+// too.
 var bindings = []binding{
 	bind("h", "the next hint for this task", "h hint", (*Model).hint, "h"),
 	bind("a", "all failures; enter or esc goes back to the one that matters", "a all", toggle(pageAll), "a"),
 	bind("", "", "", toggle(pageNow), "esc", "enter"),
-	bind("n p", "next and previous task; N P next and previous chapter, or its number", "n/p task", nextTask(+1), "n", "right"),
+	bind("n p", "next and previous task; N P next and previous chapter, or its number", "n/p task", nextTask(+1),
+		"n", "right"),
 	bind("", "", "", nextTask(-1), "p", "left"),
 	bind("", "", "", nextChapter(+1), "N", "]"),
 	bind("", "", "", nextChapter(-1), "P", "["),
@@ -47,7 +49,8 @@ var bindings = []binding{
 	bind("t", "run the tests again", "", func(m *Model, _ string) tea.Cmd { return m.start() }, "t", "space"),
 	bind("l", "list of all chapters and tasks", "l list", toggle(pageList), "l"),
 	bind("s", "how the solution differs from your code", "s solution", (*Model).solution, "s"),
-	bind("w", "what to take away, when the chapter is green", "", func(m *Model, _ string) tea.Cmd { return m.takeaway() }, "w"),
+	bind("w", "what to take away, when the chapter is green", "",
+		func(m *Model, _ string) tea.Cmd { return m.takeaway() }, "w"),
 	bind("x", "start the chapter again (your code is kept in a backup)", "", (*Model).reset, "x"),
 	bind("↑ ↓", "scroll, as pgup and pgdn do", "", scroll((*viewport.Model).GotoTop), "home", "g"),
 	bind("", "", "", scroll((*viewport.Model).GotoBottom), "end", "G"),

@@ -1,9 +1,9 @@
-// Package tui is the live view, which a learner keeps open beside the editor. It shows the current task and the one failure
-// to look at now. A save runs the chapter's tests at once; a newer save cancels the run.
+// Package tui is the live view, which a learner keeps open beside the editor. It shows the current task and the one
+// failure to look at now. A save runs the chapter's tests at once; a newer save cancels the run.
 //
-// It is a bubbletea program: the model (this file), messages (update.go), keys (keys.go), and the screen (view.go). All work
-// is done by other packages, behind Actions, so that tests need no workshop. Everything it can do, a plain command can
-// do too.
+// It is a bubbletea program: the model (this file), messages (update.go), keys (keys.go), and the screen (view.go). All
+// work is done by other packages, behind Actions, so that tests need no workshop. Everything it can do, a plain command
+// can do too.
 package tui
 
 import (
@@ -117,7 +117,8 @@ func New(ctx context.Context, actions Actions, folder string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24, passed: map[string]bool{}, send: func(tea.Msg) {}}
+	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24, passed: map[string]bool{},
+		send: func(tea.Msg) {}}
 	c, task, ok := progress.Current(all, at)
 	if !ok {
 		c = all[len(all)-1]

@@ -1,7 +1,7 @@
 // Package workspace changes what lies in a chapter's folder, and never loses a line that somebody wrote there.
 //
-// Whatever it replaces or takes away is copied first, to .workshop/backup/05-indexer/2026-11-20_19.04.05, and only if the
-// copy is safely there is anything touched. Restoring is such a change as well, so it can be taken back too.
+// Whatever it replaces or takes away is copied first, to .workshop/backup/05-indexer/2026-11-20_19.04.05, and only if
+// the copy is safely there is anything touched. Restoring is such a change as well, so it can be taken back too.
 //
 // What it leaves out: asking whether one is sure, which is the command line's business.
 package workspace
@@ -96,7 +96,8 @@ func Restore(root string, c course.Chapter, name string) (Change, string, error)
 	if name != "" {
 		return Change{}, "", fmt.Errorf("there is no backup %q of %s; there are: %s", name, c.Dir, strings.Join(names, ", "))
 	}
-	return Change{}, "", fmt.Errorf("there is no backup of %s that differs from what is there now; to have the stubs: go tool workshop reset %s", c.Dir, c.Dir)
+	return Change{}, "", fmt.Errorf("there is no backup of %s that differs from the present files; "+
+		"for the stubs: go tool workshop reset %s", c.Dir, c.Dir)
 }
 
 // Backups lists the backups of a chapter, the newest last.
@@ -281,8 +282,8 @@ func replace(path string, content []byte) error {
 	return err
 }
 
-// EditedTests lists the chapter's tests that are not as they were made: changed, or gone. Tests that a learner has added
-// are theirs.
+// EditedTests lists the chapter's tests that are not as they were made: changed, or gone. Tests that a learner has
+// added are theirs.
 func EditedTests(root string, c course.Chapter) ([]string, error) {
 	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil {
@@ -341,11 +342,11 @@ func RestoreTests(root string, c course.Chapter) (Change, error) {
 }
 
 func fromHistory(root, path, sum string) ([]byte, error) {
-	problem := fmt.Errorf("%s cannot be brought back: git's history here does not have it as it was made; get it from a fresh clone", path)
+	problem := fmt.Errorf("%s cannot be restored: git's history here does not have its original; copy it from a fresh clone", path)
 	cmd := exec.Command("git", "-C", root, "log", "--format=%H", "--", path)
 	commits, err := cmd.Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("%s cannot be brought back: there is no git on this machine; get it from a fresh copy of the workshop", path)
+		return nil, fmt.Errorf("%s cannot be restored: there is no git on this machine; copy it from a fresh clone", path)
 	}
 	if err != nil {
 		return nil, problem
@@ -359,8 +360,8 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 	return nil, problem
 }
 
-// BrokenFiles returns files that break the chapter's folder in a way that the compiler reports badly: missing files of the
-// stub, and files of the stub with the package clause of another package.
+// BrokenFiles returns files that break the chapter's folder in a way that the compiler reports badly: missing files of
+// the stub, and files of the stub with the package clause of another package.
 func BrokenFiles(root string, c course.Chapter) (missing, misnamed []string) {
 	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil {

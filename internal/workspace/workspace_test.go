@@ -237,7 +237,7 @@ func TestRestoreTests_without_a_history_changes_nothing(t *testing.T) {
 	root := newRoot(t, t.TempDir())
 	write(t, root, "01-box/box_test.go", testCode+"// edited\n")
 	_, err := RestoreTests(root, box)
-	require.ErrorContains(t, err, "01-box/box_test.go cannot be brought back")
+	require.ErrorContains(t, err, "01-box/box_test.go cannot be restored")
 	t.Setenv("PATH", t.TempDir())
 	_, err = RestoreTests(root, box)
 	require.ErrorContains(t, err, "there is no git on this machine")

@@ -61,7 +61,7 @@ func (r *run) buildBank(solution overlay.Layer, all []bugs.Bug) (*bank, error) {
 func (r *run) runBank(b *bank, name, pattern string) (gotest.Result, error) {
 	cmd := r.start(b.program, "-test.run="+pattern)
 	cmd.Env = append(cmd.Env, chosenBug+"="+name)
-	return gotest.Run(cmd)
+	return gotest.Run(r.ctx, cmd)
 }
 
 // merge makes a layer of the solution with as many wrong versions as branches as can be, and says which.

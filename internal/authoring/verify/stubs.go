@@ -63,7 +63,7 @@ func (r *run) runTasks() error {
 			return err
 		}
 		if len(args) == 3 && args[0] == r.pkg() && args[1] == "-run" {
-			runs[t.Number], err = gotest.Run(r.start(built, "-test.run="+args[2]))
+			runs[t.Number], err = gotest.Run(r.ctx, r.start(built, "-test.run="+args[2]))
 		} else {
 			runs[t.Number], err = r.test(layer, args...)
 		}

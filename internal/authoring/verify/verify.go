@@ -185,7 +185,7 @@ func (r *run) test(layer overlay.Layer, args ...string) (gotest.Result, error) {
 	if err != nil {
 		return gotest.Result{}, err
 	}
-	return gotest.Run(cmd)
+	return gotest.Run(r.ctx, cmd)
 }
 
 // command prepares a go command over a layer. A file that the layer does not have is not there for it, nor is a test

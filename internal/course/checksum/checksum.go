@@ -1,7 +1,7 @@
 // Package checksum reads and writes the check sums of a chapter's files.
 //
-// Each solution's folder has one list, checksums.txt, in the form of sha256sum: "SUM  NAME" a line, where NAME is a path
-// in the chapter's folder. It lists the chapter's stubs and its tests as they were generated. With it the workshop
+// Each solution's folder has one list, checksums.txt, in the form of sha256sum: "SUM  NAME" a line, where NAME is a
+// path in the chapter's folder. It lists the chapter's stubs and its tests as they were generated. With it the workshop
 // distinguishes a file that a learner has changed from one that is out of date, without git.
 package checksum
 

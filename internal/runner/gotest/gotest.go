@@ -5,8 +5,7 @@
 package gotest
 
 import (
-	"bytes"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -16,7 +15,6 @@ import (
 
 	"gotest.tools/gotestsum/testjson"
 
-	"client-go-workshop/internal/testkit/env"
 	"client-go-workshop/internal/testkit/failure"
 )
 
@@ -94,35 +92,14 @@ func (r Result) BuildFailed() bool {
 	return strings.Contains(r.Outside, "[build failed]") || strings.Contains(r.Outside, "[setup failed]")
 }
 
-// Run starts cmd, a `go test -json`, and waits for it. Failing tests are a result, not an error; an error means that
-// the command could not be run, or that what it printed cannot be read.
-func Run(cmd *exec.Cmd) (Result, error) {
-	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
+// Run runs cmd, a `go test -json`, without limits. Failing tests are a result, not an error. An error means that the
+// command could not be run, that its output cannot be read, or that ctx has ended.
+func Run(ctx context.Context, cmd *exec.Cmd) (Result, error) {
+	r, err := RunLimited(ctx, cmd, Limits{}, nil)
+	if err == nil && r.Stopped != "" {
+		err = fmt.Errorf("run %s: %s", cmd, r.Stopped)
 	}
-	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
-	}
-	r, scanErr := read(stdout, nil)
-	if scanErr != nil {
-		cmd.Process.Kill()
-	}
-	err = cmd.Wait()
-	var exit *exec.ExitError
-	switch {
-	case scanErr != nil:
-		return Result{}, fmt.Errorf("read what %s printed: %w", cmd, scanErr)
-	case err != nil && !errors.As(err, &exit):
-		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
-	}
-	r.Outside += stderr.String()
-	r.Exit, r.Took = cmd.ProcessState.ExitCode(), time.Since(start)
-	return r, nil
+	return r, err
 }
 
 // read collects the events in what go test -json prints. onTest, unless it is nil, is told of each test when it begins

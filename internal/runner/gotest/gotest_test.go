@@ -26,7 +26,7 @@ func runTests(t *testing.T, body string, args ...string) Result {
 	}
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Dir = dir
-	r, err := Run(cmd)
+	r, err := Run(t.Context(), cmd)
 	require.NoError(t, err)
 	return r
 }
@@ -119,7 +119,7 @@ func TestRun_keeps_long_lines(t *testing.T) {
 }
 
 func TestRun_of_a_command_that_does_not_exist(t *testing.T) {
-	_, err := Run(exec.Command("no-such-program"))
+	_, err := Run(t.Context(), exec.Command("no-such-program"))
 	require.ErrorContains(t, err, "no-such-program")
 }
 

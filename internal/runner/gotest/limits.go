@@ -35,12 +35,12 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
 	cmd.WaitDelay = time.Second // for a grandchild that got away and holds standard error open
-	asFamily(cmd)
+	startGroup(cmd)
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
-	stop := &stopper{kill: func() { killFamily(cmd) }}
+	stop := &stopper{kill: func() { killGroup(cmd) }}
 	if limits.Time > 0 {
 		defer time.AfterFunc(limits.Time, func() { stop.because(fmt.Sprintf("it ran for %v", limits.Time)) }).Stop()
 	}
@@ -55,7 +55,7 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 	}
 	io.Copy(io.Discard, stdout) // Wait closes the pipe, and must not do so under a writer
 	waitErr := cmd.Wait()
-	killFamily(cmd) // what a test has started and not waited for
+	killGroup(cmd) // what a test has started and not waited for
 	var exit *exec.ExitError
 	switch r.Stopped = stop.reason(); {
 	case r.Stopped != "":

@@ -212,8 +212,8 @@ func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cm
 // Env tells a test binary which overlay it was built with: package guard reads the source of what runs.
 const Env = "WORKSHOP_OVERLAY"
 
-// GoCommand prepares a go command that a go.work file further up does not change, and that is interrupted, not killed, when
-// ctx ends.
+// GoCommand prepares a go command that a go.work file further up does not change, and that is interrupted, not killed,
+// when ctx ends.
 func GoCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "GOWORK=off")

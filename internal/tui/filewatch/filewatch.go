@@ -33,8 +33,10 @@ const (
 
 // Watch calls changed once at the start and after each change of content, until ctx ends; then it returns. content
 // returns a check sum of the files below folders. Watch calls both on its own goroutine. by is how Watch notices saves
-// from then on, Events or Polling. If content returns an error, changed receives it once, until the error changes or ends.
-func Watch(ctx context.Context, folders []string, content func() (string, error), changed func(sum, by string, err error)) {
+// from then on, Events or Polling. If content returns an error, changed receives it once, until the error changes or
+// ends.
+func Watch(ctx context.Context, folders []string, content func() (string, error),
+	changed func(sum, by string, err error)) {
 	events, all, stop := listen(folders)
 	defer stop()
 	watch(ctx, events, all, content, changed)
@@ -63,7 +65,8 @@ func listen(folders []string) (events <-chan fsnotify.Event, all bool, stop func
 }
 
 // watch is Watch with given events. The channel may be nil, and may be closed.
-func watch(ctx context.Context, events <-chan fsnotify.Event, all bool, content func() (string, error), changed func(sum, by string, err error)) {
+func watch(ctx context.Context, events <-chan fsnotify.Event, all bool, content func() (string, error),
+	changed func(sum, by string, err error)) {
 	w := watcher{content: content, changed: changed, by: Events}
 	if !all {
 		w.by = Polling

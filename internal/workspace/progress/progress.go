@@ -1,9 +1,9 @@
 // Package progress stores how far a learner is.
 //
-// The result of a task's tests holds for exactly the files that they ran over. So results are stored with a check sum of
-// those files, and count only as long as it matches. The package also stores the current task and the number of hints
-// taken. All of it is one readable file, .workshop/progress.json. Deleting that file loses only the place, the hints and
-// the bugs found: the tests bring the results back.
+// The result of a task's tests holds for exactly the files that they ran over. So results are stored with a check sum
+// of those files, and count only as long as it matches. The package also stores the current task and the number of
+// hints taken. All of it is one readable file, .workshop/progress.json. Deleting that file loses only the place, the
+// hints and the bugs found: the tests bring the results back.
 package progress
 
 import (
@@ -50,8 +50,8 @@ type Task struct {
 
 func path(root string) string { return filepath.Join(root, ".workshop", "progress.json") }
 
-// Load reads the file. If there is none, it returns an empty File. If the file is broken, it returns an empty File and an
-// error that says what to do, and does not change the file.
+// Load reads the file. If there is none, it returns an empty File. If the file is broken, it returns an empty File and
+// an error that says what to do, and does not change the file.
 func Load(root string) (File, error) {
 	text, err := lockedfile.Read(path(root))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,8 @@ func decode(root string, text []byte) (File, error) {
 		return f, nil
 	}
 	if err := json.Unmarshal(text, &f); err != nil {
-		return empty(), fmt.Errorf("%s is not a progress file (%w): delete it, and the tests bring back everything but your place, hints and bugs", path(root), err)
+		return empty(), fmt.Errorf("%s is not a progress file (%w): delete it, and the tests bring back everything "+
+			"but your place, hints and bugs", path(root), err)
 	}
 	return f, nil
 }
@@ -202,8 +203,8 @@ func (c Chapter) Done() bool {
 	return len(c.Tasks) > 0
 }
 
-// Read returns the state of a chapter. The state of a task is the stored one if it is about the present files. Otherwise
-// it is Open if the files are the stubs, and Unknown if they are not.
+// Read returns the state of a chapter. The state of a task is the stored one if it is about the present files.
+// Otherwise it is Open if the files are the stubs, and Unknown if they are not.
 func Read(root string, c course.Chapter, f File) (Chapter, error) {
 	out := Chapter{Chapter: c}
 	content, err := Content(root, c)
@@ -267,9 +268,9 @@ func All(root string, f File) ([]Chapter, error) {
 	return all, nil
 }
 
-// Current returns the learner's chapter and task. It is the task with the ID at, unless that has passed. Without one, it
-// is the first open task of the first chapter that the learner has begun, or else of the first chapter. After a chapter
-// that is done or skipped comes the next one. ok is false when no task is left.
+// Current returns the learner's chapter and task. It is the task with the ID at, unless that has passed. Without one,
+// it is the first open task of the first chapter that the learner has begun, or else of the first chapter. After a
+// chapter that is done or skipped comes the next one. ok is false when no task is left.
 func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 	start := 0
 	pointed := slices.IndexFunc(all, func(c Chapter) bool { _, has := c.find(at); return has })
@@ -278,8 +279,8 @@ func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 		if t, _ := all[pointed].find(at); t.State != runner.Passed && !all[pointed].Skipped {
 			return all[pointed], t, true
 		}
-	} else if begun := slices.IndexFunc(all, func(c Chapter) bool { return !c.Untouched && !c.Skipped && !c.Done() }); begun >= 0 {
-		start = begun
+	} else {
+		start = max(0, slices.IndexFunc(all, func(c Chapter) bool { return !c.Untouched && !c.Skipped && !c.Done() }))
 	}
 	for i := range all {
 		c := all[(start+i)%len(all)]

@@ -1,5 +1,5 @@
-// Package cmdtest tests commands: it builds the command in the current folder once, and runs it as a process with
-// arguments, as people do. Left out: terminals and signals, which few tests need.
+// Package cmdtest is for tests of commands: it builds the command in the current folder once, and runs it as people do,
+// as a process with arguments. What it leaves out: terminals and signals, which few tests need.
 package cmdtest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// Main serves as TestMain: it builds the command with the given name and flags for go build, sets program to its path,
-// runs the tests, and exits.
+// Main is a TestMain: it builds the command under a name, with flags for go build, sets program to its path, runs the
+// tests, and exits.
 func Main(m *testing.M, program *string, name string, flags ...string) {
 	dir, err := os.MkdirTemp("", "built")
 	if err != nil {
@@ -24,8 +24,8 @@ func Main(m *testing.M, program *string, name string, flags ...string) {
 	if runtime.GOOS == "windows" {
 		*program += ".exe"
 	}
-	args := slices.Concat([]string{"build"}, flags, []string{"-o", *program, "."})
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", slices.Concat([]string{"build"}, flags, []string{"-o", *program,
+		"."})...).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
 	code := m.Run()

@@ -1,7 +1,7 @@
 // Package launch runs another program of the workshop in this one's place, and builds it first if need be.
 //
-// What few people need, and needs much to build, is a program of its own, so that `go tool workshop` is there in seconds:
-// the cluster's launcher, which is in a module of its own, and share, which serves HTTP.
+// What few people need, and needs much to build, is a program of its own, so that `go tool workshop` is there in
+// seconds: the cluster's launcher, which is in a module of its own, and share, which serves HTTP.
 package launch
 
 import (
@@ -29,9 +29,9 @@ var (
 	Share   = Program{"share", ".", "./cmd/share", "share"}
 )
 
-// Run builds the program in the workshop at root if need be, runs it with this process's standard input and outputs, and
-// returns its exit code. It hears Ctrl-C itself, since it is in our process group; we only wait for it to clean up. An
-// error means that it could not be built or started. When ctx ends it is told to end, by SIGTERM.
+// Run builds the program in the workshop at root if need be, runs it with this process's standard input and outputs,
+// and returns its exit code. It hears Ctrl-C itself, since it is in our process group; we only wait for it to clean up.
+// An error means that it could not be built or started. When ctx ends it is told to end, by SIGTERM.
 func (p Program) Run(ctx context.Context, root string, args ...string) (int, error) {
 	bin := filepath.Join(root, ".workshop", "bin", p.Binary)
 	if runtime.GOOS == "windows" {
@@ -48,8 +48,8 @@ func (p Program) Run(ctx context.Context, root string, args ...string) (int, err
 	cmd.Env = append(os.Environ(), "WORKSHOP_ROOT="+root)
 	err := cmd.Start()
 	if err == nil {
-		// Ctrl-C is for all of the process group. What is for this process alone, such as kill, has to be handed on; the other
-		// program takes a second word for the same thing.
+		// Ctrl-C is for all of the process group. What is for this process alone, such as kill, has to be handed on; the
+		// other program takes a second word for the same thing.
 		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Signal(syscall.SIGTERM) })
 		err = cmd.Wait()
 		stop()

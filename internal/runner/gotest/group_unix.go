@@ -1,0 +1,14 @@
+//go:build unix
+
+package gotest
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// startGroup makes the command the leader of a process group, which its children join.
+func startGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup kills all processes of the group. An empty group is not an error.
+func killGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
