@@ -168,8 +168,11 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}", "Empty() { done := make(chan bool); go func() { defer close(done); panic(\"gone\") }(); <-done }")
 		}, "takes the test binary with it"},
 		{"a failure without its rule", "messages", func(t *testing.T, root string) {
-			replace(t, root, "01-box/box_test.go", "b.Len(), \"empty is empty\")", "b.Len())")
+			replace(t, root, "01-box/box_test.go", `"empty is empty"`, `""`)
 		}, "does not say why"},
+		{"a failure that does not name its value", "messages", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", `0, b.Len(), "the number of things in the box"`, "0, b.Len()")
+		}, "does not say which value it is about"},
 		{"a failure without its steps", "messages", func(t *testing.T, root string) {
 			replace(t, root, "01-box/box_test.go", "\t\tt.Did(\"Put, Empty\")\n", "")
 		}, "does not say what was done"},
@@ -280,13 +283,13 @@ func TestCount_finds_a_wrong_version_that_survives_now_and_then(t *testing.T) {
 func TestAllTests_reads_the_failures_of_others_too(t *testing.T) {
 	root := newWorkshop(t)
 	replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes_all_out", `func TestTask2_Empty_after_many(t *testing.T) {
-	guard.Test(t, func(t *guard.T) {
+	guard.Test(t, "", func(t *guard.T) {
 		b := &box.Box{}
 		t.Did("Put, Put, Empty")
 		b.Put()
 		b.Put()
 		b.Empty()
-		require.Zero(t, b.Len())
+		require.Zero(t, b.Len(), "the number of things in the box")
 	})
 }
 
