@@ -1,7 +1,7 @@
 package runner
 
 // This file runs the go command: which one, with what environment, how often, and within what limits. What it came to
-// is sorted in trial.go.
+// is judged in verdict.go.
 
 import (
 	"context"

@@ -54,7 +54,7 @@ var bindings = []binding{
 	bind("x", "start the chapter again (your code is kept in a backup)", "", (*Model).reset, "x"),
 	bind("↑ ↓", "scroll, as pgup and pgdn do", "", scroll((*viewport.Model).GotoTop), "home", "g"),
 	bind("", "", "", scroll((*viewport.Model).GotoBottom), "end", "G"),
-	bind("?", "this page", "? keys", toggle(pageHelp), "?"),
+	bind("", "", "? keys", toggle(pageHelp), "?"),
 	bind("q", "quit", "q quit", func(*Model, string) tea.Cmd { return tea.Quit }, "q", "ctrl+c"),
 }
 
