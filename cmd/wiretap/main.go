@@ -1,19 +1,16 @@
 // Command wiretap stands between a client and an API server and prints every byte that passes: the request line,
-// headers, the sizes of chunks, JSON and protobuf. It is for docs/learn/watching-the-wire.md, and for whoever does not
-// believe it.
+// headers, the sizes of chunks, JSON and protobuf. docs/learn/watching-the-wire.md uses it.
 //
 //	go run ./cmd/wiretap --kubeconfig .workshop/fakeapi/kubeconfig
 //
-// It copies bytes. To the client it speaks plain HTTP, so that there is something to read and the client stays with
-// HTTP/1.1; to the server it speaks what the kubeconfig says, TLS with its client certificate too. So whoever reaches
-// its port has the rights of that certificate, as with `kubectl proxy`; it listens on the loopback address only, unless
-// it is told otherwise.
+// It copies bytes. The client uses plain HTTP/1.1, so that the bytes are readable. To the server wiretap speaks what
+// the kubeconfig says, TLS with a client certificate included. So everyone who can connect to its port has the rights
+// of that certificate, as with `kubectl proxy`. It listens on the loopback address unless --address names another.
 //
-//   - main.go, this one: the command, and the copying.
-//   - print.go: what is made of the bytes for people to read. It cannot change them.
+//   - main.go: the command, and the copying
+//   - print.go: prints the bytes for people; it cannot change them
 //
-// What it leaves out: HTTP/2, and kubeconfigs with a token or a plugin, since it would have to add a header to each
-// request.
+// Left out: HTTP/2, and kubeconfigs with a token or a plugin, which would need a header in each request.
 package main
 
 import (
@@ -82,16 +79,16 @@ type upstream struct {
 func upstreamOf(kubeconfig string) (upstream, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if errors.Is(err, os.ErrNotExist) {
-		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` writes one while it runs, or name another with --kubeconfig",
-			kubeconfig)
+		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` makes one, as long as it runs, or name "+
+			"another with --kubeconfig", kubeconfig)
 	}
 	if err != nil {
 		return upstream{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" ||
-		config.ExecProvider != nil || config.AuthProvider != nil {
-		return upstream{}, fmt.Errorf("%s has no client certificate but credentials that each request must carry; wiretap only copies bytes",
-			kubeconfig)
+	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || config.ExecProvider != nil ||
+		config.AuthProvider != nil {
+		return upstream{}, fmt.Errorf("%s has no client certificate but a credential that each request would "+
+			"have to carry; wiretap only copies bytes", kubeconfig)
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -128,7 +125,7 @@ func (u upstream) dial(ctx context.Context) (net.Conn, error) {
 	return (&tls.Dialer{Config: u.tls}).DialContext(ctx, "tcp", u.address)
 }
 
-// serve returns when the context ends, and all connections with it.
+// serve copies until ctx ends, which also ends all connections.
 func serve(ctx context.Context, server upstream, address, kubeconfig string, p *printer) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -184,13 +181,13 @@ func connect(ctx context.Context, client net.Conn, server upstream, t *tap) {
 	both.Wait()
 }
 
-// pass copies from one side to the other, and shows a reader what has passed. When the reader has had enough, copying
-// goes on. At the end the other side hears that nothing more comes.
+// pass copies from one side to the other until from ends, and gives read a copy. Copying continues after read returns.
+// At the end it closes to for writing.
 func pass(to, from net.Conn, read func(io.Reader) error) {
 	shown, passed := io.Pipe()
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		read(shown) // however that ends, the connection does not depend on it
+		_ = read(shown) // the connection does not depend on how it ends
 		io.Copy(io.Discard, shown)
 	})
 	io.Copy(to, io.TeeReader(from, passed))
@@ -206,7 +203,7 @@ func pass(to, from net.Conn, read func(io.Reader) error) {
 // name is what a written kubeconfig calls its cluster and its context.
 const name = "wiretap"
 
-// writeKubeconfig writes one for clients of the wiretap. It never overwrites a file that is not its own.
+// writeKubeconfig writes a kubeconfig for clients of the wiretap. It never overwrites a file that is not its own.
 func writeKubeconfig(path, server string) error {
 	if old, err := clientcmd.LoadFromFile(path); err == nil && old.CurrentContext != name {
 		return fmt.Errorf("%s is another kubeconfig, which is left as it is; name a new file with --write", path)
@@ -223,11 +220,11 @@ func writeKubeconfig(path, server string) error {
 	return nil
 }
 
-// removeKubeconfig removes the file, because nobody listens there any more. If another wiretap has written its own
-// address there meanwhile, it stays.
+// removeKubeconfig removes the file, because its address no longer answers. If another wiretap has written its own
+// address there meanwhile, the file stays.
 func removeKubeconfig(path, server string) {
-	config, err := clientcmd.LoadFromFile(path)
-	if err == nil && config.Clusters[name] != nil && config.Clusters[name].Server == server {
+	if config, err := clientcmd.LoadFromFile(path); err == nil && config.Clusters[name] != nil &&
+		config.Clusters[name].Server == server {
 		os.Remove(path)
 	}
 }

@@ -165,7 +165,7 @@ func TestUpstreamOf_refuses_what_it_would_have_to_add(t *testing.T) {
 
 func TestUpstreamOf_says_where_a_kubeconfig_comes_from(t *testing.T) {
 	_, err := upstreamOf(filepath.Join(t.TempDir(), "none"))
-	require.ErrorContains(t, err, "`go run ./cmd/fakeapi` writes one")
+	require.ErrorContains(t, err, "`go run ./cmd/fakeapi` makes one")
 }
 
 func TestServe_names_its_kubeconfig_so_that_any_folder_will_do(t *testing.T) {

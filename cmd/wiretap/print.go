@@ -1,8 +1,8 @@
 package main
 
-// This file is for the eyes: it reads a copy of what passes, as HTTP/1.1, and prints it line by line. A line begins
-// with the seconds since the start, the number of the connection, and > for what the client says and < for the server.
-// What comes after that is on the wire, but for (remarks in brackets).
+// This file reads a copy of the traffic as HTTP/1.1 and prints it line by line. A line starts with the seconds since
+// the start, the number of the connection, and > for the client or < for the server. The rest of the line is on the
+// wire, except for (remarks in brackets).
 
 import (
 	"bufio"
@@ -18,12 +18,12 @@ import (
 	"unicode/utf8"
 )
 
-// printer is where all connections print. It is for any goroutine.
+// printer prints for all connections. Its methods may be called from any goroutine.
 type printer struct {
 	lock  sync.Mutex
 	out   io.Writer
 	start time.Time
-	// width is how much of a line is printed. 0 is all.
+	// width is the number of bytes of a line that are printed; 0 means all.
 	width int
 }
 
@@ -41,7 +41,7 @@ func (p *printer) say(format string, args ...any) {
 type tap struct {
 	*printer
 	number int
-	// methods are those of the requests that are not answered yet: the answer to a HEAD has no body, whatever it says.
+	// methods are those of the unanswered requests: the answer to a HEAD has no body, whatever its headers say.
 	methods chan string
 }
 
@@ -140,8 +140,8 @@ func (d direction) head() (head, error) {
 	}
 }
 
-// body prints what belongs to a head. Where nothing says how long it is, an answer lasts until the connection ends, and
-// a request has none.
+// body prints the body that follows a head. If the head has no length, the body of an answer lasts until the connection
+// ends, and a request has no body.
 func (d direction) body(h head, untilEnd bool) error {
 	if strings.EqualFold(h.fields["transfer-encoding"], "chunked") {
 		return d.chunks()
@@ -162,7 +162,7 @@ func (d direction) body(h head, untilEnd bool) error {
 	return d.bytes(n)
 }
 
-// chunks prints a body that comes in pieces, each with its size in front, the last of which is empty.
+// chunks prints a body in pieces. Each piece starts with its size, and the last one is empty.
 func (d direction) chunks() error {
 	for {
 		line, err := d.in.ReadString('\n')
@@ -246,7 +246,7 @@ func (d direction) dump(kept []byte, n int64) {
 	}
 }
 
-// isText says whether there is nothing in it that would not be seen. It may end in the middle of a character.
+// isText reports whether b is printable text. It may end in the middle of a character.
 func isText(b []byte) bool {
 	for len(b) > 0 {
 		r, size := utf8.DecodeRune(b)
