@@ -3,7 +3,7 @@ package restclient
 // This file is given. It turns objects into bytes and bytes into objects, by the serializers of apimachinery, and stands
 // under request.go and result.go.
 //
-// Reading has the same outcome as the serializer's Decode, and takes less time for JSON, which package onepass reads once
+// Reading has the same outcome as the serializer's Decode, and takes less time for JSON, which package fastjson reads once
 // and not twice.
 
 import (

@@ -46,7 +46,7 @@ type machine struct {
 	deployments *fcache.FakeControllerSource
 	server      *budgetServer
 	events      eventLog
-	line        *trace.Timeline
+	line        *trace.Recorder
 	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed

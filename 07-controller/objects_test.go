@@ -109,7 +109,7 @@ func (l *eventLog) list() []string {
 type budgetServer struct {
 	source *fcache.FakeControllerSource
 	// line is where changes are written down, or nil.
-	line *trace.Timeline
+	line *trace.Recorder
 
 	// before, if set, runs at the start of each call, outside the lock. Its error is the answer.
 	before func(ctx context.Context, verb string) error

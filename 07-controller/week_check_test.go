@@ -23,14 +23,14 @@ import (
 
 // problem is the first thing that is wrong.
 type problem struct {
-	line              *trace.Timeline
+	line              *trace.Recorder
 	rule, wanted, got string
 	kind, key         string
 	version           string // of the object on the server, empty if it is not there
 	gone              bool
 }
 
-// told is the timeline of the object in question, with a mark where it stops.
+// told is the trace of the object in question, with a mark where it stops.
 func (p *problem) told() (lines []string) {
 	for _, r := range p.line.Of(p.key, 30) {
 		lines = append(lines, r.String())
@@ -115,7 +115,7 @@ func (c *cluster) checkBudgets() *problem {
 		}
 		wanted := isThere && d.Spec.Replicas != nil && *d.Spec.Replicas >= 2 && d.Annotations[controller.OptOutAnnotation] != controller.OptOutValue
 		switch {
-		case wanted && !hasBudget && c.line.NeverHeardOf("default/"+name):
+		case wanted && !hasBudget && c.line.Unseen("default/"+name):
 			// Created by the controller and deleted by somebody before its informer came back with a list, which looks as the
 			// one before. Nobody could tell. It is what a resync is for, and there is none here.
 		case wanted && !hasBudget:
@@ -147,7 +147,7 @@ func (c *cluster) checkEnd() *problem {
 // historian is a handler that checks that what it is told can be: Add, Update…, Delete for each object, each update from
 // the state that it knows, and never backwards.
 type historian struct {
-	line         *trace.Timeline
+	line         *trace.Recorder
 	number       int
 	informer     cache.SharedIndexInformer
 	registration cache.ResourceEventHandlerRegistration

@@ -157,7 +157,7 @@ func newStory(seed uint64) (story []scene) {
 type cluster struct {
 	*fakeapi.Server
 	t           *guard.T
-	line        *trace.Timeline
+	line        *trace.Recorder
 	deployments cache.SharedIndexInformer
 	budgets     cache.SharedIndexInformer
 	watchers    []*historian

@@ -32,7 +32,7 @@ func TestImage_is_the_binary_alone_runs_as_nobody_and_stops_when_it_is_told(t *t
 	require.Equal(t, "1 layers, user 65532:65532, runs [/pdb-controller]", docker(t, "image", "inspect", "--format",
 		"{{len .RootFS.Layers}} layers, user {{.Config.User}}, runs {{.Config.Entrypoint}}", image))
 
-	// Under the restrictions of deployment.yaml. Without a cluster it tells its story.
+	// Under the restrictions of deployment.yaml. Without a cluster it runs its demonstration.
 	container := docker(t, "run", "--detach", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", image)
 	t.Cleanup(func() { _ = exec.Command("docker", "rm", "--force", container).Run() })
 	awaitLine(t, container, "Created PodDisruptionBudget web")

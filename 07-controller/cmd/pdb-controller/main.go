@@ -1,7 +1,7 @@
 // Command pdb-controller is your program: the informer and the controller that you have written in this chapter, on the layers of
-// your choice. What makes it a program is in internal/pdbcontroller.
+// your choice. What makes it a program is in internal/testkit/pdbapp.
 //
-//	go run ./07-controller/cmd/pdb-controller                                    a story, without a cluster
+//	go run ./07-controller/cmd/pdb-controller                                    a demonstration, without a cluster
 //	go run ./07-controller/cmd/pdb-controller --layers yours                     on your own layers below, too
 //	go run ./07-controller/cmd/pdb-controller --layers solutions,indexer=yours   on one of them
 //	go run ./07-controller/cmd/pdb-controller --kubeconfig FILE                  a cluster

@@ -1,54 +1,58 @@
 package fastjson
 
-// This file finds what has to be known of JSON before it is read, by walking over it. It never says something wrong: what
-// it does not know for sure, it says no to.
+// This file finds parts of JSON without decoding it. Each function that returns ok is certain of its other results; if ok is
+// false, the JSON is invalid or written in an unusual way, and only a real decoder can tell.
 
 import "bytes"
 
-// head is what has to be known of a body before it is read.
+// head is the part of a body that the Decoder needs before it decodes.
 type head struct {
 	kind, version string
-	items         int // how many there are in the list "items"
+	items         int // length of the array "items", 0 if there is none
 }
 
-// headOf finds it in a JSON object. It says no to whatever is not written as usual: then it may be there, and may be
-// something else.
+// headOf finds the head of a JSON object. It returns ok only if kind and version are there, once, and without escapes.
 func headOf(body []byte) (h head, ok bool) {
 	s := scanner{rest: body}
-	if !s.take('{') {
-		return h, false
-	}
-	for {
-		key, good := s.text()
-		if !good || !s.take(':') {
-			return h, false
-		}
-		var value []byte
+	ok = s.members(func(key []byte) (ok bool) {
 		switch {
 		case string(key) == "kind" && h.kind == "":
-			value, good = s.text()
-			h.kind = string(value)
+			h.kind, ok = s.text()
 		case string(key) == "apiVersion" && h.version == "":
-			value, good = s.text()
-			h.version = string(value)
+			h.version, ok = s.text()
 		case string(key) == "items":
-			h.items, good = s.skip()
+			h.items, ok = s.skip()
 		case bytes.EqualFold(key, []byte("kind")), bytes.EqualFold(key, []byte("apiVersion")):
-			return h, false // twice, or in other letters, which some parsers take for the same
+			return false // a second time, or in other letters, which some parsers accept
 		default:
-			_, good = s.skip()
+			_, ok = s.skip()
 		}
-		if !good {
-			return h, false
-		}
-		if s.take(',') {
-			continue
-		}
-		return h, s.take('}') && h.kind != "" && h.version != ""
-	}
+		return ok
+	})
+	return h, ok && h.kind != "" && h.version != ""
 }
 
-// scanner walks over JSON without reading it.
+// Event finds the type and the object of a watch event. The object is a part of frame, not a copy. If ok is false, read the
+// frame with a real decoder.
+func Event(frame []byte) (kind string, object []byte, ok bool) {
+	s := scanner{rest: frame}
+	ok = s.members(func(key []byte) (ok bool) {
+		switch {
+		case string(key) == "type" && kind == "":
+			kind, ok = s.text()
+		case string(key) == "object" && object == nil:
+			s.space()
+			before := s.rest
+			_, ok = s.skip()
+			object = bytes.TrimRight(before[:len(before)-len(s.rest)], " \n\t\r")
+		}
+		return ok // an event has no other members
+	})
+	s.space()
+	return kind, object, ok && len(s.rest) == 0 && kind != "" && len(object) > 0 && object[0] == '{'
+}
+
+// scanner walks over JSON without decoding it.
 type scanner struct{ rest []byte }
 
 func (s *scanner) space() {
@@ -66,8 +70,25 @@ func (s *scanner) take(c byte) bool {
 	return true
 }
 
-// text takes a string, and says no to one with escapes in it.
-func (s *scanner) text() ([]byte, bool) {
+// members takes an object. It calls each for every member, when the member's value is next, and stops when that returns
+// false. It returns true if each always did and the object is complete.
+func (s *scanner) members(each func(key []byte) bool) bool {
+	if !s.take('{') {
+		return false
+	}
+	for {
+		key, ok := s.token()
+		if !ok || !s.take(':') || !each(key) {
+			return false
+		}
+		if !s.take(',') {
+			return s.take('}')
+		}
+	}
+}
+
+// token takes a string without escapes. The result is a part of the JSON, not a copy.
+func (s *scanner) token() ([]byte, bool) {
 	if !s.take('"') {
 		return nil, false
 	}
@@ -75,12 +96,19 @@ func (s *scanner) text() ([]byte, bool) {
 	if end < 0 || bytes.IndexByte(s.rest[:end], '\\') >= 0 {
 		return nil, false
 	}
-	text := s.rest[:end]
+	token := s.rest[:end]
 	s.rest = s.rest[end+1:]
-	return text, true
+	return token, true
 }
 
-// skip takes a value of any kind, and says how many elements there are in it, if it is an array or an object.
+// text takes a string without escapes.
+func (s *scanner) text() (string, bool) {
+	token, ok := s.token()
+	return string(token), ok
+}
+
+// skip takes a value of any kind. For an array it returns the number of elements, and for other values a number without
+// meaning.
 func (s *scanner) skip() (elements int, ok bool) {
 	s.space()
 	depth := 0
@@ -94,7 +122,7 @@ func (s *scanner) skip() (elements int, ok bool) {
 			depth++
 			continue
 		case '}', ']':
-			if depth == 0 { // the end of the object in which a number, say, was the last value
+			if depth == 0 { // the surrounding object ends behind a number, true, false or null
 				s.rest = s.rest[i:]
 				return 0, i > 0
 			}
@@ -119,7 +147,7 @@ func (s *scanner) skip() (elements int, ok bool) {
 	return 0, false
 }
 
-// closing returns where a string ends that began before i.
+// closing returns the index of the quote that ends a string whose text begins at i, or -1.
 func closing(data []byte, i int) int {
 	for {
 		end := bytes.IndexByte(data[i:], '"')
@@ -135,44 +163,5 @@ func closing(data []byte, i int) int {
 			return end
 		}
 		i = end + 1
-	}
-}
-
-// Event finds the type and the object of an event of a watch. The object is a part of frame, not a copy. If it is not ok
-// the frame is not written as usual, and may be a good event or none: read it in the general way.
-func Event(frame []byte) (kind string, object []byte, ok bool) {
-	s := scanner{rest: frame}
-	if !s.take('{') {
-		return "", nil, false
-	}
-	for {
-		key, good := s.text()
-		if !good || !s.take(':') {
-			return "", nil, false
-		}
-		switch {
-		case string(key) == "type" && kind == "":
-			var value []byte
-			value, good = s.text()
-			kind = string(value)
-		case string(key) == "object" && object == nil:
-			s.space()
-			before := s.rest
-			_, good = s.skip()
-			object = bytes.TrimRight(before[:len(before)-len(s.rest)], " \n\t\r")
-		default:
-			return "", nil, false // an event has nothing else
-		}
-		if !good {
-			return "", nil, false
-		}
-		if s.take(',') {
-			continue
-		}
-		if !s.take('}') {
-			return "", nil, false
-		}
-		s.space()
-		return kind, object, len(s.rest) == 0 && kind != "" && len(object) > 0 && object[0] == '{'
 	}
 }

@@ -142,7 +142,7 @@ func TestContent_is_of_all_that_a_verdict_depends_on(t *testing.T) {
 	require.True(t, changes("01-box/box_test.go", "package box\n"))
 	require.True(t, changes("01-box/cmd/run/main.go", "package main\n"))
 	require.True(t, changes("internal/testkit/guard/guard.go", "package guard\n\n// changed\n"), "a shared package")
-	require.True(t, changes("internal/testkit/fastjson/onepass.go", "package onepass\n"))
+	require.True(t, changes("internal/testkit/fastjson/fastjson.go", "package fastjson\n"))
 	require.True(t, changes("go.mod", "module client-go-workshop\n\ngo 1.26\n"))
 	require.True(t, changes("go.sum", "x v1 h1:y\n"))
 

@@ -1,15 +1,16 @@
-// Package fastjson reads JSON objects of the Kubernetes API in one pass, with the same outcome as client-go's serializers.
+// Package fastjson decodes JSON objects of the Kubernetes API with the same outcome as client-go's serializers, in half the
+// time.
 //
-// Those read a body twice: first for its kind and version alone, and then, when they know the Go type, for all the rest.
-// Both times they look at every byte, and the first time costs nearly as much as the second. An event of a watch is read
-// once more, since the object is within another one. Here, kind and version are found by skipping what stands between
-// (scan.go), and then the object is read once, by the same function that the serializer uses.
+// The serializers decode a body twice: first for its kind and version alone, then, into the Go type, for everything. Both
+// passes look at every byte, and the first costs nearly as much as the second. The object in a watch event is decoded once
+// more, because it is inside another object. A Decoder finds kind and version by skipping what is between them (scan.go),
+// and decodes the object once, with the function that the serializer uses.
 //
-// It is for the plain serializers that typed clients have, which neither convert nor set defaults, and for what is written
-// as usual. For all else, and whenever something is wrong, the serializer itself is asked, so that the outcome is always
-// the same: the fuzz tests of chapters 01 and 02 compare.
+// It is for the plain serializers of typed clients, which neither convert nor set defaults, and for JSON written in the
+// usual way. For all other JSON, and after every error, the serializer itself decodes, so the outcome is always the same:
+// the fuzz tests of chapters 01 and 02 compare them.
 //
-// It is given to both chapters. What it leaves out: protobuf, which carries its kind in front.
+// Both chapters get this package as given. What it leaves out: protobuf, which has its kind in front.
 package fastjson
 
 import (
@@ -23,23 +24,23 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// Decoder reads objects. It may be used by any number of goroutines.
+// Decoder decodes objects. Any number of goroutines may use it.
 type Decoder struct {
 	general runtime.Decoder
 	fast    bool
-	// targets remembers which Go type a kind is read into: target to reflect.Type.
+	// targets caches the Go type that a kind is decoded into: target to reflect.Type.
 	targets sync.Map
 }
 
-// NewDecoder returns a decoder that gives the same objects and errors as general does.
+// NewDecoder returns a Decoder that returns the same objects and errors as general.
 func NewDecoder(general runtime.Decoder) *Decoder {
 	return &Decoder{general: general, fast: plain(general)}
 }
 
-// Fast says whether there is a faster way than to ask the general decoder.
+// Fast reports whether the Decoder is faster than the general one.
 func (d *Decoder) Fast() bool { return d.fast }
 
-// plain says whether a decoder is one that only reads JSON, and takes the version away, as those of typed clients.
+// plain reports whether a decoder only decodes JSON and clears the version, as those of typed clients do.
 func plain(d runtime.Decoder) bool {
 	plain, ok := d.(runtime.WithoutVersionDecoder)
 	if !ok {
@@ -54,7 +55,7 @@ func plain(d runtime.Decoder) bool {
 	return err == nil && options.Name == "json" && options.Yaml == "false" && options.Strict == "false"
 }
 
-// Decode reads an object, into the given one if that has its kind. Without one it makes one.
+// Decode decodes body into the given object if that has the right type, otherwise into a new object. into may be nil.
 func (d *Decoder) Decode(body []byte, into runtime.Object) (runtime.Object, error) {
 	if d.fast {
 		if obj := d.decode(body, into); obj != nil {
@@ -65,7 +66,7 @@ func (d *Decoder) Decode(body []byte, into runtime.Object) (runtime.Object, erro
 	return obj, err
 }
 
-// decode returns nil if the body has to be read in the general way.
+// decode returns nil if only the general decoder can decode the body.
 func (d *Decoder) decode(body []byte, into runtime.Object) runtime.Object {
 	head, ok := headOf(body)
 	if !ok {
@@ -79,10 +80,10 @@ func (d *Decoder) decode(body []byte, into runtime.Object) runtime.Object {
 	if obj == nil {
 		obj = reflect.New(t).Interface().(runtime.Object)
 	} else if !reflect.ValueOf(obj).Elem().IsZero() {
-		return nil // what is in it already may stay, and which parts of it do is the serializer's to say
+		return nil // the serializer decides which of the old values stay
 	}
-	// A slice that grows while it is read is copied again and again, and the copies are garbage: half of all memory. No
-	// object is shorter than 64 bytes, but a body full of commas can be sent by anybody.
+	// A slice that grows during decoding is copied several times, and the copies are half of all garbage. No object is shorter
+	// than 64 bytes, so a body of nothing but commas cannot make the slice large.
 	if n := min(head.items, len(body)/64); n > 0 {
 		if items := reflect.ValueOf(obj).Elem().FieldByName("Items"); items.Kind() == reflect.Slice {
 			items.Set(reflect.MakeSlice(items.Type(), 0, n))
@@ -96,20 +97,20 @@ func (d *Decoder) decode(body []byte, into runtime.Object) runtime.Object {
 	return obj
 }
 
-// target is a kind as it stands in a body, and the type of the object that it is to be read into, nil for none.
+// target is the kind that a body names, and the type of the object to decode into, nil for none.
 type target struct {
 	kind, version string
 	into          reflect.Type
 }
 
-// target returns the Go type that a kind is read into by the general decoder, nil if that is not into the given object, or
-// not plainly so. It asks the decoder once, with an object that is empty but for its kind.
+// target returns the Go type that the general decoder decodes a kind into. It returns nil if the decoder does not use the
+// given object, or if the type decodes itself. It finds out by decoding an object that has a kind and nothing else.
 func (d *Decoder) target(of target) reflect.Type {
 	if known, ok := d.targets.Load(of); ok {
 		return known.(reflect.Type)
 	}
 	t := d.probe(of)
-	if t != nil { // of others there is no end: whoever answers may make up kinds
+	if t != nil { // a server can make up any number of unknown kinds: they are not cached
 		d.targets.Store(of, t)
 	}
 	return t

@@ -18,7 +18,7 @@ import (
 )
 
 func trap(t *testing.T) {
-	if os.Getenv("STORY_TRAP") == "" {
+	if os.Getenv("MODELTEST_TRAP") == "" {
 		t.Skip("a trap: TestTraps springs it")
 	}
 }
@@ -127,11 +127,11 @@ no two`,
                 up by 1
         why     a wait for two must end`,
 		"hole":   `called Queue.Pop: not written yet`,
-		"chance": `it failed, and did not fail when the same was done again`,
+		"chance": `it failed, and did not fail when the same steps were repeated`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run", "^TestTrap_"+name+"$")
-			cmd.Env = append(os.Environ(), "STORY_TRAP=1")
+			cmd.Env = append(os.Environ(), "MODELTEST_TRAP=1")
 			out, err := cmd.CombinedOutput()
 			require.Error(t, err, "a trap must fail")
 			rest := string(out)
@@ -144,7 +144,7 @@ no two`,
 	}
 }
 
-func TestA_story_that_holds_passes(t *testing.T) {
+func TestCheck_passes_a_property_that_holds(t *testing.T) {
 	guard.Test(t, "some dozens of steps in each", func(t *guard.T) {
 		runs, steps := 0, 0
 		modeltest.Check(t, func(s *modeltest.T) {
