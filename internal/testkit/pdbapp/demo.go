@@ -1,10 +1,9 @@
 package pdbapp
 
-// This file is what the program does without a cluster: it brings an API server along (internal/testkit/fakeapi), and lets something
-// happen there that a controller has to do with. All of it is printed, with what the controller does. It takes half
-// a minute.
+// This file demonstrates the controller without a cluster, in half a minute. It starts an API server in the process
+// (internal/testkit/fakeapi), makes changes there, and prints them together with the controller's answers.
 //
-// Left out: Pods. Nothing runs here, and the budgets protect nobody.
+// Left out: Pods. Nothing runs here, so the budgets protect nothing.
 
 import (
 	"context"
@@ -26,74 +25,76 @@ import (
 	"client-go-workshop/internal/testkit/fakeapi"
 )
 
-// pause is how long a reader gets for each step, and the controller to answer it.
+// pause is the time between two steps, for the reader to read and for the controller to answer.
 const pause = 2500 * time.Millisecond
 
-// tellStory runs the controller on an API server of its own until the story is over, or ctx ends.
-func tellStory(ctx context.Context, options options, out io.Writer) error {
-	s := &teller{out: out, start: time.Now(), api: fakeapi.New()}
-	defer s.api.Close()
-	config := s.api.Config()
+// runDemo runs the controller on an API server of its own until the last step is done, or ctx ends.
+func runDemo(ctx context.Context, options options, out io.Writer) error {
+	d := &demo{out: out, start: time.Now(), api: fakeapi.New()}
+	defer d.api.Close()
+	config := d.api.Config()
 	config.QPS = -1
-	// What goes wrong here is part of the story, and told in it.
+	// The outage is a part of the demonstration, so its errors are printed there and not logged.
 	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, _ string, _ ...any) { s.failed(err) }}
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, _ string, _ ...any) { d.failed(err) }}
 	defer func() { utilruntime.ErrorHandlers = handlers }()
 
-	fmt.Fprintf(out, "No cluster was named (--kubeconfig), so here is a story on an API server of this program's own.\n")
+	fmt.Fprintf(out, "No cluster was named (--kubeconfig), so this is a demonstration on an API server of its own.\n")
 	words := options.layers.inWords()
 	for i := 0; i < len(words); i += 2 {
 		fmt.Fprintf(out, "  %-10s %s\n", words[i], words[i+1])
 	}
 	fmt.Fprintf(out, "\n   time  what happens in the cluster, and → what the controller does\n")
 
-	// The log would stand between the lines.
+	// Without a log, which would appear between the lines.
 	working, stop := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
 	ended := make(chan error, 1)
-	go func() { ended <- keepBudgets(working, config, s, options) }()
-	for _, step := range s.steps() {
-		if !s.wait(ctx, ended) {
+	go func() { ended <- keepBudgets(working, config, d, options) }()
+	for _, step := range d.steps() {
+		if !d.wait(ctx, ended) {
 			break
 		}
-		s.happens(step.what)
+		if step.what != "" {
+			d.say(step.what)
+		}
 		step.do()
 	}
-	toldAll := s.wait(ctx, ended)
-	s.lock.Lock()
-	s.over = true
-	s.lock.Unlock()
+	complete := d.wait(ctx, ended)
+	d.lock.Lock()
+	d.over = true
+	d.lock.Unlock()
 	stop()
 	if err := <-ended; err != nil {
 		return err
 	}
-	if !toldAll {
-		fmt.Fprintf(out, "\nStopped after %.1fs, before the story's end.\n", time.Since(s.start).Seconds())
+	if !complete {
+		fmt.Fprintf(out, "\nStopped after %.1fs, before the end.\n", time.Since(d.start).Seconds())
 		return nil
 	}
-	fmt.Fprintf(out, "\n%s\n", s.ending())
+	fmt.Fprintf(out, "\n%s\n", d.ending())
 	return nil
 }
 
-// wait gives the controller the time of one step. It returns false if the story is to end.
-func (s *teller) wait(ctx context.Context, ended chan error) bool {
+// wait waits for one pause. It returns false if the demonstration has to end.
+func (d *demo) wait(ctx context.Context, ended chan error) bool {
 	select {
 	case <-time.After(pause):
 		return true
 	case <-ctx.Done():
-	case err := <-ended: // keepBudgets has failed, so that ended has to be read again
+	case err := <-ended: // keepBudgets has failed; runDemo receives the error again
 		ended <- err
 	}
 	return false
 }
 
-// teller tells it. It is the controller's record.EventRecorder: its Events are what the controller says of itself.
-type teller struct {
+// demo prints the demonstration. It is the controller's record.EventRecorder, so it prints the controller's Events.
+type demo struct {
 	out   io.Writer
 	start time.Time
 	api   *fakeapi.Server
 
 	lock sync.Mutex
-	// failing is said once for each outage.
+	// failing is set at the first error of an outage; later errors are not printed. over stops all printing.
 	failing, over bool
 }
 
@@ -102,35 +103,34 @@ type step struct {
 	do   func()
 }
 
-func (s *teller) steps() []step {
-	away := func() {
-		s.api.Down()
-		s.api.Delete(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
-		s.api.Update(shop("web", 2))
-	}
+func (d *demo) steps() []step {
+	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	nothing := func() {}
 	return []step{
-		{"a Deployment comes: web, with 3 replicas", func() { s.api.Create(shop("web", 3)) }},
-		{"web is scaled to 5", func() { s.api.Update(shop("web", 5)) }},
-		{"somebody deletes the budget", func() {
-			s.api.Delete(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+		{"a Deployment comes: web, with 3 replicas", func() { d.api.Create(shop("web", 3)) }},
+		{"web is scaled to 5", func() { d.api.Update(shop("web", 5)) }},
+		{"a user deletes the budget", func() { d.api.Delete(budget) }},
+		{"a second Deployment comes: db, with 1 replica", func() { d.api.Create(shop("db", 1)) }},
+		{"the API server goes away. web is scaled to 2, its budget deleted", func() {
+			d.api.Down()
+			d.api.Delete(budget)
+			d.api.Update(shop("web", 2))
 		}},
-		{"a second Deployment comes: db, with 1 replica", func() { s.api.Create(shop("db", 1)) }},
-		{"the API server goes away. web is scaled to 2, its budget deleted", away},
 		{"its history is compacted, and the API server is back", func() {
-			s.api.Compact()
-			s.setFailing(false)
-			s.api.Up()
+			d.api.Compact()
+			d.setFailing(false)
+			d.api.Up()
 		}},
-		{"", func() {}}, // the controller's back-off, after the outage and before the list: up to 9 seconds
-		{"", func() {}},
-		{"", func() {}},
-		{"web is scaled to 1", func() { s.api.Update(shop("web", 1)) }},
+		{"", nothing}, // the controller's back-off, after the outage and before the list: up to 9 seconds
+		{"", nothing},
+		{"", nothing},
+		{"web is scaled to 1", func() { d.api.Update(shop("web", 1)) }},
 	}
 }
 
-// ending is how the cluster looks when all is told.
-func (s *teller) ending() string {
-	budgets := s.api.Objects("poddisruptionbudgets")
+// ending describes the cluster after the last step.
+func (d *demo) ending() string {
+	budgets := d.api.Objects("poddisruptionbudgets")
 	if len(budgets) == 0 {
 		return "In the end there is no budget: a Deployment with one replica has none to spare.\n" +
 			"On a real control plane: go tool workshop cluster up, and --kubeconfig .workshop/cluster/kubeconfig"
@@ -142,33 +142,27 @@ func (s *teller) ending() string {
 	return "There are budgets left: " + strings.Join(left, ", ")
 }
 
-func (s *teller) happens(what string) {
-	if what != "" {
-		s.say(what)
-	}
-}
-
-func (s *teller) say(line string) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if s.over {
+func (d *demo) say(line string) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	if d.over {
 		return
 	}
-	fmt.Fprintf(s.out, "%6.1fs  %s\n", time.Since(s.start).Seconds(), line)
+	fmt.Fprintf(d.out, "%6.1fs  %s\n", time.Since(d.start).Seconds(), line)
 }
 
-func (s *teller) setFailing(failing bool) (changed bool) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	changed = s.failing != failing
-	s.failing = failing
+func (d *demo) setFailing(failing bool) (changed bool) {
+	d.lock.Lock()
+	defer d.lock.Unlock()
+	changed = d.failing != failing
+	d.failing = failing
 	return changed
 }
 
-// failed tells of the first error of an outage.
-func (s *teller) failed(err error) {
-	if s.setFailing(true) {
-		s.say("    → is told: " + shorten(err.Error(), 60))
+// failed prints the first error of an outage.
+func (d *demo) failed(err error) {
+	if d.setFailing(true) {
+		d.say("    → gets an error: " + shorten(err.Error(), 60))
 	}
 }
 
@@ -179,19 +173,19 @@ func shorten(text string, n int) string {
 	return "…" + text[len(text)-n:]
 }
 
-func (s *teller) Event(_ runtime.Object, _, _, message string) { s.say("    → " + message) }
+func (d *demo) Event(_ runtime.Object, _, _, message string) { d.say("    → " + message) }
 
-func (s *teller) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
-	s.Event(object, kind, reason, fmt.Sprintf(format, args...))
+func (d *demo) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
+	d.Event(object, kind, reason, fmt.Sprintf(format, args...))
 }
 
-func (s *teller) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
-	s.Eventf(object, kind, reason, format, args...)
+func (d *demo) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
+	d.Eventf(object, kind, reason, format, args...)
 }
 
-var _ record.EventRecorder = (*teller)(nil)
+var _ record.EventRecorder = (*demo)(nil)
 
-// shop is a Deployment of so many replicas.
+// shop returns a Deployment.
 func shop(name string, replicas int32) *appsv1.Deployment {
 	labels := map[string]string{"app": name}
 	return &appsv1.Deployment{

@@ -29,8 +29,8 @@ func (x *text) Write(p []byte) (int, error) {
 	return x.b.Write(p)
 }
 
-// The back-off has chance in it, so what the controller does after the outage comes at a time of its own; in order it is.
-func TestStory(t *testing.T) {
+// The back-off is random, so only the order of the controller's actions after the outage is certain, not their times.
+func TestDemo(t *testing.T) {
 	for _, choice := range []string{"solutions", "client-go", "client-go,informer=client-go", "solutions,workqueue=client-go"} {
 		t.Run(choice, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -38,17 +38,17 @@ func TestStory(t *testing.T) {
 				require.NoError(t, err)
 				var out text
 				began := time.Now()
-				require.NoError(t, tellStory(t.Context(), options, &out))
+				require.NoError(t, runDemo(t.Context(), options, &out))
 				require.Less(t, time.Since(began), time.Minute, "a newcomer has a minute")
 
-				events := regexp.MustCompile(`(?m)^ +[0-9.]+s +→ ((?:Created|Repaired|Removed).*)$`).FindAllStringSubmatch(out.b.String(), -1)
-				var told []string
-				for _, e := range events {
-					told = append(told, strings.ReplaceAll(e[1], "PodDisruptionBudget web", "it"))
+				lines := regexp.MustCompile(`(?m)^ +[0-9.]+s +→ ((?:Created|Repaired|Removed).*)$`).FindAllStringSubmatch(out.b.String(), -1)
+				var events []string
+				for _, e := range lines {
+					events = append(events, strings.ReplaceAll(e[1], "PodDisruptionBudget web", "it"))
 				}
-				require.GreaterOrEqual(t, len(told), 5, out.b.String())
-				require.Equal(t, []string{"Created it with minAvailable 2", "Repaired it: set minAvailable to 4", "Created it with minAvailable 4"}, told[:3])
-				require.Equal(t, "Removed it: spec.replicas is 1", told[len(told)-1])
+				require.GreaterOrEqual(t, len(events), 5, out.b.String())
+				require.Equal(t, []string{"Created it with minAvailable 2", "Repaired it: set minAvailable to 4", "Created it with minAvailable 4"}, events[:3])
+				require.Equal(t, "Removed it: spec.replicas is 1", events[len(events)-1])
 				require.Contains(t, out.b.String(), "In the end there is no budget")
 				require.Contains(t, out.b.String(), "workqueue  "+options.layers.From["workqueue"])
 			})
@@ -56,7 +56,7 @@ func TestStory(t *testing.T) {
 	}
 }
 
-func TestStory_ends_at_once_with_its_context(t *testing.T) {
+func TestDemo_ends_at_once_with_its_context(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options, err := parse()
 		require.NoError(t, err)
@@ -64,18 +64,18 @@ func TestStory_ends_at_once_with_its_context(t *testing.T) {
 		defer cancel()
 		var out text
 		began := time.Now()
-		require.NoError(t, tellStory(ctx, options, &out))
+		require.NoError(t, runDemo(ctx, options, &out))
 		require.Equal(t, 6*time.Second, time.Since(began))
-		require.True(t, strings.HasSuffix(out.b.String(), "\nStopped after 6.0s, before the story's end.\n"), out.b.String())
+		require.True(t, strings.HasSuffix(out.b.String(), "\nStopped after 6.0s, before the end.\n"), out.b.String())
 		require.NotContains(t, out.b.String(), "budgets left", "that would be a failure")
 	})
 }
 
-// tells, in the environment, says that this process is to tell the story.
-const tells = "WORKSHOP_TEST_TELLS_THE_STORY"
+// runsDemo is the environment variable that makes this process run the demonstration.
+const runsDemo = "WORKSHOP_TEST_RUNS_DEMO"
 
-func TestStory_is_interrupted_without_a_line_of_log(t *testing.T) {
-	if os.Getenv(tells) != "" {
+func TestDemo_is_interrupted_without_a_line_of_log(t *testing.T) {
+	if os.Getenv(runsDemo) != "" {
 		options, err := parse()
 		require.NoError(t, err)
 		require.NoError(t, run(context.Background(), options))
@@ -85,24 +85,24 @@ func TestStory_is_interrupted_without_a_line_of_log(t *testing.T) {
 		return // no process can be interrupted from outside there
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
-	cmd.Env = append(os.Environ(), tells+"=1", "KUBECONFIG=", "KUBERNETES_SERVICE_HOST=")
+	cmd.Env = append(os.Environ(), runsDemo+"=1", "KUBECONFIG=", "KUBERNETES_SERVICE_HOST=")
 	var log strings.Builder
 	cmd.Stderr = &log
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
-	told, said := bufio.NewReader(stdout), ""
+	stdoutLines, said := bufio.NewReader(stdout), ""
 	for !strings.Contains(said, "what the controller does") {
-		line, err := told.ReadString('\n')
+		line, err := stdoutLines.ReadString('\n')
 		said += line
 		require.NoError(t, err, said)
 	}
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	rest, err := io.ReadAll(told)
+	rest, err := io.ReadAll(stdoutLines)
 	require.NoError(t, err)
 	require.NoError(t, cmd.Wait(), said+string(rest))
-	require.Contains(t, string(rest), "before the story's end.")
+	require.Contains(t, string(rest), "before the end.")
 	require.Empty(t, log.String())
 }
 

@@ -1,12 +1,11 @@
 package pdbapp
 
-// This file writes Events to the API server in the background, as client-go's record
-// package does, and sees to it that the last ones are not lost.
+// This file writes Events to the API server in the background, with client-go's record package, and does not lose the last
+// ones.
 //
-// record's Shutdown promises less than it seems to: what is queued is handed on, but the
-// goroutine that writes is stopped at the same moment. Those Events would be the ones
-// about the work finished while stopping. So flush sends a marker down the same queue,
-// and when it comes out at the sink, all that went before it has been written.
+// record's Shutdown passes on the Events in its queue, but stops the goroutine that writes them at the same moment. The lost
+// Events would be those of the work that was finished while stopping. So flush sends a marker through the same queue: when
+// the marker reaches the sink, all Events before it are written.
 
 import (
 	"context"
@@ -22,9 +21,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// startRecorder returns a recorder and the function that ends it, which waits up to three
-// seconds for what is queued. Events are for people; nobody should wait long for them. They
-// have a client of their own, so that they never hold up work in the rate limiter.
+// startRecorder returns a recorder and the function that ends it, which waits up to three seconds for the Events in the
+// queue. Events have a client of their own, so that work never waits behind them in the rate limiter.
 func startRecorder(ctx context.Context, config *rest.Config) (recorder record.EventRecorder, flush func(), err error) {
 	client, err := typedcorev1.NewForConfig(config)
 	if err != nil {
@@ -54,7 +52,7 @@ func startRecorderTo(ctx context.Context, sink record.EventSink) (record.EventRe
 
 const markerReason = "FlushMarker"
 
-// markedSink writes all Events but the marker.
+// markedSink writes all Events except the marker.
 type markedSink struct {
 	record.EventSink
 	seen chan struct{} // closed when the marker arrives

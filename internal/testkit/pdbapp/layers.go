@@ -1,9 +1,10 @@
 package pdbapp
 
-// This file chooses what the program runs on, and says so.
+// This file chooses the layers that the program runs on.
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,13 +18,13 @@ import (
 // chosen are the layers of one run, with the informer and the controller on top.
 type chosen struct {
 	layers.Layers
-	informer      string // whose it is
+	informer      string // the set that it belongs to
 	newInformer   func(layers.Layers, cache.ListerWatcher, runtime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer
 	newController func(klog.Logger, Config) (Runner, error)
 }
 
-// choose takes "informer=client-go" out of a choice, which is this program's, and leaves the rest to the layers.
-// client-go's informer stands on client-go's Reflector, queue and indexer, whatever else is chosen; so they are said to.
+// choose returns the parts of a choice. It handles "informer=client-go" itself and passes the rest to layers.Choose.
+// client-go's informer runs on client-go's Reflector, queue and indexer, whatever else is chosen, so From names those.
 func choose(choice string, parts Parts) (chosen, error) {
 	c := chosen{informer: parts.Informer, newInformer: parts.NewInformer, newController: parts.NewController}
 	var lower []string
@@ -45,7 +46,7 @@ func choose(choice string, parts Parts) (chosen, error) {
 		lower = []string{parts.Default}
 	}
 	if _, here := parts.Sets["yours"]; !here && strings.Contains(choice, "yours") {
-		return chosen{}, fmt.Errorf("%q: this is the finished program, which has not got yours; the one that has is ./07-controller/cmd/pdb-controller", choice)
+		return chosen{}, fmt.Errorf("%q: this is the finished program, which does not have your layers; run ./07-controller/cmd/pdb-controller", choice)
 	}
 	var err error
 	if c.Layers, err = layers.Choose(strings.Join(lower, ","), parts.Sets); err != nil {
@@ -59,7 +60,7 @@ func choose(choice string, parts Parts) (chosen, error) {
 	return c, nil
 }
 
-// inWords is whose each layer is, for a log.
+// inWords returns each layer with the set it belongs to, as key and value for a log.
 func (c chosen) inWords() (words []any) {
 	for _, layer := range layers.Names {
 		words = append(words, layer, c.From[layer])
@@ -68,11 +69,6 @@ func (c chosen) inWords() (words []any) {
 }
 
 func layersUsage(parts Parts) string {
-	var sets []string
-	for name := range parts.Sets {
-		sets = append(sets, name)
-	}
-	slices.Sort(sets)
-	return fmt.Sprintf("whose `layers` it runs on: one of %s; LAYER=SET after a comma for one of %s, informer",
-		strings.Join(sets, ", "), strings.Join(layers.Names, ", "))
+	return fmt.Sprintf("the set of `layers` to run on: one of %s; LAYER=SET after a comma for one of %s, informer",
+		strings.Join(slices.Sorted(maps.Keys(parts.Sets)), ", "), strings.Join(layers.Names, ", "))
 }

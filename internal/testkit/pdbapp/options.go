@@ -1,10 +1,10 @@
 package pdbapp
 
-// This file reads the command line, by the standard flag package, and finds the cluster. Of klog's flags it takes the two
+// This file reads the command line with the standard flag package, and finds the cluster. It has two of klog's flags, those
 // that a program without log files can use: -v and -vmodule.
 //
 // Left out: a configuration file, and ~/.kube/config as a last resort: a program that writes should not pick the cluster that
-// somebody happened to use last.
+// kubectl used last.
 
 import (
 	"errors"
@@ -31,8 +31,8 @@ type options struct {
 	layers         chosen
 }
 
-// parseOptions reads args, the command line without the program's name. It prints nothing. If they ask for help, the error
-// is flag.ErrHelp, and flags can print it.
+// parseOptions reads args, the command line without the program's name. It prints nothing. If args ask for help, the error is
+// flag.ErrHelp, and flags can print the help.
 func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, error) {
 	var o options
 	var choice string
@@ -43,7 +43,8 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 		f := logging.Lookup(name)
 		flags.Var(f.Value, name, f.Usage)
 	}
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` that says how to reach the cluster; if empty $KUBECONFIG, then the Pod this runs in; without any of them it tells a story on an API server of its own")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` of the cluster; if empty $KUBECONFIG, then the Pod this runs in; "+
+		"otherwise a demonstration on an API server of its own")
 	flags.StringVar(&choice, "layers", parts.Default, layersUsage(parts))
 	flags.StringVar(&o.namespace, "namespace", metav1.NamespaceAll, "the only namespace to look after; if empty all of them")
 	flags.IntVar(&o.workers, "workers", 2, "how many Deployments to work on at the same time")
@@ -70,21 +71,21 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 	return o, nil
 }
 
-// loadConfig finds the cluster: the file that the flag names, else those in $KUBECONFIG,
-// else the Pod this runs in.
+// loadConfig finds the cluster: the file that the flag names, otherwise the files in $KUBECONFIG, otherwise the Pod this runs
+// in. Without any of them the error is errNoCluster.
 func loadConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := findConfig(kubeconfig, os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
 	if err != nil {
 		return nil, err
 	}
-	// The defaults, 5 a second and bursts of 10, are for people at a terminal. The first
-	// run over a cluster with 1000 Deployments would take three minutes and a half.
+	// The defaults, 5 a second and bursts of 10, are for people at a terminal. The first run over a cluster with 1000
+	// Deployments would take three and a half minutes.
 	config.QPS, config.Burst = 50, 100
 	return rest.AddUserAgent(config, name), nil
 }
 
-// errNoCluster is what loadConfig returns if nobody has said where a cluster is, and nothing is wrong with that.
-var errNoCluster = errors.New("no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is no Pod")
+// errNoCluster says that no cluster is configured. It is not a failure: the program then runs the demonstration.
+var errNoCluster = errors.New("no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is not a Pod")
 
 func findConfig(flagged, environment string) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: flagged}
@@ -103,7 +104,7 @@ func findConfig(flagged, environment string) (*rest.Config, error) {
 		}
 		return config, nil
 	}
-	// Not the deferred loader, which would turn to the Pod it runs in if the file is empty.
+	// Not the deferred loader, which would use the Pod it runs in if the file is empty.
 	raw, err := rules.Load()
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", source, err)

@@ -52,7 +52,7 @@ func TestOptions(t *testing.T) {
 		"--resync=-1s":                       "--resync=-1s: cannot be negative; 0 turns it off",
 		"start":                              `unexpected argument "start": everything is given by flags, see -h`,
 		"--layers=own":                       `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
-		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this is the finished program, which has not got yours; the one that has is ./07-controller/cmd/pdb-controller`,
+		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this is the finished program, which does not have your layers; run ./07-controller/cmd/pdb-controller`,
 		"--wrong":                            "flag provided but not defined: -wrong; -h lists all flags",
 	} {
 		_, err := parse(wrong)
@@ -75,7 +75,7 @@ func writeConfig(t *testing.T, server string) string {
 }
 
 func TestFindConfig(t *testing.T) {
-	t.Setenv("KUBERNETES_SERVICE_HOST", "") // this is no Pod
+	t.Setenv("KUBERNETES_SERVICE_HOST", "") // this is not a Pod
 	one, two := writeConfig(t, "https://127.0.0.1:1"), writeConfig(t, "https://127.0.0.1:2")
 	empty := writeConfig(t, "")
 
@@ -94,7 +94,7 @@ func TestFindConfig(t *testing.T) {
 	}
 
 	for title, test := range map[string]struct{ flagged, environment, says string }{
-		"nothing":        {"", "", "no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is no Pod"},
+		"nothing":        {"", "", "no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is not a Pod"},
 		"an absent file": {"absent", two, "reading --kubeconfig=absent: "},
 		"an absent one":  {"", "absent", "$KUBECONFIG (absent) says nothing about a cluster"},
 		"an empty one":   {empty, "", "--kubeconfig=" + empty + " says nothing about a cluster"},

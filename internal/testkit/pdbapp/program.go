@@ -1,12 +1,11 @@
-// Package pdbapp is the program around the controller of chapter 07: what a program needs to live in a cluster. It is
-// complete, and none of it is needed to understand the controller. There are two of it, the learner's in
-// 07-controller/cmd/pdb-controller and the finished one in solutions, which differ in the controller and the informer that
-// they give to Main.
+// Package pdbapp is the program around the controller of chapter 07: everything that a controller needs to run in a cluster,
+// and nothing that explains the controller. Two programs use it, the learner's in 07-controller/cmd/pdb-controller and the
+// finished one in solutions. They differ in the controller and the informer that they pass to Main.
 //
 //   - program.go, this one: signals, and the parts put together.
 //   - options.go: flags, and how to reach the cluster.
 //   - layers.go: which layers it runs on.
-//   - story.go: what it does without a cluster.
+//   - demo.go: what it does without a cluster.
 //   - leader.go: only one of several instances works.
 //   - events.go: Events that are written before the program ends.
 //
@@ -43,16 +42,16 @@ import (
 // name is what this program is called in Events, Leases and logs.
 const name = "pdb-controller"
 
-// Parts are what the two programs differ in.
+// Parts are the differences between the two programs.
 type Parts struct {
 	// NewInformer makes a shared informer on layers.
 	NewInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
 	// NewController puts the controller together.
 	NewController func(logger klog.Logger, config Config) (Runner, error)
-	// Sets are the sets of layers to choose from. Default is the choice if nothing is said.
+	// Sets are the sets of layers to choose from. Default is the choice without the flag --layers.
 	Sets    map[string]layers.Layers
 	Default string
-	// Informer says whose NewInformer is, in the words of Sets.
+	// Informer is the name of the set that NewInformer belongs to.
 	Informer string
 }
 
@@ -73,7 +72,7 @@ type Runner interface{ Run(ctx context.Context) }
 func Main(parts Parts) {
 	todo.OnReach(stopAtHole)
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // what is wrong is said once, below
+	flags.SetOutput(io.Discard) // the error is printed once, below
 	options, err := parseOptions(flags, os.Args[1:], parts)
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(os.Stdout)
@@ -95,15 +94,14 @@ func Main(parts Parts) {
 	os.Exit(0)
 }
 
-// stopAtHole ends the program with one line when it comes to what a learner has not written yet, on whichever goroutine.
+// stopAtHole ends the program with one line when any goroutine reaches code that the learner has not written yet.
 func stopAtHole(hole todo.NotWritten) bool {
 	fmt.Fprintf(os.Stderr, "%s: %v\n", name, hole)
 	os.Exit(1)
 	return true
 }
 
-// stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one
-// ends the process at once, for whoever finds that stopping takes too long.
+// stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one ends the process at once.
 func stopOnSignal(parent context.Context) context.Context {
 	ctx, stop := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
@@ -117,12 +115,12 @@ func stopOnSignal(parent context.Context) context.Context {
 	return ctx
 }
 
-// run works until ctx ends or a signal comes, neither of which is an error.
+// run runs the controller until ctx ends or a signal comes. Neither is an error.
 func run(ctx context.Context, options options) error {
 	config, err := loadConfig(options.kubeconfig)
 	if errors.Is(err, errNoCluster) {
-		// A log would stand between the lines of the story.
-		return tellStory(stopOnSignal(klog.NewContext(ctx, klog.New(nil))), options, os.Stdout)
+		// Without a log, which would appear between the lines.
+		return runDemo(stopOnSignal(klog.NewContext(ctx, klog.New(nil))), options, os.Stdout)
 	}
 	if err != nil {
 		return err
@@ -145,8 +143,8 @@ func run(ctx context.Context, options options) error {
 	return runAsLeader(ctx, lock, work)
 }
 
-// keepBudgets runs the controller until ctx ends. The stages stop in the order in which the work flows backwards: workers
-// first, while their caches are still fed, informers last.
+// keepBudgets runs the controller until ctx ends. The workers stop first, while the informers still keep their caches up to
+// date, and the informers last.
 func keepBudgets(ctx context.Context, config *rest.Config, recorder record.EventRecorder, options options) error {
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting", append(options.layers.inWords(), "resync", options.resync, "namespace", options.namespace)...)
