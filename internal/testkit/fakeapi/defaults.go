@@ -1,8 +1,9 @@
 package fakeapi
 
-// This file is what a server fills in where a client has written nothing.
+// This file fills in what a client left out.
 
 import (
+	"cmp"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,26 +13,25 @@ import (
 
 func fillDeployment(obj Object) {
 	s := &obj.(*appsv1.Deployment).Spec
-	fill(&s.Replicas, 1)
-	fill(&s.RevisionHistoryLimit, 10)
-	fill(&s.ProgressDeadlineSeconds, 600)
-	if s.Strategy.Type == "" {
-		s.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
-	}
+	s.Replicas = cmp.Or(s.Replicas, new(int32(1)))
+	s.RevisionHistoryLimit = cmp.Or(s.RevisionHistoryLimit, new(int32(10)))
+	s.ProgressDeadlineSeconds = cmp.Or(s.ProgressDeadlineSeconds, new(int32(600)))
+	s.Strategy.Type = cmp.Or(s.Strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
 	if s.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
-		fill(&s.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
-		fill(&s.Strategy.RollingUpdate.MaxUnavailable, intstr.FromString("25%"))
-		fill(&s.Strategy.RollingUpdate.MaxSurge, intstr.FromString("25%"))
+		rolling := cmp.Or(s.Strategy.RollingUpdate, new(appsv1.RollingUpdateDeployment))
+		rolling.MaxUnavailable = cmp.Or(rolling.MaxUnavailable, new(intstr.FromString("25%")))
+		rolling.MaxSurge = cmp.Or(rolling.MaxSurge, new(intstr.FromString("25%")))
+		s.Strategy.RollingUpdate = rolling
 	}
 	fillPod(&s.Template.Spec)
 }
 
 func fillPod(s *corev1.PodSpec) {
-	fillText(&s.RestartPolicy, corev1.RestartPolicyAlways)
-	fillText(&s.DNSPolicy, corev1.DNSClusterFirst)
-	fillText(&s.SchedulerName, corev1.DefaultSchedulerName)
-	fill(&s.TerminationGracePeriodSeconds, int64(corev1.DefaultTerminationGracePeriodSeconds))
-	fill(&s.SecurityContext, corev1.PodSecurityContext{})
+	s.RestartPolicy = cmp.Or(s.RestartPolicy, corev1.RestartPolicyAlways)
+	s.DNSPolicy = cmp.Or(s.DNSPolicy, corev1.DNSClusterFirst)
+	s.SchedulerName = cmp.Or(s.SchedulerName, corev1.DefaultSchedulerName)
+	s.TerminationGracePeriodSeconds = cmp.Or(s.TerminationGracePeriodSeconds, new(int64(corev1.DefaultTerminationGracePeriodSeconds)))
+	s.SecurityContext = cmp.Or(s.SecurityContext, new(corev1.PodSecurityContext))
 	for i := range s.Containers {
 		fillContainer(&s.Containers[i])
 	}
@@ -41,34 +41,20 @@ func fillPod(s *corev1.PodSpec) {
 }
 
 func fillContainer(c *corev1.Container) {
-	fillText(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
-	fillText(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
-	fillText(&c.ImagePullPolicy, pullPolicy(c.Image))
+	c.TerminationMessagePath = cmp.Or(c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+	c.TerminationMessagePolicy = cmp.Or(c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+	c.ImagePullPolicy = cmp.Or(c.ImagePullPolicy, pullPolicy(c.Image))
 	for i := range c.Ports {
-		fillText(&c.Ports[i].Protocol, corev1.ProtocolTCP)
+		c.Ports[i].Protocol = cmp.Or(c.Ports[i].Protocol, corev1.ProtocolTCP)
 	}
 }
 
-// pullPolicy is Always for an image whose tag may come to mean another.
+// pullPolicy returns Always for an image whose tag may be moved to another image.
 func pullPolicy(image string) corev1.PullPolicy {
 	name := image[strings.LastIndex(image, "/")+1:]
-	if strings.Contains(name, "@") {
-		return corev1.PullIfNotPresent
-	}
-	if _, tag, tagged := strings.Cut(name, ":"); tagged && tag != "latest" {
+	_, tag, tagged := strings.Cut(name, ":")
+	if strings.Contains(name, "@") || tagged && tag != "latest" {
 		return corev1.PullIfNotPresent
 	}
 	return corev1.PullAlways
-}
-
-func fill[T any](field **T, value T) {
-	if *field == nil {
-		*field = &value
-	}
-}
-
-func fillText[T ~string](field *T, value T) {
-	if *field == "" {
-		*field = value
-	}
 }

@@ -5,7 +5,6 @@ package fakeapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,9 +35,7 @@ func (c *call) discover() error {
 	case "/version":
 		return c.answerPlain(version.Info{Major: "1", Minor: "36", GitVersion: Version, Platform: "in/memory"})
 	case "/healthz", "/readyz", "/livez":
-		c.w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		c.w.Header().Set("X-Content-Type-Options", "nosniff")
-		fmt.Fprint(c.w, "ok")
+		writeText(c.w, http.StatusOK, "ok")
 		return nil
 	case "/openapi/v3":
 		return c.answerPlain(openAPIRoot())
@@ -65,12 +62,8 @@ func (c *call) discover() error {
 }
 
 func (c *call) answerMeta(obj runtime.Object) error {
-	form, err := negotiate(c.r)
-	if err != nil {
-		// A client that wants to know everything in one answer takes it in pieces, too.
-		form = accepted{info: jsonInfo}
-	}
-	return write(c.w, form, http.StatusOK, obj)
+	// A client that asks for everything in one answer (aggregated discovery) accepts it in pieces, too.
+	return write(c.w, negotiatePlain(c.r), http.StatusOK, obj)
 }
 
 func (c *call) answerPlain(v any) error {
@@ -104,23 +97,21 @@ func resourcesOf(gv schema.GroupVersion) *metav1.APIResourceList {
 			continue
 		}
 		list.APIResources = append(list.APIResources, metav1.APIResource{
-			Name: r.gvr.Resource, SingularName: r.singular, Namespaced: r.namespaced, Kind: r.kind, ShortNames: r.short, Categories: r.categories,
+			Name: r.gvr.Resource, SingularName: r.singular, Namespaced: true, Kind: r.gvk.Kind, ShortNames: r.short, Categories: r.categories,
 			Verbs: metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
 		})
 		sub := metav1.Verbs{"get", "patch", "update"}
 		if r.scale {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.gvr.Resource + "/scale", Namespaced: r.namespaced, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: sub,
+				Name: r.gvr.Resource + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: sub,
 			})
 		}
 		if r.status {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.gvr.Resource + "/status", Namespaced: r.namespaced, Kind: r.kind, Verbs: sub,
+				Name: r.gvr.Resource + "/status", Namespaced: true, Kind: r.gvk.Kind, Verbs: sub,
 			})
 		}
 	}
 	slices.SortFunc(list.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
-
-var jsonInfo, _ = runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)

@@ -61,7 +61,7 @@ type Server struct {
 func New() *Server {
 	s := &Server{store: newStore(), endWatches: make(chan struct{}), bookmarks: make(chan struct{})}
 	s.http = newHTTPServer(s)
-	s.listener = newListener("in memory")
+	s.listener = newListener()
 	go s.http.Serve(s.listener)
 	return s
 }

@@ -7,11 +7,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"k8s.io/client-go/rest"
@@ -29,9 +31,7 @@ func (s *Server) Config() *rest.Config {
 
 // Client is for tests that send their own requests, with URLs as http://in-memory/apis. Its connections are its own.
 func (s *Server) Client() *http.Client {
-	return &http.Client{Transport: &http.Transport{
-		DialContext: func(context.Context, string, string) (net.Conn, error) { return s.listener.dial() },
-	}}
+	return &http.Client{Transport: &http.Transport{DialContext: s.Config().Dial}}
 }
 
 // Listen serves at an address too, such as 127.0.0.1:0, until the server is closed. It returns the server's URL. HTTP/2 is
@@ -68,13 +68,12 @@ func newHTTPServer(handler http.Handler) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
-	return &http.Server{Handler: handler, Protocols: protocols, ErrorLog: silent,
+	return &http.Server{Handler: handler, Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }}
 }
 
 // listener hands connections to the HTTP server. It implements net.Listener for those in memory.
 type listener struct {
-	name   string
 	dialed chan net.Conn
 	closed chan struct{}
 	once   sync.Once
@@ -85,23 +84,27 @@ type listener struct {
 	refusing bool
 }
 
-func newListener(name string) *listener {
-	return &listener{name: name, dialed: make(chan net.Conn), closed: make(chan struct{}), open: map[*conn]bool{}}
+func newListener() *listener {
+	return &listener{dialed: make(chan net.Conn), closed: make(chan struct{}), open: map[*conn]bool{}}
 }
 
 func (l *listener) dial() (net.Conn, error) {
 	client, server := net.Pipe()
 	a, b := l.track(client, server)
-	if a == nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	if a != nil {
+		select {
+		case l.dialed <- b:
+			return a, nil
+		case <-l.closed:
+			a.Close()
+		}
 	}
-	select {
-	case l.dialed <- b:
-		return a, nil
-	case <-l.closed:
-		a.Close()
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
-	}
+	return nil, l.netError("dial", "connect", syscall.ECONNREFUSED)
+}
+
+// netError returns the error of a system call as package net does.
+func (l *listener) netError(op, call string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError(call, err)}
 }
 
 // track makes a connection of two ends that is counted until either is closed. It returns nil if none is wanted.
@@ -150,12 +153,7 @@ func (l *listener) Close() error {
 	return nil
 }
 
-func (l *listener) Addr() net.Addr { return address(l.name) }
-
-type address string
-
-func (address) Network() string  { return "memory" }
-func (a address) String() string { return string(a) }
+func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: "in memory", Net: "memory"} }
 
 // with serves another listener's connections by the rules of this one.
 func (l *listener) with(other net.Listener) net.Listener { return &tcpListener{other, l} }
@@ -185,23 +183,23 @@ type conn struct {
 	net.Conn
 	client   net.Conn // the other end, if it is in memory
 	listener *listener
-
-	lock   sync.Mutex
-	broken bool
+	broken   atomic.Bool
 }
 
 func (c *conn) Close() error {
-	c.listener.lock.Lock()
-	delete(c.listener.open, c)
-	c.listener.lock.Unlock()
+	c.untrack()
 	return c.Conn.Close()
+}
+
+func (c *conn) untrack() {
+	c.listener.lock.Lock()
+	defer c.listener.lock.Unlock()
+	delete(c.listener.open, c)
 }
 
 // reset ends the connection as a killed process would.
 func (c *conn) reset() {
-	c.lock.Lock()
-	c.broken = true
-	c.lock.Unlock()
+	c.broken.Store(true)
 	reset(c.Conn)
 }
 
@@ -210,12 +208,6 @@ func reset(c net.Conn) {
 		tcp.SetLinger(0)
 	}
 	c.Close()
-}
-
-func (c *conn) isBroken() bool {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return c.broken
 }
 
 // clientEnd is the client's end of a connection in memory. After a reset it fails as a socket does.
@@ -235,15 +227,13 @@ func (e *clientEnd) Write(b []byte) (int, error) {
 }
 
 func (e *clientEnd) explain(op string, err error) error {
-	if e.conn.isBroken() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)) {
-		return &net.OpError{Op: op, Net: "tcp", Addr: e.conn.listener.Addr(), Err: os.NewSyscallError(op, syscall.ECONNRESET)}
+	if e.conn.broken.Load() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)) {
+		return e.conn.listener.netError(op, op, syscall.ECONNRESET)
 	}
 	return err
 }
 
 func (e *clientEnd) Close() error {
-	e.conn.listener.lock.Lock()
-	delete(e.conn.listener.open, e.conn)
-	e.conn.listener.lock.Unlock()
+	e.conn.untrack()
 	return e.Conn.Close()
 }

@@ -34,7 +34,7 @@ func openAPI(gv schema.GroupVersion) doc {
 		paths["/"+pathOf(gv)+"/namespaces/{namespace}/"+r.gvr.Resource+"/{name}"] = doc{"patch": doc{
 			"parameters":                      []doc{{"name": "fieldValidation", "in": "query", "schema": doc{"type": "string"}}},
 			"responses":                       doc{},
-			"x-kubernetes-group-version-kind": doc{"group": gv.Group, "version": gv.Version, "kind": r.kind},
+			"x-kubernetes-group-version-kind": doc{"group": gv.Group, "version": gv.Version, "kind": r.gvk.Kind},
 		}}
 	}
 	return doc{"openapi": "3.0.0", "info": doc{"title": "Kubernetes", "version": Version}, "paths": paths}

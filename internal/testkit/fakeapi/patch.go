@@ -4,6 +4,7 @@ package fakeapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -38,10 +39,7 @@ func (c *call) patch() error {
 		}
 		return into, c.place(into)
 	})
-	if err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, patched)
+	return c.answerOr(err, http.StatusOK, patched)
 }
 
 // patcher returns what the body makes of an object in JSON.
@@ -117,11 +115,7 @@ func (c *call) patchScale(change func([]byte, runtime.Object) ([]byte, error)) e
 	if err := c.applyPatch(change, scaleOf(obj), scale); err != nil {
 		return err
 	}
-	updated, err := c.applyScale(scale)
-	if err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, scaleOf(updated))
+	return c.applyScale(scale)
 }
 
 // scaleOf shows a Deployment as a Scale.
@@ -131,10 +125,8 @@ func scaleOf(obj Object) *autoscalingv1.Scale {
 		ObjectMeta: metav1.ObjectMeta{
 			Name: d.Name, Namespace: d.Namespace, UID: d.UID, ResourceVersion: d.ResourceVersion, CreationTimestamp: d.CreationTimestamp,
 		},
+		Spec:   autoscalingv1.ScaleSpec{Replicas: *d.Spec.Replicas},
 		Status: autoscalingv1.ScaleStatus{Replicas: d.Status.Replicas},
-	}
-	if d.Spec.Replicas != nil {
-		scale.Spec.Replicas = *d.Spec.Replicas
 	}
 	if selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
 		scale.Status.Selector = selector.String()
@@ -142,17 +134,19 @@ func scaleOf(obj Object) *autoscalingv1.Scale {
 	return scale
 }
 
-// applyScale scales the call's object.
-func (c *call) applyScale(scale *autoscalingv1.Scale) (Object, error) {
+// applyScale scales the call's object and answers with its new scale.
+func (c *call) applyScale(scale *autoscalingv1.Scale) error {
 	if scale.Spec.Replicas < 0 {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Group: "autoscaling", Kind: "Scale"}, c.name,
+		return apierrors.NewInvalid(schema.GroupKind{Group: "autoscaling", Kind: "Scale"}, c.name,
 			field.ErrorList{notNegative(field.NewPath("spec", "replicas"), scale.Spec.Replicas)})
 	}
-	return c.store.modify(c.res, c.key(), spec, func(obj Object) (Object, error) {
-		if scale.ResourceVersion != "" {
-			obj.SetResourceVersion(scale.ResourceVersion)
-		}
+	updated, err := c.store.modify(c.res, c.key(), spec, func(obj Object) (Object, error) {
+		obj.SetResourceVersion(cmp.Or(scale.ResourceVersion, obj.GetResourceVersion()))
 		obj.(*appsv1.Deployment).Spec.Replicas = &scale.Spec.Replicas
 		return obj, nil
 	})
+	if err != nil {
+		return err
+	}
+	return c.answer(http.StatusOK, scaleOf(updated))
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,11 +117,7 @@ func (c *call) list() error {
 	if options.ResourceVersion == "0" && options.Continue == "" {
 		limit = 0 // what comes from the watch cache comes whole
 	}
-	list := c.res.newList()
-	if err := page(list, c.res, objs, at, after, limit, selected); err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, list)
+	return c.answer(http.StatusOK, page(c.res, objs, at, after, limit, selected))
 }
 
 // moment says of which revision the list is to be, and after which key it begins.
@@ -147,9 +142,7 @@ func (c *call) moment(options metav1.ListOptions) (revision int64, after string,
 	if err := c.reach(wanted); err != nil {
 		return 0, "", err
 	}
-	exact := options.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
-		options.ResourceVersionMatch == "" && options.Limit > 0
-	if exact {
+	if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact || options.ResourceVersionMatch == "" && options.Limit > 0 {
 		return wanted, "", nil
 	}
 	return latest, "", nil
@@ -194,41 +187,26 @@ func tooLarge(wanted, current int64) error {
 	return err
 }
 
-// page puts the objects of one page into a list.
-func page(list runtime.Object, res *resource, objs []Object, revision int64, after string, limit int64, selected selection) error {
-	meta, err := meta.ListAccessor(list)
-	if err != nil {
-		return err
-	}
-	meta.SetResourceVersion(strconv.FormatInt(revision, 10))
+// page returns the selected objects after a key, at most limit of them if limit is positive.
+func page(res *resource, objs []Object, revision int64, after string, limit int64, selected selection) runtime.Object {
 	chosen := []runtime.Object{}
-	for i, obj := range objs {
-		if after != "" && key(obj) <= after || !selected.has(res, obj) {
-			continue
-		}
-		if limit > 0 && int64(len(chosen)) == limit {
-			meta.SetContinue(token{revision, key(chosen[limit-1].(Object))}.String())
-			if selected.all() {
-				left := countIn(selected.namespace, objs[i:])
-				meta.SetRemainingItemCount(&left)
-			}
-			break
-		}
-		chosen = append(chosen, obj)
-	}
-	return setItems(list, chosen)
-}
-
-func countIn(namespace string, objs []Object) (n int64) {
 	for _, obj := range objs {
-		if namespace == "" || obj.GetNamespace() == namespace {
-			n++
+		if (after == "" || key(obj) > after) && selected.has(res, obj) {
+			chosen = append(chosen, obj)
 		}
 	}
-	return n
+	left := int64(len(chosen)) - limit
+	if limit <= 0 || left <= 0 {
+		return res.listOf(chosen, revision)
+	}
+	list := res.listOf(chosen[:limit], revision)
+	meta := list.(metav1.ListMetaAccessor).GetListMeta()
+	meta.SetContinue(token{revision, key(chosen[limit-1].(Object))}.String())
+	if selected.all() {
+		meta.SetRemainingItemCount(&left)
+	}
+	return list
 }
-
-func setItems(list runtime.Object, objs []runtime.Object) error { return meta.SetList(list, objs) }
 
 // token is what a page ends with if there is another. Clients must not look into it.
 type token struct {

@@ -4,9 +4,11 @@ package fakeapi
 // selected by, whether an update may come without a version, and what is the status.
 
 import (
+	"cmp"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -14,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -24,14 +26,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// resource is one kind of objects.
+// resource is one kind of objects. All are namespaced.
 type resource struct {
-	gvr        schema.GroupVersionResource
-	kind       string
-	singular   string
+	gvk        schema.GroupVersionKind
+	gvr        schema.GroupVersionResource // set in init
+	singular   string                      // set in init
 	short      []string
 	categories []string
-	namespaced bool
 	// status says that there is a status subresource, and scale a scale subresource.
 	status, scale bool
 	// createOnUpdate lets PUT create; unconditional lets it come without a resourceVersion.
@@ -44,8 +45,8 @@ type resource struct {
 	validate validator
 	// validateUpdate returns what is wrong with a change.
 	validateUpdate func(obj, before Object) field.ErrorList
-	// table is how the resource looks in kubectl get.
-	table table
+	// table is the output of kubectl get.
+	table columns
 }
 
 // part is what an update is about.
@@ -62,40 +63,36 @@ const (
 
 var resources = []*resource{
 	{
-		gvr: appsv1.SchemeGroupVersion.WithResource("deployments"), kind: "Deployment", singular: "deployment",
-		short: []string{"deploy"}, categories: []string{"all"}, namespaced: true, status: true, scale: true, unconditional: true,
+		gvk: appsv1.SchemeGroupVersion.WithKind("Deployment"), short: []string{"deploy"}, categories: []string{"all"},
+		status: true, scale: true, unconditional: true,
 		fill: fillDeployment, validate: validateDeployment, validateUpdate: validateDeploymentUpdate, table: deploymentTable,
 	},
 	{
-		gvr: policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"), kind: "PodDisruptionBudget", singular: "poddisruptionbudget",
-		short: []string{"pdb"}, namespaced: true, status: true,
-		validate: validateBudget, table: budgetTable,
+		gvk: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), short: []string{"pdb"},
+		status: true, validate: validateBudget, table: budgetTable,
 	},
 	{
-		gvr: corev1.SchemeGroupVersion.WithResource("events"), kind: "Event", singular: "event",
-		short: []string{"ev"}, namespaced: true, createOnUpdate: true, unconditional: true,
-		selectable: eventFields, table: eventTable,
+		gvk: corev1.SchemeGroupVersion.WithKind("Event"), short: []string{"ev"},
+		createOnUpdate: true, unconditional: true, selectable: eventFields, table: eventTable,
 	},
 	{
-		gvr: coordinationv1.SchemeGroupVersion.WithResource("leases"), kind: "Lease", singular: "lease",
-		namespaced: true, createOnUpdate: true,
-		table: leaseTable,
+		gvk: coordinationv1.SchemeGroupVersion.WithKind("Lease"), createOnUpdate: true, table: leaseTable,
 	},
 	{
-		gvr: corev1.SchemeGroupVersion.WithResource("configmaps"), kind: "ConfigMap", singular: "configmap",
-		short: []string{"cm"}, namespaced: true, unconditional: true,
-		table: configMapTable,
+		gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), short: []string{"cm"}, unconditional: true, table: configMapTable,
 	},
+}
+
+func init() {
+	for _, r := range resources {
+		plural, singular := meta.UnsafeGuessKindToResource(r.gvk)
+		r.gvr, r.singular = plural, singular.Resource
+	}
 }
 
 // resourceNamed returns the resource of that name, or nil.
 func resourceNamed(name string) *resource {
 	return find(func(r *resource) bool { return r.gvr.Resource == name })
-}
-
-// resourceAt returns the resource of that name in a group and version, or nil.
-func resourceAt(gvr schema.GroupVersionResource) *resource {
-	return find(func(r *resource) bool { return r.gvr == gvr })
 }
 
 // resourceOf returns the resource that an object belongs to, or nil.
@@ -104,7 +101,7 @@ func resourceOf(obj runtime.Object) *resource {
 	if err != nil {
 		return nil
 	}
-	return find(func(r *resource) bool { return slices.Contains(kinds, r.gvk()) })
+	return find(func(r *resource) bool { return slices.Contains(kinds, r.gvk) })
 }
 
 func find(is func(r *resource) bool) *resource {
@@ -114,21 +111,19 @@ func find(is func(r *resource) bool) *resource {
 	return nil
 }
 
-func (r *resource) gvk() schema.GroupVersionKind        { return r.gvr.GroupVersion().WithKind(r.kind) }
-func (r *resource) groupResource() schema.GroupResource { return r.gvr.GroupResource() }
-func (r *resource) groupKind() schema.GroupKind         { return r.gvk().GroupKind() }
-
 // new returns an empty object.
 func (r *resource) new() Object {
-	obj, err := scheme.New(r.gvk())
+	obj, err := scheme.New(r.gvk)
 	utilruntime.Must(err)
 	return obj.(Object)
 }
 
-// newList returns an empty list.
-func (r *resource) newList() runtime.Object {
-	list, err := scheme.New(r.gvr.GroupVersion().WithKind(r.kind + "List"))
+// listOf returns a list of objects as of a revision.
+func (r *resource) listOf(objs []runtime.Object, revision int64) runtime.Object {
+	list, err := scheme.New(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
 	utilruntime.Must(err)
+	utilruntime.Must(meta.SetList(list, objs))
+	list.(metav1.ListMetaAccessor).GetListMeta().SetResourceVersion(strconv.FormatInt(revision, 10))
 	return list
 }
 
@@ -143,10 +138,6 @@ func (r *resource) fields(obj Object) fields.Set {
 
 func eventFields(obj Object) fields.Set {
 	e := obj.(*corev1.Event)
-	source := e.Source.Component
-	if source == "" {
-		source = e.ReportingController
-	}
 	return fields.Set{
 		"involvedObject.kind":            e.InvolvedObject.Kind,
 		"involvedObject.namespace":       e.InvolvedObject.Namespace,
@@ -157,7 +148,7 @@ func eventFields(obj Object) fields.Set {
 		"involvedObject.fieldPath":       e.InvolvedObject.FieldPath,
 		"reason":                         e.Reason,
 		"reportingComponent":             e.ReportingController,
-		"source":                         source,
+		"source":                         cmp.Or(e.Source.Component, e.ReportingController),
 		"type":                           e.Type,
 	}
 }
@@ -172,12 +163,6 @@ func specOf(obj Object) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName("Spec")
 }
 
-// hasGeneration says whether the server counts the versions of the spec.
-func (r *resource) hasGeneration() bool { return r.status }
-
-// same says whether nothing is different.
-func same(a, b Object) bool { return equality.Semantic.DeepEqual(a, b) }
-
 // scheme knows the types that are served, and no others.
 var scheme = newScheme()
 
@@ -185,14 +170,10 @@ var codecs = serializer.NewCodecFactory(scheme, serializer.EnableStrict)
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		appsv1.AddToScheme, policyv1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme, eventsv1.AddToScheme, autoscalingv1.AddToScheme, metav1.AddMetaToScheme,
-	} {
-		utilruntime.Must(add(s))
-	}
+	builder := runtime.NewSchemeBuilder(appsv1.AddToScheme, policyv1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme,
+		eventsv1.AddToScheme, autoscalingv1.AddToScheme, metav1.AddMetaToScheme)
+	utilruntime.Must(builder.AddToScheme(s))
 	metav1.AddToGroupVersion(s, metav1.SchemeGroupVersion)
-	unversioned := schema.GroupVersion{Version: "v1"}
-	metav1.AddToGroupVersion(s, unversioned)
-	s.AddUnversionedTypes(unversioned, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{}, &metav1.APIResourceList{})
+	metav1.AddToGroupVersion(s, metav1.Unversioned)
 	return s
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"mime"
 	"net/http"
 	"path"
@@ -19,12 +18,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-var silent = log.New(io.Discard, "", 0)
-
-func newAuditID() string { return string(uuid.NewUUID()) }
+var jsonInfo, _ = runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 
 // accepted is the form in which a client wants its answer.
 type accepted struct {
@@ -53,17 +49,13 @@ func negotiate(r *http.Request) (accepted, error) {
 			continue
 		}
 		a := accepted{info: info, pretty: pretty(r)}
-		switch params["as"] {
-		case "":
-		case "Table":
-			if params["g"] != metav1.GroupName || params["v"] != "v1" {
-				continue
-			}
+		switch as := params["as"]; {
+		case as == "":
+		case params["g"] != metav1.GroupName || params["v"] != "v1":
+			continue
+		case as == "Table":
 			a.table = true
-		case "PartialObjectMetadata", "PartialObjectMetadataList":
-			if params["g"] != metav1.GroupName || params["v"] != "v1" {
-				continue
-			}
+		case as == "PartialObjectMetadata" || as == "PartialObjectMetadataList":
 			a.meta = true
 		default:
 			continue
@@ -71,6 +63,15 @@ func negotiate(r *http.Request) (accepted, error) {
 		return a, nil
 	}
 	return accepted{}, notAcceptable(r)
+}
+
+// negotiatePlain finds the form of an answer that has no rows: not a Table, and JSON if there is no other.
+func negotiatePlain(r *http.Request) accepted {
+	form, err := negotiate(r)
+	if err != nil || form.table || form.meta {
+		return accepted{info: jsonInfo, pretty: pretty(r)}
+	}
+	return form
 }
 
 // pretty says whether a person reads the answer: if the query says so, or if it says nothing and curl or a browser asks.
@@ -98,6 +99,14 @@ func notAcceptable(r *http.Request) error {
 // internal is an error that the server has not foreseen, without a reason.
 func internal(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Message: message, Code: http.StatusInternalServerError}}
+}
+
+// answerOr returns err, or answers with obj if there is none.
+func (c *call) answerOr(err error, code int, obj runtime.Object) error {
+	if err != nil {
+		return err
+	}
+	return c.answer(code, obj)
 }
 
 // answer writes an object of the call's resource, or a list of them.
@@ -148,26 +157,26 @@ func encode(s runtime.Encoder, obj runtime.Object, to io.Writer) error {
 // writeError answers with the Status that an error stands for.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errPath) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprintln(w, err)
+		writeText(w, http.StatusNotFound, err.Error()+"\n")
 		return
 	}
 	status := statusOfError(err)
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 && w.Header().Get("Retry-After") == "" {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
-	form, err := negotiate(r)
-	if err != nil || form.table || form.meta {
-		info, _ := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
-		form = accepted{info: info}
-	}
-	if err := write(w, form, int(status.Code), status); err != nil {
+	if err := write(w, negotiatePlain(r), int(status.Code), status); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
 
+func writeText(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(code)
+	fmt.Fprint(w, text)
+}
+
+// statusOfError returns the Status that an error stands for.
 func statusOfError(err error) *metav1.Status {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {

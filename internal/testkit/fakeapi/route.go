@@ -9,12 +9,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
 // Request is one that has arrived.
@@ -88,7 +88,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if readErr != nil {
 		return // the client has gone
 	}
-	w.Header().Set("Audit-Id", newAuditID())
+	w.Header().Set("Audit-Id", string(uuid.NewUUID()))
 	w.Header().Set("Cache-Control", "no-cache, private")
 	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.w, c.r = w, r
@@ -125,7 +125,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) (*call, error) {
 	if !served(group) {
 		return c, errPath
 	}
-	c.res = resourceAt(group.WithResource(rest[0]))
+	gvr := group.WithResource(rest[0])
+	c.res = find(func(r *resource) bool { return r.gvr == gvr })
 	if c.res == nil || len(rest) > 3 {
 		c.res = nil
 		return c, errResource
@@ -155,31 +156,29 @@ func groupVersion(path []string) (gv schema.GroupVersion, rest []string, ok bool
 	return gv, nil, false
 }
 
+// verbs are the verbs of each method, for a collection and for one object.
+var verbs = map[string]struct{ collection, object string }{
+	http.MethodGet:    {"list", "get"},
+	http.MethodPost:   {"create", ""},
+	http.MethodPut:    {"", "update"},
+	http.MethodPatch:  {"", "patch"},
+	http.MethodDelete: {"deletecollection", "delete"},
+}
+
 func (c *call) findVerb() error {
-	one := c.name != ""
-	switch method := c.r.Method; {
-	case method == http.MethodGet && one:
-		c.verb = "get"
-	case method == http.MethodGet && isTrue(c.query.Get("watch")):
-		c.verb = "watch"
-	case method == http.MethodGet:
-		c.verb = "list"
-	case method == http.MethodPost && !one && (c.namespace != "" || !c.res.namespaced):
-		c.verb = "create"
-	case method == http.MethodPut && one:
-		c.verb = "update"
-	case method == http.MethodPatch && one:
-		c.verb = "patch"
-	case method == http.MethodDelete && one && c.subresource == "":
-		c.verb = "delete"
-	case method == http.MethodDelete && !one && c.namespace != "":
-		c.verb = "deletecollection"
-	default:
+	verb := verbs[c.r.Method].object
+	if c.name == "" {
+		verb = verbs[c.r.Method].collection
+	}
+	switch {
+	case verb == "list" && isTrue(c.query.Get("watch")):
+		verb = "watch"
+	case verb == "",
+		c.namespace == "" && (verb == "create" || verb == "deletecollection"),
+		c.subresource != "" && verb == "delete":
 		return errMethod
 	}
-	if c.subresource != "" && !slices.Contains([]string{"get", "update", "patch"}, c.verb) {
-		return errMethod
-	}
+	c.verb = verb
 	return nil
 }
 

@@ -7,12 +7,14 @@ package fakeapi
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -95,7 +97,7 @@ func (s *store) find(res *resource, k string) (Object, error) {
 		return obj, nil
 	}
 	_, name, _ := strings.Cut(k, "/")
-	return nil, apierrors.NewNotFound(res.groupResource(), name)
+	return nil, apierrors.NewNotFound(res.gvr.GroupResource(), name)
 }
 
 // list returns the objects of a resource in order as they were at a revision, and that revision. The slice belongs to the
@@ -109,10 +111,7 @@ func (s *store) list(res *resource, revision int64) ([]Object, int64, error) {
 	if revision < s.compacted {
 		return nil, 0, expired(revision, s.revision)
 	}
-	state := map[string]Object{}
-	for k, obj := range s.objects[res] {
-		state[k] = obj
-	}
+	state := maps.Clone(s.objects[res])
 	for _, c := range slices.Backward(s.history) {
 		if c.revision <= revision {
 			break
@@ -129,14 +128,9 @@ func (s *store) list(res *resource, revision int64) ([]Object, int64, error) {
 }
 
 func sorted(objects map[string]Object) []Object {
-	keys := make([]string, 0, len(objects))
-	for k := range objects {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	objs := make([]Object, len(keys))
-	for i, k := range keys {
-		objs[i] = objects[k]
+	objs := make([]Object, 0, len(objects))
+	for _, k := range slices.Sorted(maps.Keys(objects)) {
+		objs = append(objs, objects[k])
 	}
 	return objs
 }
@@ -165,7 +159,7 @@ func (s *store) create(res *resource, obj Object) (Object, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if s.objects[res][key(obj)] != nil {
-		return nil, apierrors.NewAlreadyExists(res.groupResource(), obj.GetName())
+		return nil, apierrors.NewAlreadyExists(res.gvr.GroupResource(), obj.GetName())
 	}
 	s.record(res, key(obj), obj)
 	return obj, nil
@@ -220,16 +214,15 @@ func (s *store) modify(res *resource, k string, part part, change func(obj Objec
 
 // put stores obj, or removes it if it was to be deleted and nothing holds it back any more. The lock is held.
 func (s *store) put(res *resource, obj, before Object) Object {
-	if obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 {
-		obj.SetResourceVersion(before.GetResourceVersion())
-		s.record(res, key(obj), nil)
-		return obj
-	}
 	obj.SetResourceVersion(before.GetResourceVersion())
-	if same(obj, before) {
+	switch {
+	case obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0:
+		s.record(res, key(obj), nil)
+	case equality.Semantic.DeepEqual(obj, before):
 		return before
+	default:
+		s.record(res, key(obj), obj)
 	}
-	s.record(res, key(obj), obj)
 	return obj
 }
 
@@ -260,7 +253,7 @@ func (s *store) delete(res *resource, k string, options metav1.DeleteOptions) (O
 	deleted, grace := now(), int64(0)
 	obj.SetDeletionTimestamp(&deleted)
 	obj.SetDeletionGracePeriodSeconds(&grace)
-	if res.namespaced && obj.GetGeneration() > 0 {
+	if obj.GetGeneration() > 0 {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
 	s.record(res, k, obj)
@@ -273,12 +266,12 @@ func now() metav1.Time { return metav1.Time{Time: time.Now().Truncate(time.Secon
 var errModified = fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")
 
 func conflict(res *resource, name string, err error) error {
-	return apierrors.NewConflict(res.groupResource(), name, err)
+	return apierrors.NewConflict(res.gvr.GroupResource(), name, err)
 }
 
 // refused is for a deletion on a condition that does not hold.
 func refused[T ~string](res *resource, name, what string, wanted, found T, perhaps string) error {
-	return apierrors.NewConflict(schema.GroupResource{Group: res.gvr.Group, Resource: res.kind}, name, fmt.Errorf(
+	return apierrors.NewConflict(schema.GroupResource{Group: res.gvk.Group, Resource: res.gvk.Kind}, name, fmt.Errorf(
 		"the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s", what, wanted, what, found, perhaps))
 }
 

@@ -5,85 +5,76 @@ package fakeapi
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/meta/table"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/utils/ptr"
 )
 
-// table is a resource's columns, and what stands in them.
-type table struct {
-	columns []metav1.TableColumnDefinition
-	cells   func(obj Object) []any
+// columns are a resource's columns and the function that returns an object's cells.
+type columns struct {
+	head  []metav1.TableColumnDefinition
+	cells func(obj Object) []any
 }
 
-// toTable makes a Table of an object or a list. Include says how much of each object goes with its row: Object, Metadata
-// (the default) or None.
-func (r *resource) toTable(obj runtime.Object, include string, columns bool) (runtime.Object, error) {
-	t := &metav1.Table{Rows: []metav1.TableRow{}}
-	if columns {
-		t.ColumnDefinitions = r.table.columns
+// age returns how long ago something was, as in "5m".
+var age = table.ConvertToHumanReadableDateType
+
+// toTable makes a Table of an object or a list. Include says how much of each object is in its row: Object, Metadata (the
+// default) or None.
+func (r *resource) toTable(obj runtime.Object, include string, withHead bool) (runtime.Object, error) {
+	t := &metav1.Table{ListMeta: listMeta(obj)}
+	if withHead {
+		t.ColumnDefinitions = r.table.head
 	}
-	if list, err := meta.ListAccessor(obj); err == nil {
-		t.ListMeta = metav1.ListMeta{
-			ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(), RemainingItemCount: list.GetRemainingItemCount(),
-		}
-	} else if o, ok := obj.(Object); ok {
-		t.ResourceVersion = o.GetResourceVersion()
-	}
-	add := func(obj runtime.Object) error {
-		o, ok := obj.(Object)
-		if !ok {
-			return fmt.Errorf("make a table row of %T: it has no metadata", obj)
-		}
-		row := metav1.TableRow{Cells: r.table.cells(o)}
+	var err error
+	t.Rows, err = table.MetaToTableRow(obj, func(obj runtime.Object, _ metav1.Object, _, _ string) ([]any, error) {
+		return r.table.cells(obj.(Object)), nil
+	})
+	for i := range t.Rows {
+		of := &t.Rows[i].Object
 		switch include {
 		case string(metav1.IncludeObject):
-			o = o.DeepCopyObject().(Object)
-			o.GetObjectKind().SetGroupVersionKind(r.gvk())
-			row.Object.Object = o
+			of.Object = of.Object.DeepCopyObject()
+			of.Object.GetObjectKind().SetGroupVersionKind(r.gvk)
 		case "", string(metav1.IncludeMetadata):
-			row.Object.Object = toMeta(o)
+			of.Object = toMeta(of.Object)
+		default:
+			of.Object = nil
 		}
-		t.Rows = append(t.Rows, row)
-		return nil
 	}
-	if meta.IsListType(obj) {
-		return t, meta.EachListItem(obj, add)
-	}
-	return t, add(obj)
+	return t, err
 }
 
 // toMeta keeps the metadata of an object, or of each in a list.
 func toMeta(obj runtime.Object) runtime.Object {
-	if list, err := meta.ListAccessor(obj); err == nil && meta.IsListType(obj) {
-		metas := &metav1.PartialObjectMetadataList{Items: []metav1.PartialObjectMetadata{}}
-		metas.ListMeta = metav1.ListMeta{
-			ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(), RemainingItemCount: list.GetRemainingItemCount(),
-		}
-		meta.EachListItem(obj, func(obj runtime.Object) error {
-			item := toMeta(obj).(*metav1.PartialObjectMetadata)
-			metas.Items = append(metas.Items, *item)
+	if meta.IsListType(obj) {
+		list := &metav1.PartialObjectMetadataList{ListMeta: listMeta(obj), Items: []metav1.PartialObjectMetadata{}}
+		utilruntime.Must(meta.EachListItem(obj, func(obj runtime.Object) error {
+			list.Items = append(list.Items, *toMeta(obj).(*metav1.PartialObjectMetadata))
 			return nil
-		})
-		return metas
+		}))
+		return list
 	}
-	o, ok := obj.(metav1.ObjectMetaAccessor)
-	if !ok {
-		return obj
+	m := meta.AsPartialObjectMetadata(obj.(metav1.ObjectMetaAccessor).GetObjectMeta())
+	m.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
+	return m
+}
+
+// listMeta returns the metadata of a list, or what a list with one object has.
+func listMeta(obj runtime.Object) metav1.ListMeta {
+	if list, ok := obj.(metav1.ListMetaAccessor); ok {
+		return *list.GetListMeta().(*metav1.ListMeta)
 	}
-	m := o.GetObjectMeta().(*metav1.ObjectMeta)
-	return &metav1.PartialObjectMetadata{
-		TypeMeta:   metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadata"},
-		ObjectMeta: *m.DeepCopy(),
-	}
+	return metav1.ListMeta{ResourceVersion: obj.(Object).GetResourceVersion()}
 }
 
 var (
@@ -97,8 +88,8 @@ func column(name string, priority int32, doc string) metav1.TableColumnDefinitio
 	return metav1.TableColumnDefinition{Name: name, Type: "string", Priority: priority, Description: doc}
 }
 
-var deploymentTable = table{
-	columns: []metav1.TableColumnDefinition{
+var deploymentTable = columns{
+	head: []metav1.TableColumnDefinition{
 		nameColumn,
 		column("Ready", 0, "Number of the pod with ready state"),
 		column("Up-to-date", 0, appsv1.DeploymentStatus{}.SwaggerDoc()["updatedReplicas"]),
@@ -125,8 +116,8 @@ var deploymentTable = table{
 	},
 }
 
-var budgetTable = table{
-	columns: []metav1.TableColumnDefinition{
+var budgetTable = columns{
+	head: []metav1.TableColumnDefinition{
 		nameColumn,
 		column("Min Available", 0, "The minimum number of pods that must be available."),
 		column("Max Unavailable", 0, "The maximum number of pods that may be unavailable."),
@@ -146,8 +137,8 @@ func orNA(value *intstr.IntOrString) string {
 	return value.String()
 }
 
-var eventTable = table{
-	columns: []metav1.TableColumnDefinition{
+var eventTable = columns{
+	head: []metav1.TableColumnDefinition{
 		column("Last Seen", 0, corev1.Event{}.SwaggerDoc()["lastTimestamp"]),
 		column("Type", 0, corev1.Event{}.SwaggerDoc()["type"]),
 		column("Reason", 0, corev1.Event{}.SwaggerDoc()["reason"]),
@@ -188,30 +179,18 @@ func source(e *corev1.Event) string {
 	return component + ", " + instance
 }
 
-var leaseTable = table{
-	columns: []metav1.TableColumnDefinition{nameColumn, column("Holder", 0, coordinationv1.LeaseSpec{}.SwaggerDoc()["holderIdentity"]), ageColumn},
+var leaseTable = columns{
+	head: []metav1.TableColumnDefinition{nameColumn, column("Holder", 0, coordinationv1.LeaseSpec{}.SwaggerDoc()["holderIdentity"]), ageColumn},
 	cells: func(obj Object) []any {
 		l := obj.(*coordinationv1.Lease)
-		holder := ""
-		if l.Spec.HolderIdentity != nil {
-			holder = *l.Spec.HolderIdentity
-		}
-		return []any{l.Name, holder, age(l.CreationTimestamp)}
+		return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), age(l.CreationTimestamp)}
 	},
 }
 
-var configMapTable = table{
-	columns: []metav1.TableColumnDefinition{nameColumn, {Name: "Data", Type: "string", Description: corev1.ConfigMap{}.SwaggerDoc()["data"]}, ageColumn},
+var configMapTable = columns{
+	head: []metav1.TableColumnDefinition{nameColumn, {Name: "Data", Type: "string", Description: corev1.ConfigMap{}.SwaggerDoc()["data"]}, ageColumn},
 	cells: func(obj Object) []any {
 		m := obj.(*corev1.ConfigMap)
 		return []any{m.Name, int64(len(m.Data) + len(m.BinaryData)), age(m.CreationTimestamp)}
 	},
-}
-
-// age is how long ago something was, as people say it.
-func age(t metav1.Time) string {
-	if t.IsZero() {
-		return "<unknown>"
-	}
-	return duration.HumanDuration(time.Since(t.Time))
 }

@@ -18,7 +18,7 @@ type validator func(obj Object) field.ErrorList
 // check returns what is wrong with an object.
 func (r *resource) check(obj Object) field.ErrorList {
 	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
-	errs := validation.ValidateObjectMetaAccessor(obj, r.namespaced, name, field.NewPath("metadata"))
+	errs := validation.ValidateObjectMetaAccessor(obj, true, name, field.NewPath("metadata"))
 	if r.validate != nil {
 		errs = append(errs, r.validate(obj)...)
 	}

@@ -5,17 +5,15 @@ package fakeapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"math/rand/v2"
-	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 )
 
 const (
@@ -214,23 +212,21 @@ func (w *watcher) bookmark(annotation ...string) error {
 
 // stream writes events as the client wants them: JSON, one after another, or protobuf, each with its length before it.
 type stream struct {
-	w    http.ResponseWriter
-	res  *resource
-	form accepted
-	// framer writes frames, serializer is for the event around the object.
-	framer     runtime.Encoder
-	serializer runtime.Serializer
-	frames     interface{ Write([]byte) (int, error) }
-	dirty      bool
-	// rows says that the columns have been told.
-	rows bool
-	// all says that a row's object is to be told whole, in part or not at all.
+	w      http.ResponseWriter
+	res    *resource
+	form   accepted
+	events streaming.Encoder
+	// dirty says that an event was added since the last flush.
+	dirty bool
+	// withHead says that the next Table has the columns, which only the first has.
+	withHead bool
+	// include is how much of the object is in a row of a Table: Object, Metadata or None.
 	include string
 }
 
 // newStream answers 200. An error is before anything was written.
 func newStream(w http.ResponseWriter, r *http.Request, res *resource) (*stream, error) {
-	form, err := negotiate(withoutStream(r))
+	form, err := negotiate(r)
 	if err != nil {
 		return nil, err
 	}
@@ -243,29 +239,12 @@ func newStream(w http.ResponseWriter, r *http.Request, res *resource) (*stream, 
 	}
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(http.StatusOK)
+	frames := form.info.StreamSerializer.NewFrameWriter(w)
 	s := &stream{
-		w: w, res: res, form: form, serializer: form.info.StreamSerializer,
-		frames: form.info.StreamSerializer.NewFrameWriter(w), include: r.URL.Query().Get("includeObject"), dirty: true,
+		w: w, res: res, form: form, events: streaming.NewEncoder(frames, form.info.StreamSerializer),
+		dirty: true, withHead: true, include: r.URL.Query().Get("includeObject"),
 	}
 	return s, s.flush()
-}
-
-// withoutStream takes away the parameter that says of a form that it is for a watch, since in a watch all are.
-func withoutStream(r *http.Request) *http.Request {
-	r = r.Clone(r.Context())
-	var clauses []string
-	for _, clause := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		mediaType, params, err := mime.ParseMediaType(clause)
-		if err != nil {
-			continue
-		}
-		delete(params, "stream")
-		clauses = append(clauses, mime.FormatMediaType(mediaType, params))
-	}
-	if len(clauses) > 0 {
-		r.Header.Set("Accept", strings.Join(clauses, ","))
-	}
-	return r
 }
 
 // send writes an event and sees to it that it goes out.
@@ -282,10 +261,10 @@ func (s *stream) add(kind string, obj runtime.Object) error {
 		var err error
 		switch {
 		case s.form.table:
-			if obj, err = s.res.toTable(obj, s.include, !s.rows); err != nil {
+			if obj, err = s.res.toTable(obj, s.include, s.withHead); err != nil {
 				return err
 			}
-			s.rows = true
+			s.withHead = false
 		case s.form.meta:
 			obj = toMeta(obj)
 		}
@@ -294,18 +273,8 @@ func (s *stream) add(kind string, obj runtime.Object) error {
 	if err := encode(s.form.info.Serializer, obj, &raw); err != nil {
 		return err
 	}
-	event := &metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: bytes.TrimSuffix(raw.Bytes(), []byte("\n"))}}
-	var frame bytes.Buffer
-	if s.form.info.MediaType == runtime.ContentTypeJSON {
-		if err := json.NewEncoder(&frame).Encode(event); err != nil {
-			return err
-		}
-	} else if err := s.serializer.Encode(event, &frame); err != nil {
-		return err
-	}
 	s.dirty = true
-	_, err := s.frames.Write(frame.Bytes())
-	return err
+	return s.events.Encode(&metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: raw.Bytes()}})
 }
 
 func (s *stream) flush() error {

@@ -3,6 +3,7 @@ package fakeapi
 // This file is create, update and delete, and what a server does to an object before it stores it.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,7 +11,6 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,16 +31,10 @@ func (c *call) create() error {
 		return internal("resourceVersion should not be set on objects to be created")
 	}
 	if isTrue(c.query.Get("dryRun")) {
-		if err := c.res.prepareForCreate(obj); err != nil {
-			return err
-		}
-		return c.answer(http.StatusCreated, obj)
+		return c.answerOr(c.res.prepareForCreate(obj), http.StatusCreated, obj)
 	}
 	created, err := c.store.create(c.res, obj)
-	if err != nil {
-		return err
-	}
-	return c.answer(http.StatusCreated, created)
+	return c.answerOr(err, http.StatusCreated, created)
 }
 
 func (c *call) update() error {
@@ -56,16 +50,10 @@ func (c *call) update() error {
 	}
 	if _, err := c.store.get(c.res, c.key()); apierrors.IsNotFound(err) && c.res.createOnUpdate && c.subresource == "" {
 		created, err := c.store.create(c.res, obj)
-		if err != nil {
-			return err
-		}
-		return c.answer(http.StatusCreated, created)
+		return c.answerOr(err, http.StatusCreated, created)
 	}
 	updated, err := c.store.update(c.res, obj, c.part())
-	if err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, updated)
+	return c.answerOr(err, http.StatusOK, updated)
 }
 
 func (c *call) part() part {
@@ -78,7 +66,7 @@ func (c *call) part() part {
 // decode reads the body as an object of the call's resource. Fields that nobody knows are refused, warned of or ignored,
 // as the client wants.
 func (c *call) decode() (Object, error) {
-	obj, err := c.decodeAs(c.res.new(), c.res.gvk())
+	obj, err := c.decodeAs(c.res.new(), c.res.gvk)
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +74,7 @@ func (c *call) decode() (Object, error) {
 }
 
 func (c *call) decodeAs(into runtime.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
-	mediaType := c.r.Header.Get("Content-Type")
-	if mediaType == "" {
-		mediaType = runtime.ContentTypeJSON
-	}
-	mediaType, _, _ = strings.Cut(mediaType, ";")
+	mediaType, _, _ := strings.Cut(cmp.Or(c.r.Header.Get("Content-Type"), runtime.ContentTypeJSON), ";")
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
 	if !ok || mediaType == runtime.ContentTypeCBOR {
 		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
@@ -103,8 +87,7 @@ func (c *call) decodeAs(into runtime.Object, gvk schema.GroupVersionKind) (runti
 		return nil, err
 	}
 	obj, found, err := info.StrictSerializer.Decode(body, &gvk, nil)
-	err = c.validateFields(err)
-	if err != nil {
+	if err = c.validateFields(err); err != nil {
 		return nil, c.undecodable(body, found, gvk, err)
 	}
 	if found != nil && *found != gvk {
@@ -134,10 +117,7 @@ func (c *call) validateFields(err error) error {
 
 func (c *call) undecodable(body []byte, found *schema.GroupVersionKind, wanted schema.GroupVersionKind, err error) error {
 	if found == nil || found.Kind == "" || found.Version == "" {
-		text := string(body)
-		if text == "" {
-			text = "<empty>"
-		}
+		text := cmp.Or(string(body), "<empty>")
 		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", wanted.Kind, err, text))
 	}
 	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", found.Kind, found.Version, wanted.Kind, err))
@@ -145,9 +125,7 @@ func (c *call) undecodable(body []byte, found *schema.GroupVersionKind, wanted s
 
 // place checks that the object belongs where the URL says.
 func (c *call) place(obj metav1.Object) error {
-	if obj.GetNamespace() == "" {
-		obj.SetNamespace(c.namespace)
-	}
+	obj.SetNamespace(cmp.Or(obj.GetNamespace(), c.namespace))
 	if obj.GetNamespace() != c.namespace {
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
@@ -172,10 +150,8 @@ func (r *resource) prepareForCreate(obj Object) error {
 	if r.fill != nil {
 		r.fill(obj)
 	}
-	if r.hasGeneration() {
-		obj.SetGeneration(1)
-	}
 	if r.status {
+		obj.SetGeneration(1)
 		statusOf(obj).SetZero()
 	}
 	obj.SetUID(types.UID(uuid.NewUUID()))
@@ -184,7 +160,7 @@ func (r *resource) prepareForCreate(obj Object) error {
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetManagedFields(nil)
 	if errs := r.check(obj); len(errs) > 0 {
-		return apierrors.NewInvalid(r.groupKind(), obj.GetName(), errs)
+		return apierrors.NewInvalid(r.gvk.GroupKind(), obj.GetName(), errs)
 	}
 	return nil
 }
@@ -206,7 +182,7 @@ func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	if r.fill != nil {
 		r.fill(obj)
 	}
-	if r.hasGeneration() && !sameSpec(obj, before) {
+	if r.status && !sameSpec(obj, before) {
 		obj.SetGeneration(before.GetGeneration() + 1)
 	}
 	errs := r.check(obj)
@@ -214,7 +190,7 @@ func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 		errs = append(errs, r.validateUpdate(obj, before)...)
 	}
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(r.groupKind(), obj.GetName(), errs)
+		return apierrors.NewInvalid(r.gvk.GroupKind(), obj.GetName(), errs)
 	}
 	return nil
 }
@@ -249,18 +225,10 @@ func (c *call) delete() error {
 	if _, err := c.store.get(c.res, c.key()); err == nil {
 		return c.answer(http.StatusOK, last) // finalizers hold it back
 	}
-	return c.answerStatus(&metav1.Status{
+	return write(c.w, negotiatePlain(c.r), http.StatusOK, &metav1.Status{
 		Status:  metav1.StatusSuccess,
 		Details: &metav1.StatusDetails{Name: c.name, Group: c.res.gvr.Group, Kind: c.res.gvr.Resource, UID: before.GetUID()},
 	})
-}
-
-func (c *call) answerStatus(status *metav1.Status) error {
-	form, err := negotiate(c.r)
-	if err != nil || form.table || form.meta {
-		form = accepted{info: jsonInfo, pretty: pretty(c.r)}
-	}
-	return write(c.w, form, http.StatusOK, status)
 }
 
 // deleteOptions come in the body or in the query.
@@ -270,14 +238,11 @@ func (c *call) deleteOptions() (options metav1.DeleteOptions, err error) {
 		return options, err
 	}
 	if len(body) == 0 {
-		err := metav1.Convert_url_Values_To_v1_DeleteOptions(&c.query, &options, nil)
-		if err != nil {
-			return options, apierrors.NewBadRequest(err.Error())
-		}
-		return options, nil
+		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&c.query, &options, nil)
+	} else {
+		gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+		_, _, err = codecs.UniversalDeserializer().Decode(body, &gvk, &options)
 	}
-	gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-	_, _, err = codecs.UniversalDeserializer().Decode(body, &gvk, &options)
 	if err != nil {
 		return options, apierrors.NewBadRequest(err.Error())
 	}
@@ -306,14 +271,7 @@ func (c *call) deleteCollection() error {
 			deleted = append(deleted, last)
 		}
 	}
-	list := c.res.newList()
-	if accessor, err := meta.ListAccessor(list); err == nil {
-		accessor.SetResourceVersion(fmt.Sprint(at))
-	}
-	if err := setItems(list, deleted); err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, list)
+	return c.answer(http.StatusOK, c.res.listOf(deleted, at))
 }
 
 func (c *call) updateScale() error {
@@ -322,16 +280,9 @@ func (c *call) updateScale() error {
 	if err != nil {
 		return err
 	}
-	scale, ok := obj.(*autoscalingv1.Scale)
-	if !ok {
-		return apierrors.NewBadRequest("the object is no Scale")
-	}
+	scale := obj.(*autoscalingv1.Scale)
 	if err := c.place(scale); err != nil {
 		return err
 	}
-	updated, err := c.applyScale(scale)
-	if err != nil {
-		return err
-	}
-	return c.answer(http.StatusOK, scaleOf(updated))
+	return c.applyScale(scale)
 }
