@@ -1,29 +1,31 @@
 // Command fakeapi serves the workshop's API server on the loopback address, for curl and kubectl: the protocol of
-// chapters 01 to 03 with nothing to install. It is the server that the tests run against (internal/testkit/fakeapi), so
-// it answers as it does in a test.
+// chapters 01 to 03 with nothing to install. The tests run on the same server (internal/testkit/fakeapi), so it gives the
+// same answers here and there.
 //
 //	go run ./cmd/fakeapi
 //
-// Left out: all that internal/testkit/fakeapi leaves out. Nothing makes Pods of a Deployment; `go tool workshop cluster
-// up` has controllers that do.
+// What it leaves out: the same as internal/testkit/fakeapi. Nothing creates the Pods of a Deployment; for that use
+// `go tool workshop cluster up`.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/kubeconfig"
 )
+
+// name is the name of the cluster in the kubeconfig.
+const name = "fakeapi"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -35,7 +37,7 @@ func main() {
 }
 
 func command() *cobra.Command {
-	var address, kubeconfig string
+	var address, file string
 	c := &cobra.Command{
 		Use:           "fakeapi",
 		Short:         "Serve an API server without a cluster on the loopback address, until Ctrl-C",
@@ -43,19 +45,17 @@ func command() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), address, kubeconfig, cmd.OutOrStdout())
+			return serve(cmd.Context(), address, file, cmd.OutOrStdout())
 		},
 	}
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.Flags().StringVar(&address, "address", "127.0.0.1:0",
-		"where on the loopback address to listen; port 0 takes a free one")
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"),
-		"the file to write for kubectl")
+	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where on the loopback address to listen; port 0 takes a free one")
+	c.Flags().StringVar(&file, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the file to write for kubectl")
 	return c
 }
 
-// serve serves until ctx ends.
-func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error {
+// serve returns when the context ends.
+func serve(ctx context.Context, address, file string, out io.Writer) error {
 	address, err := onLoopback(address)
 	if err != nil {
 		return err
@@ -66,14 +66,14 @@ func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error
 	if err != nil {
 		return fmt.Errorf("listen at %s: %w; choose another address with --address, or leave it out", address, err)
 	}
-	path, err := filepath.Abs(kubeconfig)
+	path, err := filepath.Abs(file)
 	if err != nil {
-		return fmt.Errorf("find out where %s is: %w", kubeconfig, err)
+		return fmt.Errorf("find out where %s is: %w", file, err)
 	}
-	if err := writeKubeconfig(path, url); err != nil {
+	if err := kubeconfig.Write(path, name, url, "--kubeconfig"); err != nil {
 		return err
 	}
-	defer removeKubeconfig(path, url)
+	defer kubeconfig.Remove(path, name, url)
 	fmt.Fprintf(out, "An API server without a cluster is at %s, until Ctrl-C. In another terminal:\n\n", url)
 	fmt.Fprintf(out, "  curl %s/apis/apps/v1/deployments\n", url)
 	fmt.Fprintf(out, "  export KUBECONFIG=%s\n", path)
@@ -82,8 +82,8 @@ func serve(ctx context.Context, address, kubeconfig string, out io.Writer) error
 	return nil
 }
 
-// onLoopback returns the address to listen on. An address without a host gets 127.0.0.1: net.Listen would take every
-// address of this machine, and the server asks for no credentials.
+// onLoopback returns the address to listen at, and an error if it is not on the loopback address. The server does not ask for
+// credentials, so it must not listen on every address of the machine, which an empty host would mean.
 func onLoopback(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -93,48 +93,8 @@ func onLoopback(address string) (string, error) {
 		return net.JoinHostPort("127.0.0.1", port), nil
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("--address %s is not on the loopback address: everyone on the network could write there, "+
-			"since this server asks for no credentials; take 127.0.0.1:%s", address, port)
+		return "", fmt.Errorf("--address %s is not on the loopback address: any client could write there, because this server does "+
+			"not ask for credentials; take 127.0.0.1:%s", address, port)
 	}
 	return address, nil
-}
-
-const template = `apiVersion: v1
-kind: Config
-current-context: fakeapi
-clusters: [{name: fakeapi, cluster: {server: %q}}]
-users: [{name: nobody, user: {}}]
-contexts: [{name: fakeapi, context: {cluster: fakeapi, user: nobody}}]
-`
-
-// writeKubeconfig never overwrites a file that is not its own.
-func writeKubeconfig(path, url string) error {
-	if old, err := os.ReadFile(path); err == nil && !isOurs(old) {
-		return fmt.Errorf("%s is another kubeconfig, which is left as it is; name a new file with --kubeconfig", path)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make the folder of the kubeconfig: %w", err)
-	}
-	if err := os.WriteFile(path, fmt.Appendf(nil, template, url), 0o600); err != nil {
-		return fmt.Errorf("write the kubeconfig: %w", err)
-	}
-	return nil
-}
-
-// removeKubeconfig removes the file, because its address no longer answers. If another server has written its own
-// address there meanwhile, the file stays.
-func removeKubeconfig(path, url string) {
-	if file, err := os.ReadFile(path); err == nil && string(file) == fmt.Sprintf(template, url) {
-		os.Remove(path)
-	}
-}
-
-// isOurs reports whether this command wrote a kubeconfig.
-func isOurs(file []byte) bool {
-	var server string
-	head, _, _ := strings.Cut(template, "}")
-	n, err := fmt.Sscanf(string(file), head, &server)
-	return err == nil && n == 1
 }

@@ -1,16 +1,17 @@
-// Command wiretap stands between a client and an API server and prints every byte that passes: the request line,
-// headers, the sizes of chunks, JSON and protobuf. docs/learn/watching-the-wire.md uses it.
+// Command wiretap is a proxy between a client and an API server that prints every byte: the request line, headers, the sizes
+// of chunks, JSON and protobuf. docs/learn/watching-the-wire.md uses it.
 //
 //	go run ./cmd/wiretap --kubeconfig .workshop/fakeapi/kubeconfig
 //
-// It copies bytes. The client uses plain HTTP/1.1, so that the bytes are readable. To the server wiretap speaks what
-// the kubeconfig says, TLS with a client certificate included. So everyone who can connect to its port has the rights
-// of that certificate, as with `kubectl proxy`. It listens on the loopback address unless --address names another.
+// It copies bytes. It speaks plain HTTP with the client, so that the bytes are readable and the client stays with HTTP/1.1.
+// With the server it speaks what the kubeconfig says, including TLS with its client certificate. A client of its port has
+// the rights of that certificate, as with `kubectl proxy`, so it listens on the loopback address unless --address says
+// otherwise.
 //
-//   - main.go: the command, and the copying
-//   - print.go: prints the bytes for people; it cannot change them
+//   - main.go, this file: the command, and the copying.
+//   - print.go: prints the bytes for people. It cannot change them.
 //
-// Left out: HTTP/2, and kubeconfigs with a token or a plugin, which would need a header in each request.
+// What it leaves out: HTTP/2, and kubeconfigs with a token or a plugin, which would need a header in each request.
 package main
 
 import (
@@ -30,8 +31,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"client-go-workshop/internal/testkit/kubeconfig"
 )
+
+// name is the name of the cluster and the context in the kubeconfig for clients.
+const name = "wiretap"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -43,16 +48,16 @@ func main() {
 }
 
 func command() *cobra.Command {
-	var kubeconfig, address, written string
+	var from, address, written string
 	var width int
 	c := &cobra.Command{
 		Use:           "wiretap",
-		Short:         "Print what a client and an API server say to each other, until Ctrl-C",
+		Short:         "Print what a client and an API server send to each other, until Ctrl-C",
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			server, err := upstreamOf(kubeconfig)
+			server, err := upstreamOf(from)
 			if err != nil {
 				return err
 			}
@@ -60,11 +65,9 @@ func command() *cobra.Command {
 		},
 	}
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.Flags().StringVar(&kubeconfig, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"),
-		"the API server to talk to")
+	c.Flags().StringVar(&from, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the API server to talk to")
 	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where to listen; port 0 takes a free one")
-	c.Flags().StringVar(&written, "write", filepath.Join(".workshop", "wiretap", "kubeconfig"),
-		"the file to write for clients")
+	c.Flags().StringVar(&written, "write", filepath.Join(".workshop", "wiretap", "kubeconfig"), "the file to write for clients")
 	c.Flags().IntVar(&width, "width", 100, "how much of each line of a body is printed; 0 is all of it")
 	return c
 }
@@ -76,19 +79,16 @@ type upstream struct {
 }
 
 // upstreamOf reads a kubeconfig.
-func upstreamOf(kubeconfig string) (upstream, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+func upstreamOf(file string) (upstream, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", file)
 	if errors.Is(err, os.ErrNotExist) {
-		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` makes one, as long as it runs, or name "+
-			"another with --kubeconfig", kubeconfig)
+		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` makes one, as long as it runs, or name another with --kubeconfig", file)
 	}
 	if err != nil {
 		return upstream{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || config.ExecProvider != nil ||
-		config.AuthProvider != nil {
-		return upstream{}, fmt.Errorf("%s has no client certificate but a credential that each request would "+
-			"have to carry; wiretap only copies bytes", kubeconfig)
+	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || config.ExecProvider != nil || config.AuthProvider != nil {
+		return upstream{}, fmt.Errorf("%s has no client certificate but something that would have to be added to each request; wiretap only copies bytes", file)
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -99,12 +99,12 @@ func upstreamOf(kubeconfig string) (upstream, error) {
 	}
 	secure, err := rest.TLSConfigFor(config)
 	if err != nil {
-		return upstream{}, fmt.Errorf("read the certificates in %s: %w", kubeconfig, err)
+		return upstream{}, fmt.Errorf("read the certificates in %s: %w", file, err)
 	}
 	if secure == nil {
 		secure = &tls.Config{}
 	}
-	secure.NextProtos = []string{"http/1.1"} // HTTP/2 would be nothing to read
+	secure.NextProtos = []string{"http/1.1"} // HTTP/2 is not readable
 	if secure.ServerName == "" {
 		secure.ServerName = base.Hostname()
 	}
@@ -125,25 +125,24 @@ func (u upstream) dial(ctx context.Context) (net.Conn, error) {
 	return (&tls.Dialer{Config: u.tls}).DialContext(ctx, "tcp", u.address)
 }
 
-// serve copies until ctx ends, which also ends all connections.
-func serve(ctx context.Context, server upstream, address, kubeconfig string, p *printer) error {
+// serve returns when the context ends, and all connections with it.
+func serve(ctx context.Context, server upstream, address, file string, p *printer) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen at %s: %w; choose another address with --address, or leave it out", address, err)
 	}
 	here := "http://" + listener.Addr().String()
-	kubeconfig, err = filepath.Abs(kubeconfig)
+	path, err := filepath.Abs(file)
 	if err != nil {
 		listener.Close()
-		return fmt.Errorf("find out where the kubeconfig is to be: %w", err)
+		return fmt.Errorf("find out where %s is: %w", file, err)
 	}
-	if err := writeKubeconfig(kubeconfig, here); err != nil {
+	if err := kubeconfig.Write(path, name, here, "--write"); err != nil {
 		listener.Close()
 		return err
 	}
-	defer removeKubeconfig(kubeconfig, here)
-	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here,
-		server.address, here, kubeconfig)
+	defer kubeconfig.Remove(path, name, here)
+	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here, server.address, here, path)
 
 	ctx, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup
@@ -181,13 +180,13 @@ func connect(ctx context.Context, client net.Conn, server upstream, t *tap) {
 	both.Wait()
 }
 
-// pass copies from one side to the other until from ends, and gives read a copy. Copying continues after read returns.
-// At the end it closes to for writing.
+// pass copies from one side to the other, and read gets a copy. Copying goes on after read has returned. At the end the other
+// side gets the end of the stream.
 func pass(to, from net.Conn, read func(io.Reader) error) {
 	shown, passed := io.Pipe()
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		_ = read(shown) // the connection does not depend on how it ends
+		read(shown) // an error there does not affect the connection
 		io.Copy(io.Discard, shown)
 	})
 	io.Copy(to, io.TeeReader(from, passed))
@@ -198,33 +197,4 @@ func pass(to, from net.Conn, read func(io.Reader) error) {
 	}
 	passed.Close()
 	reading.Wait()
-}
-
-// name is what a written kubeconfig calls its cluster and its context.
-const name = "wiretap"
-
-// writeKubeconfig writes a kubeconfig for clients of the wiretap. It never overwrites a file that is not its own.
-func writeKubeconfig(path, server string) error {
-	if old, err := clientcmd.LoadFromFile(path); err == nil && old.CurrentContext != name {
-		return fmt.Errorf("%s is another kubeconfig, which is left as it is; name a new file with --write", path)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
-	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: server}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name}
-	config.CurrentContext = name
-	if err := clientcmd.WriteToFile(*config, path); err != nil { // it makes the folder, too
-		return fmt.Errorf("write the kubeconfig: %w", err)
-	}
-	return nil
-}
-
-// removeKubeconfig removes the file, because its address no longer answers. If another wiretap has written its own
-// address there meanwhile, the file stays.
-func removeKubeconfig(path, server string) {
-	if config, err := clientcmd.LoadFromFile(path); err == nil && config.Clusters[name] != nil &&
-		config.Clusters[name].Server == server {
-		os.Remove(path)
-	}
 }

@@ -26,6 +26,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/kubeconfig"
 	restclient "client-go-workshop/solutions/01-restclient"
 )
 
@@ -183,17 +184,17 @@ func TestServe_names_its_kubeconfig_so_that_any_folder_will_do(t *testing.T) {
 }
 
 func TestServe_leaves_the_kubeconfig_of_a_later_one(t *testing.T) {
-	kubeconfig, out := filepath.Join(t.TempDir(), "config"), &output{}
+	path, out := filepath.Join(t.TempDir(), "config"), &output{}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, upstream{}, "127.0.0.1:0", kubeconfig, newPrinter(out, 0)) }()
+	go func() { ended <- serve(ctx, upstream{}, "127.0.0.1:0", path, newPrinter(out, 0)) }()
 	out.waitFor(t, "export KUBECONFIG")
 	const later = "http://127.0.0.1:1"
-	require.NoError(t, writeKubeconfig(kubeconfig, later))
+	require.NoError(t, kubeconfig.Write(path, name, later, "--write"))
 	cancel()
 	require.NoError(t, <-ended)
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", path)
 	require.NoError(t, err)
 	require.Equal(t, later, config.Host)
 }
