@@ -1,13 +1,14 @@
 package fakeapi
 
-// This file is what a client asks before anything else: which groups, versions and resources there are, which version of
-// Kubernetes this is, and whether it is well.
+// This file answers the first questions of a client: the groups, versions and resources, the version of Kubernetes, and
+// whether the server is healthy.
 
 import (
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,13 +16,35 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// Version is the one of Kubernetes that the server behaves as.
+// Version is the version of Kubernetes whose answers the server gives.
 const Version = "v1.36.3"
 
-// served says whether there is a resource in a group and version.
-func served(gv schema.GroupVersion) bool {
-	return find(func(r *resource) bool { return r.gvr.GroupVersion() == gv }) != nil
-}
+// documents are the answers that are always the same, by path.
+var documents = sync.OnceValue(func() map[string]any {
+	all := map[string]any{
+		"/version":    version.Info{Major: "1", Minor: "36", GitVersion: Version, Platform: "in/memory"},
+		"/openapi/v3": openAPIRoot(),
+	}
+	groups := &metav1.APIGroupList{}
+	for _, r := range resources {
+		gv := r.gvk.GroupVersion()
+		if all["/"+pathOf(gv)] != nil {
+			continue
+		}
+		all["/"+pathOf(gv)], all["/openapi/v3/"+pathOf(gv)] = resourcesOf(gv), openAPI(gv)
+		if gv.Group != "" {
+			v := metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version}
+			group := metav1.APIGroup{Name: gv.Group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v}
+			groups.Groups = append(groups.Groups, group)
+			all["/apis/"+gv.Group] = &group
+		}
+	}
+	all["/apis"] = groups
+	return all
+})
+
+// served reports whether there is a resource in a group and version.
+func served(gv schema.GroupVersion) bool { return documents()["/"+pathOf(gv)] != nil }
 
 func (c *call) discover() error {
 	switch path := strings.TrimSuffix(c.r.URL.Path, "/"); path {
@@ -30,34 +53,18 @@ func (c *call) discover() error {
 			Versions:                   []string{"v1"},
 			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: c.r.Host}},
 		})
-	case "/apis":
-		return c.answerMeta(groups())
-	case "/version":
-		return c.answerPlain(version.Info{Major: "1", Minor: "36", GitVersion: Version, Platform: "in/memory"})
 	case "/healthz", "/readyz", "/livez":
 		writeText(c.w, http.StatusOK, "ok")
 		return nil
-	case "/openapi/v3":
-		return c.answerPlain(openAPIRoot())
 	default:
-		if name, ok := strings.CutPrefix(path, "/openapi/v3/"); ok {
-			if gv, rest, ok := groupVersion(strings.Split(name, "/")); ok && len(rest) == 0 && served(gv) {
-				return c.answerPlain(openAPI(gv))
-			}
+		switch document := documents()[path].(type) {
+		case nil:
 			return errPath
+		case runtime.Object:
+			return c.answerMeta(document)
+		default:
+			return c.answerPlain(document)
 		}
-		group, rest, ok := groupVersion(strings.Split(strings.Trim(path, "/"), "/"))
-		if ok && len(rest) == 0 && served(group) {
-			return c.answerMeta(resourcesOf(group))
-		}
-		if name, ok := strings.CutPrefix(path, "/apis/"); ok {
-			for _, g := range groups().Groups {
-				if g.Name == name {
-					return c.answerMeta(&g)
-				}
-			}
-		}
-		return errPath
 	}
 }
 
@@ -74,20 +81,6 @@ func (c *call) answerPlain(v any) error {
 	}
 	_, err = c.w.Write(text)
 	return err
-}
-
-func groups() *metav1.APIGroupList {
-	list := &metav1.APIGroupList{}
-	for _, r := range resources {
-		gv := r.gvr.GroupVersion()
-		known := slices.ContainsFunc(list.Groups, func(g metav1.APIGroup) bool { return g.Name == gv.Group })
-		if gv.Group == "" || known {
-			continue
-		}
-		v := metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version}
-		list.Groups = append(list.Groups, metav1.APIGroup{Name: gv.Group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v})
-	}
-	return list
 }
 
 func resourcesOf(gv schema.GroupVersion) *metav1.APIResourceList {

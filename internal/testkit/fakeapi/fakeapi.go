@@ -26,6 +26,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,7 +55,7 @@ type Server struct {
 	endWatches chan struct{}
 	// bookmarks is closed when all watches are to send a bookmark, and replaced.
 	bookmarks chan struct{}
-	watches   int
+	watches   atomic.Int64
 }
 
 // New returns a server without objects. It must be closed. In a synctest bubble it must be made inside.

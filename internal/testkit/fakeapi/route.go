@@ -59,11 +59,7 @@ func (s *Server) ForgetRequests() {
 }
 
 // Watches is how many are open.
-func (s *Server) Watches() int {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	return s.watches
-}
+func (s *Server) Watches() int { return int(s.watches.Load()) }
 
 // call is a request as the verbs see it.
 type call struct {

@@ -5,6 +5,7 @@ package fakeapi
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -48,8 +49,8 @@ func (c *call) watch() error {
 	c.lock.Lock()
 	end, bookmark := c.endWatches, c.bookmarks
 	c.lock.Unlock()
-	c.count(1)
-	defer c.count(-1)
+	c.watches.Add(1)
+	defer c.watches.Add(-1)
 	wanted := options.SendInitialEvents != nil && *options.SendInitialEvents
 	objs, refused := w.look(options, wanted)
 	if w.stream, err = newStream(c.w, c.r, c.res); err != nil {
@@ -100,12 +101,6 @@ func (w *watcher) begin(objs []Object, wanted bool) error {
 	return w.bookmark(metav1.InitialEventsAnnotationKey, "true")
 }
 
-func (s *Server) count(n int) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.watches += n
-}
-
 // lasting is how long a watch lasts.
 func lasting(seconds *int64) time.Duration {
 	if seconds == nil || *seconds == 0 {
@@ -114,16 +109,15 @@ func lasting(seconds *int64) time.Duration {
 	return time.Duration(*seconds) * time.Second
 }
 
-// run tells all changes until the watch is over. What the connection cannot take any more is of no interest to anybody.
+// run sends all changes until the watch ends. An error means that the client has gone, so there is nothing to report.
 func (w *watcher) run(lasts time.Duration, end, bookmark <-chan struct{}) {
-	over := time.NewTimer(lasts)
-	defer over.Stop()
+	ctx, cancel := context.WithTimeout(w.r.Context(), lasts)
+	defer cancel()
 	period := time.NewTicker(bookmarkPeriod)
 	defer period.Stop()
-	farewell := time.NewTimer(lasts - bookmarkBeforeEnd)
-	defer farewell.Stop()
-	if lasts <= bookmarkBeforeEnd {
-		farewell.Stop()
+	var last <-chan time.Time
+	if lasts > bookmarkBeforeEnd {
+		last = time.After(lasts - bookmarkBeforeEnd)
 	}
 	for {
 		changed, err := w.tell()
@@ -134,18 +128,16 @@ func (w *watcher) run(lasts time.Duration, end, bookmark <-chan struct{}) {
 		case <-changed:
 		case <-period.C:
 			err = w.progress()
-		case <-farewell.C:
+		case <-last:
 			err = w.progress()
 		case <-bookmark:
 			w.lock.Lock()
 			bookmark = w.Server.bookmarks
 			w.lock.Unlock()
 			err = w.bookmark()
-		case <-w.r.Context().Done():
-			return
 		case <-end:
 			return
-		case <-over.C:
+		case <-ctx.Done():
 			return
 		}
 		if err != nil {
