@@ -1,6 +1,6 @@
 // Command fakeapi serves the workshop's API server on the loopback address, for curl and kubectl: the protocol of
-// chapters 01 to 03 with nothing to install. The tests run on the same server (internal/testkit/fakeapi), so it gives the
-// same answers here and there.
+// chapters 01 to 03 with nothing to install. The tests run on the same server (internal/testkit/fakeapi), so it gives
+// the same answers here and there.
 //
 //	go run ./cmd/fakeapi
 //
@@ -82,8 +82,8 @@ func serve(ctx context.Context, address, file string, out io.Writer) error {
 	return nil
 }
 
-// onLoopback returns the address to listen at, and an error if it is not on the loopback address. The server does not ask for
-// credentials, so it must not listen on every address of the machine, which an empty host would mean.
+// onLoopback returns the address to listen at, and an error if it is not on the loopback address. The server does not
+// ask for credentials, so it must not listen on every address of the machine, which an empty host would mean.
 func onLoopback(address string) (string, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

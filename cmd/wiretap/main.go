@@ -1,12 +1,12 @@
-// Command wiretap is a proxy between a client and an API server that prints every byte: the request line, headers, the sizes
-// of chunks, JSON and protobuf. docs/learn/watching-the-wire.md uses it.
+// Command wiretap is a proxy between a client and an API server that prints every byte: the request line, headers, the
+// sizes of chunks, JSON and protobuf. docs/learn/watching-the-wire.md uses it.
 //
 //	go run ./cmd/wiretap --kubeconfig .workshop/fakeapi/kubeconfig
 //
-// It copies bytes. It speaks plain HTTP with the client, so that the bytes are readable and the client stays with HTTP/1.1.
-// With the server it speaks what the kubeconfig says, including TLS with its client certificate. A client of its port has
-// the rights of that certificate, as with `kubectl proxy`, so it listens on the loopback address unless --address says
-// otherwise.
+// It copies bytes. It speaks plain HTTP with the client, so that the bytes are readable and the client stays with
+// HTTP/1.1. With the server it speaks what the kubeconfig says, including TLS with its client certificate. A client of
+// its port has the rights of that certificate, as with `kubectl proxy`, so it listens on the loopback address unless
+// --address says otherwise.
 //
 //   - main.go, this file: the command, and the copying.
 //   - print.go: prints the bytes for people. It cannot change them.
@@ -180,8 +180,8 @@ func connect(ctx context.Context, client net.Conn, server upstream, t *tap) {
 	both.Wait()
 }
 
-// pass copies from one side to the other, and read gets a copy. Copying goes on after read has returned. At the end the other
-// side gets the end of the stream.
+// pass copies from one side to the other, and read gets a copy. Copying goes on after read has returned. At the end the
+// other side gets the end of the stream.
 func pass(to, from net.Conn, read func(io.Reader) error) {
 	shown, passed := io.Pipe()
 	var reading sync.WaitGroup

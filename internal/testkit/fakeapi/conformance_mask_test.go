@@ -1,7 +1,7 @@
 package fakeapi
 
-// This file makes two answers comparable: it writes down what matters of them, and replaces what differs from run to run,
-// in a way that keeps what is equal equal.
+// This file makes two answers comparable: it writes down what matters of them, and replaces what differs from run to
+// run, in a way that keeps what is equal equal.
 
 import (
 	"bytes"

@@ -1,7 +1,8 @@
 package fakeapi
 
-// This file makes the fake a verified one. Each case in testdata/conformance is a sequence of requests, with the answers
-// of a real kube-apiserver, and the fake must give the same. With a kubeconfig the requests go to a real one instead:
+// This file makes the fake a verified one. Each case in testdata/conformance is a sequence of requests, with the
+// answers of a real kube-apiserver, and the fake must give the same. With a kubeconfig the requests go to a real one
+// instead:
 //
 //	go test ./internal/testkit/fakeapi -run Conformance                          the fake, against what was recorded
 //	go test ./internal/testkit/fakeapi -run Conformance -kubeconfig FILE         the real one, against what was recorded
@@ -198,8 +199,8 @@ func (p *play) send(text string) (answer func() string, late bool) {
 	}, late
 }
 
-// catchUp waits until the real server's watch cache has what was just written. What is asked for at "0" is answered by the
-// cache as it is, be it old; the fake's is never behind.
+// catchUp waits until the real server's watch cache has what was just written. What is asked for at "0" is answered by
+// the cache as it is, be it old; the fake's is never behind.
 func (p *play) catchUp(path string) {
 	response, err := p.to.client.Get(p.to.url + path)
 	require.NoError(p.t, err)

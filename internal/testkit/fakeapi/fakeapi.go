@@ -1,23 +1,22 @@
 // Package fakeapi is a Kubernetes API server in the process: real HTTP, real JSON and protobuf, real watch streams, and
-// nothing else that a cluster has. The tests of the chapters run against it, and so does whoever wants to look at the
-// protocol with curl or kubectl:
+// nothing else of a cluster. The chapters' tests use it, and cmd/fakeapi serves it to curl and kubectl:
 //
 //	test, in a synctest bubble            a person
 //	       │ Config(): connections              │ Listen("127.0.0.1:0"): a socket
 //	       ▼ in memory                          ▼
 //	┌─ connections  listen.go     accepted, counted, cut, refused
-//	├─ faults       fault.go      what the script says goes wrong with the next requests
+//	├─ faults       fault.go      the script of failures for the next requests
 //	├─ routes       route.go      URL to verb, resource, name; discovery.go for the rest
 //	├─ verbs        read.go  write.go  patch.go  watch.go
 //	├─ answers      respond.go    JSON, YAML or protobuf; objects, Tables (table.go) or a Status
-//	├─ resources    resources.go  which there are; what a server fills in (defaults.go) and refuses (validate.go)
+//	├─ resources    resources.go  the kinds of objects, their defaults (defaults.go) and validation (validate.go)
 //	└─ store        store.go      objects and their history, by resourceVersion
 //
 // It serves Deployments, PodDisruptionBudgets, Events, Leases and ConfigMaps. It is a verified fake: the requests in
-// testdata/conformance were sent to a real kube-apiserver, and the answers must be the same. Where they are not, and why,
-// is in docs/develop/fakeapi.md.
+// testdata/conformance were sent to a real kube-apiserver, and the answers must be the same. docs/develop/fakeapi.md
+// lists the differences and their reasons.
 //
-// What it leaves out: who may do what, admission, server-side apply and managed fields, garbage collection, and
+// What it leaves out: authorization, admission, server-side apply and managed fields, garbage collection, and
 // controllers. Nothing in it creates Pods.
 package fakeapi
 
@@ -39,11 +38,11 @@ type Object interface {
 	metav1.Object
 }
 
-// Server is an API server. Every method may be called from any goroutine.
+// Server is an API server. Any goroutine may call its methods.
 type Server struct {
 	store *store
 	http  *http.Server
-	// listener is where the connections of Config come from.
+	// listener accepts the connections of Config.
 	listener *listener
 
 	lock sync.Mutex
@@ -51,14 +50,15 @@ type Server struct {
 	scripts []*script
 	// requests are those that have arrived.
 	requests []Request
-	// endWatches is closed when all watches are to end, and replaced.
+	// endWatches is closed to end all watches, and replaced.
 	endWatches chan struct{}
-	// bookmarks is closed when all watches are to send a bookmark, and replaced.
+	// bookmarks is closed to make all watches send a bookmark, and replaced.
 	bookmarks chan struct{}
 	watches   atomic.Int64
 }
 
-// New returns a server without objects. It must be closed. In a synctest bubble it must be made inside.
+// New returns a server without objects. The caller must close it. A server for a synctest bubble must be made inside
+// it.
 func New() *Server {
 	s := &Server{store: newStore(), endWatches: make(chan struct{}), bookmarks: make(chan struct{})}
 	s.http = newHTTPServer(s)
@@ -80,8 +80,8 @@ func (s *Server) Close() {
 	s.listener.cut()
 }
 
-// Create stores new objects, as if somebody else had sent them: defaults are filled in, and the caller's objects stay
-// as they are. It panics if the server would refuse one.
+// Create stores new objects, as if another client had sent them: it fills in defaults, and does not change the caller's
+// objects. It panics if the server would refuse one.
 func (s *Server) Create(objs ...Object) {
 	for _, obj := range objs {
 		res, obj := s.mustKnow(obj)
@@ -99,8 +99,8 @@ func (s *Server) Update(objs ...Object) {
 	}
 }
 
-// Delete removes objects, of which it needs the type, namespace and name. It panics if there is no such object. One with
-// finalizers stays until they are gone.
+// Delete removes objects, which need only a type, namespace and name. It panics if there is no such object. An object
+// with finalizers stays until they are gone.
 func (s *Server) Delete(objs ...Object) {
 	for _, obj := range objs {
 		res, obj := s.mustKnow(obj)
@@ -108,8 +108,8 @@ func (s *Server) Delete(objs ...Object) {
 	}
 }
 
-// Objects returns what is stored in a resource, for instance "deployments", ordered by namespace and name. They belong to
-// the caller.
+// Objects returns copies of the stored objects of a resource, for instance "deployments", ordered by namespace and
+// name.
 func (s *Server) Objects(resource string) []Object {
 	res := resourceNamed(resource)
 	if res == nil {
@@ -122,14 +122,14 @@ func (s *Server) Objects(resource string) []Object {
 	return objs
 }
 
-// ResourceVersion is that of the newest change.
+// ResourceVersion returns the resourceVersion of the newest change.
 func (s *Server) ResourceVersion() string {
 	revision, _ := s.store.current()
 	return strconv.FormatInt(revision, 10)
 }
 
-// Compact forgets the history: who then asks for a version before this one, be it a watch or the next page of a list,
-// is told 410 Gone, Expired.
+// Compact forgets the history: a request for an older version, such as a watch or the next page of a list, gets 410
+// Gone, Expired.
 func (s *Server) Compact() { s.store.compact() }
 
 func (s *Server) mustKnow(obj Object) (*resource, Object) {

@@ -1,12 +1,12 @@
 package fakeapi
 
-// This file is what goes wrong, by script. A Fault stands between the connection and the server and answers one request,
-// or spoils its answer:
+// This file has the scripted failures. A Fault is between the connection and the server; it answers one request itself,
+// or damages the answer:
 //
 //	api.Script("watch", fakeapi.Answer(429, "1"), fakeapi.Cut(100))
 //
-// makes the next watch fail with 429, the one after it break after 100 bytes, and all others go well. What happens to
-// connections and not to requests are methods: Cut, Down and Up, EndWatches.
+// makes the next watch fail with 429 and the one after it break after 100 bytes; all others succeed. Failures of
+// connections are methods: Cut, Down and Up, EndWatches.
 
 import (
 	"fmt"
@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Fault deals with one request. Next is the server without the fault; it need not be called.
+// Fault handles one request. Next is the server without the fault; a Fault may call it or not.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// script is the faults that are left for a kind of requests.
+// script has the remaining faults for requests of one verb.
 type script struct {
 	verb   string
 	faults []Fault
@@ -42,7 +42,7 @@ func (s *Server) ClearScripts() {
 	s.scripts = nil
 }
 
-// nextFault takes the fault that is due for a request, if there is one.
+// nextFault removes and returns the next fault for a request, nil if there is none.
 func (s *Server) nextFault(verb string) Fault {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -57,7 +57,7 @@ func (s *Server) nextFault(verb string) Fault {
 	return nil
 }
 
-// Times is a fault several times over.
+// Times returns n times the same fault.
 func Times(n int, fault Fault) []Fault {
 	faults := make([]Fault, n)
 	for i := range faults {
@@ -66,12 +66,13 @@ func Times(n int, fault Fault) []Fault {
 	return faults
 }
 
-// None is no fault: the request goes well.
+// None returns a Fault that does nothing: the request succeeds.
 func None() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
 }
 
-// Answer refuses with a status code, in the form the real server gives it, and Retry-After, unless that is empty.
+// Answer refuses with a status code and the Status that a real server sends with it, and with Retry-After if that is
+// not empty.
 func Answer(code int, retryAfter string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if retryAfter != "" {
@@ -81,7 +82,7 @@ func Answer(code int, retryAfter string) Fault {
 	}
 }
 
-// statusFor is the Status that goes with a code.
+// statusFor returns the error that a real server sends with a code.
 func statusFor(code int, retryAfter string) *apierrors.StatusError {
 	seconds, _ := strconv.Atoi(retryAfter)
 	switch code {
@@ -99,7 +100,7 @@ func statusFor(code int, retryAfter string) *apierrors.StatusError {
 	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", http.StatusText(code), seconds, false)
 }
 
-// Text answers with a code and a body that is no Status, as a proxy on the way would.
+// Text answers with a code and a body that is not a Status, as a proxy does.
 func Text(code int, body string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -116,7 +117,8 @@ func Body(contentType, body string) Fault {
 	}
 }
 
-// Event lets a watch begin with an ERROR event, as the real server does if it finds out too late that something is wrong.
+// Event makes a watch start with an ERROR event, as the real server does if it finds an error after it has answered
+// 200.
 func Event(code int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		status := statusFor(code, "").ErrStatus
@@ -137,7 +139,7 @@ func Cut(after int) Fault {
 	}
 }
 
-// End ends the answer after so many bytes, in good order: the client sees the end of the body, and no error.
+// End ends the answer after so many bytes without an error: the client reads the end of the body.
 func End(after int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		defer func() {
@@ -208,7 +210,7 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 
 func (w *slowWriter) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
 
-// pause waits, and says whether anybody still does on the other side.
+// pause waits, and reports whether the client is still there.
 func pause(r *http.Request, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -223,7 +225,7 @@ func Hang() Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) { <-r.Context().Done() }
 }
 
-// Reset breaks the connection instead of answering. Done says whether the request is carried out before.
+// Reset breaks the connection instead of answering. If done is set, the server carries out the request first.
 func Reset(done bool) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if done {
@@ -238,14 +240,14 @@ func Reset(done bool) Fault {
 
 type connKey struct{}
 
-// discard is an answer that nobody hears.
+// discard is an answer that is not sent.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) WriteHeader(int)             {}
 
-// EndWatches ends all watches in good order, as a server does when it shuts down.
+// EndWatches ends all watches without an error, as a server does when it shuts down.
 func (s *Server) EndWatches() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -253,7 +255,7 @@ func (s *Server) EndWatches() {
 	s.endWatches = make(chan struct{})
 }
 
-// SendBookmarks makes each watch that allows bookmarks send one, now.
+// SendBookmarks makes each watch that allows bookmarks send one now.
 func (s *Server) SendBookmarks() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -261,7 +263,7 @@ func (s *Server) SendBookmarks() {
 	s.bookmarks = make(chan struct{})
 }
 
-// Restart is a new process: connections break, and a watch or a page that needs the old one's history gets 410 Gone.
+// Restart acts like a new process: connections break, and a watch or a page that needs the old history gets 410 Gone.
 func (s *Server) Restart() {
 	s.Compact()
 	s.Cut()

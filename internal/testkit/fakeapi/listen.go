@@ -1,7 +1,7 @@
 package fakeapi
 
-// This file is where connections come from: in memory, which works in a synctest bubble, or from a socket. Both are
-// counted, and can be cut and refused, as if a cable were pulled or the server's process killed.
+// This file accepts connections: in memory, which works in a synctest bubble, or from a socket. Both are counted. Tests
+// can cut and refuse them, as if the network failed or the server's process ended.
 
 import (
 	"context"
@@ -19,23 +19,23 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Config is for clients in this process. Their connections are in memory. QPS is left to the caller.
+// Config returns the configuration of a client in this process. Its connections are in memory. The caller sets QPS.
 func (s *Server) Config() *rest.Config {
 	return &rest.Config{
 		Host: "http://in-memory",
 		Dial: func(context.Context, string, string) (net.Conn, error) { return s.listener.dial() },
-		// The proxy that the environment names has no business here.
+		// Without the proxy that the environment may name.
 		Proxy: func(*http.Request) (*url.URL, error) { return nil, nil },
 	}
 }
 
-// Client is for tests that send their own requests, with URLs as http://in-memory/apis. Its connections are its own.
+// Client returns a client for requests with URLs such as http://in-memory/apis. It shares no connections.
 func (s *Server) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: s.Config().Dial}}
 }
 
-// Listen serves at an address too, such as 127.0.0.1:0, until the server is closed. It returns the server's URL. HTTP/2 is
-// spoken to those who begin with it.
+// Listen also serves at an address, such as 127.0.0.1:0, until the server is closed. It returns the server's URL.
+// Clients may use HTTP/1.1, or HTTP/2 without an upgrade.
 func (s *Server) Listen(address string) (string, error) {
 	tcp, err := net.Listen("tcp", address)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Server) Listen(address string) (string, error) {
 	return "http://" + tcp.Addr().String(), nil
 }
 
-// Cut breaks all connections, in the middle of whatever they carry. New ones are served.
+// Cut breaks all connections, in the middle of an answer too. The server accepts new ones.
 func (s *Server) Cut() { s.listener.cut() }
 
 // Down breaks all connections and refuses new ones, until Up.
@@ -57,7 +57,7 @@ func (s *Server) Down() {
 // Up ends Down.
 func (s *Server) Up() { s.listener.refuse(false) }
 
-// Connections is how many are open, and how many have been made.
+// Connections returns how many connections are open, and how many were made.
 func (s *Server) Connections() (open, made int) {
 	s.listener.lock.Lock()
 	defer s.listener.lock.Unlock()
@@ -107,7 +107,7 @@ func (l *listener) netError(op, call string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError(call, err)}
 }
 
-// track makes a connection of two ends that is counted until either is closed. It returns nil if none is wanted.
+// track makes a connection of two ends that is counted until one is closed. It returns nil while the server is down.
 func (l *listener) track(client, server net.Conn) (a, b net.Conn) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -155,7 +155,7 @@ func (l *listener) Close() error {
 
 func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: "in memory", Net: "memory"} }
 
-// with serves another listener's connections by the rules of this one.
+// with returns other, whose connections this listener counts, cuts and refuses.
 func (l *listener) with(other net.Listener) net.Listener { return &tcpListener{other, l} }
 
 type tcpListener struct {
@@ -163,8 +163,8 @@ type tcpListener struct {
 	rules *listener
 }
 
-// Accept returns the next connection that is wanted. Others are reset, which is as near as a listening socket can come to
-// a refusal.
+// Accept returns the next connection. It resets connections while the server is down, because a listening socket cannot
+// refuse them.
 func (l *tcpListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -197,7 +197,7 @@ func (c *conn) untrack() {
 	delete(c.listener.open, c)
 }
 
-// reset ends the connection as a killed process would.
+// reset ends the connection as the end of the process would.
 func (c *conn) reset() {
 	c.broken.Store(true)
 	reset(c.Conn)
@@ -210,7 +210,7 @@ func reset(c net.Conn) {
 	c.Close()
 }
 
-// clientEnd is the client's end of a connection in memory. After a reset it fails as a socket does.
+// clientEnd is the client's end of a connection in memory. After a reset it returns the errors of a socket.
 type clientEnd struct {
 	net.Conn
 	conn *conn

@@ -1,13 +1,13 @@
 package fakeapi
 
-// This file is as much of an OpenAPI document as kubectl asks for before it sends a file: whether the server checks fields
-// itself. It does, so kubectl need not.
+// This file has the part of an OpenAPI document that kubectl reads before it sends a file: whether the server validates
+// fields itself. It does, so kubectl does not.
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
 type doc map[string]any
 
-// openAPIRoot says where the document of each group and version is.
+// openAPIRoot returns the paths of the documents, by group and version.
 func openAPIRoot() doc {
 	paths := doc{}
 	for _, r := range resources {
@@ -24,7 +24,7 @@ func pathOf(gv schema.GroupVersion) string {
 	return "apis/" + gv.String()
 }
 
-// openAPI is the document of one group and version: that patches, and so all that write, know fieldValidation.
+// openAPI returns the document of one group and version: patches, and so all writes, accept fieldValidation.
 func openAPI(gv schema.GroupVersion) doc {
 	paths := doc{}
 	for _, r := range resources {

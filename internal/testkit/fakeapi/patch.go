@@ -1,6 +1,6 @@
 package fakeapi
 
-// This file is patch and scale: changes of a part of an object, which cannot conflict unless they name a version.
+// This file has patch and scale: changes of a part of an object, which cannot conflict unless they name a version.
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func (c *call) patch() error {
 	return c.answerOr(err, http.StatusOK, patched)
 }
 
-// patcher returns what the body makes of an object in JSON.
+// patcher returns the function that applies the body to an object in JSON.
 func (c *call) patcher() (func(doc []byte, like runtime.Object) ([]byte, error), error) {
 	body, err := io.ReadAll(c.r.Body)
 	if err != nil {
@@ -89,7 +89,7 @@ func readable(patch []byte) error {
 	return nil
 }
 
-// applyPatch puts the patched obj into an empty object of its type.
+// applyPatch decodes the patched obj into an empty object of its type.
 func (c *call) applyPatch(change func([]byte, runtime.Object) ([]byte, error), obj, into runtime.Object) error {
 	var doc bytes.Buffer
 	if err := encode(jsonInfo.Serializer, obj, &doc); err != nil {
@@ -118,7 +118,7 @@ func (c *call) patchScale(change func([]byte, runtime.Object) ([]byte, error)) e
 	return c.applyScale(scale)
 }
 
-// scaleOf shows a Deployment as a Scale.
+// scaleOf returns the Scale of a Deployment.
 func scaleOf(obj Object) *autoscalingv1.Scale {
 	d := obj.(*appsv1.Deployment)
 	scale := &autoscalingv1.Scale{

@@ -1,6 +1,6 @@
 package fakeapi
 
-// This file is get and list. A list is of one moment: which one, resourceVersion and resourceVersionMatch say, or the
+// This file has get and list. A list shows one revision, which resourceVersion and resourceVersionMatch choose, or the
 // continue token of the page before.
 
 import (
@@ -34,14 +34,14 @@ func (c *call) get() error {
 	return c.answer(http.StatusOK, obj)
 }
 
-// selection is which objects of a resource a request is about.
+// selection selects objects of a resource.
 type selection struct {
 	namespace string // empty for all
 	labels    labels.Selector
 	fields    fields.Selector
 }
 
-// all says that every object is selected.
+// all reports whether there is no selector.
 func (s selection) all() bool { return s.labels.Empty() && s.fields.Empty() }
 
 func (s selection) has(res *resource, obj Object) bool {
@@ -69,7 +69,7 @@ func (c *call) options() (options metav1.ListOptions, selected selection, err er
 	return options, selected, c.check(options)
 }
 
-// checkFields refuses to select by a field that cannot be selected by.
+// checkFields refuses field selectors with unknown fields.
 func (c *call) checkFields(selected selection) error {
 	known := c.res.fields(c.res.new())
 	for _, term := range selected.fields.Requirements() {
@@ -115,12 +115,12 @@ func (c *call) list() error {
 	}
 	limit := options.Limit
 	if options.ResourceVersion == "0" && options.Continue == "" {
-		limit = 0 // what comes from the watch cache comes whole
+		limit = 0 // the watch cache ignores limits
 	}
 	return c.answer(http.StatusOK, page(c.res, objs, at, after, limit, selected))
 }
 
-// moment says of which revision the list is to be, and after which key it begins.
+// moment returns the revision of the list, and the key after which it starts.
 func (c *call) moment(options metav1.ListOptions) (revision int64, after string, err error) {
 	if options.Continue != "" {
 		token, err := parseToken(options.Continue)
@@ -160,7 +160,7 @@ func parseVersion(text string) (int64, error) {
 	return int64(min(v, math.MaxInt64)), nil
 }
 
-// patience is how long the server waits for a version that it has not heard of. Another API server may have.
+// patience is how long the server waits for a version that it does not have yet. Another API server may have it.
 const patience = 3 * time.Second
 
 // reach waits until the store has a version.
@@ -208,7 +208,7 @@ func page(res *resource, objs []Object, revision int64, after string, limit int6
 	return list
 }
 
-// token is what a page ends with if there is another. Clients must not look into it.
+// token is the continue token of a page that is not the last. Clients must not interpret it.
 type token struct {
 	Revision int64  `json:"rv"`
 	After    string `json:"start"`
@@ -230,8 +230,8 @@ func parseToken(text string) (t token, err error) {
 	return t, nil
 }
 
-// expiredToken refuses the next page, since the version that the pages before are from is forgotten. It comes with a token
-// for those who would rather go on with pages of today than begin anew.
+// expiredToken refuses the next page, because the version of the pages before is forgotten. It has a token for clients
+// that prefer to continue with pages of the newest version.
 func (c *call) expiredToken(after string) error {
 	current, _ := c.store.current()
 	expired := apierrors.NewResourceExpired(messageExpiredToken)

@@ -1,7 +1,7 @@
 package fakeapi
 
-// This file says which resources there are, and what is special about each: its subresources, the fields that can be
-// selected by, whether an update may come without a version, and what is the status.
+// This file lists the resources with their differences: subresources, the fields for selectors, and whether an update
+// needs a resourceVersion.
 
 import (
 	"cmp"
@@ -33,29 +33,29 @@ type resource struct {
 	singular   string                      // set in init
 	short      []string
 	categories []string
-	// status says that there is a status subresource, and scale a scale subresource.
+	// status and scale say whether there are these subresources.
 	status, scale bool
-	// createOnUpdate lets PUT create; unconditional lets it come without a resourceVersion.
+	// createOnUpdate lets PUT create an object; unconditional lets PUT omit the resourceVersion.
 	createOnUpdate, unconditional bool
-	// selectable are the fields of an object that a field selector may name, besides its name and namespace.
+	// selectable returns the fields of an object that a field selector may name, besides its name and namespace.
 	selectable func(obj Object) fields.Set
 	// fill sets the defaults of a new or changed object.
 	fill func(obj Object)
-	// validate returns what is wrong with an object.
+	// validate returns the errors in an object.
 	validate validator
-	// validateUpdate returns what is wrong with a change.
+	// validateUpdate returns the errors in a change.
 	validateUpdate func(obj, before Object) field.ErrorList
 	// table is the output of kubectl get.
 	table columns
 }
 
-// part is what an update is about.
+// part is the part of an object that an update changes.
 type part int
 
 const (
-	// spec is everything that users write: all but the status.
+	// spec is all but the status: users write it.
 	spec part = iota
-	// status is what controllers write.
+	// statusOnly is the part that controllers write.
 	statusOnly
 	// everything is for the methods of Server.
 	everything
@@ -127,7 +127,7 @@ func (r *resource) listOf(objs []runtime.Object, revision int64) runtime.Object 
 	return list
 }
 
-// fields returns what a field selector can see of an object.
+// fields returns the fields of an object that a field selector may name.
 func (r *resource) fields(obj Object) fields.Set {
 	set := fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()}
 	if r.selectable != nil {
@@ -153,17 +153,17 @@ func eventFields(obj Object) fields.Set {
 	}
 }
 
-// statusOf returns the status of an object, to be read and set, if its kind has one.
+// statusOf returns the status of an object, which must have one. It can be set.
 func statusOf(obj Object) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName("Status")
 }
 
-// specOf returns the spec of an object, if its kind has one.
+// specOf returns the spec of an object, which must have one. It can be set.
 func specOf(obj Object) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName("Spec")
 }
 
-// scheme knows the types that are served, and no others.
+// scheme has the types of the resources.
 var scheme = newScheme()
 
 var codecs = serializer.NewCodecFactory(scheme, serializer.EnableStrict)

@@ -22,7 +22,7 @@ import (
 
 var jsonInfo, _ = runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 
-// accepted is the form in which a client wants its answer.
+// accepted is the form of an answer that the client accepts.
 type accepted struct {
 	info runtime.SerializerInfo
 	// table asks for a Table instead of the object, and meta for its metadata only.
@@ -30,7 +30,7 @@ type accepted struct {
 	pretty      bool
 }
 
-// negotiate finds the first form of the Accept header that can be served. There need not be one: JSON is the default.
+// negotiate returns the first form of the Accept header that the server has. Without the header that is JSON.
 func negotiate(r *http.Request) (accepted, error) {
 	header := strings.Join(r.Header.Values("Accept"), ",")
 	if header == "" {
@@ -65,7 +65,7 @@ func negotiate(r *http.Request) (accepted, error) {
 	return accepted{}, notAcceptable(r)
 }
 
-// negotiatePlain finds the form of an answer that has no rows: not a Table, and JSON if there is no other.
+// negotiatePlain returns the form of an answer that cannot be a Table. If the client does not accept any, it is JSON.
 func negotiatePlain(r *http.Request) accepted {
 	form, err := negotiate(r)
 	if err != nil || form.table || form.meta {
@@ -74,7 +74,7 @@ func negotiatePlain(r *http.Request) accepted {
 	return form
 }
 
-// pretty says whether a person reads the answer: if the query says so, or if it says nothing and curl or a browser asks.
+// pretty reports whether the answer is indented: if the query asks for it, or by default for curl and browsers.
 func pretty(r *http.Request) bool {
 	if wanted := r.URL.Query().Get("pretty"); wanted != "" {
 		return isTrue(wanted)
@@ -84,7 +84,7 @@ func pretty(r *http.Request) bool {
 	})
 }
 
-// notAcceptable says which forms there are. What can be listed can be watched.
+// notAcceptable returns an error that lists the forms. A resource has forms for a watch, too.
 func notAcceptable(r *http.Request) error {
 	forms := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 	if resourceNamed(path.Base(r.URL.Path)) != nil {
@@ -96,7 +96,7 @@ func notAcceptable(r *http.Request) error {
 	}}
 }
 
-// internal is an error that the server has not foreseen, without a reason.
+// internal returns an error with code 500 and no reason.
 func internal(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Message: message, Code: http.StatusInternalServerError}}
 }
@@ -126,7 +126,7 @@ func (c *call) answer(code int, obj runtime.Object) error {
 	return write(c.w, form, code, obj)
 }
 
-// write encodes an object. Of an error nothing is written yet.
+// write encodes an object and sends it. If it returns an error, it has sent nothing.
 func write(w http.ResponseWriter, form accepted, code int, obj runtime.Object) error {
 	var body bytes.Buffer
 	serializer := form.info.Serializer
@@ -143,7 +143,7 @@ func write(w http.ResponseWriter, form accepted, code int, obj runtime.Object) e
 	return nil
 }
 
-// encode writes an object with its kind and version. The object itself is left as it is: it may be in other hands too.
+// encode writes an object with its kind and version. It does not change the object, which other goroutines may read.
 func encode(s runtime.Encoder, obj runtime.Object, to io.Writer) error {
 	kinds, _, err := scheme.ObjectKinds(obj)
 	if err != nil {
@@ -154,7 +154,7 @@ func encode(s runtime.Encoder, obj runtime.Object, to io.Writer) error {
 	return codecs.WithoutConversion().EncoderForVersion(s, kinds[0].GroupVersion()).Encode(shallow.Interface().(runtime.Object), to)
 }
 
-// writeError answers with the Status that an error stands for.
+// writeError answers with the Status of an error.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errPath) {
 		writeText(w, http.StatusNotFound, err.Error()+"\n")
@@ -176,14 +176,14 @@ func writeText(w http.ResponseWriter, code int, text string) {
 	fmt.Fprint(w, text)
 }
 
-// statusOfError returns the Status that an error stands for.
+// statusOfError returns the Status of an error.
 func statusOfError(err error) *metav1.Status {
 	var known apierrors.APIStatus
 	if !errors.As(err, &known) {
 		known = apierrors.NewInternalError(err)
 	}
 	status := known.Status()
-	status.Kind, status.APIVersion = "", "" // the encoder's to fill in
+	status.Kind, status.APIVersion = "", "" // the encoder sets them
 	if status.Status == "" {
 		status.Status = metav1.StatusFailure
 	}

@@ -1,7 +1,6 @@
 package fakeapi
 
-// This file finds out what a request asks for: the verb, the resource and the name from its URL, and the options from its
-// query. It is the way in for all requests, so they are noted here too.
+// This file routes requests: it finds the verb, the resource and the name in the URL, and records each request.
 
 import (
 	"bytes"
@@ -17,11 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-// Request is one that has arrived.
+// Request is a request that the server has received.
 type Request struct {
 	// Time is when it arrived.
 	Time time.Time
-	// Verb is get, list, watch, create, update, patch, delete or deletecollection; or empty, if it was not about objects.
+	// Verb is get, list, watch, create, update, patch, delete or deletecollection; empty for discovery.
 	Verb   string
 	Method string
 	Path   string
@@ -38,7 +37,7 @@ func (r Request) String() string {
 	return text
 }
 
-// Requests returns those that have arrived of a kind ("" for all), in order.
+// Requests returns the received requests with a verb, in order. An empty verb stands for all.
 func (s *Server) Requests(verb string) []Request {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -58,10 +57,10 @@ func (s *Server) ForgetRequests() {
 	s.requests = nil
 }
 
-// Watches is how many are open.
+// Watches returns how many watches are open.
 func (s *Server) Watches() int { return int(s.watches.Load()) }
 
-// call is a request as the verbs see it.
+// call is a request with what the URL says about it.
 type call struct {
 	*Server
 	w http.ResponseWriter
@@ -108,7 +107,7 @@ func (s *Server) note(r Request) {
 	s.requests = append(s.requests, r)
 }
 
-// route never returns nil.
+// route returns the call, which is never nil. The error is the answer to a URL that does not fit.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) (*call, error) {
 	c := &call{Server: s, w: w, r: r, query: r.URL.Query()}
 	group, rest, ok := groupVersion(strings.Split(strings.Trim(r.URL.Path, "/"), "/"))
@@ -178,10 +177,10 @@ func (c *call) findVerb() error {
 	return nil
 }
 
-// isTrue reads a boolean as the real server does: whatever is there and is not 0 or false.
+// isTrue parses a boolean as the real server does: every value except 0 and false is true.
 func isTrue(value string) bool { return value != "" && value != "0" && value != "false" }
 
-// serve carries the request out. What it returns is not written yet.
+// serve carries out the request. If it returns an error, it has sent nothing.
 func (c *call) serve() error {
 	switch c.verb {
 	case "get":
@@ -206,7 +205,8 @@ func (c *call) serve() error {
 
 func (c *call) key() string { return c.namespace + "/" + c.name }
 
-// errMethod, errResource and errPath are what comes if nothing is there to answer. The last is plain text.
+// errMethod, errResource and errPath are the answers to requests for nothing that exists. errPath is sent as plain
+// text.
 var (
 	errMethod   = apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
 	errResource = apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)

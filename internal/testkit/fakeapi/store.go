@@ -1,8 +1,8 @@
 package fakeapi
 
-// This file is the storage: what etcd and the watch cache are in a real server. There is one counter for all resources.
-// Every change adds one to it, and its new value is the resourceVersion of the object that changed. All changes since the
-// last compaction are kept, so that a watch can begin, and a list can be read, at any version since.
+// This file is the storage, in place of etcd and the watch cache of a real server. There is one counter for all
+// resources. Every change adds one to it, and its new value is the resourceVersion of the changed object. The store
+// keeps all changes since the last compaction, so a watch can start, and a list can be read, at any version since.
 
 import (
 	"cmp"
@@ -20,15 +20,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// latest asks for the state as it is now.
+// latest stands for the newest revision.
 const latest int64 = -1
 
-// store holds objects that are never changed: a change stores another object.
+// store holds objects. It never changes an object: a change stores another one.
 type store struct {
 	lock sync.Mutex
 	// revision is that of the last change.
 	revision int64
-	// compacted is the last revision that is forgotten: what was before it cannot be told any more.
+	// compacted is the revision of the last compaction; older ones are forgotten.
 	compacted int64
 	objects   map[*resource]map[string]Object
 	// history holds the changes after compacted, in order.
@@ -37,7 +37,7 @@ type store struct {
 	changed chan struct{}
 }
 
-// change is what happened at one revision. Before is nil for a creation, now is nil for a deletion.
+// change is the change of one revision. Before is nil for a creation, now is nil for a deletion.
 type change struct {
 	revision int64
 	res      *resource
@@ -54,7 +54,7 @@ func newStore() *store {
 	return s
 }
 
-// key is what an object is stored by. Keys sort as a list is sorted.
+// key returns the key of an object in the store. Keys sort in the order of a list.
 func key(obj metav1.Object) string { return obj.GetNamespace() + "/" + obj.GetName() }
 
 // current returns the revision of the last change, and a channel that is closed at the next one.
@@ -100,8 +100,8 @@ func (s *store) find(res *resource, k string) (Object, error) {
 	return nil, apierrors.NewNotFound(res.gvr.GroupResource(), name)
 }
 
-// list returns the objects of a resource in order as they were at a revision, and that revision. The slice belongs to the
-// caller, the objects to the store. The error says that the revision is forgotten.
+// list returns the objects of a resource at a revision, in order, and that revision. The slice belongs to the caller,
+// the objects to the store. The error means that the revision is forgotten.
 func (s *store) list(res *resource, revision int64) ([]Object, int64, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -135,8 +135,8 @@ func sorted(objects map[string]Object) []Object {
 	return objs
 }
 
-// since returns the changes of a resource after a revision, the revision that they lead to, and a channel that is closed
-// at the next change of any resource.
+// since returns the changes of a resource after a revision, the revision that they lead to, and a channel that is
+// closed at the next change of any resource.
 func (s *store) since(res *resource, revision int64) (changes []change, now int64, changed <-chan struct{}, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -165,8 +165,8 @@ func (s *store) create(res *resource, obj Object) (Object, error) {
 	return obj, nil
 }
 
-// update stores obj in the place of the one with its name. Part says which part of obj counts. Nothing happens if nothing
-// is different.
+// update replaces the object that has the name of obj, or the given part of it. It does nothing if nothing is
+// different.
 func (s *store) update(res *resource, obj Object, part part) (Object, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -191,8 +191,8 @@ func (s *store) update(res *resource, obj Object, part part) (Object, error) {
 	return s.put(res, obj, before), nil
 }
 
-// modify changes the object with a key by a function, which gets a copy. What the function returns is stored as update
-// would, and cannot conflict with anybody else's change.
+// modify changes the object with a key by a function, which gets a copy, and updates it. After a conflict with another
+// change it calls the function again, unless the function set the resourceVersion.
 func (s *store) modify(res *resource, k string, part part, change func(obj Object) (Object, error)) (Object, error) {
 	for {
 		before, err := s.get(res, k)
@@ -206,13 +206,13 @@ func (s *store) modify(res *resource, k string, part part, change func(obj Objec
 		sent := obj.GetResourceVersion()
 		now, err := s.update(res, obj, part)
 		if apierrors.IsConflict(err) && sent == before.GetResourceVersion() {
-			continue // somebody was faster
+			continue // another change came first
 		}
 		return now, err
 	}
 }
 
-// put stores obj, or removes it if it was to be deleted and nothing holds it back any more. The lock is held.
+// put stores obj, or removes it if it is being deleted and has no finalizers left. The lock is held.
 func (s *store) put(res *resource, obj, before Object) Object {
 	obj.SetResourceVersion(before.GetResourceVersion())
 	switch {
@@ -226,7 +226,8 @@ func (s *store) put(res *resource, obj, before Object) Object {
 	return obj
 }
 
-// delete removes an object, or marks it as to be deleted if it has finalizers. It returns the object as it was last.
+// delete removes an object, or sets its deletionTimestamp if it has finalizers. It returns the last state of the
+// object.
 func (s *store) delete(res *resource, k string, options metav1.DeleteOptions) (Object, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -260,7 +261,7 @@ func (s *store) delete(res *resource, k string, options metav1.DeleteOptions) (O
 	return obj, nil
 }
 
-// now is the time as it is stored: in seconds.
+// now returns the time in seconds, as it is stored.
 func now() metav1.Time { return metav1.Time{Time: time.Now().Truncate(time.Second).UTC()} }
 
 var errModified = fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")
@@ -269,7 +270,7 @@ func conflict(res *resource, name string, err error) error {
 	return apierrors.NewConflict(res.gvr.GroupResource(), name, err)
 }
 
-// refused is for a deletion on a condition that does not hold.
+// refused returns the error for a deletion whose precondition does not hold.
 func refused[T ~string](res *resource, name, what string, wanted, found T, perhaps string) error {
 	return apierrors.NewConflict(schema.GroupResource{Group: res.gvk.Group, Resource: res.gvk.Kind}, name, fmt.Errorf(
 		"the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s", what, wanted, what, found, perhaps))

@@ -1,6 +1,6 @@
 package fakeapi
 
-// This file is how objects look in kubectl get: the server makes the table, the client only prints it.
+// This file makes the tables of kubectl get: the server fills them in, the client only prints them.
 
 import (
 	"fmt"
@@ -28,8 +28,8 @@ type columns struct {
 // age returns how long ago something was, as in "5m".
 var age = table.ConvertToHumanReadableDateType
 
-// toTable makes a Table of an object or a list. Include says how much of each object is in its row: Object, Metadata (the
-// default) or None.
+// toTable makes a Table of an object or a list. Include says how much of each object is in its row: Object, Metadata
+// (the default) or None.
 func (r *resource) toTable(obj runtime.Object, include string, withHead bool) (runtime.Object, error) {
 	t := &metav1.Table{ListMeta: listMeta(obj)}
 	if withHead {

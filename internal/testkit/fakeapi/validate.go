@@ -1,6 +1,6 @@
 package fakeapi
 
-// This file is what is refused. A real server checks far more; this one checks what people get wrong first.
+// This file validates objects. A real server checks far more; this one checks the most frequent mistakes.
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,7 +15,7 @@ import (
 
 type validator func(obj Object) field.ErrorList
 
-// check returns what is wrong with an object.
+// check returns the errors in an object.
 func (r *resource) check(obj Object) field.ErrorList {
 	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
 	errs := validation.ValidateObjectMetaAccessor(obj, true, name, field.NewPath("metadata"))
@@ -66,7 +66,7 @@ func validateDeployment(obj Object) (errs field.ErrorList) {
 	return errs
 }
 
-// validateDeploymentUpdate is for what can never be changed.
+// validateDeploymentUpdate checks the fields that never change.
 func validateDeploymentUpdate(obj, before Object) field.ErrorList {
 	now, then := obj.(*appsv1.Deployment), before.(*appsv1.Deployment)
 	return validation.ValidateImmutableField(now.Spec.Selector, then.Spec.Selector, field.NewPath("spec", "selector"))
@@ -80,7 +80,7 @@ func validateBudget(obj Object) (errs field.ErrorList) {
 	return errs
 }
 
-// sameSpec says whether two objects of one kind want the same.
+// sameSpec reports whether two objects of one kind have equal specs.
 func sameSpec(a, b Object) bool {
 	return equality.Semantic.DeepEqual(specOf(a).Interface(), specOf(b).Interface())
 }

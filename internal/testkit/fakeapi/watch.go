@@ -1,7 +1,7 @@
 package fakeapi
 
-// This file is watch: an answer that does not end. It tells every change after a version, in order. Without a version, or
-// with version 0, or with sendInitialEvents, it first tells what there is.
+// This file has watch: an answer that sends every change after a version, in order, and does not end. Without a
+// version, with version 0, or with sendInitialEvents, it first sends the current objects.
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ type watcher struct {
 	stream    *stream
 	selected  selection
 	bookmarks bool
-	// at is the revision up to which everything has been told. It was start in the beginning.
+	// at is the revision up to which every change was sent. At the start of the watch it was start.
 	at, start int64
 }
 
@@ -66,8 +66,8 @@ func (c *call) watch() error {
 	return nil
 }
 
-// look finds out where the watch begins, and what there was then, if that is to be told. It is done before the answer
-// begins: a client that has read the answer's head and then changes something is told of the change as an event.
+// look sets the revision at which the watch starts, and returns the objects that it starts with. It runs before the
+// answer starts: a client that makes a change after it has read the answer's head receives the change as an event.
 func (w *watcher) look(options metav1.ListOptions, wanted bool) (objs []Object, err error) {
 	switch {
 	case wanted && w.at > 0:
@@ -86,7 +86,7 @@ func (w *watcher) look(options metav1.ListOptions, wanted bool) (objs []Object, 
 	return objs, err
 }
 
-// begin tells what there was in the beginning, and where it ends, if that is wanted. An error means that the watch is over.
+// begin sends the first objects, and the bookmark behind them if it is wanted. An error means that the client has gone.
 func (w *watcher) begin(objs []Object, wanted bool) error {
 	for _, obj := range objs {
 		if w.selected.has(w.res, obj) {
@@ -101,7 +101,7 @@ func (w *watcher) begin(objs []Object, wanted bool) error {
 	return w.bookmark(metav1.InitialEventsAnnotationKey, "true")
 }
 
-// lasting is how long a watch lasts.
+// lasting returns how long a watch lasts.
 func lasting(seconds *int64) time.Duration {
 	if seconds == nil || *seconds == 0 {
 		return time.Duration(float64(minWatch) * (1 + rand.Float64()))
@@ -120,7 +120,7 @@ func (w *watcher) run(lasts time.Duration, end, bookmark <-chan struct{}) {
 		last = time.After(lasts - bookmarkBeforeEnd)
 	}
 	for {
-		changed, err := w.tell()
+		changed, err := w.sendChanges()
 		if err != nil {
 			return
 		}
@@ -146,8 +146,8 @@ func (w *watcher) run(lasts time.Duration, end, bookmark <-chan struct{}) {
 	}
 }
 
-// tell sends what has changed since it was called last. The channel is closed at the next change.
-func (w *watcher) tell() (<-chan struct{}, error) {
+// sendChanges sends the changes since its last call. The channel is closed at the next change.
+func (w *watcher) sendChanges() (<-chan struct{}, error) {
 	changes, at, changed, err := w.store.since(w.res, w.at)
 	if err != nil {
 		w.stream.send("ERROR", statusOfError(err))
@@ -162,7 +162,7 @@ func (w *watcher) tell() (<-chan struct{}, error) {
 	return changed, w.stream.flush()
 }
 
-// change sends one change, as it looks to somebody who sees only what is selected.
+// change sends one change of the selected objects: an object that joins or leaves the selection is added or deleted.
 func (w *watcher) change(c change) error {
 	before, now := w.selected.has(w.res, c.before), w.selected.has(w.res, c.now)
 	switch {
@@ -178,7 +178,7 @@ func (w *watcher) change(c change) error {
 	return nil
 }
 
-// progress sends a bookmark if there is anything to say by it.
+// progress sends a bookmark if its version is a new one.
 func (w *watcher) progress() error {
 	if w.at == w.start {
 		return nil
@@ -186,7 +186,7 @@ func (w *watcher) progress() error {
 	return w.bookmark()
 }
 
-// bookmark sends the version up to which everything has been told, if the watch wants to know.
+// bookmark sends the version up to which every change was sent, if the watch allows bookmarks.
 func (w *watcher) bookmark(annotation ...string) error {
 	if !w.bookmarks {
 		return nil
@@ -216,7 +216,7 @@ type stream struct {
 	include string
 }
 
-// newStream answers 200. An error is before anything was written.
+// newStream answers 200. If it returns an error, it has sent nothing.
 func newStream(w http.ResponseWriter, r *http.Request, res *resource) (*stream, error) {
 	form, err := negotiate(r)
 	if err != nil {
@@ -239,7 +239,7 @@ func newStream(w http.ResponseWriter, r *http.Request, res *resource) (*stream, 
 	return s, s.flush()
 }
 
-// send writes an event and sees to it that it goes out.
+// send writes an event and flushes it.
 func (s *stream) send(kind string, obj runtime.Object) error {
 	if err := s.add(kind, obj); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (s *stream) send(kind string, obj runtime.Object) error {
 	return s.flush()
 }
 
-// add writes an event, which goes out with the next flush at the latest.
+// add writes an event; the next flush sends it at the latest.
 func (s *stream) add(kind string, obj runtime.Object) error {
 	if _, ok := obj.(*metav1.Status); !ok {
 		var err error

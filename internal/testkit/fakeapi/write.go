@@ -1,6 +1,6 @@
 package fakeapi
 
-// This file is create, update and delete, and what a server does to an object before it stores it.
+// This file has create, update and delete, and prepares objects for the store.
 
 import (
 	"cmp"
@@ -63,8 +63,8 @@ func (c *call) part() part {
 	return spec
 }
 
-// decode reads the body as an object of the call's resource. Fields that nobody knows are refused, warned of or ignored,
-// as the client wants.
+// decode decodes the body into an object of the call's resource. It refuses, warns of, or ignores unknown fields, as
+// the query's fieldValidation says.
 func (c *call) decode() (Object, error) {
 	obj, err := c.decodeAs(c.res.new(), c.res.gvk)
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *call) decodeAs(into runtime.Object, gvk schema.GroupVersionKind) (runti
 	return obj, nil
 }
 
-// validateFields decides about fields that are unknown or stand twice.
+// validateFields handles unknown and duplicate fields: it refuses, ignores or warns of them.
 func (c *call) validateFields(err error) error {
 	strict, ok := runtime.AsStrictDecodingError(err)
 	if !ok {
@@ -123,7 +123,7 @@ func (c *call) undecodable(body []byte, found *schema.GroupVersionKind, wanted s
 	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", found.Kind, found.Version, wanted.Kind, err))
 }
 
-// place checks that the object belongs where the URL says.
+// place checks that the object has the namespace and name of the URL.
 func (c *call) place(obj metav1.Object) error {
 	obj.SetNamespace(cmp.Or(obj.GetNamespace(), c.namespace))
 	if obj.GetNamespace() != c.namespace {
@@ -141,7 +141,7 @@ func (c *call) place(obj metav1.Object) error {
 	return nil
 }
 
-// prepareForCreate fills in what a new object is stored with, and checks it.
+// prepareForCreate fills in the metadata and defaults of a new object, and validates it.
 func (r *resource) prepareForCreate(obj Object) error {
 	forgetKind(obj)
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
@@ -165,7 +165,7 @@ func (r *resource) prepareForCreate(obj Object) error {
 	return nil
 }
 
-// prepareForUpdate makes obj what is to be stored in the place of before.
+// prepareForUpdate merges into obj the parts of before that the update must not change, and validates it.
 func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	if part != everything && obj.GetResourceVersion() == "" && !r.unconditional {
 		return apierrors.NewInvalid(schema.GroupKind{Group: r.gvr.Group, Kind: r.gvr.Resource}, obj.GetName(), versionRequired)
@@ -195,10 +195,10 @@ func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	return nil
 }
 
-// forgetKind: objects are stored without their kind. Answers say it where it is wanted, which in lists it is not.
+// forgetKind clears the kind, because objects are stored without it. Answers have it, except in the items of lists.
 func forgetKind(obj Object) { obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{}) }
 
-// keepMeta keeps what only the server writes.
+// keepMeta restores the metadata that only the server writes.
 func keepMeta(obj, before metav1.Object) {
 	obj.SetUID(before.GetUID())
 	obj.SetCreationTimestamp(before.GetCreationTimestamp())
@@ -231,7 +231,7 @@ func (c *call) delete() error {
 	})
 }
 
-// deleteOptions come in the body or in the query.
+// deleteOptions decodes the options of a deletion, which are in the body or in the query.
 func (c *call) deleteOptions() (options metav1.DeleteOptions, err error) {
 	body, err := io.ReadAll(c.r.Body)
 	if err != nil {

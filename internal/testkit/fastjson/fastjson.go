@@ -1,14 +1,14 @@
-// Package fastjson decodes JSON objects of the Kubernetes API with the same outcome as client-go's serializers, in half the
-// time.
+// Package fastjson decodes JSON objects of the Kubernetes API with the same outcome as client-go's serializers, in half
+// the time.
 //
-// The serializers decode a body twice: first for its kind and version alone, then, into the Go type, for everything. Both
-// passes look at every byte, and the first costs nearly as much as the second. The object in a watch event is decoded once
-// more, because it is inside another object. A Decoder finds kind and version by skipping what is between them (scan.go),
-// and decodes the object once, with the function that the serializer uses.
+// The serializers decode a body twice: first for its kind and version alone, then, into the Go type, for everything.
+// Both passes look at every byte, and the first costs nearly as much as the second. The object in a watch event is
+// decoded once more, because it is inside another object. A Decoder finds kind and version by skipping what is between
+// them (scan.go), and decodes the object once, with the function that the serializer uses.
 //
 // It is for the plain serializers of typed clients, which neither convert nor set defaults, and for JSON written in the
-// usual way. For all other JSON, and after every error, the serializer itself decodes, so the outcome is always the same:
-// the fuzz tests of chapters 01 and 02 compare them.
+// usual way. For all other JSON, and after every error, the serializer itself decodes, so the outcome is always the
+// same: the fuzz tests of chapters 01 and 02 compare them.
 //
 // Both chapters get this package as given. What it leaves out: protobuf, which has its kind in front.
 package fastjson
@@ -82,8 +82,8 @@ func (d *Decoder) decode(body []byte, into runtime.Object) runtime.Object {
 	} else if !reflect.ValueOf(obj).Elem().IsZero() {
 		return nil // the serializer decides which of the old values stay
 	}
-	// A slice that grows during decoding is copied several times, and the copies are half of all garbage. No object is shorter
-	// than 64 bytes, so a body of nothing but commas cannot make the slice large.
+	// A slice that grows during decoding is copied several times, and the copies are half of all garbage. No object is
+	// shorter than 64 bytes, so a body of nothing but commas cannot make the slice large.
 	if n := min(head.items, len(body)/64); n > 0 {
 		if items := reflect.ValueOf(obj).Elem().FieldByName("Items"); items.Kind() == reflect.Slice {
 			items.Set(reflect.MakeSlice(items.Type(), 0, n))
@@ -103,8 +103,8 @@ type target struct {
 	into          reflect.Type
 }
 
-// target returns the Go type that the general decoder decodes a kind into. It returns nil if the decoder does not use the
-// given object, or if the type decodes itself. It finds out by decoding an object that has a kind and nothing else.
+// target returns the Go type that the general decoder decodes a kind into. It returns nil if the decoder does not use
+// the given object, or if the type decodes itself. It finds out by decoding an object that has a kind and nothing else.
 func (d *Decoder) target(of target) reflect.Type {
 	if known, ok := d.targets.Load(of); ok {
 		return known.(reflect.Type)

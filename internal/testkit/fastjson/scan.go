@@ -1,7 +1,7 @@
 package fastjson
 
-// This file finds parts of JSON without decoding it. Each function that returns ok is certain of its other results; if ok is
-// false, the JSON is invalid or written in an unusual way, and only a real decoder can tell.
+// This file finds parts of JSON without decoding it. Each function that returns ok is certain of its other results; if
+// ok is false, the JSON is invalid or written in an unusual way, and only a real decoder can tell.
 
 import "bytes"
 
@@ -32,8 +32,8 @@ func headOf(body []byte) (h head, ok bool) {
 	return h, ok && h.kind != "" && h.version != ""
 }
 
-// Event finds the type and the object of a watch event. The object is a part of frame, not a copy. If ok is false, read the
-// frame with a real decoder.
+// Event finds the type and the object of a watch event. The object is a part of frame, not a copy. If ok is false, read
+// the frame with a real decoder.
 func Event(frame []byte) (kind string, object []byte, ok bool) {
 	s := scanner{rest: frame}
 	ok = s.members(func(key []byte) (ok bool) {

@@ -1,5 +1,6 @@
-// Package gate holds goroutines until a test lets them go, so that a test sees a moment which otherwise lasts an instant.
-// HoldQueue holds an informer between the queue, which has handed an object out, and the store, which does not have it yet.
+// Package gate holds goroutines until a test lets them go, so that a test sees a moment which otherwise lasts an
+// instant. HoldQueue holds an informer between the queue, which has handed an object out, and the store, which does not
+// have it yet.
 package gate
 
 import (
@@ -30,10 +31,10 @@ func (g Gate) Open() {
 	}
 }
 
-// HoldQueue returns the layers with a queue that stops at its n-th item: Pop has taken the item from the queue below and
-// waits at the gate before it processes it. HasSynced blocks while an item is being processed, as in client-go's DeltaFIFO,
-// and the queue is synced once the n-th item was taken. Its lock is a channel, because a bubble (package synctest) does not
-// count a goroutine that waits for a mutex as blocked.
+// HoldQueue returns the layers with a queue that stops at its n-th item: Pop has taken the item from the queue below
+// and waits at the gate before it processes it. HasSynced blocks while an item is being processed, as in client-go's
+// DeltaFIFO, and the queue is synced once the n-th item was taken. Its lock is a channel, because a bubble (package
+// synctest) does not count a goroutine that waits for a mutex as blocked.
 func HoldQueue(below layers.Layers, n int, gate Gate) layers.Layers {
 	newQueue := below.NewDeltaFIFO
 	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {

@@ -1,4 +1,5 @@
-// Package kubeconfig writes the kubeconfig of a server that runs as long as a command does: cmd/fakeapi and cmd/wiretap.
+// Package kubeconfig writes the kubeconfig of a server that runs as long as a command does: cmd/fakeapi and
+// cmd/wiretap.
 package kubeconfig
 
 import (
@@ -10,8 +11,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Write writes a kubeconfig for the server to path, and makes its folder. The cluster and the context are called name. Write
-// does not overwrite a kubeconfig with another current context; the error then asks for another value of flag.
+// Write writes a kubeconfig for the server to path, and makes its folder. The cluster and the context are called name.
+// Write does not overwrite a kubeconfig with another current context; the error then asks for another value of flag.
 func Write(path, name, server, flag string) error {
 	if old, err := clientcmd.LoadFromFile(path); err == nil && old.CurrentContext != name {
 		return fmt.Errorf("%s is another kubeconfig, which is left as it is; name a new file with %s", path, flag)

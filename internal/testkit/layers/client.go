@@ -1,7 +1,7 @@
 package layers
 
-// This file makes a Client of any of the three REST clients: the learner's, the solution's and client-go's have the same
-// methods, but each returns its own types.
+// This file makes a Client of any of the three REST clients: the learner's, the solution's and client-go's have the
+// same methods, but each returns its own types.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
-// Package modeltest tests by random sequences of calls. A test says which calls there are and what must hold after each. A
-// run makes some dozens of calls in random order, and there are hundreds of runs. If one fails, Check makes its sequence as
-// short as it can be while it still fails, and reports the remaining steps in the layout of package guard:
+// Package modeltest tests by random sequences of calls. A test says which calls there are and what must hold after
+// each. A run makes some dozens of calls in random order, and there are hundreds of runs. If one fails, Check makes its
+// sequence as short as it can be while it still fails, and reports the remaining steps in the layout of package guard:
 //
 //	did     Add a@1
 //	        Pop

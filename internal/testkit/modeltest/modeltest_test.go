@@ -1,7 +1,7 @@
 package modeltest_test
 
-// The traps are tests that must fail. They are skipped here, and run by TestTraps in a process of their own, which looks
-// at what they print.
+// The traps are tests that must fail. They are skipped here, and run by TestTraps in a process of their own, which
+// looks at what they print.
 
 import (
 	"os"

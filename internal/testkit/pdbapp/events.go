@@ -1,11 +1,11 @@
 package pdbapp
 
-// This file writes Events to the API server in the background, with client-go's record package, and does not lose the last
-// ones.
+// This file writes Events to the API server in the background, with client-go's record package, and does not lose the
+// last ones.
 //
-// record's Shutdown passes on the Events in its queue, but stops the goroutine that writes them at the same moment. The lost
-// Events would be those of the work that was finished while stopping. So flush sends a marker through the same queue: when
-// the marker reaches the sink, all Events before it are written.
+// record's Shutdown passes on the Events in its queue, but stops the goroutine that writes them at the same moment. The
+// lost Events would be those of the work that was finished while stopping. So flush sends a marker through the same
+// queue: when the marker reaches the sink, all Events before it are written.
 
 import (
 	"context"

@@ -2,9 +2,9 @@ package pdbapp
 
 // This file lets only one of several instances work: the one that holds a Lease.
 //
-// The Lease is not a fence. A leader that was cut off or suspended can wake up after another has taken over, and send one
-// more write. The controller makes that harmless: each write names the version it was decided on, so the server refuses the
-// write of one of two leaders.
+// The Lease is not a fence. A leader that was cut off or suspended can wake up after another has taken over, and send
+// one more write. The controller makes that harmless: each write names the version it was decided on, so the server
+// refuses the write of one of two leaders.
 //
 // Left out: a Lease whose times can be set, and Events about who leads.
 
@@ -28,8 +28,8 @@ const (
 	retryPeriod   = 2 * time.Second  // how often either tries
 )
 
-// newLock returns the lock on the Lease and sends nothing. The lock has a client of its own, so that a renewal never waits
-// behind the controller's requests in the rate limiter.
+// newLock returns the lock on the Lease and sends nothing. The lock has a client of its own, so that a renewal never
+// waits behind the controller's requests in the rate limiter.
 func newLock(config *rest.Config, namespace string) (resourcelock.Interface, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -41,9 +41,9 @@ func newLock(config *rest.Config, namespace string) (resourcelock.Interface, err
 		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
 }
 
-// runAsLeader waits until lock is held and calls work with a context that ends with ctx or with the Lease. It returns work's
-// error, or another if the Lease was lost. It releases the Lease after work has returned, so that two leaders never work at
-// the same time.
+// runAsLeader waits until lock is held and calls work with a context that ends with ctx or with the Lease. It returns
+// work's error, or another if the Lease was lost. It releases the Lease after work has returned, so that two leaders
+// never work at the same time.
 func runAsLeader(ctx context.Context, lock resourcelock.Interface, work func(context.Context) error) error {
 	logger := klog.FromContext(ctx)
 	elected := make(chan context.Context, 1)

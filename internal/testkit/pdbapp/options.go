@@ -1,10 +1,10 @@
 package pdbapp
 
-// This file reads the command line with the standard flag package, and finds the cluster. It has two of klog's flags, those
-// that a program without log files can use: -v and -vmodule.
+// This file reads the command line with the standard flag package, and finds the cluster. It has two of klog's flags,
+// those that a program without log files can use: -v and -vmodule.
 //
-// Left out: a configuration file, and ~/.kube/config as a last resort: a program that writes should not pick the cluster that
-// kubectl used last.
+// Left out: a configuration file, and ~/.kube/config as a last resort: a program that writes should not pick the
+// cluster that kubectl used last.
 
 import (
 	"errors"
@@ -31,8 +31,8 @@ type options struct {
 	layers         chosen
 }
 
-// parseOptions reads args, the command line without the program's name. It prints nothing. If args ask for help, the error is
-// flag.ErrHelp, and flags can print the help.
+// parseOptions reads args, the command line without the program's name. It prints nothing. If args ask for help, the
+// error is flag.ErrHelp, and flags can print the help.
 func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, error) {
 	var o options
 	var choice string
@@ -71,8 +71,8 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 	return o, nil
 }
 
-// loadConfig finds the cluster: the file that the flag names, otherwise the files in $KUBECONFIG, otherwise the Pod this runs
-// in. Without any of them the error is errNoCluster.
+// loadConfig finds the cluster: the file that the flag names, otherwise the files in $KUBECONFIG, otherwise the Pod
+// this runs in. Without any of them the error is errNoCluster.
 func loadConfig(kubeconfig string) (*rest.Config, error) {
 	config, err := findConfig(kubeconfig, os.Getenv(clientcmd.RecommendedConfigPathEnvVar))
 	if err != nil {

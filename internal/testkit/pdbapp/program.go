@@ -1,6 +1,7 @@
-// Package pdbapp is the program around the controller of chapter 07: everything that a controller needs to run in a cluster,
-// and nothing that explains the controller. Two programs use it, the learner's in 07-controller/cmd/pdb-controller and the
-// finished one in solutions. They differ in the controller and the informer that they pass to Main.
+// Package pdbapp is the program around the controller of chapter 07: everything that a controller needs to run in a
+// cluster, and nothing that explains the controller. Two programs use it, the learner's in
+// 07-controller/cmd/pdb-controller and the finished one in solutions. They differ in the controller and the informer
+// that they pass to Main.
 //
 //   - program.go, this one: signals, and the parts put together.
 //   - options.go: flags, and how to reach the cluster.
@@ -143,8 +144,8 @@ func run(ctx context.Context, options options) error {
 	return runAsLeader(ctx, lock, work)
 }
 
-// keepBudgets runs the controller until ctx ends. The workers stop first, while the informers still keep their caches up to
-// date, and the informers last.
+// keepBudgets runs the controller until ctx ends. The workers stop first, while the informers still keep their caches
+// up to date, and the informers last.
 func keepBudgets(ctx context.Context, config *rest.Config, recorder record.EventRecorder, options options) error {
 	logger := klog.FromContext(ctx)
 	logger.Info("Starting", append(options.layers.inWords(), "resync", options.resync, "namespace", options.namespace)...)
@@ -183,8 +184,8 @@ func keepBudgets(ctx context.Context, config *rest.Config, recorder record.Event
 	return nil
 }
 
-// newQueue returns a queue that doubles a failing key's delay from 5 ms up to a minute. The client-go default goes up to 17
-// minutes, long after an API server that was away is back.
+// newQueue returns a queue that doubles a failing key's delay from 5 ms up to a minute. The client-go default goes up
+// to 17 minutes, long after an API server that was away is back.
 func newQueue(below layers.Layers) workqueue.TypedRateLimitingInterface[cache.ObjectName] {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute)
 	return below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: name})

@@ -17,7 +17,8 @@ var update = flag.Bool("update", false, "write the demonstration into the README
 var (
 	shownDemo = regexp.MustCompile("(?s)<!-- demo -->\n```console\n\\$ [^\n]*\n(.*?)```\n")
 	at        = regexp.MustCompile(`(?m)^ +\d+\.\ds`)
-	// After the outage two Reflectors come back, each after a random back-off. So the number of errors in between is random.
+	// After the outage two Reflectors come back, each after a random back-off. So the number of errors in between is
+	// random.
 	byChance = regexp.MustCompile(`(?s)(the API server is back\n).*(minAvailable (?:to )?1\n)`)
 )
 

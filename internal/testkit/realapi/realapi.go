@@ -2,8 +2,8 @@
 //
 //	go test ./solutions/03-reflector -run Real -kubeconfig FILE -compact 'go tool workshop cluster compact'
 //
-// A test binary that imports this package accepts both flags. The package does not import fakeapi, because fakeapi's own
-// tests use it too.
+// A test binary that imports this package accepts both flags. The package does not import fakeapi, because fakeapi's
+// own tests use it too.
 package realapi
 
 import (

@@ -1,5 +1,5 @@
-// Package trace records what each layer did with each object, and when, so that a test that spans all layers can show where
-// a change got lost:
+// Package trace records what each layer did with each object, and when, so that a test that spans all layers can show
+// where a change got lost:
 //
 //	6d 04:01:00.000  server    default/web@812  deploy scaled to 3
 //	6d 04:01:00.000  delta     default/web@812  deploy Updated
@@ -7,9 +7,9 @@
 //	6d 04:01:00.000  handler   default/web@812  deploy OnUpdate
 //	             ✗ queue     this state never came here
 //
-// Recorder.Wrap (layers.go) returns layers that do the same as the given ones and record it. The test itself records the
-// rows of the server and of the handlers. What it leaves out: the wire, which is below the first thing that a Reflector
-// says, and informers that do not use the layers they are given, as client-go's own.
+// Recorder.Wrap (layers.go) returns layers that do the same as the given ones and record it. The test itself records
+// the rows of the server and of the handlers. What it leaves out: the wire, which is below the first thing that a
+// Reflector says, and informers that do not use the layers they are given, as client-go's own.
 package trace
 
 import (
@@ -115,8 +115,8 @@ func (rec *Recorder) Of(key string, n int) []Row {
 	return rows
 }
 
-// settle sorts rows of the same instant if their goroutines do not wait for each other: the handlers, and a queue with its
-// workers. Two runs of the same test then print the same rows.
+// settle sorts rows of the same instant if their goroutines do not wait for each other: the handlers, and a queue with
+// its workers. Two runs of the same test then print the same rows.
 func settle(rows []Row) {
 	unordered := func(r Row) bool {
 		return r.Layer == Handler || r.Layer == Queue || r.Layer == Worker && r.What == taken
@@ -134,8 +134,8 @@ func settle(rows []Row) {
 }
 
 // Lost returns the first layer between the queue of deltas and the handlers that a state of an object did not reach. It
-// returns "" if the state reached the handlers, if the server did not have it, or if no delta was recorded at all and the
-// handlers have it. An empty version stands for any.
+// returns "" if the state reached the handlers, if the server did not have it, or if no delta was recorded at all and
+// the handlers have it. An empty version stands for any.
 func (rec *Recorder) Lost(kind, key, version string, deleted bool) string {
 	rec.lock.Lock()
 	defer rec.lock.Unlock()

@@ -1,5 +1,5 @@
-// Package yours has the set of layers from the chapter folders, which the learner writes. Except for its imports it is the
-// same text as package solutions; a test compares them.
+// Package yours has the set of layers from the chapter folders, which the learner writes. Except for its imports it is
+// the same text as package solutions; a test compares them.
 package yours
 
 import (

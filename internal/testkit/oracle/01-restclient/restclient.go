@@ -1,5 +1,5 @@
-// Package restclient puts client-go behind the names of chapter 01, so that the chapter's tests run over the real thing.
-// It only names things. If client-go fails a test, the test is wrong.
+// Package restclient puts client-go behind the names of chapter 01, so that the chapter's tests run over the real
+// thing. It only names things. If client-go fails a test, the test is wrong.
 package restclient
 
 import (

@@ -1,6 +1,6 @@
-// Package controller puts client-go behind the names of chapter 07, so that the chapter's tests run over the real thing. The
-// informer is client-go's. It has no controller of this kind, so that one is the solution's, here on client-go's informer.
-// It only names things. If client-go fails a test, the test is wrong.
+// Package controller puts client-go behind the names of chapter 07, so that the chapter's tests run over the real
+// thing. The informer is client-go's. It has no controller of this kind, so that one is the solution's, here on
+// client-go's informer. It only names things. If client-go fails a test, the test is wrong.
 package controller
 
 import (
