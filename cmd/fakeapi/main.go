@@ -49,8 +49,10 @@ func command() *cobra.Command {
 		},
 	}
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where on the loopback address to listen; port 0 takes a free one")
-	c.Flags().StringVar(&file, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the file to write for kubectl")
+	c.Flags().StringVar(&address, "address", "127.0.0.1:0",
+		"where on the loopback address to listen; port 0 takes a free one")
+	c.Flags().StringVar(&file, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"),
+		"the file to write for kubectl")
 	return c
 }
 
@@ -93,8 +95,8 @@ func onLoopback(address string) (string, error) {
 		return net.JoinHostPort("127.0.0.1", port), nil
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("--address %s is not on the loopback address: any client could write there, because this server does "+
-			"not ask for credentials; take 127.0.0.1:%s", address, port)
+		return "", fmt.Errorf("--address %s is not on the loopback address: any client could write there, because "+
+			"this server does not ask for credentials; take 127.0.0.1:%s", address, port)
 	}
 	return address, nil
 }

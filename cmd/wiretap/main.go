@@ -65,9 +65,11 @@ func command() *cobra.Command {
 		},
 	}
 	c.CompletionOptions.DisableDefaultCmd = true
-	c.Flags().StringVar(&from, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"), "the API server to talk to")
+	c.Flags().StringVar(&from, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"),
+		"the API server to talk to")
 	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where to listen; port 0 takes a free one")
-	c.Flags().StringVar(&written, "write", filepath.Join(".workshop", "wiretap", "kubeconfig"), "the file to write for clients")
+	c.Flags().StringVar(&written, "write", filepath.Join(".workshop", "wiretap", "kubeconfig"),
+		"the file to write for clients")
 	c.Flags().IntVar(&width, "width", 100, "how much of each line of a body is printed; 0 is all of it")
 	return c
 }
@@ -82,13 +84,16 @@ type upstream struct {
 func upstreamOf(file string) (upstream, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", file)
 	if errors.Is(err, os.ErrNotExist) {
-		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` makes one, as long as it runs, or name another with --kubeconfig", file)
+		return upstream{}, fmt.Errorf("there is no %s: `go run ./cmd/fakeapi` makes one, as long as it runs, "+
+			"or name another with --kubeconfig", file)
 	}
 	if err != nil {
 		return upstream{}, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || config.ExecProvider != nil || config.AuthProvider != nil {
-		return upstream{}, fmt.Errorf("%s has no client certificate but something that would have to be added to each request; wiretap only copies bytes", file)
+	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || config.ExecProvider != nil ||
+		config.AuthProvider != nil {
+		return upstream{}, fmt.Errorf("%s has no client certificate but something that would have to be added "+
+			"to each request; wiretap only copies bytes", file)
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -142,7 +147,8 @@ func serve(ctx context.Context, server upstream, address, file string, p *printe
 		return err
 	}
 	defer kubeconfig.Remove(path, name, here)
-	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here, server.address, here, path)
+	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here,
+		server.address, here, path)
 
 	ctx, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup

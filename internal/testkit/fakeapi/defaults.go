@@ -30,7 +30,8 @@ func fillPod(s *corev1.PodSpec) {
 	s.RestartPolicy = cmp.Or(s.RestartPolicy, corev1.RestartPolicyAlways)
 	s.DNSPolicy = cmp.Or(s.DNSPolicy, corev1.DNSClusterFirst)
 	s.SchedulerName = cmp.Or(s.SchedulerName, corev1.DefaultSchedulerName)
-	s.TerminationGracePeriodSeconds = cmp.Or(s.TerminationGracePeriodSeconds, new(int64(corev1.DefaultTerminationGracePeriodSeconds)))
+	s.TerminationGracePeriodSeconds = cmp.Or(s.TerminationGracePeriodSeconds,
+		new(int64(corev1.DefaultTerminationGracePeriodSeconds)))
 	s.SecurityContext = cmp.Or(s.SecurityContext, new(corev1.PodSecurityContext))
 	for i := range s.Containers {
 		fillContainer(&s.Containers[i])

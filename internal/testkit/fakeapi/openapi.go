@@ -32,7 +32,9 @@ func openAPI(gv schema.GroupVersion) doc {
 			continue
 		}
 		paths["/"+pathOf(gv)+"/namespaces/{namespace}/"+r.gvr.Resource+"/{name}"] = doc{"patch": doc{
-			"parameters":                      []doc{{"name": "fieldValidation", "in": "query", "schema": doc{"type": "string"}}},
+			"parameters": []doc{
+				{"name": "fieldValidation", "in": "query", "schema": doc{"type": "string"}},
+			},
 			"responses":                       doc{},
 			"x-kubernetes-group-version-kind": doc{"group": gv.Group, "version": gv.Version, "kind": r.gvk.Kind},
 		}}

@@ -70,7 +70,8 @@ func (c *call) patcher() (func(doc []byte, like runtime.Object) ([]byte, error),
 		return func(doc []byte, _ runtime.Object) ([]byte, error) {
 			result, err := patch.Apply(doc)
 			if err != nil {
-				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "", err.Error(), 0, false)
+				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "",
+					err.Error(), 0, false)
 			}
 			return result, nil
 		}, nil
@@ -101,7 +102,8 @@ func (c *call) applyPatch(change func([]byte, runtime.Object) ([]byte, error), o
 	}
 	_, _, err = jsonInfo.StrictSerializer.Decode(patched, nil, into)
 	if err := c.validateFields(err); err != nil {
-		return apierrors.NewInvalid(schema.GroupKind{}, "", field.ErrorList{field.Invalid(field.NewPath("patch"), string(patched), err.Error())})
+		return apierrors.NewInvalid(schema.GroupKind{}, "",
+			field.ErrorList{field.Invalid(field.NewPath("patch"), string(patched), err.Error())})
 	}
 	return nil
 }
@@ -123,7 +125,8 @@ func scaleOf(obj Object) *autoscalingv1.Scale {
 	d := obj.(*appsv1.Deployment)
 	scale := &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: d.Name, Namespace: d.Namespace, UID: d.UID, ResourceVersion: d.ResourceVersion, CreationTimestamp: d.CreationTimestamp,
+			Name: d.Name, Namespace: d.Namespace, UID: d.UID, ResourceVersion: d.ResourceVersion,
+			CreationTimestamp: d.CreationTimestamp,
 		},
 		Spec:   autoscalingv1.ScaleSpec{Replicas: *d.Spec.Replicas},
 		Status: autoscalingv1.ScaleStatus{Replicas: d.Status.Replicas},

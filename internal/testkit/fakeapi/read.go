@@ -88,8 +88,8 @@ func (c *call) checkFields(selected selection) error {
 // check refuses options that contradict each other.
 func (c *call) check(options metav1.ListOptions) error {
 	errs := validation.ValidateListOptions(&internalversion.ListOptions{
-		Watch: c.verb == "watch", ResourceVersion: options.ResourceVersion, ResourceVersionMatch: options.ResourceVersionMatch,
-		Continue: options.Continue, SendInitialEvents: options.SendInitialEvents,
+		Watch: c.verb == "watch", Continue: options.Continue, SendInitialEvents: options.SendInitialEvents,
+		ResourceVersion: options.ResourceVersion, ResourceVersionMatch: options.ResourceVersionMatch,
 	}, true)
 	if len(errs) > 0 {
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
@@ -142,7 +142,8 @@ func (c *call) moment(options metav1.ListOptions) (revision int64, after string,
 	if err := c.reach(wanted); err != nil {
 		return 0, "", err
 	}
-	if options.ResourceVersionMatch == metav1.ResourceVersionMatchExact || options.ResourceVersionMatch == "" && options.Limit > 0 {
+	match := options.ResourceVersionMatch
+	if match == metav1.ResourceVersionMatchExact || match == "" && options.Limit > 0 {
 		return wanted, "", nil
 	}
 	return latest, "", nil
@@ -183,7 +184,8 @@ func (c *call) reach(wanted int64) error {
 
 func tooLarge(wanted, current int64) error {
 	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
-	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	cause := metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{cause}
 	return err
 }
 
@@ -239,7 +241,8 @@ func (c *call) expiredToken(after string) error {
 	return expired
 }
 
-const messageExpiredToken = "The provided continue parameter is too old to display a consistent list result. You can start a new list without " +
-	"the continue parameter, or use the continue token in this response to retrieve the remainder of the results. " +
-	"Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted " +
-	"between the time the first chunk was returned and now may show up in the list."
+const messageExpiredToken = "The provided continue parameter is too old to display a consistent list result. " +
+	"You can start a new list without the continue parameter, " +
+	"or use the continue token in this response to retrieve the remainder of the results. " +
+	"Continuing with the provided token results in an inconsistent list - " +
+	"objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."

@@ -79,7 +79,8 @@ var resources = []*resource{
 		gvk: coordinationv1.SchemeGroupVersion.WithKind("Lease"), createOnUpdate: true, table: leaseTable,
 	},
 	{
-		gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), short: []string{"cm"}, unconditional: true, table: configMapTable,
+		gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), short: []string{"cm"}, unconditional: true,
+		table: configMapTable,
 	},
 }
 
@@ -170,7 +171,8 @@ var codecs = serializer.NewCodecFactory(scheme, serializer.EnableStrict)
 
 func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	builder := runtime.NewSchemeBuilder(appsv1.AddToScheme, policyv1.AddToScheme, corev1.AddToScheme, coordinationv1.AddToScheme,
+	builder := runtime.NewSchemeBuilder(appsv1.AddToScheme, policyv1.AddToScheme, corev1.AddToScheme,
+		coordinationv1.AddToScheme,
 		eventsv1.AddToScheme, autoscalingv1.AddToScheme, metav1.AddMetaToScheme)
 	utilruntime.Must(builder.AddToScheme(s))
 	metav1.AddToGroupVersion(s, metav1.SchemeGroupVersion)

@@ -151,7 +151,8 @@ func encode(s runtime.Encoder, obj runtime.Object, to io.Writer) error {
 	}
 	shallow := reflect.New(reflect.TypeOf(obj).Elem())
 	shallow.Elem().Set(reflect.ValueOf(obj).Elem())
-	return codecs.WithoutConversion().EncoderForVersion(s, kinds[0].GroupVersion()).Encode(shallow.Interface().(runtime.Object), to)
+	encoder := codecs.WithoutConversion().EncoderForVersion(s, kinds[0].GroupVersion())
+	return encoder.Encode(shallow.Interface().(runtime.Object), to)
 }
 
 // writeError answers with the Status of an error.

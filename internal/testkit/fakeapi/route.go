@@ -205,10 +205,14 @@ func (c *call) serve() error {
 
 func (c *call) key() string { return c.namespace + "/" + c.name }
 
+func serverResponse(code int) error {
+	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", "", 0, false)
+}
+
 // errMethod, errResource and errPath are the answers to requests for nothing that exists. errPath is sent as plain
 // text.
 var (
-	errMethod   = apierrors.NewGenericServerResponse(http.StatusMethodNotAllowed, "", schema.GroupResource{}, "", "", 0, false)
-	errResource = apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, false)
+	errMethod   = serverResponse(http.StatusMethodNotAllowed)
+	errResource = serverResponse(http.StatusNotFound)
 	errPath     = errors.New("404 page not found")
 )

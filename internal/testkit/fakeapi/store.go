@@ -6,6 +6,7 @@ package fakeapi
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -177,7 +178,8 @@ func (s *store) update(res *resource, obj Object, part part) (Object, error) {
 	if uid := obj.GetUID(); uid != "" && uid != before.GetUID() {
 		return nil, conflict(res, obj.GetName(), fmt.Errorf(
 			"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
-				"Precondition failed: UID in precondition: %v, UID in object meta: %v", res.gvr.Resource, key(obj), uid, before.GetUID()))
+				"Precondition failed: UID in precondition: %v, UID in object meta: %v",
+			res.gvr.Resource, key(obj), uid, before.GetUID()))
 	}
 	if _, err := strconv.ParseUint(cmp.Or(obj.GetResourceVersion(), "0"), 10, 64); err != nil {
 		return nil, internal(err.Error())
@@ -240,7 +242,8 @@ func (s *store) delete(res *resource, k string, options metav1.DeleteOptions) (O
 			return nil, refused(res, before.GetName(), "UID", *p.UID, before.GetUID(), "deleted and then recreated")
 		}
 		if p.ResourceVersion != nil && *p.ResourceVersion != before.GetResourceVersion() {
-			return nil, refused(res, before.GetName(), "ResourceVersion", *p.ResourceVersion, before.GetResourceVersion(), "modified")
+			return nil, refused(res, before.GetName(), "ResourceVersion", *p.ResourceVersion, before.GetResourceVersion(),
+				"modified")
 		}
 	}
 	if len(before.GetFinalizers()) == 0 {
@@ -264,7 +267,8 @@ func (s *store) delete(res *resource, k string, options metav1.DeleteOptions) (O
 // now returns the time in seconds, as it is stored.
 func now() metav1.Time { return metav1.Time{Time: time.Now().Truncate(time.Second).UTC()} }
 
-var errModified = fmt.Errorf("the object has been modified; please apply your changes to the latest version and try again")
+var errModified = errors.New("the object has been modified; " +
+	"please apply your changes to the latest version and try again")
 
 func conflict(res *resource, name string, err error) error {
 	return apierrors.NewConflict(res.gvr.GroupResource(), name, err)
@@ -273,7 +277,8 @@ func conflict(res *resource, name string, err error) error {
 // refused returns the error for a deletion whose precondition does not hold.
 func refused[T ~string](res *resource, name, what string, wanted, found T, perhaps string) error {
 	return apierrors.NewConflict(schema.GroupResource{Group: res.gvk.Group, Resource: res.gvk.Kind}, name, fmt.Errorf(
-		"the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s", what, wanted, what, found, perhaps))
+		"the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s",
+		what, wanted, what, found, perhaps))
 }
 
 func expired(revision, oldest int64) error {

@@ -110,7 +110,8 @@ var deploymentTable = columns{
 			selector = s.String()
 		}
 		return []any{
-			d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, *d.Spec.Replicas), int64(d.Status.UpdatedReplicas), int64(d.Status.AvailableReplicas),
+			d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, *d.Spec.Replicas), int64(d.Status.UpdatedReplicas),
+			int64(d.Status.AvailableReplicas),
 			age(d.CreationTimestamp), strings.Join(names, ","), strings.Join(images, ","), selector,
 		}
 	},
@@ -121,12 +122,14 @@ var budgetTable = columns{
 		nameColumn,
 		column("Min Available", 0, "The minimum number of pods that must be available."),
 		column("Max Unavailable", 0, "The maximum number of pods that may be unavailable."),
-		{Name: "Allowed Disruptions", Type: "integer", Description: "Calculated number of pods that may be disrupted at this time."},
+		{Name: "Allowed Disruptions", Type: "integer",
+			Description: "Calculated number of pods that may be disrupted at this time."},
 		ageColumn,
 	},
 	cells: func(obj Object) []any {
 		b := obj.(*policyv1.PodDisruptionBudget)
-		return []any{b.Name, orNA(b.Spec.MinAvailable), orNA(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed), age(b.CreationTimestamp)}
+		return []any{b.Name, orNA(b.Spec.MinAvailable), orNA(b.Spec.MaxUnavailable), int64(b.Status.DisruptionsAllowed),
+			age(b.CreationTimestamp)}
 	},
 }
 
@@ -164,7 +167,8 @@ var eventTable = columns{
 			last = first
 		}
 		count := int64(max(e.Count, 1))
-		return []any{last, e.Type, e.Reason, object, e.InvolvedObject.FieldPath, source(e), strings.TrimSpace(e.Message), first, count, e.Name}
+		return []any{last, e.Type, e.Reason, object, e.InvolvedObject.FieldPath, source(e), strings.TrimSpace(e.Message),
+			first, count, e.Name}
 	},
 }
 
@@ -180,7 +184,9 @@ func source(e *corev1.Event) string {
 }
 
 var leaseTable = columns{
-	head: []metav1.TableColumnDefinition{nameColumn, column("Holder", 0, coordinationv1.LeaseSpec{}.SwaggerDoc()["holderIdentity"]), ageColumn},
+	head: []metav1.TableColumnDefinition{
+		nameColumn, column("Holder", 0, coordinationv1.LeaseSpec{}.SwaggerDoc()["holderIdentity"]), ageColumn,
+	},
 	cells: func(obj Object) []any {
 		l := obj.(*coordinationv1.Lease)
 		return []any{l.Name, ptr.Deref(l.Spec.HolderIdentity, ""), age(l.CreationTimestamp)}
@@ -188,7 +194,9 @@ var leaseTable = columns{
 }
 
 var configMapTable = columns{
-	head: []metav1.TableColumnDefinition{nameColumn, {Name: "Data", Type: "string", Description: corev1.ConfigMap{}.SwaggerDoc()["data"]}, ageColumn},
+	head: []metav1.TableColumnDefinition{
+		nameColumn, column("Data", 0, corev1.ConfigMap{}.SwaggerDoc()["data"]), ageColumn,
+	},
 	cells: func(obj Object) []any {
 		m := obj.(*corev1.ConfigMap)
 		return []any{m.Name, int64(len(m.Data) + len(m.BinaryData)), age(m.CreationTimestamp)}

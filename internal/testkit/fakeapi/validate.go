@@ -42,14 +42,17 @@ func validateDeployment(obj Object) (errs field.ErrorList) {
 	if d.Spec.Selector == nil {
 		errs = append(errs, field.Required(spec.Child("selector"), ""))
 	} else {
-		errs = append(errs, metavalidation.ValidateLabelSelector(d.Spec.Selector, metavalidation.LabelSelectorValidationOptions{}, spec.Child("selector"))...)
+		errs = append(errs, metavalidation.ValidateLabelSelector(d.Spec.Selector,
+			metavalidation.LabelSelectorValidationOptions{}, spec.Child("selector"))...)
 		if len(d.Spec.Selector.MatchLabels)+len(d.Spec.Selector.MatchExpressions) == 0 {
-			errs = append(errs, field.Invalid(spec.Child("selector"), d.Spec.Selector, "empty selector is invalid for deployment"))
+			errs = append(errs, field.Invalid(spec.Child("selector"), d.Spec.Selector,
+				"empty selector is invalid for deployment"))
 		}
 	}
 	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
 	if err == nil && !selector.Matches(labels.Set(d.Spec.Template.Labels)) {
-		errs = append(errs, field.Invalid(template.Child("metadata", "labels"), d.Spec.Template.Labels, "`selector` does not match template `labels`"))
+		errs = append(errs, field.Invalid(template.Child("metadata", "labels"), d.Spec.Template.Labels,
+			"`selector` does not match template `labels`"))
 	}
 	containers := template.Child("spec", "containers")
 	if len(d.Spec.Template.Spec.Containers) == 0 {

@@ -79,7 +79,8 @@ func (c *call) decodeAs(into runtime.Object, gvk schema.GroupVersionKind) (runti
 	if !ok || mediaType == runtime.ContentTypeCBOR {
 		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
 			Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
-			Message: "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+			Message: "the body of the request was in an unknown format - " +
+				"accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
 		}}
 	}
 	body, err := io.ReadAll(c.r.Body)
@@ -115,28 +116,34 @@ func (c *call) validateFields(err error) error {
 	return nil
 }
 
-func (c *call) undecodable(body []byte, found *schema.GroupVersionKind, wanted schema.GroupVersionKind, err error) error {
+func (c *call) undecodable(body []byte, found *schema.GroupVersionKind, wanted schema.GroupVersionKind,
+	err error) error {
 	if found == nil || found.Kind == "" || found.Version == "" {
 		text := cmp.Or(string(body), "<empty>")
-		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", wanted.Kind, err, text))
+		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
+			wanted.Kind, err, text))
 	}
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", found.Kind, found.Version, wanted.Kind, err))
+	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", found.Kind, found.Version,
+		wanted.Kind, err))
 }
 
 // place checks that the object has the namespace and name of the URL.
 func (c *call) place(obj metav1.Object) error {
 	obj.SetNamespace(cmp.Or(obj.GetNamespace(), c.namespace))
 	if obj.GetNamespace() != c.namespace {
-		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+		return apierrors.NewBadRequest(
+			"the namespace of the provided object does not match the namespace sent on the request")
 	}
 	if c.name == "" {
 		return nil
 	}
 	if obj.GetName() == "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", c.name))
+		return apierrors.NewBadRequest(fmt.Sprintf(
+			"the name of the object (%s based on URL) was undeterminable: name must be provided", c.name))
 	}
 	if obj.GetName() != c.name {
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", obj.GetName(), c.name))
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+			obj.GetName(), c.name))
 	}
 	return nil
 }
@@ -168,7 +175,8 @@ func (r *resource) prepareForCreate(obj Object) error {
 // prepareForUpdate merges into obj the parts of before that the update must not change, and validates it.
 func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	if part != everything && obj.GetResourceVersion() == "" && !r.unconditional {
-		return apierrors.NewInvalid(schema.GroupKind{Group: r.gvr.Group, Kind: r.gvr.Resource}, obj.GetName(), versionRequired)
+		return apierrors.NewInvalid(schema.GroupKind{Group: r.gvr.Group, Kind: r.gvr.Resource}, obj.GetName(),
+			versionRequired)
 	}
 	forgetKind(obj)
 	keepMeta(obj, before)

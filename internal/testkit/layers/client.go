@@ -45,8 +45,10 @@ type client[C RESTClient[R], R Request[R, S], S Result] struct {
 }
 
 // NewClient returns a Client on two REST clients that newREST makes, and listWatch for reading from them.
-func NewClient[C RESTClient[R], R Request[R, S], S Result](config *rest.Config, newREST func(config *rest.Config) (C, error),
-	listWatch func(c C, resource, namespace string) cache.ListerWatcher) (Client, error) {
+func NewClient[C RESTClient[R], R Request[R, S], S Result](config *rest.Config,
+	newREST func(config *rest.Config) (C, error),
+	listWatch func(c C, resource, namespace string) cache.ListerWatcher,
+) (Client, error) {
 	apps, err := newREST(ConfigFor(config, appsv1.SchemeGroupVersion))
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", appsv1.SchemeGroupVersion, err)
@@ -75,14 +77,17 @@ type budgets[C RESTClient[R], R Request[R, S], S Result] struct {
 	namespace string
 }
 
-func (b *budgets[C, R, S]) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error) {
+func (b *budgets[C, R, S]) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+	options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error) {
 	result := &policyv1.PodDisruptionBudget{}
 	return result, b.on(b.client.Post()).VersionedParams(&options, ParameterCodec).Body(budget).Do(ctx).Into(result)
 }
 
-func (b *budgets[C, R, S]) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
+func (b *budgets[C, R, S]) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+	options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
 	result := &policyv1.PodDisruptionBudget{}
-	return result, b.on(b.client.Put()).Name(budget.Name).VersionedParams(&options, ParameterCodec).Body(budget).Do(ctx).Into(result)
+	request := b.on(b.client.Put()).Name(budget.Name).VersionedParams(&options, ParameterCodec)
+	return result, request.Body(budget).Do(ctx).Into(result)
 }
 
 func (b *budgets[C, R, S]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {

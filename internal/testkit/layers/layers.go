@@ -21,47 +21,57 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// Layers make what an informer and a controller stand on. Each field may come from another set.
+// Layers has the constructors of the layers below an informer and a controller. Each may come from another set.
 type Layers struct {
-	// NewClient is chapters 01 and 02: requests, and the streams that answer a watch.
+	// NewClient makes a client of chapters 01 and 02: requests, and the streams of watches.
 	NewClient func(config *rest.Config) (Client, error)
-	// NewReflector is chapter 03. The options are those of client-go, and what it has as fields.
-	NewReflector func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options ReflectorOptions) Reflector
+	// NewReflector is chapter 03.
+	NewReflector func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
+		options ReflectorOptions) Reflector
 	// NewDeltaFIFO is chapter 04.
 	NewDeltaFIFO func(options cache.DeltaFIFOOptions) cache.Queue
 	// NewIndexer is chapter 05.
 	NewIndexer func(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer
 	// NewWorkQueue is chapter 06.
-	NewWorkQueue func(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]) workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	// From says whose each layer is, for the log.
+	NewWorkQueue func(limiter RateLimiter, config WorkQueueConfig) WorkQueue
+	// From has the name of each layer's set, for the log.
 	From map[string]string
 }
 
+// The types of a queue of keys.
+type (
+	WorkQueue       = workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	WorkQueueConfig = workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]
+	RateLimiter     = workqueue.TypedRateLimiter[cache.ObjectName]
+)
+
 // Client is a connection to an API server.
 type Client interface {
-	// Deployments and Budgets are where a Reflector gets them from. An empty namespace is all of them.
+	// Deployments and Budgets return what a Reflector reads from. An empty namespace stands for all.
 	Deployments(namespace string) cache.ListerWatcher
 	Budgets(namespace string) cache.ListerWatcher
-	// BudgetWriter writes the budgets of one namespace.
+	// BudgetWriter returns the client that writes the budgets of one namespace.
 	BudgetWriter(namespace string) BudgetClient
 }
 
 // BudgetClient writes the PodDisruptionBudgets of one namespace. Reading is missing on purpose: what a controller reads
 // comes from its cache. It is three methods of client-go's PodDisruptionBudgetInterface.
 type BudgetClient interface {
-	Create(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error)
-	Update(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error)
+	Create(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+		options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error)
+	Update(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+		options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error)
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 }
 
 // ReflectorOptions are client-go's, and the one field of a Reflector that an informer sets.
 type ReflectorOptions struct {
 	cache.ReflectorOptions
-	// ShouldResync is asked each ResyncPeriod whether there is to be a resync. Nil is always.
+	// ShouldResync reports, once each ResyncPeriod, whether to resync. Nil means always.
 	ShouldResync func() bool
 }
 
-// Reflector is what an informer needs of one.
+// Reflector has the methods of a Reflector that an informer calls.
 type Reflector interface {
 	ListAndWatchWithContext(ctx context.Context) error
 	LastSyncResourceVersion() string
@@ -82,11 +92,14 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 		set, known := sets[name]
 		switch {
 		case !known:
-			return Layers{}, fmt.Errorf("choose layers by %q: there is no set %q; it is one of %s", choice, name, strings.Join(setNames(sets), ", "))
+			return Layers{}, fmt.Errorf("choose layers by %q: there is no set %q; it is one of %s", choice, name,
+				strings.Join(setNames(sets), ", "))
 		case one && i == 0:
-			return Layers{}, fmt.Errorf("choose layers by %q: it must begin with the set for all that is not said: %q, say", choice, setNames(sets)[0]+","+part)
+			return Layers{}, fmt.Errorf("choose layers by %q: it must begin with the set for all that is not said: %q, say",
+				choice, setNames(sets)[0]+","+part)
 		case !one && i > 0:
-			return Layers{}, fmt.Errorf("choose layers by %q: which of %s is to be from %s?", choice, strings.Join(Names, ", "), name)
+			return Layers{}, fmt.Errorf("choose layers by %q: which of %s is to be from %s?", choice, strings.Join(Names, ", "),
+				name)
 		}
 		if err := chosen.take(set, layer, name); err != nil {
 			return Layers{}, fmt.Errorf("choose layers by %q: %w", choice, err)

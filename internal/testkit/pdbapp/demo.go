@@ -36,7 +36,10 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 	config.QPS = -1
 	// The outage is a part of the demonstration, so its errors are printed there and not logged.
 	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, _ string, _ ...any) { d.failed(err) }}
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, _ string,
+		_ ...any) {
+		d.failed(err)
+	}}
 	defer func() { utilruntime.ErrorHandlers = handlers }()
 
 	fmt.Fprintf(out, "No cluster was named (--kubeconfig), so this is a demonstration on an API server of its own.\n")

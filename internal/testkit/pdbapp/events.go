@@ -40,7 +40,8 @@ func startRecorderTo(ctx context.Context, sink record.EventSink) (record.EventRe
 	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name})
 
 	return recorder, func() {
-		recorder.Event(&corev1.ObjectReference{Kind: "Marker", Name: name}, corev1.EventTypeNormal, markerReason, "end of the queue")
+		recorder.Event(&corev1.ObjectReference{Kind: "Marker", Name: name}, corev1.EventTypeNormal, markerReason,
+			"end of the queue")
 		select {
 		case <-marked.seen:
 		case <-time.After(3 * time.Second):

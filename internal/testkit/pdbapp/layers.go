@@ -18,8 +18,9 @@ import (
 // chosen are the layers of one run, with the informer and the controller on top.
 type chosen struct {
 	layers.Layers
-	informer      string // the set that it belongs to
-	newInformer   func(layers.Layers, cache.ListerWatcher, runtime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer
+	informer    string // the set that it belongs to
+	newInformer func(layers.Layers, cache.ListerWatcher, runtime.Object,
+		cache.SharedIndexInformerOptions) cache.SharedIndexInformer
 	newController func(klog.Logger, Config) (Runner, error)
 }
 
@@ -35,7 +36,8 @@ func choose(choice string, parts Parts) (chosen, error) {
 			lower = append(lower, part)
 		case whose == "client-go":
 			c.informer = whose
-			c.newInformer = func(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+			c.newInformer = func(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object,
+				options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 				return cache.NewSharedIndexInformerWithOptions(lw, example, options)
 			}
 		case whose != parts.Informer:
@@ -46,7 +48,8 @@ func choose(choice string, parts Parts) (chosen, error) {
 		lower = []string{parts.Default}
 	}
 	if _, here := parts.Sets["yours"]; !here && strings.Contains(choice, "yours") {
-		return chosen{}, fmt.Errorf("%q: this is the finished program, which does not have your layers; run ./07-controller/cmd/pdb-controller", choice)
+		return chosen{}, fmt.Errorf("%q: this is the finished program, which does not have your layers; "+
+			"run ./07-controller/cmd/pdb-controller", choice)
 	}
 	var err error
 	if c.Layers, err = layers.Choose(strings.Join(lower, ","), parts.Sets); err != nil {

@@ -57,7 +57,10 @@ func runAsLeader(ctx context.Context, lock resourcelock.Interface, work func(con
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(leading context.Context) { elected <- leading },
 			OnStoppedLeading: func() {},
-			OnNewLeader:      func(identity string) { logger.Info("Leader", "identity", identity, "me", identity == lock.Identity()) },
+			OnNewLeader: func(identity string) {
+				logger.Info("Leader", "identity", identity, "me",
+					identity == lock.Identity())
+			},
 		},
 	})
 	if err != nil {
@@ -88,7 +91,8 @@ func runAsLeader(ctx context.Context, lock resourcelock.Interface, work func(con
 
 	err = work(workCtx)
 	if leading.Err() != nil && ctx.Err() == nil {
-		return fmt.Errorf("lost the Lease %s, which was not renewed for %s (the log says why): another instance may lead now, so this one has stopped; start it again",
+		return fmt.Errorf("lost the Lease %s, which was not renewed for %s (the log says why): "+
+			"another instance may lead now, so this one has stopped; start it again",
 			lock.Describe(), renewDeadline)
 	}
 	return err

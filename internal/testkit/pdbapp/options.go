@@ -43,14 +43,18 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 		f := logging.Lookup(name)
 		flags.Var(f.Value, name, f.Usage)
 	}
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` of the cluster; if empty $KUBECONFIG, then the Pod this runs in; "+
-		"otherwise a demonstration on an API server of its own")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` of the cluster; if empty $KUBECONFIG, "+
+		"then the Pod this runs in; otherwise a demonstration on an API server of its own")
 	flags.StringVar(&choice, "layers", parts.Default, layersUsage(parts))
-	flags.StringVar(&o.namespace, "namespace", metav1.NamespaceAll, "the only namespace to look after; if empty all of them")
+	flags.StringVar(&o.namespace, "namespace", metav1.NamespaceAll,
+		"the only namespace to look after; if empty all of them")
 	flags.IntVar(&o.workers, "workers", 2, "how many Deployments to work on at the same time")
-	flags.DurationVar(&o.resync, "resync", 10*time.Minute, "how often to look at every Deployment again without an event; 0 is never")
-	flags.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding a Lease, so that several instances can run")
-	flags.StringVar(&o.leaseNamespace, "lease-namespace", podNamespace(), "namespace of that Lease; in a Pod its own if not given")
+	flags.DurationVar(&o.resync, "resync", 10*time.Minute,
+		"how often to look at every Deployment again without an event; 0 is never")
+	flags.BoolVar(&o.leaderElect, "leader-elect", true,
+		"work only while holding a Lease, so that several instances can run")
+	flags.StringVar(&o.leaseNamespace, "lease-namespace", podNamespace(),
+		"namespace of that Lease; in a Pod its own if not given")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, err
 	} else if err != nil {
@@ -85,7 +89,8 @@ func loadConfig(kubeconfig string) (*rest.Config, error) {
 }
 
 // errNoCluster says that no cluster is configured. It is not a failure: the program then runs the demonstration.
-var errNoCluster = errors.New("no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is not a Pod")
+var errNoCluster = errors.New("no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, " +
+	"and this is not a Pod")
 
 func findConfig(flagged, environment string) (*rest.Config, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: flagged}
@@ -111,7 +116,8 @@ func findConfig(flagged, environment string) (*rest.Config, error) {
 	}
 	config, err := clientcmd.NewDefaultClientConfig(*raw, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, fmt.Errorf("%s says nothing about a cluster: does the file exist, and is its current-context set?", source)
+		return nil, fmt.Errorf("%s says nothing about a cluster: does the file exist, and is its current-context set?",
+			source)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("using %s: %w", source, err)

@@ -46,7 +46,8 @@ const name = "pdb-controller"
 // Parts are the differences between the two programs.
 type Parts struct {
 	// NewInformer makes a shared informer on layers.
-	NewInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
+	NewInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object,
+		options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
 	// NewController puts the controller together.
 	NewController func(logger klog.Logger, config Config) (Runner, error)
 	// Sets are the sets of layers to choose from. Default is the choice without the flag --layers.
@@ -59,7 +60,7 @@ type Parts struct {
 // Config is the controller's, field by field, so that one can be converted to the other.
 type Config struct {
 	Deployments, Budgets cache.SharedIndexInformer
-	Queue                workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	Queue                layers.WorkQueue
 	Client               func(namespace string) layers.BudgetClient
 	Recorder             record.EventRecorder
 	Workers              int
@@ -186,7 +187,7 @@ func keepBudgets(ctx context.Context, config *rest.Config, recorder record.Event
 
 // newQueue returns a queue that doubles a failing key's delay from 5 ms up to a minute. The client-go default goes up
 // to 17 minutes, long after an API server that was away is back.
-func newQueue(below layers.Layers) workqueue.TypedRateLimitingInterface[cache.ObjectName] {
+func newQueue(below layers.Layers) layers.WorkQueue {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute)
-	return below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{Name: name})
+	return below.NewWorkQueue(limiter, layers.WorkQueueConfig{Name: name})
 }

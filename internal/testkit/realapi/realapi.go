@@ -21,8 +21,9 @@ import (
 )
 
 var (
-	kubeconfig = flag.String("kubeconfig", "", "the kubeconfig `file` of a real API server, to use instead of the fake one")
-	compactor  = flag.String("compact", "",
+	kubeconfig = flag.String("kubeconfig", "",
+		"the kubeconfig `file` of a real API server, to use instead of the fake one")
+	compactor = flag.String("compact", "",
 		"the shell `command` that makes the real API server forget its history and restart")
 )
 

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 
 	"client-go-workshop/internal/testkit/layers"
 )
@@ -21,7 +20,7 @@ func (rec *Recorder) Wrap(l layers.Layers) layers.Layers {
 		return &indexer{l.NewIndexer(keyFunc, indexers), rec}
 	}
 	w.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue { return &fifo{l.NewDeltaFIFO(options), rec} }
-	w.NewWorkQueue = func(limiter workqueue.TypedRateLimiter[cache.ObjectName], config workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]) workqueue.TypedRateLimitingInterface[cache.ObjectName] {
+	w.NewWorkQueue = func(limiter layers.RateLimiter, config layers.WorkQueueConfig) layers.WorkQueue {
 		return &queue{l.NewWorkQueue(limiter, config), rec}
 	}
 	w.NewClient = func(config *rest.Config) (layers.Client, error) {
@@ -63,22 +62,22 @@ func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
 }
 
 type queue struct {
-	workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	layers.WorkQueue
 	rec *Recorder
 }
 
 func (q *queue) Add(key cache.ObjectName) {
 	q.rec.Note(Queue, key, "Add")
-	q.TypedRateLimitingInterface.Add(key)
+	q.WorkQueue.Add(key)
 }
 
 func (q *queue) AddRateLimited(key cache.ObjectName) {
 	q.rec.Note(Queue, key, "AddRateLimited, failure %d", q.NumRequeues(key)+1)
-	q.TypedRateLimitingInterface.AddRateLimited(key)
+	q.WorkQueue.AddRateLimited(key)
 }
 
 func (q *queue) Get() (cache.ObjectName, bool) {
-	key, shutdown := q.TypedRateLimitingInterface.Get()
+	key, shutdown := q.WorkQueue.Get()
 	if !shutdown {
 		q.rec.Note(Worker, key, taken)
 	}
@@ -108,13 +107,15 @@ func (w *writer) note(name, verb string, err error) {
 	w.rec.Note(Worker, w.namespace+"/"+name, "%s: %s", verb, answer)
 }
 
-func (w *writer) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error) {
+func (w *writer) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+	options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error) {
 	result, err := w.BudgetClient.Create(ctx, budget, options)
 	w.note(budget.Name, "create", err)
 	return result, err
 }
 
-func (w *writer) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget, options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
+func (w *writer) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+	options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
 	result, err := w.BudgetClient.Update(ctx, budget, options)
 	w.note(budget.Name, "update", err)
 	return result, err

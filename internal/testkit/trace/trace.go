@@ -60,7 +60,8 @@ func (r Row) String() string {
 		name += "@" + r.Version
 	}
 	at := fmt.Sprintf("%dd %s", r.At/(24*time.Hour), time.Time{}.Add(r.At).Format("15:04:05.000"))
-	return fmt.Sprintf("%14s  %-7s  %-18s %s", at, r.Layer, name, strings.TrimSpace(cmp.Or(shortKinds[r.Kind], r.Kind)+" "+r.What))
+	return fmt.Sprintf("%14s  %-7s  %-18s %s", at, r.Layer, name,
+		strings.TrimSpace(cmp.Or(shortKinds[r.Kind], r.Kind)+" "+r.What))
 }
 
 // Recorder keeps the rows. Any goroutine may call its methods.

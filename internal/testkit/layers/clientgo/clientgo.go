@@ -27,7 +27,8 @@ var Layers = layers.Layers{
 }
 
 func newClient(config *rest.Config) (layers.Client, error) {
-	return layers.NewClient(config, rest.RESTClientFor, func(c *rest.RESTClient, resource, namespace string) cache.ListerWatcher {
+	listWatch := func(c *rest.RESTClient, resource, namespace string) cache.ListerWatcher {
 		return cache.NewListWatchFromClient(c, resource, namespace, fields.Everything())
-	})
+	}
+	return layers.NewClient(config, rest.RESTClientFor, listWatch)
 }

@@ -31,9 +31,10 @@ var Layers = layers.Layers{
 }
 
 func newClient(config *rest.Config) (layers.Client, error) {
-	return layers.NewClient(config, newREST, func(c *restclient.RESTClient, resource, namespace string) cache.ListerWatcher {
+	listWatch := func(c *restclient.RESTClient, resource, namespace string) cache.ListerWatcher {
 		return watchstream.NewListWatchFromClient(c, resource, namespace, fields.Everything())
-	})
+	}
+	return layers.NewClient(config, newREST, listWatch)
 }
 
 func newREST(config *rest.Config) (*restclient.RESTClient, error) {

@@ -37,6 +37,8 @@ type DeploymentInterface = solution.DeploymentInterface
 
 // NewDeployments returns what client-go's generated client consists of today.
 func NewDeployments(c *RESTClient, namespace string) DeploymentInterface {
-	return gentype.NewClientWithList[*appsv1.Deployment, *appsv1.DeploymentList]("deployments", c, ParameterCodec, namespace,
-		func() *appsv1.Deployment { return &appsv1.Deployment{} }, func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} })
+	return gentype.NewClientWithList[*appsv1.Deployment, *appsv1.DeploymentList](
+		"deployments", c, ParameterCodec, namespace,
+		func() *appsv1.Deployment { return &appsv1.Deployment{} },
+		func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} })
 }

@@ -44,7 +44,8 @@ func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 	return watch.NewStreamWatcher(d, r)
 }
 
-func NewWatcherFor(codecs runtime.NegotiatedSerializer, version schema.GroupVersion) func(body io.ReadCloser, mediaType string) (watch.Interface, error) {
+func NewWatcherFor(codecs runtime.NegotiatedSerializer, version schema.GroupVersion,
+) func(body io.ReadCloser, mediaType string) (watch.Interface, error) {
 	negotiator := runtime.NewClientNegotiator(codecs, version)
 	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")
 	return func(body io.ReadCloser, mediaType string) (watch.Interface, error) {
@@ -52,7 +53,8 @@ func NewWatcherFor(codecs runtime.NegotiatedSerializer, version schema.GroupVers
 		if err != nil {
 			return nil, err
 		}
-		return NewStreamWatcher(restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(body), events), objects), reporter), nil
+		frames := streaming.NewDecoder(framer.NewFrameReader(body), events)
+		return NewStreamWatcher(restwatch.NewDecoder(frames, objects), reporter), nil
 	}
 }
 
@@ -60,6 +62,7 @@ func NewListWatchFromClient(c cache.Getter, resource, namespace string, fieldSel
 	return cache.NewListWatchFromClient(c, resource, namespace, fieldSelector)
 }
 
-func NewFilteredListWatchFromClient(c cache.Getter, resource, namespace string, modify func(options *metav1.ListOptions)) *ListWatch {
+func NewFilteredListWatchFromClient(c cache.Getter, resource, namespace string,
+	modify func(options *metav1.ListOptions)) *ListWatch {
 	return cache.NewFilteredListWatchFromClient(c, resource, namespace, modify)
 }

@@ -10,10 +10,12 @@ import (
 
 type Reflector = cache.Reflector
 
-func NewReflector(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration) *Reflector {
+func NewReflector(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
+	resyncPeriod time.Duration) *Reflector {
 	return cache.NewReflector(lw, expectedType, store, resyncPeriod)
 }
 
-func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions) *Reflector {
+func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
+	options cache.ReflectorOptions) *Reflector {
 	return cache.NewReflectorWithOptions(lw, expectedType, store, options)
 }

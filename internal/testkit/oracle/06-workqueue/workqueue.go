@@ -28,11 +28,13 @@ func NewTypedDelayingQueue[T comparable]() workqueue.TypedDelayingInterface[T] {
 	return workqueue.NewTypedDelayingQueue[T]()
 }
 
-func NewTypedDelayingQueueWithConfig[T comparable](config workqueue.TypedDelayingQueueConfig[T]) workqueue.TypedDelayingInterface[T] {
+func NewTypedDelayingQueueWithConfig[T comparable](
+	config workqueue.TypedDelayingQueueConfig[T]) workqueue.TypedDelayingInterface[T] {
 	return workqueue.NewTypedDelayingQueueWithConfig(config)
 }
 
-func NewTypedItemExponentialFailureRateLimiter[T comparable](baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
+func NewTypedItemExponentialFailureRateLimiter[T comparable](
+	baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[T](baseDelay, maxDelay)
 }
 
@@ -40,7 +42,8 @@ func NewTypedMaxOfRateLimiter[T comparable](limiters ...workqueue.TypedRateLimit
 	return workqueue.NewTypedMaxOfRateLimiter(limiters...)
 }
 
-func NewTypedWithMaxWaitRateLimiter[T comparable](limiter workqueue.TypedRateLimiter[T], maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
+func NewTypedWithMaxWaitRateLimiter[T comparable](limiter workqueue.TypedRateLimiter[T],
+	maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
 	return workqueue.NewTypedWithMaxWaitRateLimiter(limiter, maxDelay)
 }
 
@@ -52,10 +55,12 @@ func DefaultTypedItemBasedRateLimiter[T comparable]() workqueue.TypedRateLimiter
 	return workqueue.DefaultTypedItemBasedRateLimiter[T]()
 }
 
-func NewTypedRateLimitingQueue[T comparable](limiter workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
+func NewTypedRateLimitingQueue[T comparable](
+	limiter workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
 	return workqueue.NewTypedRateLimitingQueue(limiter)
 }
 
-func NewTypedRateLimitingQueueWithConfig[T comparable](limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T]) workqueue.TypedRateLimitingInterface[T] {
+func NewTypedRateLimitingQueueWithConfig[T comparable](limiter workqueue.TypedRateLimiter[T],
+	config workqueue.TypedRateLimitingQueueConfig[T]) workqueue.TypedRateLimitingInterface[T] {
 	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config)
 }

@@ -16,16 +16,19 @@ import (
 	solution "client-go-workshop/solutions/07-controller"
 )
 
-func NewSharedIndexInformer(lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
+func NewSharedIndexInformer(lw cache.ListerWatcher, example runtime.Object, resync time.Duration,
+	indexers cache.Indexers) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformer(lw, example, resync, indexers)
 }
 
-func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, example runtime.Object,
+	options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformerWithOptions(lw, example, options)
 }
 
 // NewSharedIndexInformerOn does not use the layers: client-go's informer stands on client-go's.
-func NewSharedIndexInformerOn(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+func NewSharedIndexInformerOn(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object,
+	options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 	return cache.NewSharedIndexInformerWithOptions(lw, example, options)
 }
 
