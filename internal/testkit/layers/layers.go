@@ -1,10 +1,9 @@
-// Package layers puts the lower six chapters together for the seventh, which takes them by what they do and not by
-// whose they are:
+// Package layers puts the lower six chapters together for the seventh, which uses them through interfaces:
 //
 //	client (01, 02) → reflector (03) → deltafifo (04) → indexer (05) → informer and controller (07)
 //	                                            workqueue (06) ─────────────┘
 //
-// There are three sets, each in a package of its own, so that nobody has to compile what is not used: yours (the
+// There are three sets, each in a package of its own, so that a program compiles only those that it uses: yours (the
 // chapter folders), solutions, and clientgo. Choose mixes them. What it leaves out: the informer, which is chapter 07
 // itself.
 package layers
