@@ -92,8 +92,8 @@ func upstreamOf(file string) (upstream, error) {
 	}
 	if config.BearerToken != "" || config.BearerTokenFile != "" || config.Username != "" || config.ExecProvider != nil ||
 		config.AuthProvider != nil {
-		return upstream{}, fmt.Errorf("%s has no client certificate but something that would have to be added "+
-			"to each request; wiretap only copies bytes", file)
+		return upstream{}, fmt.Errorf("%s has no client certificate but a credential that each request would "+
+			"have to carry; wiretap only copies bytes", file)
 	}
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -192,7 +192,7 @@ func pass(to, from net.Conn, read func(io.Reader) error) {
 	shown, passed := io.Pipe()
 	var reading sync.WaitGroup
 	reading.Go(func() {
-		read(shown) // an error there does not affect the connection
+		_ = read(shown) // the connection does not depend on how it ends
 		io.Copy(io.Discard, shown)
 	})
 	io.Copy(to, io.TeeReader(from, passed))
