@@ -1,7 +1,7 @@
 package controller_test
 
-// The same benchmarks for your code, the solution and client-go, in one run. Yours and the solution stand on the solutions of
-// the lower chapters, client-go's informer on client-go.
+// The same benchmarks for your code, the solution and client-go, in one run. Yours and the solution stand on the
+// solutions of the lower chapters, client-go's informer on client-go.
 //
 //	go test ./07-controller -run '^$' -bench . -count 10 > bench.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -col /impl bench.txt
@@ -34,21 +34,30 @@ import (
 	solution "client-go-workshop/solutions/07-controller"
 )
 
+// newInformerOn is the type of NewSharedIndexInformerOn.
+type newInformerOn = func(
+	layers.Layers, cache.ListerWatcher, apiruntime.Object, cache.SharedIndexInformerOptions,
+) cache.SharedIndexInformer
+
 // implementations are compared under the name "impl", which benchstat can make its columns.
 var implementations = []struct {
 	name  string
 	below layers.Layers
-	make  func(layers.Layers, cache.ListerWatcher, apiruntime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer
+	make  newInformerOn
 }{
 	{"yours", solutions.Layers, controller.NewSharedIndexInformerOn},
 	{"solution", solutions.Layers, solution.NewSharedIndexInformerOn},
-	{"client-go", clientgo.Layers, func(_ layers.Layers, lw cache.ListerWatcher, example apiruntime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+	{"client-go", clientgo.Layers, func(
+		_ layers.Layers, lw cache.ListerWatcher, example apiruntime.Object, options cache.SharedIndexInformerOptions,
+	) cache.SharedIndexInformer {
 		return cache.NewSharedIndexInformerWithOptions(lw, example, options)
 	}},
 }
 
-// compare runs one benchmark over each implementation. What it makes is an informer of Deployments.
-func compare(b *testing.B, run func(b *testing.B, below layers.Layers, newInformer func(cache.ListerWatcher) cache.SharedIndexInformer)) {
+// compare runs one benchmark over each implementation, which makes informers of Deployments.
+func compare(b *testing.B, run func(
+	b *testing.B, below layers.Layers, newInformer func(cache.ListerWatcher) cache.SharedIndexInformer,
+)) {
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			defer func() {
@@ -59,10 +68,11 @@ func compare(b *testing.B, run func(b *testing.B, below layers.Layers, newInform
 					panic(v)
 				}
 			}()
-			if impl.name == "yours" { // a hole on another goroutine could not be caught, so it is looked for here
+			if impl.name == "yours" { // a hole on another goroutine could not be caught, so the benchmark looks for it here
 				ctx, cancel := context.WithCancel(b.Context())
 				cancel()
-				informer := impl.make(impl.below, &canned{list: &appsv1.DeploymentList{}}, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+				empty := &canned{list: &appsv1.DeploymentList{}}
+				informer := impl.make(impl.below, empty, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
 				informer.RunWithContext(ctx)
 			}
 			b.ReportAllocs()
@@ -83,16 +93,18 @@ func running(b *testing.B, informer cache.SharedIndexInformer, do func()) {
 	ended.Wait()
 }
 
-// page is a transport that answers each list with the same JSON, and each watch with nothing, for ever.
+// page is a transport that answers each list with the same JSON, and never answers a watch.
 type page []byte
 
 func (p page) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer := func(code int, body io.ReadCloser) (*http.Response, error) {
-		return &http.Response{StatusCode: code, Body: body, Request: r, Header: http.Header{"Content-Type": {"application/json"}}}, nil
+		header := http.Header{"Content-Type": {"application/json"}}
+		return &http.Response{StatusCode: code, Body: body, Request: r, Header: header}, nil
 	}
 	switch q := r.URL.Query(); {
 	case q.Get("sendInitialEvents") == "true": // so both of them list
-		return answer(http.StatusForbidden, io.NopCloser(bytes.NewReader([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))))
+		const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+		return answer(http.StatusForbidden, io.NopCloser(bytes.NewReader([]byte(forbidden))))
 	case q.Get("watch") != "":
 		read, write := io.Pipe()
 		context.AfterFunc(r.Context(), func() { write.CloseWithError(r.Context().Err()) })
@@ -103,7 +115,10 @@ func (p page) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // pageOf is a list of n Deployments as JSON.
 func pageOf(b *testing.B, n int) page {
-	list := &appsv1.DeploymentList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DeploymentList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+	list := &appsv1.DeploymentList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DeploymentList"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+	}
 	for i := range n {
 		d := deployment("web-" + strconv.Itoa(i))
 		d.ResourceVersion = "1"
@@ -117,8 +132,8 @@ func pageOf(b *testing.B, n int) page {
 	return text
 }
 
-// BenchmarkSync is from the start of an informer until its handler has been told of a list of so many, in JSON. The memory
-// of each object is what the heap has grown by then, without the JSON.
+// BenchmarkSync measures the time from the start of an informer until its handler has received a list of n objects, in
+// JSON. The memory of each object is the growth of the heap by then, without the JSON.
 func BenchmarkSync(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -1,11 +1,10 @@
 package controller_test
 
-// This file is what the tests of the informer are written with: an API server that lives inside the test, an informer on
-// it, and handlers that note what they are told. Tests see exported names only, so they run over your code, the solution
-// and client-go.
+// This file has the helpers of the informer's tests: an API server inside the test, an informer on it, and handlers
+// that note each call. Tests see exported names only, so they run over your code, the solution and client-go.
 //
-// A test runs in a bubble (package synctest), in which time passes only when everybody waits. The layers below are those of
-// the solutions; -on chooses others:
+// A test runs in a bubble (package synctest), in which time passes only when every goroutine waits. The layers below
+// are those of the solutions; -on chooses others:
 //
 //	go test ./07-controller -on client-go
 //	go test ./07-controller -tags yours -on yours
@@ -43,14 +42,15 @@ import (
 )
 
 var (
-	on = flag.String("on", "solutions", "the layers below: solutions, client-go, or with -tags yours also yours; LAYER=SET after a comma is for one of them")
+	on = flag.String("on", "solutions", "the layers below: solutions, client-go, or with -tags yours also yours; "+
+		"LAYER=SET after a comma is for one of them")
 	// sets are the layers that can be chosen.
 	sets  = map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers}
 	below layers.Layers
 )
 
-// TestMain drops the handlers of errors that nobody else handles: one of them sleeps so that logs do not fill, and it
-// measures that sleep from a moment outside the bubble.
+// TestMain drops utilruntime's handlers of errors: one of them sleeps so that logs do not fill, and it measures that
+// sleep from a moment outside the bubble.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	var err error
@@ -88,12 +88,17 @@ func newWorldWith(t *guard.T, options cache.SharedIndexInformerOptions, names ..
 	return w
 }
 
-// source is where the Deployments come from.
+// newInformer makes an informer of the source's Deployments.
+func newInformer(below layers.Layers, source cache.ListerWatcher) cache.SharedIndexInformer {
+	return controller.NewSharedIndexInformerOn(below, source, &appsv1.Deployment{}, cache.SharedIndexInformerOptions{})
+}
+
+// source lists and watches the server's Deployments.
 func (w *world) source() cache.ListerWatcher {
 	config := w.Config()
 	config.QPS = -1
 	client, err := below.NewClient(config)
-	require.NoError(w.t, err)
+	require.NoError(w.t, err, "the error of NewClient")
 	return client.Deployments("")
 }
 
@@ -111,14 +116,16 @@ func (w *world) run() *world {
 	return w
 }
 
-// end ends the informer, and waits for it.
+// end ends the context of the informer, and waits until the informer has ended.
 func (w *world) end() {
+	w.t.Helper()
 	w.t.Did("the context ends")
 	w.stop()
 	select {
 	case <-w.ended:
 	case <-time.After(time.Hour):
-		require.Equal(w.t, true, isClosed(w.ended), "an hour after its context has ended RunWithContext has returned")
+		w.t.Rule("RunWithContext returns when its context ends.")
+		require.True(w.t, isClosed(w.ended), "RunWithContext has returned an hour after the end of its context")
 	}
 }
 
@@ -155,7 +162,7 @@ func (w *world) remove(names ...string) {
 	synctest.Wait()
 }
 
-// away does something while the informer cannot reach the server, which forgets what it did.
+// away makes changes while the informer cannot reach the server, which forgets its history.
 func (w *world) away(do func()) {
 	w.t.Did("the server is away")
 	w.Down()
@@ -166,7 +173,7 @@ func (w *world) away(do func()) {
 	w.pass(2 * time.Minute)
 }
 
-// stored is what the store has, as name@version.
+// stored returns the objects in the store, as name@version.
 func (w *world) stored() []string {
 	synctest.Wait()
 	names := []string{}
@@ -177,7 +184,7 @@ func (w *world) stored() []string {
 	return names
 }
 
-// name is an object's name and version.
+// name returns an object's name and version.
 func name(obj any) string {
 	about, err := meta.Accessor(obj)
 	if err != nil {
@@ -186,7 +193,7 @@ func name(obj any) string {
 	return about.GetName() + "@" + about.GetResourceVersion()
 }
 
-// handler notes what it is told. It implements cache.ResourceEventHandler.
+// handler notes each call. It implements cache.ResourceEventHandler.
 type handler struct {
 	lock  sync.Mutex
 	notes []string
@@ -228,8 +235,8 @@ func (h *handler) OnDelete(obj any) {
 	}
 }
 
-// told is what the handler has been told since told was called last.
-func (h *handler) told() []string {
+// calls returns a note for each call of the handler since the last time that it was asked.
+func (h *handler) calls() []string {
 	synctest.Wait()
 	h.lock.Lock()
 	defer h.lock.Unlock()
@@ -238,13 +245,13 @@ func (h *handler) told() []string {
 	return notes
 }
 
-// sorted is for what comes out of a map, in any order.
+// sorted sorts notes whose order does not matter.
 func sorted(notes []string) []string {
 	slices.Sort(notes)
 	return notes
 }
 
-// handle registers a handler that notes what it is told.
+// handle registers a handler that notes each call.
 func (w *world) handle() *handler {
 	h := &handler{}
 	w.register(h)
@@ -254,26 +261,27 @@ func (w *world) handle() *handler {
 func (w *world) register(h cache.ResourceEventHandler) cache.ResourceEventHandlerRegistration {
 	w.t.Did("AddEventHandler")
 	registration, err := w.informer.AddEventHandler(h)
-	require.NoError(w.t, err)
+	require.NoError(w.t, err, "the error of AddEventHandler")
 	return registration
 }
 
-// held is a world of these Deployments, of which the last is kept on its way into the store until the gate is opened: by
-// the queue, or, in client-go's informer, which does not take the layers it is given, by an index function.
+// held makes a world of these Deployments. The gate holds the last one on its way into the store: in the queue, or, for
+// client-go's informer, which does not take the layers it is given, in an index function.
 func held(t *guard.T, names ...string) (*world, gate.Gate) {
 	w, door := newWorld(t, names...), gate.New(t)
 	begun := map[string]bool{} // the first list may come in any order
-	w.informer = controller.NewSharedIndexInformerOn(gate.HoldQueue(below, len(names), door), w.source(), &appsv1.Deployment{},
-		cache.SharedIndexInformerOptions{Indexers: cache.Indexers{"slow": func(obj any) ([]string, error) {
-			if begun[obj.(*appsv1.Deployment).Name] = true; len(begun) == len(names) {
-				door.Wait()
-			}
-			return nil, nil
-		}}})
+	indexers := cache.Indexers{"slow": func(obj any) ([]string, error) {
+		if begun[obj.(*appsv1.Deployment).Name] = true; len(begun) == len(names) {
+			door.Wait()
+		}
+		return nil, nil
+	}}
+	w.informer = controller.NewSharedIndexInformerOn(gate.HoldQueue(below, len(names), door), w.source(),
+		&appsv1.Deployment{}, cache.SharedIndexInformerOptions{Indexers: indexers})
 	return w, door
 }
 
-// numbered are n names.
+// numbered returns n names.
 func numbered(n int) (names []string) {
 	for i := range n {
 		names = append(names, "d"+strconv.Itoa(i))

@@ -1,6 +1,6 @@
 package controller_test
 
-// This file puts a whole controller together, on two informers and a queue, for the tests that run it.
+// This file builds a whole controller, on two informers and a queue, for the tests that run it.
 
 import (
 	"context"
@@ -25,7 +25,7 @@ import (
 )
 
 // source is a FakeControllerSource for an informer. It cannot stream the initial list, and
-// must say so: else the Reflector waits for a bookmark that never comes.
+// must say so: otherwise the Reflector waits for a bookmark that never comes.
 type source struct {
 	*fcache.FakeControllerSource
 	closed *atomic.Bool // refuses to list
@@ -47,7 +47,7 @@ type machine struct {
 	server      *budgetServer
 	events      eventLog
 	line        *trace.Recorder
-	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	queue       keyQueue
 	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed
 
@@ -78,9 +78,10 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)
 	m.queue = below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 
+	byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	informer := func(from source, example runtime.Object) cache.SharedIndexInformer {
 		return controller.NewSharedIndexInformerOn(below, from, example,
-			cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}})
+			cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: byNamespace})
 	}
 	ctx := t.Context()
 	config := controller.Config{
@@ -94,7 +95,7 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 	}
 	var err error
 	m.controller, err = controller.New(klog.Background(), config)
-	require.NoError(t, err)
+	require.NoError(t, err, "the error of New")
 
 	informersCtx, stopInformers := context.WithCancel(ctx)
 	runCtx, stopRun := context.WithCancel(ctx)
@@ -110,7 +111,7 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 	return m
 }
 
-// stop ends the machine and, with the bubble, fails the test if a goroutine stays.
+// stop ends the machine. The bubble fails the test if a goroutine stays.
 func (m *machine) stop() {
 	m.t.Helper()
 	m.stopRun()
@@ -119,7 +120,8 @@ func (m *machine) stop() {
 	select {
 	case <-m.running:
 	case <-time.After(time.Hour):
-		require.Less(m.t, time.Since(began), time.Hour, "Run returns when its work is done, and after DrainTimeout at the latest")
+		m.t.Rule("Run returns when its work is done, and after DrainTimeout at the latest.")
+		require.Less(m.t, time.Since(began), time.Hour, "time that Run takes to return")
 	}
 	m.stopInformers()
 	m.deployments.Shutdown()
@@ -132,7 +134,7 @@ func (m *machine) apply(deployment *appsv1.Deployment) {
 	synctest.Wait()
 }
 
-// minAvailable is that of the budget on the server, -1 if there is none.
+// minAvailable returns that of the budget on the server, -1 if there is none.
 func (m *machine) minAvailable() int {
 	if budget := m.server.get(); budget != nil {
 		return budget.Spec.MinAvailable.IntValue()
@@ -141,8 +143,8 @@ func (m *machine) minAvailable() int {
 }
 
 // then makes a change on the server, waits for rest, and requires the budget's minAvailable
-// to be want, where -1 is no budget.
-func (m *machine) then(change func(), want int, rule string) {
+// to be want, where -1 is no budget. The name of the value says when: "after a scale-up".
+func (m *machine) then(change func(), want int, when string) {
 	m.t.Helper()
 	if change != nil {
 		change()
@@ -155,5 +157,5 @@ func (m *machine) then(change func(), want int, rule string) {
 			m.t.Did("%s", row)
 		}
 	}
-	require.Equal(m.t, want, got, "minAvailable of the budget, -1 for none: %s", rule)
+	require.Equal(m.t, want, got, "minAvailable of the budget (-1 for none) %s", when)
 }

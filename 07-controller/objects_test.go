@@ -1,8 +1,8 @@
 package controller_test
 
-// This file is what the tests of the controller are written with: makers of objects, a recorder of Events, and budgetServer,
-// the part of the API server that a BudgetClient talks to. It refuses stale writes as the real one does, and can be told to
-// fail.
+// This file has the helpers of the controller's tests: makers of objects, a recorder of Events, and budgetServer, the
+// part of the API server that a BudgetClient talks to. It refuses stale writes as the real one does, and fails when a
+// test says so.
 
 import (
 	"context"
@@ -95,7 +95,9 @@ func (l *eventLog) Eventf(object runtime.Object, eventType, reason, format strin
 	l.Event(object, eventType, reason, fmt.Sprintf(format, args...))
 }
 
-func (l *eventLog) AnnotatedEventf(object runtime.Object, _ map[string]string, eventType, reason, format string, args ...any) {
+func (l *eventLog) AnnotatedEventf(
+	object runtime.Object, _ map[string]string, eventType, reason, format string, args ...any,
+) {
 	l.Eventf(object, eventType, reason, format, args...)
 }
 
@@ -105,10 +107,10 @@ func (l *eventLog) list() []string {
 	return append([]string(nil), l.events...)
 }
 
-// budgetServer is the authoritative state. If it has a source, changes go to its watchers.
+// budgetServer holds the server's budgets. If it has a source, changes go to its watchers.
 type budgetServer struct {
 	source *fcache.FakeControllerSource
-	// line is where changes are written down, or nil.
+	// line is the trace that changes are noted in, or nil.
 	line *trace.Recorder
 
 	// before, if set, runs at the start of each call, outside the lock. Its error is the answer.
@@ -145,7 +147,7 @@ func (s *budgetServer) callLog() []string {
 	return append([]string(nil), s.calls...)
 }
 
-// put stores budget as somebody other than the controller would: no questions asked.
+// put stores budget as another client than the controller would: without checks.
 func (s *budgetServer) put(budget *policyv1.PodDisruptionBudget) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +176,7 @@ func (s *budgetServer) note(obj any, what string) {
 	}
 }
 
-// drop deletes default/web as somebody other than the controller would.
+// drop deletes default/web as another client than the controller would.
 func (s *budgetServer) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +197,9 @@ type budgetClient struct {
 }
 
 // call runs do under the lock, with the stored budget or nil, after it was logged.
-func (c *budgetClient) call(ctx context.Context, verb, name string, do func(stored *policyv1.PodDisruptionBudget) error) error {
+func (c *budgetClient) call(
+	ctx context.Context, verb, name string, do func(stored *policyv1.PodDisruptionBudget) error,
+) error {
 	key := cache.NewObjectName(c.namespace, name)
 	c.server.mu.Lock()
 	c.server.calls = append(c.server.calls, verb+" "+key.String())
@@ -216,7 +220,9 @@ func (c *budgetClient) call(ctx context.Context, verb, name string, do func(stor
 
 var budgetResource = policyv1.Resource("poddisruptionbudgets")
 
-func (c *budgetClient) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget, _ metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error) {
+func (c *budgetClient) Create(
+	ctx context.Context, budget *policyv1.PodDisruptionBudget, _ metav1.CreateOptions,
+) (*policyv1.PodDisruptionBudget, error) {
 	created := budget.DeepCopy()
 	return created, c.call(ctx, "create", budget.Name, func(stored *policyv1.PodDisruptionBudget) error {
 		if stored != nil {
@@ -228,7 +234,9 @@ func (c *budgetClient) Create(ctx context.Context, budget *policyv1.PodDisruptio
 	})
 }
 
-func (c *budgetClient) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget, _ metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
+func (c *budgetClient) Update(
+	ctx context.Context, budget *policyv1.PodDisruptionBudget, _ metav1.UpdateOptions,
+) (*policyv1.PodDisruptionBudget, error) {
 	updated := budget.DeepCopy()
 	return updated, c.call(ctx, "update", budget.Name, func(stored *policyv1.PodDisruptionBudget) error {
 		switch {

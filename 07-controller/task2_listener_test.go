@@ -19,26 +19,28 @@ import (
 )
 
 func TestTask2_Handler_hears_of_every_change_in_order(t *testing.T) {
-	guard.Test(t, "each change once, in the order in which it happened; a deletion brings the last state", func(t *guard.T) {
+	guard.Test(t, "Each handler receives every change, in order. A deletion brings the last state of "+
+		"the object.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
 		w.create("b")
 		w.change("a")
 		w.remove("b")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete b@5"}, h.told())
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "delete b@5"}, h.calls(),
+			"the handler's calls")
 	})
 }
 
 func TestTask2_Only_the_first_list_is_initial(t *testing.T) {
-	guard.Test(t, "isInInitialList tells what was there from what is new", func(t *guard.T) {
+	guard.Test(t, "isInInitialList is true for the objects of the first list alone.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
-		require.Equal(t, []string{"first a@2"}, h.told())
+		require.Equal(t, []string{"first a@2"}, h.calls(), "the handler's calls for the first list")
 		w.away(func() { w.create("b") })
-		t.Rule("b is new, although a list brought it")
-		require.Equal(t, []string{"add b@3"}, without("again", h.told()))
+		require.Equal(t, []string{"add b@3"}, without("again", h.calls()),
+			"the handler's calls after the outage, without resyncs")
 	})
 }
 
@@ -54,14 +56,13 @@ func without(word string, notes []string) []string {
 }
 
 func TestTask2_Store_changes_before_handlers_hear(t *testing.T) {
-	guard.Test(t, "a handler puts a key into a queue, and a worker looks the key up: it must not find the state "+
-		"before", func(t *guard.T) {
+	guard.Test(t, "The store changes first, then the handlers: a handler that receives a change finds it "+
+		"in the store.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		var found []string
 		look := func(obj any) {
-			d, ok := obj.(*appsv1.Deployment)
-			t.Rule("got %T", obj)
-			require.Equal(t, true, ok)
+			require.IsType(t, &appsv1.Deployment{}, obj, "the handler's object")
+			d := obj.(*appsv1.Deployment)
 			stored, exists, _ := w.informer.GetStore().GetByKey("default/" + d.Name)
 			if exists {
 				found = append(found, name(stored))
@@ -69,18 +70,18 @@ func TestTask2_Store_changes_before_handlers_hear(t *testing.T) {
 				found = append(found, "no "+d.Name)
 			}
 		}
-		w.register(cache.ResourceEventHandlerFuncs{AddFunc: look, UpdateFunc: func(_, new any) { look(new) }, DeleteFunc: look})
+		w.register(cache.ResourceEventHandlerFuncs{
+			AddFunc: look, UpdateFunc: func(_, new any) { look(new) }, DeleteFunc: look,
+		})
 		w.run()
 		w.change("a")
 		w.remove("a")
-		t.Rule("a handler puts a key into a queue, and a worker looks the key up: it must not find the state " +
-			"before")
-		require.Equal(t, []string{"a@2", "a@3", "no a"}, found)
+		require.Equal(t, []string{"a@2", "a@3", "no a"}, found, "the object in the store at each call")
 	})
 }
 
 func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
-	guard.Test(t, "the store goes on (#27078)", func(t *guard.T) {
+	guard.Test(t, "A handler that is slow, or stuck, costs memory and nothing else (#27078).", func(t *guard.T) {
 		w := newWorld(t, "a")
 		door := gate.New(t)
 		slow := w.handle()
@@ -95,18 +96,20 @@ func TestTask2_Slow_handler_holds_up_nobody(t *testing.T) {
 		w.create("b")
 		w.change("a")
 		w.create("c")
-		require.Equal(t, []string{"a@4", "b@3", "c@5"}, w.stored())
-		t.Rule("and so do the other handlers")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, quick.told())
+		require.Equal(t, []string{"a@4", "b@3", "c@5"}, w.stored(), "the store while a handler is stuck")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, quick.calls(),
+			"the calls of the other handler")
 		t.Did("the first handler returns")
 		door.Open()
-		t.Rule("it has missed nothing")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, slow.told())
+		t.Rule("Each handler receives every change, in order.")
+		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, slow.calls(),
+			"the calls of the slow handler")
 	})
 }
 
 func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
-	guard.Test(t, "the handler is told of the first", func(t *guard.T) {
+	guard.Test(t, "A handler that is slow, or stuck, costs memory and nothing else: the queue before it "+
+		"has no bound.", func(t *guard.T) {
 		w := newWorld(t)
 		door := gate.New(t)
 		h := w.handle()
@@ -114,7 +117,7 @@ func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
 		h.before = func(string) { called++; door.Wait() }
 		w.run()
 		w.create("a")
-		require.Equal(t, 1, called)
+		require.Equal(t, 1, called, "calls of the handler before the changes")
 		changes := 9_999
 		if guard.Brief {
 			changes = 1_999
@@ -128,60 +131,58 @@ func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {
 			want = append(want, fmt.Sprintf("update a@%d to a@%d", i+1, i+2))
 		}
 		synctest.Wait()
-		t.Rule("the queue before a handler has no bound: a bound would be somebody else's wait")
-		require.Equal(t, []string{fmt.Sprint("a@", changes+2)}, w.stored())
+		require.Equal(t, []string{fmt.Sprint("a@", changes+2)}, w.stored(), "the store while the handler is stuck")
 		door.Open()
-		got := h.told()
-		t.Rule("the last one comes last")
-		require.Equal(t, fmt.Sprintf("update a@%d to a@%d", changes+1, changes+2), got[len(got)-1])
-		t.Rule("each at most once")
-		require.LessOrEqual(t, len(got), len(want))
+		got := h.calls()
+		t.Rule("Each handler receives every change, in order. Changes may be merged before they come into its queue.")
+		require.Equal(t, fmt.Sprintf("update a@%d to a@%d", changes+1, changes+2), got[len(got)-1],
+			"the last call of the handler")
+		require.LessOrEqual(t, len(got), len(want), "calls of the handler")
 		previous := 0
 		for _, note := range got[1:] {
 			var from, to int
 			_, err := fmt.Sscanf(note, "update a@%d to a@%d", &from, &to)
-			t.Rule("%s", note)
-			require.NoError(t, err)
-			t.Rule("%s: in order; changes may be merged before the handlers' queue, but never go back", note)
-			require.GreaterOrEqual(t, from, previous)
-			t.Rule("%s", note)
-			require.Greater(t, to, from)
+			require.NoError(t, err, "the error of reading the call %q", note)
+			require.GreaterOrEqual(t, from, previous, "the version before the update in %q", note)
+			require.Greater(t, to, from, "the version after the update in %q", note)
 			previous = to
 		}
 	})
 }
 
 func TestTask2_Add_or_update_is_for_the_store_to_say(t *testing.T) {
-	guard.Test(t, "a list does not say what is new: what the store has is an update, and what it has not is an "+
-		"addition", func(t *guard.T) {
+	guard.Test(t, "The store decides whether an object is an addition or an update: a "+
+		"list does not say it.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
-		h.told()
+		h.calls()
 		w.away(func() {
 			w.change("a")
 			w.create("b")
 		})
-		require.Equal(t, []string{"add b@4", "update a@2 to a@3"}, sorted(h.told()))
+		require.Equal(t, []string{"add b@4", "update a@2 to a@3"}, sorted(h.calls()), "the handler's calls after the outage")
 	})
 }
 
 func TestTask2_Deletion_that_was_missed_is_a_tombstone(t *testing.T) {
-	guard.Test(t, "the last state was never seen: the handler gets the last known one, wrapped, so that it knows", func(t *guard.T) {
+	guard.Test(t, "A deletion that the watch has missed comes as a tombstone, with "+
+		"the last known state.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handle()
 		w.run()
-		h.told()
+		h.calls()
 		w.away(func() {
 			w.change("a")
 			w.remove("a")
 		})
-		require.Equal(t, []string{"tombstone of default/a, last a@2"}, h.told())
+		require.Equal(t, []string{"tombstone of default/a, last a@2"}, h.calls(), "the handler's calls after the outage")
 	})
 }
 
 func TestTask2_Deleted_and_created_anew_may_be_one_update(t *testing.T) {
-	guard.Test(t, "for a list it is the same key: one update, from one object to another", func(t *guard.T) {
+	guard.Test(t, "An object that was deleted and created again during an outage is one update, from the old object "+
+		"to the new one.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		uids := []string{}
 		w.register(cache.ResourceEventHandlerFuncs{
@@ -194,30 +195,30 @@ func TestTask2_Deleted_and_created_anew_may_be_one_update(t *testing.T) {
 			w.remove("a")
 			w.create("a")
 		})
-		require.Len(t, uids, 2)
-		t.Rule("who cares compares UIDs, as the controller of task 6 does")
-		require.NotEqual(t, uids[0], uids[1])
+		require.Len(t, uids, 2, "the UIDs of the old and the new object")
+		require.NotEqual(t, uids[0], uids[1], "the UID of the new object")
 	})
 }
 
 func TestTask2_Handler_may_call_the_informer(t *testing.T) {
-	guard.Test(t, "no lock is held while a handler runs", func(t *guard.T) {
+	guard.Test(t, "No lock is held while a handler runs, so it may call the informer.", func(t *guard.T) {
 		w := newWorld(t, "a")
-		told := []string{}
+		received := []string{}
 		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
 			w.informer.HasSynced()
 			w.informer.IsStopped()
 			w.informer.LastSyncResourceVersion()
-			told = append(told, name(obj))
+			received = append(received, name(obj))
 		}})
 		w.run()
 		w.create("b")
-		require.Equal(t, []string{"a@2", "b@3"}, told)
+		require.Equal(t, []string{"a@2", "b@3"}, received, "the objects of the handler's calls")
 	})
 }
 
 func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
-	guard.Test(t, "the call that the handler is in is waited for: what it uses may be gone afterwards", func(t *guard.T) {
+	guard.Test(t, "When RunWithContext returns, nothing is left running, and no handler will be "+
+		"called again.", func(t *guard.T) {
 		w := newWorld(t)
 		h := w.handle()
 		h.before = func(string) { time.Sleep(time.Minute) }
@@ -225,35 +226,34 @@ func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
 		w.create("a", "b", "c")
 		before := time.Now()
 		w.end()
-		require.Equal(t, time.Minute, time.Since(before))
-		t.Rule("and what it has not been told by then, it is not")
-		require.Equal(t, []string{"add a@2"}, h.told())
+		require.Equal(t, time.Minute, time.Since(before), "time that RunWithContext waits for the handler")
+		t.Rule("A listener that is stopped drops the notifications that are left.")
+		require.Equal(t, []string{"add a@2"}, h.calls(), "the handler's calls before the end")
 		time.Sleep(time.Hour)
-		t.Rule("nobody is called after the end")
-		require.Empty(t, h.told())
+		t.Rule("When RunWithContext returns, nothing is left running, and no handler will be called again.")
+		require.Empty(t, h.calls(), "the handler's calls after the end")
 	})
 }
 
 func TestTask2_Finished_when_the_last_call_is(t *testing.T) {
-	guard.Test(t, "a registration has a ShutdownChan, which is given", func(t *guard.T) {
+	guard.Test(t, "ShutdownChan is closed when the handler will not be called any more.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		registration := w.register(&handler{before: func(string) { time.Sleep(time.Minute) }})
 		w.run()
 		listener, ok := registration.(interface{ ShutdownChan() <-chan struct{} })
-		require.Equal(t, true, ok)
-		t.Did("the handler is told of a; the context ends")
+		require.True(t, ok, "the registration has a ShutdownChan")
+		t.Did("the handler is in its call for a; the context ends")
 		w.stop()
 		synctest.Wait()
-		t.Rule("finished says that the handler will not be called any more, and it is in a call")
-		require.Equal(t, false, isClosed(listener.ShutdownChan()))
+		require.False(t, isClosed(listener.ShutdownChan()), "ShutdownChan is closed while the handler is in a call")
 		w.pass(time.Minute)
-		t.Rule("it will not be called any more: whoever removes it waits for finished to be closed")
-		require.Equal(t, true, isClosed(listener.ShutdownChan()))
+		require.True(t, isClosed(listener.ShutdownChan()), "ShutdownChan is closed after the last call")
 	})
 }
 
 func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
-	guard.Test(t, "a second of rest: who panics at everything must not spin", func(t *guard.T) {
+	guard.Test(t, "After a panic a second passes before the next notification: a handler that panics at everything "+
+		"must not spin.", func(t *guard.T) {
 		crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
 		utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
 		t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })
@@ -267,18 +267,17 @@ func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
 		w.run()
 		t.Did("panics do not end the program (runtime.ReallyCrash is off), and the handler panics at a")
 		w.create("a", "b")
-		require.Empty(t, h.told())
+		require.Empty(t, h.calls(), "the handler's calls right after the panic")
 		w.pass(time.Second)
-		t.Rule("what it panicked at is left out, and the next is delivered (#58394)")
-		require.Equal(t, []string{"add b@3"}, h.told())
+		t.Rule("The notification that the handler panics at is lost, and the next is delivered (#58394).")
+		require.Equal(t, []string{"add b@3"}, h.calls(), "the handler's calls one second after the panic")
 		w.create("c")
-		t.Rule("and all that follows")
-		require.Equal(t, []string{"add c@4"}, h.told())
+		require.Equal(t, []string{"add c@4"}, h.calls(), "the handler's calls after c was created")
 	})
 }
 
 func TestTask2_Handlers_share_one_watch(t *testing.T) {
-	guard.Test(t, "that is what it is shared for", func(t *guard.T) {
+	guard.Test(t, "All handlers share one watch and one cache.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		all := []*handler{}
 		for range 80 {
@@ -287,10 +286,8 @@ func TestTask2_Handlers_share_one_watch(t *testing.T) {
 		w.run()
 		w.change("a")
 		for i, h := range all {
-			t.Rule("handler %d of 80", i+1)
-			require.Equal(t, []string{"first a@2", "update a@2 to a@3"}, h.told())
+			require.Equal(t, []string{"first a@2", "update a@2 to a@3"}, h.calls(), "the calls of handler %d of 80", i+1)
 		}
-		t.Rule("that is what it is shared for")
-		require.Equal(t, 1, w.Watches())
+		require.Equal(t, 1, w.Watches(), "open watches")
 	})
 }

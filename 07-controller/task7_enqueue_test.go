@@ -18,7 +18,9 @@ import (
 )
 
 func TestTask7_Event_leads_to_a_name(t *testing.T) {
-	name := func(name string) cache.ObjectName { return cache.NewObjectName("default", name) }
+	tombstone := func(key string, obj any) cache.DeletedFinalStateUnknown {
+		return cache.DeletedFinalStateUnknown{Key: key, Obj: obj}
+	}
 	stranger := webBudget(ownedByOther("StatefulSet", "db", "db-uid"))
 	of := func(owner string) *policyv1.PodDisruptionBudget {
 		return webBudget(ownedByOther("Deployment", owner, "uid"))
@@ -34,106 +36,115 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 
 	for title, test := range map[string]struct {
 		object any
-		want   []cache.ObjectName
+		want   []string
 	}{
-		"a Deployment":                         {web(), []cache.ObjectName{name("web")}},
-		"a Deployment's tombstone":             {cache.DeletedFinalStateUnknown{Key: "default/web", Obj: web()}, []cache.ObjectName{name("web")}},
-		"a budget of ours, once":               {webBudget(), []cache.ObjectName{name("web")}},
-		"a budget of another Deployment":       {of("api"), []cache.ObjectName{name("web"), name("api")}},
-		"a budget in another namespace":        {elsewhere, []cache.ObjectName{cache.NewObjectName("other", "web"), cache.NewObjectName("other", "api")}},
-		"its tombstone":                        {cache.DeletedFinalStateUnknown{Key: "default/web", Obj: of("api")}, []cache.ObjectName{name("web"), name("api")}},
-		"a tombstone without an object":        {cache.DeletedFinalStateUnknown{Key: "default/web"}, []cache.ObjectName{name("web")}},
-		"another version of the same kind":     {beta, []cache.ObjectName{name("web"), name("api")}},
-		"a Deployment of another group":        {notApps, []cache.ObjectName{name("web")}},
-		"a Deployment that does not control":   {notController, []cache.ObjectName{name("web")}},
-		"a budget of something else":           {stranger, []cache.ObjectName{name("web")}},
-		"a budget of nobody":                   {webBudget(noOwner, noLabel), []cache.ObjectName{name("web")}},
+		"a Deployment":                         {web(), []string{"default/web"}},
+		"a Deployment's tombstone":             {tombstone("default/web", web()), []string{"default/web"}},
+		"a budget of ours, once":               {webBudget(), []string{"default/web"}},
+		"a budget of another Deployment":       {of("api"), []string{"default/web", "default/api"}},
+		"a budget in another namespace":        {elsewhere, []string{"other/web", "other/api"}},
+		"its tombstone":                        {tombstone("default/web", of("api")), []string{"default/web", "default/api"}},
+		"a tombstone without an object":        {tombstone("default/web", nil), []string{"default/web"}},
+		"another version of the same kind":     {beta, []string{"default/web", "default/api"}},
+		"a Deployment of another group":        {notApps, []string{"default/web"}},
+		"a Deployment that does not control":   {notController, []string{"default/web"}},
+		"a budget of something else":           {stranger, []string{"default/web"}},
+		"a budget of nobody":                   {webBudget(noOwner, noLabel), []string{"default/web"}},
 		"what is no object, without a failure": {"nonsense", nil},
-		"a tombstone with a broken key":        {cache.DeletedFinalStateUnknown{Key: "a/b/c"}, nil},
+		"a tombstone with a broken key":        {tombstone("a/b/c", nil), nil},
 	} {
 		t.Run(title, func(t *testing.T) {
-			guard.Test(t, "a budget's event concerns the Deployment of its name and the one that controls it", func(t *guard.T) {
+			guard.Test(t, "A budget's event concerns the Deployment of its name, and the Deployment that "+
+				"controls it.", func(t *guard.T) {
 				queue, _, budgets := wired(t)
-				t.Did("the handler is told of %s", title)
+				t.Did("the handler is called with %s", title)
 				if _, ok := test.object.(cache.DeletedFinalStateUnknown); ok {
 					budgets.handler.OnDelete(test.object)
 				} else {
 					budgets.handler.OnAdd(test.object, false)
 				}
-				require.ElementsMatch(t, test.want, keysOf(queue))
+				require.ElementsMatch(t, test.want, keysOf(queue), "keys in the queue")
 			})
 		})
 	}
 }
 
-// wired is a controller whose handlers the test calls.
-func wired(t *guard.T) (queue workqueue.TypedRateLimitingInterface[cache.ObjectName], deployments, budgets *handlerRecorder) {
+// wired makes a controller whose handlers the test calls.
+func wired(t *guard.T) (queue keyQueue, deployments, budgets *handlerRecorder) {
 	limiter := workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()
 	queue = below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 	t.Cleanup(queue.ShutDown)
 	deployments = &handlerRecorder{SharedIndexInformer: cacheOf(&appsv1.Deployment{})}
 	budgets = &handlerRecorder{SharedIndexInformer: cacheOf(&policyv1.PodDisruptionBudget{})}
-	_, err := controller.New(klog.Background(), controller.Config{Deployments: deployments, Budgets: budgets, Queue: queue, Workers: 1})
-	require.NoError(t, err)
+	_, err := controller.New(klog.Background(), controller.Config{
+		Deployments: deployments, Budgets: budgets, Queue: queue, Workers: 1,
+	})
+	require.NoError(t, err, "the error of New")
 	return queue, deployments, budgets
 }
 
-// keysOf empties a queue.
-func keysOf(queue workqueue.TypedRateLimitingInterface[cache.ObjectName]) (keys []cache.ObjectName) {
+type keyQueue = workqueue.TypedRateLimitingInterface[cache.ObjectName]
+
+// keysOf empties a queue and returns its keys, as namespace/name.
+func keysOf(queue keyQueue) (keys []string) {
 	for queue.Len() > 0 {
 		key, _ := queue.Get()
-		keys = append(keys, key)
+		keys = append(keys, key.Namespace+"/"+key.Name)
 	}
 	return keys
 }
 
-// handlerRecorder is an informer that only keeps the handler it is given.
+// handlerRecorder is an informer that keeps the handler it is given, and never calls it.
 type handlerRecorder struct {
 	cache.SharedIndexInformer
 	handler cache.ResourceEventHandler
 }
 
-func (r *handlerRecorder) AddEventHandlerWithOptions(handler cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+func (r *handlerRecorder) AddEventHandlerWithOptions(
+	handler cache.ResourceEventHandler, options cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
 	r.handler = handler
 	return r.SharedIndexInformer.AddEventHandlerWithOptions(handler, options)
 }
 
 func TestTask7_Update_counts_old_and_new(t *testing.T) {
-	guard.Test(t, "only the old state still knows the owner, who has to look after it", func(t *guard.T) {
+	guard.Test(t, "An event concerns the Deployments of both states: if an edit cut the owner reference, only the "+
+		"old state knows it.", func(t *guard.T) {
 		queue, _, budgets := wired(t)
 		old, new := webBudget(ownedByOther("Deployment", "api", "uid")), webBudget(noOwner)
-		t.Did("somebody cuts the owner reference of a budget of api")
+		t.Did("a user cuts the owner reference of a budget of api")
 		budgets.handler.OnUpdate(old, new)
-		require.ElementsMatch(t, []cache.ObjectName{cache.NewObjectName("default", "api"), cache.NewObjectName("default", "web")}, keysOf(queue))
+		require.ElementsMatch(t, []string{"default/api", "default/web"}, keysOf(queue), "keys in the queue")
 	})
 }
 
 func TestTask7_Handlers_do_no_work(t *testing.T) {
-	guard.Test(t, "a handler puts the name into the queue, where ten are one; the work is for the workers, who "+
-		"look at the state", func(t *guard.T) {
+	guard.Test(t, "A handler only puts the key into the queue, where ten are one: the work is for "+
+		"the workers.", func(t *guard.T) {
 		queue, deployments, _ := wired(t)
-		t.Did("the same Deployment changes ten times, and nobody works")
+		t.Did("the same Deployment changes ten times, and no worker runs")
 		for range 10 {
 			deployments.handler.OnUpdate(web(), web(replicas(5)))
 		}
-		require.Len(t, keysOf(queue), 1)
+		require.Len(t, keysOf(queue), 1, "keys in the queue")
 	})
 }
 
 func TestTask7_New_refuses_what_cannot_work(t *testing.T) {
-	guard.Test(t, "said at once, and not by a queue that grows", func(t *guard.T) {
+	guard.Test(t, "New refuses a Config that cannot work.", func(t *guard.T) {
 		_, err := controller.New(klog.Background(), controller.Config{})
-		require.EqualError(t, err, "making the controller: 0 workers cannot do any work, at least 1 is needed")
+		require.EqualError(t, err, "making the controller: 0 workers cannot do any work, at least 1 is needed",
+			"the error of New without workers")
 		stopped := cacheOf(&appsv1.Deployment{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		stopped.RunWithContext(ctx)
 		_, err = controller.New(klog.Background(), controller.Config{Workers: 1, Deployments: stopped, Budgets: stopped})
-		t.Rule("an informer that has stopped brings no events")
-		require.ErrorContains(t, err, "making the controller: adding an event handler: ")
+		require.ErrorContains(t, err, "making the controller: adding an event handler: ",
+			"the error of New with an informer that has stopped")
 		queue, deployments, _ := wired(t)
 		deployments.handler.OnAdd(web(), true)
-		t.Rule("and one that can work listens")
-		require.Len(t, keysOf(queue), 1)
+		t.Rule("The handlers of New put keys into the queue.")
+		require.Len(t, keysOf(queue), 1, "keys in the queue")
 	})
 }

@@ -1,6 +1,6 @@
 package controller_test
 
-// What has to be right when a simulated week is over, and what each handler has to hear on the way.
+// This file checks a simulated week: the caches and budgets at its end, and the calls of each handler on the way.
 
 import (
 	"fmt"
@@ -23,15 +23,17 @@ import (
 
 // problem is the first thing that is wrong.
 type problem struct {
-	line              *trace.Recorder
-	rule, wanted, got string
-	kind, key         string
-	version           string // of the object on the server, empty if it is not there
-	gone              bool
+	line        *trace.Recorder
+	rule        string
+	value       string // the name of the value that is wrong
+	wanted, got string
+	kind, key   string
+	version     string // of the object on the server, empty if it is not there
+	gone        bool
 }
 
-// told is the trace of the object in question, with a mark where it stops.
-func (p *problem) told() (lines []string) {
+// steps returns the trace of the object in question, with a mark at the layer that it did not reach.
+func (p *problem) steps() (lines []string) {
 	for _, r := range p.line.Of(p.key, 30) {
 		lines = append(lines, r.String())
 	}
@@ -78,7 +80,8 @@ func (c *cluster) checkCache(resource, kind string, informer cache.SharedIndexIn
 		if server[key] != store[key] {
 			return &problem{
 				line: c.line, kind: kind, key: key, version: server[key], gone: server[key] == "",
-				rule:   "three hours after the last fault the cache equals the server",
+				rule:   "Three hours after the last fault the cache equals the server.",
+				value:  key + " in the cache",
 				wanted: at(kind, key, server[key]), got: at(kind, key, store[key]),
 			}
 		}
@@ -105,28 +108,33 @@ func (c *cluster) checkBudgets() *problem {
 	for _, name := range shops {
 		d, isThere := find[*appsv1.Deployment](c, "deployments", name)
 		b, hasBudget := find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", name)
-		p := &problem{line: c.line, kind: "", key: "default/" + name}
+		p := &problem{line: c.line, kind: "", key: "default/" + name, value: "the budget default/" + name + " on the server"}
 		if foreign, ok := c.foreign[name]; ok {
 			if !hasBudget || !equality.Semantic.DeepEqual(foreign, b) {
-				p.rule, p.wanted, p.got = "somebody else's budget is never touched", "the budget "+name+" as it was made", "another one, or none"
+				p.rule = "A budget that is not ours is never touched."
+				p.wanted, p.got = "the budget as it was made", "another one, or none"
 				return p
 			}
 			continue
 		}
-		wanted := isThere && d.Spec.Replicas != nil && *d.Spec.Replicas >= 2 && d.Annotations[controller.OptOutAnnotation] != controller.OptOutValue
+		wanted := isThere && d.Spec.Replicas != nil && *d.Spec.Replicas >= 2 &&
+			d.Annotations[controller.OptOutAnnotation] != controller.OptOutValue
 		switch {
 		case wanted && !hasBudget && c.line.Unseen("default/"+name):
-			// Created by the controller and deleted by somebody before its informer came back with a list, which looks as the
-			// one before. Nobody could tell. It is what a resync is for, and there is none here.
+			// A user deleted the budget that the controller had created before its informer came back with a list. That list
+			// is the same as the one before, so the informer cannot know. A resync would help, and there is none here.
 		case wanted && !hasBudget:
-			p.rule, p.wanted, p.got = "each Deployment of two or more has its budget", "a budget for "+name, "none"
+			p.rule = "Each Deployment of two or more replicas has its budget."
+			p.wanted, p.got = "a budget", "none"
 		case !isThere && hasBudget && metav1.GetControllerOf(b) == nil:
-			// Orphaned: somebody cut the reference, and the Deployment went before the cut was repaired. Nobody may take it.
+			// Orphaned: a user cut the reference, and the Deployment went before the cut was repaired. The budget must stay.
 		case !wanted && hasBudget:
-			p.rule, p.wanted, p.got = "no Deployment that is small, has opted out or has gone has one", "no budget for "+name, "there is one"
+			p.rule = "A Deployment that has fewer than two replicas, has opted out or is gone has no budget."
+			p.wanted, p.got = "none", "a budget"
 		case wanted:
 			if changes := controller.Conform(b.DeepCopy(), d); len(changes) > 0 {
-				p.rule, p.wanted, p.got = "each budget is as its Deployment needs it", "a right budget for "+name, fmt.Sprint("one that is not: set ", changes)
+				p.rule = "Each budget is as its Deployment needs it."
+				p.wanted, p.got = "a right budget", fmt.Sprint("a wrong one; to repair it, set ", changes)
 			}
 		}
 		if p.rule != "" {
@@ -136,16 +144,19 @@ func (c *cluster) checkBudgets() *problem {
 	return nil
 }
 
-// checkEnd is asked when everything has been stopped.
+// checkEnd checks the cluster after everything has stopped.
 func (c *cluster) checkEnd() *problem {
 	if n := c.Watches(); n != 0 {
-		return &problem{line: c.line, rule: "when everything has stopped no watch is open", wanted: "0 watches", got: fmt.Sprint(n, " watches")}
+		return &problem{
+			line: c.line, rule: "When Run returns, nothing is left running.",
+			value: "open watches at the end", wanted: "0 watches", got: fmt.Sprint(n, " watches"),
+		}
 	}
 	return nil
 }
 
-// historian is a handler that checks that what it is told can be: Add, Update…, Delete for each object, each update from
-// the state that it knows, and never backwards.
+// historian is a handler that checks the order of its calls: for each object OnAdd, then OnUpdate, then OnDelete, each
+// update from the state that it knows, and never backwards.
 type historian struct {
 	line         *trace.Recorder
 	number       int
@@ -172,11 +183,14 @@ func (h *historian) note(obj any, what string) (key string, version int) {
 	return about.GetNamespace() + "/" + about.GetName(), version
 }
 
-// wrong notes the first thing that is wrong. The caller has the lock.
-func (h *historian) wrong(key, rule, wanted, got string) {
+// wrong notes the first call that is wrong. The caller has the lock.
+func (h *historian) wrong(key, call, wanted, got string) {
 	if h.first == nil && !h.gone {
-		h.line.Note(trace.Handler, key, "✗ %s", rule)
-		h.first = &problem{line: h.line, key: key, rule: fmt.Sprintf("handler %d: %s", h.number, rule), wanted: wanted, got: got}
+		h.line.Note(trace.Handler, key, "✗ %s", call)
+		h.first = &problem{
+			line: h.line, key: key, rule: "Each handler receives every change, in order, with no gaps and no duplicates.",
+			value: fmt.Sprintf("%s (handler %d)", call, h.number), wanted: wanted, got: got,
+		}
 	}
 }
 
@@ -185,7 +199,8 @@ func (h *historian) OnAdd(obj any, _ bool) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	if known, ok := h.knows[key]; ok {
-		h.wrong(key, "an addition of what it knows", "OnUpdate from "+strconv.Itoa(known), "OnAdd of "+strconv.Itoa(version))
+		h.wrong(key, "an addition of an object that it knows",
+			"OnUpdate from "+strconv.Itoa(known), "OnAdd of "+strconv.Itoa(version))
 	}
 	h.move(key, version)
 }
@@ -197,9 +212,9 @@ func (h *historian) OnUpdate(old, new any) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	if known, ok := h.knows[key]; !ok {
-		h.wrong(key, "an update of what it does not know", "OnAdd", "OnUpdate")
+		h.wrong(key, "an update of an object that it does not know", "OnAdd", "OnUpdate")
 	} else if known != from {
-		h.wrong(key, "an update from another state than the one that it knows", strconv.Itoa(known), strconv.Itoa(from))
+		h.wrong(key, "an update from another version than the one that it knows", strconv.Itoa(known), strconv.Itoa(from))
 	}
 	h.move(key, version)
 }
@@ -209,16 +224,17 @@ func (h *historian) OnDelete(obj any) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	if _, ok := h.knows[key]; !ok {
-		h.wrong(key, "a deletion of what it does not know", "nothing, or OnAdd first", "OnDelete")
+		h.wrong(key, "a deletion of an object that it does not know", "no call, or OnAdd before it", "OnDelete")
 	}
 	h.move(key, version)
 	delete(h.knows, key)
 }
 
-// move takes a version, which must not be older than what was seen.
+// move takes a version, which must not be older than the newest one before.
 func (h *historian) move(key string, version int) {
 	if version < h.seen[key] {
-		h.wrong(key, "a state that is older than one before", "not before "+strconv.Itoa(h.seen[key]), strconv.Itoa(version))
+		h.wrong(key, "a version that is older than one before",
+			"not before "+strconv.Itoa(h.seen[key]), strconv.Itoa(version))
 	}
 	h.knows[key] = version
 	h.seen[key] = max(h.seen[key], version)
@@ -237,7 +253,7 @@ func (h *historian) left() bool {
 }
 
 func (h *historian) leave(t *guard.T) {
-	require.NoError(t, h.informer.RemoveEventHandler(h.registration))
+	require.NoError(t, h.informer.RemoveEventHandler(h.registration), "the error of RemoveEventHandler")
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	h.gone = true
@@ -264,7 +280,8 @@ func (h *historian) checkEnd() *problem {
 	for _, key := range sortedKeys(names) {
 		if store[key] != h.knows[key] {
 			return &problem{
-				line: h.line, key: key, rule: fmt.Sprintf("handler %d has been told of what the store has", h.number),
+				line: h.line, key: key, rule: "Each handler has received the objects in the store.",
+				value:  fmt.Sprintf("%s as handler %d knows it", key, h.number),
 				wanted: fmt.Sprintf("%s@%d", key, store[key]), got: fmt.Sprintf("%s@%d", key, h.knows[key]),
 			}
 		}

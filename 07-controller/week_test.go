@@ -1,15 +1,16 @@
 package controller_test
 
-// The simulated week: seven days of a small cluster in a bubble, driven by a seed. Deployments come, scale, opt out and go;
-// people edit and delete budgets; the API server refuses, breaks off, forgets its history and goes away. Then the faults stop,
-// and everything has to be right.
+// The simulated week: seven days of a small cluster in a bubble, driven by a seed. Deployments come, scale, opt out and
+// go. Users edit and delete budgets. The API server refuses requests, breaks off answers, forgets its history and goes
+// away. Then the faults stop, and everything has to be right.
 //
 //	go test ./07-controller -run SimulatedWeek
 //	go test ./07-controller -run SimulatedWeek -seed 7 -weeks 1
 //
-// If a week goes wrong, the shortest part of it that still goes wrong is played again, and told layer by layer.
+// If a week goes wrong, the test looks for the shortest part of it that still goes wrong, and prints that part layer by
+// layer.
 //
-// This file makes weeks and plays them. What has to be right is in week_check_test.go.
+// This file makes weeks and plays them. week_scenes_test.go has the scenes, and week_check_test.go the checks.
 
 import (
 	"context"
@@ -27,12 +28,12 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/trace"
@@ -40,8 +41,9 @@ import (
 
 var (
 	firstSeed = flag.Uint64("seed", 1, "the seed of the first simulated week")
-	shrinkFor = flag.Duration("shrink", 20*time.Second, "how long, in real time, a shorter story is looked for if a week goes wrong")
-	weeks     = flag.Int("weeks", usualWeeks(), "how many simulated weeks, each with the next seed")
+	shrinkFor = flag.Duration("shrink", 20*time.Second,
+		"how long, in real time, the test looks for a shorter story if a week goes wrong")
+	weeks = flag.Int("weeks", usualWeeks(), "how many simulated weeks, each with the next seed")
 )
 
 // usualWeeks is what takes some seconds.
@@ -61,6 +63,8 @@ const (
 	scenesOfAWeek = 120
 )
 
+const weekRule = "Three hours after the last fault of the week, the caches and the budgets are right."
+
 func TestTask7_SimulatedWeek(t *testing.T) {
 	var first atomic.Bool
 	for i := range *weeks {
@@ -72,17 +76,17 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 				return // one week that goes wrong is enough to read
 			}
 			story = shorten(t, story)
-			guard.Test(t, "", func(t *guard.T) {
+			guard.Test(t, weekRule, func(t *guard.T) {
 				t.Story(60)
 				p := simulate(t, story)
 				if p == nil {
-					require.Fail(t, "a week that goes wrong now and then", "seed %d went wrong, and went well when it was played again", seed)
+					require.Fail(t, "the week went wrong, and went well when it was played again", "seed %d", seed)
 				}
-				for _, line := range p.told() {
+				for _, line := range p.steps() {
 					t.Did("%s", line)
 				}
-				t.Rule("%s (seed %d, the shortest story of %d scenes)", p.rule, seed, len(story))
-				require.Equal(t, p.wanted, p.got)
+				t.Rule("%s (Seed %d, shortened to %s.)", p.rule, seed, failure.Count(len(story), "scene"))
+				require.Equal(t, p.wanted, p.got, "%s", p.value)
 			})
 		})
 	}
@@ -90,11 +94,11 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 
 // play simulates a story in a bubble of its own.
 func play(t *testing.T, story []scene) (p *problem) {
-	guard.Test(t, "", func(t *guard.T) { p = simulate(t, story) })
+	guard.Test(t, weekRule, func(t *guard.T) { p = simulate(t, story) })
 	return p
 }
 
-// shorten leaves out what the story does not need to go wrong.
+// shorten leaves out the scenes that the story does not need to go wrong.
 func shorten(t *testing.T, story []scene) []scene {
 	deadline := time.Now().Add(*shrinkFor)
 	for size := len(story) / 2; size > 0 && time.Now().Before(deadline); {
@@ -124,7 +128,7 @@ type scene struct {
 
 var (
 	shops = []string{"api", "db", "shop", "web"}
-	// What happens, and how often compared with the rest.
+	// actions are the possible scenes, each with its weight.
 	actions = map[string]int{
 		"create": 8, "scale": 10, "touch": 6, "opt out": 2, "opt in": 2, "delete": 4,
 		"edit budget": 3, "delete budget": 4, "cut owner": 2, "foreign budget": 1,
@@ -163,11 +167,11 @@ type cluster struct {
 	watchers    []*historian
 	// down counts the outages that are not over.
 	down atomic.Int32
-	// foreign are budgets that are somebody else's, as they have to stay.
+	// foreign holds the budgets that are not the controller's, as they have to stay.
 	foreign map[string]*policyv1.PodDisruptionBudget
 }
 
-// simulate plays a story, and returns what was wrong in the end, or on the way.
+// simulate plays a story and returns the first problem, nil if there is none.
 func simulate(t *guard.T, story []scene) *problem {
 	c := &cluster{Server: fakeapi.Start(t), t: t, line: trace.New(), foreign: map[string]*policyv1.PodDisruptionBudget{}}
 	stop := c.start()
@@ -195,16 +199,17 @@ func simulate(t *guard.T, story []scene) *problem {
 	return p
 }
 
-// start puts the machine together and starts it.
+// start builds the machine and starts it.
 func (c *cluster) start() (stop func()) {
 	below := c.line.Wrap(below)
 	config := c.Config()
 	config.QPS = -1
 	client, err := below.NewClient(config)
-	require.NoError(c.t, err)
+	require.NoError(c.t, err, "the error of NewClient")
+	byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 	informer := func(lw cache.ListerWatcher, example runtime.Object) cache.SharedIndexInformer {
 		return controller.NewSharedIndexInformerOn(below, lw, example,
-			cache.SharedIndexInformerOptions{Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}})
+			cache.SharedIndexInformerOptions{Indexers: byNamespace})
 	}
 	c.deployments = informer(client.Deployments(""), &appsv1.Deployment{})
 	c.budgets = informer(client.Budgets(""), &policyv1.PodDisruptionBudget{})
@@ -212,10 +217,11 @@ func (c *cluster) start() (stop func()) {
 	c.join(c.budgets)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute)
 	machine, err := controller.New(klog.Background(), controller.Config{
-		Deployments: c.deployments, Budgets: c.budgets, Client: client.BudgetWriter, Recorder: &eventLog{}, Workers: 2, DrainTimeout: time.Minute,
+		Deployments: c.deployments, Budgets: c.budgets, Client: client.BudgetWriter, Recorder: &eventLog{},
+		Workers: 2, DrainTimeout: time.Minute,
 		Queue: below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{}),
 	})
-	require.NoError(c.t, err)
+	require.NoError(c.t, err, "the error of New")
 
 	running, stopRunning := context.WithCancel(c.t.Context())
 	informing, stopInforming := context.WithCancel(c.t.Context())
@@ -239,9 +245,11 @@ func (c *cluster) start() (stop func()) {
 
 // join adds a historian to an informer.
 func (c *cluster) join(informer cache.SharedIndexInformer) {
-	h := &historian{line: c.line, number: len(c.watchers) + 1, informer: informer, knows: map[string]int{}, seen: map[string]int{}}
+	h := &historian{
+		line: c.line, number: len(c.watchers) + 1, informer: informer, knows: map[string]int{}, seen: map[string]int{},
+	}
 	registration, err := informer.AddEventHandler(h)
-	require.NoError(c.t, err)
+	require.NoError(c.t, err, "the error of AddEventHandler")
 	h.registration = registration
 	c.watchers = append(c.watchers, h)
 }
@@ -259,7 +267,7 @@ func (c *cluster) collect() {
 	}
 }
 
-// change changes the server, and writes it down with the version that it got.
+// change changes the server, and notes the object in the trace with its new version.
 func (c *cluster) change(what string, obj fakeapi.Object, do func(...fakeapi.Object)) {
 	do(obj)
 	for _, now := range c.Objects(resourceOf(obj)) {
@@ -277,7 +285,7 @@ func resourceOf(obj fakeapi.Object) string {
 	return "poddisruptionbudgets"
 }
 
-// find returns what the server has of a name, nil if nothing.
+// find returns the server's object of a name, and whether there is one.
 func find[T fakeapi.Object](c *cluster, resource, name string) (found T, exists bool) {
 	for _, obj := range c.Objects(resource) {
 		if obj.GetName() == name {
@@ -285,113 +293,4 @@ func find[T fakeapi.Object](c *cluster, resource, name string) (found T, exists 
 		}
 	}
 	return found, false
-}
-
-// do makes a scene happen. One that makes no sense now, such as the deletion of what is not there, is left out.
-func (c *cluster) do(s scene) {
-	d, isThere := find[*appsv1.Deployment](c, "deployments", s.name)
-	b, hasBudget := find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", s.name)
-	_, isForeign := c.foreign[s.name]
-	replicas := int32(s.n)
-	switch s.action {
-	case "create":
-		if !isThere {
-			d := deployment(s.name)
-			d.Spec.Replicas = &replicas
-			c.change(fmt.Sprintf("created, %d replicas", s.n), d, c.Create)
-		}
-	case "scale", "touch", "opt out", "opt in", "delete":
-		if isThere {
-			c.changeDeployment(s, d)
-		}
-	case "edit budget":
-		if hasBudget && !isForeign {
-			edited := intstr.FromInt32(0)
-			b.Spec.MinAvailable = &edited
-			c.change("edited by somebody: minAvailable 0", b, c.Update)
-		}
-	case "cut owner":
-		if hasBudget && !isForeign {
-			b.OwnerReferences = nil
-			c.change("its owner reference cut by somebody", b, c.Update)
-		}
-	case "delete budget":
-		if hasBudget {
-			delete(c.foreign, s.name)
-			c.change("deleted by somebody", b, c.Delete)
-		}
-	case "foreign budget":
-		if !hasBudget {
-			mine := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: s.name}}
-			c.change("made by somebody else", mine, c.Create)
-			c.foreign[s.name], _ = find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", s.name)
-		}
-	case "handler joins":
-		c.join([]cache.SharedIndexInformer{c.deployments, c.budgets}[s.n%2])
-	case "handler leaves":
-		last := c.watchers[len(c.watchers)-1]
-		if len(c.watchers) > 2 && !last.left() {
-			last.leave(c.t)
-		}
-	default:
-		c.goWrong(s)
-	}
-}
-
-func (c *cluster) changeDeployment(s scene, d *appsv1.Deployment) {
-	replicas := int32(s.n)
-	switch s.action {
-	case "scale":
-		d.Spec.Replicas = &replicas
-		c.change(fmt.Sprintf("scaled to %d", s.n), d, c.Update)
-	case "touch":
-		metav1.SetMetaDataAnnotation(&d.ObjectMeta, "touched", time.Now().String())
-		c.change("touched", d, c.Update)
-	case "opt out":
-		metav1.SetMetaDataAnnotation(&d.ObjectMeta, controller.OptOutAnnotation, controller.OptOutValue)
-		c.change("opts out", d, c.Update)
-	case "opt in":
-		delete(d.Annotations, controller.OptOutAnnotation)
-		c.change("opts in", d, c.Update)
-	case "delete":
-		c.change("deleted", d, c.Delete)
-	}
-}
-
-// goWrong is everything that a network and a server do to a client.
-func (c *cluster) goWrong(s scene) {
-	c.line.Note(trace.Server, nil, "%s (%d)", s.action, s.n)
-	switch s.action {
-	case "end watches":
-		c.EndWatches()
-	case "cut connections":
-		c.Cut()
-	case "restart":
-		c.Restart()
-	case "compact":
-		c.Compact()
-	case "bookmarks":
-		c.SendBookmarks()
-	case "outage":
-		c.down.Add(1)
-		c.Down()
-		c.t.Go(func() {
-			time.Sleep(time.Duration(s.n+1) * 40 * time.Second)
-			if c.down.Add(-1) == 0 {
-				c.Up()
-			}
-		})
-	case "watch fault":
-		c.Script("watch", []fakeapi.Fault{
-			fakeapi.Event(410), fakeapi.Answer(429, "1"), fakeapi.Answer(500, ""), fakeapi.Cut(200), fakeapi.End(300), fakeapi.Event(500),
-		}[s.n])
-		c.EndWatches()
-	case "list fault":
-		c.Script("list", []fakeapi.Fault{
-			fakeapi.Answer(500, ""), fakeapi.Answer(410, ""), fakeapi.Cut(100), fakeapi.Reset(false), fakeapi.Slow(30 * time.Second), fakeapi.Answer(429, "1"),
-		}[s.n])
-		c.Restart()
-	case "write fault":
-		c.Script([]string{"create", "update", "delete"}[s.n%3], []fakeapi.Fault{fakeapi.Answer(500, ""), fakeapi.Reset(true), fakeapi.Slow(10 * time.Second)}[s.n%2+s.n/4])
-	}
 }

@@ -1,5 +1,5 @@
-// Package factory shows your informer in a place that was made for another one: a real informers.SharedInformerFactory. It
-// is a package of its own because the factory brings all types of Kubernetes along, which take a minute to compile.
+// Package factory puts your informer in the place of client-go's own, into a real informers.SharedInformerFactory. It
+// is a package of its own because the factory imports all types of Kubernetes, which take a minute to compile.
 package factory
 
 import (
@@ -25,7 +25,8 @@ import (
 )
 
 func TestFactory_takes_it_for_its_own(t *testing.T) {
-	guard.Test(t, "the factory waits for it as for its own", func(t *guard.T) {
+	guard.Test(t, "The factory takes the informer for its own: it starts it, waits for it, and reads it through the "+
+		"generated lister.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		for _, name := range []string{"a", "b"} {
 			labels := map[string]string{"app": name}
@@ -43,16 +44,17 @@ func TestFactory_takes_it_for_its_own(t *testing.T) {
 		config := api.Config()
 		config.QPS = -1
 		client, err := kubernetes.NewForConfigAndClient(config, api.Client())
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of NewForConfigAndClient")
 		ours, err := solutions.Layers.NewClient(config)
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of NewClient")
 
 		factory := informers.NewSharedInformerFactory(client, 10*time.Minute)
 		made := 0
+		byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 		newInformer := func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 			made++
 			return controller.NewSharedIndexInformerOn(solutions.Layers, ours.Deployments(""), &appsv1.Deployment{},
-				cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}})
+				cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: byNamespace})
 		}
 		t.Did("SharedInformerFactory.InformerFor, with an informer that is not client-go's")
 		informer := factory.InformerFor(&appsv1.Deployment{}, newInformer)
@@ -63,27 +65,25 @@ func TestFactory_takes_it_for_its_own(t *testing.T) {
 			defer lock.Unlock()
 			heard[obj.(*appsv1.Deployment).Name] = true
 		}})
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of AddEventHandler")
 
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Cleanup(cancel)
 		t.Did("the factory is started")
 		factory.StartWithContext(ctx)
 		synced := factory.WaitForCacheSyncWithContext(ctx)
-		require.NoError(t, synced.AsError())
+		require.NoError(t, synced.AsError(), "the error of WaitForCacheSyncWithContext")
 
-		// The ways by which generated code reaches it: the accessor of the group and version, and the lister.
+		// Generated code reaches the informer by the accessor of the group and version, and by the lister.
 		deployments, err := factory.Apps().V1().Deployments().Lister().Deployments("default").List(labels.Everything())
-		t.Rule("the generated lister")
-		require.NoError(t, err)
-		t.Rule("the generated lister reads this informer's indexer")
-		require.Len(t, deployments, 2)
-		t.Rule("one informer for each type: the accessor has not made another one")
-		require.Equal(t, 1, made)
+		require.NoError(t, err, "the error of the generated lister")
+		require.Len(t, deployments, 2, "Deployments that the generated lister returns")
+		t.Rule("The factory keeps one informer for each type: its accessor does not make another one.")
+		require.Equal(t, 1, made, "informers made")
 		synctest.Wait()
 		lock.Lock()
-		t.Rule("and its handlers hear")
-		require.Equal(t, map[string]bool{"a": true, "b": true}, heard)
+		t.Rule("Each handler receives every change.")
+		require.Equal(t, map[string]bool{"a": true, "b": true}, heard, "Deployments that the handler received")
 		lock.Unlock()
 		cancel()
 		factory.Shutdown()
