@@ -5,7 +5,7 @@ package deltafifo_test
 //	go test ./04-deltafifo -run '^$' -bench . -count 10 > bench.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -col /impl bench.txt
 //
-// What you have not written yet is skipped.
+// Benchmarks of functions that you have not written yet are skipped.
 
 import (
 	"fmt"
@@ -29,7 +29,7 @@ var implementations = []struct {
 	{"client-go", func(o options) cache.Queue { return cache.NewDeltaFIFOWithOptions(o) }},
 }
 
-// compare runs one benchmark over each implementation. What the consumer knows is in a real store.
+// compare runs one benchmark over each implementation. The known objects are in a real store.
 func compare(b *testing.B, run func(b *testing.B, q cache.Queue, known cache.Store)) {
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
@@ -41,7 +41,7 @@ func compare(b *testing.B, run func(b *testing.B, q cache.Queue, known cache.Sto
 	}
 }
 
-// skipHoles skips a benchmark that has met code which is not written yet.
+// skipHoles skips a benchmark that calls a function which is not written yet.
 func skipHoles(b *testing.B) {
 	switch reason := recover().(type) {
 	case nil:

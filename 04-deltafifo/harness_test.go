@@ -1,8 +1,8 @@
 package deltafifo_test
 
-// This file is what the tests of chapter 04 are written with: Deployments in one word, a store that stands for what the
-// consumer knows, and a queue that tells what was done to it. Tests see exported names only, so they run over your code,
-// the solution and client-go.
+// This file has the helpers of chapter 04's tests: Deployments in one word, a store that stands for the consumer's
+// cache, and a queue that notes each call. Tests see exported names only, so they run over your code, the solution and
+// client-go.
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// TestMain takes out the handler by which client-go slows itself down when it reports errors: it compares the clock of a
-// bubble with that of the world, and sleeps for years.
+// TestMain removes the handler with which client-go slows its error reports down: it compares a bubble's clock with the
+// real one, and sleeps for years.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
@@ -50,7 +50,7 @@ func deploys(texts ...string) []any {
 	return list
 }
 
-// tombstone is what stands for an object that vanished unseen; last is what is known of it, "" for nothing.
+// tombstone makes the stand-in for an object whose deletion nobody saw; last is its last known state, "" for none.
 func tombstone(key, last string) cache.DeletedFinalStateUnknown {
 	if last == "" {
 		return cache.DeletedFinalStateUnknown{Key: key}
@@ -58,14 +58,14 @@ func tombstone(key, last string) cache.DeletedFinalStateUnknown {
 	return cache.DeletedFinalStateUnknown{Key: key, Obj: deploy(last)}
 }
 
-// transformed is a transformer: it makes a copy that carries one mark more. show puts a "'" for each mark.
+// transformed is a transformer: it makes a copy with one more mark. show prints a "'" for each mark.
 func transformed(obj any) (any, error) {
 	d := obj.(*appsv1.Deployment).DeepCopy()
 	d.Labels = map[string]string{"marks": d.Labels["marks"] + "'"}
 	return d, nil
 }
 
-// show says what a delta carries: "@7", with a "'" for each time it was transformed, or "tombstone(@7)".
+// show returns the object of a delta as text: "@7", with a "'" for each time it was transformed, or "tombstone(@7)".
 func show(obj any) string {
 	switch o := obj.(type) {
 	case nil:
@@ -89,7 +89,7 @@ func show(obj any) string {
 	}
 }
 
-// showDeltas says what Pop handed out: "default/web: Added @1, Updated @2".
+// showDeltas returns the deltas that Pop returned as text: "default/web: Added @1, Updated @2".
 func showDeltas(popped any) string {
 	deltas, ok := popped.(cache.Deltas)
 	if !ok {
@@ -121,12 +121,12 @@ func describe(obj any) string {
 	}
 }
 
-// store stands for the cache behind the queue: what the consumer knows. during, if it is there, is called in the middle
-// of every lookup of keys, which the queue makes under its lock.
+// store stands for the cache behind the queue, which holds the known objects. ListKeys calls during, unless it is nil;
+// the queue calls ListKeys with its lock held.
 type store struct {
 	mu     sync.Mutex
 	objs   map[string]any
-	broken map[string]error // what lookups of these keys end with
+	broken map[string]error // the errors that lookups of these keys return
 	ghosts []string         // keys that are listed and cannot be found
 	during func()
 }
@@ -153,13 +153,13 @@ func (s *store) GetByKey(key string) (any, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.broken[key]; err != nil {
-		return s.objs[key], false, err // what comes with an error is not to be used
+		return s.objs[key], false, err // an object that comes with an error must not be used
 	}
 	obj, exists := s.objs[key]
 	return obj, exists, nil
 }
 
-// take does with deltas what an informer does: it brings the store to the newest state.
+// take brings the store to the newest state, as an informer does with the deltas that it pops.
 func (s *store) take(popped any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,7 +174,7 @@ func (s *store) take(popped any) {
 	}
 }
 
-// keys lists what the consumer knows, sorted.
+// keys returns the keys of the known objects, sorted.
 func (s *store) keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,40 +183,40 @@ func (s *store) keys() []string {
 
 var errLookup = errors.New("the store is on fire")
 
-// told is a queue that notes each call, so that a failing test can tell how it got there.
-type told struct {
+// recordedQueue notes each call as a step of the test.
+type recordedQueue struct {
 	cache.Queue
 	t *guard.T
 }
 
-// options are those of an informer, but for what a test says otherwise.
+// options is short for the options of a DeltaFIFO.
 type options = cache.DeltaFIFOOptions
 
-// newQueue makes a queue that says Replaced of what is listed, as informers ask for, and keeps its log to itself.
-func newQueue(t *guard.T, opts options) told {
+// newQueue makes a queue that uses Replaced for listed objects, as informers ask for, and that logs nothing.
+func newQueue(t *guard.T, opts options) recordedQueue {
 	t.Helper()
 	silent := klog.New(nil)
 	opts.Logger = &silent
 	opts.EmitDeltaTypeReplaced = true
-	return told{deltafifo.NewDeltaFIFOWithOptions(opts), t}
+	return recordedQueue{deltafifo.NewDeltaFIFOWithOptions(opts), t}
 }
 
-func (q told) Add(obj any) error {
+func (q recordedQueue) Add(obj any) error {
 	q.t.Did("Add %s", describe(obj))
 	return q.Queue.Add(obj)
 }
 
-func (q told) Update(obj any) error {
+func (q recordedQueue) Update(obj any) error {
 	q.t.Did("Update %s", describe(obj))
 	return q.Queue.Update(obj)
 }
 
-func (q told) Delete(obj any) error {
+func (q recordedQueue) Delete(obj any) error {
 	q.t.Did("Delete %s", describe(obj))
 	return q.Queue.Delete(obj)
 }
 
-func (q told) Replace(list []any, version string) error {
+func (q recordedQueue) Replace(list []any, version string) error {
 	var all []string
 	for _, obj := range list {
 		all = append(all, describe(obj))
@@ -225,42 +225,49 @@ func (q told) Replace(list []any, version string) error {
 	return q.Queue.Replace(list, version)
 }
 
-func (q told) Resync() error {
+func (q recordedQueue) Resync() error {
 	q.t.Did("Resync")
 	return q.Queue.Resync()
 }
 
-func (q told) Close() {
+func (q recordedQueue) Close() {
 	q.t.Did("Close")
 	q.Queue.Close()
 }
 
-// pop takes the next key and says what there was of it.
-func (q told) pop() string {
+// pop pops the next key and returns its deltas as text.
+func (q recordedQueue) pop() string {
 	q.t.Helper()
 	popped, _ := q.popInitial()
 	return popped
 }
 
-// popInitial also says whether it was part of the first list.
-func (q told) popInitial() (popped string, isInInitialList bool) {
+// popInitial is pop that also returns whether the key belongs to the first list.
+func (q recordedQueue) popInitial() (popped string, isInInitialList bool) {
 	q.t.Helper()
 	q.t.Did("Pop")
+	return q.popSilently()
+}
+
+// popSilently is popInitial that is not noted as a step.
+func (q recordedQueue) popSilently() (popped string, isInInitialList bool) {
+	q.t.Helper()
 	_, err := q.Pop(func(obj any, initial bool) error {
 		popped, isInInitialList = showDeltas(obj), initial
 		return nil
 	})
-	require.NoError(q.t, err, "the queue is open, and the process function returned no error")
+	require.NoError(q.t, err, "the error of Pop")
 	return popped, isInInitialList
 }
 
-// drain takes out all that is in the queue. To know where that ends, it adds a key of its own first.
-func (q told) drain() []string {
+// drain pops every key in the queue. To know where they end, it adds a key of its own first.
+func (q recordedQueue) drain() []string {
 	q.t.Helper()
-	require.NoError(q.t, q.Queue.Add(deploy("the/end")), "an object with a name")
+	q.t.Did("Pop until the queue is empty")
+	require.NoError(q.t, q.Queue.Add(deploy("the/end")), "the error of Add, of the key that marks the end")
 	var all []string
 	for {
-		popped := q.pop()
+		popped, _ := q.popSilently()
 		if strings.HasPrefix(popped, "the/end:") {
 			return all
 		}
@@ -268,9 +275,9 @@ func (q told) drain() []string {
 	}
 }
 
-// meanwhile lets call run on a goroutine of its own for far more turns than it takes when nothing is in its way, and
-// says whether it has ended. It is for the places where the queue holds its lock and calls the test. With one processor
-// a turn that is given up goes to the other goroutine, and not, however busy the machine is, to nobody.
+// meanwhile runs call on a goroutine of its own and reports whether it ended. It gives call far more turns than it
+// needs when nothing blocks it. It is for the places where the queue holds its lock and calls the test. With one
+// processor a turn that is given up goes to the other goroutine, however busy the machine is.
 func meanwhile(t *guard.T, call func()) (ended bool) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	done := make(chan struct{})

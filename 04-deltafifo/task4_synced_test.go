@@ -14,195 +14,188 @@ import (
 )
 
 func TestTask4_Synced_when_the_first_list_has_been_popped(t *testing.T) {
-	guard.Test(t, "nothing has been listed yet", func(t *guard.T) {
+	guard.Test(t, "HasSynced reports whether everything that the first Replace put into the queue has been popped and "+
+		"processed. A controller that starts earlier finds half a cluster.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.False(t, q.HasSynced())
-		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"))
-		t.Rule("the list is in the queue, and the consumer has not seen any of it")
-		require.False(t, q.HasSynced())
+		require.False(t, q.HasSynced(), "the queue has synced before the first list")
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"), "the error of Replace")
+		require.False(t, q.HasSynced(), "the queue has synced before any of its 2 keys was popped")
 		q.pop()
-		t.Rule("one of two has been popped: a controller that starts now finds half a cluster")
-		require.False(t, q.HasSynced())
+		require.False(t, q.HasSynced(), "the queue has synced after 1 of 2 keys was popped")
 		q.pop()
-		t.Rule("both have been popped and processed")
-		require.True(t, q.HasSynced())
+		require.True(t, q.HasSynced(), "the queue has synced after both keys were popped")
 	})
 }
 
 func TestTask4_Empty_list_is_synced_at_once(t *testing.T) {
-	guard.Test(t, "there is nothing, and that is known now; nobody will ever pop in an empty cluster", func(t *guard.T) {
+	guard.Test(t, "An empty list is synced at once: there is nothing to pop in an empty cluster.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Replace(nil, "7"))
-		require.True(t, q.HasSynced())
+		require.NoError(t, q.Replace(nil, "7"), "the error of Replace")
+		require.True(t, q.HasSynced(), "the queue has synced after an empty list")
 	})
 }
 
 func TestTask4_Object_listed_twice_counts_once(t *testing.T) {
-	guard.Test(t, "two objects of one key are popped at once: count keys. Who counts the list waits for ever "+
-		"(#96797)", func(t *guard.T) {
+	guard.Test(t, "HasSynced counts keys: two objects of one key are popped together. A queue that counts objects waits "+
+		"forever (#96797).", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Replace(deploys("default/web@1", "default/web@2"), "7"))
+		require.NoError(t, q.Replace(deploys("default/web@1", "default/web@2"), "7"), "the error of Replace")
 		q.pop()
-		require.True(t, q.HasSynced())
+		require.True(t, q.HasSynced(), "the queue has synced after its only key was popped")
 	})
 }
 
 func TestTask4_Deletions_of_the_first_list_count(t *testing.T) {
-	guard.Test(t, "the deletion that the list brought about is still in the queue: until it is popped, the "+
-		"consumer's store has an object that does not exist", func(t *guard.T) {
+	guard.Test(t, "HasSynced counts everything that the first Replace put into the queue, deletions included. Until "+
+		"they are popped, the store holds objects that do not exist.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/gone@1")})
-		require.NoError(t, q.Replace(deploys("default/web@2"), "7"))
+		require.NoError(t, q.Replace(deploys("default/web@2"), "7"), "the error of Replace")
 		q.pop()
-		require.False(t, q.HasSynced())
+		require.False(t, q.HasSynced(), "the queue has synced before the deletion was popped")
 		q.pop()
-		t.Rule("the object and the deletion have been popped")
-		require.True(t, q.HasSynced())
+		require.True(t, q.HasSynced(), "the queue has synced after the object and the deletion were popped")
 	})
 }
 
 func TestTask4_Event_before_the_first_list_means_synced(t *testing.T) {
-	guard.Test(t, "whoever starts with an event has no first list to wait for", func(t *guard.T) {
-		for _, call := range []func(q told) error{
-			func(q told) error { return q.Add(deploy("default/web@1")) },
-			func(q told) error { return q.Update(deploy("default/web@1")) },
-			func(q told) error { return q.Delete(deploy("default/known@2")) },
+	guard.Test(t, "If Add, Update or Delete were called before, there is no first list to wait for: HasSynced is true, "+
+		"and stays true when a list comes.", func(t *guard.T) {
+		for _, call := range []func(q recordedQueue) error{
+			func(q recordedQueue) error { return q.Add(deploy("default/web@1")) },
+			func(q recordedQueue) error { return q.Update(deploy("default/web@1")) },
+			func(q recordedQueue) error { return q.Delete(deploy("default/known@2")) },
 		} {
 			t.Story(8)
 			q := newQueue(t, options{KnownObjects: storeOf("default/known@1")})
-			require.NoError(t, call(q))
-			require.True(t, q.HasSynced())
-			require.NoError(t, q.Replace(deploys("default/a@2"), "7"))
-			t.Rule("and the list that comes later is not the first thing")
-			require.True(t, q.HasSynced())
+			require.NoError(t, call(q), "the error of the first call")
+			require.True(t, q.HasSynced(), "the queue has synced after the first event")
+			require.NoError(t, q.Replace(deploys("default/a@2"), "7"), "the error of Replace")
+			require.True(t, q.HasSynced(), "the queue has still synced after the list that follows the event")
 		}
 	})
 }
 
 func TestTask4_Event_that_leaves_nothing_to_tell_is_an_event(t *testing.T) {
-	guard.Test(t, "a deletion of something that nobody knows is not recorded, but it has come before any list", func(t *guard.T) {
+	guard.Test(t, "A Delete that has nothing to record is an event all the same: it came before any list, so HasSynced "+
+		"is true.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Delete(deploy("default/web@1")))
-		require.True(t, q.HasSynced())
+		require.NoError(t, q.Delete(deploy("default/web@1")), "the error of Delete")
+		require.True(t, q.HasSynced(), "the queue has synced after the first event")
 	})
 }
 
 func TestTask4_Later_lists_change_nothing(t *testing.T) {
-	guard.Test(t, "the first list had one key, and it has been popped; b is of the second list", func(t *guard.T) {
+	guard.Test(t, "HasSynced counts only keys of the first list. Once true it stays true.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Replace(deploys("default/a@1"), "7"))
-		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "8"))
+		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of the 1st Replace")
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "8"), "the error of the 2nd Replace")
 		q.pop()
-		require.True(t, q.HasSynced())
-		require.NoError(t, q.Replace(deploys("default/c@3"), "9"))
-		t.Rule("once synced, always synced")
-		require.True(t, q.HasSynced())
+		require.True(t, q.HasSynced(), "the queue has synced after the only key of the 1st list was popped")
+		require.NoError(t, q.Replace(deploys("default/c@3"), "9"), "the error of the 3rd Replace")
+		require.True(t, q.HasSynced(), "the queue has still synced after the 3rd list")
 	})
 }
 
 func TestTask4_Failed_list_is_not_the_first_list(t *testing.T) {
-	guard.Test(t, "it has no key", func(t *guard.T) {
+	guard.Test(t, "A Replace that failed was not the first list: the next one is.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.Error(t, q.Replace([]any{"nameless"}, "7"))
-		t.Rule("the list has not come through, so nothing is known of the cluster")
-		require.False(t, q.HasSynced())
-		require.NoError(t, q.Replace(deploys("default/a@1"), "8"))
-		t.Rule("now it has come, and is still in the queue")
-		require.False(t, q.HasSynced())
+		require.Error(t, q.Replace([]any{"nameless"}, "7"), "the error of Replace with an object without a key")
+		require.False(t, q.HasSynced(), "the queue has synced after a Replace that failed")
+		require.NoError(t, q.Replace(deploys("default/a@1"), "8"), "the error of the 2nd Replace")
+		require.False(t, q.HasSynced(), "the queue has synced before the key of the 2nd Replace was popped")
 		q.pop()
-		t.Rule("now it has been popped")
-		require.True(t, q.HasSynced())
+		require.True(t, q.HasSynced(), "the queue has synced after the key of the 2nd Replace was popped")
 	})
 }
 
 func TestTask4_Key_that_could_not_be_processed_counts(t *testing.T) {
-	guard.Test(t, "what process returns, Pop returns", func(t *guard.T) {
+	guard.Test(t, "A popped key counts even if process fails or panics, because it is not put back. Otherwise one bad "+
+		"object keeps a controller from ever starting.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"))
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"), "the error of Replace")
 		t.Did("Pop, with a process function that fails")
 		_, err := q.Pop(func(any, bool) error { return errors.New("the consumer failed") })
-		require.Error(t, err)
+		require.Error(t, err, "the error of Pop with a process function that fails")
 		t.Did("Pop, with a process function that panics")
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
 		}()
-		t.Rule("both keys have been popped, and none comes again: one object that the consumer cannot take " +
-			"must not keep a controller from ever starting")
-		require.True(t, q.HasSynced())
+		require.True(t, q.HasSynced(), "the queue has synced after both keys were popped")
 	})
 }
 
 func TestTask4_Process_is_told_what_belongs_to_the_first_list(t *testing.T) {
-	guard.Test(t, "first in, first out", func(t *guard.T) {
+	guard.Test(t, "Pop calls process with the deltas, and with whether they belong to the first list. A key of the "+
+		"first list belongs to it even if it has changed since.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"))
-		require.NoError(t, q.Update(deploy("default/b@3")))
-		require.NoError(t, q.Add(deploy("default/c@4")))
-		for _, want := range []struct {
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"), "the error of Replace")
+		require.NoError(t, q.Update(deploy("default/b@3")), "the error of Update")
+		require.NoError(t, q.Add(deploy("default/c@4")), "the error of Add")
+		for i, want := range []struct {
 			popped  string
 			initial bool
-			why     string
 		}{
-			{"default/a: Replaced @1", true, "a came with the first list: a handler is told so in OnAdd, and need not announce it as news"},
-			{"default/b: Replaced @2, Updated @3", true, "b is the last one of the first list, and belongs to it although it has changed since"},
-			{"default/c: Added @4", false, "c came after the list"},
+			{"default/a: Replaced @1", true},
+			{"default/b: Replaced @2, Updated @3", true},
+			{"default/c: Added @4", false},
 		} {
 			popped, initial := q.popInitial()
-			require.Equal(t, want.popped, popped)
-			t.Rule("%s", want.why)
-			require.Equal(t, want.initial, initial)
+			require.Equal(t, want.popped, popped, "deltas of Pop %d", i+1)
+			require.Equal(t, want.initial, initial, "isInInitialList of %s", popped)
 		}
 
 		q = newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Add(deploy("default/a@1")))
-		_, initial := q.popInitial()
-		t.Rule("without a first list nothing belongs to it")
-		require.False(t, initial)
+		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+		popped, initial := q.popInitial()
+		t.Rule("After an event before any list there is no first list, so no key belongs to it.")
+		require.Equal(t, false, initial, "isInInitialList of %s", popped)
 	})
 }
 
 func TestTask4_Done_closes_when_synced(t *testing.T) {
-	guard.Test(t, "who waits for several queues wants to know which one is late", func(t *guard.T) {
+	guard.Test(t, "Done returns a channel that is closed when HasSynced becomes true.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf(), Name: "deployments"})
 		checker := q.HasSyncedChecker()
-		require.Equal(t, "deployments", checker.Name())
+		require.Equal(t, "deployments", checker.Name(), "the Name of the HasSyncedChecker")
 		synced := false
 		t.Go(func() { <-checker.Done(); synced = true })
-		require.NoError(t, q.Replace(deploys("default/a@1"), "7"))
+		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 		synctest.Wait()
-		t.Rule("a has not been popped yet")
-		require.False(t, synced)
+		require.False(t, synced, "Done is closed before the key of the first list was popped")
 		q.pop()
 		synctest.Wait()
-		t.Rule("Done is closed at the moment when HasSynced becomes true: whoever waits need not ask again and " +
-			"again")
-		require.True(t, synced)
-		require.NoError(t, q.Replace(nil, "8")) // panics if it is closed twice
-		t.Rule("client-go's own WaitFor can wait for the queue")
-		require.True(t, cache.WaitFor(t.Context(), "", checker))
+		require.True(t, synced, "Done is closed after the key of the first list was popped")
+		require.NoError(t, q.Replace(nil, "8"), "the error of a later Replace") // panics if it closes Done twice
+		t.Rule("client-go's cache.WaitFor can wait for the queue.")
+		require.True(t, cache.WaitFor(t.Context(), "", checker), "cache.WaitFor returns true for the synced queue")
 	})
 }
 
 func TestTask4_Done_closes_without_a_Pop(t *testing.T) {
-	guard.Test(t, "there is no first list to pop, so Done closes at once", func(t *guard.T) {
-		for _, call := range []func(q told) error{
-			func(q told) error { return q.Replace(nil, "7") },
-			func(q told) error { return q.Add(deploy("default/web@1")) },
+	guard.Test(t, "Done returns a channel that is closed when HasSynced becomes true: at once, if there is nothing to "+
+		"pop.", func(t *guard.T) {
+		for _, first := range []struct {
+			name string
+			call func(q recordedQueue) error
+		}{
+			{"an empty list", func(q recordedQueue) error { return q.Replace(nil, "7") }},
+			{"an event before any list", func(q recordedQueue) error { return q.Add(deploy("default/web@1")) }},
 		} {
 			t.Story(8)
 			q := newQueue(t, options{KnownObjects: storeOf()})
 			synced := false
 			t.Go(func() { <-q.HasSyncedChecker().Done(); synced = true })
-			require.NoError(t, call(q))
+			require.NoError(t, first.call(q), "the error of the first call")
 			synctest.Wait()
-			require.True(t, synced)
+			require.True(t, synced, "Done is closed after %s", first.name)
 		}
 	})
 }
 
 func TestTask4_Replace_happens_at_once(t *testing.T) {
-	guard.Test(t, "Replace is one step: a Pop in the middle of it takes a key that has not been counted yet, and "+
-		"the count is wrong for ever after", func(t *guard.T) {
+	guard.Test(t, "All of Replace happens under one hold of the lock. A Pop in the middle of it takes a key that is not "+
+		"counted yet, and the count stays wrong.", func(t *guard.T) {
 		known := storeOf("default/gone@1")
 		q := newQueue(t, options{KnownObjects: known})
 		early := ""
@@ -216,13 +209,11 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 				early = popped
 			}
 		}
-		require.NoError(t, q.Replace(deploys("default/web@2"), "7"))
+		require.NoError(t, q.Replace(deploys("default/web@2"), "7"), "the error of Replace")
 		synctest.Wait()
-		require.Empty(t, early)
-		t.Rule("one of two has been popped")
-		require.False(t, q.HasSynced())
+		require.Empty(t, early, "deltas popped in the middle of Replace")
+		require.False(t, q.HasSynced(), "the queue has synced after 1 of 2 keys was popped")
 		q.pop()
-		t.Rule("both have been popped")
-		require.True(t, q.HasSynced())
+		require.True(t, q.HasSynced(), "the queue has synced after both keys were popped")
 	})
 }

@@ -1,6 +1,6 @@
 package deltafifo_test
 
-// Task 5, at its end: the whole queue, in any sequence of calls, and in its place under client-go's own controller.
+// Task 5, the last tests: the whole queue, in any sequence of calls, and under client-go's own controller.
 
 import (
 	"context"
@@ -24,14 +24,14 @@ import (
 	"client-go-workshop/internal/testkit/modeltest"
 )
 
-// model says in the fewest lines what a DeltaFIFO has to do. It is slow, and knows no goroutines.
+// model is a DeltaFIFO in the fewest lines. It is slow, and must be used by one goroutine.
 type model struct {
-	known   map[string]string // what the consumer has
-	pending map[string]string // the deltas of a key as showDeltas shows them
+	known   map[string]string // the objects that the consumer has
+	pending map[string]string // the deltas of a key, as showDeltas prints them
 	order   [][]string        // keys; those in one group may come in any order
 	begun   bool              // a list or an event has come
 	initial int               // keys of the first list that are not popped
-	mark    string            // what the transformer leaves
+	mark    string            // the mark of the transformer
 }
 
 func (m *model) put(key, delta string, group *[]string) {
@@ -90,7 +90,7 @@ func (m *model) resync() {
 	m.order = append(m.order, group)
 }
 
-// next is the keys of which one has to be popped next.
+// next returns the keys of which one must be popped next.
 func (m *model) next() []string {
 	for len(m.order) > 0 && len(m.order[0]) == 0 {
 		m.order = m.order[1:]
@@ -101,7 +101,7 @@ func (m *model) next() []string {
 	return m.order[0]
 }
 
-// pop takes key, and says what has to be popped.
+// pop pops key, and returns the deltas that the queue must return.
 func (m *model) pop(key string) string {
 	i := slices.Index(m.next(), key)
 	if i < 0 {
@@ -122,8 +122,18 @@ func (m *model) pop(key string) string {
 	return key + ": " + deltas
 }
 
+// The rules of Any_sequence_of_calls. The first one holds wherever no other is named.
+const (
+	allDeltas = "A key is popped with all of its deltas since it was last popped: nothing is lost, and nothing goes " +
+		"back in time."
+	firstList = "HasSynced reports whether everything that the first Replace put into the queue has been popped and " +
+		"processed."
+	belongs = "Pop calls process with the deltas, and with whether they belong to the first list."
+	closing = "The keys in a closed queue can still be popped. When it is empty Pop returns cache.ErrFIFOClosed."
+)
+
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, allDeltas, func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) { anySequence(t, s) })
 	})
 }
@@ -144,8 +154,9 @@ func anySequence(t *guard.T, s *modeltest.T) {
 			version++
 			obj := deploy(fmt.Sprintf("%s@%d", modeltest.Pick(s, "key", "ns/a", "ns/b", "ns/c"), version))
 			s.Did("%s %s", change, describe(obj))
-			m.event(map[string]string{"Add": "Added", "Update": "Updated", "Delete": "Deleted"}[change], "ns/"+obj.Name, obj.ResourceVersion)
-			require.NoError(s, call(obj), "the object has a name")
+			deltaTypes := map[string]string{"Add": "Added", "Update": "Updated", "Delete": "Deleted"}
+			m.event(deltaTypes[change], "ns/"+obj.Name, obj.ResourceVersion)
+			require.NoError(s, call(obj), "the error of %s", change)
 		}
 	}
 	s.Steps(map[string]func(){
@@ -164,12 +175,12 @@ func anySequence(t *guard.T, s *modeltest.T) {
 			for _, key := range keys {
 				list = append(list, deploy(fmt.Sprintf("%s@%d", key, version)))
 			}
-			require.NoError(s, q.Replace(list, fmt.Sprint(version)), "every object has a name")
+			require.NoError(s, q.Replace(list, fmt.Sprint(version)), "the error of Replace")
 		},
 		"Resync": func() {
 			s.Did("Resync")
 			m.resync()
-			require.NoError(s, q.Resync(), "every known object can be found")
+			require.NoError(s, q.Resync(), "the error of Resync")
 		},
 		"Pop": func() {
 			if m.next() == nil {
@@ -183,37 +194,45 @@ func anySequence(t *guard.T, s *modeltest.T) {
 					popped, initial = showDeltas(obj), isInInitialList
 					return nil
 				})
-			}), "there is something to pop: %v", m.next())
+			}), "Pop returns: %v can be popped next", m.next())
 			key, _, _ := strings.Cut(popped, ": ")
-			require.Equal(s, m.pop(key), popped, "what a consumer is told of a key since it last heard of it")
-			require.Equal(s, expected || !m.begun, initial, "isInInitialList: whether the first list was still on its way")
+			require.Equal(s, m.pop(key), popped, "the popped deltas")
+			s.Rule(belongs)
+			require.Equal(s, expected || !m.begun, initial, "isInInitialList of %s", popped)
+			s.Rule(allDeltas)
 		},
 		"": func() {
-			require.Equal(s, m.begun && m.initial == 0, q.HasSynced(), "HasSynced: everything that the first Replace put into the queue has been popped")
+			s.Rule(firstList)
+			when := "before any list or event"
+			if m.begun {
+				when = fmt.Sprintf("with %d keys of the first list in the queue", m.initial)
+			}
+			require.Equal(s, m.begun && m.initial == 0, q.HasSynced(), "HasSynced %s", when)
+			s.Rule(allDeltas)
 		},
 	})
+	s.Rule(closing)
 	s.Did("Close")
 	q.Close()
 	require.True(s, s.Returns(func() {
 		for err := error(nil); err == nil; {
 			_, err = q.Pop(func(any, bool) error { return nil })
 		}
-	}), "a closed queue is drained, and then says ErrFIFOClosed")
+	}), "Pop returns an error when the closed queue is empty")
 }
 
-// source is a list and a watch in this process. It keeps the watch apart from the list, as servers did before streaming
-// lists.
+// source is a list and a watch in this process. It supports no streaming lists, so a Reflector lists and then watches.
 type source struct {
 	*cachetesting.FakeControllerSource
 }
 
 func (source) IsWatchListSemanticsUnSupported() bool { return true }
 
-// consumer is at the end of the pipeline: it brings its store to the newest state, and notes what it was told.
+// consumer is the end of the pipeline: it brings its store to the newest state, and notes the deltas that it receives.
 type consumer struct {
 	*store
-	mu   sync.Mutex
-	told []string
+	mu       sync.Mutex
+	received []string
 }
 
 func (c *consumer) process(obj any, isInInitialList bool) error {
@@ -224,22 +243,23 @@ func (c *consumer) process(obj any, isInInitialList bool) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told = append(c.told, line)
+	c.received = append(c.received, line)
 	return nil
 }
 
-// news is what was noted since it was last asked for, sorted: a list has no order, here as on a real server.
+// news returns the deltas received since its last call, sorted: a list has no order, here as on a real server.
 func (c *consumer) news() []string {
 	synctest.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	told := c.told
-	c.told = nil
-	slices.Sort(told)
-	return told
+	received := c.received
+	c.received = nil
+	slices.Sort(received)
+	return received
 }
 
-// run lets client-go's own controller feed queue from src, and c take what comes out of it, until the test ends.
+// run starts client-go's own controller, which fills queue from src and calls c.process with the deltas that it pops.
+// The controller runs until the test ends.
 func (c *consumer) run(t *guard.T, src source, queue cache.Queue) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := klog.New(nil)
@@ -262,7 +282,8 @@ func (c *consumer) run(t *guard.T, src source, queue cache.Queue) {
 }
 
 func TestTask5_Under_client_gos_own_controller(t *testing.T) {
-	guard.Test(t, "something has happened", func(t *guard.T) {
+	guard.Test(t, "A consumer cannot tell your queue from client-go's: under the same controller both deliver the same "+
+		"deltas.", func(t *guard.T) {
 		silent := klog.New(nil)
 		src := source{cachetesting.NewFakeControllerSource()}
 		t.Cleanup(src.Shutdown)
@@ -270,38 +291,37 @@ func TestTask5_Under_client_gos_own_controller(t *testing.T) {
 			src.Add(deploy("default/" + name))
 		}
 		yours, clientGos := &consumer{store: storeOf()}, &consumer{store: storeOf()}
-		compare := func() {
+		compare := func(after string) {
 			t.Helper()
 			want := clientGos.news()
-			require.NotEmpty(t, want)
-			t.Rule("a consumer cannot tell your queue from client-go's")
-			require.Equal(t, want, yours.news())
+			require.NotEmpty(t, want, "deltas from client-go's queue after %s", after)
+			require.Equal(t, want, yours.news(), "deltas from your queue after %s", after)
 		}
 
-		t.Did("run client-go's controller on the queue, and another one on client-go's, with three Deployments on the server")
-		q := deltafifo.NewDeltaFIFOWithOptions(options{Logger: &silent, KnownObjects: yours, EmitDeltaTypeReplaced: true})
+		t.Did("run client-go's controller on your queue, and another one on client-go's; the server has three Deployments")
+		opts := options{Logger: &silent, KnownObjects: yours, EmitDeltaTypeReplaced: true}
+		q := deltafifo.NewDeltaFIFOWithOptions(opts)
 		yours.run(t, src, q)
-		clientGos.run(t, src, cache.NewDeltaFIFOWithOptions(options{Logger: &silent, KnownObjects: clientGos, EmitDeltaTypeReplaced: true}))
-		compare()
-		t.Rule("the three have been listed and popped")
-		require.True(t, q.HasSynced())
+		opts.KnownObjects = clientGos
+		clientGos.run(t, src, cache.NewDeltaFIFOWithOptions(opts))
+		compare("the first list")
+		require.True(t, q.HasSynced(), "your queue has synced after the three were listed and popped")
 
 		t.Did("on the server, change a, delete b, and make d")
 		src.Modify(deploy("default/a"))
 		src.Delete(deploy("default/b"))
 		src.Add(deploy("default/d"))
-		compare()
+		compare("the three events")
 
 		t.Did("break the watch, and delete c in the meantime")
 		src.DeleteDropWatch(deploy("default/c"))
 		src.ResetWatch()
 		time.Sleep(10 * time.Minute) // simulated: enough for any back-off
-		compare()
-		t.Rule("c went unseen, and the new list told")
-		require.Equal(t, []string{"default/a", "default/d"}, yours.keys())
+		compare("the broken watch")
+		require.Equal(t, []string{"default/a", "default/d"}, yours.keys(), "keys in the store after the broken watch")
 
-		t.Did("let an hour pass, after which the controller asks for a Resync")
+		t.Did("let an hour pass, after which the controller calls Resync")
 		time.Sleep(time.Hour)
-		compare()
+		compare("the Resync")
 	})
 }

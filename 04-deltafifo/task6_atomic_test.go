@@ -1,0 +1,203 @@
+package deltafifo_test
+
+// Task 6, the bonus: RealFIFO with AtomicEvents, the options that go with it, and all queues side by side.
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	deltafifo "client-go-workshop/04-deltafifo"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask6_Atomic_Replace_is_one_item(t *testing.T) {
+	const (
+		oneItem = "With AtomicEvents Replace puts one ReplacedAll into the queue: the whole list, transformed, and its " +
+			"version."
+		counting = "HasSynced reports whether everything that the first Replace put into the queue has been popped and " +
+			"processed. With AtomicEvents that is one item."
+		marking = "Pop calls process with the item, and with whether it belongs to the first list."
+	)
+	bonus(t, oneItem, func(t *guard.T) {
+		list := deploys("default/b@1", "default/a@2")
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{Transformer: transformed})
+		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
+		t.Rule(counting)
+		require.False(t, q.HasSynced(), "the queue has synced before its item was popped")
+		t.Rule(oneItem)
+		require.NoError(t, q.Add(deploy("default/c@8")), "the error of Add")
+		popped, initial := q.popInitial()
+		require.Equal(t, "ReplacedAll [default/b@1' default/a@2'] at 7", popped, "item of the 1st Pop")
+		t.Rule(marking)
+		require.Equal(t, true, initial, "isInInitialList of the ReplacedAll")
+		t.Rule(counting)
+		require.True(t, q.HasSynced(), "the queue has synced after the ReplacedAll was popped")
+		t.Rule("Replace does not change the list of its caller.")
+		require.Equal(t, "@1", show(list[0]), "the 1st object in the caller's list")
+		t.Rule("An item that came after the list stays behind it.")
+		popped, initial = q.popInitial()
+		require.Equal(t, "default/c: Added @8'", popped, "item of the 2nd Pop")
+		t.Rule(marking)
+		require.Equal(t, false, initial, "isInInitialList of %s", popped)
+	})
+}
+
+func TestTask6_Empty_list_is_an_item_too(t *testing.T) {
+	bonus(t, "With AtomicEvents the first list is one item, even if it is empty: the consumer may still have objects "+
+		"that do not exist any more.", func(t *guard.T) {
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{})
+		require.NoError(t, q.Replace(nil, "7"), "the error of Replace")
+		require.False(t, q.HasSynced(), "the queue has synced before its item was popped")
+		popped, initial := q.popInitial()
+		require.Equal(t, "ReplacedAll [] at 7", popped, "the popped item")
+		require.Equal(t, true, initial, "isInInitialList of the ReplacedAll")
+		require.True(t, q.HasSynced(), "the queue has synced after its item was popped")
+
+		t.Rule("With known objects an empty list puts nothing into the queue, so it is synced at once.")
+		q = newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
+		require.NoError(t, q.Replace(nil, "7"), "the error of Replace with known objects")
+		require.True(t, q.HasSynced(), "the queue has synced after an empty list")
+	})
+}
+
+func TestTask6_Atomic_Resync_and_Bookmark_are_items(t *testing.T) {
+	bonus(t, "With AtomicEvents Resync puts one SyncAll into the queue. Bookmark puts in a Bookmark if the options ask "+
+		"for EmitDeltaTypeBookmark. Neither counts as an event or a list.", func(t *guard.T) {
+		for _, bookmarks := range []bool{true, false} {
+			q := newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: bookmarks, Transformer: transformed})
+			t.Did("Bookmark 7, with EmitDeltaTypeBookmark %v", bookmarks)
+			require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark("7"), "the error of Bookmark")
+			require.NoError(t, q.Resync(), "the error of Resync")
+			want := []string{"Bookmark at 7", "SyncAll of what you know"}
+			if !bookmarks {
+				want = want[1:]
+			}
+			require.False(t, q.HasSynced(), "the queue has synced before any event or list")
+			require.Equal(t, want, q.drain(), "all popped items, with EmitDeltaTypeBookmark %v", bookmarks)
+		}
+	})
+}
+
+func TestTask6_Options_that_contradict_each_other_panic(t *testing.T) {
+	bonus(t, "NewRealFIFOWithOptions panics if the options contradict each other.", func(t *guard.T) {
+		for _, c := range []struct {
+			name, why string
+			opts      cache.RealFIFOOptions
+		}{
+			{
+				"no options", "without AtomicEvents the queue compares, so it needs KnownObjects",
+				cache.RealFIFOOptions{},
+			},
+			{
+				"AtomicEvents and KnownObjects", "with AtomicEvents the queue does not use KnownObjects",
+				cache.RealFIFOOptions{AtomicEvents: true, KnownObjects: storeOf()},
+			},
+			{
+				"KnownObjects and UnlockWhileProcessing",
+				"Replace reads the known objects under the lock, so process must run under it too",
+				cache.RealFIFOOptions{KnownObjects: storeOf(), UnlockWhileProcessing: true},
+			},
+			{
+				"KnownObjects and EmitDeltaTypeBookmark",
+				"tombstones of known objects have old versions, so bookmarks would be out of order",
+				cache.RealFIFOOptions{KnownObjects: storeOf(), EmitDeltaTypeBookmark: true},
+			},
+		} {
+			t.Rule("NewRealFIFOWithOptions panics if the options contradict each other: %s.", c.why)
+			t.Did("NewRealFIFOWithOptions with %s", c.name)
+			require.Panics(t, func() { deltafifo.NewRealFIFOWithOptions(c.opts) }, "NewRealFIFOWithOptions with %s", c.name)
+		}
+	})
+}
+
+func TestTask6_Unlocked_process_lets_events_in(t *testing.T) {
+	bonus(t, "With UnlockWhileProcessing process runs without the queue's lock: a slow consumer must not hold up the "+
+		"Reflector.", func(t *guard.T) {
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true})
+		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+		t.Did("Pop; while process runs, Add default/b on another goroutine")
+		early := false
+		_, err := q.Pop(func(any, bool) error {
+			early = meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
+			return nil
+		})
+		require.NoError(t, err, "the error of Pop")
+		require.True(t, early, "Add returns while process is running")
+		require.Equal(t, []string{"default/b: Added @2"}, q.drain(), "all items popped afterwards")
+	})
+}
+
+func TestTask6_Locked_process_keeps_events_out(t *testing.T) {
+	bonus(t, "process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or "+
+		"more are waiting. Then the lock slows the producer down before the queue fills the memory.", func(t *guard.T) {
+		many, unlocked := 2_000, cache.RealFIFOOptions{UnlockWhileProcessing: true}
+		for name, q := range map[string]recordedQueue{
+			"without UnlockWhileProcessing":                  newRealFIFO(t, nil, cache.RealFIFOOptions{}),
+			"with UnlockWhileProcessing and 2000 items left": newRealFIFO(t, nil, unlocked),
+		} {
+			for range many + 1 {
+				require.NoError(t, q.Queue.Add(deploy("default/a@1")), "the error of Add")
+			}
+			t.Did("Pop, %s, while another goroutine calls Add", name)
+			early := false
+			_, err := q.Pop(func(any, bool) error {
+				early = meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
+				return nil
+			})
+			require.NoError(t, err, "the error of Pop")
+			require.False(t, early, "Add returned while process was running, %s", name)
+			synctest.Wait()
+		}
+	})
+}
+
+// The same events go into three queues: go test ./04-deltafifo -run Side_by_side -v prints the deltas that come out.
+func TestTask6_Side_by_side(t *testing.T) {
+	bonus(t, "A DeltaFIFO pops all deltas of a key together. A RealFIFO pops each change alone, in order; with "+
+		"AtomicEvents it leaves the comparing to the consumer.", func(t *guard.T) {
+		known := func() *store { return storeOf("ns/a@1", "ns/b@1") }
+		columns := []string{"DeltaFIFO", "RealFIFO with KnownObjects", "RealFIFO with AtomicEvents"}
+		delivered := map[string][]string{}
+		for name, q := range map[string]recordedQueue{
+			columns[0]: newQueue(t, options{KnownObjects: known()}),
+			columns[1]: newRealFIFO(t, known(), cache.RealFIFOOptions{}),
+			columns[2]: newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: true}),
+		} {
+			t.Story(20)
+			t.Did("a %s, whose consumer has ns/a@1 and ns/b@1", name)
+			require.NoError(t, q.Update(deploy("ns/a@2")), "the error of Update of the %s", name)
+			require.NoError(t, q.Update(deploy("ns/a@3")), "the error of Update of the %s", name)
+			require.NoError(t, q.Delete(deploy("ns/b@4")), "the error of Delete of the %s", name)
+			require.NoError(t, q.Add(deploy("ns/b@5")), "the error of Add of the %s", name)
+			require.NoError(t, q.Resync(), "the error of Resync of the %s", name)
+			require.NoError(t, q.Replace(deploys("ns/a@6"), "6"), "the error of Replace of the %s", name)
+			for _, popped := range q.drain() {
+				delivered[name] = append(delivered[name], strings.TrimPrefix(popped, "ns/"))
+			}
+		}
+		want := map[string][]string{
+			columns[0]: {
+				"a: Updated @2, Updated @3, Replaced @6",
+				"b: Deleted @4, Added @5, Deleted tombstone(@5)",
+			},
+			columns[1]: {
+				"a: Updated @2", "a: Updated @3", "b: Deleted @4", "b: Added @5",
+				"b: Deleted tombstone(@5)", "a: Replaced @6",
+			},
+			columns[2]: {
+				"a: Updated @2", "a: Updated @3", "b: Deleted @4", "b: Added @5",
+				"SyncAll of what you know", "ReplacedAll [ns/a@6] at 6",
+			},
+		}
+		for _, name := range columns {
+			for i, popped := range delivered[name] {
+				t.Logf("%-26s  Pop %d  %s", name, i+1, popped)
+			}
+			require.Equal(t, want[name], delivered[name], "all deltas popped from the %s", name)
+		}
+	})
+}
