@@ -5,7 +5,7 @@ package reflector_test
 //	go test ./03-reflector -run '^$' -bench . -count 10 > bench.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -col /impl bench.txt
 //
-// What you have not written yet is skipped.
+// Benchmarks of functions that you have not written yet are skipped.
 
 import (
 	"context"
@@ -48,8 +48,8 @@ var implementations = []struct {
 	}},
 }
 
-// canned is a source of a list that is there already, and of a watch with so many events behind it. When they have been
-// told the context is cancelled.
+// canned is a source of one ready-made list, and of a watch with so many events after it. After the last event the
+// context is cancelled.
 type canned struct {
 	list   *appsv1.DeploymentList
 	events []watch.Event

@@ -20,142 +20,154 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// noWatch is for tests that end before a watch is of interest.
+// noWatch is for tests that end before the watch.
 var noWatch = watchFails(errors.New("no watch in this test"))
 
 func TestTask1_First_list_asks_for_0(t *testing.T) {
-	guard.Test(t, "0 is whatever the server has at hand: the first list of a thousand programs that start "+
-		"together comes from its memory, and not from etcd", func(t *guard.T) {
+	guard.Test(t, "The first list asks for version 0, which is whatever the server has at hand. A thousand programs "+
+		"that start together must not all read from etcd.", func(t *guard.T) {
 		s := &script{}
 		s.lists, s.watches = append(s.lists, lists("7", "a", "b")), append(s.watches, noWatch)
 		once(t, s, &store{})
-		require.Equal(t, "list@0", s.requests()[0])
+		require.Equal(t, "list@0", s.requests()[0], "the first request")
 	})
 }
 
 func TestTask1_List_replaces_what_is_in_the_store(t *testing.T) {
-	guard.Test(t, "one Replace with all of it: what is not in the list is gone, and only Replace can say so", func(t *guard.T) {
+	guard.Test(t, "ListAndWatchWithContext fills the store with a list: one Replace with all of it, because only "+
+		"Replace can remove what is gone.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists, s.watches = append(s.lists, lists("7", "a", "b")), append(s.watches, noWatch)
+		t.Did("the source lists a@1 and b@1, at version 7")
 		r, _ := once(t, s, st)
-		require.Equal(t, []string{"Replace [a@1 b@1] @7"}, st.calls())
-		t.Rule("the version of the list, and not that of an object in it")
-		require.Equal(t, "7", r.LastSyncResourceVersion())
+		require.Equal(t, []string{"Replace [a@1 b@1] @7"}, st.calls(), "calls of the store")
+		t.Rule("LastSyncResourceVersion is the version of the last list, not that of an object in it.")
+		require.Equal(t, "7", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list")
 	})
 }
 
 func TestTask1_Empty_list_is_a_list(t *testing.T) {
-	guard.Test(t, "that there is nothing is news, too: the store may have something, and somebody waits for its "+
-		"first list", func(t *guard.T) {
+	guard.Test(t, "An empty list goes into the store too: the store may still have objects, and a consumer waits for "+
+		"its first list.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, noWatch)
+		t.Did("the source lists nothing, at version 7")
 		once(t, s, st)
-		require.Equal(t, []string{"Replace [] @7"}, st.calls())
+		require.Equal(t, []string{"Replace [] @7"}, st.calls(), "calls of the store")
 	})
 }
 
 func TestTask1_No_version_before_the_first_list(t *testing.T) {
-	guard.Test(t, "the store has nothing, of no version", func(t *guard.T) {
+	guard.Test(t, "LastSyncResourceVersion is empty before the first list.", func(t *guard.T) {
 		t.Did("NewReflector, LastSyncResourceVersion")
 		r := reflector.NewReflector(&script{}, &appsv1.Deployment{}, &store{}, 0)
-		require.Equal(t, "", r.LastSyncResourceVersion())
+		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion of a new Reflector")
 	})
 }
 
 func TestTask1_List_that_fails_is_an_error(t *testing.T) {
-	guard.Test(t, "whoever called has to know why", func(t *guard.T) {
+	guard.Test(t, "ListAndWatchWithContext returns an error if there was no list.", func(t *guard.T) {
 		broken := errors.New("the server is on fire")
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, listFails(broken))
+		t.Did("the list fails: %v", broken)
 		r, err := once(t, s, st)
-		require.ErrorIs(t, err, broken)
-		t.Rule("an answer that did not come says nothing of what there is; an empty Replace would delete " +
-			"everything")
-		require.Empty(t, st.calls())
-		t.Rule("a watch without a list would begin nowhere")
-		require.Equal(t, []string{"list@0"}, s.requests())
-		t.Rule("the store still has nothing")
-		require.Equal(t, "", r.LastSyncResourceVersion())
+		require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+		t.Rule("A list that failed says nothing about the objects: an empty Replace would delete all of them.")
+		require.Empty(t, st.calls(), "calls of the store")
+		t.Rule("A watch starts at the version of a list, so without a list there is no watch.")
+		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
+		t.Rule("LastSyncResourceVersion is empty before the first list.")
+		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list that failed")
 	})
 }
 
 func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
-	guard.Test(t, "whoever called has to know why", func(t *guard.T) {
+	guard.Test(t, "If Replace fails, ListAndWatchWithContext returns its error.", func(t *guard.T) {
 		broken := errors.New("an object without a key")
 		s, st := &script{}, &store{onCall: func(string) error { return broken }}
 		s.lists = append(s.lists, lists("7", "a"))
+		t.Did("the store refuses the list")
 		r, err := once(t, s, st)
-		require.ErrorContains(t, err, broken.Error())
-		t.Rule("the store has not taken the list; a watch from its version would miss what was in it")
-		require.Equal(t, "", r.LastSyncResourceVersion())
-		t.Rule("a store that has not taken the list is not watched for")
-		require.Equal(t, []string{"list@0"}, s.requests())
+		require.ErrorContains(t, err, broken.Error(), "the error of ListAndWatchWithContext")
+		t.Rule("If Replace fails, the store does not have the list: a watch from its version would miss the objects in it.")
+		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the Replace that failed")
+		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
 	})
 }
 
 func TestTask1_What_is_no_list_is_an_error(t *testing.T) {
-	guard.Test(t, "whoever called has to know that there was no list", func(t *guard.T) {
-		for what, answer := range map[string]apiruntime.Object{"a Deployment": deployment("a"), "a Status, which has the metadata of a list and no items": &metav1.Status{}} {
+	guard.Test(t, "An answer that is not a list is an error, and does not go into the store: an empty Replace would "+
+		"delete all objects.", func(t *guard.T) {
+		for what, answer := range map[string]apiruntime.Object{
+			"a Deployment": deployment("a"),
+			"a Status, which has the metadata of a list and no items": &metav1.Status{},
+		} {
 			t.Story(5)
 			s, st := &script{}, &store{}
 			s.lists = append(s.lists, func(metav1.ListOptions) (apiruntime.Object, error) { return answer, nil })
 			t.Did("the source lists, and the answer is %s", what)
 			_, err := once(t, s, st)
-			require.Error(t, err)
-			t.Rule("it says nothing of what there is; an empty Replace would delete everything")
-			require.Empty(t, st.calls())
+			require.Error(t, err, "the error of ListAndWatchWithContext")
+			require.Empty(t, st.calls(), "calls of the store")
 		}
 	})
 }
 
 func TestTask1_Version_comes_after_Replace(t *testing.T) {
-	guard.Test(t, "whoever sees a version must be able to rely on it that the store has got there", func(t *guard.T) {
+	guard.Test(t, "First the store, then the version: a version is the Reflector's only when the store has what belongs "+
+		"to it.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, noWatch)
-		r := reflector.NewReflector(s, &appsv1.Deployment{}, st, 0)
+		r := newScripted(s, st)
 		seen := "not asked"
 		st.onCall = func(string) error { seen = r.LastSyncResourceVersion(); return nil }
-		t.Did("ListAndWatchWithContext; the store looks at the version while it replaces")
+		t.Did("ListAndWatchWithContext; the store asks for the version in Replace")
 		r.ListAndWatchWithContext(t.Context())
-		require.Equal(t, "", seen)
+		require.Equal(t, "", seen, "LastSyncResourceVersion during the first Replace")
 	})
 }
 
 func TestTask1_List_comes_in_pages_if_that_is_wanted(t *testing.T) {
-	guard.Test(t, "the store hears of it when the last page is there: half a list would delete the other half", func(t *guard.T) {
+	guard.Test(t, "The store receives a list in pages as one list: a Replace with half of it would delete the other "+
+		"half.", func(t *guard.T) {
 		s, st := &script{}, &store{}
-		page := func(next string, names ...string) func(metav1.ListOptions) (apiruntime.Object, error) {
+		page := func(next string, names ...string) listFunc {
 			return func(o metav1.ListOptions) (apiruntime.Object, error) {
 				list, err := lists("7", names...)(o)
 				list.(*appsv1.DeploymentList).Continue = next
 				return list, err
 			}
 		}
-		s.lists, s.watches = append(s.lists, page("more", "a", "b"), page("even more", "c", "d"), page("", "e")), append(s.watches, noWatch)
-		r := reflector.NewReflector(s, &appsv1.Deployment{}, st, 0)
+		s.lists = append(s.lists, page("more", "a", "b"), page("even more", "c", "d"), page("", "e"))
+		s.watches = append(s.watches, noWatch)
+		r := newScripted(s, st)
 		r.WatchListPageSize = 2
-		t.Did("WatchListPageSize 2, ListAndWatchWithContext")
+		t.Did("the source lists [a b], [c d] and [e], in 3 pages; WatchListPageSize 2, ListAndWatchWithContext")
 		r.ListAndWatchWithContext(t.Context())
-		require.Equal(t, []string{"Replace [a@1 b@1 c@1 d@1 e@1] @7"}, st.calls())
-		t.Rule("pages of that size")
-		require.Equal(t, []int64{2, 2, 2}, []int64{s.options[0].Limit, s.options[1].Limit, s.options[2].Limit})
-		t.Rule("each page says where the next one begins")
-		require.Equal(t, []string{"", "more", "even more"}, []string{s.options[0].Continue, s.options[1].Continue, s.options[2].Continue})
+		require.Equal(t, []string{"Replace [a@1 b@1 c@1 d@1 e@1] @7"}, st.calls(), "calls of the store")
+		first, second, third := s.options[0], s.options[1], s.options[2]
+		t.Rule("WatchListPageSize is how many objects a page of a list has.")
+		require.Equal(t, []int64{2, 2, 2}, []int64{first.Limit, second.Limit, third.Limit}, "limits of the 3 requests")
+		t.Rule("Each page has a token, with which the request for the next page goes on.")
+		require.Equal(t, []string{"", "more", "even more"}, []string{first.Continue, second.Continue, third.Continue},
+			"tokens of the 3 requests")
 	})
 }
 
 func TestTask1_Pages_of_the_first_list(t *testing.T) {
-	guard.Test(t, "if nobody said how large a page is, those of a list at 0 have the pager's own size: a server "+
-		"that has nothing at hand reads them from etcd, and not a gigabyte at once", func(t *guard.T) {
+	guard.Test(t, "If WatchListPageSize is 0, the list at 0 is asked for in pages of the pager's own size. A server "+
+		"that has nothing at hand reads it from etcd, and not a gigabyte at once.", func(t *guard.T) {
 		s := &script{}
 		s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, noWatch)
 		once(t, s, &store{})
-		require.NotZero(t, s.options[0].Limit)
+		require.NotZero(t, s.options[0].Limit, "limit of the first list")
 	})
 }
 
 func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
-	guard.Test(t, "a program that ends does not wait for lists", func(t *guard.T) {
+	guard.Test(t, "A context that ends ends everything at once: a program that stops does not wait for "+
+		"lists.", func(t *guard.T) {
 		st := &store{}
 		s := &script{}
 		s.lists = append(s.lists, func(metav1.ListOptions) (apiruntime.Object, error) {
@@ -164,20 +176,21 @@ func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		r := reflector.NewReflector(hearing{s}, &appsv1.Deployment{}, st, 0)
+		r := reflector.NewReflector(cancellable{s}, &appsv1.Deployment{}, st, 0)
 		t.Did("ListAndWatchWithContext; the list takes a day, and the context ends after a minute")
 		start := time.Now()
 		r.ListAndWatchWithContext(ctx)
 		took := time.Since(start)
-		time.Sleep(24 * time.Hour) // the answer that nobody waits for any more
-		require.Equal(t, time.Minute, took)
-		t.Rule("nothing has come")
-		require.Empty(t, st.calls())
+		time.Sleep(24 * time.Hour) // until the list returns its answer, which nothing waits for
+		require.Equal(t, time.Minute, took, "time until ListAndWatchWithContext returned")
+		t.Rule("A list that failed says nothing about the objects: an empty Replace would delete all of them.")
+		require.Empty(t, st.calls(), "calls of the store")
 	})
 }
 
 func TestTask1_List_that_comes_too_late_is_not_told(t *testing.T) {
-	guard.Test(t, "who has ended the context may have put the store away", func(t *guard.T) {
+	guard.Test(t, "A list that comes when the context has ended does not go into the store, because the caller may have "+
+		"closed the store.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, func(o metav1.ListOptions) (apiruntime.Object, error) {
 			time.Sleep(time.Minute)
@@ -186,28 +199,29 @@ func TestTask1_List_that_comes_too_late_is_not_told(t *testing.T) {
 		s.watches = append(s.watches, noWatch)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		r := reflector.NewReflector(s, &appsv1.Deployment{}, st, 0)
-		t.Did("ListAndWatchWithContext; the list takes a minute, does not listen to the context, and succeeds; the context ends after half a minute")
+		r := newScripted(s, st)
+		t.Did("ListAndWatchWithContext; the list ignores the context, takes a minute and succeeds; the context ends " +
+			"after half a minute")
 		r.ListAndWatchWithContext(ctx)
 		time.Sleep(time.Hour)
-		require.Empty(t, st.calls())
-		t.Rule("and it has no version")
-		require.Equal(t, "", r.LastSyncResourceVersion())
-		t.Rule("nothing is asked for after the end")
-		require.Equal(t, []string{"list@0"}, s.requests())
+		require.Empty(t, st.calls(), "calls of the store")
+		t.Rule("A version is the Reflector's only when the store has what belongs to it.")
+		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the late list")
+		t.Rule("A context that ends ends everything: no request comes after it.")
+		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
 	})
 }
 
-// hearing is a source whose lists end with their context.
-type hearing struct{ *script }
+// cancellable is a source whose lists end with their context.
+type cancellable struct{ *script }
 
-func (h hearing) ListWithContext(ctx context.Context, options metav1.ListOptions) (apiruntime.Object, error) {
+func (c cancellable) ListWithContext(ctx context.Context, options metav1.ListOptions) (apiruntime.Object, error) {
 	answer := make(chan struct{})
 	var list apiruntime.Object
 	var err error
 	go func() {
 		defer close(answer)
-		list, err = h.script.ListWithContext(ctx, options)
+		list, err = c.script.ListWithContext(ctx, options)
 	}()
 	select {
 	case <-answer:
@@ -218,7 +232,8 @@ func (h hearing) ListWithContext(ctx context.Context, options metav1.ListOptions
 }
 
 func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
-	guard.Test(t, "the store has a", func(t *guard.T) {
+	guard.Test(t, "The store receives copies of the list's items. The items are one array, and a pointer into it keeps "+
+		"10,000 objects in memory for the sake of one (#113305).", func(t *guard.T) {
 		keeper := &keeping{}
 		var other weak.Pointer[appsv1.Deployment]
 		s := &script{}
@@ -232,15 +247,13 @@ func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
 		once(t, s, keeper)
 		runtime.GC()
 		runtime.GC()
-		require.NotNil(t, keeper.first)
-		t.Rule("the items of a list are one array; who hands out pointers into it keeps 10,000 objects for the " +
-			"sake of one (#113305)")
-		require.False(t, other.Value() != nil)
+		require.NotNil(t, keeper.first, "the object that the store keeps")
+		require.False(t, other.Value() != nil, "object c of the list is still in memory")
 		runtime.KeepAlive(keeper)
 	})
 }
 
-// keeping keeps the first object of a list.
+// keeping is a store that keeps the first object of a list.
 type keeping struct {
 	store
 	first any

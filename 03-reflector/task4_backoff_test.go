@@ -3,27 +3,23 @@ package reflector_test
 // Task 4: back-off, 429, and servers that are away.
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// gaps are the times between moments.
+// gaps returns the times between moments.
 func gaps(moments []time.Time) (all []time.Duration) {
 	for i := 1; i < len(moments); i++ {
 		all = append(all, moments[i].Sub(moments[i-1]))
@@ -31,7 +27,7 @@ func gaps(moments []time.Time) (all []time.Duration) {
 	return all
 }
 
-// failingLists notes when each of n lists was asked for, and fails it.
+// failingLists adds n lists that fail, and that note when they were asked for.
 func failingLists(s *script, n int, moments *[]time.Time) {
 	for range n {
 		s.lists = append(s.lists, func(metav1.ListOptions) (apiruntime.Object, error) {
@@ -42,59 +38,49 @@ func failingLists(s *script, n int, moments *[]time.Time) {
 }
 
 func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
-	guard.Test(t, "it goes on for as long as it takes", func(t *guard.T) {
+	guard.Test(t, "A server in trouble is left alone, for longer each time: 800ms, doubled with each try up to 30s, and "+
+		"up to twice as much by chance (#87794).", func(t *guard.T) {
 		var moments []time.Time
 		s := &script{}
 		failingLists(s, 1000, &moments)
-		r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-		defer cancel()
 		t.Did("RunWithContext for half an hour, and every list fails")
-		r.RunWithContext(ctx)
+		runFor(t, newScripted(s, &store{}), 30*time.Minute)
 		for i, gap := range gaps(moments) {
-			t.Rule("wait %d: a thousand programs that try without a wait are a second outage (#87794)", i+1)
-			require.GreaterOrEqual(t, gap, 800*time.Millisecond)
-			t.Rule("wait %d: who waits for long is stale for long; 30s, and at most twice as long by chance", i+1)
-			require.LessOrEqual(t, gap, time.Minute)
+			require.GreaterOrEqual(t, gap, 800*time.Millisecond, "wait %d", i+1)
+			require.LessOrEqual(t, gap, time.Minute, "wait %d", i+1)
 			if i < 5 {
-				t.Rule("wait %d: doubled with each try", i+1)
-				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i)
-				t.Rule("wait %d: doubled with each try, and at most twice as long by chance", i+1)
-				require.LessOrEqual(t, gap, 1600*time.Millisecond<<i)
+				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i, "wait %d", i+1)
+				require.LessOrEqual(t, gap, 1600*time.Millisecond<<i, "wait %d", i+1)
 			}
 		}
-		t.Rule("it goes on for as long as it takes")
-		require.Greater(t, len(moments), 25)
-		t.Rule("and not much more often than once in ten seconds")
-		require.Less(t, len(moments), 300)
+		t.Rule("RunWithContext lists again and again, until the context ends, with a back-off before each try.")
+		require.Greater(t, len(moments), 25, "lists in half an hour")
+		require.Less(t, len(moments), 300, "lists in half an hour")
 	})
 }
 
 func TestTask4_Waits_have_chance_in_them(t *testing.T) {
-	guard.Test(t, "at most 1.6s until the second try", func(t *guard.T) {
+	guard.Test(t, "Each wait is up to twice as long by chance: clients that were cut off together must not come back "+
+		"together.", func(t *guard.T) {
 		distinct := map[time.Duration]bool{}
 		t.Did("the first wait of ten Reflectors whose list fails")
 		for range 10 {
 			var moments []time.Time
 			s := &script{}
 			failingLists(s, 2, &moments)
-			r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			r.RunWithContext(ctx)
-			cancel()
-			require.Len(t, moments, 2)
+			runFor(t, newScripted(s, &store{}), 2*time.Second)
+			require.Equal(t, 2, len(moments), "lists of one Reflector in 2s")
 			distinct[gaps(moments)[0]] = true
 		}
-		t.Rule("clients that were cut off together must not come back together")
-		require.Greater(t, len(distinct), 5)
+		require.Greater(t, len(distinct), 5, "different waits of the ten")
 	})
 }
 
 func TestTask4_Waits_begin_anew_after_a_good_time(t *testing.T) {
-	guard.Test(t, "who still waits as long as at the end of the last outage is stale for a minute after each "+
-		"short one", func(t *guard.T) {
+	guard.Test(t, "After two minutes without a failure the waits begin at 800ms again. Otherwise the store is stale for "+
+		"up to a minute after a short outage.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		w.did("an outage of ten minutes, an hour without one, and another outage")
+		w.did("an outage of ten minutes, an hour without one, and an outage of three seconds")
 		w.server.Down()
 		w.pass(10 * time.Minute)
 		w.server.Up()
@@ -108,13 +94,15 @@ func TestTask4_Waits_begin_anew_after_a_good_time(t *testing.T) {
 		for len(w.store.calls()) == 0 && time.Since(down) < time.Hour {
 			time.Sleep(100 * time.Millisecond)
 		}
-		require.Less(t, time.Since(down), 15*time.Second)
+		require.Less(t, time.Since(down), 15*time.Second, "time from the short outage to the next call of the store")
 	})
 }
 
 func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "A wait ends with the context. A program whose wait does not end is killed while it waits "+
+		"(#55242).", func(t *guard.T) {
 		for _, what := range []string{"a list that fails", "a server that refuses watches"} {
+			t.Story(8)
 			w := newWorld(t, "a")
 			if what == "a list that fails" {
 				w.server.Down()
@@ -122,20 +110,17 @@ func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 			w.run()
 			w.server.Down()
 			w.pass(10*time.Minute + time.Millisecond)
-			w.did("during the wait behind %s, the context is cancelled", what)
+			w.did("during the wait after %s, the context is cancelled", what)
 			w.stop()
-			synctest.Wait()
-			select {
-			case <-w.ended:
-			default:
-				require.Fail(t, "RunWithContext goes on", "a sleep that nothing can end keeps the program for half a minute, and it is killed (#55242)")
-			}
+			require.True(t, w.hasEnded(), "RunWithContext has returned from the wait after %s", what)
 		}
 	})
 }
 
 func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
-	guard.Test(t, "the server has forgotten nothing: it tells what has happened since", func(t *guard.T) {
+	guard.Test(t, "If the server refuses connections, the watch begins again after the back-off, at the version that "+
+		"the store has. The server has forgotten nothing, and after an outage it has no time for lists "+
+		"(#87794).", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
 		w.did("the server goes away for ten minutes; meanwhile b is created")
@@ -145,49 +130,49 @@ func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
 		w.store.calls()
 		w.server.Up()
 		w.pass(time.Minute)
-		require.Equal(t, []string{"Add b@3"}, w.store.calls())
-		t.Rule("the watch goes on where it was; a list from every client is what a server that has just " +
-			"started needs least (#87794)")
-		require.Equal(t, []string{"list@0", "watch@2", "watch@2"}, w.asked())
+		require.Equal(t, []string{"Add b@3"}, w.store.calls(), "calls of the store after the outage")
+		require.Equal(t, []string{"list@0", "watch@2", "watch@2"}, w.requests(), "requests to the server")
 	})
 }
 
 func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
-	guard.Test(t, "between the socket and here are four layers, and each may wrap the error (#81634)", func(t *guard.T) {
+	guard.Test(t, "A refused connection needs no list, and the error may be wrapped: four layers between the socket and "+
+		"the Reflector can do so (#81634).", func(t *guard.T) {
 		w := newWorld(t)
 		w.server.Down()
 		_, refused := w.server.Client().Get("http://in-memory/")
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(refused), s.tells())
+		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(refused), s.sends())
+		t.Did("two watches are refused: %v", refused)
 		once(t, s, &store{})
-		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests())
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests to the source")
 	})
 }
 
 func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
-	guard.Test(t, "what refuses connections has forgotten nothing, and what is busy has not either; of anything "+
-		"else nobody knows, and a watch that is tried for ever never finds out", func(t *guard.T) {
+	guard.Test(t, "Only a refused connection and 429 mean that the server has forgotten nothing. A watch that fails in "+
+		"any other way makes a list due.", func(t *guard.T) {
 		for _, failure := range []error{
 			apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("etcd is away")),
 			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"),
 		} {
+			t.Story(8)
 			s := &script{}
 			s.lists = append(s.lists, lists("7"), lists("8"))
 			s.watches = append(s.watches, watchFails(failure))
-			r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
 			t.Did("RunWithContext; the watch is answered: %v", failure)
-			r.RunWithContext(ctx)
-			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests())
+			runFor(t, newScripted(s, &store{}), time.Minute)
+			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests(), "requests to the source")
 		}
 	})
 }
 
 func TestTask4_Busy_server_needs_no_list(t *testing.T) {
-	guard.Test(t, "the watch goes on where it was", func(t *guard.T) {
+	guard.Test(t, "A server that has too much to do for a watch (429) has too much to do for a list: the watch begins "+
+		"again after the back-off (#100878).", func(t *guard.T) {
 		for _, how := range []string{"as an answer", "as an event"} {
+			t.Story(8)
 			w := newWorld(t, "a").run()
 			w.pass(time.Minute)
 			fault := fakeapi.Answer(429, "")
@@ -199,18 +184,15 @@ func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 			w.pass(2 * time.Minute)
 			w.store.calls()
 			w.create("b")
-			require.Equal(t, []string{"Add b@3"}, w.store.calls())
-			t.Rule("a server that is too busy for a watch is too busy for a list (#100878)")
-			require.Len(t, w.server.Requests("list"), 1)
+			require.Equal(t, []string{"Add b@3"}, w.store.calls(), "calls of the store after the server was busy")
+			require.Equal(t, 1, len(w.server.Requests("list")), "lists with 429 %s", how)
 			var moments []time.Time
 			for _, r := range w.server.Requests("watch")[1:] {
 				moments = append(moments, r.Time)
 			}
-			t.Rule("three were refused")
-			require.Len(t, moments, 4)
+			require.Equal(t, 4, len(moments), "watches after the first, of which three get 429")
 			for i, gap := range gaps(moments) {
-				t.Rule("wait %d: longer each time", i+1)
-				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i)
+				require.GreaterOrEqual(t, gap, 800*time.Millisecond<<i, "wait after 429 number %d", i+1)
 			}
 			w.stop()
 		}
@@ -218,34 +200,41 @@ func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 }
 
 func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "MaxInternalErrorRetryDuration is how long a watch that ends with an internal error is begun again, "+
+		"without a list.", func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
 		for _, c := range []struct {
 			retry time.Duration
 			want  []string
-			why   string
+			rule  string
 		}{
-			{0, []string{"list@0", "watch@7", "list@8"}, "unless it is asked to, a Reflector does not try an internal error again; it lists"},
-			{time.Minute, []string{"list@0", "watch@7", "watch@8", "watch@8"}, "an internal error of the watch says nothing of the history; as long as it may, a Reflector begins the watch again, at once and without a wait"},
+			{
+				0, []string{"list@0", "watch@7", "list@8"},
+				"If MaxInternalErrorRetryDuration is 0, a watch that ends with an internal error makes a list due.",
+			},
+			{
+				time.Minute, []string{"list@0", "watch@7", "watch@8", "watch@8"},
+				"For as long as MaxInternalErrorRetryDuration says, a watch that ends with an internal error is begun " +
+					"again at once, without a wait and without a list.",
+			},
 		} {
+			t.Story(8)
+			t.Rule("%s", c.rule)
 			s := &script{}
 			s.lists = append(s.lists, lists("7"))
-			s.watches = append(s.watches, s.tells(event(watch.Added, "a", "8"), internal), s.tells(internal), s.tells())
-			r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), internal), s.sends(internal), s.sends())
+			r := newScripted(s, &store{})
 			r.MaxInternalErrorRetryDuration = c.retry
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
 			t.Did("MaxInternalErrorRetryDuration %v; watches bring internal errors", c.retry)
-			r.RunWithContext(ctx)
+			runFor(t, r, 2*time.Second)
 			requests := s.requests()
-			t.Rule("%s", c.why)
-			require.Equal(t, c.want, requests[:min(len(requests), len(c.want))])
+			require.Equal(t, c.want, requests[:min(len(requests), len(c.want))], "the first %d requests", len(c.want))
 		}
 	})
 }
 
 func TestTask4_Internal_errors_are_not_tried_for_ever(t *testing.T) {
-	guard.Test(t, "after that time a list is due: perhaps it helps", func(t *guard.T) {
+	guard.Test(t, "After MaxInternalErrorRetryDuration, an internal error of a watch makes a list due.", func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
@@ -255,15 +244,14 @@ func TestTask4_Internal_errors_are_not_tried_for_ever(t *testing.T) {
 				return s.channel(internal), nil
 			})
 		}
-		r := reflector.NewReflector(s, &appsv1.Deployment{}, &store{}, 0)
+		r := newScripted(s, &store{})
 		r.MaxInternalErrorRetryDuration = 20 * time.Second
-		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-		defer cancel()
-		t.Did("MaxInternalErrorRetryDuration 20s; for a minute and a half every watch brings an internal error, after a second")
-		r.RunWithContext(ctx)
+		t.Did("MaxInternalErrorRetryDuration 20s; for a minute and a half every watch brings an internal error, after a " +
+			"second")
+		runFor(t, r, 90*time.Second)
 		requests := s.requests()
-		require.Contains(t, requests[2:], "list@7")
-		t.Rule("and the back-off slows it down")
-		require.Less(t, len(requests), 60)
+		require.Contains(t, requests[2:], "list@7", "requests after the first list and watch")
+		t.Rule("A server in trouble is left alone for a while: the back-off comes before each list.")
+		require.Less(t, len(requests), 60, "requests in a minute and a half")
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,35 +18,39 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
+// newResyncing makes a Reflector of Deployments on a script, with a resync period.
+func newResyncing(s *script, st *store, period time.Duration) *reflector.Reflector {
+	return reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: period})
+}
+
 func TestTask5_Resync_comes_each_period(t *testing.T) {
-	guard.Test(t, "a list is as good as a resync", func(t *guard.T) {
+	guard.Test(t, "The store's Resync is called once each period, even if nothing happens.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a").run()
-		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls())
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store at the start")
 		w.pass(59 * time.Second)
-		t.Rule("not before its time")
-		require.Empty(t, w.store.calls())
+		require.Empty(t, w.store.calls(), "calls of the store in the first 59 seconds")
 		w.pass(time.Second)
-		t.Rule("after a minute")
-		require.Equal(t, []string{"Resync"}, w.store.calls())
+		require.Equal(t, []string{"Resync"}, w.store.calls(), "calls of the store when the period has passed")
 		w.pass(3 * time.Minute)
-		t.Rule("and each minute, also while nothing happens")
-		require.Equal(t, []string{"Resync", "Resync", "Resync"}, w.store.calls())
-		t.Rule("a resync asks the store, and not the server")
-		require.Equal(t, []string{"list@0", "watch@2"}, w.asked())
+		require.Equal(t, []string{"Resync", "Resync", "Resync"}, w.store.calls(),
+			"calls of the store in the next 3 periods")
+		t.Rule("A resync sends no request: it is between the Reflector and the store.")
+		require.Equal(t, []string{"list@0", "watch@2"}, w.requests(), "requests to the server")
 	})
 }
 
 func TestTask5_No_period_no_resync(t *testing.T) {
-	guard.Test(t, "a period of 0 is none", func(t *guard.T) {
+	guard.Test(t, "With a period of 0 there is no resync.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.store.calls()
 		w.pass(24 * time.Hour)
-		require.Empty(t, w.store.calls())
+		require.Empty(t, w.store.calls(), "calls of the store in a day")
 	})
 }
 
 func TestTask5_ShouldResync_is_asked(t *testing.T) {
-	guard.Test(t, "it has said no", func(t *guard.T) {
+	guard.Test(t, "ShouldResync is asked before each resync, even after a no. An informer with handlers of different "+
+		"periods says no most of the time.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		asked := 0
 		w.r.ShouldResync = func() bool { asked++; return asked%2 == 0 }
@@ -55,45 +58,46 @@ func TestTask5_ShouldResync_is_asked(t *testing.T) {
 		w.store.calls()
 		w.did("ShouldResync says no, yes, no, yes")
 		w.pass(time.Minute)
-		require.Empty(t, w.store.calls())
+		require.Empty(t, w.store.calls(), "calls of the store after the 1st answer")
 		w.pass(3 * time.Minute)
-		t.Rule("an informer with handlers of different periods says no most of the time")
-		require.Equal(t, []string{"Resync", "Resync"}, w.store.calls())
-		t.Rule("it is asked each time, also after a no")
-		require.Equal(t, 4, asked)
+		require.Equal(t, []string{"Resync", "Resync"}, w.store.calls(), "calls of the store after the next 3 answers")
+		require.Equal(t, 4, asked, "calls of ShouldResync in 4 periods")
 	})
 }
 
 func TestTask5_Resync_goes_on_through_watches(t *testing.T) {
-	guard.Test(t, "watches end after five to ten minutes, and that must not begin the period anew: then a resync "+
-		"would never come", func(t *guard.T) {
+	guard.Test(t, "The period goes on when a watch ends. Watches last five to ten minutes, so a longer period would "+
+		"never pass.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: 10 * time.Minute}, "a").run()
 		w.store.calls()
 		w.pass(time.Hour)
-		require.Len(t, w.store.calls(), 6)
+		require.Len(t, w.store.calls(), 6, "calls of the store in an hour, with a period of 10 minutes")
 	})
 }
 
 func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
-	guard.Test(t, "a store that cannot be gone over is filled anew", func(t *guard.T) {
+	guard.Test(t, "A resync that fails makes a list due, and the watch that was open is stopped.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
-		w.store.onCall = func(call string) error {
-			if call == "Resync" {
-				return errors.New("the store is confused")
-			}
-			return nil
-		}
+		w.store.onCall = refuseResync
 		w.run()
 		w.did("the store refuses a resync")
 		w.pass(time.Minute + 5*time.Second)
-		require.Equal(t, []string{"list@0", "watch@2", "list@2", "watch@2"}, w.asked())
-		t.Rule("and the watch that was there is stopped")
-		require.Equal(t, 1, w.server.Watches())
+		require.Equal(t, []string{"list@0", "watch@2", "list@2", "watch@2"}, w.requests(), "requests to the server")
+		require.Equal(t, 1, w.server.Watches(), "open watches")
 	})
 }
 
+// refuseResync is for store.onCall.
+func refuseResync(call string) error {
+	if call == "Resync" {
+		return errors.New("the store is confused")
+	}
+	return nil
+}
+
 func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
-	guard.Test(t, "a store that takes longer than the period would do nothing else any more", func(t *guard.T) {
+	guard.Test(t, "The next period begins when a resync has ended. Otherwise a store that takes longer than the period "+
+		"does nothing else.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		start := time.Now()
 		var moments []time.Duration
@@ -107,40 +111,41 @@ func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
 		w.run()
 		w.did("a resync takes a minute and a half")
 		w.pass(4 * time.Minute)
-		require.Equal(t, []time.Duration{time.Minute, 3*time.Minute + 30*time.Second}, moments)
+		require.Equal(t, []string{"1m0s", "3m30s"}, durations(moments), "times at which Resync was called")
 		w.pass(time.Minute) // until the resync that is under way has ended
 	})
 }
 
+// durations shows durations in words.
+func durations(all []time.Duration) (texts []string) {
+	for _, d := range all {
+		texts = append(texts, d.String())
+	}
+	return texts
+}
+
 func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
-	guard.Test(t, "an outage is no end of the watches", func(t *guard.T) {
+	guard.Test(t, "A resync that fails ends the resyncs until the next list. An outage makes no list due, so none "+
+		"comes.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
-		w.store.onCall = func(call string) error {
-			if call == "Resync" {
-				return errors.New("the store is confused")
-			}
-			return nil
-		}
+		w.store.onCall = refuseResync
 		w.run()
 		w.pass(30 * time.Second)
 		w.store.calls()
 		w.did("the server goes away, and the store refuses a resync")
 		w.server.Down()
 		w.pass(10 * time.Minute)
-		require.Equal(t, []string{"Resync"}, w.store.calls())
+		require.Equal(t, []string{"Resync"}, w.store.calls(), "calls of the store in the outage")
+		t.Rule("While no watch is open, nothing receives the error of a resync: its goroutine must not wait for that.")
 		w.did("the context is cancelled")
 		w.stop()
-		synctest.Wait()
-		select {
-		case <-w.ended:
-		default:
-			require.Fail(t, "RunWithContext goes on", "nobody listens for the error of a resync while a watch cannot be begun, and then nobody ever will: the goroutine must not wait for that")
-		}
+		require.True(t, w.hasEnded(), "RunWithContext has returned")
 	})
 }
 
 func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
-	guard.Test(t, "when ListAndWatchWithContext returns nothing of it is left: the caller may take the store apart", func(t *guard.T) {
+	guard.Test(t, "When ListAndWatchWithContext returns nothing of it is left: it waits for a resync that is under way, "+
+		"because the caller may close the store.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		under := false
@@ -152,21 +157,20 @@ func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
 			}
 			return nil
 		}
-		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Minute})
-		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
-		defer cancel()
+		r := newResyncing(s, st, time.Minute)
 		t.Did("ListAndWatchWithContext; a resync takes ten seconds, and the context ends in the middle of it")
-		r.ListAndWatchWithContext(ctx)
+		listAndWatchFor(t, r, 65*time.Second)
 		returned := under
 		time.Sleep(time.Minute)
-		require.False(t, returned)
+		require.False(t, returned, "a resync was under way when ListAndWatchWithContext returned")
 	})
 }
 
 func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
-	guard.Test(t, "a list is due: who waits for the resync to end has to end it first", func(t *guard.T) {
+	guard.Test(t, "When ListAndWatchWithContext returns nothing of it is left: it ends the resyncs and waits for their "+
+		"goroutine. Otherwise there is one more after each list.", func(t *guard.T) {
 		s, st := &script{}, &store{}
-		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Second})
+		r := newResyncing(s, st, time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		for range 3 {
@@ -176,32 +180,30 @@ func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
 				time.AfterFunc(2500*time.Millisecond, func() { c.result <- failing(errExpired) })
 				return c, nil
 			})
-			t.Did("ListAndWatchWithContext with a period of a second; after two and a half the watch brings 410, and the context lives on")
+			t.Did("ListAndWatchWithContext with a period of a second; after 2.5s the watch brings 410; the context goes on")
 			start := time.Now()
 			r.ListAndWatchWithContext(ctx)
-			require.Equal(t, 2500*time.Millisecond, time.Since(start))
+			require.Equal(t, 2500*time.Millisecond, time.Since(start), "time until ListAndWatchWithContext returned")
 			t.Did("three seconds pass")
 			time.Sleep(3 * time.Second)
-			t.Rule("when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after " +
-				"each list")
-			require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls())
+			require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "calls of the store")
 		}
 	})
 }
 
 func TestTask5_Resync_ends_with_the_watch(t *testing.T) {
-	guard.Test(t, "each second", func(t *guard.T) {
+	guard.Test(t, "When ListAndWatchWithContext returns nothing of it is left, and no resync comes any "+
+		"more.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
-		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{ResyncPeriod: time.Second})
+		r := newResyncing(s, st, time.Second)
+		t.Did("ListAndWatchWithContext with a period of a second; the context ends after two and a half")
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
-		t.Did("ListAndWatchWithContext with a period of a second; the context ends after two and a half")
 		r.ListAndWatchWithContext(ctx)
-		require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls())
+		require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "calls of the store in 2.5s")
+		t.Did("an hour passes")
 		time.Sleep(time.Hour)
-		t.Rule("when ListAndWatchWithContext returns, its goroutine is gone: or there will be one more after " +
-			"each list")
-		require.Empty(t, st.calls())
+		require.Empty(t, st.calls(), "calls of the store after the end")
 	})
 }
