@@ -159,6 +159,23 @@ func (s *store) GetByKey(key string) (any, bool, error) {
 	return obj, exists, nil
 }
 
+// String lists the known objects: "default/a@1, default/b@2".
+func (s *store) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(s.objs)) {
+		all = append(all, describe(s.objs[key]))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.broken)) {
+		all = append(all, "lookup of "+key+" fails")
+	}
+	for _, key := range s.ghosts {
+		all = append(all, key+" without an object")
+	}
+	return strings.Join(all, ", ")
+}
+
 // take brings the store to the newest state, as an informer does with the deltas that it pops.
 func (s *store) take(popped any) {
 	s.mu.Lock()
@@ -198,6 +215,9 @@ func newQueue(t *guard.T, opts options) recordedQueue {
 	silent := klog.New(nil)
 	opts.Logger = &silent
 	opts.EmitDeltaTypeReplaced = true
+	if known, ok := opts.KnownObjects.(*store); ok {
+		t.Did("known objects: [%s]", known)
+	}
 	return recordedQueue{deltafifo.NewDeltaFIFOWithOptions(opts), t}
 }
 

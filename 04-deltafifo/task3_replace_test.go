@@ -40,6 +40,7 @@ func TestTask3_Replace_says_Sync_to_those_who_did_not_ask_for_Replaced(t *testin
 	guard.Test(t, "The type is Sync if the options do not ask for EmitDeltaTypeReplaced. Either way the objects go "+
 		"through the transformer, and deletions are Deleted.", func(t *guard.T) {
 		silent := klog.New(nil)
+		t.Did("known objects: [default/gone@1]")
 		q := recordedQueue{deltafifo.NewDeltaFIFOWithOptions(options{
 			Logger: &silent, KnownObjects: storeOf("default/gone@1"), Transformer: transformed,
 		}), t}

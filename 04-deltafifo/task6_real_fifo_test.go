@@ -40,6 +40,7 @@ func newRealFIFO(t *guard.T, known *store, opts cache.RealFIFOOptions) recordedQ
 	opts.Logger = &silent
 	if opts.AtomicEvents = known == nil; known != nil {
 		opts.KnownObjects = known
+		t.Did("known objects: [%s]", known)
 	}
 	return recordedQueue{deltafifo.NewRealFIFOWithOptions(opts), t}
 }
