@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"client-go-workshop/internal/authoring/anchor"
 	"client-go-workshop/internal/authoring/verify"
 )
 
@@ -115,10 +117,10 @@ func newGenerate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate [chapter…]",
 		Short: "Generate the stubs and the shown outputs from the solutions",
-		Long: `Generate the stubs in the chapter folders from the solutions, and update the
-outputs that the texts show. It is for authors, after a change to a solution, a
-test or a text. It does not overwrite a stub that was changed, and writes the
-new one beside it.`,
+		Long: `Generate the stubs in the chapter folders from the solutions, merge changes of the
+solutions into the wrong versions, and update the outputs that the texts show.
+It is for authors, after a change to a solution, a test or a text. It does not
+overwrite a stub that was changed, and writes the new one beside it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, err := findRoot()
 			if err != nil {
@@ -128,6 +130,7 @@ new one beside it.`,
 			if err != nil {
 				return err
 			}
+			open := 0
 			for _, c := range some {
 				written, kept, err := verify.Generate(root, c)
 				for _, name := range written {
@@ -139,6 +142,17 @@ new one beside it.`,
 				if err != nil {
 					return err
 				}
+				merged, conflicts, err := anchor.Update(filepath.Join(root, c.Solution()))
+				if len(merged) > 0 {
+					fmt.Fprintf(cmd.OutOrStdout(), "merged the solution's changes into %s\n", strings.Join(merged, ", "))
+				}
+				for _, conflict := range conflicts {
+					fmt.Fprintln(cmd.OutOrStdout(), conflict)
+				}
+				if err != nil {
+					return err
+				}
+				open += len(conflicts)
 				changed, err := verify.UpdateShown(cmd.Context(), root, c)
 				for _, place := range changed {
 					fmt.Fprintf(cmd.OutOrStdout(), "updated what is shown in %s\n", place)
@@ -146,6 +160,9 @@ new one beside it.`,
 				if err != nil {
 					return err
 				}
+			}
+			if open > 0 {
+				return fmt.Errorf("%d declarations of wrong versions need you; see above", open)
 			}
 			return nil
 		},

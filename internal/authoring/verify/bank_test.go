@@ -40,7 +40,8 @@ func TestMerge_takes_what_differs_in_bodies_alone(t *testing.T) {
 func TestBank_judges_as_a_build_of_each_does(t *testing.T) {
 	root := newWorkshop(t)
 	write(t, root, "solutions/01-box/bugs.txtar", bankText+
-		"-- harmless/about --\ntest: TestTask1_Put_counts\nrule: r\nsymptom: s\n-- harmless/right --\nb.n += n\n-- harmless/wrong --\nb.n = b.n + n\n")
+		"-- harmless/about --\ntest: TestTask1_Put_counts\nrule: r\nsymptom: s\n"+
+		"-- harmless/box.go Box.add --\nfunc (b *Box) add(n int) { b.n = b.n + n }\n")
 	c, err := course.Find(root, "1")
 	require.NoError(t, err)
 	r := &run{ctx: context.Background(), root: root, chapter: c}

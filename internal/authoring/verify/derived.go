@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"client-go-workshop/internal/authoring/anchor"
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
 	"client-go-workshop/internal/course/stub"
@@ -53,6 +54,7 @@ func derived(r *run) (string, []string) {
 			problems = append(problems, fmt.Sprintf("%s/%s has no solution any more; %s", r.chapter.Dir, name, generate))
 		}
 	}
+	problems = append(problems, anchor.Check(filepath.Join(r.root, r.chapter.Solution()))...)
 	if r.pristine {
 		there, err := testSums(r.root, r.chapter)
 		if err != nil {

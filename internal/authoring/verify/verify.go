@@ -2,7 +2,7 @@
 //
 //	stubs       each stub compiles and vets, and every test fails on it, for want of the code that its task asks for
 //	reached     every test belongs to a task, and the commands shown for the tasks run all of them and fail as they should
-//	derived     each stub is its solution with the marked bodies taken out
+//	derived     each stub is its solution with the marked bodies taken out, and the wrong versions are made from it
 //	solutions   each solution passes every test, under the race detector
 //	oracle      client-go passes every test, but for listed divergences
 //	bugs        each wrong version fails in the test that is named for it

@@ -20,10 +20,9 @@ const bankText = `-- never-empty/about --
 test: TestTask2_Empty_takes_all_out
 rule: empty is empty
 symptom: The box is full.
--- never-empty/right --
-func (b *Box) Empty() { b.n = 0 }
--- never-empty/wrong --
-func (b *Box) Empty() {}
+-- never-empty/box.go Box.Empty --
+-func (b *Box) Empty() { b.n = 0 }
++func (b *Box) Empty() {}
 `
 
 // newWorkshop lays out testdata/workshop.txtar, with the packages that its tests need.
@@ -143,6 +142,9 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		{"a stub without a solution", "derived", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/checksums.txt", "  box.go\n", "  box.go\n0000  lid.go\n")
 		}, "01-box/lid.go has no solution any more"},
+		{"a wrong version of another declaration", "derived", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "{ b.n = 0 }", "{ b.n = 1 }")
+		}, "the wrong version never-empty is not made from the solution's Box.Empty in box.go; run `go tool workshop generate`"},
 		{"a solution that fails", "solutions", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "b.n += n", "b.n += n + n")
 		}, "the solution does not pass TestTask1_Put_counts: failed"},
@@ -158,9 +160,9 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		{"a wrong version that does not compile", "bugs", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}", "Empty() { none }")
 		}, "does not compile"},
-		{"a wrong version of a text that is not there", "bugs", func(t *testing.T, root string) {
-			replace(t, root, "solutions/01-box/bugs.txtar", "{ b.n = 0 }", "{ b.n = 1 }")
-		}, "stands in the solution 0 times, not once"},
+		{"a wrong version of a symbol that is gone", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "Box.Empty", "Box.Clear")
+		}, "the solution does not declare Box.Clear"},
 		{"a wrong version for a test that is not there", "bugs", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "TestTask2_Empty_takes_all_out", "TestTask2_Nothing")
 		}, "there is no such test"},
@@ -268,13 +270,14 @@ func TestCount_finds_what_chance_decides(t *testing.T) {
 
 func TestCount_finds_a_wrong_version_that_survives_now_and_then(t *testing.T) {
 	root := newWorkshop(t)
-	replace(t, root, "solutions/01-box/bugs.txtar", "func (b *Box) Empty() {}", `func (b *Box) Empty() {
-	if _, err := os.Stat("seen"); err == nil {
-		b.n = 0
-	}
-	os.WriteFile("seen", nil, 0o644)
-}`)
-	replace(t, root, "solutions/01-box/box.go", "package box\n", "package box\n\nimport \"os\"\n\nvar _ = os.Args\n")
+	replace(t, root, "solutions/01-box/bugs.txtar", "+func (b *Box) Empty() {}", `+func (b *Box) Empty() {
++	if _, err := os.Stat("seen"); err == nil {
++		b.n = 0
++	}
++	os.WriteFile("seen", nil, 0o644)
++}
+-- never-empty/box.go imports --
+"os"`)
 	require.Empty(t, check(t, root, Options{Truths: []string{"bugs"}})["bugs"])
 	require.NoError(t, os.Remove(filepath.Join(root, "01-box", "seen")))
 	require.Contains(t, check(t, root, Options{Truths: []string{"bugs"}, Count: 2})["bugs"], "survives")

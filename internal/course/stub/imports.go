@@ -13,6 +13,11 @@ import (
 	"strings"
 )
 
+// RemoveUnusedImports returns src, which is formatted, without its unused imports. Blank and dot imports stay.
+func RemoveUnusedImports(name string, src []byte) ([]byte, error) {
+	return fixImports(name, src, false)
+}
+
 // fixImports returns src, which is formatted, without its unused imports and, if holes were made, with the import of
 // package todo. Blank and dot imports stay, because the file does not show what they are for.
 func fixImports(name string, src []byte, holes bool) ([]byte, error) {

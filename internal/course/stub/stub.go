@@ -174,7 +174,7 @@ func (f *file) declaration(decl ast.Decl, src []byte, used map[*ast.Comment]bool
 			return err
 		}
 		if c != nil {
-			return f.omit(d, c, d.Doc, declared(d.Specs...), words, src)
+			return f.omit(d, c, d.Doc, Declared(d.Specs...), words, src)
 		}
 		for _, spec := range d.Specs {
 			doc := docOf(spec)
@@ -185,7 +185,7 @@ func (f *file) declaration(decl ast.Decl, src []byte, used map[*ast.Comment]bool
 			if c == nil {
 				continue
 			}
-			if err := f.omit(spec, c, doc, declared(spec), words, src); err != nil {
+			if err := f.omit(spec, c, doc, Declared(spec), words, src); err != nil {
 				return err
 			}
 		}
@@ -210,7 +210,8 @@ func docOf(spec ast.Spec) *ast.CommentGroup {
 	return nil
 }
 
-func declared(specs ...ast.Spec) (names []*ast.Ident) {
+// Declared returns the names that specs of types, variables and constants declare.
+func Declared(specs ...ast.Spec) (names []*ast.Ident) {
 	for _, spec := range specs {
 		switch s := spec.(type) {
 		case *ast.TypeSpec:
@@ -234,7 +235,7 @@ func (f *file) hole(d *ast.FuncDecl, c *ast.Comment, words []string, src []byte)
 	}
 	h := Hole{Task: task, Symbol: word(words, 2), Line: f.set.Position(d.Name.Pos()).Line}
 	if h.Symbol == "" {
-		h.Symbol = name(d)
+		h.Symbol = Symbol(d)
 	}
 	f.holes = append(f.holes, h)
 	f.cutDirective(d.Doc, c, src)
@@ -243,8 +244,8 @@ func (f *file) hole(d *ast.FuncDecl, c *ast.Comment, words []string, src []byte)
 	return nil
 }
 
-// name is Receiver.Method, or the function's name.
-func name(d *ast.FuncDecl) string {
+// Symbol returns Receiver.Method, or the function's name.
+func Symbol(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return d.Name.Name
 	}

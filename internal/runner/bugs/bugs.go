@@ -1,8 +1,25 @@
 // Package bugs reads a chapter's bank of wrong code, solutions/NN-topic/bugs.txtar.
 //
-// Each entry is the solution with one text changed: a bug that client-go had, or one that learners write. The chapter's
-// tests must catch every one of them, in the test that is named for it; package verify proves that. The file's own
-// preamble describes its format, and Load refuses whatever departs from it.
+// Each entry is the solution with a few declarations changed: a bug that client-go had, or one that learners write. The
+// chapter's tests must catch each of them, in the test that the entry names; package verify proves that.
+//
+//	-- stale-read/about --
+//	test: TestTask1_Get_returns_the_newest
+//	rule: a cache keeps the newest state
+//	symptom: The controller never sees a change.
+//	-- stale-read/store.go store.Update --
+//	 func (s *store) Update(obj any) {
+//	-	s.items[key(obj)] = obj
+//	+	s.add(key(obj), obj)
+//	 }
+//	-- stale-read/store.go imports --
+//	"sync/atomic"
+//
+// A part is named for a file and a symbol and holds the whole declaration as a diff, without its doc comment. The minus
+// side is the declaration the wrong version was made from, the plus side takes its place. A part without diff marks is
+// a declaration that the solution does not have, or one that `workshop generate` has not turned into a diff yet.
+//
+// This file reads and writes banks; apply.go makes the wrong version of a solution.
 package bugs
 
 import (
@@ -10,30 +27,38 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/txtar"
-
-	"client-go-workshop/internal/runner/overlay"
 )
 
 // File is the name of a bank, in a chapter's solution folder.
 const File = "bugs.txtar"
 
+// Imports is the symbol of a part that lists imports to add, one on each line.
+const Imports = "imports"
+
 // Bug is one wrong version of a chapter.
 type Bug struct {
 	Name     string
 	Test     string // the test that must catch it
-	Rule     string // what it breaks, in one line
-	Symptom  string // how that shows to somebody who runs it
-	Issue    string // where it happened for real: "#84959", or several, or nothing
+	Rule     string // the rule it breaks, in one line
+	Symptom  string // the effect in the field
+	Issue    string // the issues where it happened, such as "#84959"; or empty
 	RaceOnly bool   // only the race detector can see it
-	changes  []change
+	Changes  []Change
 }
 
-type change struct{ right, wrong string }
+// Change is one declaration of a wrong version.
+type Change struct {
+	File   string
+	Symbol string // "NewStore", "store.Update", "config", or Imports
+	Right  string // the declaration that Wrong was made from; empty if Wrong is an addition or its origin is unknown
+	Wrong  string // the declaration that takes its place; empty if it is removed
+}
 
-// Load reads the bank in a solution's folder. A folder without one has no bugs.
+// Load reads the bank in a solution's folder. A folder without a bank has no wrong versions.
 func Load(solution string) ([]Bug, error) {
 	path := filepath.Join(solution, File)
 	archive, err := txtar.ParseFile(path)
@@ -50,52 +75,40 @@ func Load(solution string) ([]Bug, error) {
 	return all, nil
 }
 
-var part = regexp.MustCompile(`^([a-z0-9-]+)/(about|right|wrong)(\.\d+)?$`)
+var part = regexp.MustCompile(`^([a-z0-9-]+)/(?:(about)|(\w+\.go) ([\w.]+))$`)
 
 func parse(archive *txtar.Archive) ([]Bug, error) {
 	var all []Bug
-	for i, f := range archive.Files {
+	for _, f := range archive.Files {
 		m := part.FindStringSubmatch(f.Name)
 		if m == nil {
-			return nil, fmt.Errorf("part %q is not called NAME/about, NAME/right or NAME/wrong", f.Name)
+			return nil, fmt.Errorf("part %q is not called NAME/about or NAME/FILE.go SYMBOL", f.Name)
 		}
-		name, kind, text := m[1], m[2], strings.TrimRight(string(f.Data), "\n")
-		if kind == "about" {
+		name, text := m[1], strings.Trim(string(f.Data), "\n")
+		if m[2] != "" {
 			b, err := about(name, text)
 			if err != nil {
 				return nil, err
 			}
-			for _, other := range all {
-				if other.Name == name {
-					return nil, fmt.Errorf("two wrong versions are called %s", name)
-				}
+			if slices.ContainsFunc(all, func(other Bug) bool { return other.Name == name }) {
+				return nil, fmt.Errorf("two wrong versions are called %s", name)
 			}
 			all = append(all, b)
 			continue
 		}
 		if len(all) == 0 || all[len(all)-1].Name != name {
-			return nil, fmt.Errorf("%s stands before %s/about", f.Name, name)
+			return nil, fmt.Errorf("%s has no %s/about before it", f.Name, name)
+		}
+		right, wrong := sides(text)
+		if right == wrong {
+			return nil, fmt.Errorf("%s changes nothing", f.Name)
 		}
 		b := &all[len(all)-1]
-		switch {
-		case kind == "right" && text == "":
-			return nil, fmt.Errorf("%s is empty", f.Name)
-		case kind == "right":
-			b.changes = append(b.changes, change{right: text})
-		case i == 0 || archive.Files[i-1].Name != name+"/right"+m[3]:
-			return nil, fmt.Errorf("%s does not follow %s/right%s", f.Name, name, m[3])
-		default:
-			b.changes[len(b.changes)-1].wrong = text
-		}
+		b.Changes = append(b.Changes, Change{File: m[3], Symbol: m[4], Right: right, Wrong: wrong})
 	}
 	for _, b := range all {
-		if len(b.changes) == 0 {
-			return nil, fmt.Errorf("%s changes nothing: it has no right and wrong", b.Name)
-		}
-		for _, c := range b.changes {
-			if c.right == c.wrong {
-				return nil, fmt.Errorf("%s changes nothing: right and wrong are the same", b.Name)
-			}
+		if len(b.Changes) == 0 {
+			return nil, fmt.Errorf("%s changes nothing: it has no declaration", b.Name)
 		}
 	}
 	return all, nil
@@ -103,7 +116,7 @@ func parse(archive *txtar.Archive) ([]Bug, error) {
 
 func about(name, text string) (Bug, error) {
 	b := Bug{Name: name}
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		key, value, ok := strings.Cut(line, ": ")
 		if !ok {
 			return Bug{}, fmt.Errorf("%s/about: %q is not \"key: value\"", name, line)
@@ -131,26 +144,87 @@ func about(name, text string) (Bug, error) {
 	return b, nil
 }
 
-// Apply makes the wrong version of the solution: a layer in which each "right" text of the bug, which must stand in
-// the files exactly once, is its "wrong" one.
-func (b Bug) Apply(solution overlay.Layer) (overlay.Layer, error) {
-	layer := overlay.Layer{Chapter: solution.Chapter, Name: "bug " + b.Name}
-	for _, f := range solution.Files {
-		f.Content = append([]byte(nil), f.Content...)
-		layer.Files = append(layer.Files, f)
+// Format returns the text of a bank: a preamble and its wrong versions.
+func Format(preamble string, all []Bug) []byte {
+	archive := &txtar.Archive{Comment: []byte(strings.TrimSpace(preamble) + "\n\n")}
+	add := func(name, text string) {
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(text)})
 	}
-	for _, c := range b.changes {
-		found, at := 0, 0
-		for i, f := range layer.Files {
-			if n := strings.Count(string(f.Content), c.right); n > 0 {
-				found, at = found+n, i
+	for i, b := range all {
+		text := fmt.Sprintf("test: %s\nrule: %s\nsymptom: %s\n", b.Test, b.Rule, b.Symptom)
+		if b.Issue != "" {
+			text += "issue: " + b.Issue + "\n"
+		}
+		if b.RaceOnly {
+			text += "race: only\n"
+		}
+		add(b.Name+"/about", text)
+		for j, c := range b.Changes {
+			text := c.Wrong + "\n"
+			if c.Right != "" {
+				text = diff(c.Right, c.Wrong)
+			}
+			if i < len(all)-1 && j == len(b.Changes)-1 {
+				text += "\n"
+			}
+			add(fmt.Sprintf("%s/%s %s", b.Name, c.File, c.Symbol), text)
+		}
+	}
+	return txtar.Format(archive)
+}
+
+// sides returns both sides of a diff. The right side of a text without diff marks is empty.
+func sides(text string) (right, wrong string) {
+	if text != "" && !strings.ContainsRune(" +-", rune(text[0])) {
+		return "", text
+	}
+	var rights, wrongs []string
+	for line := range strings.SplitSeq(text, "\n") {
+		mark, rest := byte(' '), ""
+		if line != "" { // an editor may have removed the trailing space of an empty line
+			mark, rest = line[0], line[1:]
+		}
+		if mark != '+' {
+			rights = append(rights, rest)
+		}
+		if mark != '-' {
+			wrongs = append(wrongs, rest)
+		}
+	}
+	return strings.Join(rights, "\n"), strings.Join(wrongs, "\n")
+}
+
+// diff returns the shortest diff of two texts by lines, with all of their lines. An empty wrong side has no line.
+func diff(right, wrong string) string {
+	a, b := strings.Split(right, "\n"), strings.Split(wrong, "\n")
+	if wrong == "" {
+		b = nil
+	}
+	common := make([][]int, len(a)+1) // the number of lines that a[i:] and b[j:] have in common
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
 			}
 		}
-		if found != 1 {
-			return overlay.Layer{}, fmt.Errorf("wrong version %s: its text stands in the solution %d times, not once:\n%s", b.Name, found, c.right)
-		}
-		f := &layer.Files[at]
-		f.Content = []byte(strings.Replace(string(f.Content), c.right, c.wrong, 1))
 	}
-	return layer, nil
+	var out strings.Builder
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			out.WriteString(strings.TrimRight(" "+a[i], " ") + "\n")
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			out.WriteString("-" + a[i] + "\n")
+			i++
+		default:
+			out.WriteString("+" + b[j] + "\n")
+			j++
+		}
+	}
+	return out.String()
 }
