@@ -1,6 +1,6 @@
 // Package stub makes what a learner starts from out of the solution, so that the two cannot drift apart.
 //
-// Two directives, in doc comments of the solution, say what is taken out:
+// Directives in doc comments of the solution name the code that is taken out:
 //
 //	//workshop:task 2 ThreadSafeStore.ByIndex
 //
@@ -9,8 +9,17 @@
 //
 //	//workshop:omit
 //
-// before an unexported declaration: it goes, with its comments. Imports that nothing uses any more go too, and the one
-// of package todo comes. All else stays as it is, comment for comment: the stub's documentation is the solution's.
+// before an unexported declaration: it goes, with its comments.
+//
+//	//workshop:file omit
+//	//workshop:file task 6 DeltaFIFO
+//
+// in the head of a file, before its first declaration, are for all functions of the file without a directive of their
+// own: the unexported ones go, and with a task the exported ones are written in it. The last word, which can be left
+// out, is the name of unexported receiver types in symbols. A function with //workshop:keep stays as it is.
+//
+// Imports that nothing uses any more go too, and the one of package todo comes. All else stays as it is, comment for
+// comment: the stub's documentation is the solution's.
 //
 // It does not check whether the result compiles, and does not write it.
 package stub
@@ -100,6 +109,9 @@ type file struct {
 	set   *token.FileSet
 	holes []Hole
 	edits []edit // in ascending order, not overlapping
+
+	forAll   []string // the directive for functions without one: "omit", or "task" and its number; nil if there is none
+	receiver string   // the name of unexported receiver types in symbols; empty is their own
 }
 
 // edit replaces the bytes from start to end.
@@ -115,6 +127,9 @@ func read(name string, src []byte) (*file, error) {
 		return nil, fmt.Errorf("read the solution: %w", err)
 	}
 	used := map[*ast.Comment]bool{}
+	if err := f.head(tree, src, used); err != nil {
+		return nil, err
+	}
 	for _, decl := range tree.Decls {
 		if err := f.declaration(decl, src, used); err != nil {
 			return nil, err
@@ -123,7 +138,7 @@ func read(name string, src []byte) (*file, error) {
 	for _, group := range tree.Comments {
 		for _, c := range group.List {
 			if isDirective(c) && !used[c] {
-				return nil, fmt.Errorf("%s: %s stands in no doc comment of a function or declaration, so it would do nothing", f.set.Position(c.Pos()), c.Text)
+				return nil, fmt.Errorf("%s: %s is in no doc comment of a function or declaration, so it would do nothing", f.set.Position(c.Pos()), c.Text)
 			}
 		}
 	}
@@ -157,17 +172,7 @@ func (f *file) directive(doc *ast.CommentGroup, used map[*ast.Comment]bool) (*as
 func (f *file) declaration(decl ast.Decl, src []byte, used map[*ast.Comment]bool) error {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
-		c, words, err := f.directive(d.Doc, used)
-		if err != nil || c == nil {
-			return err
-		}
-		switch word(words, 0) {
-		case "task":
-			return f.hole(d, c, words, src)
-		case "omit":
-			return f.omit(d, c, d.Doc, []*ast.Ident{d.Name}, words, src)
-		}
-		return fmt.Errorf("%s: there is no directive %s; there are task and omit", f.set.Position(c.Pos()), c.Text)
+		return f.function(d, src, used)
 	case *ast.GenDecl:
 		c, words, err := f.directive(d.Doc, used)
 		if err != nil {
@@ -225,20 +230,22 @@ func Declared(specs ...ast.Spec) (names []*ast.Ident) {
 
 // hole replaces a function's body, and takes its directive out of the doc comment.
 func (f *file) hole(d *ast.FuncDecl, c *ast.Comment, words []string, src []byte) error {
-	at := f.set.Position(c.Pos())
-	task, err := strconv.Atoi(word(words, 1))
-	if err != nil || task < 1 || len(words) > 3 {
-		return fmt.Errorf("%s: %s: a task directive is \"//workshop:task 2\" or \"//workshop:task 2 Symbol\"", at, c.Text)
+	at := f.set.Position(d.Pos())
+	if !isTask(words) || len(words) > 3 {
+		return fmt.Errorf("%s: \"//workshop:%s\": a task directive is \"//workshop:task 2\" or \"//workshop:task 2 Symbol\"", at, strings.Join(words, " "))
 	}
 	if d.Body == nil {
 		return fmt.Errorf("%s: %s has no body to take out", at, d.Name.Name)
 	}
-	h := Hole{Task: task, Symbol: word(words, 2), Line: f.set.Position(d.Name.Pos()).Line}
+	h := Hole{Symbol: word(words, 2), Line: f.set.Position(d.Name.Pos()).Line}
+	h.Task, _ = strconv.Atoi(words[1])
 	if h.Symbol == "" {
-		h.Symbol = Symbol(d)
+		h.Symbol = f.symbol(d)
 	}
 	f.holes = append(f.holes, h)
-	f.cutDirective(d.Doc, c, src)
+	if c != nil {
+		f.cutDirective(d.Doc, c, src)
+	}
 	f.edits = append(f.edits, edit{f.offset(d.Body.Lbrace), f.offset(d.Body.Rbrace) + 1,
 		fmt.Sprintf("{\n\tpanic(todo.Task(%d, %q))\n}", h.Task, h.Symbol)})
 	return nil
@@ -286,16 +293,19 @@ func (f *file) cutDirective(doc *ast.CommentGroup, c *ast.Comment, src []byte) {
 
 // omit takes a declaration out, with its comments and the rest of its lines.
 func (f *file) omit(node ast.Node, c *ast.Comment, doc *ast.CommentGroup, names []*ast.Ident, words []string, src []byte) error {
-	at := f.set.Position(c.Pos())
 	if len(words) != 1 || words[0] != "omit" {
-		return fmt.Errorf("%s: %s: this declaration can only be omitted; a task stands before a function", at, c.Text)
+		return fmt.Errorf("%s: %s: this declaration can only be omitted; a task stands before a function", f.set.Position(c.Pos()), c.Text)
 	}
 	for _, n := range names {
 		if n.IsExported() {
-			return fmt.Errorf("%s: %s is exported, so the tests may need it; it cannot be omitted", at, n.Name)
+			return fmt.Errorf("%s: %s is exported, so the tests may need it; it cannot be omitted", f.set.Position(c.Pos()), n.Name)
 		}
 	}
-	f.edits = append(f.edits, edit{lineStart(src, f.offset(doc.Pos())), lineEnd(src, f.offset(node.End())), ""})
+	start := node.Pos()
+	if doc != nil {
+		start = doc.Pos()
+	}
+	f.edits = append(f.edits, edit{lineStart(src, f.offset(start)), lineEnd(src, f.offset(node.End())), ""})
 	return nil
 }
 

@@ -128,6 +128,70 @@ func TestGenerate_twice_is_once(t *testing.T) {
 	require.Equal(t, string(once), string(twice), "a stub is its own stub")
 }
 
+const fileOfTask = `package box
+
+// This file is a map.
+//
+//workshop:file task 6 Box
+
+type box struct{}
+
+//workshop:keep
+func New() *box { return &box{} }
+
+// Put adds.
+func (b *box) Put() { b.add() }
+
+//workshop:task 7
+func (b *box) Len() int { return size() }
+
+// Box is a function.
+func Box() {}
+
+// add adds.
+func (b *box) add() {}
+
+//workshop:keep
+func size() int { return 0 }
+`
+
+func TestGenerate_of_a_file_with_a_task_for_all(t *testing.T) {
+	got, err := Generate("box.go", []byte(fileOfTask))
+	require.NoError(t, err)
+	require.Equal(t, `package box
+
+// This file is a map.
+
+import "client-go-workshop/internal/testkit/todo"
+
+type box struct{}
+
+func New() *box { return &box{} }
+
+// Put adds.
+func (b *box) Put() {
+	panic(todo.Task(6, "Box.Put"))
+}
+
+func (b *box) Len() int {
+	panic(todo.Task(7, "Box.Len"))
+}
+
+// Box is a function.
+func Box() {
+	panic(todo.Task(6, "Box"))
+}
+
+func size() int { return 0 }
+`, string(got))
+}
+
+func TestGenerate_of_a_file_that_omits_all_helpers(t *testing.T) {
+	got, err := Generate("box.go", []byte("// Package box is a map.\n//\n//workshop:file omit\npackage box\n\nfunc F() {}\n\nfunc f() {}\n"))
+	require.NoError(t, err)
+	require.Equal(t, "// Package box is a map.\npackage box\n\nfunc F() {}\n", string(got))
+}
+
 func TestHoles_lists_the_marked_bodies(t *testing.T) {
 	holes, err := Holes("box.go", []byte(solution))
 	require.NoError(t, err)
@@ -155,7 +219,7 @@ func TestGenerate_names_the_receiver_of_a_generic_type(t *testing.T) {
 func TestGenerate_refuses_what_it_cannot_mean(t *testing.T) {
 	for name, c := range map[string]struct{ src, problem string }{
 		"an unknown directive":       {"//workshop:taks 1\nfunc f() {}\n", "box.go:3:1: there is no directive //workshop:taks 1"},
-		"no task":                    {"//workshop:task\nfunc f() {}\n", "box.go:3:1: //workshop:task: a task directive is"},
+		"no task":                    {"//workshop:task\nfunc f() {}\n", "a task directive is"},
 		"task 0":                     {"//workshop:task 0\nfunc f() {}\n", "a task directive is"},
 		"a symbol of two words":      {"//workshop:task 1 a b\nfunc f() {}\n", "a task directive is"},
 		"a task for a type":          {"//workshop:task 1\ntype t int\n", "can only be omitted"},
@@ -163,10 +227,15 @@ func TestGenerate_refuses_what_it_cannot_mean(t *testing.T) {
 		"two directives":             {"//workshop:task 1\n//workshop:omit\nfunc f() {}\n", "box.go:4:1: a second directive"},
 		"an exported name omitted":   {"//workshop:omit\nfunc F() {}\n", "F is exported"},
 		"an exported name in a list": {"const (\n\ta = 1\n\t//workshop:omit\n\tB = 2\n)\n", "B is exported"},
-		"a directive inside a body":  {"func f() {\n\t//workshop:task 1\n}\n", "box.go:4:2: //workshop:task 1 stands in no doc comment"},
+		"a directive inside a body":  {"func f() {\n\t//workshop:task 1\n}\n", "box.go:4:2: //workshop:task 1 is in no doc comment"},
 		"a directive with nothing below": {"//workshop:task 1\n\nfunc f() {}\n",
-			"stands in no doc comment"},
-		"no Go": {"func {\n", "read the solution: box.go:3"},
+			"is in no doc comment"},
+		"a file's directive of a declaration": {"//workshop:file omit\nfunc f() {}\n", "there is no directive //workshop:file omit"},
+		"a file's directive below the head":   {"func f() {}\n\n//workshop:file omit\n\nfunc g() {}\n", "would do nothing"},
+		"an unknown file's directive":         {"//workshop:file keep\n\nfunc f() {}\n", "a file's directive is"},
+		"a file's task without a number":      {"//workshop:file task Box\n\nfunc f() {}\n", "a file's directive is"},
+		"two directives of a file":            {"//workshop:file omit\n//workshop:file omit\n\nfunc f() {}\n", "a second directive for one file"},
+		"no Go":                               {"func {\n", "read the solution: box.go:3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Generate("box.go", []byte("package box\n\n"+c.src))
@@ -187,6 +256,7 @@ func FuzzGenerate(f *testing.F) {
 	f.Add("package p\n//workshop:task 1\nfunc f() {}")
 	f.Add("package p\nimport \"fmt\"\n//workshop:omit\nvar a, b = fmt.Sprint(1), 2\n")
 	f.Add("package p\n\n/* a */ //workshop:omit\ntype t struct{} // b\n//workshop:task 3\nfunc (t) m() { /* c */ }\n")
+	f.Add(fileOfTask)
 	f.Add("package A\nimport()\n//workshop:task 1\nfunc()A(){}")
 	f.Fuzz(func(t *testing.T, src string) {
 		got, err := Generate("f.go", []byte(src))
