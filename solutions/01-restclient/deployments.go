@@ -3,6 +3,8 @@ package restclient
 // This file is the typed client, the layer that a program sees: one method for each thing that can be done with a
 // Deployment, each a line or two on the builder. In client-go a generator writes such files (kubernetes/typed/apps/v1);
 // today it writes one that calls generic code (gentype), which does what stands here.
+//
+//workshop:file task 5 Deployments
 
 import (
 	"context"
@@ -33,80 +35,62 @@ type deployments struct {
 
 // NewDeployments returns a client for the Deployments of a namespace, or of all if it is empty: then only List and Watch
 // make sense.
+//
+//workshop:keep
 func NewDeployments(c *RESTClient, namespace string) DeploymentInterface {
 	return &deployments{c, namespace}
 }
 
 // on points a request at the Deployments of the namespace.
-//
-//workshop:omit
 func (d *deployments) on(r *Request) *Request {
 	return r.Namespace(d.namespace).Resource("deployments")
 }
 
 // Create stores a new Deployment.
-//
-//workshop:task 5 Deployments.Create
 func (d *deployments) Create(ctx context.Context, deployment *appsv1.Deployment, opts metav1.CreateOptions) (*appsv1.Deployment, error) {
 	return d.one(ctx, d.on(d.client.Post()).VersionedParams(&opts, ParameterCodec).Body(deployment))
 }
 
 // one sends a request whose answer is a Deployment.
-//
-//workshop:omit
 func (d *deployments) one(ctx context.Context, r *Request) (*appsv1.Deployment, error) {
 	result := &appsv1.Deployment{}
 	return result, r.Do(ctx).Into(result)
 }
 
 // Update stores another state of a Deployment that exists, all but the status.
-//
-//workshop:task 5 Deployments.Update
 func (d *deployments) Update(ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions) (*appsv1.Deployment, error) {
 	return d.one(ctx, d.on(d.client.Put()).Name(deployment.Name).VersionedParams(&opts, ParameterCodec).Body(deployment))
 }
 
 // UpdateStatus stores another status, and nothing else.
-//
-//workshop:task 5 Deployments.UpdateStatus
 func (d *deployments) UpdateStatus(ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions) (*appsv1.Deployment, error) {
 	return d.one(ctx, d.on(d.client.Put()).Name(deployment.Name).SubResource("status").VersionedParams(&opts, ParameterCodec).Body(deployment))
 }
 
 // Delete removes a Deployment. The options are sent in the body.
-//
-//workshop:task 5 Deployments.Delete
 func (d *deployments) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	return d.on(d.client.Delete()).Name(name).Body(&opts).Do(ctx).Error()
 }
 
 // Get returns one Deployment.
-//
-//workshop:task 5 Deployments.Get
 func (d *deployments) Get(ctx context.Context, name string, opts metav1.GetOptions) (*appsv1.Deployment, error) {
 	return d.one(ctx, d.on(d.client.Get()).Name(name).VersionedParams(&opts, ParameterCodec))
 }
 
 // List returns the Deployments that the options select; if they have a Limit, a page of them, whose Continue goes into the
 // options for the next one.
-//
-//workshop:task 5 Deployments.List
 func (d *deployments) List(ctx context.Context, opts metav1.ListOptions) (*appsv1.DeploymentList, error) {
 	result := &appsv1.DeploymentList{}
 	return result, d.on(d.client.Get()).VersionedParams(&opts, ParameterCodec).Do(ctx).Into(result)
 }
 
 // Watch tells what happens to the Deployments that the options select, whether or not they say Watch.
-//
-//workshop:task 5 Deployments.Watch
 func (d *deployments) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
 	return d.on(d.client.Get()).VersionedParams(&opts, ParameterCodec).Watch(ctx)
 }
 
 // Patch changes a part of a Deployment, or of the subresource that is named.
-//
-//workshop:task 5 Deployments.Patch
 func (d *deployments) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*appsv1.Deployment, error) {
 	return d.one(ctx, d.on(d.client.Patch(pt)).Name(name).SubResource(subresources...).VersionedParams(&opts, ParameterCodec).Body(data))
 }

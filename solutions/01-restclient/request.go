@@ -2,6 +2,8 @@ package restclient
 
 // This file is the builder: each method adds one thing to the request, and URL puts them together. Nothing is sent here;
 // send.go does that. It mirrors the first part of client-go's rest/request.go.
+//
+//workshop:file task 1
 
 import (
 	"fmt"
@@ -53,9 +55,13 @@ type Request struct {
 }
 
 // Error returns the first thing that went wrong while the request was built.
+//
+//workshop:keep
 func (r *Request) Error() error { return r.err }
 
 // fail keeps the first error.
+//
+//workshop:keep
 func (r *Request) fail(format string, args ...any) *Request {
 	if r.err == nil {
 		r.err = fmt.Errorf(format, args...)
@@ -64,8 +70,6 @@ func (r *Request) fail(format string, args ...any) *Request {
 }
 
 // set puts one segment of the path into its field, which must be empty, and the segment one that can stand in a path.
-//
-//workshop:omit
 func (r *Request) set(what string, field *string, value string) *Request {
 	if r.err != nil {
 		return r
@@ -81,8 +85,6 @@ func (r *Request) set(what string, field *string, value string) *Request {
 }
 
 // checkSegment refuses what would change the path around it: the server would see another resource, or another name.
-//
-//workshop:omit
 func checkSegment(segment string) error {
 	if segment == "." || segment == ".." {
 		return fmt.Errorf("may not be %q", segment)
@@ -95,8 +97,6 @@ func checkSegment(segment string) error {
 
 // Namespace says in which namespace the object is, or is looked for. An empty one stands for all of them, and adds nothing
 // to the path. It can be set once, also if it was empty. Mirrors rest.Request.Namespace.
-//
-//workshop:task 1
 func (r *Request) Namespace(namespace string) *Request {
 	if r.namespaceSet {
 		return r.fail("namespace already set to %q, cannot change to %q", r.namespace, namespace)
@@ -106,14 +106,10 @@ func (r *Request) Namespace(namespace string) *Request {
 }
 
 // Resource says which resource: the plural, "deployments". It can be set once. Mirrors rest.Request.Resource.
-//
-//workshop:task 1
 func (r *Request) Resource(resource string) *Request { return r.set("resource", &r.resource, resource) }
 
 // Name says which object. It must not be empty: without a name the request is about all of them, and to delete all of them
 // is seldom what was meant. It can be set once. Mirrors rest.Request.Name.
-//
-//workshop:task 1
 func (r *Request) Name(name string) *Request {
 	if name == "" {
 		return r.fail("resource name may not be empty")
@@ -123,8 +119,6 @@ func (r *Request) Name(name string) *Request {
 
 // SubResource says which part of the object, "status" or "scale". It may have several segments, each its own argument. It
 // can be set once. Mirrors rest.Request.SubResource.
-//
-//workshop:task 1
 func (r *Request) SubResource(segments ...string) *Request {
 	for _, segment := range segments {
 		if err := checkSegment(segment); err != nil {
@@ -139,8 +133,6 @@ func (r *Request) SubResource(segments ...string) *Request {
 }
 
 // Param adds a query parameter. One that is there already stays, too. Mirrors rest.Request.Param.
-//
-//workshop:task 1
 func (r *Request) Param(name, value string) *Request {
 	if r.params == nil {
 		r.params = url.Values{}
@@ -151,8 +143,6 @@ func (r *Request) Param(name, value string) *Request {
 
 // VersionedParams adds the fields of obj, for instance metav1.ListOptions, as query parameters, as codec writes them for
 // the client's group and version. What is there already stays, too. Mirrors rest.Request.VersionedParams.
-//
-//workshop:task 1
 func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCodec) *Request {
 	params, err := codec.EncodeParameters(obj, r.client.content.version)
 	if err != nil {
@@ -168,8 +158,6 @@ func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCod
 
 // Timeout limits the time that Do and DoRaw take, all tries together, and tells the server of it by the query parameter
 // "timeout". A watch or a stream is not limited: there only the server is told. 0 is no limit. Mirrors rest.Request.Timeout.
-//
-//workshop:task 1
 func (r *Request) Timeout(d time.Duration) *Request {
 	r.timeout = d
 	return r
@@ -178,8 +166,6 @@ func (r *Request) Timeout(d time.Duration) *Request {
 // URL returns what the request would be sent to: the server, the path its host has, the group and version, then
 // namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, of which any may be missing, and the query. It belongs to the caller.
 // Mirrors rest.Request.URL.
-//
-//workshop:task 1
 func (r *Request) URL() *url.URL {
 	segments := []string{r.client.prefix}
 	if r.namespace != "" {

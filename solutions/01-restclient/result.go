@@ -2,6 +2,8 @@ package restclient
 
 // This file is what an answer means: an object, or an error that says what the server said. It stands behind send.go. It
 // mirrors the last part of client-go's rest/request.go.
+//
+//workshop:file task 2
 
 import (
 	"bytes"
@@ -30,8 +32,6 @@ type Result struct {
 }
 
 // read reads an answer to its end.
-//
-//workshop:omit
 func (r *Request) read(resp *http.Response) Result {
 	body, err := readAll(resp)
 	if err != nil {
@@ -49,8 +49,6 @@ func (r *Request) read(resp *http.Response) Result {
 }
 
 // readAll reads a body into as much memory as it needs, if the server says how much that is.
-//
-//workshop:omit
 func readAll(resp *http.Response) ([]byte, error) {
 	if resp.ContentLength < 0 {
 		return io.ReadAll(resp.Body)
@@ -67,8 +65,6 @@ func readAll(resp *http.Response) ([]byte, error) {
 const longestMessage = 2048
 
 // generic is the error for an answer of which nothing is known but its code. A proxy on the way gives such answers.
-//
-//workshop:omit
 func (r *Request) generic(resp *http.Response, body []byte) error {
 	message := "unknown"
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -81,6 +77,8 @@ func (r *Request) generic(resp *http.Response, body []byte) error {
 }
 
 // Raw returns the body as it came. Mirrors rest.Result.Raw.
+//
+//workshop:keep
 func (r Result) Raw() ([]byte, error) { return r.body, r.err }
 
 // Error returns why there is no object in the answer, nil if there may be one. If the server answered something other than
@@ -89,8 +87,6 @@ func (r Result) Raw() ([]byte, error) { return r.body, r.err }
 // is made of the code (apierrors.NewGenericServerResponse), as one that nobody expected
 // (apierrors.IsUnexpectedServerError), with the seconds of Retry-After, and with the body in it if that is text: its
 // content type begins with text/, or it has none. Mirrors rest.Result.Error.
-//
-//workshop:task 2 Result.Error
 func (r Result) Error() error {
 	if r.err == nil || r.decoder == nil || len(r.body) == 0 || !apierrors.IsUnexpectedServerError(r.err) {
 		return r.err
@@ -108,8 +104,6 @@ func (r Result) Error() error {
 
 // Get returns the object in the answer, of whatever kind it is. If that is a Status that does not say Success, it is the
 // error, also if the code was 200. Mirrors rest.Result.Get.
-//
-//workshop:task 2 Result.Get
 func (r Result) Get() (runtime.Object, error) {
 	return r.decode(nil)
 }
@@ -117,8 +111,6 @@ func (r Result) Get() (runtime.Object, error) {
 // Into puts the object in the answer into obj. If the answer is a Status that does not say Success, it is the error, also
 // if the code was 200. An empty body is an error: obj would look like an object whose fields all are empty. An object of
 // another kind than obj leaves it as it is, and client-go returns no error then; yours may. Mirrors rest.Result.Into.
-//
-//workshop:task 2 Result.Into
 func (r Result) Into(obj runtime.Object) error {
 	if r.err == nil && len(r.body) == 0 {
 		return fmt.Errorf("0-length response with status code: %d and content type: %s", r.code, r.contentType)
@@ -128,8 +120,6 @@ func (r Result) Into(obj runtime.Object) error {
 }
 
 // decode reads the object, into obj if its kind is that of obj.
-//
-//workshop:omit
 func (r Result) decode(into runtime.Object) (runtime.Object, error) {
 	if r.err != nil {
 		return nil, r.Error()

@@ -3,6 +3,8 @@ package restclient
 // This file sends a request, and sends it again if the server asks for that or the connection broke in a way that does no
 // harm. It stands between the builder (request.go) and the answer (result.go). It mirrors client-go's rest/with_retry.go
 // and the part of rest/request.go that sends.
+//
+//workshop:file task 2
 
 import (
 	"bytes"
@@ -34,8 +36,6 @@ import (
 // The rate limiter is asked before each try, with the context. What it takes before the first try does not count for
 // Timeout; what it takes before another one does. When the context ends, Do returns at once with the context's error, and
 // without a word about the limiter, if it was that which waited. Mirrors rest.Request.Do.
-//
-//workshop:task 2
 func (r *Request) Do(ctx context.Context) Result {
 	var result Result
 	if err := r.exchange(ctx, func(resp *http.Response) { result = r.read(resp) }); err != nil {
@@ -46,8 +46,6 @@ func (r *Request) Do(ctx context.Context) Result {
 
 // DoRaw is Do, but returns the body of the answer as it came. An answer other than 2xx is an error: what the server says
 // in its body is returned along with it, and not read. A body that breaks off is an error. Mirrors rest.Request.DoRaw.
-//
-//workshop:task 2
 func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {
 	var result Result
 	if err := r.exchange(ctx, func(resp *http.Response) { result = r.read(resp) }); err != nil {
@@ -57,8 +55,6 @@ func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {
 }
 
 // exchange sends the request, hands the answer to read, and closes it.
-//
-//workshop:omit
 func (r *Request) exchange(ctx context.Context, read func(*http.Response)) error {
 	if err := r.check(); err != nil {
 		return err
@@ -85,8 +81,6 @@ func (r *Request) exchange(ctx context.Context, read func(*http.Response)) error
 }
 
 // check returns what is wrong with the request, before it is sent.
-//
-//workshop:omit
 func (r *Request) check() error {
 	if r.err != nil || !r.namespaceSet || r.namespace != "" {
 		return r.err
@@ -101,8 +95,6 @@ func (r *Request) check() error {
 }
 
 // throttle waits until the limiter lets a request pass.
-//
-//workshop:omit
 func (r *Request) throttle(ctx context.Context) error {
 	if r.client.limiter == nil {
 		return nil
@@ -116,8 +108,6 @@ func (r *Request) throttle(ctx context.Context) error {
 
 // send tries the request until there is an answer that is the last one, whose body the caller closes. Harmless says after
 // which errors it may be sent again.
-//
-//workshop:omit
 func (r *Request) send(ctx context.Context, harmless func(error) bool) (*http.Response, error) {
 	for tries := 0; ; tries++ {
 		if err := ctx.Err(); err != nil {
@@ -145,8 +135,6 @@ func (r *Request) send(ctx context.Context, harmless func(error) bool) (*http.Re
 }
 
 // newHTTPRequest makes the request anew for each try: the last one's body has been read, and may still be (#113933).
-//
-//workshop:omit
 func (r *Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	body := r.body
 	if r.bytes != nil {
@@ -161,8 +149,6 @@ func (r *Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 }
 
 // retryAfter says whether to send the request again, and how long to wait before.
-//
-//workshop:omit
 func retryAfter(resp *http.Response, err error, harmless func(error) bool) (time.Duration, bool) {
 	if err != nil {
 		return time.Second, harmless(err)
@@ -175,8 +161,6 @@ func retryAfter(resp *http.Response, err error, harmless func(error) bool) (time
 }
 
 // retryAfterSeconds reads the header, which may also be a date; that is none.
-//
-//workshop:omit
 func retryAfterSeconds(resp *http.Response) (int, bool) {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	return seconds, err == nil
@@ -189,8 +173,6 @@ func retryAfterSeconds(resp *http.Response) (int, bool) {
 const drainLimit = 2 << 10
 
 // discard reads what is left of an answer, if it is little, and closes it.
-//
-//workshop:omit
 func discard(resp *http.Response) {
 	if resp.ContentLength <= drainLimit {
 		io.CopyN(io.Discard, resp.Body, drainLimit)
@@ -199,8 +181,6 @@ func discard(resp *http.Response) {
 }
 
 // sleep waits, but no longer than the context.
-//
-//workshop:omit
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -2,6 +2,8 @@ package restclient
 
 // This file is for answers that are read while they come: Stream hands out the bytes, Watch the events in them. It mirrors
 // Request.Stream and Request.Watch of client-go's rest/request.go.
+//
+//workshop:file task 4
 
 import (
 	"context"
@@ -16,8 +18,6 @@ import (
 // is an error, as for Do. It is tried again after 429 and 5xx with Retry-After, as in Do, but never after a broken
 // connection. A builder error is returned and nothing is sent, but what Do says of namespaces is not checked. The rate
 // limiter is asked before each try. Timeout does not limit it. Mirrors rest.Request.Stream.
-//
-//workshop:task 4
 func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -44,8 +44,6 @@ func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 // verb. If it is still so after the last try, the watch is empty, and no error: the server ends watches all the time, and
 // who watches begins again anyway. A deadline of the context is none of these time-outs, though it looks like one: the
 // context's error is returned. Any other answer than 200 is an error, as for Do. Mirrors rest.Request.Watch.
-//
-//workshop:task 4
 func (r *Request) Watch(ctx context.Context) (watch.Interface, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -66,8 +64,6 @@ func (r *Request) Watch(ctx context.Context) (watch.Interface, error) {
 }
 
 // unexpected is the error for an answer that is no stream of events.
-//
-//workshop:omit
 func (r *Request) unexpected(resp *http.Response) error {
 	if err := r.read(resp).Error(); err != nil {
 		return err

@@ -51,7 +51,7 @@ func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
 // wrapped: utilnet.IsProbableEOF, which is asked about them later, does not look into what fmt wraps around them. Mirrors
 // Decoder.Decode of client-go's rest/watch.
 //
-//workshop:task 2 Decoder.Decode
+//workshop:task 2
 func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
 	frame, err := d.frame()
 	if err != nil {

@@ -11,6 +11,8 @@
 //   - watcher.go, scheme.go: the first three put together, and the types there are. They are given.
 //
 // What is left out: watches in protobuf, whose frames have their length in front; client-go's code serves those.
+//
+//workshop:file task 1 FrameReader
 package watchstream
 
 import (
@@ -48,18 +50,16 @@ type scan struct {
 // object is an error; client-go takes any JSON for a frame, so an array may pass. After an error nothing more is asked of
 // it, and bytes that come along with one are no frame. Close closes the source. Mirrors NewFrameReader of apimachinery's
 // json.Framer.
+//
+//workshop:keep
 func NewFrameReader(r io.ReadCloser) io.ReadCloser {
 	return &frameReader{source: r, buffer: make([]byte, 16<<10)}
 }
 
 // Close closes the source.
-//
-//workshop:task 1 FrameReader.Close
 func (r *frameReader) Close() error { return r.source.Close() }
 
 // Read returns one frame, or a part of one.
-//
-//workshop:task 1 FrameReader.Read
 func (r *frameReader) Read(p []byte) (n int, err error) {
 	for n < len(p) {
 		if err := r.fill(); err != nil {
@@ -84,8 +84,6 @@ func (r *frameReader) Read(p []byte) (n int, err error) {
 }
 
 // fill makes sure that there is something unread.
-//
-//workshop:omit
 func (r *frameReader) fill() error {
 	for len(r.unread) == 0 {
 		if r.err == io.EOF && r.scan.depth > 0 {
@@ -102,8 +100,6 @@ func (r *frameReader) fill() error {
 }
 
 // over looks at bytes until the value ends or there are no more. It returns how many it has looked at.
-//
-//workshop:omit
 func (s *scan) over(data []byte) (n int, ended bool) {
 	for i := 0; i < len(data); i++ {
 		c := data[i]

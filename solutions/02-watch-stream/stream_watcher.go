@@ -2,6 +2,8 @@ package watchstream
 
 // This file makes a channel of events of a decoder, and sees to it that it ends: for the consumer, when the stream does;
 // and for the stream, when the consumer has had enough. It mirrors apimachinery's watch/streamwatcher.go.
+//
+//workshop:file task 3
 
 import (
 	"errors"
@@ -28,8 +30,6 @@ type StreamWatcher struct {
 var _ watch.Interface = (*StreamWatcher)(nil)
 
 // NewStreamWatcher returns a watcher that owns d and tells its events at once. Mirrors watch.NewStreamWatcher.
-//
-//workshop:task 3
 func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 	w := &StreamWatcher{source: d, reporter: r, result: make(chan watch.Event), done: make(chan struct{})}
 	go w.receive()
@@ -43,8 +43,6 @@ func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 // The end of the stream (io.EOF, io.ErrUnexpectedEOF, a time-out, and what else utilnet.IsProbableEOF means) is no event:
 // watches end all the time. Any other error of the decoder is told as one event of type ERROR, whose object the reporter
 // makes of it. Either way the decoder is closed. Mirrors watch.StreamWatcher.ResultChan.
-//
-//workshop:task 3 StreamWatcher.ResultChan
 func (w *StreamWatcher) ResultChan() <-chan watch.Event { return w.result }
 
 // Stop closes the decoder, once however often it is called, and ends the channel. Nobody has to receive what is still to
@@ -52,7 +50,7 @@ func (w *StreamWatcher) ResultChan() <-chan watch.Event { return w.result }
 // end, even the error that Decode returns because it was closed. Stop may be called while others call it. Mirrors
 // watch.StreamWatcher.Stop.
 //
-//workshop:task 4 StreamWatcher.Stop
+//workshop:task 4
 func (w *StreamWatcher) Stop() {
 	w.stop.Do(func() {
 		close(w.done)
@@ -61,8 +59,6 @@ func (w *StreamWatcher) Stop() {
 }
 
 // receive decodes and sends until there is nothing more, or nobody.
-//
-//workshop:omit
 func (w *StreamWatcher) receive() {
 	defer close(w.result)
 	defer w.Stop()
@@ -82,8 +78,6 @@ func (w *StreamWatcher) receive() {
 }
 
 // send offers an event, and says whether anybody may want another one.
-//
-//workshop:omit
 func (w *StreamWatcher) send(e watch.Event) bool {
 	select {
 	case w.result <- e:
@@ -94,8 +88,6 @@ func (w *StreamWatcher) send(e watch.Event) bool {
 }
 
 // ended says whether an error is the way in which a stream ends.
-//
-//workshop:omit
 func ended(err error) bool {
 	return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)
 }

@@ -2,6 +2,8 @@ package reflector
 
 // This file is the list: everything that the server has, at one version, and the store is made equal to it. It comes first,
 // and again whenever a watch has ended in such a way that something may have been missed.
+//
+//workshop:file omit
 
 import (
 	"context"
@@ -21,8 +23,6 @@ import (
 // has not heard of, list asks at once for "", which is the newest. That stays so until a list has succeeded.
 //
 // It comes in pages if WatchListPageSize says so, or if it is at "0" or "". If the context ends, it returns nil.
-//
-//workshop:omit
 func (r *Reflector) list(ctx context.Context) error {
 	list, err := r.fetch(ctx)
 	if expired(err) || tooLarge(err) {
@@ -57,8 +57,6 @@ func (r *Reflector) list(ctx context.Context) error {
 }
 
 // fetch sends the requests for one list.
-//
-//workshop:omit
 func (r *Reflector) fetch(ctx context.Context) (runtime.Object, error) {
 	options := metav1.ListOptions{ResourceVersion: r.listVersion()}
 	p := pager.New(r.lw.ListWithContext)
@@ -76,7 +74,6 @@ func (r *Reflector) fetch(ctx context.Context) (runtime.Object, error) {
 	return list, err
 }
 
-//workshop:omit
 func (r *Reflector) listVersion() string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
@@ -91,13 +88,13 @@ func (r *Reflector) listVersion() string {
 
 // expired says whether the server has forgotten the version that it was asked for: reason Expired, or the older Gone.
 //
-//workshop:task 3 expired
+//workshop:task 3
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
 // tooLarge says whether the server has not heard of the version that it was asked for. There may be several servers, and
 // this one may be behind. Its Status has a cause for that.
 //
-//workshop:task 3 tooLarge
+//workshop:task 3
 func tooLarge(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
 }

@@ -13,6 +13,8 @@
 //
 // The options are client-go's own. What is left out: names made of the caller's line, objects in Table form, logging of
 // slow lists, and a handler for errors that the informer can set.
+//
+//workshop:file omit
 package reflector
 
 import (
@@ -119,7 +121,7 @@ func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cac
 // RunWithContext lists and watches, again and again, until the context ends. After each time, whether it went well or not,
 // it waits for the back-off. Mirrors cache.Reflector.RunWithContext.
 //
-//workshop:task 2 Reflector.RunWithContext
+//workshop:task 2
 func (r *Reflector) RunWithContext(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := r.ListAndWatchWithContext(ctx); err != nil {
@@ -130,8 +132,6 @@ func (r *Reflector) RunWithContext(ctx context.Context) {
 }
 
 // sleep waits for the back-off, but no longer than the context.
-//
-//workshop:omit
 func (r *Reflector) sleep(ctx context.Context) {
 	timer := r.clock.NewTimer(r.delay())
 	defer timer.Stop()
@@ -147,7 +147,7 @@ func (r *Reflector) sleep(ctx context.Context) {
 // not told to the store. When it returns nothing of it is left.
 // Mirrors cache.Reflector.ListAndWatchWithContext.
 //
-//workshop:task 1 Reflector.ListAndWatchWithContext
+//workshop:task 1
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	if r.streams {
 		w, err := r.streamList(ctx)
@@ -168,7 +168,7 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 // LastSyncResourceVersion is the version that the store has come to: that of the last list, event or bookmark. It is empty
 // before the first list. Mirrors cache.Reflector.LastSyncResourceVersion.
 //
-//workshop:task 1 Reflector.LastSyncResourceVersion
+//workshop:task 1
 func (r *Reflector) LastSyncResourceVersion() string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
@@ -177,15 +177,12 @@ func (r *Reflector) LastSyncResourceVersion() string {
 
 // setVersion is called when the store has what belongs to a version, and not before: whoever asks in between must not
 // believe that it has more than it does.
-//
-//workshop:omit
 func (r *Reflector) setVersion(version string) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.version = version
 }
 
-//workshop:omit
 func (r *Reflector) setUnavailable(unavailable bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -194,8 +191,6 @@ func (r *Reflector) setUnavailable(unavailable bool) {
 
 // knownVersion is the version that the server is asked for, or what is older than nothing: it is empty if there is none, or
 // if the server has refused it.
-//
-//workshop:omit
 func (r *Reflector) knownVersion() string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
@@ -207,6 +202,8 @@ func (r *Reflector) knownVersion() string {
 
 // timeoutSeconds is how long the next watch is to last: at least the time-out, and up to twice as long by chance, so that
 // the watches of a cluster do not all end together.
+//
+//workshop:keep
 func (r *Reflector) timeoutSeconds() *int64 {
 	seconds := int64(r.watchTimeout.Seconds() * (1 + rand.Float64()))
 	return &seconds
@@ -218,6 +215,7 @@ type expected struct {
 	kind   *schema.GroupVersionKind // of unstructured objects
 }
 
+//workshop:keep
 func expecting(example any) expected {
 	e := expected{goType: reflect.TypeOf(example)}
 	if u, ok := example.(*unstructured.Unstructured); ok {

@@ -9,7 +9,7 @@ import (
 // resync calls the store's Resync when resyncPeriod has passed since the last one has ended, if ShouldResync agrees, until
 // the context ends. With a period of 0 it does nothing. An error of the store goes to failed, and ends it.
 //
-//workshop:task 5 Reflector.resync
+//workshop:task 5
 func (r *Reflector) resync(ctx context.Context, failed chan<- error) {
 	for r.resyncPeriod > 0 {
 		timer := r.clock.NewTimer(r.resyncPeriod)

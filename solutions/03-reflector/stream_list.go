@@ -27,7 +27,7 @@ import (
 //
 // ListAndWatchWithContext calls it first, each time anew, if r.streams; that it failed the last time means nothing.
 //
-//workshop:task 7 Reflector.streamList
+//workshop:task 7
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 	for ctx.Err() == nil {
 		w, objs, version, err := r.stream(ctx)

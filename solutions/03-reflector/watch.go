@@ -2,6 +2,8 @@ package reflector
 
 // This file is the watch: what happens after the list, told to the store event by event, and what is to be done when it
 // ends. Most of a Reflector's life is here.
+//
+//workshop:file omit
 
 import (
 	"context"
@@ -23,8 +25,6 @@ import (
 var errStopped = errors.New("stop requested")
 
 // watchAndResync watches, beginning with w if there is one, and resyncs meanwhile.
-//
-//workshop:omit
 func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error {
 	resyncing, stop := context.WithCancel(ctx)
 	failed := make(chan error, 1)
@@ -49,8 +49,6 @@ func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error
 //     nothing. The watch is begun again after the back-off.
 //   - An internal error in the watch is tried again at once, for as long as MaxInternalErrorRetryDuration says.
 //   - Anything else, and 410 first of all, makes a list due.
-//
-//workshop:omit
 func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan error) error {
 	retry := cache.NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, internalErrorReset, apierrors.IsInternalError, r.clock)
 	for ctx.Err() == nil {
@@ -92,7 +90,7 @@ func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan 
 // again says whether a watch is to be begun again after the back-off, from the version that the store has: the server
 // refuses connections, or has too much to do (429). The error may be wrapped.
 //
-//workshop:task 4 again
+//workshop:task 4
 func again(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
 }
@@ -116,8 +114,6 @@ type consuming struct {
 // bookmarks move it too, and are told to a store that wants to know. As long as events are not in order, which is while
 // there are only ADDED of a watch without a version, it does not move: a watch that resumed there would miss the others
 // (#136583). A watch that ends within a second and without an event is a cache.VeryShortWatchError.
-//
-//workshop:omit
 func (r *Reflector) consume(ctx context.Context, w watch.Interface, store cache.ReflectorStore, c consuming) (version string, err error) {
 	complete := false
 	defer func() {
@@ -166,8 +162,6 @@ func (r *Reflector) consume(ctx context.Context, w watch.Interface, store cache.
 }
 
 // admit says whether an event is about what is expected, and returns the metadata of its object.
-//
-//workshop:omit
 func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object, bool) {
 	if r.expected.goType != nil && reflect.TypeOf(event.Object) != r.expected.goType {
 		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected type in watch event", "reflector", r.name, "type", fmt.Sprintf("%T", event.Object))
@@ -187,8 +181,6 @@ func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object
 
 // tell brings an event to the store. What the store says against it does not end the watch, nor keep the version back: the
 // next event is another object's, and from the server the same one would come again.
-//
-//workshop:omit
 func (r *Reflector) tell(ctx context.Context, store cache.ReflectorStore, event watch.Event, version string) {
 	var err error
 	switch event.Type {
@@ -211,7 +203,7 @@ func (r *Reflector) tell(ctx context.Context, store cache.ReflectorStore, event 
 // tellBookmark tells a store that wants to know, which is one with the methods of cache.ReflectorBookmarkStore, of a
 // bookmark. For other stores a bookmark is nothing.
 //
-//workshop:task 6 tellBookmark
+//workshop:task 6
 func tellBookmark(store cache.ReflectorStore, version string) error {
 	if s, ok := store.(cache.ReflectorBookmarkStore); ok {
 		return s.Bookmark(version)
@@ -220,8 +212,6 @@ func tellBookmark(store cache.ReflectorStore, version string) error {
 }
 
 // advance moves the version, and tells a store that wants to know.
-//
-//workshop:omit
 func (r *Reflector) advance(version string) {
 	r.setVersion(version)
 	if s, ok := r.store.(cache.ResourceVersionUpdater); ok {

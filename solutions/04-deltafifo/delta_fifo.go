@@ -5,6 +5,8 @@ package deltafifo
 // what happens when the Reflector had to list again. It mirrors client-go's tools/cache/delta_fifo.go.
 //
 // It leaves out: tracing of slow process functions, and NewDeltaFIFO, which is deprecated.
+//
+//workshop:file omit
 
 import (
 	"sync"
@@ -88,7 +90,7 @@ func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 // the key of the newest object in it, which may be a tombstone; of anything else, what the key function says. Empty
 // Deltas are a cache.KeyError with cache.ErrZeroLengthDeltasObject in it. Mirrors cache.DeltaFIFO.KeyOf.
 //
-//workshop:task 1 DeltaFIFO.KeyOf
+//workshop:task 1
 func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
 	if deltas, ok := obj.(cache.Deltas); ok {
 		if len(deltas) == 0 {
@@ -108,12 +110,12 @@ func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
 // An object without a key is a cache.KeyError; an error of the transformer is returned as it is. Then nothing has gone
 // into the queue. Mirrors cache.DeltaFIFO.Add.
 //
-//workshop:task 1 DeltaFIFO.Add
+//workshop:task 1
 func (q *DeltaFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
 
 // Update records that obj was changed, in every other way like Add. Mirrors cache.DeltaFIFO.Update.
 //
-//workshop:task 1 DeltaFIFO.Update
+//workshop:task 1
 func (q *DeltaFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
 
 // Delete records that obj was deleted, in every other way like Add. obj is the object's last state, or a tombstone,
@@ -127,12 +129,10 @@ func (q *DeltaFIFO) Update(obj any) error { return q.record(cache.Updated, obj) 
 // the object's last state; otherwise the earlier one stays. Only deletions are ever merged. Mirrors
 // cache.DeltaFIFO.Delete.
 //
-//workshop:task 2 DeltaFIFO.Delete
+//workshop:task 2
 func (q *DeltaFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
 
 // record is Add, Update and Delete.
-//
-//workshop:omit
 func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
 	key, err := q.KeyOf(obj)
 	if err != nil {
@@ -155,8 +155,6 @@ func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
 }
 
 // hasHeardOf says whether the consumer knows the key, or will. The caller holds the lock.
-//
-//workshop:omit
 func (q *DeltaFIFO) hasHeardOf(key string) bool {
 	if len(q.items[key]) > 0 || q.known == nil {
 		return len(q.items[key]) > 0
@@ -166,8 +164,6 @@ func (q *DeltaFIFO) hasHeardOf(key string) bool {
 }
 
 // transform is what the transformer makes of obj. There may be none, and a tombstone's object has been through it.
-//
-//workshop:omit
 func transform(transformer cache.TransformFunc, obj any) (any, error) {
 	if _, ok := obj.(cache.DeletedFinalStateUnknown); ok || transformer == nil {
 		return obj, nil
@@ -177,8 +173,6 @@ func transform(transformer cache.TransformFunc, obj any) (any, error) {
 
 // enqueue adds delta to those of key. Waking one Pop is enough, because any Pop will do for a key, and there is one key
 // more. The caller holds the lock.
-//
-//workshop:omit
 func (q *DeltaFIFO) enqueue(key string, delta cache.Delta) {
 	deltas, queued := q.items[key]
 	if !queued {
@@ -189,8 +183,6 @@ func (q *DeltaFIFO) enqueue(key string, delta cache.Delta) {
 }
 
 // merge appends delta to deltas, unless both end in a deletion.
-//
-//workshop:omit
 func merge(deltas cache.Deltas, delta cache.Delta) cache.Deltas {
 	last := deltas.Newest()
 	if last == nil || last.Type != cache.Deleted || delta.Type != cache.Deleted {
@@ -210,7 +202,7 @@ func merge(deltas cache.Deltas, delta cache.Delta) cache.Deltas {
 // queue, or after. So it must be quick, and must not call methods of the queue that take the lock. Its error is
 // returned, with the deltas; they are not put back. Mirrors cache.DeltaFIFO.Pop.
 //
-//workshop:task 1 DeltaFIFO.Pop
+//workshop:task 1
 func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -230,8 +222,6 @@ func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 }
 
 // popped counts a key of the first list. The caller holds the lock.
-//
-//workshop:omit
 func (q *DeltaFIFO) popped() {
 	if q.initial > 0 {
 		q.initial--
@@ -241,8 +231,6 @@ func (q *DeltaFIFO) popped() {
 
 // checkSynced closes synced as soon as that is due. It is called when populated or initial have changed. The caller
 // holds the lock.
-//
-//workshop:omit
 func (q *DeltaFIFO) checkSynced() {
 	if q.populated && q.initial == 0 && !q.HasSynced() {
 		close(q.synced)
@@ -254,7 +242,7 @@ func (q *DeltaFIFO) checkSynced() {
 // on; also if that Delete had nothing to record. Whether one that returned an error counts is left open. Once true it
 // stays true. Mirrors cache.DeltaFIFO.HasSynced.
 //
-//workshop:task 4 DeltaFIFO.HasSynced
+//workshop:task 4
 func (q *DeltaFIFO) HasSynced() bool {
 	select {
 	case <-q.synced:
@@ -266,7 +254,7 @@ func (q *DeltaFIFO) HasSynced() bool {
 
 // Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.DeltaFIFO.Done.
 //
-//workshop:task 4 DeltaFIFO.Done
+//workshop:task 4
 func (q *DeltaFIFO) Done() <-chan struct{} { return q.synced }
 
 // HasSyncedChecker returns the queue itself: with Name and Done it is a cache.DoneChecker, which can be waited for.
@@ -281,7 +269,7 @@ func (q *DeltaFIFO) Transformer() cache.TransformFunc { return q.transformer }
 // Close lets every Pop that waits, and every later one, return cache.ErrFIFOClosed, but not before the queue is empty:
 // what is in it can still be popped. Closing again does nothing. Mirrors cache.DeltaFIFO.Close.
 //
-//workshop:task 5 DeltaFIFO.Close
+//workshop:task 5
 func (q *DeltaFIFO) Close() {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -291,7 +279,7 @@ func (q *DeltaFIFO) Close() {
 
 // IsClosed says whether Close has been called. Mirrors cache.DeltaFIFO.IsClosed.
 //
-//workshop:task 5 DeltaFIFO.IsClosed
+//workshop:task 5
 func (q *DeltaFIFO) IsClosed() bool {
 	q.lock.Lock()
 	defer q.lock.Unlock()

@@ -5,6 +5,8 @@ package deltafifo
 //
 // It leaves out: PopBatch, by which an informer takes up to a thousand items at once; metrics and tracing; NewRealFIFO,
 // which is deprecated.
+//
+//workshop:file task 6
 
 import (
 	"sync"
@@ -59,8 +61,6 @@ var (
 //
 // It panics if the options contradict each other: KnownObjects are needed without AtomicEvents and forbidden with them;
 // UnlockWhileProcessing and EmitDeltaTypeBookmark need AtomicEvents. Mirrors cache.NewRealFIFOWithOptions.
-//
-//workshop:task 6 NewRealFIFOWithOptions
 func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 	if opts.AtomicEvents == (opts.KnownObjects != nil) {
 		panic("a RealFIFO takes either KnownObjects or AtomicEvents")
@@ -95,24 +95,16 @@ func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 
 // Add puts an Added with obj at the end of the queue. The object goes through the transformer first, if there is one,
 // unless it is a tombstone. An object without a key is a cache.KeyError. Mirrors cache.RealFIFO.Add.
-//
-//workshop:task 6 RealFIFO.Add
 func (q *RealFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
 
 // Update puts an Updated at the end of the queue, in every other way like Add. Mirrors cache.RealFIFO.Update.
-//
-//workshop:task 6 RealFIFO.Update
 func (q *RealFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
 
 // Delete puts a Deleted at the end of the queue, whether or not anyone has heard of obj, in every other way like Add.
 // Mirrors cache.RealFIFO.Delete.
-//
-//workshop:task 6 RealFIFO.Delete
 func (q *RealFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
 
 // record is Add, Update and Delete.
-//
-//workshop:omit
 func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
 	if _, err := q.keyOf(obj); err != nil {
 		return cache.KeyError{Obj: obj, Err: err}
@@ -131,7 +123,6 @@ func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
 	return nil
 }
 
-//workshop:omit
 func (q *RealFIFO) keyOf(obj any) (string, error) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return tombstone.Key, nil
@@ -140,8 +131,6 @@ func (q *RealFIFO) keyOf(obj any) (string, error) {
 }
 
 // enqueue is called with the lock held.
-//
-//workshop:omit
 func (q *RealFIFO) enqueue(change cache.DeltaType, obj any) {
 	q.items = append(q.items, cache.Delta{Type: change, Object: obj})
 	q.changed.Signal()
@@ -150,8 +139,6 @@ func (q *RealFIFO) enqueue(change cache.DeltaType, obj any) {
 // Bookmark puts a Bookmark with a cache.BookmarkInfo at the end of the queue, if the options ask for
 // EmitDeltaTypeBookmark; otherwise it does nothing. It is no event, and says nothing about the first list. Mirrors
 // cache.RealFIFO.Bookmark.
-//
-//workshop:task 6 RealFIFO.Bookmark
 func (q *RealFIFO) Bookmark(version string) error {
 	if !q.bookmarks {
 		return nil
@@ -171,8 +158,6 @@ func (q *RealFIFO) Bookmark(version string) error {
 //
 // Its errors are those of a DeltaFIFO's Replace (client-go's leaves objects without a key to the consumer, with
 // AtomicEvents), and one that failed was not the first list either. Mirrors cache.RealFIFO.Replace.
-//
-//workshop:task 6 RealFIFO.Replace
 func (q *RealFIFO) Replace(list []any, version string) error {
 	listed := make(map[string]bool, len(list))
 	for _, obj := range list {
@@ -204,8 +189,6 @@ func (q *RealFIFO) Replace(list []any, version string) error {
 }
 
 // buryAllBut records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
-//
-//workshop:omit
 func (q *RealFIFO) buryAllBut(listed map[string]bool) {
 	pending, order := q.pending()
 	for _, key := range order {
@@ -228,8 +211,6 @@ func (q *RealFIFO) buryAllBut(listed map[string]bool) {
 
 // pending returns the last pending item of each key, and the keys in the order in which they came. The caller holds the
 // lock.
-//
-//workshop:omit
 func (q *RealFIFO) pending() (last map[string]cache.Delta, order []string) {
 	last = make(map[string]cache.Delta, len(q.items))
 	for _, item := range q.items {
@@ -245,8 +226,6 @@ func (q *RealFIFO) pending() (last map[string]cache.Delta, order []string) {
 // Resync lets the consumer look at everything again. With AtomicEvents it puts one SyncAll into the queue, with a
 // cache.SyncAllInfo. Otherwise it puts in a Sync for each known object that has no pending items and can be found, in any
 // order; those objects do not go through the transformer. Mirrors cache.RealFIFO.Resync.
-//
-//workshop:task 6 RealFIFO.Resync
 func (q *RealFIFO) Resync() error {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -280,8 +259,6 @@ const mostItemsUnlocked = 2000
 //
 // process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or more are waiting.
 // Mirrors cache.RealFIFO.Pop.
-//
-//workshop:task 6 RealFIFO.Pop
 func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -303,8 +280,6 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 }
 
 // popped counts an item of the first list. The caller holds the lock.
-//
-//workshop:omit
 func (q *RealFIFO) popped() {
 	if q.initial > 0 {
 		q.initial--
@@ -313,8 +288,6 @@ func (q *RealFIFO) popped() {
 }
 
 // checkSynced closes synced as soon as that is due. The caller holds the lock.
-//
-//workshop:omit
 func (q *RealFIFO) checkSynced() {
 	if q.populated && q.initial == 0 && !q.HasSynced() {
 		close(q.synced)
@@ -323,8 +296,6 @@ func (q *RealFIFO) checkSynced() {
 
 // HasSynced says whether everything that the first Replace put into the queue has been popped and processed, as for a
 // DeltaFIFO. With AtomicEvents that is one item, even if the list was empty. Mirrors cache.RealFIFO.HasSynced.
-//
-//workshop:task 6 RealFIFO.HasSynced
 func (q *RealFIFO) HasSynced() bool {
 	select {
 	case <-q.synced:
@@ -335,22 +306,24 @@ func (q *RealFIFO) HasSynced() bool {
 }
 
 // Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.RealFIFO.Done.
-//
-//workshop:task 6 RealFIFO.Done
 func (q *RealFIFO) Done() <-chan struct{} { return q.synced }
 
 // HasSyncedChecker returns the queue itself: with Name and Done it is a cache.DoneChecker, which can be waited for.
+//
+//workshop:keep
 func (q *RealFIFO) HasSyncedChecker() cache.DoneChecker { return q }
 
 // Name is the name in the options, or "RealFIFO".
+//
+//workshop:keep
 func (q *RealFIFO) Name() string { return q.name }
 
 // Transformer is the transformer in the options, nil if there is none.
+//
+//workshop:keep
 func (q *RealFIFO) Transformer() cache.TransformFunc { return q.transformer }
 
 // Close lets every Pop return cache.ErrFIFOClosed as soon as the queue is empty. Mirrors cache.RealFIFO.Close.
-//
-//workshop:task 6 RealFIFO.Close
 func (q *RealFIFO) Close() {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -359,8 +332,6 @@ func (q *RealFIFO) Close() {
 }
 
 // IsClosed says whether Close has been called. Mirrors cache.RealFIFO.IsClosed.
-//
-//workshop:task 6 RealFIFO.IsClosed
 func (q *RealFIFO) IsClosed() bool {
 	q.lock.Lock()
 	defer q.lock.Unlock()

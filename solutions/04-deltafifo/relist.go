@@ -3,6 +3,8 @@ package deltafifo
 // This file is what the queue does when it hears of all objects at once. Replace: the Reflector has listed, at the start
 // or because its watch broke, and now it has to be found out what was missed. Resync: nothing has happened, and the
 // consumer wants to look at everything again. Both compare with the known objects, which delta_fifo.go hardly needs.
+//
+//workshop:file task 3
 
 import (
 	"k8s.io/client-go/tools/cache"
@@ -20,8 +22,6 @@ import (
 //
 // An object without a key is a cache.KeyError; an error of the transformer is returned too. A Replace that failed was
 // not the first list. The version is the Reflector's, and not used. Mirrors cache.DeltaFIFO.Replace.
-//
-//workshop:task 3 DeltaFIFO.Replace
 func (q *DeltaFIFO) Replace(list []any, _ string) error {
 	keys := make([]string, len(list))
 	listed := make(map[string]bool, len(list))
@@ -50,8 +50,6 @@ func (q *DeltaFIFO) Replace(list []any, _ string) error {
 }
 
 // transformAll is what the transformer makes of each object, in a new slice, because the caller's is not ours to change.
-//
-//workshop:omit
 func transformAll(transformer cache.TransformFunc, list []any) ([]any, error) {
 	if transformer == nil {
 		return list, nil
@@ -67,8 +65,6 @@ func transformAll(transformer cache.TransformFunc, list []any) ([]any, error) {
 }
 
 // buryAllBut records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
-//
-//workshop:omit
 func (q *DeltaFIFO) buryAllBut(listed map[string]bool) {
 	for _, key := range q.queue { // enqueue does not make it longer: each key is in it already
 		if !listed[key] {
@@ -96,8 +92,6 @@ func (q *DeltaFIFO) buryAllBut(listed map[string]bool) {
 }
 
 // bury records that an object was deleted unseen. The caller holds the lock.
-//
-//workshop:omit
 func (q *DeltaFIFO) bury(key string, last any) {
 	q.enqueue(key, cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: key, Obj: last}})
 }
@@ -108,7 +102,7 @@ func (q *DeltaFIFO) bury(key string, last any) {
 // (nil) it does nothing. The error is always nil (client-go's is not, if a known object has no key). Mirrors
 // cache.DeltaFIFO.Resync.
 //
-//workshop:task 5 DeltaFIFO.Resync
+//workshop:task 5
 func (q *DeltaFIFO) Resync() error {
 	if q.known == nil {
 		return nil

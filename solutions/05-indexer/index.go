@@ -9,6 +9,8 @@
 //   - store.go: the outer face, which works out the key of each object: a cache.Indexer.
 //
 // What is left out: transactions (cache.ThreadSafeStoreWithTransaction), transformers and metrics.
+//
+//workshop:file omit
 package indexer
 
 import (
@@ -32,6 +34,7 @@ type index struct {
 	keys map[string]sets.Set[string]
 }
 
+//workshop:keep
 func newIndex(values cache.IndexFunc) *index {
 	return &index{values: values, keys: map[string]sets.Set[string]{}}
 }
@@ -41,7 +44,7 @@ func newIndex(values cache.IndexFunc) *index {
 //
 // It panics when values fails for either object: the index could only go on wrong, and silently (#43605, #50555).
 //
-//workshop:task 2 index.update
+//workshop:task 2
 func (x *index) update(key string, old, obj any) {
 	before, after := x.valuesOf(key, old), x.valuesOf(key, obj)
 	if slices.Equal(before, after) {
@@ -57,7 +60,6 @@ func (x *index) update(key string, old, obj any) {
 	}
 }
 
-//workshop:omit
 func (x *index) valuesOf(key string, obj any) []string {
 	if obj == nil {
 		return nil
@@ -69,7 +71,6 @@ func (x *index) valuesOf(key string, obj any) []string {
 	return values
 }
 
-//workshop:omit
 func (x *index) insert(value, key string) {
 	keys := x.keys[value]
 	if keys == nil {
@@ -79,7 +80,6 @@ func (x *index) insert(value, key string) {
 	keys.Insert(key)
 }
 
-//workshop:omit
 func (x *index) remove(value, key string) {
 	keys := x.keys[value]
 	keys.Delete(key)
@@ -91,7 +91,7 @@ func (x *index) remove(value, key string) {
 // keysOfAny returns the keys that stand under at least one of values, each once. The result may be the index's own set:
 // it is to be read only, and only under the lock.
 //
-//workshop:task 3 index.keysOfAny
+//workshop:task 3
 func (x *index) keysOfAny(values []string) sets.Set[string] {
 	if len(values) == 1 {
 		return x.keys[values[0]] // a namespace is one value, and this is what every lister asks for

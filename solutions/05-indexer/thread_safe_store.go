@@ -2,6 +2,8 @@ package indexer
 
 // This file is the store itself: keys, objects, indexes, one lock. It sits below store.go, which knows how to name
 // objects, and above index.go, which knows how to find them. It mirrors client-go's tools/cache/thread_safe_store.go.
+//
+//workshop:file task 1 ThreadSafeStore
 
 import (
 	"fmt"
@@ -36,6 +38,8 @@ var _ cache.ThreadSafeStore = (*threadSafeMap)(nil)
 //
 // The second parameter is there because client-go's constructor has it, for indexes that are filled already. Outside of
 // its tests client-go passes an empty one; ours is not used. Mirrors cache.NewThreadSafeStore.
+//
+//workshop:keep
 func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSafeStore {
 	s := &threadSafeMap{items: map[string]any{}, indexes: map[string]*index{}}
 	for name, values := range indexers {
@@ -45,13 +49,13 @@ func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSa
 }
 
 // Add is Update: a store does not care whether it knew the key.
+//
+//workshop:keep
 func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 
 // Update puts obj under key, in the place of the object that stood there, and moves it in every index. If obj has
 // metadata, the store's version becomes its resourceVersion, also if that is empty. If an index function fails, Update
 // panics: obj is stored then, and may be missing in some indexes.
-//
-//workshop:task 1 ThreadSafeStore.Update
 func (s *threadSafeMap) Update(key string, obj any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -64,13 +68,13 @@ func (s *threadSafeMap) Update(key string, obj any) {
 }
 
 // Delete takes out what stands under key. Unlike DeleteWithObject it has no object to learn a version from.
+//
+//workshop:keep
 func (s *threadSafeMap) Delete(key string) { s.DeleteWithObject(key, nil) }
 
 // DeleteWithObject takes out what stands under key, from the store and from every index. A key that is not there is no
 // error. If obj has metadata, the store's version becomes its resourceVersion: obj is the object's last state, so this
 // is the version of the deletion. obj may be nil, or something without metadata, such as a tombstone.
-//
-//workshop:task 1 ThreadSafeStore.DeleteWithObject
 func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -84,8 +88,6 @@ func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
 }
 
 // observe takes over the version of obj, if it has one. The caller holds the lock.
-//
-//workshop:omit
 func (s *threadSafeMap) observe(obj any) {
 	if obj == nil {
 		return
@@ -96,8 +98,6 @@ func (s *threadSafeMap) observe(obj any) {
 }
 
 // Get returns the object under key.
-//
-//workshop:task 1 ThreadSafeStore.Get
 func (s *threadSafeMap) Get(key string) (obj any, exists bool) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -106,8 +106,6 @@ func (s *threadSafeMap) Get(key string) (obj any, exists bool) {
 }
 
 // List returns all objects, in no order.
-//
-//workshop:task 1 ThreadSafeStore.List
 func (s *threadSafeMap) List() []any {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -119,8 +117,6 @@ func (s *threadSafeMap) List() []any {
 }
 
 // ListKeys returns all keys, in no order.
-//
-//workshop:task 1 ThreadSafeStore.ListKeys
 func (s *threadSafeMap) ListKeys() []string {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -135,7 +131,7 @@ func (s *threadSafeMap) ListKeys() []string {
 // readers all of that happens at once. The store keeps items, which must not be nil; the caller must not touch it again.
 // If an index function fails, Replace panics; even then no index names a key that items lacks.
 //
-//workshop:task 4 ThreadSafeStore.Replace
+//workshop:task 4
 func (s *threadSafeMap) Replace(items map[string]any, version string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -153,8 +149,6 @@ func (s *threadSafeMap) Replace(items map[string]any, version string) {
 
 // Bookmark sets the version of a store whose content did not change: the server says how far it has got, although none
 // of its news was for us.
-//
-//workshop:task 1 ThreadSafeStore.Bookmark
 func (s *threadSafeMap) Bookmark(version string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -162,8 +156,6 @@ func (s *threadSafeMap) Bookmark(version string) {
 }
 
 // LastStoreSyncResourceVersion returns the store's version: "" before the first write.
-//
-//workshop:task 1 ThreadSafeStore.LastStoreSyncResourceVersion
 func (s *threadSafeMap) LastStoreSyncResourceVersion() string {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -173,7 +165,7 @@ func (s *threadSafeMap) LastStoreSyncResourceVersion() string {
 // Index returns the objects that share at least one indexed value with obj, in no order, each once. obj is an example;
 // it need not be in the store. An unknown index is an error, and so is an index function that fails for obj.
 //
-//workshop:task 3 ThreadSafeStore.Index
+//workshop:task 3
 func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -191,7 +183,7 @@ func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 // ByIndex returns the objects that have indexedValue, in no order. An unknown index is an error; a value that no object
 // has is not.
 //
-//workshop:task 2 ThreadSafeStore.ByIndex
+//workshop:task 2
 func (s *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -204,7 +196,7 @@ func (s *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
 
 // IndexKeys returns the keys of the objects that have indexedValue, sorted. An unknown index is an error.
 //
-//workshop:task 2 ThreadSafeStore.IndexKeys
+//workshop:task 2
 func (s *threadSafeMap) IndexKeys(indexName, indexedValue string) ([]string, error) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -218,7 +210,7 @@ func (s *threadSafeMap) IndexKeys(indexName, indexedValue string) ([]string, err
 // ListIndexFuncValues returns every indexed value that some object in the store has, in no order, each once. An unknown
 // index has none.
 //
-//workshop:task 2 ThreadSafeStore.ListIndexFuncValues
+//workshop:task 2
 func (s *threadSafeMap) ListIndexFuncValues(indexName string) []string {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -234,8 +226,6 @@ func (s *threadSafeMap) ListIndexFuncValues(indexName string) []string {
 }
 
 // indexNamed finds an index. The caller holds the lock, for reading at least.
-//
-//workshop:omit
 func (s *threadSafeMap) indexNamed(name string) (*index, error) {
 	x, known := s.indexes[name]
 	if !known {
@@ -245,8 +235,6 @@ func (s *threadSafeMap) indexNamed(name string) (*index, error) {
 }
 
 // objects returns the objects under keys. The caller holds the lock, for reading at least.
-//
-//workshop:omit
 func (s *threadSafeMap) objects(keys sets.Set[string]) []any {
 	list := make([]any, 0, len(keys))
 	for key := range keys {
@@ -258,7 +246,7 @@ func (s *threadSafeMap) objects(keys sets.Set[string]) []any {
 // GetIndexers returns the index functions by the names of their indexes. The map belongs to the caller (client-go
 // returns its own one, without the lock).
 //
-//workshop:task 4 ThreadSafeStore.GetIndexers
+//workshop:task 4
 func (s *threadSafeMap) GetIndexers() cache.Indexers {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -273,7 +261,7 @@ func (s *threadSafeMap) GetIndexers() cache.Indexers {
 // returns an error and adds none of them. If an index function fails for a stored object, it panics, like Update, and
 // has added none either. That last part no test asks: client-go's store has them then, half filled.
 //
-//workshop:task 4 ThreadSafeStore.AddIndexers
+//workshop:task 4
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -292,4 +280,6 @@ func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
 }
 
 // Resync does nothing. It is here for the sake of cache.Store, where a queue has work to do on it (chapter 04).
+//
+//workshop:keep
 func (s *threadSafeMap) Resync() error { return nil }

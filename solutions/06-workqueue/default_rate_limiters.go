@@ -3,6 +3,8 @@ package workqueue
 // This file says how long a failed item waits for its next try. It stands beside the queues: a limiter only answers with
 // a time, and rate_limiting_queue.go lets the item wait. It mirrors client-go's util/workqueue/default_rate_limiters.go,
 // without TypedItemFastSlowRateLimiter.
+//
+//workshop:file task 4
 
 import (
 	"sync"
@@ -26,14 +28,14 @@ type TypedItemExponentialFailureRateLimiter[T comparable] struct {
 
 // NewTypedItemExponentialFailureRateLimiter returns a limiter whose waits for an item are baseDelay, 2·baseDelay,
 // 4·baseDelay and so on, and never more than maxDelay. Mirrors workqueue.NewTypedItemExponentialFailureRateLimiter.
+//
+//workshop:keep
 func NewTypedItemExponentialFailureRateLimiter[T comparable](baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
 	return &TypedItemExponentialFailureRateLimiter[T]{baseDelay: baseDelay, maxDelay: maxDelay, failures: map[T]int{}}
 }
 
 // When counts one more failure of item, and says how long it waits for its next try. It never overflows, however often
 // it is called.
-//
-//workshop:task 4 TypedItemExponentialFailureRateLimiter.When
 func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -47,8 +49,6 @@ func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 }
 
 // NumRequeues says how many failures of item were counted since the last Forget.
-//
-//workshop:task 4 TypedItemExponentialFailureRateLimiter.NumRequeues
 func (r *TypedItemExponentialFailureRateLimiter[T]) NumRequeues(item T) int {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -56,8 +56,6 @@ func (r *TypedItemExponentialFailureRateLimiter[T]) NumRequeues(item T) int {
 }
 
 // Forget drops what was counted for item: it starts from baseDelay again.
-//
-//workshop:task 4 TypedItemExponentialFailureRateLimiter.Forget
 func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -71,14 +69,16 @@ type TypedBucketRateLimiter[T comparable] struct {
 }
 
 // When reserves the next token, and says how long it takes until it is there.
-//
-//workshop:task 4 TypedBucketRateLimiter.When
 func (r *TypedBucketRateLimiter[T]) When(item T) time.Duration { return r.Limiter.Reserve().Delay() }
 
 // NumRequeues is always 0.
+//
+//workshop:keep
 func (r *TypedBucketRateLimiter[T]) NumRequeues(item T) int { return 0 }
 
 // Forget does nothing.
+//
+//workshop:keep
 func (r *TypedBucketRateLimiter[T]) Forget(item T) {}
 
 // TypedMaxOfRateLimiter implements workqueue.TypedRateLimiter: the strictest of several.
@@ -87,14 +87,14 @@ type TypedMaxOfRateLimiter[T comparable] struct {
 }
 
 // NewTypedMaxOfRateLimiter returns a limiter that asks all the given ones. Mirrors workqueue.NewTypedMaxOfRateLimiter.
+//
+//workshop:keep
 func NewTypedMaxOfRateLimiter[T comparable](limiters ...workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimiter[T] {
 	return &TypedMaxOfRateLimiter[T]{limiters: limiters}
 }
 
 // When asks every limiter, since each has to count the failure, and says the longest of their waits. Without limiters
 // that is 0.
-//
-//workshop:task 4 TypedMaxOfRateLimiter.When
 func (r *TypedMaxOfRateLimiter[T]) When(item T) time.Duration {
 	var longest time.Duration
 	for _, limiter := range r.limiters {
@@ -104,8 +104,6 @@ func (r *TypedMaxOfRateLimiter[T]) When(item T) time.Duration {
 }
 
 // NumRequeues says the largest number that one of the limiters has counted.
-//
-//workshop:task 4 TypedMaxOfRateLimiter.NumRequeues
 func (r *TypedMaxOfRateLimiter[T]) NumRequeues(item T) int {
 	var most int
 	for _, limiter := range r.limiters {
@@ -115,8 +113,6 @@ func (r *TypedMaxOfRateLimiter[T]) NumRequeues(item T) int {
 }
 
 // Forget lets every limiter forget item.
-//
-//workshop:task 4 TypedMaxOfRateLimiter.Forget
 func (r *TypedMaxOfRateLimiter[T]) Forget(item T) {
 	for _, limiter := range r.limiters {
 		limiter.Forget(item)
@@ -132,32 +128,26 @@ type TypedWithMaxWaitRateLimiter[T comparable] struct {
 
 // NewTypedWithMaxWaitRateLimiter returns limiter with its waits cut at maxDelay. Mirrors
 // workqueue.NewTypedWithMaxWaitRateLimiter.
+//
+//workshop:keep
 func NewTypedWithMaxWaitRateLimiter[T comparable](limiter workqueue.TypedRateLimiter[T], maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
 	return &TypedWithMaxWaitRateLimiter[T]{limiter: limiter, maxDelay: maxDelay}
 }
 
 // When says what the limiter says, and at most the maximum.
-//
-//workshop:task 4 TypedWithMaxWaitRateLimiter.When
 func (r TypedWithMaxWaitRateLimiter[T]) When(item T) time.Duration {
 	return min(r.limiter.When(item), r.maxDelay)
 }
 
 // NumRequeues says what the limiter says.
-//
-//workshop:task 4 TypedWithMaxWaitRateLimiter.NumRequeues
 func (r TypedWithMaxWaitRateLimiter[T]) NumRequeues(item T) int { return r.limiter.NumRequeues(item) }
 
 // Forget lets the limiter forget item.
-//
-//workshop:task 4 TypedWithMaxWaitRateLimiter.Forget
 func (r TypedWithMaxWaitRateLimiter[T]) Forget(item T) { r.limiter.Forget(item) }
 
 // DefaultTypedControllerRateLimiter returns what most controllers use: for each item 5ms, doubled up to 1000s, and for
 // all together 10 tries a second, with a hundred at once after a rest. Mirrors
 // workqueue.DefaultTypedControllerRateLimiter.
-//
-//workshop:task 4
 func DefaultTypedControllerRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	return NewTypedMaxOfRateLimiter(
 		NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, 1000*time.Second),
@@ -167,8 +157,6 @@ func DefaultTypedControllerRateLimiter[T comparable]() workqueue.TypedRateLimite
 
 // DefaultTypedItemBasedRateLimiter returns a limiter for each item alone: 1ms, doubled up to 1000s. Mirrors
 // workqueue.DefaultTypedItemBasedRateLimiter.
-//
-//workshop:task 4
 func DefaultTypedItemBasedRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
 }

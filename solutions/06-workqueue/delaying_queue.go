@@ -2,6 +2,8 @@ package workqueue
 
 // This file is the second layer: items that come later. It sits on any workqueue.TypedInterface and hands each item to
 // it when its time has come. It mirrors client-go's util/workqueue/delaying_queue.go.
+//
+//workshop:file omit DelayingQueue
 
 import (
 	"container/heap"
@@ -70,7 +72,7 @@ func NewTypedDelayingQueueWithConfig[T comparable](config workqueue.TypedDelayin
 // one time, the earliest that it was given, and no Add changes that: it comes now, and once more when its time has come.
 // After ShutDown, AddAfter does nothing.
 //
-//workshop:task 3 DelayingQueue.AddAfter
+//workshop:task 3
 func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
 	if delay <= 0 {
 		q.Add(item)
@@ -88,8 +90,6 @@ func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
 }
 
 // enter lets item wait until due, unless it waits for something earlier. It says whether item has become the first.
-//
-//workshop:omit
 func (q *delayingQueue[T]) enter(item T, due time.Time) (first bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -110,7 +110,7 @@ func (q *delayingQueue[T]) enter(item T, due time.Time) (first bool) {
 
 // ShutDown is that of the layer below. What still waits for its time is dropped.
 //
-//workshop:task 3 DelayingQueue.ShutDown
+//workshop:task 3
 func (q *delayingQueue[T]) ShutDown() {
 	q.stopOnce.Do(func() { close(q.stop) })
 	q.TypedInterface.ShutDown()
@@ -118,15 +118,13 @@ func (q *delayingQueue[T]) ShutDown() {
 
 // ShutDownWithDrain is that of the layer below. What still waits for its time is dropped, not waited for.
 //
-//workshop:task 3 DelayingQueue.ShutDownWithDrain
+//workshop:task 3
 func (q *delayingQueue[T]) ShutDownWithDrain() {
 	q.stopOnce.Do(func() { close(q.stop) })
 	q.TypedInterface.ShutDownWithDrain()
 }
 
 // loop hands each item to the layer below when it is due, until the queue is shut down.
-//
-//workshop:omit
 func (q *delayingQueue[T]) loop() {
 	for {
 		now := q.clock.Now()
@@ -141,8 +139,6 @@ func (q *delayingQueue[T]) loop() {
 }
 
 // sleep returns when wait has passed since now, or when another entry has become the first. It says whether to go on.
-//
-//workshop:omit
 func (q *delayingQueue[T]) sleep(now time.Time, wait time.Duration) bool {
 	timer := q.clock.NewTimer(wait)
 	defer timer.Stop() // one that is left behind may stay until it fires, be it in a year (#83895)
@@ -165,8 +161,6 @@ func (q *delayingQueue[T]) sleep(now time.Time, wait time.Duration) bool {
 const never = time.Duration(math.MaxInt64)
 
 // next takes out the first entry, if it is due: then wait is 0 or less. If not, wait is how long it will take.
-//
-//workshop:omit
 func (q *delayingQueue[T]) next(now time.Time) (item T, wait time.Duration) {
 	q.lock.Lock()
 	defer q.lock.Unlock()

@@ -14,6 +14,8 @@
 //
 // What is left out: metrics. Of the configs, Queue, DelayingQueue and Clock count; Name, MetricsProvider and Logger are
 // accepted and not used.
+//
+//workshop:file task 1 Queue
 package workqueue
 
 import (
@@ -32,14 +34,16 @@ type fifo[T comparable] struct {
 
 // DefaultQueue returns an empty queue without priorities: the one that Typed uses unless it is given another one.
 // Mirrors workqueue.DefaultQueue.
+//
+//workshop:keep
 func DefaultQueue[T comparable]() workqueue.Queue[T] { return &fifo[T]{} }
 
 // Touch does nothing: an item that is added again keeps its place.
+//
+//workshop:keep
 func (q *fifo[T]) Touch(item T) {}
 
 // Push puts item at the end.
-//
-//workshop:task 1 Queue.Push
 func (q *fifo[T]) Push(item T) {
 	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 {
 		// Most of the array is free, at its beginning. Moving the rest there is cheaper than a larger array.
@@ -51,14 +55,10 @@ func (q *fifo[T]) Push(item T) {
 }
 
 // Len says how many items there are.
-//
-//workshop:task 1 Queue.Len
 func (q *fifo[T]) Len() int { return len(q.items) - q.head }
 
 // Pop takes the item out that has been here longest, and keeps no reference to it. It must not be called on an empty
 // queue.
-//
-//workshop:task 1 Queue.Pop
 func (q *fifo[T]) Pop() (item T) {
 	item = q.items[q.head]
 	q.items[q.head] = *new(T) // the array lives on, and would keep the item alive (#105031)
@@ -97,12 +97,16 @@ type Typed[T comparable] struct {
 var _ workqueue.TypedInterface[string] = (*Typed[string])(nil)
 
 // NewTyped returns an empty queue. Mirrors workqueue.NewTyped.
+//
+//workshop:keep
 func NewTyped[T comparable]() *Typed[T] {
 	return NewTypedWithConfig(workqueue.TypedQueueConfig[T]{})
 }
 
 // NewTypedWithConfig returns an empty queue that keeps its items in config.Queue, if there is one: it decides in which
 // order they come. It needs no lock, since it is called under the queue's. Mirrors workqueue.NewTypedWithConfig.
+//
+//workshop:keep
 func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typed[T] {
 	q := &Typed[T]{queue: config.Queue, dirty: sets.Set[T]{}, processing: sets.Set[T]{}}
 	if q.queue == nil {
@@ -114,8 +118,6 @@ func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typ
 
 // Add says that there is work to do on item. If it waits in the queue already, nothing changes, and the queue's Touch
 // is told. If it is in hand, it is only marked, and comes again after Done. After ShutDown, Add does nothing.
-//
-//workshop:task 1 Typed.Add
 func (q *Typed[T]) Add(item T) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -134,16 +136,12 @@ func (q *Typed[T]) Add(item T) {
 }
 
 // push puts item into the queue, and wakes a worker for it. The caller holds the lock.
-//
-//workshop:omit
 func (q *Typed[T]) push(item T) {
 	q.queue.Push(item)
 	q.work.Signal()
 }
 
 // Len says how many items wait in the queue. Those in hand do not wait, whether they will come again or not.
-//
-//workshop:task 1 Typed.Len
 func (q *Typed[T]) Len() int {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -153,8 +151,6 @@ func (q *Typed[T]) Len() int {
 // Get takes the next item out of the queue, and waits until there is one. From then on it is in the caller's hand, who
 // must give it back with Done. After ShutDown, Get hands out what is left, and once the queue is empty it does not wait
 // but says shutdown, with the zero item.
-//
-//workshop:task 1 Typed.Get
 func (q *Typed[T]) Get() (item T, shutdown bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -173,8 +169,6 @@ func (q *Typed[T]) Get() (item T, shutdown bool) {
 // Done gives item back. If it was added while it was in hand, it goes to the end of the queue now, also after ShutDown.
 // An item that is not in hand is ignored, and the last Done is heard by every ShutDownWithDrain that waits. No test asks
 // for these two: client-go would queue an item a second time that waits already, and wakes one drain.
-//
-//workshop:task 1 Typed.Done
 func (q *Typed[T]) Done(item T) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -191,15 +185,13 @@ func (q *Typed[T]) Done(item T) {
 }
 
 // finished says whether there is nothing left to do: nothing waits, and nothing is in hand. The caller holds the lock.
-//
-//workshop:omit
 func (q *Typed[T]) finished() bool { return q.queue.Len() == 0 && q.processing.Len() == 0 }
 
 // ShutDown makes the queue refuse new items. What is queued is still handed out, and what is in hand and was added
 // again comes once more; then every Get says shutdown. ShutDown does not wait, and it ends every ShutDownWithDrain that
 // does. It may be called any number of times.
 //
-//workshop:task 2 Typed.ShutDown
+//workshop:task 2
 func (q *Typed[T]) ShutDown() {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -213,7 +205,7 @@ func (q *Typed[T]) ShutDown() {
 // be workers that take items and give them back. A ShutDown that comes later ends the wait. That it waits for what is
 // queued no test asks: client-go looks only at what is in hand, and returns too early.
 //
-//workshop:task 2 Typed.ShutDownWithDrain
+//workshop:task 2
 func (q *Typed[T]) ShutDownWithDrain() {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -226,7 +218,7 @@ func (q *Typed[T]) ShutDownWithDrain() {
 
 // ShuttingDown says whether ShutDown or ShutDownWithDrain was called.
 //
-//workshop:task 2 Typed.ShuttingDown
+//workshop:task 2
 func (q *Typed[T]) ShuttingDown() bool {
 	q.lock.Lock()
 	defer q.lock.Unlock()

@@ -2,6 +2,8 @@ package workqueue
 
 // This file is the third layer, the one that controllers use: a limiter says when a failed item comes back, and the
 // delaying queue below lets it wait. It mirrors client-go's util/workqueue/rate_limiting_queue.go.
+//
+//workshop:file task 5 RateLimitingQueue
 
 import (
 	"k8s.io/client-go/util/workqueue"
@@ -17,14 +19,14 @@ type rateLimitingQueue[T comparable] struct {
 var _ workqueue.TypedRateLimitingInterface[string] = (*rateLimitingQueue[string])(nil)
 
 // NewTypedRateLimitingQueue returns an empty queue. Mirrors workqueue.NewTypedRateLimitingQueue.
+//
+//workshop:keep
 func NewTypedRateLimitingQueue[T comparable](limiter workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
 	return NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[T]{})
 }
 
 // NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue, or of a new one on config.Clock if
 // there is none. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
-//
-//workshop:task 5
 func NewTypedRateLimitingQueueWithConfig[T comparable](limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T]) workqueue.TypedRateLimitingInterface[T] {
 	below := config.DelayingQueue
 	if below == nil {
@@ -34,17 +36,11 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](limiter workqueue.TypedRa
 }
 
 // AddRateLimited counts a failure of item, and adds it when the limiter says so.
-//
-//workshop:task 5 RateLimitingQueue.AddRateLimited
 func (q *rateLimitingQueue[T]) AddRateLimited(item T) { q.AddAfter(item, q.limiter.When(item)) }
 
 // NumRequeues says how many failures of item were counted since the last Forget.
-//
-//workshop:task 5 RateLimitingQueue.NumRequeues
 func (q *rateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
 // Forget drops the failures of item: its next one is its first again. That is all. An item that waits goes on waiting,
 // and one that is in hand still has to be given back with Done.
-//
-//workshop:task 5 RateLimitingQueue.Forget
 func (q *rateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }

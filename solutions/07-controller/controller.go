@@ -125,7 +125,7 @@ func New(logger klog.Logger, config Config) (*Controller, error) {
 // A panic in a worker ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), the
 // worker starts again after a second. On every way out the queue is shut down.
 //
-//workshop:task 7 Controller.Run
+//workshop:task 7
 func (c *Controller) Run(ctx context.Context) {
 	// Also after ShutDownWithDrain below: ShutDown ends the drain if it still waits, and
 	// at once the goroutine that counts the back-offs down.
@@ -182,7 +182,7 @@ func (c *Controller) work(ctx context.Context) {
 // An error is reported to utilruntime, with two exceptions: that an object has changed (conflict) or exists already is
 // everyday life for who decides on a cache. All are tried again.
 //
-//workshop:task 7 Controller.processNext
+//workshop:task 7
 func (c *Controller) processNext(ctx context.Context) bool {
 	key, shutdown := c.queue.Get()
 	if shutdown {
@@ -216,7 +216,7 @@ func (c *Controller) processNext(ctx context.Context) bool {
 // the Deployment that the budget serves, or stands in the way of. A budget also concerns the
 // Deployment that controls it, which the old state may know when the new one does not.
 //
-//workshop:task 7 Controller.enqueue
+//workshop:task 7
 func (c *Controller) enqueue(logger klog.Logger, states ...any) {
 	// A set, because most often all of these are the same. Added twice, a key that a worker
 	// took in between would be worked on twice, the second time on a cache that has not seen

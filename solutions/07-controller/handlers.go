@@ -53,7 +53,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 // joinLate adds a listener to an informer that runs. It misses nothing and hears nothing twice: what is in the store, as
 // additions of the initial list, and all that comes after. The caller has the deltas lock, so no delta is on its way.
 //
-//workshop:task 3 sharedIndexInformer.joinLate
+//workshop:task 3
 func (s *sharedIndexInformer) joinLate(l *listener) {
 	s.listeners[l] = struct{}{}
 	for _, obj := range s.indexer.List() {
@@ -101,7 +101,7 @@ func (s *sharedIndexInformer) stopListeners() {
 // RemoveEventHandler removes a handler. The call that it is in goes on; what it has not been told it will not be. A handle
 // that is removed already, or another informer's, is nothing to do; one that is not from AddEventHandler is an error.
 //
-//workshop:task 4 sharedIndexInformer.RemoveEventHandler
+//workshop:task 4
 func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandlerRegistration) error {
 	l, ok := handle.(*listener)
 	if !ok {
@@ -131,7 +131,7 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandl
 //   - Before the start a handler that wants a shorter period than the informer's makes it the informer's. Afterwards that
 //     stays, and nobody can have resyncs faster than that.
 //
-//workshop:task 4 sharedIndexInformer.resyncPeriod
+//workshop:task 4
 func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
 	if s.resyncCheck == 0 {
 		return 0
@@ -149,7 +149,7 @@ func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
 // shouldResync is asked by the Reflector at the informer's pace whether there is to be a resync. It is if it is time for at
 // least one listener; and only those for which it is time take part. Mirrors cache.sharedProcessor.shouldResync.
 //
-//workshop:task 4 sharedIndexInformer.shouldResync
+//workshop:task 4
 func (s *sharedIndexInformer) shouldResync() bool {
 	s.deltas.Lock()
 	defer s.deltas.Unlock()

@@ -1,5 +1,7 @@
 // This file is the informer at work: what it starts, in which order it stops, and what becomes of a delta.
 
+//
+//workshop:file task 1
 package controller
 
 import (
@@ -24,8 +26,6 @@ import (
 //
 // It stops in the order of the work: first whatever brings deltas, then the handlers. Each finishes the call it is in, and
 // what has not been delivered by then is dropped.
-//
-//workshop:task 1 sharedIndexInformer.RunWithContext
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	if !s.start(ctx) {
@@ -44,8 +44,6 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 }
 
 // start puts the parts together, and returns false if that has been done before.
-//
-//workshop:omit
 func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,8 +59,6 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 
 // newQueue makes the queue. It knows the store, so that it can tell what a list has not got any more, and emits Replaced
 // for what is listed.
-//
-//workshop:omit
 func (s *sharedIndexInformer) newQueue() cache.Queue {
 	return s.below.NewDeltaFIFO(cache.DeltaFIFOOptions{
 		KeyFunction:           cache.MetaNamespaceKeyFunc,
@@ -73,8 +69,6 @@ func (s *sharedIndexInformer) newQueue() cache.Queue {
 }
 
 // newReflector makes the Reflector, which fills the queue.
-//
-//workshop:omit
 func (s *sharedIndexInformer) newReflector() layers.Reflector {
 	return s.below.NewReflector(s.lw, s.example, s.queue, layers.ReflectorOptions{
 		ReflectorOptions: cache.ReflectorOptions{TypeDescription: s.options.ObjectDescription, ResyncPeriod: s.resyncCheck},
@@ -84,6 +78,8 @@ func (s *sharedIndexInformer) newReflector() layers.Reflector {
 
 // reflect lists and watches until the context ends. It is Reflector.RunWithContext, but for one thing: somebody may want to
 // hear of the errors.
+//
+//workshop:keep
 func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Factor: 2, Jitter: 1, Steps: 40}
 	delay := backoff.DelayWithReset(clock.RealClock{}, 2*time.Minute)
@@ -103,8 +99,6 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 }
 
 // popAll takes deltas from the queue until that is closed and empty.
-//
-//workshop:omit
 func (s *sharedIndexInformer) popAll(ctx context.Context) {
 	for {
 		_, err := s.queue.Pop(s.handleDeltas)
@@ -118,8 +112,6 @@ func (s *sharedIndexInformer) popAll(ctx context.Context) {
 }
 
 // awaitSync notes when the store has everything of the first list.
-//
-//workshop:omit
 func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -148,7 +140,7 @@ func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 //
 // Mirrors cache.processDeltas.
 //
-//workshop:task 1 sharedIndexInformer.handleDeltas
+//workshop:task 1
 func (s *sharedIndexInformer) handleDeltas(obj any, inInitialList bool) error {
 	deltas, ok := obj.(cache.Deltas)
 	if !ok {
@@ -184,8 +176,6 @@ func (s *sharedIndexInformer) handleDeltas(obj any, inInitialList bool) error {
 }
 
 // sameVersion tells whether two states of an object are the same to the server.
-//
-//workshop:omit
 func sameVersion(a, b any) bool {
 	old, err := meta.Accessor(a)
 	if err != nil {

@@ -73,7 +73,7 @@ func newListener(handler cache.ResourceEventHandler, logger klog.Logger) *listen
 
 // add puts a notification at the end of the queue. It never waits for the handler. Mirrors cache.processorListener.add.
 //
-//workshop:task 2 listener.add
+//workshop:task 2
 func (l *listener) add(n notification) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,7 @@ func (l *listener) add(n notification) {
 // the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), what it panicked at is left
 // out, and after a second the next is told. Mirrors cache.processorListener.run and pop.
 //
-//workshop:task 2 listener.run
+//workshop:task 2
 func (l *listener) run() {
 	defer close(l.finished)
 	for {
@@ -138,7 +138,7 @@ func (l *listener) tell(n notification) (told bool) {
 
 // toldInitial counts one addition of the first list as told.
 //
-//workshop:task 3 listener.toldInitial
+//workshop:task 3
 func (l *listener) toldInitial() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *listener) toldInitial() {
 
 // upstreamSynced says that the first list is complete, and everything of it is in the queue or told.
 //
-//workshop:task 3 listener.upstreamSynced
+//workshop:task 3
 func (l *listener) upstreamSynced() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

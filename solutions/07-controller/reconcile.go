@@ -46,7 +46,7 @@ const (
 //   - Whatever was done is told, by tellCreated, tellRepaired or tellRemoved; nothing else is.
 //   - In a namespace that is being deleted (corev1.NamespaceTerminatingCause) nothing can be created, now or later: no error.
 //
-//workshop:task 6 Controller.Reconcile
+//workshop:task 6
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	deployment, err := c.deployments.Deployments(key.Namespace).Get(key.Name)
 	if apierrors.IsNotFound(err) {
@@ -107,7 +107,7 @@ func (c *Controller) create(ctx context.Context, deployment *appsv1.Deployment) 
 // repair updates a budget of ours that is not as it should be. It changes a copy, by Conform, and if that finds nothing to
 // change it sends nothing. The server refuses an update with a conflict if somebody has written since the cached version.
 //
-//workshop:task 6 Controller.repair
+//workshop:task 6
 func (c *Controller) repair(ctx context.Context, deployment *appsv1.Deployment, cached *policyv1.PodDisruptionBudget) error {
 	// The cached object is shared with everyone who reads this cache: change a copy. The
 	// copy keeps the resourceVersion, which makes the server refuse it with a conflict if
@@ -128,7 +128,7 @@ func (c *Controller) repair(ctx context.Context, deployment *appsv1.Deployment, 
 // remove deletes a budget of ours that is not wanted any more: the very one that was judged, by its UID and version. If there
 // is none any more, that is what was wanted, but it was not done by us.
 //
-//workshop:task 6 Controller.remove
+//workshop:task 6
 func (c *Controller) remove(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) error {
 	// A deletion has no object to carry the version, so preconditions do: this budget and
 	// no successor of the same name, and not if it was changed after we judged it.

@@ -96,7 +96,7 @@ func (s *sharedIndexInformer) GetIndexer() cache.Indexer { return s.indexer }
 
 // AddIndexers adds indexes, also after the start; they cover what is there already. After the end it is an error.
 //
-//workshop:task 5 sharedIndexInformer.AddIndexers
+//workshop:task 5
 func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 // SetTransform has every object go through a function before anything else sees it, to make it smaller, say. It is an
 // error after the start: what is in the store already would not have gone through it.
 //
-//workshop:task 5 sharedIndexInformer.SetTransform
+//workshop:task 5
 func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error {
 	return s.beforeStart("set a transform", func() { s.transform = transform })
 }
@@ -117,7 +117,7 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 // SetWatchErrorHandlerWithContext sets what is told when a list, or the beginning of a watch, fails. It is an error after
 // the start. The Reflector that it is given is good for nothing but its name.
 //
-//workshop:task 5 sharedIndexInformer.SetWatchErrorHandlerWithContext
+//workshop:task 5
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
 	return s.beforeStart("set a handler of watch errors", func() { s.watchErrorHandler = handler })
 }
