@@ -64,7 +64,7 @@ type Reflector struct {
 	watchTimeout time.Duration
 	// delay returns how long to wait before the next try, and counts it.
 	delay wait.DelayFunc
-	// streams says that lw can list by a watch. Nobody asks before task 7.
+	// streams is true if lw can list by a watch.
 	streams bool
 	// paged says that a list at "0" has come in pages. Then the server has no list in its memory that it could give in one
 	// piece, and relists come in pages too. Whoever lists sets it; the pager says how a list has come.

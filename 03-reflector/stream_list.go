@@ -1,8 +1,8 @@
 package reflector
 
-// This file is the bonus: a list that comes as a watch. The server sends what there is as ADDED, one by one, and then a
-// bookmark that says: that was all. It need not hold the whole list in its memory, nor need the client. It is what
-// client-go does first, since 0.35.
+// This file is the bonus: a list that comes as a watch. The server sends its objects as ADDED, one by one, and then a
+// bookmark that ends the list. Neither server nor client holds the whole list in its encoded form. client-go tries this
+// first, since 0.35.
 
 import (
 	"context"
@@ -12,16 +12,16 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// streamList begins a watch that sends what there is first, and replaces what is in the store when all of it has come. It
-// returns the watch, which goes on from there. It returns nil and no error when the context ends; an error means that
-// this server cannot do it, and that a list may.
+// streamList starts a watch that begins with the objects that exist, collects them up to the bookmark that ends them, and
+// replaces the store's contents. It returns the watch, which goes on from there. It returns errStopped if the context ends.
+// Any other error means that this server cannot stream a list, or that the store has failed; a list may succeed.
 //
-// It asks for the last version that was seen, or for none. If the connection breaks before the bookmark, or the server
-// refuses connections or has too much to do, it begins anew; if the server refuses the version, without one. Nothing of an
-// attempt that did not get to its bookmark gets into the store, and no version in it counts as seen: its events are in no
-// order. If Replace fails, it stops the watch and returns the error.
+// It asks for the store's version, or for none. If the connection breaks before the bookmark, or the server refuses
+// connections or has too much to do, it starts again; if the server refuses the version, without one. An attempt that
+// did not reach its bookmark leaves nothing in the store, and none of its versions counts as seen: its events have no
+// order. If Replace fails, streamList stops the watch and returns the error.
 //
-// ListAndWatchWithContext calls it first, each time anew, if r.streams; that it failed the last time means nothing.
+// ListAndWatchWithContext calls it first, on every call, if r.streams; an earlier failure means nothing.
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 	panic(todo.Task(7, "Reflector.streamList"))
 }

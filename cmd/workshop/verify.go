@@ -130,7 +130,6 @@ overwrite a stub that was changed, and writes the new one beside it.`,
 			if err != nil {
 				return err
 			}
-			open := 0
 			for _, c := range some {
 				written, kept, err := verify.Generate(root, c)
 				for _, name := range written {
@@ -152,7 +151,9 @@ overwrite a stub that was changed, and writes the new one beside it.`,
 				if err != nil {
 					return err
 				}
-				open += len(conflicts)
+				if len(conflicts) > 0 {
+					return fmt.Errorf("%d declarations of wrong versions need you; see above", len(conflicts))
+				}
 				changed, err := verify.UpdateShown(cmd.Context(), root, c)
 				for _, place := range changed {
 					fmt.Fprintf(cmd.OutOrStdout(), "updated what is shown in %s\n", place)
@@ -160,9 +161,6 @@ overwrite a stub that was changed, and writes the new one beside it.`,
 				if err != nil {
 					return err
 				}
-			}
-			if open > 0 {
-				return fmt.Errorf("%d declarations of wrong versions need you; see above", open)
 			}
 			return nil
 		},

@@ -36,7 +36,7 @@ func (r *Reflector) list(ctx context.Context) error {
 		return fmt.Errorf("failed to list: %w", err)
 	}
 	r.setUnavailable(false)
-	about, err := meta.ListAccessor(list)
+	listMeta, err := meta.ListAccessor(list)
 	if err != nil {
 		return fmt.Errorf("failed to list: got %T: %w", list, err)
 	}
@@ -49,10 +49,10 @@ func (r *Reflector) list(ctx context.Context) error {
 	for i, item := range items {
 		objs[i] = item
 	}
-	if err := r.store.Replace(objs, about.GetResourceVersion()); err != nil {
+	if err := r.store.Replace(objs, listMeta.GetResourceVersion()); err != nil {
 		return fmt.Errorf("replace what is in the store by the list: %w", err)
 	}
-	r.setVersion(about.GetResourceVersion())
+	r.setVersion(listMeta.GetResourceVersion())
 	return nil
 }
 

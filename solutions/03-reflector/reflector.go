@@ -19,6 +19,7 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"sync"
@@ -65,7 +66,7 @@ type Reflector struct {
 	watchTimeout time.Duration
 	// delay returns how long to wait before the next try, and counts it.
 	delay wait.DelayFunc
-	// streams says that lw can list by a watch. Nobody asks before task 7.
+	// streams is true if lw can list by a watch.
 	streams bool
 	// paged says that a list at "0" has come in pages. Then the server has no list in its memory that it could give in one
 	// piece, and relists come in pages too. Whoever lists sets it; the pager says how a list has come.
@@ -151,13 +152,13 @@ func (r *Reflector) sleep(ctx context.Context) {
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	if r.streams {
 		w, err := r.streamList(ctx)
-		if w == nil && err == nil {
-			return nil // the context has ended
-		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return r.watchAndResync(ctx, w)
+		case errors.Is(err, errStopped):
+			return nil
 		}
-		// This server cannot. A list does as well.
+		// This server cannot stream a list. An ordinary list is as good.
 	}
 	if err := r.list(ctx); err != nil || ctx.Err() != nil {
 		return err

@@ -1,48 +1,45 @@
 package reflector
 
-// This file is the bonus: a list that comes as a watch. The server sends what there is as ADDED, one by one, and then a
-// bookmark that says: that was all. It need not hold the whole list in its memory, nor need the client. It is what
-// client-go does first, since 0.35.
+// This file is the bonus: a list that comes as a watch. The server sends its objects as ADDED, one by one, and then a
+// bookmark that ends the list. Neither server nor client holds the whole list in its encoded form. client-go tries this
+// first, since 0.35.
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
 
-// streamList begins a watch that sends what there is first, and replaces what is in the store when all of it has come. It
-// returns the watch, which goes on from there. It returns nil and no error when the context ends; an error means that
-// this server cannot do it, and that a list may.
+// streamList starts a watch that begins with the objects that exist, collects them up to the bookmark that ends them, and
+// replaces the store's contents. It returns the watch, which goes on from there. It returns errStopped if the context ends.
+// Any other error means that this server cannot stream a list, or that the store has failed; a list may succeed.
 //
-// It asks for the last version that was seen, or for none. If the connection breaks before the bookmark, or the server
-// refuses connections or has too much to do, it begins anew; if the server refuses the version, without one. Nothing of an
-// attempt that did not get to its bookmark gets into the store, and no version in it counts as seen: its events are in no
-// order. If Replace fails, it stops the watch and returns the error.
+// It asks for the store's version, or for none. If the connection breaks before the bookmark, or the server refuses
+// connections or has too much to do, it starts again; if the server refuses the version, without one. An attempt that
+// did not reach its bookmark leaves nothing in the store, and none of its versions counts as seen: its events have no
+// order. If Replace fails, streamList stops the watch and returns the error.
 //
-// ListAndWatchWithContext calls it first, each time anew, if r.streams; that it failed the last time means nothing.
+// ListAndWatchWithContext calls it first, on every call, if r.streams; an earlier failure means nothing.
 //
 //workshop:task 7
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 	for ctx.Err() == nil {
-		w, objs, version, err := r.stream(ctx)
+		list, err := r.stream(ctx)
 		switch {
-		case err == nil && w != nil:
+		case err == nil:
 			r.setUnavailable(false)
-			if err := r.store.Replace(objs, version); err != nil {
-				w.Stop()
-				return nil, fmt.Errorf("replace what is in the store by the streamed list: %w", err)
+			if err := r.store.Replace(list.objects, list.version); err != nil {
+				list.watch.Stop()
+				return nil, fmt.Errorf("replace the store's contents by the streamed list: %w", err)
 			}
-			r.setVersion(version)
-			return w, nil
-		case err == nil: // the connection broke
-		case errors.Is(err, errStopped):
-		case utilnet.IsConnectionRefused(err), apierrors.IsTooManyRequests(err):
+			r.setVersion(list.version)
+			return list.watch, nil
+		case err == io.EOF: // the connection broke
+		case again(err):
 			r.sleep(ctx)
 		case expired(err), tooLarge(err):
 			r.setUnavailable(true)
@@ -50,26 +47,42 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 			return nil, err
 		}
 	}
-	return nil, nil
+	return nil, errStopped
 }
 
-// stream tries once. Without a bookmark there is no watch.
+// streamedList is a list that came by a watch. The watch goes on from there.
 //
 //workshop:omit
-func (r *Reflector) stream(ctx context.Context) (w watch.Interface, objs []any, version string, err error) {
+type streamedList struct {
+	watch   watch.Interface
+	objects []any
+	version string
+}
+
+// stream tries once. It returns io.EOF if the watch ended before the bookmark.
+//
+//workshop:omit
+func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 	initial := true
 	start := r.clock.Now()
-	w, err = r.lw.WatchWithContext(ctx, metav1.ListOptions{
+	w, err := r.lw.WatchWithContext(ctx, metav1.ListOptions{
 		ResourceVersion: r.knownVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, SendInitialEvents: &initial,
 		AllowWatchBookmarks: true, TimeoutSeconds: r.timeoutSeconds(),
 	})
 	if err != nil {
-		return nil, nil, "", err
+		return streamedList{}, err
 	}
 	collected := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc)
-	version, err = r.consume(ctx, w, collected, consuming{start: start, initial: true})
-	if err != nil || version == "" {
-		return nil, nil, "", err
+	current := &session{Interface: w, start: start}
+	for {
+		event, object, err := r.nextEvent(ctx, current)
+		if err != nil {
+			w.Stop()
+			return streamedList{}, err
+		}
+		if event.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+			return streamedList{w, collected.List(), object.GetResourceVersion()}, nil
+		}
+		r.apply(ctx, collected, event, object.GetResourceVersion())
 	}
-	return w, collected.List(), version, nil
 }

@@ -1,7 +1,7 @@
 package reflector
 
-// This file is the watch: what happens after the list, told to the store event by event, and what is to be done when it
-// ends. Most of a Reflector's life is here.
+// This file is the watch: it applies every change after the list to the store, and chooses the next step when a watch
+// ends.
 //
 //workshop:file omit
 
@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"time"
 
@@ -21,10 +22,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// errStopped is why a watch ended when the context did.
+// errStopped reports that a watch or a list has ended because the context has.
 var errStopped = errors.New("stop requested")
 
-// watchAndResync watches, beginning with w if there is one, and resyncs meanwhile.
+// watchAndResync watches, beginning with w if that is not nil, and resyncs meanwhile.
 func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error {
 	resyncing, stop := context.WithCancel(ctx)
 	failed := make(chan error, 1)
@@ -40,28 +41,27 @@ func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error
 	return r.watch(ctx, w, failed)
 }
 
-// watch watches from the version that the store has, again and again. It returns when a list is due, and then only
-// if a watch could not be begun with an error. The context ends it without one.
+// watch watches from the store's version, again and again, beginning with w if that is not nil. It returns when a list is
+// due or the context has ended. It returns an error only if a watch could not start.
 //
-//   - A watch that ends is begun again, from the version that the store has come to. One that lasted less than a second
-//     and brought nothing is not: something is wrong with it.
-//   - A server that refuses connections, or that has too much to do (429, be it as answer or as event), has forgotten
-//     nothing. The watch is begun again after the back-off.
-//   - An internal error in the watch is tried again at once, for as long as MaxInternalErrorRetryDuration says.
-//   - Anything else, and 410 first of all, makes a list due.
+//   - After a watch that ends, watch starts another from the store's version. But a watch that lasted less than a second
+//     and brought no event is broken: a list is due.
+//   - A server that refuses connections, or that has too much to do (429, as answer or as event), has forgotten nothing.
+//     The next watch starts after the back-off.
+//   - After an internal error the next watch starts at once, within MaxInternalErrorRetryDuration.
+//   - Any other error makes a list due, 410 first of all.
 func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan error) error {
 	retry := cache.NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, internalErrorReset, apierrors.IsInternalError, r.clock)
 	for ctx.Err() == nil {
-		start := r.clock.Now()
-		inOrder := true
+		current := &session{Interface: w, start: r.clock.Now(), inOrder: true, failed: failed}
 		if w == nil {
 			options := metav1.ListOptions{
 				ResourceVersion: r.LastSyncResourceVersion(), TimeoutSeconds: r.timeoutSeconds(), AllowWatchBookmarks: true,
 			}
 			// Without a version the server begins with what there is, in any order.
-			inOrder = options.ResourceVersion != "" && options.ResourceVersion != "0"
+			current.inOrder = options.ResourceVersion != "" && options.ResourceVersion != "0"
 			var err error
-			if w, err = r.lw.WatchWithContext(ctx, options); err != nil {
+			if current.Interface, err = r.lw.WatchWithContext(ctx, options); err != nil {
 				if again(err) {
 					r.sleep(ctx)
 					continue
@@ -69,11 +69,11 @@ func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan 
 				return err
 			}
 		}
-		_, err := r.consume(ctx, w, r.store, consuming{start: start, inOrder: inOrder, failed: failed})
 		w = nil
+		err := r.consume(ctx, current)
 		retry.After(err)
 		switch {
-		case err == nil: // the server's time-out, most often
+		case err == io.EOF: // usually the server's timeout
 		case again(err):
 			r.sleep(ctx)
 		case apierrors.IsInternalError(err) && retry.ShouldRetry():
@@ -87,81 +87,80 @@ func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan 
 	return nil
 }
 
-// again says whether a watch is to be begun again after the back-off, from the version that the store has: the server
-// refuses connections, or has too much to do (429). The error may be wrapped.
+// again reports whether the next watch can start from the store's version after the back-off: the server refuses
+// connections, or has too much to do (429). The error may be wrapped.
 //
 //workshop:task 4
 func again(err error) bool {
 	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
 }
 
-// consuming is what there is to know of one watch.
-type consuming struct {
+// session is one watch.
+type session struct {
+	watch.Interface
 	start time.Time
-	// inOrder says that each event's version is larger than the one's before it, from the first event on.
+	// events counts the events that were of the expected type.
+	events int
+	// inOrder is true if each event has a larger version than the one before it, from the first event on.
 	inOrder bool
-	// failed brings the error of a resync.
+	// failed brings the error of a resync. Nil never does.
 	failed <-chan error
-	// initial ends it with the bookmark that ends the initial events, and leaves the watch open. No version before that one
-	// is the Reflector's.
-	initial bool
 }
 
-// consume takes the events of a watch to a store, until it ends. It stops the watch, however it ends, but for an initial
-// one that has come to its bookmark, whose version it returns.
+// consume applies the events of a watch to the store until the watch ends, and stops it. It returns the errors of
+// nextEvent, never nil.
 //
-// An event of another type, or kind, than is expected is left out. The version is that of the event once the store has it;
-// bookmarks move it too, and are told to a store that wants to know. As long as events are not in order, which is while
-// there are only ADDED of a watch without a version, it does not move: a watch that resumed there would miss the others
-// (#136583). A watch that ends within a second and without an event is a cache.VeryShortWatchError.
-func (r *Reflector) consume(ctx context.Context, w watch.Interface, store cache.ReflectorStore, c consuming) (version string, err error) {
-	complete := false
-	defer func() {
-		if !complete {
-			w.Stop()
-		}
-	}()
-	events, inOrder := 0, c.inOrder
+// The version is that of the last event that the store has. Bookmarks move it too. While events are not in order, which
+// is as long as a watch without a version brings only ADDED, the version does not move: a watch that resumed there would
+// miss the other objects (#136583).
+func (r *Reflector) consume(ctx context.Context, w *session) error {
+	defer w.Stop()
 	for {
-		var event watch.Event
-		var open bool
-		select {
-		case <-ctx.Done():
-			return "", errStopped
-		case err := <-c.failed:
-			return "", err
-		case event, open = <-w.ResultChan():
+		event, object, err := r.nextEvent(ctx, w)
+		if err != nil {
+			return err
 		}
-		if !open {
-			if events == 0 && r.clock.Since(c.start) < shortWatch {
-				return "", &cache.VeryShortWatchError{Name: r.name}
-			}
-			return "", nil
-		}
-		if event.Type == watch.Error {
-			return "", apierrors.FromObject(event.Object)
-		}
-		about, ok := r.admit(ctx, event)
-		if !ok {
-			continue
-		}
-		r.tell(ctx, store, event, about.GetResourceVersion())
-		events++
-		inOrder = inOrder || event.Type != watch.Added
-		if c.initial {
-			if event.Type == watch.Bookmark && about.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
-				complete = true
-				return about.GetResourceVersion(), nil
-			}
-			continue
-		}
-		if inOrder {
-			r.advance(about.GetResourceVersion())
+		r.apply(ctx, r.store, event, object.GetResourceVersion())
+		w.inOrder = w.inOrder || event.Type != watch.Added
+		if w.inOrder {
+			r.advance(object.GetResourceVersion())
 		}
 	}
 }
 
-// admit says whether an event is about what is expected, and returns the metadata of its object.
+// nextEvent returns the next event of a watch and the metadata of its object. It leaves out events of another type, or
+// kind, than is expected. The error is
+//
+//   - errStopped if the context has ended,
+//   - the resync's if that has failed,
+//   - the server's Status for an event of type ERROR,
+//   - a cache.VeryShortWatchError if the watch has ended within a second and without an event,
+//   - io.EOF if it has ended otherwise.
+func (r *Reflector) nextEvent(ctx context.Context, w *session) (watch.Event, metav1.Object, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return watch.Event{}, nil, errStopped
+		case err := <-w.failed:
+			return watch.Event{}, nil, fmt.Errorf("resync: %w", err)
+		case event, open := <-w.ResultChan():
+			switch {
+			case !open && w.events == 0 && r.clock.Since(w.start) < shortWatch:
+				return watch.Event{}, nil, &cache.VeryShortWatchError{Name: r.name}
+			case !open:
+				return watch.Event{}, nil, io.EOF
+			case event.Type == watch.Error:
+				return watch.Event{}, nil, apierrors.FromObject(event.Object)
+			}
+			if object, ok := r.admit(ctx, event); ok {
+				w.events++
+				return event, object, nil
+			}
+		}
+	}
+}
+
+// admit returns the metadata of an event's object, and reports whether it is of the expected type and kind.
 func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object, bool) {
 	if r.expected.goType != nil && reflect.TypeOf(event.Object) != r.expected.goType {
 		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected type in watch event", "reflector", r.name, "type", fmt.Sprintf("%T", event.Object))
@@ -171,17 +170,17 @@ func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object
 		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected kind in watch event", "reflector", r.name, "kind", event.Object.GetObjectKind().GroupVersionKind())
 		return nil, false
 	}
-	about, err := meta.Accessor(event.Object)
+	object, err := meta.Accessor(event.Object)
 	if err != nil {
 		utilruntime.HandleErrorWithContext(ctx, err, "Object without metadata in watch event", "reflector", r.name)
 		return nil, false
 	}
-	return about, true
+	return object, true
 }
 
-// tell brings an event to the store. What the store says against it does not end the watch, nor keep the version back: the
-// next event is another object's, and from the server the same one would come again.
-func (r *Reflector) tell(ctx context.Context, store cache.ReflectorStore, event watch.Event, version string) {
+// apply brings an event to a store. An error of the store does not end the watch or hold the version back: the next event
+// is about another object, and a new watch would bring the same event again.
+func (r *Reflector) apply(ctx context.Context, store cache.ReflectorStore, event watch.Event, version string) {
 	var err error
 	switch event.Type {
 	case watch.Added:
@@ -191,7 +190,7 @@ func (r *Reflector) tell(ctx context.Context, store cache.ReflectorStore, event 
 	case watch.Deleted:
 		err = store.Delete(event.Object)
 	case watch.Bookmark:
-		err = tellBookmark(store, version)
+		err = applyBookmark(store, version)
 	default:
 		err = fmt.Errorf("unknown type %q", event.Type)
 	}
@@ -200,18 +199,18 @@ func (r *Reflector) tell(ctx context.Context, store cache.ReflectorStore, event 
 	}
 }
 
-// tellBookmark tells a store that wants to know, which is one with the methods of cache.ReflectorBookmarkStore, of a
-// bookmark. For other stores a bookmark is nothing.
+// applyBookmark passes a bookmark's version to a store that has the methods of cache.ReflectorBookmarkStore, and returns
+// the store's error. It does nothing for other stores.
 //
 //workshop:task 6
-func tellBookmark(store cache.ReflectorStore, version string) error {
+func applyBookmark(store cache.ReflectorStore, version string) error {
 	if s, ok := store.(cache.ReflectorBookmarkStore); ok {
 		return s.Bookmark(version)
 	}
 	return nil
 }
 
-// advance moves the version, and tells a store that wants to know.
+// advance moves the version, and passes it to a store that has the method of cache.ResourceVersionUpdater.
 func (r *Reflector) advance(version string) {
 	r.setVersion(version)
 	if s, ok := r.store.(cache.ResourceVersionUpdater); ok {
