@@ -117,8 +117,7 @@ func (q *Typed[T]) Get() (item T, shutdown bool) {
 }
 
 // Done gives item back. If it was added while it was in hand, it goes to the end of the queue now, also after ShutDown.
-// An item that is not in hand is ignored, and the last Done is heard by every ShutDownWithDrain that waits. No test asks
-// for these two: client-go would queue an item a second time that waits already, and wakes one drain.
+// An item that is not in hand is ignored. The last Done wakes every ShutDownWithDrain that waits.
 func (q *Typed[T]) Done(item T) {
 	panic(todo.Task(1, "Typed.Done"))
 }
@@ -131,8 +130,7 @@ func (q *Typed[T]) ShutDown() {
 }
 
 // ShutDownWithDrain is ShutDown, but it waits until all that is queued or in hand has been worked on, so there have to
-// be workers that take items and give them back. A ShutDown that comes later ends the wait. That it waits for what is
-// queued no test asks: client-go looks only at what is in hand, and returns too early.
+// be workers that take items and give them back. A ShutDown that comes later ends the wait.
 func (q *Typed[T]) ShutDownWithDrain() {
 	panic(todo.Task(2, "Typed.ShutDownWithDrain"))
 }

@@ -259,7 +259,7 @@ func (s *threadSafeMap) GetIndexers() cache.Indexers {
 
 // AddIndexers gives the store more indexes, which find also what is stored already. If one of the names is taken, it
 // returns an error and adds none of them. If an index function fails for a stored object, it panics, like Update, and
-// has added none either. That last part no test asks: client-go's store has them then, half filled.
+// adds none of them.
 //
 //workshop:task 4
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {

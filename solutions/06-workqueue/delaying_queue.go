@@ -128,11 +128,10 @@ func (q *delayingQueue[T]) ShutDownWithDrain() {
 func (q *delayingQueue[T]) loop() {
 	for {
 		now := q.clock.Now()
-		item, wait := q.next(now)
-		for ; wait <= 0; item, wait = q.next(now) {
+		for item, ok := q.popDue(now); ok; item, ok = q.popDue(now) {
 			q.Add(item)
 		}
-		if q.ShuttingDown() || !q.sleep(now, wait) {
+		if q.ShuttingDown() || !q.sleep(now, q.untilNext(now)) {
 			return
 		}
 	}
@@ -155,26 +154,32 @@ func (q *delayingQueue[T]) sleep(now time.Time, wait time.Duration) bool {
 	}
 }
 
-// never is how long to wait for an item when none waits.
-//
-//workshop:omit
-const never = time.Duration(math.MaxInt64)
+// popDue removes and returns the first item if it is due.
+func (q *delayingQueue[T]) popDue(now time.Time) (item T, ok bool) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if len(q.waiting) == 0 || q.waiting[0].due.After(now) {
+		return item, false
+	}
+	first := heap.Pop(&q.waiting).(*entry[T])
+	delete(q.entries, first.item)
+	return first.item, true
+}
 
-// next takes out the first entry, if it is due: then wait is 0 or less. If not, wait is how long it will take.
-func (q *delayingQueue[T]) next(now time.Time) (item T, wait time.Duration) {
+// untilNext returns the time from now until the first item is due, or never.
+func (q *delayingQueue[T]) untilNext(now time.Time) time.Duration {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	if len(q.waiting) == 0 {
-		return item, never
+		return never
 	}
-	first := q.waiting[0]
-	if wait = first.due.Sub(now); wait > 0 {
-		return item, wait
-	}
-	heap.Pop(&q.waiting)
-	delete(q.entries, first.item)
-	return first.item, wait
+	return q.waiting[0].due.Sub(now)
 }
+
+// never is longer than any wait.
+//
+//workshop:omit
+const never = time.Duration(math.MaxInt64)
 
 // entry is an item that waits for its time.
 type entry[T comparable] struct {
