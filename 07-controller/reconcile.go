@@ -42,8 +42,8 @@ const (
 //   - Of a Deployment that is gone, or on its way out, and of a budget on its way out, nothing is done: the garbage collector
 //     follows the owner reference, and the deletion brings the key back.
 //   - wantsBudget says whether there should be one, claimOn whose the one is that is there. A foreign one is never written to;
-//     if it is in the way, tellConflict. A leftover is about to be collected, and left alone.
-//   - Whatever was done is told, by tellCreated, tellRepaired or tellRemoved; nothing else is.
+//     if it is in the way, recordConflict. A leftover is about to be collected, and left alone.
+//   - Whatever was done is told, by recordCreated, recordRepaired or recordRemoved; nothing else is.
 //   - In a namespace that is being deleted (corev1.NamespaceTerminatingCause) nothing can be created, now or later: no error.
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	panic(todo.Task(6, "Controller.Reconcile"))
@@ -61,21 +61,21 @@ func (c *Controller) remove(ctx context.Context, deployment *appsv1.Deployment, 
 	panic(todo.Task(6, "Controller.remove"))
 }
 
-// tellCreated, tellRepaired and tellRemoved write down what was done, in the log and as an Event of the Deployment. The
+// recordCreated, recordRepaired and recordRemoved write down what was done, in the log and as an Event of the Deployment. The
 // changes of a repair are one text, with ", " between them.
-func (c *Controller) tellCreated(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
+func (c *Controller) recordCreated(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
 	klog.FromContext(ctx).Info("Created budget", "minAvailable", budget.Spec.MinAvailable)
 	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonCreated,
 		"Created PodDisruptionBudget %s with minAvailable %s", budget.Name, budget.Spec.MinAvailable)
 }
 
-func (c *Controller) tellRepaired(ctx context.Context, deployment *appsv1.Deployment, changes string) {
+func (c *Controller) recordRepaired(ctx context.Context, deployment *appsv1.Deployment, changes string) {
 	klog.FromContext(ctx).Info("Repaired budget", "set", changes)
 	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonRepaired,
 		"Repaired PodDisruptionBudget %s: set %s", deployment.Name, changes)
 }
 
-func (c *Controller) tellRemoved(ctx context.Context, deployment *appsv1.Deployment) {
+func (c *Controller) recordRemoved(ctx context.Context, deployment *appsv1.Deployment) {
 	why := fmt.Sprintf("spec.replicas is %d", desiredReplicas(deployment))
 	if deployment.Annotations[OptOutAnnotation] == OptOutValue {
 		why = fmt.Sprintf("the annotation %s is %q", OptOutAnnotation, OptOutValue)
@@ -85,10 +85,10 @@ func (c *Controller) tellRemoved(ctx context.Context, deployment *appsv1.Deploym
 		"Removed PodDisruptionBudget %s: %s", deployment.Name, why)
 }
 
-// tellConflict tells the Deployment's owner that a budget is in the way. It returns
+// recordConflict tells the Deployment's owner that a budget is in the way. It returns
 // no error because trying again cannot help: when the other budget changes or goes, its
 // event brings the key back. Repeated Events are counted up into one by the recorder.
-func (c *Controller) tellConflict(deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
+func (c *Controller) recordConflict(deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
 	whose := "nothing controls it"
 	if owner := metav1.GetControllerOfNoCopy(budget); owner != nil {
 		whose = fmt.Sprintf("%s %s controls it", owner.Kind, owner.Name)

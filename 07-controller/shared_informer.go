@@ -53,10 +53,10 @@ type sharedIndexInformer struct {
 	queue       cache.Queue      // nil before the start
 	reflector   layers.Reflector // likewise
 
-	// deltas is held while a delta goes to the store and to the listeners, and by whoever wants to come in between two
-	// of them. It guards listeners.
+	// deltas is held while a delta goes to the store and to the listeners, and by callers that need the moment between two
+	// deltas. It guards listeners and their schedules.
 	deltas    sync.Mutex
-	listeners map[*listener]struct{}
+	listeners map[*listener]*schedule
 	// running counts the goroutines of listeners.
 	running sync.WaitGroup
 }
@@ -84,7 +84,7 @@ func NewSharedIndexInformerOn(below layers.Layers, lw cache.ListerWatcher, examp
 		synced:            make(chan struct{}),
 		watchErrorHandler: cache.DefaultWatchErrorHandler,
 		resyncCheck:       options.ResyncPeriod,
-		listeners:         map[*listener]struct{}{},
+		listeners:         map[*listener]*schedule{},
 	}
 }
 

@@ -12,6 +12,15 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+// schedule is the resyncs of one listener.
+type schedule struct {
+	period time.Duration
+	// next is the moment from which on the listener is due, the moment included. If period is 0 it never is.
+	next time.Time
+	// due is true if the listener takes part in the present resync. Before the first resync it does.
+	due bool
+}
+
 // minResync is the shortest period of resyncs. Who asks for less gets this.
 const minResync = time.Second
 
@@ -36,26 +45,28 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 		return nil, fmt.Errorf("add the event handler %T: the informer has stopped already", handler)
 	}
 	l := newListener(handler, ptr.Deref(options.Logger, klog.Background()))
+	resyncs := &schedule{due: true}
 	if wanted := ptr.Deref(options.ResyncPeriod, s.options.ResyncPeriod); wanted > 0 {
-		l.period = s.resyncPeriod(wanted)
-		l.nextResync = time.Now().Add(l.period)
+		resyncs.period = s.resyncPeriod(wanted)
+		resyncs.next = time.Now().Add(resyncs.period)
 	}
 	s.deltas.Lock()
 	defer s.deltas.Unlock()
 	if s.started {
-		s.joinLate(l)
+		s.joinLate(l, resyncs)
 	} else {
-		s.listeners[l] = struct{}{}
+		s.listeners[l] = resyncs
 	}
 	return l, nil
 }
 
-// joinLate adds a listener to an informer that runs. It misses nothing and hears nothing twice: what is in the store, as
-// additions of the initial list, and all that comes after. The caller has the deltas lock, so no delta is on its way.
+// joinLate adds a listener, with its schedule, to an informer that runs, and starts it. The listener receives what is in
+// the store, as additions of the initial list, and every later change: no gaps and no duplicates. The caller holds the
+// deltas lock, so no delta is on its way.
 //
 //workshop:task 3
-func (s *sharedIndexInformer) joinLate(l *listener) {
-	s.listeners[l] = struct{}{}
+func (s *sharedIndexInformer) joinLate(l *listener, resyncs *schedule) {
+	s.listeners[l] = resyncs
 	for _, obj := range s.indexer.List() {
 		l.add(notification{kind: added, new: obj, inInitialList: true})
 	}
@@ -65,11 +76,11 @@ func (s *sharedIndexInformer) joinLate(l *listener) {
 	s.running.Go(l.run)
 }
 
-// distribute brings a notification to the listeners: a resync to those that take part in the present one, anything else to
-// all. The caller has the deltas lock.
+// distribute adds a notification to the listeners' queues: a resync's to those that take part in it, any other to all. The
+// caller holds the deltas lock.
 func (s *sharedIndexInformer) distribute(n notification, resync bool) {
-	for l := range s.listeners {
-		if !resync || l.resyncing {
+	for l, resyncs := range s.listeners {
+		if !resync || resyncs.due {
 			l.add(n)
 		}
 	}
@@ -153,13 +164,13 @@ func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
 func (s *sharedIndexInformer) shouldResync() bool {
 	s.deltas.Lock()
 	defer s.deltas.Unlock()
-	now, any := time.Now(), false
-	for l := range s.listeners {
-		l.resyncing = l.period > 0 && !now.Before(l.nextResync)
-		if l.resyncing {
-			any = true
-			l.nextResync = now.Add(l.period)
+	now, due := time.Now(), false
+	for _, resyncs := range s.listeners {
+		resyncs.due = resyncs.period > 0 && !now.Before(resyncs.next)
+		if resyncs.due {
+			due = true
+			resyncs.next = now.Add(resyncs.period)
 		}
 	}
-	return any
+	return due
 }

@@ -1,7 +1,7 @@
 // This file is the informer at work: what it starts, in which order it stops, and what becomes of a delta.
-
 //
 //workshop:file task 1
+
 package controller
 
 import (
@@ -118,9 +118,7 @@ func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 		return
 	case <-s.queue.HasSyncedChecker().Done():
 	}
-	// The queue counts itself synced when it hands its last item out. It has its lock until that item is processed, so this
-	// question, which needs the lock, is answered when the store has it.
-	s.queue.HasSynced()
+	s.awaitItemInHand()
 	s.deltas.Lock()
 	defer s.deltas.Unlock()
 	close(s.synced)
@@ -128,6 +126,11 @@ func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 		l.upstreamSynced()
 	}
 }
+
+// awaitItemInHand returns when the item that the queue has handed out is processed. Pop holds the queue's lock until then,
+// and HasSynced takes the same lock. A queue counts as synced when it hands out the last item of the first list, which is
+// before the store has that item.
+func (s *sharedIndexInformer) awaitItemInHand() { s.queue.HasSynced() }
 
 // handleDeltas brings what has happened to one object, oldest first, to the store and then to the handlers. Who hears of a
 // change finds it in the store.

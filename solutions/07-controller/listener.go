@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/buffer"
 )
 
-// notification is what a handler is to be told: of an addition the new state, of a deletion the old one, of an update both.
+// notification is one change for a handler: an addition has the new state, a deletion the old one, an update both.
 type notification struct {
 	kind          kind
 	old, new      any
@@ -40,8 +40,8 @@ type listener struct {
 	wake    sync.Cond
 	pending *buffer.Ring[notification]
 	stopped bool
-	// initial counts the additions of the first list that the handler has not been told yet. upstream says that the
-	// informer has synced, so that there will be no more of them. synced is closed when both is done.
+	// initial counts the additions of the first list that the handler has not received yet. upstream is true when the
+	// informer has synced, so that there will be no more of them. synced is closed when initial is 0 and upstream true.
 	initial  int
 	upstream bool
 	synced   chan struct{}
@@ -49,23 +49,16 @@ type listener struct {
 	// finished is closed when the handler will not be called any more: by run when it returns, and if there will be no run,
 	// by who removes it.
 	finished chan struct{}
-
-	// The informer's deltas lock guards these: when the handler is due for a resync, from that moment on, the moment
-	// included (never, if the period is 0), and whether it takes part in the present one. At first everybody does.
-	period     time.Duration
-	nextResync time.Time
-	resyncing  bool
 }
 
 func newListener(handler cache.ResourceEventHandler, logger klog.Logger) *listener {
 	l := &listener{
-		handler:   handler,
-		logger:    logger,
-		name:      fmt.Sprintf("event handler %T", handler),
-		pending:   buffer.NewRing[notification](buffer.RingOptions{InitialSize: 64, NormalSize: 1024}),
-		synced:    make(chan struct{}),
-		finished:  make(chan struct{}),
-		resyncing: true,
+		handler:  handler,
+		logger:   logger,
+		name:     fmt.Sprintf("event handler %T", handler),
+		pending:  buffer.NewRing[notification](buffer.RingOptions{InitialSize: 64, NormalSize: 1024}),
+		synced:   make(chan struct{}),
+		finished: make(chan struct{}),
 	}
 	l.wake.L = &l.mu
 	return l
@@ -84,9 +77,9 @@ func (l *listener) add(n notification) {
 	l.wake.Signal()
 }
 
-// run tells the handler one notification after another, in order, until the listener is stopped. A handler that panics ends
-// the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), what it panicked at is left
-// out, and after a second the next is told. Mirrors cache.processorListener.run and pop.
+// run passes one notification after another to the handler, in order, until the listener is stopped. A handler that panics
+// ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), run leaves out the
+// notification at which it panicked, and goes on after a second. Mirrors cache.processorListener.run and pop.
 //
 //workshop:task 2
 func (l *listener) run() {
@@ -96,7 +89,7 @@ func (l *listener) run() {
 		if !ok {
 			return
 		}
-		if !l.tell(n) {
+		if !l.notify(n) {
 			time.Sleep(time.Second)
 		}
 	}
@@ -117,16 +110,16 @@ func (l *listener) next() (notification, bool) {
 	return notification{}, false
 }
 
-// tell calls the handler. It returns false if that panicked.
+// notify calls the handler. It returns false if the handler panicked.
 //
 //workshop:omit
-func (l *listener) tell(n notification) (told bool) {
+func (l *listener) notify(n notification) (returned bool) {
 	defer utilruntime.HandleCrashWithLogger(l.logger)
 	switch n.kind {
 	case added:
 		l.handler.OnAdd(n.new, n.inInitialList)
 		if n.inInitialList {
-			l.toldInitial()
+			l.notifiedInitial()
 		}
 	case updated:
 		l.handler.OnUpdate(n.old, n.new)
@@ -136,17 +129,17 @@ func (l *listener) tell(n notification) (told bool) {
 	return true
 }
 
-// toldInitial counts one addition of the first list as told.
+// notifiedInitial counts one addition of the first list as received by the handler.
 //
 //workshop:task 3
-func (l *listener) toldInitial() {
+func (l *listener) notifiedInitial() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.initial--
 	l.checkSynced()
 }
 
-// upstreamSynced says that the first list is complete, and everything of it is in the queue or told.
+// upstreamSynced marks the first list as complete: each of its additions is in the queue, or the handler has received it.
 //
 //workshop:task 3
 func (l *listener) upstreamSynced() {
@@ -173,7 +166,7 @@ func (l *listener) stop() {
 	l.wake.Signal()
 }
 
-// HasSynced tells whether the handler has been told everything of the first list: calls that have returned count.
+// HasSynced reports whether the handler has received all of the first list: calls that have returned count.
 func (l *listener) HasSynced() bool { return cache.IsDone(l.HasSyncedChecker()) }
 
 // HasSyncedChecker is the same, to wait for.

@@ -53,10 +53,10 @@ type sharedIndexInformer struct {
 	queue       cache.Queue      // nil before the start
 	reflector   layers.Reflector // likewise
 
-	// deltas is held while a delta goes to the store and to the listeners, and by whoever wants to come in between two
-	// of them. It guards listeners.
+	// deltas is held while a delta goes to the store and to the listeners, and by callers that need the moment between two
+	// deltas. It guards listeners and their schedules.
 	deltas    sync.Mutex
-	listeners map[*listener]struct{}
+	listeners map[*listener]*schedule
 	// running counts the goroutines of listeners.
 	running sync.WaitGroup
 }
@@ -84,7 +84,7 @@ func NewSharedIndexInformerOn(below layers.Layers, lw cache.ListerWatcher, examp
 		synced:            make(chan struct{}),
 		watchErrorHandler: cache.DefaultWatchErrorHandler,
 		resyncCheck:       options.ResyncPeriod,
-		listeners:         map[*listener]struct{}{},
+		listeners:         map[*listener]*schedule{},
 	}
 }
 
@@ -106,12 +106,23 @@ func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 	return s.indexer.AddIndexers(indexers)
 }
 
+// errStarted refuses settings that have no effect after the start.
+//
+//workshop:omit
+var errStarted = errors.New("the informer has started already")
+
 // SetTransform has every object go through a function before anything else sees it, to make it smaller, say. It is an
 // error after the start: what is in the store already would not have gone through it.
 //
 //workshop:task 5
 func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error {
-	return s.beforeStart("set a transform", func() { s.transform = transform })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return fmt.Errorf("set a transform: %w", errStarted)
+	}
+	s.transform = transform
+	return nil
 }
 
 // SetWatchErrorHandlerWithContext sets what is told when a list, or the beginning of a watch, fails. It is an error after
@@ -119,25 +130,18 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 //
 //workshop:task 5
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
-	return s.beforeStart("set a handler of watch errors", func() { s.watchErrorHandler = handler })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.started {
+		return fmt.Errorf("set a handler of watch errors: %w", errStarted)
+	}
+	s.watchErrorHandler = handler
+	return nil
 }
 
 // SetWatchErrorHandler is the same for handlers without a context.
 func (s *sharedIndexInformer) SetWatchErrorHandler(handler cache.WatchErrorHandler) error {
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *cache.Reflector, err error) { handler(r, err) })
-}
-
-// beforeStart does something that has no effect after the start, and is refused then.
-//
-//workshop:omit
-func (s *sharedIndexInformer) beforeStart(what string, do func()) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.started {
-		return fmt.Errorf("%s: the informer has started already", what)
-	}
-	do()
-	return nil
 }
 
 // HasSynced tells whether the store has everything of the first list. Handlers may not have heard of it yet: each
