@@ -110,7 +110,7 @@ func (r Result) Get() (runtime.Object, error) {
 
 // Into puts the object in the answer into obj. If the answer is a Status that does not say Success, it is the error, also
 // if the code was 200. An empty body is an error: obj would look like an object whose fields all are empty. An object of
-// another kind than obj leaves it as it is, and client-go returns no error then; yours may. Mirrors rest.Result.Into.
+// another kind than obj leaves it as it is. Mirrors rest.Result.Into.
 func (r Result) Into(obj runtime.Object) error {
 	if r.err == nil && len(r.body) == 0 {
 		return fmt.Errorf("0-length response with status code: %d and content type: %s", r.code, r.contentType)

@@ -19,49 +19,39 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Do sends the request and reads the answer to its end. What went wrong is in the Result.
+// Do sends the request and reads the answer to its end. The Result has the error if there is one.
 //
-// A builder error, or a request that cannot be meant, is returned and nothing is sent: a POST with an empty namespace, or
-// a GET, PUT or DELETE of a name with an empty namespace, where Namespace was called. Client-go lets a PATCH pass; yours
-// need not.
+// A builder error, or a request with an impossible namespace, is returned and nothing is sent: a POST with an empty
+// namespace, or a GET, PUT or DELETE of a name with an empty namespace, where Namespace was called.
 //
-// The request is tried again, at most MaxRetries times, if the answer is 429 or any 5xx and has a Retry-After header that
-// is a whole number: that many seconds later; and if it is a GET whose connection broke without an answer (a reset, an EOF,
-// "HTTP/2 connection lost"): a second later. Nothing else is: a change would perhaps be made twice, and a server that
-// refuses connections is not there. A body that is an io.Reader has been read, so such a request is
-// never tried again.
+// Do tries the request again, at most MaxRetries times, in two cases. If the answer is 429 or any 5xx and has a Retry-After
+// header that is a whole number, it does so that many seconds later. If a GET's connection broke without an answer (a
+// reset, an EOF, "HTTP/2 connection lost"), a second later. In other cases a change might be made twice, or no server
+// listens. A body that is an io.Reader has been read, so such a request is never tried again.
 //
 // An answer without a content type is read as one of the client's own.
 //
-// The rate limiter is asked before each try, with the context. What it takes before the first try does not count for
-// Timeout; what it takes before another one does. When the context ends, Do returns at once with the context's error, and
-// without a word about the limiter, if it was that which waited. Mirrors rest.Request.Do.
+// The rate limiter is asked before each try, with the context. Its wait before the first try does not count for Timeout;
+// its wait before another try does. When the context ends, Do returns at once with the context's error, and does not
+// mention the limiter if that was waiting. Mirrors rest.Request.Do.
 func (r *Request) Do(ctx context.Context) Result {
-	var result Result
-	if err := r.exchange(ctx, func(resp *http.Response) { result = r.read(resp) }); err != nil {
-		return Result{err: err}
-	}
-	return result
+	return r.exchange(ctx)
 }
 
-// DoRaw is Do, but returns the body of the answer as it came. An answer other than 2xx is an error: what the server says
-// in its body is returned along with it, and not read. A body that breaks off is an error. Mirrors rest.Request.DoRaw.
+// DoRaw is Do, but returns the body of the answer as it came. An answer other than 2xx is an error, and its body is
+// returned along with the error, not decoded. A body that breaks off is an error. Mirrors rest.Request.DoRaw.
 func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {
-	var result Result
-	if err := r.exchange(ctx, func(resp *http.Response) { result = r.read(resp) }); err != nil {
-		return nil, err
-	}
-	return result.body, result.err
+	return r.exchange(ctx).Raw()
 }
 
-// exchange sends the request, hands the answer to read, and closes it.
-func (r *Request) exchange(ctx context.Context, read func(*http.Response)) error {
+// exchange sends the request, reads the answer to its end and closes it.
+func (r *Request) exchange(ctx context.Context) Result {
 	if err := r.check(); err != nil {
-		return err
+		return Result{err: err}
 	}
 	// The limiter first: a request that had to wait would otherwise time out before it was sent.
 	if err := r.throttle(ctx); err != nil {
-		return err
+		return Result{err: err}
 	}
 	if r.timeout > 0 {
 		var cancel context.CancelFunc
@@ -73,14 +63,13 @@ func (r *Request) exchange(ctx context.Context, read func(*http.Response)) error
 			(utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err))
 	})
 	if err != nil {
-		return err
+		return Result{err: err}
 	}
 	defer discard(resp)
-	read(resp)
-	return nil
+	return r.read(resp)
 }
 
-// check returns what is wrong with the request, before it is sent.
+// check returns the request's error before it is sent: the builder's, or one about an empty namespace.
 func (r *Request) check() error {
 	if r.err != nil || !r.namespaceSet || r.namespace != "" {
 		return r.err
@@ -106,8 +95,8 @@ func (r *Request) throttle(ctx context.Context) error {
 	return fmt.Errorf("client rate limiter Wait returned an error: %w", err)
 }
 
-// send tries the request until there is an answer that is the last one, whose body the caller closes. Harmless says after
-// which errors it may be sent again.
+// send tries the request until no further try is due, and returns the last answer. The caller closes its body. harmless
+// reports whether the request may be sent again after an error.
 func (r *Request) send(ctx context.Context, harmless func(error) bool) (*http.Response, error) {
 	for tries := 0; ; tries++ {
 		if err := ctx.Err(); err != nil {
@@ -134,7 +123,8 @@ func (r *Request) send(ctx context.Context, harmless func(error) bool) (*http.Re
 	}
 }
 
-// newHTTPRequest makes the request anew for each try: the last one's body has been read, and may still be (#113933).
+// newHTTPRequest makes a new request for each try: the last one's body has been read, and the transport may still read it
+// (#113933).
 func (r *Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	body := r.body
 	if r.bytes != nil {
@@ -148,7 +138,7 @@ func (r *Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// retryAfter says whether to send the request again, and how long to wait before.
+// retryAfter reports whether to send the request again, and how long to wait before.
 func retryAfter(resp *http.Response, err error, harmless func(error) bool) (time.Duration, bool) {
 	if err != nil {
 		return time.Second, harmless(err)
@@ -160,13 +150,13 @@ func retryAfter(resp *http.Response, err error, harmless func(error) bool) (time
 	return time.Duration(seconds) * time.Second, ok
 }
 
-// retryAfterSeconds reads the header, which may also be a date; that is none.
+// retryAfterSeconds returns the header's seconds. A date does not count.
 func retryAfterSeconds(resp *http.Response) (int, bool) {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	return seconds, err == nil
 }
 
-// drainLimit is how much of an answer is read that nobody wants. A connection can only be used again when the answer has
+// drainLimit is how much of an unwanted answer is read, in bytes. A connection can only be used again when the answer has
 // been read to its end (#31016); if there is more, a new connection is cheaper.
 //
 //workshop:omit
