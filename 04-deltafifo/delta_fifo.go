@@ -1,8 +1,8 @@
 package deltafifo
 
 // This file is the queue: what goes in one change at a time (Add, Update, Delete), and what comes out (Pop). It stands
-// between the Reflector, which calls the methods that write, and the informer, which calls Pop; relist.go beside it is
-// what happens when the Reflector had to list again. It mirrors client-go's tools/cache/delta_fifo.go.
+// between the Reflector, which calls the methods that write, and the informer, which calls Pop. relist.go beside it
+// has Replace and Resync, initial_list.go counts the first list. It mirrors client-go's tools/cache/delta_fifo.go.
 //
 // It leaves out: tracing of slow process functions, and NewDeltaFIFO, which is deprecated.
 
@@ -32,14 +32,8 @@ type DeltaFIFO struct {
 	items map[string]cache.Deltas
 	// queue holds the keys of items, each once, in the order in which their first pending deltas came.
 	queue []string
-	// populated says that the first list has come, or an event before it.
-	populated bool
-	// initial counts the keys of the first list that have not been popped yet.
-	initial int
-	closed  bool
-
-	// synced is closed when the first list has been popped. Closing it needs the lock, looking at it does not.
-	synced chan struct{}
+	initialList
+	closed bool
 
 	keyFunc     cache.KeyFunc
 	known       cache.KeyListerGetter // may be nil
@@ -61,7 +55,7 @@ var (
 func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 	q := &DeltaFIFO{
 		items:       map[string]cache.Deltas{},
-		synced:      make(chan struct{}),
+		initialList: initialList{synced: make(chan struct{})},
 		keyFunc:     opts.KeyFunction,
 		known:       opts.KnownObjects,
 		replaced:    cache.Sync,

@@ -31,14 +31,8 @@ type RealFIFO struct {
 	changed *sync.Cond
 	// items holds all changes, oldest first.
 	items []cache.Delta
-	// populated says that the first list has come, or an event before it.
-	populated bool
-	// initial counts the items of the first list that have not been processed yet.
-	initial int
-	closed  bool
-
-	// synced is closed when the first list has been processed. Closing it needs the lock, looking at it does not.
-	synced chan struct{}
+	initialList
+	closed bool
 
 	keyFunc     cache.KeyFunc
 	known       cache.KeyListerGetter // nil exactly if atomic

@@ -1,8 +1,8 @@
 package deltafifo
 
 // This file is the queue: what goes in one change at a time (Add, Update, Delete), and what comes out (Pop). It stands
-// between the Reflector, which calls the methods that write, and the informer, which calls Pop; relist.go beside it is
-// what happens when the Reflector had to list again. It mirrors client-go's tools/cache/delta_fifo.go.
+// between the Reflector, which calls the methods that write, and the informer, which calls Pop. relist.go beside it
+// has Replace and Resync, initial_list.go counts the first list. It mirrors client-go's tools/cache/delta_fifo.go.
 //
 // It leaves out: tracing of slow process functions, and NewDeltaFIFO, which is deprecated.
 //
@@ -32,14 +32,8 @@ type DeltaFIFO struct {
 	items map[string]cache.Deltas
 	// queue holds the keys of items, each once, in the order in which their first pending deltas came.
 	queue []string
-	// populated says that the first list has come, or an event before it.
-	populated bool
-	// initial counts the keys of the first list that have not been popped yet.
-	initial int
-	closed  bool
-
-	// synced is closed when the first list has been popped. Closing it needs the lock, looking at it does not.
-	synced chan struct{}
+	initialList
+	closed bool
 
 	keyFunc     cache.KeyFunc
 	known       cache.KeyListerGetter // may be nil
@@ -61,7 +55,7 @@ var (
 func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 	q := &DeltaFIFO{
 		items:       map[string]cache.Deltas{},
-		synced:      make(chan struct{}),
+		initialList: initialList{synced: make(chan struct{})},
 		keyFunc:     opts.KeyFunction,
 		known:       opts.KnownObjects,
 		replaced:    cache.Sync,
@@ -140,10 +134,7 @@ func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
 	}
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	if !q.populated {
-		q.populated = true
-		q.checkSynced()
-	}
+	q.begin(0)
 	if change == cache.Deleted && !q.hasHeardOf(key) {
 		return nil
 	}
@@ -217,24 +208,8 @@ func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	q.queue[0] = "" // the array behind the slice would keep it
 	q.queue = q.queue[1:]
 	delete(q.items, key)
-	defer q.popped()
-	return deltas, process(deltas, !q.HasSynced())
-}
-
-// popped counts a key of the first list. The caller holds the lock.
-func (q *DeltaFIFO) popped() {
-	if q.initial > 0 {
-		q.initial--
-		q.checkSynced()
-	}
-}
-
-// checkSynced closes synced as soon as that is due. It is called when populated or initial have changed. The caller
-// holds the lock.
-func (q *DeltaFIFO) checkSynced() {
-	if q.populated && q.initial == 0 && !q.HasSynced() {
-		close(q.synced)
-	}
+	defer q.processed()
+	return deltas, process(deltas, !q.isDone())
 }
 
 // HasSynced says whether everything that the first Replace put into the queue, deletions included, has been popped and
@@ -243,14 +218,7 @@ func (q *DeltaFIFO) checkSynced() {
 // stays true. Mirrors cache.DeltaFIFO.HasSynced.
 //
 //workshop:task 4
-func (q *DeltaFIFO) HasSynced() bool {
-	select {
-	case <-q.synced:
-		return true
-	default:
-		return false
-	}
-}
+func (q *DeltaFIFO) HasSynced() bool { return q.isDone() }
 
 // Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.DeltaFIFO.Done.
 //

@@ -31,14 +31,8 @@ type RealFIFO struct {
 	changed *sync.Cond
 	// items holds all changes, oldest first.
 	items []cache.Delta
-	// populated says that the first list has come, or an event before it.
-	populated bool
-	// initial counts the items of the first list that have not been processed yet.
-	initial int
-	closed  bool
-
-	// synced is closed when the first list has been processed. Closing it needs the lock, looking at it does not.
-	synced chan struct{}
+	initialList
+	closed bool
 
 	keyFunc     cache.KeyFunc
 	known       cache.KeyListerGetter // nil exactly if atomic
@@ -69,7 +63,7 @@ func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 		panic("UnlockWhileProcessing and EmitDeltaTypeBookmark need AtomicEvents")
 	}
 	q := &RealFIFO{
-		synced:      make(chan struct{}),
+		initialList: initialList{synced: make(chan struct{})},
 		keyFunc:     opts.KeyFunction,
 		known:       opts.KnownObjects,
 		atomic:      opts.AtomicEvents,
@@ -111,10 +105,7 @@ func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
 	}
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	if !q.populated {
-		q.populated = true
-		q.checkSynced()
-	}
+	q.begin(0)
 	obj, err := transform(q.transformer, obj)
 	if err != nil {
 		return err
@@ -176,20 +167,17 @@ func (q *RealFIFO) Replace(list []any, version string) error {
 	if q.atomic {
 		q.enqueue(cache.ReplacedAll, cache.ReplacedAllInfo{ResourceVersion: version, Objects: list})
 	} else {
-		q.buryAllBut(listed)
+		q.recordTombstones(listed)
 		for _, obj := range list {
 			q.enqueue(cache.Replaced, obj)
 		}
 	}
-	if !q.populated {
-		q.populated, q.initial = true, len(q.items)
-		q.checkSynced()
-	}
+	q.begin(len(q.items))
 	return nil
 }
 
-// buryAllBut records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
-func (q *RealFIFO) buryAllBut(listed map[string]bool) {
+// recordTombstones records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
+func (q *RealFIFO) recordTombstones(listed map[string]bool) {
 	pending, order := q.pending()
 	for _, key := range order {
 		if last := pending[key]; !listed[key] && last.Type != cache.Deleted {
@@ -271,39 +259,17 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	deltas := cache.Deltas{q.items[0]}
 	q.items[0] = cache.Delta{} // the array behind the slice would keep it
 	q.items = q.items[1:]
-	defer q.popped()
+	defer q.processed()
 	if q.unlock && len(q.items) < mostItemsUnlocked {
 		q.lock.Unlock()
 		defer q.lock.Lock()
 	}
-	return deltas, process(deltas, !q.HasSynced())
-}
-
-// popped counts an item of the first list. The caller holds the lock.
-func (q *RealFIFO) popped() {
-	if q.initial > 0 {
-		q.initial--
-		q.checkSynced()
-	}
-}
-
-// checkSynced closes synced as soon as that is due. The caller holds the lock.
-func (q *RealFIFO) checkSynced() {
-	if q.populated && q.initial == 0 && !q.HasSynced() {
-		close(q.synced)
-	}
+	return deltas, process(deltas, !q.isDone())
 }
 
 // HasSynced says whether everything that the first Replace put into the queue has been popped and processed, as for a
 // DeltaFIFO. With AtomicEvents that is one item, even if the list was empty. Mirrors cache.RealFIFO.HasSynced.
-func (q *RealFIFO) HasSynced() bool {
-	select {
-	case <-q.synced:
-		return true
-	default:
-		return false
-	}
-}
+func (q *RealFIFO) HasSynced() bool { return q.isDone() }
 
 // Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.RealFIFO.Done.
 func (q *RealFIFO) Done() <-chan struct{} { return q.synced }

@@ -41,11 +41,8 @@ func (q *DeltaFIFO) Replace(list []any, _ string) error {
 	for i, obj := range list {
 		q.enqueue(keys[i], cache.Delta{Type: q.replaced, Object: obj})
 	}
-	q.buryAllBut(listed)
-	if !q.populated {
-		q.populated, q.initial = true, len(q.queue)
-		q.checkSynced()
-	}
+	q.recordTombstones(listed)
+	q.begin(len(q.queue))
 	return nil
 }
 
@@ -64,15 +61,15 @@ func transformAll(transformer cache.TransformFunc, list []any) ([]any, error) {
 	return transformed, nil
 }
 
-// buryAllBut records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
-func (q *DeltaFIFO) buryAllBut(listed map[string]bool) {
+// recordTombstones records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
+func (q *DeltaFIFO) recordTombstones(listed map[string]bool) {
 	for _, key := range q.queue { // enqueue does not make it longer: each key is in it already
 		if !listed[key] {
 			last := q.items[key].Newest().Object
 			if tombstone, ok := last.(cache.DeletedFinalStateUnknown); ok {
 				last = tombstone.Obj
 			}
-			q.bury(key, last)
+			q.recordTombstone(key, last)
 		}
 	}
 	if q.known == nil {
@@ -87,12 +84,12 @@ func (q *DeltaFIFO) buryAllBut(listed map[string]bool) {
 			q.logger.Info("A known object that was deleted cannot be found, its tombstone is empty", "key", key, "err", err)
 			obj = nil
 		}
-		q.bury(key, obj)
+		q.recordTombstone(key, obj)
 	}
 }
 
-// bury records that an object was deleted unseen. The caller holds the lock.
-func (q *DeltaFIFO) bury(key string, last any) {
+// recordTombstone records that an object was deleted unseen. The caller holds the lock.
+func (q *DeltaFIFO) recordTombstone(key string, last any) {
 	q.enqueue(key, cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: key, Obj: last}})
 }
 
