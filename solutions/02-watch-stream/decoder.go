@@ -53,52 +53,67 @@ func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
 //
 //workshop:task 2
 func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
-	frame, err := d.frame()
+	frame, err := d.readFrame()
 	if err != nil {
 		return "", nil, err
 	}
-	kind, raw, ok := fastjson.Event(frame)
+	eventType, raw, ok := fastjson.Event(frame)
 	if !ok { // not written as usual, so read in the usual way
 		var event metav1.WatchEvent
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(frame, &event); err != nil {
 			return "", nil, fmt.Errorf("unable to decode watch event: %w", err)
 		}
-		kind, raw = event.Type, event.Object.Raw
+		eventType, raw = event.Type, event.Object.Raw
 	}
-	switch watch.EventType(kind) {
+	switch watch.EventType(eventType) {
 	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error:
 	default:
-		return "", nil, fmt.Errorf("got invalid watch event type: %v", kind)
+		return "", nil, fmt.Errorf("got invalid watch event type: %v", eventType)
 	}
 	obj, err := d.objects.Decode(raw, nil)
 	if err != nil {
 		return "", nil, fmt.Errorf("unable to decode watch event: %w", err)
 	}
-	return watch.EventType(kind), obj, nil
+	return watch.EventType(eventType), obj, nil
 }
 
-// frame reads the next one. It is valid until the one after it.
+// readFrame returns the next frame. It is valid until the next call.
 //
 //workshop:omit
-func (d *Decoder) frame() ([]byte, error) {
+func (d *Decoder) readFrame() ([]byte, error) {
+	if d.tooLarge {
+		if err := d.skipRest(); err != nil {
+			return nil, err
+		}
+	}
 	n := 0
 	for {
 		read, err := d.frames.Read(d.buffer[n:])
+		n += read
 		switch {
-		case err == io.ErrShortBuffer && d.tooLarge:
-			// more of what nobody wants
-		case err == io.ErrShortBuffer && len(d.buffer) >= largestFrame:
+		case err == nil:
+			return d.buffer[:n], nil
+		case err != io.ErrShortBuffer:
+			return nil, err
+		case len(d.buffer) >= largestFrame:
 			d.tooLarge = true
 			return nil, streaming.ErrObjectTooLarge
-		case err == io.ErrShortBuffer:
-			n += read
-			d.buffer = append(d.buffer, make([]byte, len(d.buffer))...)
-		case err != nil:
-			return nil, err
-		case d.tooLarge: // its last part
+		}
+		d.buffer = append(d.buffer, make([]byte, len(d.buffer))...)
+	}
+}
+
+// skipRest skips the rest of a frame that is too large.
+//
+//workshop:omit
+func (d *Decoder) skipRest() error {
+	for {
+		_, err := d.frames.Read(d.buffer)
+		if err == nil {
 			d.tooLarge = false
-		default:
-			return d.buffer[:n+read], nil
+		}
+		if err != io.ErrShortBuffer {
+			return err
 		}
 	}
 }

@@ -75,7 +75,7 @@ func FuzzDecoder(f *testing.F) {
 func namesItself(stream []byte) bool {
 	d := ours(bytes.NewReader(stream)).(*Decoder)
 	for {
-		frame, err := d.frame()
+		frame, err := d.readFrame()
 		if err != nil {
 			return false
 		}

@@ -63,7 +63,7 @@ func (w *StreamWatcher) receive() {
 	defer close(w.result)
 	defer w.Stop()
 	for {
-		kind, obj, err := w.source.Decode()
+		eventType, obj, err := w.source.Decode()
 		if err != nil {
 			if !ended(err) {
 				err = fmt.Errorf("unable to decode an event from the watch stream: %w", err)
@@ -71,7 +71,7 @@ func (w *StreamWatcher) receive() {
 			}
 			return
 		}
-		if !w.send(watch.Event{Type: kind, Object: obj}) {
+		if !w.send(watch.Event{Type: eventType, Object: obj}) {
 			return
 		}
 	}
