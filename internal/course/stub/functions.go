@@ -79,3 +79,14 @@ func (f *file) symbol(d *ast.FuncDecl) string {
 	}
 	return Symbol(d)
 }
+
+// declDoc returns the doc comment of a declaration, nil if it has none.
+func declDoc(decl ast.Decl) *ast.CommentGroup {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		return d.Doc
+	case *ast.GenDecl:
+		return d.Doc
+	}
+	return nil
+}
