@@ -35,7 +35,7 @@ func TestTask1_First_list_asks_for_0(t *testing.T) {
 
 func TestTask1_List_replaces_what_is_in_the_store(t *testing.T) {
 	guard.Test(t, "ListAndWatchWithContext fills the store with a list: one Replace with all of it, because only "+
-		"Replace can remove what is gone.", func(t *guard.T) {
+		"Replace removes objects that are gone.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists, s.watches = append(s.lists, lists("7", "a", "b")), append(s.watches, noWatch)
 		t.Did("the source lists a@1 and b@1, at version 7")
@@ -115,8 +115,8 @@ func TestTask1_What_is_no_list_is_an_error(t *testing.T) {
 }
 
 func TestTask1_Version_comes_after_Replace(t *testing.T) {
-	guard.Test(t, "First the store, then the version: a version is the Reflector's only when the store has what belongs "+
-		"to it.", func(t *guard.T) {
+	guard.Test(t, "First the store, then the version: a version is the Reflector's only when the store has received the "+
+		"list or event that it belongs to.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, noWatch)
 		r := newScripted(s, st)
@@ -205,7 +205,7 @@ func TestTask1_List_that_comes_too_late_is_not_told(t *testing.T) {
 		r.ListAndWatchWithContext(ctx)
 		time.Sleep(time.Hour)
 		require.Empty(t, st.calls(), "calls of the store")
-		t.Rule("A version is the Reflector's only when the store has what belongs to it.")
+		t.Rule("A version is the Reflector's only when the store has received the list that it belongs to.")
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the late list")
 		t.Rule("A context that ends ends everything: no request comes after it.")
 		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")

@@ -48,8 +48,8 @@ func TestTask2_Watch_begins_where_the_list_was(t *testing.T) {
 }
 
 func TestTask2_Watch_lasts_five_to_ten_minutes(t *testing.T) {
-	guard.Test(t, "A watch asks to last at least five minutes, or MinWatchTimeout if that is longer, and up to twice as "+
-		"long by chance, so that the watches of a cluster do not all end together.", func(t *guard.T) {
+	guard.Test(t, "A watch asks to last at least five minutes, or MinWatchTimeout if that is longer, and at most twice "+
+		"as long. Chance decides, so that the watches of a cluster do not all end together.", func(t *guard.T) {
 		for _, c := range []struct {
 			min, from, to int
 		}{{0, 300, 600}, {60, 300, 600}, {1200, 1200, 2400}} {
@@ -173,8 +173,8 @@ func TestTask2_Version_may_be_asked_by_anyone(t *testing.T) {
 }
 
 func TestTask2_Version_moves_when_the_store_has_the_event(t *testing.T) {
-	guard.Test(t, "First the store, then the version: a version is the Reflector's only when the store has what belongs "+
-		"to it.", func(t *guard.T) {
+	guard.Test(t, "First the store, then the version: a version is the Reflector's only when the store has received the "+
+		"list or event that it belongs to.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches,

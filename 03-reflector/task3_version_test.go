@@ -177,7 +177,7 @@ func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 }
 
 func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
-	guard.Test(t, "If the list at 0 came in pages, relists come in pages too: this server has no list in its memory, "+
+	guard.Test(t, "If the list at 0 came in pages, relists come in pages too. This server has no list in its memory, "+
 		"and would read all of it from etcd at once.", func(t *guard.T) {
 		s := &script{}
 		first := func(o metav1.ListOptions) (runtime.Object, error) {

@@ -38,8 +38,8 @@ func failingLists(s *script, n int, moments *[]time.Time) {
 }
 
 func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
-	guard.Test(t, "A server in trouble is left alone, for longer each time: 800ms, doubled with each try up to 30s, and "+
-		"up to twice as much by chance (#87794).", func(t *guard.T) {
+	guard.Test(t, "A server in trouble is left alone, for longer each time (#87794). A wait is 800ms, doubled with each "+
+		"try up to 30s, and up to twice as much by chance.", func(t *guard.T) {
 		var moments []time.Time
 		s := &script{}
 		failingLists(s, 1000, &moments)
@@ -169,8 +169,8 @@ func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
 }
 
 func TestTask4_Busy_server_needs_no_list(t *testing.T) {
-	guard.Test(t, "A server that has too much to do for a watch (429) has too much to do for a list: the watch begins "+
-		"again after the back-off (#100878).", func(t *guard.T) {
+	guard.Test(t, "A server that is too busy for a watch (429) is too busy for a list: the watch begins again after the "+
+		"back-off (#100878).", func(t *guard.T) {
 		for _, how := range []string{"as an answer", "as an event"} {
 			t.Story(8)
 			w := newWorld(t, "a").run()

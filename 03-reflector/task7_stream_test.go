@@ -89,8 +89,8 @@ func TestTask7_Nothing_is_there_too(t *testing.T) {
 }
 
 func TestTask7_Broken_stream_leaves_no_trace(t *testing.T) {
-	bonus(t, "If the connection breaks before the bookmark, a new stream begins, and nothing of the broken one gets "+
-		"into the store: half a list would delete the other half.", func(t *guard.T) {
+	bonus(t, "If the connection breaks before the bookmark, a new stream begins. Nothing of the broken one gets into "+
+		"the store: half a list would delete the other half.", func(t *guard.T) {
 		w := newStreaming(t, "a", "b")
 		w.script("breaks the first stream after the first event", "watch", fakeapi.Cut(1300))
 		w.run()
@@ -251,8 +251,8 @@ func TestTask7_Server_that_cannot_stream_is_listed(t *testing.T) {
 }
 
 func TestTask7_Busy_server_is_tried_again(t *testing.T) {
-	bonus(t, "A server that has too much to do for a stream (429) has too much to do for a list: the stream begins "+
-		"again after the back-off.", func(t *guard.T) {
+	bonus(t, "A server that is too busy for a stream (429) is too busy for a list: the stream begins again after the "+
+		"back-off.", func(t *guard.T) {
 		w := newStreaming(t, "a")
 		w.script("answers the first two streams with 429", "watch", fakeapi.Times(2, fakeapi.Answer(429, ""))...)
 		w.run()

@@ -27,8 +27,8 @@ func TestTask3_Replace_tells_of_each_object_in_the_order_of_the_list(t *testing.
 }
 
 func TestTask3_Replace_deletes_what_vanished_while_disconnected(t *testing.T) {
-	guard.Test(t, "Replace records a deletion for each key that is known and not in the list, after the list: the "+
-		"server sends no event for it any more. It is a tombstone with the known object.", func(t *guard.T) {
+	guard.Test(t, "Replace records a deletion for each key that is known and not in the list, after the list. The "+
+		"server sends no event for it any more, so it is a tombstone with the known object.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2")})
 		require.NoError(t, q.Replace(deploys("default/a@3"), "7"), "the error of Replace")
 		require.Equal(t, []string{"default/a: Replaced @3", "default/b: Deleted tombstone(@2)"}, q.drain(),

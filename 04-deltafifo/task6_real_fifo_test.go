@@ -46,7 +46,7 @@ func newRealFIFO(t *guard.T, known *store, opts cache.RealFIFOOptions) recordedQ
 }
 
 func TestTask6_Nothing_is_merged(t *testing.T) {
-	bonus(t, "Each change is an item of its own, in the order in which they came, and nothing is merged: a change of a "+
+	bonus(t, "Each change is an item of its own, in the order in which they came, and nothing is merged. A change of a "+
 		"that came before b is popped before b.", func(t *guard.T) {
 		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
 		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
@@ -91,7 +91,7 @@ func TestTask6_Errors_are_those_of_a_DeltaFIFO(t *testing.T) {
 }
 
 func TestTask6_Change_that_cannot_be_recorded_leaves_no_trace(t *testing.T) {
-	bonus(t, "A change that fails leaves no trace: the error wraps its cause, nothing is in the queue, and a Replace "+
+	bonus(t, "A change that fails leaves no trace: the error wraps its cause, and nothing is in the queue. A Replace "+
 		"that failed was not the first list.", func(t *guard.T) {
 		nameless, sour := errors.New("no key today"), errors.New("the transformer failed")
 		for cause, opts := range map[error]cache.RealFIFOOptions{
