@@ -1,11 +1,10 @@
 package watchstream_test
 
-// This file is what the tests of chapter 02 are written with: streams that come in pieces, decoders that say what they are
-// told to, and consumers that may be slow. Tests see exported names only, so they run over your code, the solution and
-// client-go.
+// This file has the helpers of chapter 02's tests: streams that come in pieces, decoders that follow a script, and
+// consumers that may be slow. Tests see exported names only, so they run over your code, the solution and client-go.
 //
-// A test runs in a bubble (package synctest), in which time passes only when everybody waits. synctest.Wait returns when
-// all others wait, so what has not happened by then never will by itself.
+// A test runs in a bubble (package synctest), in which time passes only when all goroutines wait. synctest.Wait returns
+// when all others wait, so an event that has not come by then does not come by itself.
 
 import (
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"sync"
 	"testing/synctest"
 
+	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -61,7 +61,7 @@ func (s *source) Close() error { s.closed++; return nil }
 // bytewise cuts a text into single bytes.
 func bytewise(text string) *source { return pieces(strings.Split(text, "")...) }
 
-// frames reads all frames, and how it ended. It never reads more than is good for a test.
+// frames reads all frames, into a buffer of this many bytes, and returns them and the error at their end.
 func frames(r io.Reader, buffer int) (all []string, err error) {
 	all = []string{}
 	frame := ""
@@ -77,37 +77,46 @@ func frames(r io.Reader, buffer int) (all []string, err error) {
 			return all, err
 		}
 	}
-	return all, errors.New("it never ends")
+	return all, errors.New("no end after 10,000 reads")
 }
 
 // event is an event about a Deployment, as it comes over the wire.
-func event(kind, name, version string) string {
-	return fmt.Sprintf(`{"type":%q,"object":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":%q,"resourceVersion":%q}}}`, kind, name, version)
+func event(eventType, name, version string) string {
+	const format = `{"type":%q,"object":{"kind":"Deployment","apiVersion":"apps/v1",` +
+		`"metadata":{"name":%q,"resourceVersion":%q}}}`
+	return fmt.Sprintf(format, eventType, name, version)
 }
 
-// told is a decoder, and notes what is done with it.
-type told struct {
+// notedDecoder is a decoder that notes each call as a step of the test.
+type notedDecoder struct {
 	watch.Decoder
 	t *guard.T
 }
 
 // decode makes a decoder of a stream.
-func decode(t *guard.T, s io.ReadCloser) told {
-	return told{watchstream.NewDecoder(watchstream.NewFrameReader(s), watchstream.Objects()), t}
+func decode(t *guard.T, s io.ReadCloser) notedDecoder {
+	return notedDecoder{watchstream.NewDecoder(watchstream.NewFrameReader(s), watchstream.Objects()), t}
 }
 
-// next says what Decode returns: the event, or the error.
-func (d told) next() string {
+// next describes the result of Decode: the event, or "error: " and the error.
+func (d notedDecoder) next() string {
 	d.t.Did("Decode")
-	kind, obj, err := d.Decode()
+	eventType, obj, err := d.Decode()
 	if err != nil {
-		return "error"
+		return fmt.Sprint("error: ", err)
 	}
-	return say(watch.Event{Type: kind, Object: obj})
+	return describe(watch.Event{Type: eventType, Object: obj})
 }
 
-// say writes an event down.
-func say(e watch.Event) string {
+// requireError asserts that Decode returns an error and no event.
+func (d notedDecoder) requireError(what string) {
+	d.t.Helper()
+	result, _, _ := strings.Cut(d.next(), ": ")
+	require.Equal(d.t, "error", result, "result of Decode for "+what)
+}
+
+// describe returns an event as text: "ADDED web@1".
+func describe(e watch.Event) string {
 	switch obj := e.Object.(type) {
 	case *appsv1.Deployment:
 		return fmt.Sprintf("%s %s@%s", e.Type, obj.Name, obj.ResourceVersion)
@@ -117,7 +126,7 @@ func say(e watch.Event) string {
 	return fmt.Sprintf("%s %T", e.Type, e.Object)
 }
 
-// script is a watch.Decoder that returns one step after another, and waits when there are none, until it is closed.
+// script is a watch.Decoder that returns one step after another. Without a step it waits, until it is closed.
 type script struct {
 	steps  chan step
 	once   sync.Once
@@ -161,7 +170,7 @@ func (s *script) Close() {
 	s.once.Do(func() { close(s.closed) })
 }
 
-// timesClosed is how often Close was called.
+// timesClosed returns how often Close was called.
 func (s *script) timesClosed() int {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -180,15 +189,15 @@ type reporter struct{}
 
 func (reporter) AsObject(err error) runtime.Object { return &metav1.Status{Message: err.Error()} }
 
-// watching starts a StreamWatcher on a script. When the test is over it is stopped.
+// watching starts a StreamWatcher on a script, and stops it when the test is over.
 func watching(t *guard.T, s *script) watch.Interface {
 	w := watchstream.NewStreamWatcher(s, reporter{})
 	t.Cleanup(w.Stop)
 	return w
 }
 
-// running starts a StreamWatcher on a script, for tests that come before Stop is written: when the test is over the stream
-// ends, and whatever is still told is taken.
+// running starts a StreamWatcher on a script, for tests that come before Stop is written: when the test is over the
+// stream ends, and the remaining events are received.
 func running(t *guard.T, s *script) watch.Interface {
 	w := watchstream.NewStreamWatcher(s, reporter{})
 	t.Cleanup(func() {
@@ -199,11 +208,11 @@ func running(t *guard.T, s *script) watch.Interface {
 }
 
 const (
-	nothing = "nothing: it waits"
+	nothing = "nothing, the channel is open"
 	theEnd  = "the end"
 )
 
-// receive says what comes next: an event, the end, or nothing.
+// receive returns what comes next as text: an event, theEnd, or nothing.
 func receive(w watch.Interface) string {
 	synctest.Wait()
 	select {
@@ -211,13 +220,13 @@ func receive(w watch.Interface) string {
 		if !ok {
 			return theEnd
 		}
-		return say(e)
+		return describe(e)
 	default:
 		return nothing
 	}
 }
 
-// all receives until the end, or until nothing comes any more.
+// all receives until the end, or until no event comes.
 func all(w watch.Interface) []string {
 	var events []string
 	for range 1000 {

@@ -26,7 +26,8 @@ import (
 func client(t *guard.T, api *fakeapi.Server) *rest.RESTClient {
 	config := api.Config()
 	config.QPS = -1
-	config.APIPath, config.GroupVersion, config.NegotiatedSerializer = "/apis", &appsv1.SchemeGroupVersion, watchstream.Codecs
+	config.APIPath, config.GroupVersion = "/apis", &appsv1.SchemeGroupVersion
+	config.NegotiatedSerializer = watchstream.Codecs
 	c, err := rest.RESTClientFor(config)
 	if err != nil {
 		t.Fatalf("make a client: %v", err)
@@ -34,186 +35,198 @@ func client(t *guard.T, api *fakeapi.Server) *rest.RESTClient {
 	return c
 }
 
+// deployments returns the ListWatch of the chapter for the Deployments of all namespaces.
+func deployments(t *guard.T, api *fakeapi.Server) *watchstream.ListWatch {
+	return watchstream.NewListWatchFromClient(client(t, api), "deployments", "", fields.Everything())
+}
+
 func TestTask5_List_is_a_list(t *testing.T) {
-	guard.Test(t, "the server has two", func(t *guard.T) {
+	guard.Test(t, "A list is a GET with namespace and resource in the path "+
+		"and the caller's options in the query.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		api.Create(deployment("a"), deployment("b"))
 		lw := watchstream.NewListWatchFromClient(client(t, api), "deployments", "default", fields.Everything())
 		t.Did("ListWithContext with Limit 1")
 		obj, err := lw.ListWithContext(t.Context(), metav1.ListOptions{Limit: 1})
-		require.NoError(t, err)
-		t.Rule("an object of the kind that the server says")
-		require.Equal(t, "a", obj.(*appsv1.DeploymentList).Items[0].Name)
-		t.Rule("namespace and resource in the path, options in the query, and no more than was asked for")
-		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments?limit=1", api.Requests("")[0].String())
+		require.NoError(t, err, "the error of ListWithContext")
+		require.Equal(t, "a", obj.(*appsv1.DeploymentList).Items[0].Name, "the name of the 1st object in the list")
+		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments?limit=1", api.Requests("")[0].String(),
+			"the request sent")
 	})
 }
 
 func TestTask5_Watch_says_watch(t *testing.T) {
-	guard.Test(t, "the server answers 200", func(t *guard.T) {
+	const (
+		saysWatch = "A watch says watch=true, whether or not the caller has: without it the request is a list. It " +
+			"passes on the version: without it the server begins with all current objects."
+		unchanged = "The options belong to the caller: WatchWithContext does not change them."
+		since     = "A watch from a version receives the changes since that version."
+	)
+	guard.Test(t, saysWatch, func(t *guard.T) {
 		api := fakeapi.Start(t)
 		version := api.ResourceVersion()
-		lw := watchstream.NewListWatchFromClient(client(t, api), "deployments", "", fields.Everything())
+		lw := deployments(t, api)
 		t.Did("WatchWithContext from version %s, twice, with options that do not say Watch", version)
 		options := metav1.ListOptions{ResourceVersion: version}
 		w, err := lw.WatchWithContext(t.Context(), options)
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of the 1st WatchWithContext")
 		w.Stop()
 		w, err = lw.WatchWithContext(t.Context(), options)
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of the 2nd WatchWithContext")
 		defer w.Stop()
-		t.Rule("the caller's options are the caller's")
-		require.Equal(t, metav1.ListOptions{ResourceVersion: version}, options)
-		for _, r := range api.Requests("") {
-			t.Rule("without watch=true it is a list; without the version the server begins with what there is, and " +
-				"all of it is told again")
-			require.Equal(t, "GET /apis/apps/v1/deployments?resourceVersion="+version+"&watch=true", r.String())
+		t.Rule(unchanged)
+		require.Equal(t, metav1.ListOptions{ResourceVersion: version}, options, "the caller's options")
+		t.Rule(saysWatch)
+		for i, r := range api.Requests("") {
+			require.Equal(t, "GET /apis/apps/v1/deployments?resourceVersion="+version+"&watch=true", r.String(),
+				"request %d", i+1)
 		}
+		t.Rule(since)
 		api.Create(deployment("web"))
-		t.Rule("what has happened since that version")
-		require.Equal(t, "ADDED web@2", receive(w))
+		require.Equal(t, "ADDED web@2", receive(w), "the event after a Deployment was created")
 	})
 }
 
 func TestTask5_Field_selector_is_for_both(t *testing.T) {
-	guard.Test(t, "the server has one", func(t *guard.T) {
+	guard.Test(t, "The field selector is for lists and watches alike: the server selects, so that it need not send "+
+		"other objects.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		api.Create(deployment("a"), deployment("b"))
-		lw := watchstream.NewListWatchFromClient(client(t, api), "deployments", "", fields.OneTermEqualSelector("metadata.name", "b"))
+		onlyB := fields.OneTermEqualSelector("metadata.name", "b")
+		lw := watchstream.NewListWatchFromClient(client(t, api), "deployments", "", onlyB)
 		t.Did("a selector for the name b: ListWithContext")
 		obj, err := lw.ListWithContext(t.Context(), metav1.ListOptions{})
-		require.NoError(t, err)
-		t.Rule("the server selects, so that the rest need not be sent")
-		require.Len(t, obj.(*appsv1.DeploymentList).Items, 1)
+		require.NoError(t, err, "the error of ListWithContext")
+		require.Len(t, obj.(*appsv1.DeploymentList).Items, 1, "objects in the list")
+		t.Rule("A list and a watch that select differently make a cache wrong.")
 		t.Did("WatchWithContext, and a and b change")
 		w, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: api.ResourceVersion()})
-		t.Rule("the server answers 200")
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of WatchWithContext")
 		defer w.Stop()
 		api.Delete(deployment("a"), deployment("b"))
-		t.Rule("a list and a watch that select differently make a cache that is wrong")
-		require.Equal(t, []string{"DELETED b@5", nothing}, all(w))
+		require.Equal(t, []string{"DELETED b@5", nothing}, all(w), "events received")
 	})
 }
 
 func TestTask5_Options_can_be_modified(t *testing.T) {
-	guard.Test(t, "a list", func(t *guard.T) {
+	guard.Test(t, "The options of each list and watch are those of the caller, changed by modify, which is called "+
+		"each time.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		calls := 0
-		lw := watchstream.NewFilteredListWatchFromClient(client(t, api), "deployments", "", func(options *metav1.ListOptions) {
+		modify := func(options *metav1.ListOptions) {
 			calls++
 			options.LabelSelector = fmt.Sprintf("call=%d", calls)
-		})
+		}
+		lw := watchstream.NewFilteredListWatchFromClient(client(t, api), "deployments", "", modify)
 		t.Did("ListWithContext, WatchWithContext, ListWithContext")
 		_, err := lw.ListWithContext(t.Context(), metav1.ListOptions{})
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of the 1st ListWithContext")
 		w, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{})
-		t.Rule("a watch")
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of WatchWithContext")
 		w.Stop()
 		_, err = lw.ListWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
-		t.Rule("a list")
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of the 2nd ListWithContext")
 		var got []string
 		for _, r := range api.Requests("") {
 			got = append(got, r.Query.Encode())
 		}
-		t.Rule("the function is asked each time, and what it changes comes on top of what the caller wants")
-		require.Equal(t, []string{"labelSelector=call%3D1", "labelSelector=call%3D2&watch=true", "labelSelector=call%3D3&resourceVersion=0"}, got)
+		want := []string{
+			"labelSelector=call%3D1", "labelSelector=call%3D2&watch=true", "labelSelector=call%3D3&resourceVersion=0",
+		}
+		require.Equal(t, want, got, "queries of the requests sent")
 	})
 }
 
 func TestTask5_Options_say_watch_when_they_are_modified(t *testing.T) {
-	guard.Test(t, "a list", func(t *guard.T) {
+	guard.Test(t, "A watch says Watch before modify is called: one function serves both, and a timeout that it sets "+
+		"for lists would end the watches.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		var saw []bool
-		lw := watchstream.NewFilteredListWatchFromClient(client(t, api), "deployments", "", func(options *metav1.ListOptions) {
-			saw = append(saw, options.Watch)
-		})
+		modify := func(options *metav1.ListOptions) { saw = append(saw, options.Watch) }
+		lw := watchstream.NewFilteredListWatchFromClient(client(t, api), "deployments", "", modify)
 		t.Did("ListWithContext, WatchWithContext")
 		_, err := lw.ListWithContext(t.Context(), metav1.ListOptions{})
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of ListWithContext")
 		w, err := lw.WatchWithContext(t.Context(), metav1.ListOptions{})
-		t.Rule("a watch")
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of WatchWithContext")
 		w.Stop()
-		t.Rule("one function serves both, and may want to know which it is: a time-out for lists would end the " +
-			"watches")
-		require.Equal(t, []bool{false, true}, saw)
+		require.Equal(t, []bool{false, true}, saw, "options.Watch at each call of modify")
 	})
 }
 
 func TestTask5_Errors_come_through(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "An error of the server is returned with its reason: it "+
+		"decides what the Reflector does next.", func(t *guard.T) {
 		api := fakeapi.Start(t)
-		lw := watchstream.NewListWatchFromClient(client(t, api), "deployments", "", fields.Everything())
+		lw := deployments(t, api)
 		api.Script("", fakeapi.Answer(410, ""), fakeapi.Answer(410, ""))
 		t.Did("the server answers 410 to a list, and to a watch")
 		_, err := lw.ListWithContext(t.Context(), metav1.ListOptions{})
-		t.Rule("what the Reflector does next depends on it; got %v", err)
-		require.True(t, apierrors.IsResourceExpired(err))
+		require.Equal(t, metav1.StatusReasonExpired, apierrors.ReasonForError(err),
+			"the reason of the error of ListWithContext")
 		_, err = lw.WatchWithContext(t.Context(), metav1.ListOptions{})
-		require.True(t, apierrors.IsResourceExpired(err))
+		require.Equal(t, metav1.StatusReasonExpired, apierrors.ReasonForError(err),
+			"the reason of the error of WatchWithContext")
 	})
 }
 
 func TestTask5_Context_reaches_the_request(t *testing.T) {
-	guard.Test(t, "the context says why", func(t *guard.T) {
+	guard.Test(t, "A list ends with its context: a program that ends must "+
+		"not wait for a slow server.", func(t *guard.T) {
 		api := fakeapi.Start(t)
-		lw := watchstream.NewListWatchFromClient(client(t, api), "deployments", "", fields.Everything())
+		lw := deployments(t, api)
 		api.Script("list", fakeapi.Slow(24*time.Hour))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		t.Did("ListWithContext of a server that takes a day, with a context that ends in a minute")
 		start := time.Now()
 		_, err := lw.ListWithContext(ctx, metav1.ListOptions{})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		t.Rule("a program that ends must not wait for a day")
-		require.Equal(t, time.Minute, time.Since(start))
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of ListWithContext")
+		require.Equal(t, time.Minute, time.Since(start), "duration of ListWithContext")
+		t.Rule("A watch ends with its context, and its connection is closed.")
 		watchCtx, stop := context.WithCancel(t.Context())
 		t.Did("WatchWithContext, and the context is cancelled")
 		w, err := lw.WatchWithContext(watchCtx, metav1.ListOptions{})
-		t.Rule("the server answers 200")
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of WatchWithContext")
 		defer w.Stop()
 		stop()
 		for e := receive(w); e != theEnd; e = receive(w) {
-			t.Rule("a watch ends with its context")
-			require.NotEqual(t, nothing, e)
+			require.NotEqual(t, nothing, e, "result of receive after the context has ended")
 		}
-		t.Rule("the connection is closed")
-		require.Equal(t, 0, api.Watches())
+		require.Equal(t, 0, api.Watches(), "open watches of the server after the context has ended")
 	})
 }
 
 func TestTask5_A_Reflector_runs_on_it(t *testing.T) {
-	guard.Test(t, "it listed", func(t *guard.T) {
+	guard.Test(t, "A Reflector fills a store from a ListWatch: first it lists.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		api.Create(deployment("a"), deployment("b"))
 		store := cache.NewStore(cache.MetaNamespaceKeyFunc)
-		lw := watchstream.NewListWatchFromClient(client(t, api), "deployments", "", fields.Everything())
+		lw := deployments(t, api)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		t.Did("client-go's Reflector fills a store from a ListWatch of yours")
 		t.Go(func() { cache.NewReflector(lw, &appsv1.Deployment{}, store, 0).RunWithContext(ctx) })
 		synctest.Wait()
-		require.Len(t, store.ListKeys(), 2)
+		require.Len(t, store.ListKeys(), 2, "keys of the store after the list")
+		t.Rule("After the list a Reflector watches, and the store follows.")
+		t.Did("a is deleted")
 		api.Delete(deployment("a"))
 		synctest.Wait()
-		t.Rule("and it watches")
-		require.Equal(t, []string{"default/b"}, store.ListKeys())
+		require.Equal(t, []string{"default/b"}, store.ListKeys(), "keys of the store after a was deleted")
+		t.Rule("When a connection breaks, a Reflector watches again, and the store follows.")
 		t.Did("a day passes, and the connection breaks each hour")
 		for range 24 {
 			api.Cut()
 			time.Sleep(time.Hour)
 		}
+		t.Did("c is created")
 		api.Create(deployment("c"))
 		synctest.Wait()
-		t.Rule("and it goes on")
-		require.Len(t, store.ListKeys(), 2)
+		require.Len(t, store.ListKeys(), 2, "keys of the store after c was created")
+		t.Rule("When the context ends, no watch is left open.")
 		cancel()
 		synctest.Wait()
-		t.Rule("when the context ends nothing is left open")
-		require.Equal(t, 0, api.Watches())
+		require.Equal(t, 0, api.Watches(), "open watches of the server after the context has ended")
 	})
 }

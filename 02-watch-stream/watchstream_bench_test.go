@@ -5,7 +5,7 @@ package watchstream_test
 //	go test ./02-watch-stream -run '^$' -bench . -count 10 > bench.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -col /impl bench.txt
 //
-// What you have not written yet is skipped.
+// Code that you have not written yet is skipped.
 
 import (
 	"bytes"
@@ -47,29 +47,38 @@ var implementations = []struct {
 	{
 		"client-go", serializer.Framer.NewFrameReader,
 		func(frames io.ReadCloser) watch.Decoder {
-			info, _ := runtime.SerializerInfoForMediaType(solution.Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
-			return restwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), solution.Objects())
+			types := solution.Codecs.SupportedMediaTypes()
+			info, _ := runtime.SerializerInfoForMediaType(types, runtime.ContentTypeJSON)
+			events := streaming.NewDecoder(frames, info.StreamSerializer.Serializer)
+			return restwatch.NewDecoder(events, solution.Objects())
 		},
 		func(d watch.Decoder) watch.Interface { return watch.NewStreamWatcher(d, reporter{}) },
 	},
 }
 
+const managedFields = `{"f:metadata":{"f:labels":{".":{},"f:app":{}}},` +
+	`"f:spec":{"f:progressDeadlineSeconds":{},"f:replicas":{},"f:selector":{},` +
+	`"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{},"f:maxUnavailable":{}},"f:type":{}},` +
+	`"f:template":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}}`
+
 // stream is n events of about 1.5 KB each, as a server writes them.
 func stream(n int) []byte {
 	var b bytes.Buffer
-	encoder := solution.Codecs.EncoderForVersion(solution.Codecs.SupportedMediaTypes()[0].Serializer, appsv1.SchemeGroupVersion)
+	json := solution.Codecs.SupportedMediaTypes()[0].Serializer
+	encoder := solution.Codecs.EncoderForVersion(json, appsv1.SchemeGroupVersion)
 	for i := range n {
 		d := deployment("web-" + strconv.Itoa(i))
 		d.UID, d.ResourceVersion = "0c6c4f3a-8a1c-4b52-8b7a-3b4b0d7a6f5e", strconv.Itoa(1000+i)
 		d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
 		d.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "kubectl", Operation: "Update", APIVersion: "apps/v1", FieldsType: "FieldsV1",
-			FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{".":{},"f:app":{}}},"f:spec":{"f:progressDeadlineSeconds":{},"f:replicas":{},"f:selector":{},` +
-				`"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{},"f:maxUnavailable":{}},"f:type":{}},"f:template":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}}`)},
+			FieldsV1: &metav1.FieldsV1{Raw: []byte(managedFields)},
 		}}
-		d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, ReadyReplicas: 2, Conditions: []appsv1.DeploymentCondition{{
-			Type: appsv1.DeploymentAvailable, Status: "True", Reason: "MinimumReplicasAvailable", Message: "Deployment has minimum availability.",
-		}}}
+		d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, ReadyReplicas: 2}
+		d.Status.Conditions = []appsv1.DeploymentCondition{{
+			Type: appsv1.DeploymentAvailable, Status: "True", Reason: "MinimumReplicasAvailable",
+			Message: "Deployment has minimum availability.",
+		}}
 		object := must(runtime.Encode(encoder, d))
 		fmt.Fprintf(&b, `{"type":"MODIFIED","object":%s}`+"\n", bytes.TrimSpace(object))
 	}
@@ -144,7 +153,8 @@ func BenchmarkWatch(b *testing.B) {
 			defer skipHoles(b)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
-			impl.frames(io.NopCloser(bytes.NewReader(text))).Read(make([]byte, 1<<20)) // meet the holes here, and not on another goroutine
+			// Reach the holes here, on the goroutine of the benchmark.
+			impl.frames(io.NopCloser(bytes.NewReader(text))).Read(make([]byte, 1<<20))
 			d := impl.decode(impl.frames(io.NopCloser(bytes.NewReader(text))))
 			d.Decode()
 			impl.watch(d).Stop()
