@@ -1,11 +1,11 @@
 package restclient_test
 
-// This file is what the tests of chapter 01 are written with: an API server that lives inside the test, a client for it,
-// and requests that tell what they are. Tests see exported names only, so they run over your code, the solution and
+// This file has the helpers of chapter 01's tests: an API server in the process of the test, a client for it, and
+// requests that are noted as steps. Tests see exported names only, so they run over your code, the solution and
 // client-go.
 //
-// A test runs in a bubble (package synctest), in which time passes only when everybody waits: an hour takes no time. The
-// connections are in memory, and what goes through them is real HTTP.
+// A test runs in a bubble (package synctest), in which time passes only when all goroutines wait: an hour takes no
+// time. The connections are in memory, and carry real HTTP.
 
 import (
 	"bufio"
@@ -17,8 +17,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -27,7 +29,7 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// client returns a client for apps/v1 on a server that nobody ever calls. It is for tests of URLs.
+// client returns a client for apps/v1 on a server that does not exist. It is for tests of URLs.
 func client(t *guard.T, host string) *restclient.RESTClient {
 	c, err := restclient.AppsV1For(&rest.Config{Host: host})
 	if err != nil {
@@ -63,7 +65,7 @@ func (w world) on(verb string) *restclient.Request {
 	return w.client.Verb(verb).Namespace("default").Resource("deployments")
 }
 
-// did notes a step that is not a request.
+// did notes a step of the test that is not a request.
 func (w world) did(format string, args ...any) { w.t.Did(format, args...) }
 
 // do sends a request, and notes it.
@@ -74,16 +76,22 @@ func (w world) doIn(ctx context.Context, r *restclient.Request) restclient.Resul
 	return r.Do(ctx)
 }
 
-// script lets things go wrong, and notes it.
+// script makes the next requests with this verb go wrong, and notes it.
 func (w world) script(what, verb string, faults ...fakeapi.Fault) {
 	w.t.Did("the server: %s", what)
 	w.Script(verb, faults...)
 }
 
-// sent is how many requests have arrived.
+// requireSent asserts how many requests have arrived.
+func (w world) requireSent(n int) {
+	w.t.Helper()
+	require.Equal(w.t, n, w.sent(), "requests sent")
+}
+
+// sent returns how many requests have arrived.
 func (w world) sent() int { return len(w.Requests("")) }
 
-// connections is how many have been made.
+// connections returns how many have been made.
 func (w world) connections() int {
 	_, made := w.Connections()
 	return made
@@ -106,8 +114,10 @@ func deployment(name string) *appsv1.Deployment {
 
 // manifest is a Deployment as a user would send it.
 func manifest(name string) []byte {
-	return []byte(strings.ReplaceAll(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"NAME"},"spec":{"selector":{"matchLabels":`+
-		`{"app":"NAME"}},"template":{"metadata":{"labels":{"app":"NAME"}},"spec":{"containers":[{"name":"c","image":"nginx:1.29"}]}}}}`, "NAME", name))
+	const template = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"NAME"},` +
+		`"spec":{"selector":{"matchLabels":{"app":"NAME"}},"template":{"metadata":{"labels":{"app":"NAME"}},` +
+		`"spec":{"containers":[{"name":"c","image":"nginx:1.29"}]}}}}`
+	return []byte(strings.ReplaceAll(template, "NAME", name))
 }
 
 func names(list *appsv1.DeploymentList) []string {
@@ -118,7 +128,7 @@ func names(list *appsv1.DeploymentList) []string {
 	return all
 }
 
-// waiting counts how often it is asked, and says no if it is told to. It is a flowcontrol.RateLimiter.
+// limiter is a flowcontrol.RateLimiter that counts how often it is asked. Each Wait takes a while, and returns err.
 type limiter struct {
 	asked int
 	wait  time.Duration
@@ -143,7 +153,7 @@ func limitedBy(l *limiter) func(*rest.Config) {
 	return func(c *rest.Config) { c.RateLimiter, c.QPS = l, 0 }
 }
 
-// closings wraps a client's transport and counts bodies that were handed out and not closed.
+// closings wraps a client's transport and counts the bodies that it has returned and that are still open.
 type closings struct {
 	http.RoundTripper
 	open int
@@ -178,13 +188,28 @@ func counting(c *closings) func(*rest.Config) {
 	}
 }
 
-// took is how long f takes, in the time of the bubble.
+// took returns how long f takes, in the time of the bubble.
 func took(f func()) time.Duration {
 	start := time.Now()
 	f()
 	return time.Since(start)
 }
 
+// requireIs asserts that is, such as apierrors.IsNotFound, holds for the error that call has returned. If not, it shows
+// the wanted reason, and the reason and the text of the error.
+func requireIs(t *guard.T, is func(error) bool, reason metav1.StatusReason, err error, call string) {
+	t.Helper()
+	if is(err) {
+		return
+	}
+	got := short(err)
+	if other := apierrors.ReasonForError(err); other != metav1.StatusReasonUnknown {
+		got = fmt.Sprintf("%s: %v", other, err)
+	}
+	require.Equal(t, string(reason), got, "the reason of the error of "+call)
+}
+
+// short returns the type and the text of an error.
 func short(err error) string {
 	if err == nil {
 		return "no error"

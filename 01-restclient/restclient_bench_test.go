@@ -38,7 +38,8 @@ var implementations = []struct {
 		func(config *rest.Config) func() *url.URL {
 			c := must(restclient.AppsV1For(config))
 			return func() *url.URL {
-				return c.Get().Namespace("default").Resource("deployments").Name("web").VersionedParams(options, restclient.ParameterCodec).URL()
+				r := c.Get().Namespace("default").Resource("deployments").Name("web")
+				return r.VersionedParams(options, restclient.ParameterCodec).URL()
 			}
 		},
 		func(config *rest.Config) func(context.Context, string, runtime.Object) error {
@@ -57,7 +58,8 @@ var implementations = []struct {
 		func(config *rest.Config) func() *url.URL {
 			c := must(solution.AppsV1For(config))
 			return func() *url.URL {
-				return c.Get().Namespace("default").Resource("deployments").Name("web").VersionedParams(options, solution.ParameterCodec).URL()
+				r := c.Get().Namespace("default").Resource("deployments").Name("web")
+				return r.VersionedParams(options, solution.ParameterCodec).URL()
 			}
 		},
 		func(config *rest.Config) func(context.Context, string, runtime.Object) error {
@@ -76,7 +78,8 @@ var implementations = []struct {
 		func(config *rest.Config) func() *url.URL {
 			c := must(rest.RESTClientFor(complete(config)))
 			return func() *url.URL {
-				return c.Get().Namespace("default").Resource("deployments").Name("web").VersionedParams(options, solution.ParameterCodec).URL()
+				r := c.Get().Namespace("default").Resource("deployments").Name("web")
+				return r.VersionedParams(options, solution.ParameterCodec).URL()
 			}
 		},
 		func(config *rest.Config) func(context.Context, string, runtime.Object) error {
@@ -96,7 +99,8 @@ var options = &metav1.ListOptions{LabelSelector: "app=web", Limit: 500}
 
 func complete(config *rest.Config) *rest.Config {
 	c := rest.CopyConfig(config)
-	c.APIPath, c.GroupVersion, c.NegotiatedSerializer = "/apis", &appsv1.SchemeGroupVersion, solution.Codecs.WithoutConversion()
+	c.APIPath, c.GroupVersion = "/apis", &appsv1.SchemeGroupVersion
+	c.NegotiatedSerializer = solution.Codecs.WithoutConversion()
 	return c
 }
 
@@ -144,6 +148,11 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
+const managedFields = `{"f:metadata":{"f:labels":{".":{},"f:app":{}}},` +
+	`"f:spec":{"f:progressDeadlineSeconds":{},"f:replicas":{},"f:selector":{},` +
+	`"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{},"f:maxUnavailable":{}},"f:type":{}},` +
+	`"f:template":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}}`
+
 // object is a Deployment of about 1.5 KB.
 func object(i int) *appsv1.Deployment {
 	d := deployment("web-" + strconv.Itoa(i))
@@ -152,12 +161,13 @@ func object(i int) *appsv1.Deployment {
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1"}
 	d.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "kubectl", Operation: "Update", APIVersion: "apps/v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:labels":{".":{},"f:app":{}}},"f:spec":{"f:progressDeadlineSeconds":{},"f:replicas":{},"f:selector":{},` +
-			`"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{},"f:maxUnavailable":{}},"f:type":{}},"f:template":{"f:metadata":{"f:labels":{".":{},"f:app":{}}}}}}`)},
+		FieldsV1: &metav1.FieldsV1{Raw: []byte(managedFields)},
 	}}
-	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, ReadyReplicas: 2, Conditions: []appsv1.DeploymentCondition{{
-		Type: appsv1.DeploymentAvailable, Status: "True", Reason: "MinimumReplicasAvailable", Message: "Deployment has minimum availability.",
-	}}}
+	d.Status = appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: 2, ReadyReplicas: 2}
+	d.Status.Conditions = []appsv1.DeploymentCondition{{
+		Type: appsv1.DeploymentAvailable, Status: "True", Reason: "MinimumReplicasAvailable",
+		Message: "Deployment has minimum availability.",
+	}}
 	return d
 }
 

@@ -20,112 +20,124 @@ import (
 )
 
 func TestTask1_Path_has_its_parts_in_order(t *testing.T) {
-	guard.Test(t, "the API's paths are /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE", func(t *guard.T) {
+	guard.Test(t, "The path is /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, in whatever order "+
+		"the methods are called.", func(t *guard.T) {
 		c := client(t, "http://api")
+		want := "http://api/apis/apps/v1/namespaces/default/deployments/web/status"
 		t.Did(`Get, Namespace "default", Resource "deployments", Name "web", SubResource "status"`)
-		require.Equal(t, "http://api/apis/apps/v1/namespaces/default/deployments/web/status",
-			c.Get().Namespace("default").Resource("deployments").Name("web").SubResource("status").URL().String())
+		r := c.Get().Namespace("default").Resource("deployments").Name("web").SubResource("status")
+		require.Equal(t, want, r.URL().String(), "the URL of the 1st request")
 		t.Did(`Get, SubResource "status", Name "web", Resource "deployments", Namespace "default"`)
-		t.Rule("the order of the calls is the caller's business; the order in the path is the server's")
-		require.Equal(t, "http://api/apis/apps/v1/namespaces/default/deployments/web/status",
-			c.Get().SubResource("status").Name("web").Resource("deployments").Namespace("default").URL().String())
+		r = c.Get().SubResource("status").Name("web").Resource("deployments").Namespace("default")
+		require.Equal(t, want, r.URL().String(), "the URL of the 2nd request")
 	})
 }
 
 func TestTask1_What_is_not_set_is_not_in_the_path(t *testing.T) {
-	guard.Test(t, "that is what a client asks to find out which resources there are", func(t *guard.T) {
+	guard.Test(t, "Any part of the path may be missing. An empty namespace stands for all of them "+
+		"(metav1.NamespaceAll), and adds no segment.", func(t *guard.T) {
 		c := client(t, "http://api")
 		t.Did("Get")
-		require.Equal(t, "http://api/apis/apps/v1", c.Get().URL().String())
+		require.Equal(t, "http://api/apis/apps/v1", c.Get().URL().String(), "the URL of Get")
 		t.Did(`Get, Resource "deployments"`)
-		t.Rule("without a namespace: those of all")
-		require.Equal(t, "http://api/apis/apps/v1/deployments", c.Get().Resource("deployments").URL().String())
+		r := c.Get().Resource("deployments")
+		require.Equal(t, "http://api/apis/apps/v1/deployments", r.URL().String(), "the URL without a namespace")
 		t.Did(`Get, Namespace "", Resource "deployments"`)
-		t.Rule("an empty namespace stands for all of them (metav1.NamespaceAll); an empty segment would be " +
-			"another path")
-		require.Equal(t, "http://api/apis/apps/v1/deployments", c.Get().Namespace("").Resource("deployments").URL().String())
+		r = c.Get().Namespace("").Resource("deployments")
+		require.Equal(t, "http://api/apis/apps/v1/deployments", r.URL().String(), "the URL with an empty namespace")
 		t.Did(`Get, Resource "deployments", Name "web"`)
-		t.Rule("cluster-scoped objects have a name and no namespace")
-		require.Equal(t, "http://api/apis/apps/v1/deployments/web", c.Get().Resource("deployments").Name("web").URL().String())
+		r = c.Get().Resource("deployments").Name("web")
+		require.Equal(t, "http://api/apis/apps/v1/deployments/web", r.URL().String(),
+			"the URL of an object without a namespace")
 	})
 }
 
 func TestTask1_Core_group_is_under_api(t *testing.T) {
-	guard.Test(t, "the config is complete", func(t *guard.T) {
-		c, err := restclient.RESTClientFor(&rest.Config{Host: "http://api", APIPath: "/api", ContentConfig: rest.ContentConfig{
-			GroupVersion: &corev1.SchemeGroupVersion, NegotiatedSerializer: restclient.Codecs.WithoutConversion(),
-		}})
-		require.NoError(t, err)
+	guard.Test(t, "The first group has no name, so it is under /api: the "+
+		"path of the client's config comes first.", func(t *guard.T) {
+		config := &rest.Config{Host: "http://api", APIPath: "/api"}
+		config.GroupVersion = &corev1.SchemeGroupVersion
+		config.NegotiatedSerializer = restclient.Codecs.WithoutConversion()
+		c, err := restclient.RESTClientFor(config)
+		require.NoError(t, err, "the error of RESTClientFor")
 		t.Did(`Get, Namespace "default", Resource "pods", of the group ""`)
-		t.Rule("the first group has no name, and its path no place for one; the client's config knows it")
-		require.Equal(t, "http://api/api/v1/namespaces/default/pods", c.Get().Namespace("default").Resource("pods").URL().String())
+		r := c.Get().Namespace("default").Resource("pods")
+		require.Equal(t, "http://api/api/v1/namespaces/default/pods", r.URL().String(), "the URL of the request")
 	})
 }
 
 func TestTask1_Base_path_survives(t *testing.T) {
-	guard.Test(t, "an API server behind a proxy has a path of its own, and all others are below it", func(t *guard.T) {
+	guard.Test(t, "The host may have a path of its own, if the API server is behind a proxy: all other paths are "+
+		"below it.", func(t *guard.T) {
 		for _, host := range []string{"https://proxy/clusters/one", "https://proxy/clusters/one/"} {
 			t.Did(`a client for %s: Get, Resource "deployments"`, host)
-			require.Equal(t, "https://proxy/clusters/one/apis/apps/v1/deployments", client(t, host).Get().Resource("deployments").URL().String())
+			u := client(t, host).Get().Resource("deployments").URL()
+			require.Equal(t, "https://proxy/clusters/one/apis/apps/v1/deployments", u.String(), "the URL under "+host)
 		}
 	})
 }
 
 func TestTask1_Requests_do_not_know_of_each_other(t *testing.T) {
-	guard.Test(t, "a client is for any number of requests at once", func(t *guard.T) {
+	guard.Test(t, "A client is for any number of requests at once: none of them changes another.", func(t *guard.T) {
+		const one = "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1"
+		const two = "http://api/base/apis/apps/v1/namespaces/two/deployments?timeout=1s"
 		c := client(t, "http://api/base")
 		t.Did(`two requests, begun one after the other`)
 		a := c.Get().Namespace("one").Resource("deployments").Param("limit", "1")
 		b := c.Get().Namespace("two").Resource("deployments").Timeout(time.Second)
-		require.Equal(t, "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1", a.URL().String())
-		require.Equal(t, "http://api/base/apis/apps/v1/namespaces/two/deployments?timeout=1s", b.URL().String())
-		t.Did("the caller changes what URL returned")
+		require.Equal(t, one, a.URL().String(), "the URL of the 1st request")
+		require.Equal(t, two, b.URL().String(), "the URL of the 2nd request")
+		t.Rule("The URL belongs to the caller: it is a copy, of the request's and of the client's.")
+		t.Did("the caller changes the result of URL")
 		u := a.URL()
 		u.Path, u.Host, u.RawQuery = "/", "elsewhere", ""
-		t.Rule("the URL belongs to the caller: it is a copy")
-		require.Equal(t, "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1", a.URL().String())
-		t.Rule("the client's own URL is never handed out")
-		require.Equal(t, "http://api/base/apis/apps/v1", c.Get().URL().String())
+		require.Equal(t, one, a.URL().String(), "the URL of the 1st request, after the change")
+		require.Equal(t, "http://api/base/apis/apps/v1", c.Get().URL().String(),
+			"the URL of a new request, after the change")
 	})
 }
 
 func TestTask1_Parameters_add_up(t *testing.T) {
-	guard.Test(t, "each call adds to what is there: options from the caller and from the client's own code go "+
-		"together", func(t *guard.T) {
+	guard.Test(t, "Param and VersionedParams add to the query: a parameter that "+
+		"is there already stays, too.", func(t *guard.T) {
 		c := client(t, "http://api")
 		t.Did(`Param a=1, Param a=2, VersionedParams limit=5, VersionedParams labelSelector="app in (web,db)"`)
 		u := c.Get().Resource("deployments").Param("a", "1").Param("a", "2").
 			VersionedParams(&metav1.ListOptions{Limit: 5}, restclient.ParameterCodec).
 			VersionedParams(&metav1.ListOptions{LabelSelector: "app in (web,db)"}, restclient.ParameterCodec).URL()
-		require.Equal(t, url.Values{"a": {"1", "2"}, "limit": {"5"}, "labelSelector": {"app in (web,db)"}}, u.Query())
+		want := url.Values{"a": {"1", "2"}, "limit": {"5"}, "labelSelector": {"app in (web,db)"}}
+		require.Equal(t, want, u.Query(), "the query of the URL")
 	})
 }
 
 func TestTask1_Empty_options_add_nothing(t *testing.T) {
-	guard.Test(t, "what nobody has asked for is not in the query: the codec leaves out what is empty", func(t *guard.T) {
+	guard.Test(t, "Empty options add nothing to the query: the codec leaves out an empty field.", func(t *guard.T) {
 		t.Did("VersionedParams of empty ListOptions")
-		u := client(t, "http://api").Get().Resource("deployments").VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).URL()
-		require.Equal(t, "http://api/apis/apps/v1/deployments", u.String())
+		r := client(t, "http://api").Get().Resource("deployments")
+		u := r.VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).URL()
+		require.Equal(t, "http://api/apis/apps/v1/deployments", u.String(), "the URL of the request")
 	})
 }
 
 func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
-	guard.Test(t, "the server stops working on what nobody waits for any more, if it is told", func(t *guard.T) {
+	guard.Test(t, `Timeout tells the server by the query parameter "timeout", so that it does not work on for a `+
+		"client that has gone.", func(t *guard.T) {
 		c := client(t, "http://api")
 		t.Did("Timeout 90s")
 		r := c.Get().Resource("deployments").Timeout(90 * time.Second)
-		require.Equal(t, "timeout=1m30s", r.URL().RawQuery)
+		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "the query after Timeout")
+		t.Rule("URL does not change the request: what it puts together is a copy.")
 		t.Did("URL again")
-		t.Rule("URL only looks; called twice it says the same")
-		require.Equal(t, "timeout=1m30s", r.URL().RawQuery)
+		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "the query of the 2nd URL")
+		t.Rule("URL does not change the request, and a Timeout of 0 is no limit: neither leaves a timeout in the " +
+			"query.")
 		t.Did("Param a=1, Timeout 90s, URL, and then Timeout 0")
 		r = c.Get().Param("a", "1").Timeout(90 * time.Second)
 		r.URL()
-		t.Rule("URL only looks: what it puts together is a copy, and not kept in the request")
-		require.Equal(t, "a=1", r.Timeout(0).URL().RawQuery)
+		require.Equal(t, "a=1", r.Timeout(0).URL().RawQuery, "the query after Timeout 0")
+		t.Rule("A Timeout of 0 is no limit, and not a limit of no time.")
 		t.Did("Timeout 0")
-		t.Rule("0 is no limit, and not one of no time")
-		require.Empty(t, c.Get().Timeout(0).URL().RawQuery)
+		require.Empty(t, c.Get().Timeout(0).URL().RawQuery, "the query after Timeout 0 alone")
 	})
 }
 
@@ -133,92 +145,85 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 var refusals = []string{".", "..", "a/b", "../../secrets", "a%2fb", "/"}
 
 func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "A segment that is . or .., or has a / or a % in it, is refused: it comes from a user or another "+
+		"object, and the request could go to another resource, here or behind a proxy that decodes the path once "+
+		"more.", func(t *guard.T) {
 		c := client(t, "http://api")
-		why := "a name comes from a user, or from another object; with %q in it the request could go to another resource, here or behind a proxy that decodes the path once more"
 		for _, s := range refusals {
 			t.Did("Namespace, Resource, Name and SubResource with %q", s)
-			t.Rule("Namespace: "+why, s)
-			require.Error(t, c.Get().Namespace(s).Error())
-			t.Rule("Resource: "+why, s)
-			require.Error(t, c.Get().Resource(s).Error())
-			t.Rule("Name: "+why, s)
-			require.Error(t, c.Get().Name(s).Error())
-			t.Rule("SubResource: "+why, s)
-			require.Error(t, c.Get().SubResource(s).Error())
-			t.Rule("the second segment of SubResource: "+why, s)
-			require.Error(t, c.Get().SubResource("proxy", s).Error())
+			require.Error(t, c.Get().Namespace(s).Error(), "the error of Namespace(%q)", s)
+			require.Error(t, c.Get().Resource(s).Error(), "the error of Resource(%q)", s)
+			require.Error(t, c.Get().Name(s).Error(), "the error of Name(%q)", s)
+			require.Error(t, c.Get().SubResource(s).Error(), "the error of SubResource(%q)", s)
+			require.Error(t, c.Get().SubResource("proxy", s).Error(), `the error of SubResource("proxy", %q)`, s)
 		}
 	})
 }
 
 func TestTask1_Names_with_dots_and_colons_are_fine(t *testing.T) {
-	guard.Test(t, "names of roles have colons, and dots are harmless within a name", func(t *guard.T) {
+	guard.Test(t, "Only a whole segment can be . or ..: names of roles have colons, and dots within a name are "+
+		"harmless.", func(t *guard.T) {
 		t.Did(`Name "system:node..x" and SubResource "proxy", "a b"`)
 		r := client(t, "http://api").Get().Resource("deployments").Name("system:node..x").SubResource("proxy", "a b")
-		require.NoError(t, r.Error())
-		t.Rule("only the whole of a segment can be . or ..")
-		require.Equal(t, "/apis/apps/v1/deployments/system:node..x/proxy/a b", r.URL().Path)
+		require.NoError(t, r.Error(), "the error of the request")
+		require.Equal(t, "/apis/apps/v1/deployments/system:node..x/proxy/a b", r.URL().Path, "the path of the URL")
 	})
 }
 
 func TestTask1_Names_do_not_begin_a_query(t *testing.T) {
-	guard.Test(t, "there is no such object, but that is for the server to say", func(t *guard.T) {
+	guard.Test(t, "A name is a name for the server, too, even if it has a ? or a #: the URL is escaped. Otherwise "+
+		"the rest of the name becomes options that the caller has not chosen.", func(t *guard.T) {
 		t.Did(`Delete, Resource "deployments", Name "web?dryRun=All#x", Param a=1`)
 		r := client(t, "http://api").Delete().Resource("deployments").Name("web?dryRun=All#x").Param("a", "1")
-		require.NoError(t, r.Error())
-		t.Rule("what is a name for the caller is a name for the server")
-		require.Equal(t, "/apis/apps/v1/deployments/web?dryRun=All#x", r.URL().Path)
-		t.Rule("a URL that is put together as a text, and not escaped, ends where a name has a ? or a #: the " +
-			"rest of the name becomes options that nobody has chosen")
-		require.Equal(t, "http://api/apis/apps/v1/deployments/web%3FdryRun=All%23x?a=1", r.URL().String())
+		require.NoError(t, r.Error(), "the error of the request")
+		require.Equal(t, "/apis/apps/v1/deployments/web?dryRun=All#x", r.URL().Path, "the path of the URL, not escaped")
+		require.Equal(t, "http://api/apis/apps/v1/deployments/web%3FdryRun=All%23x?a=1", r.URL().String(), "the URL")
 	})
 }
 
 func TestTask1_Nothing_is_set_twice(t *testing.T) {
-	guard.Test(t, "two calls are a mistake in the program, and nobody can say which of them was meant", func(t *guard.T) {
+	guard.Test(t, "Namespace, Resource, Name and SubResource can be set once, also if the namespace was empty: two "+
+		"calls are a mistake in the program.", func(t *guard.T) {
 		c := client(t, "http://api")
-		why := "two calls are a mistake in the program, and nobody can say which of them was meant"
 		t.Did(`Namespace "a", Namespace "b"`)
-		require.Error(t, c.Get().Namespace("a").Namespace("b").Error())
+		require.Error(t, c.Get().Namespace("a").Namespace("b").Error(), "the error of the 2nd Namespace")
 		t.Did(`Namespace "", Namespace "b"`)
-		t.Rule("%s", "all namespaces was a choice; "+why)
-		require.Error(t, c.Get().Namespace("").Namespace("b").Error())
+		require.Error(t, c.Get().Namespace("").Namespace("b").Error(), "the error of Namespace after an empty one")
 		t.Did(`Resource "a", Resource "b"`)
-		t.Rule("%s", why)
-		require.Error(t, c.Get().Resource("a").Resource("b").Error())
+		require.Error(t, c.Get().Resource("a").Resource("b").Error(), "the error of the 2nd Resource")
 		t.Did(`Name "a", Name "b"`)
-		require.Error(t, c.Get().Name("a").Name("b").Error())
+		require.Error(t, c.Get().Name("a").Name("b").Error(), "the error of the 2nd Name")
 		t.Did(`SubResource "a", SubResource "b"`)
-		require.Error(t, c.Get().SubResource("a").SubResource("b").Error())
+		require.Error(t, c.Get().SubResource("a").SubResource("b").Error(), "the error of the 2nd SubResource")
 	})
 }
 
 func TestTask1_Empty_name_is_an_error(t *testing.T) {
-	guard.Test(t, "without the name the path is that of all Deployments, and DELETE deletes them", func(t *guard.T) {
+	guard.Test(t, "Name must not be empty: without a name the request is about "+
+		"all objects, and DELETE deletes them.", func(t *guard.T) {
 		t.Did(`Delete, Resource "deployments", Name ""`)
-		require.Error(t, client(t, "http://api").Delete().Namespace("default").Resource("deployments").Name("").Error())
+		r := client(t, "http://api").Delete().Namespace("default").Resource("deployments").Name("")
+		require.Error(t, r.Error(), `the error of Name("")`)
 	})
 }
 
 func TestTask1_First_error_stays(t *testing.T) {
-	guard.Test(t, "an empty name is one", func(t *guard.T) {
+	guard.Test(t, "The first mistake in a request is kept: later ones are often caused by it.", func(t *guard.T) {
 		t.Did(`Name "", then Namespace "..", then Resource "a/b", then Name "web"`)
 		r := client(t, "http://api").Get().Name("")
 		first := r.Error()
-		require.Error(t, first)
+		require.Error(t, first, `the error of Name("")`)
 		last := r.Namespace("..").Resource("a/b").Name("web").Param("a", "b").Timeout(time.Second).
 			VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).Error()
-		t.Rule("what follows an error often goes wrong because of it; the first one is the cause")
-		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last))
+		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last), `the error of a request that begins with Name("")`)
 		t.Did(`Namespace "..", then Name ""`)
 		first = client(t, "http://api").Get().Namespace("..").Error()
-		t.Rule("an error in Namespace is not the name's")
-		require.Equal(t, fmt.Sprint(first), fmt.Sprint(client(t, "http://api").Get().Namespace("..").Name("").Error()))
+		last = client(t, "http://api").Get().Namespace("..").Name("").Error()
+		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last), `the error of a request that begins with Namespace("..")`)
 	})
 }
 
-// versions is a runtime.ParameterCodec that writes down for which version it was asked to write.
+// versions is a runtime.ParameterCodec that writes the version that it is asked to write for.
 type versions struct{ runtime.ParameterCodec }
 
 func (versions) EncodeParameters(obj runtime.Object, to schema.GroupVersion) (url.Values, error) {
@@ -226,11 +231,11 @@ func (versions) EncodeParameters(obj runtime.Object, to schema.GroupVersion) (ur
 }
 
 func TestTask1_Options_are_written_for_the_clients_version(t *testing.T) {
-	guard.Test(t, "fields of options have other names in other versions, and the server reads those of the "+
-		"version in the path", func(t *guard.T) {
-		t.Did("VersionedParams, with a codec that tells which version it is asked for, and a client for apps/v1")
+	guard.Test(t, "VersionedParams writes the options for the client's group and version: their fields have other "+
+		"names in other versions.", func(t *guard.T) {
+		t.Did("VersionedParams, with a codec that writes the version it is asked for, and a client for apps/v1")
 		u := client(t, "http://api").Get().VersionedParams(&metav1.ListOptions{}, versions{}).URL()
-		require.Equal(t, "version=apps/v1", mustUnescape(u.RawQuery))
+		require.Equal(t, "version=apps/v1", mustUnescape(u.RawQuery), "the query of the URL")
 	})
 }
 
@@ -243,8 +248,10 @@ func mustUnescape(query string) string {
 }
 
 func TestTask1_Options_that_cannot_be_encoded_are_an_error(t *testing.T) {
-	guard.Test(t, "options that are left out in silence ask for something else than was meant", func(t *guard.T) {
+	guard.Test(t, "Options that cannot be encoded are an error: a request "+
+		"without them asks for something else.", func(t *guard.T) {
 		t.Did("VersionedParams of a type that the codec does not know")
-		require.Error(t, client(t, "http://api").Get().VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec).Error())
+		r := client(t, "http://api").Get().VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec)
+		require.Error(t, r.Error(), "the error of VersionedParams")
 	})
 }

@@ -21,54 +21,64 @@ func typed(t *guard.T, namespace string) (world, restclient.DeploymentInterface)
 	return w, restclient.NewDeployments(w.client, namespace)
 }
 
-// last is the last request that has arrived.
-func (w world) last() string {
+// requireLast asserts that the last request that has arrived has this verb, and this path and query below the
+// namespace's Deployments.
+func (w world) requireLast(verb, rest string) {
+	w.t.Helper()
 	all := w.Requests("")
-	return all[len(all)-1].String()
+	want := verb + " /apis/apps/v1/namespaces/default/deployments" + rest
+	require.Equal(w.t, want, all[len(all)-1].String(), "the last request")
 }
 
+const (
+	returnsStored  = "Each method returns the object as the server has stored it."
+	optionsInQuery = "Options are query parameters, whatever the method: a dry run whose option is lost is a real " +
+		"change."
+)
+
 func TestTask5_Create_and_Get(t *testing.T) {
-	guard.Test(t, "web is a good Deployment", func(t *guard.T) {
+	guard.Test(t, "Create is a POST, and its path has no name. Options are query parameters.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		t.Did("Create web")
 		d := deployment("web")
 		d.Namespace = ""
 		created, err := c.Create(t.Context(), d, metav1.CreateOptions{FieldValidation: "Strict"})
-		require.NoError(t, err)
-		t.Rule("a new object has no name in the path; options are query parameters")
-		require.Equal(t, "POST /apis/apps/v1/namespaces/default/deployments?fieldValidation=Strict", w.last())
-		t.Rule("what is returned is what the server stored")
-		require.Equal(t, "default", created.Namespace)
-		t.Rule("the caller's object stays as it is")
-		require.Empty(t, d.UID)
+		require.NoError(t, err, "the error of Create")
+		w.requireLast("POST", "?fieldValidation=Strict")
+		t.Rule(returnsStored)
+		require.Equal(t, "default", created.Namespace, "the namespace of the object that Create returns")
+		t.Rule("The caller's object stays as it is.")
+		require.Empty(t, d.UID, "the UID of the caller's object after Create")
+		t.Rule("Get returns one Deployment: its path is namespace, resource and name.")
 		t.Did("Get web")
 		got, err := c.Get(t.Context(), "web", metav1.GetOptions{})
-		t.Rule("it was created")
-		require.NoError(t, err)
-		require.Equal(t, created, got)
-		t.Rule("an object is at namespace, resource and name")
-		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web", w.last())
+		require.NoError(t, err, "the error of Get")
+		require.Equal(t, created, got, "the object that Get returns")
+		w.requireLast("GET", "/web")
 	})
 }
 
 func TestTask5_Create_says_what_is_wrong(t *testing.T) {
-	guard.Test(t, "", func(t *guard.T) {
+	guard.Test(t, "The server's Status is the error of the typed client, too, with its reason.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("Create web, which is there already")
 		_, err := c.Create(t.Context(), deployment("web"), metav1.CreateOptions{})
-		t.Rule("the Status comes through all layers; got %s", short(err))
-		require.True(t, apierrors.IsAlreadyExists(err))
+		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, err, "Create of web, which exists")
 		bad := deployment("bad")
 		bad.Spec.Template.Labels = nil
 		t.Did("Create a Deployment whose selector does not match its template")
 		_, err = c.Create(t.Context(), bad, metav1.CreateOptions{})
-		require.True(t, apierrors.IsInvalid(err))
+		requireIs(t, apierrors.IsInvalid, metav1.StatusReasonInvalid, err, "Create of an invalid Deployment")
 	})
 }
 
 func TestTask5_List_in_pages(t *testing.T) {
-	guard.Test(t, "a list", func(t *guard.T) {
+	const (
+		limit     = "Options are query parameters: the Limit reaches the server, which returns a page."
+		continues = "Each page has a Continue, which goes into the options for the next one."
+	)
+	guard.Test(t, limit, func(t *guard.T) {
 		w, c := typed(t, "default")
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			w.Create(deployment(name))
@@ -78,183 +88,170 @@ func TestTask5_List_in_pages(t *testing.T) {
 		for {
 			t.Did("List with Limit 2, Continue %t", opts.Continue != "")
 			page, err := c.List(t.Context(), opts)
-			require.NoError(t, err)
-			t.Rule("the limit reaches the server")
-			require.LessOrEqual(t, len(page.Items), 2)
+			require.NoError(t, err, "the error of List")
+			require.LessOrEqual(t, len(page.Items), 2, "objects in a page")
 			all = append(all, names(page)...)
 			if opts.Continue = page.Continue; opts.Continue == "" {
 				break
 			}
 		}
-		t.Rule("each page says where the next one begins")
-		require.Equal(t, []string{"a", "b", "c", "d", "e"}, all)
+		t.Rule(continues)
+		require.Equal(t, []string{"a", "b", "c", "d", "e"}, all, "names in all pages")
 	})
 }
 
 func TestTask5_List_of_a_selector_or_of_all_namespaces(t *testing.T) {
-	guard.Test(t, "a list", func(t *guard.T) {
+	guard.Test(t, "Options are query parameters: the server selects, and does "+
+		"not send the other objects.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		other := deployment("c")
 		other.Namespace = "other"
 		w.Create(deployment("a"), deployment("b"), other)
 		t.Did("List with a selector")
 		list, err := c.List(t.Context(), metav1.ListOptions{LabelSelector: "app=b"})
-		require.NoError(t, err)
-		t.Rule("the server selects; a client that selects has had everything sent")
-		require.Equal(t, []string{"b"}, names(list))
+		require.NoError(t, err, "the error of List with a selector")
+		require.Equal(t, []string{"b"}, names(list), "names in the list with a selector")
+		t.Rule("A client with an empty namespace is for the Deployments of all namespaces.")
 		t.Did("List of all namespaces")
 		list, err = restclient.NewDeployments(w.client, "").List(t.Context(), metav1.ListOptions{})
-		t.Rule("a list")
-		require.NoError(t, err)
-		t.Rule("an empty namespace is all of them")
-		require.Equal(t, []string{"a", "b", "c"}, names(list))
+		require.NoError(t, err, "the error of List of all namespaces")
+		require.Equal(t, []string{"a", "b", "c"}, names(list), "names in the list of all namespaces")
 	})
 }
 
 func TestTask5_Update_needs_the_newest_version(t *testing.T) {
-	guard.Test(t, "it is there", func(t *guard.T) {
+	guard.Test(t, "Update is a PUT, and the name in its path is that of the object.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("Get web, and Update it with 5 replicas")
 		d, err := c.Get(t.Context(), "web", metav1.GetOptions{})
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of Get")
 		stale := d.DeepCopy()
 		*d.Spec.Replicas = 5
 		updated, err := c.Update(t.Context(), d, metav1.UpdateOptions{})
-		t.Rule("nobody else has changed it")
-		require.NoError(t, err)
-		t.Rule("the name in the path is that of the object")
-		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web", w.last())
-		t.Rule("what is returned is what the server stored")
-		require.EqualValues(t, 5, *updated.Spec.Replicas)
-		t.Rule("each change has a version of its own")
-		require.NotEqual(t, stale.ResourceVersion, updated.ResourceVersion)
+		require.NoError(t, err, "the error of Update")
+		w.requireLast("PUT", "/web")
+		t.Rule(returnsStored)
+		require.EqualValues(t, 5, *updated.Spec.Replicas, "replicas of the object that Update returns")
+		require.NotEqual(t, stale.ResourceVersion, updated.ResourceVersion,
+			"the version of the object that Update returns")
+		t.Rule("An Update of an old version is a conflict: it would undo the changes that came after it.")
 		t.Did("Update web as it was before")
 		_, err = c.Update(t.Context(), stale, metav1.UpdateOptions{})
-		t.Rule("who changes what he has read long ago undoes what others did meanwhile; got %s", short(err))
-		require.True(t, apierrors.IsConflict(err))
+		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Update of an old version")
 	})
 }
 
 func TestTask5_UpdateStatus_is_about_the_status(t *testing.T) {
-	guard.Test(t, "it is there", func(t *guard.T) {
+	guard.Test(t, "UpdateStatus stores another status, and nothing else: the status is a resource below the object, "+
+		"with permissions of its own.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("UpdateStatus with 2 replicas in the status and 9 in the spec")
 		d, err := c.Get(t.Context(), "web", metav1.GetOptions{})
-		require.NoError(t, err)
+		require.NoError(t, err, "the error of Get")
 		d.Status.Replicas, *d.Spec.Replicas = 2, 9
 		updated, err := c.UpdateStatus(t.Context(), d, metav1.UpdateOptions{})
-		t.Rule("nobody else has changed it")
-		require.NoError(t, err)
-		t.Rule("the status is a resource below the object, with rights of its own")
-		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web/status", w.last())
-		t.Rule("the server takes the status and leaves the rest")
-		require.Equal(t, []int32{2, 2}, []int32{updated.Status.Replicas, *updated.Spec.Replicas})
+		require.NoError(t, err, "the error of UpdateStatus")
+		w.requireLast("PUT", "/web/status")
+		require.Equal(t, []int32{2, 2}, []int32{updated.Status.Replicas, *updated.Spec.Replicas},
+			"replicas in the status and in the spec that UpdateStatus returns")
 	})
 }
 
 func TestTask5_Options_of_Get_and_Update_are_sent(t *testing.T) {
-	guard.Test(t, "it is there", func(t *guard.T) {
+	guard.Test(t, "Options are query parameters: without resourceVersion=0 the answer comes from etcd, not from the "+
+		"server's cache.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("Get web, with ResourceVersion 0")
 		d, err := c.Get(t.Context(), "web", metav1.GetOptions{ResourceVersion: "0"})
-		require.NoError(t, err)
-		t.Rule("options are query parameters; without this one the answer comes from etcd, and not from the " +
-			"server's cache")
-		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web?resourceVersion=0", w.last())
+		require.NoError(t, err, "the error of Get")
+		w.requireLast("GET", "/web?resourceVersion=0")
+		t.Rule(optionsInQuery)
 		t.Did("Update web, with DryRun")
 		d, err = c.Update(t.Context(), d, metav1.UpdateOptions{DryRun: []string{"All"}, FieldManager: "me"})
-		t.Rule("nobody else has changed it")
-		require.NoError(t, err)
-		t.Rule("options are query parameters; a trial whose option is lost is the real thing")
-		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web?dryRun=All&fieldManager=me", w.last())
+		require.NoError(t, err, "the error of Update")
+		w.requireLast("PUT", "/web?dryRun=All&fieldManager=me")
 		t.Did("UpdateStatus of web, with DryRun")
 		_, err = c.UpdateStatus(t.Context(), d, metav1.UpdateOptions{DryRun: []string{"All"}, FieldManager: "me"})
-		t.Rule("nobody else has changed it")
-		require.NoError(t, err)
-		t.Rule("options are query parameters; a trial whose option is lost is the real thing")
-		require.Equal(t, "PUT /apis/apps/v1/namespaces/default/deployments/web/status?dryRun=All&fieldManager=me", w.last())
+		require.NoError(t, err, "the error of UpdateStatus")
+		w.requireLast("PUT", "/web/status?dryRun=All&fieldManager=me")
 	})
 }
 
 func TestTask5_Delete_with_its_options(t *testing.T) {
-	guard.Test(t, "the options of Delete alone are no query parameters: they have conditions within them, and a "+
-		"query is flat", func(t *guard.T) {
+	guard.Test(t, "The options of Delete are sent in the body: if the condition on the UID does not arrive, another "+
+		"object is deleted.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		uid := types.UID("another")
 		t.Did("Delete web, if its UID is another")
 		err := c.Delete(t.Context(), "web", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-		t.Rule("the condition is in the body of the request; if it does not get there, somebody else's object "+
-			"is deleted; got %s", short(err))
-		require.True(t, apierrors.IsConflict(err))
-		t.Rule("the options of Delete alone are no query parameters: they have conditions within them, and a " +
-			"query is flat")
-		require.Equal(t, "DELETE /apis/apps/v1/namespaces/default/deployments/web", w.last())
-		t.Rule("the options of Delete are an object, sent as such")
-		require.Contains(t, w.Requests("delete")[0].Body, `"uid":"another"`)
+		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Delete with another UID")
+		t.Rule("The options of Delete are not query parameters: they have conditions within them, and a query is flat.")
+		w.requireLast("DELETE", "/web")
+		require.Contains(t, w.Requests("delete")[0].Body, `"uid":"another"`, "the body of the DELETE")
+		t.Rule("Delete removes one Deployment, by its name.")
 		t.Did("Delete web")
-		t.Rule("it is there")
-		require.NoError(t, c.Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		t.Rule("one object, by its name")
-		require.Equal(t, "DELETE /apis/apps/v1/namespaces/default/deployments/web", w.last())
-		t.Rule("it was deleted")
-		require.Empty(t, w.Objects("deployments"))
+		require.NoError(t, c.Delete(t.Context(), "web", metav1.DeleteOptions{}), "the error of Delete")
+		w.requireLast("DELETE", "/web")
+		require.Empty(t, w.Objects("deployments"), "Deployments on the server after Delete")
+		t.Rule("The server's Status is the error of the typed client, too, with its reason.")
 		t.Did("Delete web again")
-		t.Rule("who deletes twice hears of it")
-		require.True(t, apierrors.IsNotFound(c.Delete(t.Context(), "web", metav1.DeleteOptions{})))
+		err = c.Delete(t.Context(), "web", metav1.DeleteOptions{})
+		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "the 2nd Delete")
 	})
 }
 
 func TestTask5_Delete_without_a_name_deletes_nothing(t *testing.T) {
-	guard.Test(t, "that would be the path of all of them", func(t *guard.T) {
+	guard.Test(t, "Delete without a name is an error, and nothing is sent: its "+
+		"path would be that of all Deployments.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"), deployment("db"))
 		t.Did(`Delete ""`)
-		require.Error(t, c.Delete(t.Context(), "", metav1.DeleteOptions{}))
-		require.Len(t, w.Objects("deployments"), 2)
+		require.Error(t, c.Delete(t.Context(), "", metav1.DeleteOptions{}), `the error of Delete("")`)
+		require.Equal(t, 2, len(w.Objects("deployments")), "Deployments on the server after Delete")
 	})
 }
 
 func TestTask5_Patch_of_an_object_and_of_its_status(t *testing.T) {
-	guard.Test(t, "a merge patch", func(t *guard.T) {
+	guard.Test(t, returnsStored, func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("Patch web with 7 replicas")
-		patched, err := c.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"spec":{"replicas":7}}`), metav1.PatchOptions{FieldManager: "me"})
-		require.NoError(t, err)
-		t.Rule("what is returned is what the server stored")
-		require.EqualValues(t, 7, *patched.Spec.Replicas)
-		t.Rule("options are query parameters")
-		require.Equal(t, "PATCH /apis/apps/v1/namespaces/default/deployments/web?fieldManager=me", w.last())
-		t.Rule("the type of the patch is the content type")
-		require.Equal(t, "application/merge-patch+json", w.Requests("patch")[0].Header.Get("Content-Type"))
+		data, opts := []byte(`{"spec":{"replicas":7}}`), metav1.PatchOptions{FieldManager: "me"}
+		patched, err := c.Patch(t.Context(), "web", types.MergePatchType, data, opts)
+		require.NoError(t, err, "the error of Patch")
+		require.EqualValues(t, 7, *patched.Spec.Replicas, "replicas of the object that Patch returns")
+		t.Rule("Patch sends its options as query parameters, and the type of the patch as the content type.")
+		w.requireLast("PATCH", "/web?fieldManager=me")
+		require.Equal(t, "application/merge-patch+json", w.Requests("patch")[0].Header.Get("Content-Type"),
+			"the content type of the request")
+		t.Rule("Patch changes the subresource that is named: its path is below that of the object.")
 		t.Did(`Patch the "status" of web`)
-		_, err = c.Patch(t.Context(), "web", types.MergePatchType, []byte(`{"status":{"replicas":7}}`), metav1.PatchOptions{}, "status")
-		t.Rule("a merge patch")
-		require.NoError(t, err)
-		t.Rule("a subresource stands behind the name")
-		require.Equal(t, "PATCH /apis/apps/v1/namespaces/default/deployments/web/status", w.last())
+		data = []byte(`{"status":{"replicas":7}}`)
+		_, err = c.Patch(t.Context(), "web", types.MergePatchType, data, metav1.PatchOptions{}, "status")
+		require.NoError(t, err, "the error of Patch of the status")
+		w.requireLast("PATCH", "/web/status")
 	})
 }
 
 func TestTask5_Watch_says_watch(t *testing.T) {
-	guard.Test(t, "the server answers 200", func(t *guard.T) {
+	guard.Test(t, "Watch says watch=true, whether or not the options do: without it the request is a list, and its "+
+		"body not a stream of events.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		version := w.ResourceVersion()
 		w.Create(deployment("web"))
 		t.Did("Watch from version %s", version)
 		events, err := c.Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
-		require.NoError(t, err)
-		t.Rule("without watch=true in the query it is a list, and its body no stream of events")
-		require.Len(t, w.Requests("watch"), 1)
-		t.Rule("what has happened since that version")
-		require.Equal(t, "ADDED web", next(events))
+		require.NoError(t, err, "the error of Watch")
+		require.Equal(t, 1, len(w.Requests("watch")), "watches that the server has received")
+		t.Rule("A watch from a version receives the changes since that version.")
+		require.Equal(t, "ADDED web", next(events), "the 1st event")
+		t.Rule("Stop ends the watch, on the server, too.")
 		events.Stop()
 		synctest.Wait()
-		t.Rule("Stop ends it")
-		require.Equal(t, 0, w.Watches())
+		require.Equal(t, 0, w.Watches(), "open watches of the server after Stop")
 	})
 }
