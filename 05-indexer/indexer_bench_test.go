@@ -5,7 +5,7 @@ package indexer_test
 //	go test ./05-indexer -run '^$' -bench . -count 10 > bench.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -col /impl bench.txt
 //
-// What you have not written yet is skipped.
+// Code that you have not written yet is skipped.
 
 import (
 	"fmt"
