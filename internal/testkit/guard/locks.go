@@ -47,8 +47,8 @@ func (r *run) blocked(dump []goroutine) (blocked, others []waiter) {
 
 // holder tells who holds the lock that the blocked wait for, or may hold it, and the rule that breaks.
 func (r *run) holder(blocked, others []waiter) (holder, why string) {
-	const again = "a lock of package sync is not reentrant: a goroutine that holds it and locks it again waits for itself"
-	const long = "hold a lock for a moment only: unlock before you wait or sleep, and on every way out of a function"
+	const again = "A lock of package sync is not reentrant: a goroutine that holds it and locks it again waits for itself."
+	const long = "Hold a lock for a moment only: unlock before you wait or sleep, and on every way out of a function."
 	if certain, _ := r.askedAgain(blocked); len(certain) > 0 {
 		return strings.Join(certain, "\n"), again
 	}
@@ -70,10 +70,10 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 	}
 	if len(locks) > 1 && !locks[""] {
 		return "each may hold the lock that another one waits for",
-			"calls that need two locks must all take them in the same order"
+			"Calls that need two locks all take them in the same order."
 	}
 	return "no other call is under way, so one that has returned still holds it",
-		"every way out of a function must unlock, early returns and panics included: use defer"
+		"Every way out of a function unlocks, early returns and panics included: use defer."
 }
 
 // holding tells, one line each, which of the others have locked what the blocked wait for.

@@ -11,7 +11,7 @@ import (
 	"client-go-workshop/internal/testkit/failure"
 )
 
-const noPanic = "nothing recovers a panic here, so it ends the whole program: return an error, or handle this case"
+const noPanic = "Nothing recovers a panic here, so it ends the whole program: return an error, or handle this case."
 
 // panicked notes a panic with value v. It is called while the panicking calls are still on the goroutine's stack.
 func (r *run) panicked(v any) {
@@ -25,7 +25,7 @@ func (r *run) panicked(v any) {
 // exited notes that the calling goroutine was ended, though no test asked for it.
 func (r *run) exited() {
 	r.brokeOff("the goroutine was ended by runtime.Goexit", "the goroutine ends by returning",
-		"runtime.Goexit ends the goroutine of the caller without a word: return an error")
+		"Goexit ends the goroutine of the caller without a word: return an error.")
 }
 
 func (r *run) brokeOff(message, wanted, why string) {

@@ -150,8 +150,8 @@ func (r *run) leftBehind(dump []goroutine) {
 		At:      r.start,
 		Problem: "left behind: goroutines",
 		Wanted:  "no goroutine is left when the test is over",
-		Why: "a goroutine must end with the thing that started it: " +
-			"in a program that runs for weeks, leaked goroutines add up",
+		Why: "A goroutine ends with the thing that started it: " +
+			"in a program that runs for weeks, leaked goroutines add up.",
 	}
 	var lines []string
 	for i, w := range all {

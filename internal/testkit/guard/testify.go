@@ -82,7 +82,7 @@ var assertions = []assertion{
 	says(`Error (?P<got>.*) does not contain (?P<text>.*)`, "another error", "an error that says $text", ""),
 
 	says(`"(?P<list>.*)" should have (?P<n>\d+) item\(s\), but has (?P<got>\d+)`,
-		"wrong number of elements", "$n elements", "$got: $list"),
+		"wrong length", "length $n", "length $got: $list"),
 	says(`Should be empty, but was (?P<got>.*)`, "not empty", "nothing", ""),
 	says(`Should NOT be empty, but was (?P<got>.*)`, "empty", "at least one element", ""),
 	says(`(?P<got>.*) does not contain (?P<part>.*)`, "not contained", "something with $part", ""),
@@ -92,7 +92,8 @@ var assertions = []assertion{
 	says(`Expected value not to be nil\.`, "nil", "a value, not nil", "nil"),
 	says(`Should be zero, but was (?P<got>.*)`, "not zero", "the zero value", ""),
 	says(`Should not be zero, but was (?P<got>.*)`, "zero", "anything but the zero value", ""),
-	says(`"(?P<got>.*)" is not (?P<wanted>(?:greater|less) than(?: or equal to)? ".*")`, "out of range", "", ""),
+	says(`"(?P<got>.*)" is not (?P<than>(?:greater|less) than(?: or equal to)?) "(?P<limit>.*)"`,
+		"out of range", "$than $limit", ""),
 	says(`Max difference between (?P<wanted>.*) and (?P<got>.*) allowed is (?P<delta>.*), but difference was (?P<off>.*)`,
 		"too far off", "$wanted, give or take $delta", "$got, which is $off off"),
 	says(`Object expected to be of type (?P<wanted>.*), but was (?P<got>.*)`, "another type", "", ""),
@@ -105,10 +106,10 @@ func fromAssertion(text, value string) failure.Failure {
 	f := failure.Failure{Kind: failure.Assertion, Value: value}
 	switch {
 	case value != "" && text == "Should be true": // the name of a condition is a claim
-		f.Problem, f.Wanted, f.Got = "not so", value, "not so: "+value
+		f.Problem, f.Wanted, f.Got = "not so", value, "it is not so"
 		return f
 	case value != "" && text == "Should be false":
-		f.Problem, f.Wanted, f.Got = "must not be so", "not so: "+value, value
+		f.Problem, f.Wanted, f.Got = "must not be so", "not so: "+value, "it is so"
 		return f
 	case elementsDiffer(text, &f):
 		return f

@@ -80,7 +80,7 @@ func (r *run) pointless() bool {
 		Problem: fmt.Sprintf("not run: %d earlier tests hung; fix those first", hung.Load()),
 		Wanted:  "the test is run",
 		Got:     "calls in earlier tests that never return",
-		Why:     "a call that hangs in one test hangs in most; this test is run when the others no longer hang",
+		Why:     "A call that hangs in one test hangs in most; this test is run when the others no longer hang.",
 	})
 	r.report()
 	return true
@@ -251,7 +251,7 @@ func (r *run) stillRunning(dump []goroutine) {
 			Problem: fmt.Sprintf("%s is still running after %v", name, r.limit()),
 			Wanted:  name + " returns",
 			Got:     r.is(w) + "; it keeps a core busy until this test run ends",
-			Why:     "a loop needs a way out, and must wait for its next turn instead of asking again and again",
+			Why:     "A loop needs a way out, and waits for its next turn instead of asking again and again.",
 		})
 		return
 	}
