@@ -33,7 +33,7 @@ func (c *checker) block(b *markdown.Block) {
 			return
 		}
 	}
-	if len(b.Info) == 0 || b.Info[0] != "go" || slices.Contains(b.Info, "nocheck") {
+	if !b.Is("go") || slices.Contains(b.Info, "nocheck") {
 		return
 	}
 	if err := goError(strings.Join(b.Lines, "\n")); err != nil {

@@ -5,6 +5,7 @@ package reference
 // stay silent: authors switch off a check that reports what is right.
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"regexp"
@@ -66,11 +67,9 @@ func (c *checker) names(line int, text string, in *scope) {
 	}
 }
 
-// name checks that one of the packages at paths has what m names.
+// name checks that one of the packages at paths has what m names. It reports the package that has most of it.
 func (c *checker) name(line int, m mention, paths []string) {
-	absent := ""
-	var best *pkg // the package to name when it is in none
-	at := 0
+	problem, at := "", -1
 	for _, importPath := range paths {
 		p := c.load(importPath)
 		if p == nil {
@@ -78,7 +77,9 @@ func (c *checker) name(line int, m mention, paths []string) {
 			if !atHand {
 				return
 			}
-			absent = fmt.Sprintf("there is no package %s in %s, so no %s", importPath, mod, m)
+			if at < 0 {
+				problem = fmt.Sprintf("there is no package %s in %s, so no %s", importPath, mod, m)
+			}
 			continue
 		}
 		v, missingAt := c.lookUp(p, m)
@@ -88,16 +89,12 @@ func (c *checker) name(line int, m mention, paths []string) {
 		if v != missing {
 			return
 		}
-		if best == nil || missingAt > at {
-			best, at = p, missingAt
+		if missingAt > at {
+			problem, at = fmt.Sprintf("there is no %s in %s%s", m, p, hint(p, m, missingAt)), missingAt
 		}
 	}
-	switch {
-	case len(paths) == 0 || c.isGone(m.String()):
-	case best == nil:
-		c.problem(line, "%s", absent)
-	default:
-		c.problem(line, "there is no %s in %s%s", m, best, hint(best, m, at))
+	if problem != "" && !c.isGone(m.String()) {
+		c.problem(line, "%s", problem)
 	}
 }
 
@@ -107,13 +104,11 @@ func (c *checker) meanings(head string, in *scope) []string {
 		return []string{head}
 	}
 	own := c.chapters[head]
-	if in != nil {
-		if imported, ok := in.imports[head]; ok {
-			return c.imported(imported, own)
-		}
-		if in.declared[head] {
-			return nil
-		}
+	if in != nil && in.imports[head] != "" {
+		return c.imported(in.imports[head], own)
+	}
+	if in != nil && in.declared[head] {
+		return nil
 	}
 	paths := slices.Clone(aliases[head])
 	if own != "" {
@@ -136,7 +131,7 @@ func (c *checker) imported(importPath, own string) []string {
 // lookUp reports whether p has what m names.
 func (c *checker) lookUp(p *pkg, m mention) (v verdict, missingAt int) {
 	_, v, missingAt = c.find(p, m.chain)
-	start := func(d *decl) bool { return strings.HasPrefix(d.name, strings.Join(m.chain, ".")) }
+	start := func(d *decl) bool { return strings.HasPrefix(d.String(), strings.Join(m.chain, ".")) }
 	switch {
 	case v != missing:
 	case m.prefix && missingAt == len(m.chain)-1 && slices.ContainsFunc(p.all, start):
@@ -147,21 +142,19 @@ func (c *checker) lookUp(p *pkg, m mention) (v verdict, missingAt int) {
 	return v, missingAt
 }
 
-// hint says what may have been meant: the same name elsewhere in the package, or one that is spelled nearly so.
+// hint says what may have been meant: a name that is spelled nearly so, or the same one elsewhere in the package.
 func hint(p *pkg, m mention, at int) string {
 	owner := strings.Join(m.chain[:at], ".")
-	var near []string
+	var near, same []string
 	for _, d := range p.all {
-		if strings.TrimSuffix(strings.TrimSuffix(d.name, d.last()), ".") == owner && isNear(d.last(), m.chain[at]) {
-			near = append(near, m.head+"."+d.name)
+		if d.owner == owner && isNear(d.name, m.chain[at]) {
+			near = append(near, m.head+"."+d.String())
+		}
+		if d.name == m.chain[at] {
+			same = append(same, m.head+"."+d.String())
 		}
 	}
-	if len(near) == 0 {
-		for _, d := range p.ending(m.chain[at]) {
-			near = append(near, m.head+"."+d.name)
-		}
-	}
-	return suggest(near)
+	return cmp.Or(suggest(near), suggest(same))
 }
 
 // suggest turns candidates into the end of a message. Exported names come first: they are what texts speak of.

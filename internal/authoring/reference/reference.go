@@ -5,13 +5,13 @@
 //
 //   - links inside the repository lead to a file, a heading, a line that exists (links.go);
 //   - links to upstream source name the pinned version, and where the link's text is a symbol, the line is the one on
-//     which it is declared (upstream.go);
+//     which it is declared (links.go);
 //   - links to issues: text and target have the same number (links.go);
 //   - names such as cache.NewIndexer, in inline code and in Go comments, exist (names.go), and so do the paths of
 //     client-go's files (paths.go);
 //   - code blocks are Go, and those that are quoted are the lines they are quoted from (blocks.go).
 //
-// Underneath: package markdown reads Markdown, gofile.go the comments of Go files, source.go and symbols.go know what
+// Underneath: package markdown reads Markdown, this file the comments of Go files, source.go and symbols.go know what
 // the modules declare, aliases.go under which names texts speak of packages.
 //
 // A text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It then says so, anywhere in the file:
@@ -30,6 +30,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"os"
 	"path"
 	"path/filepath"
@@ -112,18 +116,76 @@ func (c *checker) markdown(content []byte) {
 		c.paths(i+1, line)
 		c.places(i+1, line)
 	}
-	quoted := map[*markdown.Comment]bool{}
 	for _, b := range doc.Blocks {
-		quoted[b.Comment] = true
 		c.block(b)
 	}
 	for _, m := range doc.Comments {
-		if strings.HasPrefix(m.Text, "source:") && !quoted[m] {
+		quoted := slices.ContainsFunc(doc.Blocks, func(b *markdown.Block) bool { return b.Comment == m })
+		if strings.HasPrefix(m.Text, "source:") && !quoted {
 			c.problem(m.Line, "no code block follows <!-- %s -->: it has to stand right above one", m.Text)
 		}
 	}
 	c.checkGone()
 }
+
+// scope is what the names in a Go file's comments mean by the file's own words; nil in Markdown.
+type scope struct {
+	imports  map[string]string // import paths by name
+	declared map[string]bool   // names that the file gives to something else: parameters, variables, types
+}
+
+// goFile checks the comments of a Go file. Code is the compiler's business.
+func (c *checker) goFile(content []byte) {
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, c.file, content, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		c.problem(1, "its comments cannot be read: %v", err)
+		return
+	}
+	lines := map[int]string{}
+	for _, group := range tree.Comments {
+		for _, comment := range group.List {
+			first := set.PositionFor(comment.Pos(), false).Line
+			if list, ok := strings.CutPrefix(comment.Text, goneDirective); ok {
+				c.markGone(first, list)
+				continue
+			}
+			for i, line := range strings.Split(comment.Text, "\n") {
+				lines[first+i] += line + "\n"
+			}
+		}
+	}
+	in := &scope{importsOf(tree), declaredNames(set, tree)}
+	for number, line := range lines {
+		c.names(number, line, in)
+		c.paths(number, line)
+		for _, address := range markdown.WebAddress.FindAllString(line, -1) {
+			c.link(markdown.Link{Line: number, Target: strings.TrimRight(address, ".,;:")})
+		}
+	}
+	c.checkGone()
+}
+
+// declaredNames returns the names that a file gives to things of its own. Where a file has a variable watch, its
+// comments do not speak of the package.
+func declaredNames(set *token.FileSet, tree *ast.File) map[string]bool {
+	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
+	config := types.Config{Error: func(error) {}} // without its imports and the other files, most of it is an error
+	_, _ = config.Check(tree.Name.Name, set, []*ast.File{tree}, info)
+	names := map[string]bool{}
+	for name, defined := range info.Defs {
+		switch d := defined.(type) {
+		case nil, *types.PkgName, *types.Label:
+		case *types.Func:
+			names[name.Name] = names[name.Name] || d.Signature().Recv() == nil
+		default:
+			names[name.Name] = true
+		}
+	}
+	return names
+}
+
+const goneDirective = "//reference:gone "
 
 // goneMark is one entry of a "gone" comment.
 type goneMark struct {

@@ -45,10 +45,8 @@ func (m module) has(name string) bool {
 // lines returns the lines of a file, none if it cannot be read.
 func (m module) lines(name string) []string {
 	content, _ := os.ReadFile(m.file(name))
-	return splitLines(content)
+	return slices.Collect(strings.Lines(string(content)))
 }
-
-func splitLines(content []byte) []string { return slices.Collect(strings.Lines(string(content))) }
 
 // source knows what the packages of some modules declare. It parses a package when it is first asked for, and keeps it.
 // It is not safe for concurrent use.
@@ -65,18 +63,27 @@ func newSource(root string, modules ...module) *source {
 	return &source{own, append(modules, own), chapters(root), map[string]*pkg{}}
 }
 
+// listing is what `go list -m` prints for each module: path, version, folder, error, and the folder of Go itself.
+const listing = "{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{with .Error}}{{printf \"%q\" .Err}}{{end}}\t{{context.GOROOT}}"
+
 // load returns a source over the workshop at root, the upstream modules that its go.mod pins, and the standard library.
 // It leaves out a module that go.mod does not require, except for client-go, which must be there. It downloads nothing.
 func load(ctx context.Context, root string) (*source, error) {
-	out, err := runGo(ctx, root, append([]string{"list", "-m", "-e", "-f",
-		"{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{with .Error}}{{printf \"%q\" .Err}}{{end}}"}, upstreamModules...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-m", "-e", "-f", listing}, upstreamModules...)...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOWORK=off") // what counts is the workshop's go.mod
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("find the pinned client-go: go list -m: %w: %s", err, &stderr)
 	}
 	var modules []module
-	for line := range strings.Lines(out) {
-		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+	goroot := ""
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
 		m, problem := module{fields[0], fields[1], fields[2]}, fields[3]
+		goroot = fields[4]
 		switch {
 		case problem != "" && m.path == "k8s.io/client-go":
 			return nil, fmt.Errorf("find the pinned client-go for %s: %s", root, problem)
@@ -87,24 +94,7 @@ func load(ctx context.Context, root string) (*source, error) {
 			modules = append(modules, m)
 		}
 	}
-	goroot, err := runGo(ctx, root, "env", "GOROOT")
-	if err != nil {
-		return nil, err
-	}
 	return newSource(root, append(modules, module{path: "std", dir: filepath.Join(goroot, "src")})...), nil
-}
-
-func runGo(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off") // what counts is the workshop's go.mod
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		err = fmt.Errorf("find the pinned client-go: go %s: %w: %s", strings.Join(args, " "), err, &stderr)
-	}
-	return strings.TrimRight(string(out), "\r\n"), err
 }
 
 // module finds the module that an import path, or the path of a file below it, lies in, and the rest of the path. Paths

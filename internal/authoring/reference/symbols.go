@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -30,76 +31,69 @@ func (p *pkg) String() string {
 
 // decl is one declaration.
 type decl struct {
-	pkg     *pkg
-	name    string      // "NewStore", "threadSafeMap.Update"
-	kind    token.Token // FUNC, also for methods; TYPE, CONST, VAR; STRUCT for a field
-	file    string      // inside the module, with slashes
-	doc     int         // line on which its doc comment begins, 0 without one
-	line    int         // line of the func or type keyword; inside a group or a type, of the name
-	end     int         // last line
-	typ     ast.Expr    // of a type, its definition; of a field or variable, its type, nil if not written
-	imports map[string]string
+	pkg         *pkg
+	owner, name string      // "", "NewStore"; "threadSafeMap", "Update"
+	kind        token.Token // FUNC, also for methods; TYPE, CONST, VAR; STRUCT for a field
+	file        string      // inside the module, with slashes
+	doc         int         // line on which its doc comment begins, 0 without one
+	line        int         // line of the func or type keyword; inside a group or a type, of the name
+	end         int         // last line
+	typ         ast.Expr    // of a type, its definition; of a field or variable, its type, nil if not written
+	imports     map[string]string
 }
 
-// last is the name without its type's.
-func (d *decl) last() string { return d.name[strings.LastIndex(d.name, ".")+1:] }
+// String is the name behind its type's: "threadSafeMap.Update".
+func (d *decl) String() string { return strings.TrimPrefix(d.owner+"."+d.name, ".") }
 
 // ending lists the declarations of a name, methods and fields too.
-func (p *pkg) ending(last string) (all []*decl) {
-	for _, d := range p.all {
-		if d.last() == last {
-			all = append(all, d)
-		}
-	}
-	return all
+func (p *pkg) ending(name string) []*decl {
+	return slices.DeleteFunc(slices.Clone(p.all), func(d *decl) bool { return d.name != name })
 }
 
 // declare adds the declarations of one file.
 func (p *pkg) declare(set *token.FileSet, file string, tree *ast.File) {
 	imports := importsOf(tree)
 	line := func(at token.Pos) int { return set.PositionFor(at, false).Line }
-	add := func(name string, kind token.Token, doc *ast.CommentGroup, at ast.Node, typ ast.Expr) {
-		d := &decl{pkg: p, name: name, kind: kind, file: file, typ: typ, imports: imports}
-		d.line, d.end = line(at.Pos()), line(at.End())
+	add := func(owner, name string, kind token.Token, doc *ast.CommentGroup, at ast.Node, typ ast.Expr) {
+		d := &decl{p, owner, name, kind, file, 0, line(at.Pos()), line(at.End()), typ, imports}
 		if doc != nil {
 			d.doc = line(doc.Pos())
 		}
-		p.decls[name] = append(p.decls[name], d)
+		p.decls[d.String()] = append(p.decls[d.String()], d)
 		p.all = append(p.all, d)
 	}
-	members := func(owner string, typ ast.Expr) {
-		fields, kind := fieldsOf(typ)
-		for _, f := range fields {
-			for _, n := range f.Names {
-				add(owner+"."+n.Name, kind, f.Doc, f, f.Type)
-			}
-			if _, name := qualified(f.Type); len(f.Names) == 0 && kind == token.STRUCT && name != "" {
-				add(owner+"."+name, kind, f.Doc, f, f.Type) // an embedded struct is a field as well
-			}
-		}
-	}
 	for _, d := range tree.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			name := d.Name.Name
-			if d.Recv != nil && len(d.Recv.List) == 1 {
-				_, owner := qualified(d.Recv.List[0].Type)
-				name = owner + "." + name
+		if f, ok := d.(*ast.FuncDecl); ok {
+			owner := ""
+			if f.Recv.NumFields() == 1 {
+				_, owner = qualified(f.Recv.List[0].Type)
 			}
-			add(name, token.FUNC, d.Doc, d, d.Type)
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				at, doc := ast.Node(d), d.Doc
-				if d.Lparen.IsValid() {
-					at, doc = spec, nil
+			add(owner, f.Name.Name, token.FUNC, f.Doc, f, f.Type)
+			continue
+		}
+		group, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue // what does not parse
+		}
+		for _, spec := range group.Specs {
+			at, doc := ast.Node(group), group.Doc
+			if group.Lparen.IsValid() {
+				at, doc = spec, nil
+			}
+			switch s := spec.(type) {
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					add("", n.Name, group.Tok, cmp.Or(doc, s.Doc), at, s.Type)
 				}
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					add(s.Name.Name, token.TYPE, cmp.Or(doc, s.Doc), at, s.Type)
-					members(s.Name.Name, s.Type)
-				case *ast.ValueSpec:
-					for _, n := range s.Names {
-						add(n.Name, d.Tok, cmp.Or(doc, s.Doc), at, s.Type)
+			case *ast.TypeSpec:
+				add("", s.Name.Name, token.TYPE, cmp.Or(doc, s.Doc), at, s.Type)
+				fields, kind := fieldsOf(s.Type)
+				for _, f := range fields {
+					for _, n := range f.Names {
+						add(s.Name.Name, n.Name, kind, f.Doc, f, f.Type)
+					}
+					if _, name := qualified(f.Type); len(f.Names) == 0 && kind == token.STRUCT && name != "" {
+						add(s.Name.Name, name, kind, f.Doc, f, f.Type) // an embedded struct is a field as well
 					}
 				}
 			}
@@ -177,7 +171,7 @@ func (s *source) member(owner *decl, name string, seen map[*decl]bool) (*decl, v
 		return nil, missing
 	}
 	seen[owner] = true
-	if own := owner.pkg.decls[owner.name+"."+name]; len(own) > 0 {
+	if own := owner.pkg.decls[owner.String()+"."+name]; len(own) > 0 {
 		return own[0], found
 	}
 	var from []ast.Expr
@@ -192,12 +186,14 @@ func (s *source) member(owner *decl, name string, seen map[*decl]bool) (*decl, v
 	}
 	answer := missing
 	for _, e := range from {
-		v := unknown
-		if t := s.named(e, owner); t != nil {
-			var d *decl
-			if d, v = s.member(t, name, seen); v == found {
-				return d, found
-			}
+		t := s.named(e, owner)
+		if t == nil {
+			answer = unknown
+			continue
+		}
+		d, v := s.member(t, name, seen)
+		if v == found {
+			return d, found
 		}
 		answer = max(answer, v)
 	}
@@ -215,10 +211,8 @@ func (s *source) named(e ast.Expr, beside *decl) *decl {
 	if in == nil {
 		return nil
 	}
-	for _, d := range in.decls[name] {
-		if d.kind == token.TYPE {
-			return d
-		}
+	if i := slices.IndexFunc(in.decls[name], func(d *decl) bool { return d.kind == token.TYPE }); i >= 0 {
+		return in.decls[name][i]
 	}
 	return nil
 }

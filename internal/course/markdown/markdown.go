@@ -18,11 +18,11 @@ import (
 // Document is a Markdown text, taken apart. Lines count from 1.
 type Document struct {
 	Headings []Heading
-	Blocks   []*Block   // fenced code blocks
-	Comments []*Comment // HTML comments
-	Links    []Link     // links, images and bare addresses, and definitions that no link uses
-	Code     []Code
-	Items    []Item   // of numbered lists
+	Blocks   []*Block // fenced code blocks
+	Comments []*Text  // HTML comments, without their marks
+	Links    []Link   // links, images and bare addresses, and definitions that no link uses
+	Code     []Text   // inline code, without its backquotes and on one line
+	Items    []Text   // of numbered lists; each of an item's paragraphs is one line of its text
 	Prose    []string // the lines, without fenced code blocks and comments
 	Anchors  []string // where a link into the text can lead: of headings, and set in HTML
 
@@ -42,12 +42,15 @@ type Block struct {
 	Line    int      // of the opening fence
 	Info    []string // the words behind the fence: "go", "nocheck"
 	Lines   []string
-	Closed  bool     // whether the text has a closing fence
-	Comment *Comment // the comment right above it; nil if there is none
+	Closed  bool  // whether the text has a closing fence
+	Comment *Text // the comment right above it; nil if there is none
 }
 
-// Comment is an HTML comment, without its marks.
-type Comment struct {
+// Is reports whether the first word behind the fence is language.
+func (b *Block) Is(language string) bool { return len(b.Info) > 0 && b.Info[0] == language }
+
+// Text is a piece of a document: a comment, inline code, an item of a list.
+type Text struct {
 	Line int
 	Text string
 }
@@ -57,18 +60,6 @@ type Link struct {
 	Line   int
 	Text   string // as shown, with the backquotes of inline code; empty for an address
 	Target string
-}
-
-// Code is a piece of inline code, without its backquotes and on one line.
-type Code struct {
-	Line int
-	Text string
-}
-
-// Item is one item of a numbered list. Each of its paragraphs is one line of the text.
-type Item struct {
-	Line int
-	Text string
 }
 
 // Slug turns the text of a heading into its anchor as GitHub does: lower case, letters, digits, dashes and underscores
@@ -114,10 +105,8 @@ func (d *Document) Section(level int, title string) (text string, ok bool) {
 		return "", false
 	}
 	end := len(d.lines)
-	for _, next := range slices.Backward(d.Headings[i+1:]) {
-		if next.Level <= level {
-			end = next.Line - 1
-		}
+	if n := slices.IndexFunc(d.Headings[i+1:], func(h Heading) bool { return h.Level <= level }); n >= 0 {
+		end = d.Headings[i+1+n].Line - 1
 	}
 	return strings.TrimSpace(strings.Join(d.lines[d.Headings[i].Line:end], "\n")), true
 }
@@ -128,8 +117,8 @@ var shellComment = regexp.MustCompile(`\s+# .*$`)
 // behind "$ " in a block of console. A line that ends in a backslash is joined with the next one; comments go.
 func (b *Block) Commands() iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		console := len(b.Info) > 0 && b.Info[0] == "console"
-		if !console && (len(b.Info) == 0 || b.Info[0] != "sh") {
+		console := b.Is("console")
+		if !console && !b.Is("sh") {
 			return
 		}
 		joined, from := "", 0

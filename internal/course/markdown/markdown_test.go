@@ -41,7 +41,7 @@ func TestBlocks_know_their_fence_their_comment_and_their_end(t *testing.T) {
 	doc := Parse([]byte("<!-- a -->\n\n```go nocheck\nx\n\ty\n```\n\n<!-- b -->\ntext\n\n> ~~~~\n> ```\n> ~~~~\n\n" +
 		"- ```\n  in a list\n  ```\n```\nno end"))
 	require.Equal(t, []*Block{
-		{Line: 3, Info: []string{"go", "nocheck"}, Lines: []string{"x", "\ty"}, Closed: true, Comment: &Comment{1, "a"}},
+		{Line: 3, Info: []string{"go", "nocheck"}, Lines: []string{"x", "\ty"}, Closed: true, Comment: &Text{1, "a"}},
 		{Line: 11, Lines: []string{"```"}, Closed: true},
 		{Line: 15, Lines: []string{"in a list"}, Closed: true},
 		{Line: 18, Lines: []string{"no end"}},
@@ -66,7 +66,7 @@ func TestLinks_code_and_anchors_have_lines(t *testing.T) {
 	require.ElementsMatch(t, []Link{{1, "`a` b", "c.md"}, {2, "i", "p.png"}, {6, "f", "g.md"},
 		{8, "", "j.md"}, {9, "", "https://l.example/m"},
 		{9, "", "https://n.example"}, {9, "o", "r.md"}, {9, "q", "r.md"}, {12, "", "t.md"}}, doc.Links)
-	require.Equal(t, []Code{{1, "a"}, {6, "d|e"}}, doc.Code)
+	require.Equal(t, []Text{{1, "a"}, {6, "d|e"}}, doc.Code)
 	require.Equal(t, []string{"h"}, doc.Anchors)
 }
 

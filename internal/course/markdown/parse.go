@@ -55,11 +55,11 @@ func Parse(content []byte) *Document {
 		r.starts = append(r.starts, start)
 		start += len(line) + 1
 	}
-	root := commonMark().Parse(text.NewReader(source))
-	_ = ast.Walk(root, r.visit) // visit returns no error
+	r.starts = append(r.starts, len(source))
+	_ = ast.Walk(commonMark().Parse(text.NewReader(source)), r.visit) // visit returns no error
 	for _, d := range r.definitions {
 		if !r.used[util.ToLinkReference(d.Label)] {
-			r.link(d, "", string(d.Destination))
+			r.link(d, "", d.Destination, nil)
 		}
 	}
 	r.doc.Prose = strings.Split(string(r.blanked), "\n")
@@ -71,14 +71,14 @@ type reader struct {
 	doc         Document
 	source      []byte
 	blanked     []byte // the source, with spaces where it is not prose
-	starts      []int  // offset of each line
+	starts      []int  // offset of each line, and of the end
 	definitions []*ast.LinkReferenceDefinition
 	used        map[string]bool // labels of definitions
 	seen        map[string]int  // anchors of headings, without suffixes
 }
 
 // line returns the line of an offset.
-func (r *reader) line(at int) int { return sort.SearchInts(r.starts, at+1) }
+func (r *reader) line(at int) int { return sort.SearchInts(r.starts[:len(r.doc.lines)], at+1) }
 
 // blank takes a range of the source out of the prose.
 func (r *reader) blank(from, to int) {
@@ -100,11 +100,11 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		r.block(n)
 	case *ast.ListItem:
 		if n.Parent().(*ast.List).IsOrdered() {
-			r.doc.Items = append(r.doc.Items, Item{r.line(n.Pos()), r.paragraphs(n)})
+			r.doc.Items = append(r.doc.Items, Text{r.line(n.Pos()), r.paragraphs(n)})
 		}
 	case *ast.CodeSpan:
 		inside := strings.ReplaceAll(r.shown(n, ""), `\|`, "|") // as in tables
-		r.doc.Code = append(r.doc.Code, Code{r.line(n.Pos()), inside})
+		r.doc.Code = append(r.doc.Code, Text{r.line(n.Pos()), inside})
 		return ast.WalkSkipChildren, nil
 	case *ast.Text:
 		for _, at := range WebAddress.FindAllIndex(n.Value(r.source), -1) {
@@ -113,14 +113,12 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 			r.doc.Links = append(r.doc.Links, Link{Line: r.line(from), Target: target})
 		}
 	case *ast.Link:
-		r.reference(n.Reference)
-		r.link(n, r.shown(n, "`"), string(n.Destination))
+		r.link(n, r.shown(n, "`"), n.Destination, n.Reference)
 	case *ast.Image:
-		r.reference(n.Reference)
-		r.link(n, r.shown(n, "`"), string(n.Destination))
+		r.link(n, r.shown(n, "`"), n.Destination, n.Reference)
 	case *ast.AutoLink:
 		if n.AutoLinkType == ast.AutoLinkURL {
-			r.link(n, "", string(n.URL(r.source)))
+			r.link(n, "", n.URL(r.source), nil)
 		}
 	case *ast.LinkReferenceDefinition:
 		r.definitions = append(r.definitions, n)
@@ -149,14 +147,12 @@ func (r *reader) heading(n *ast.Heading) {
 	r.doc.Headings = append(r.doc.Headings, Heading{n.Level, raw, anchor, r.line(n.Pos())})
 }
 
-func (r *reader) reference(ref *ast.ReferenceLink) {
-	if ref != nil {
-		r.used[util.ToLinkReference(ref.Value)] = true
+// link adds a link, and notes the definition that it uses.
+func (r *reader) link(n ast.Node, text string, target []byte, definition *ast.ReferenceLink) {
+	r.doc.Links = append(r.doc.Links, Link{r.line(n.Pos()), text, string(target)})
+	if definition != nil {
+		r.used[util.ToLinkReference(definition.Value)] = true
 	}
-}
-
-func (r *reader) link(n ast.Node, text, target string) {
-	r.doc.Links = append(r.doc.Links, Link{r.line(n.Pos()), text, target})
 }
 
 var fence = regexp.MustCompile("`{3,}|~{3,}")
@@ -181,11 +177,7 @@ func (r *reader) block(n *ast.FencedCodeBlock) {
 	if b.Closed {
 		end++
 	}
-	to := len(r.source)
-	if end < len(r.starts) {
-		to = r.starts[end]
-	}
-	r.blank(r.starts[b.Line-1], to)
+	r.blank(r.starts[b.Line-1], r.starts[min(end, len(r.doc.lines))])
 	r.doc.Blocks = append(r.doc.Blocks, b)
 }
 
@@ -202,7 +194,7 @@ var WebAddress = regexp.MustCompile("https?://[^\\s<>()\\[\\]`\"']+")
 func (r *reader) html(from, to int) {
 	for _, m := range htmlComment.FindAllSubmatchIndex(r.source[from:to], -1) {
 		text := strings.TrimSpace(string(r.source[from+m[2] : from+m[3]]))
-		r.doc.Comments = append(r.doc.Comments, &Comment{r.line(from + m[0]), text})
+		r.doc.Comments = append(r.doc.Comments, &Text{r.line(from + m[0]), text})
 		r.blank(from+m[0], from+m[1])
 	}
 	rest := r.blanked[from:to]
