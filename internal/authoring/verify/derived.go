@@ -24,19 +24,21 @@ import (
 )
 
 func derived(r *run) (string, []string) {
-	made, err := stub.Dir(filepath.Join(r.root, r.chapter.Solution()))
+	const generate = "run `go tool workshop generate`"
+	solution := filepath.Join(r.root, r.chapter.Solution())
+	made, err := stub.Dir(solution)
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	const generate = "run `go tool workshop generate`"
-	listed, err := checksum.Read(filepath.Join(r.root, r.chapter.Solution()))
+	listed, err := checksum.Read(solution)
 	if err != nil {
 		return "", []string{err.Error() + "; " + generate}
 	}
-	var problems, worked []string
+	var p problems
+	var worked []string
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		if listed.Stubs[name] != checksum.Of(made[name]) {
-			problems = append(problems, fmt.Sprintf("%s/%s is stale: the solution has changed since the stub was made; %s", r.chapter.Dir, name, generate))
+			p.add("%s/%s is stale: the solution has changed since the stub was made; %s", r.chapter.Dir, name, generate)
 			continue
 		}
 		onDisk, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, name))
@@ -44,36 +46,34 @@ func derived(r *run) (string, []string) {
 		case errors.Is(err, fs.ErrNotExist):
 			worked = append(worked, name+" is gone")
 		case err != nil:
-			problems = append(problems, err.Error())
-		case checksum.Of(onDisk) != listed.Stubs[name]:
+			p.add("%v", err)
+		case !bytes.Equal(onDisk, made[name]):
 			worked = append(worked, name+" was worked on")
 		}
 	}
 	for name := range listed.Stubs {
 		if _, still := made[name]; !still {
-			problems = append(problems, fmt.Sprintf("%s/%s has no solution any more; %s", r.chapter.Dir, name, generate))
+			p.add("%s/%s has no solution any more; %s", r.chapter.Dir, name, generate)
 		}
 	}
-	problems = append(problems, anchor.Check(filepath.Join(r.root, r.chapter.Solution()))...)
-	if r.pristine {
-		there, err := testSums(r.root, r.chapter)
-		if err != nil {
-			return "", []string{err.Error()}
-		}
-		if !maps.Equal(listed.Tests, there) {
-			problems = append(problems, fmt.Sprintf("%s does not match the tests of %s; %s", checksum.Name, r.chapter.Dir, generate))
-		}
-	}
+	p = append(p, anchor.Check(solution)...)
 	detail := fmt.Sprintf("%d stubs", len(made))
 	if len(worked) > 0 {
 		detail += ", of which " + strings.Join(worked, ", ")
 	}
-	if r.pristine {
-		for _, w := range worked {
-			problems = append(problems, fmt.Sprintf("%s/%s since the stub was made, and it has to be as made; %s", r.chapter.Dir, w, generate))
-		}
+	if !r.pristine {
+		return detail, p
 	}
-	return detail, problems
+	for _, w := range worked {
+		p.add("%s/%s since the stub was made, and it has to be as made; %s", r.chapter.Dir, w, generate)
+	}
+	there, err := testSums(r.root, r.chapter)
+	if err != nil {
+		p.add("%v", err)
+	} else if !maps.Equal(listed.Tests, there) {
+		p.add("%s does not match the tests of %s; %s", checksum.Name, r.chapter.Dir, generate)
+	}
+	return detail, p
 }
 
 // Generate makes the stubs of a chapter from its solution, and writes the list of check sums. It does not overwrite a
@@ -117,22 +117,18 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 // testSums returns the check sums of the chapter's tests, by their path in the chapter's folder. Package workspace finds
 // with them the tests that a learner has changed.
 func testSums(root string, c course.Chapter) (map[string]string, error) {
-	all := map[string]string{}
-	folder := filepath.Join(root, c.Dir)
-	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+	sums := map[string]string{}
+	folder := os.DirFS(filepath.Join(root, c.Dir))
+	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
 			return err
 		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(folder, path)
-		all[filepath.ToSlash(name)] = checksum.Of(content)
+		content, err := fs.ReadFile(folder, name)
+		sums[name] = checksum.Of(content)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the tests of %s: %w", c.Dir, err)
 	}
-	return all, nil
+	return sums, nil
 }

@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"client-go-workshop/internal/course"
@@ -26,54 +27,59 @@ import (
 	"client-go-workshop/internal/runner/overlay"
 )
 
-// output is one output that a text shows.
+// output is one output that a text shows and that its command does not print.
 type output struct {
-	path string // of the text
-	at   string // "05-indexer/README.md:84"
-	over string // the code that the command runs over
-
-	command, text string
+	path          string // of the text
+	at            string // "05-indexer/README.md:84"
+	over, command string // the command, and the code that it runs over
 	block         string // comment and code block, as written
+	printed       string
+	err           error // why the command cannot run
 }
 
 func shown(r *run) (string, []string) {
-	var problems []string
-	count, err := r.outputs(func(o output, printed string, err error) error {
-		if err != nil {
-			problems = append(problems, fmt.Sprintf("%s: %v", o.at, err))
-			return nil
-		}
-		problems = append(problems, fmt.Sprintf("%s: `%s` does not print what is shown; over %s it prints:\n%s",
-			o.at, o.command, o.over, printed))
-		return nil
-	})
+	differing, count, err := r.outputs()
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	return fmt.Sprintf("%d outputs", count), problems
+	var p problems
+	for _, o := range differing {
+		if o.err != nil {
+			p.add("%s: %v", o.at, o.err)
+			continue
+		}
+		p.add("%s: `%s` does not print what is shown; over %s it prints:\n%s", o.at, o.command, o.over, o.printed)
+	}
+	return fmt.Sprintf("%d outputs", count), p
 }
 
 // UpdateShown puts what the commands print today into a chapter's texts, where they show something else. It returns the
 // places that it changed.
 func UpdateShown(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
 	r := &run{ctx: ctx, root: root, chapter: c}
-	_, err = r.outputs(func(o output, printed string, err error) error {
-		if err != nil {
-			return err
+	differing, _, err := r.outputs()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range differing {
+		if o.err != nil {
+			return changed, o.err
 		}
 		text, err := os.ReadFile(o.path)
 		if err != nil {
-			return err
+			return changed, err
 		}
 		before, after, ok := strings.Cut(string(text), o.block)
 		if !ok {
-			return fmt.Errorf("%s: put the comment right above ```console, both at the beginning of a line", o.at)
+			return changed, fmt.Errorf("%s: put the comment right above ```console, both at the beginning of a line", o.at)
+		}
+		block := shownBlock(o.over, "$ "+o.command, strings.TrimRight(o.printed, "\n"))
+		if err := os.WriteFile(o.path, []byte(before+block+after), 0o644); err != nil {
+			return changed, err
 		}
 		changed = append(changed, fmt.Sprintf("%s: $ %s", o.at, o.command))
-		block := shownBlock(o.over, "$ "+o.command, strings.TrimRight(printed, "\n"))
-		return os.WriteFile(o.path, []byte(before+block+after), 0o644)
-	})
-	return changed, err
+	}
+	return changed, nil
 }
 
 // shownBlock writes a comment and the code block below it.
@@ -81,20 +87,20 @@ func shownBlock(over string, lines ...string) string {
 	return "<!-- shown: " + over + " -->\n```console\n" + strings.Join(lines, "\n") + "\n```\n"
 }
 
-// outputs runs the command of each output that the chapter's texts show, and returns how many there are. It calls
-// differs for those whose command prints something else, or cannot run.
-func (r *run) outputs(differs func(o output, printed string, err error) error) (count int, err error) {
-	for _, name := range textsWithOutput {
+// outputs runs the command of each output that the chapter's texts show. It returns those whose command prints
+// something else or cannot run, and how many outputs there are.
+func (r *run) outputs() (differing []output, count int, err error) {
+	for _, name := range []string{"README.md", "hints.md"} {
 		path := filepath.Join(r.root, r.chapter.Dir, name)
 		doc, err := course.Text(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return count, err
+			return nil, 0, err
 		}
 		for _, b := range doc.Blocks {
-			if b.Comment == nil || len(b.Info) == 0 || b.Info[0] != "console" || len(b.Lines) == 0 {
+			if b.Comment == nil || !b.Is("console") || len(b.Lines) == 0 {
 				continue
 			}
 			over, isShown := strings.CutPrefix(b.Comment.Text, "shown: ")
@@ -103,20 +109,16 @@ func (r *run) outputs(differs func(o output, printed string, err error) error) (
 				continue
 			}
 			count++
-			at := fmt.Sprintf("%s/%s:%d", r.chapter.Dir, name, b.Comment.Line)
-			o := output{path, at, over, command, strings.Join(b.Lines[1:], "\n"), shownBlock(over, b.Lines...)}
-			if printed, err := r.print(over, command); err != nil || !matches(o.text, printed) {
-				if err := differs(o, printed, err); err != nil {
-					return count, err
-				}
+			printed, err := r.print(over, command)
+			if err == nil && matches(strings.Join(b.Lines[1:], "\n"), printed) {
+				continue
 			}
+			at := fmt.Sprintf("%s/%s:%d", r.chapter.Dir, name, b.Comment.Line)
+			differing = append(differing, output{path, at, over, command, shownBlock(over, b.Lines...), printed, err})
 		}
 	}
-	return count, nil
+	return differing, count, nil
 }
-
-// textsWithOutput are the texts of a chapter that may show output.
-var textsWithOutput = []string{"README.md", "hints.md"}
 
 // print runs a shown command over the code that the text names.
 func (r *run) print(over, command string) (string, error) {
@@ -146,59 +148,48 @@ func (r *run) print(over, command string) (string, error) {
 // downloads are what the go command says when a module is used for the first time on a machine.
 var downloads = regexp.MustCompile(`(?m)^go: downloading .*\n`)
 
+// named returns the layer that a comment in a text names.
 func (r *run) named(over string) (overlay.Layer, error) {
-	if name, isBug := strings.CutPrefix(over, "bug "); isBug {
-		solution, err := r.solution()
-		if err != nil {
-			return overlay.Layer{}, err
-		}
-		all, err := bugs.Load(filepath.Join(r.root, r.chapter.Solution()))
-		if err != nil {
-			return overlay.Layer{}, err
-		}
-		for _, b := range all {
-			if b.Name == name {
-				return b.Apply(solution)
-			}
-		}
+	name, isBug := strings.CutPrefix(over, "bug ")
+	switch {
+	case over == "stub":
+		return r.stubLayer()
+	case over == "solution":
+		return r.solution()
+	case !isBug:
+		return overlay.Layer{}, fmt.Errorf("a shown output can be over \"stub\", \"solution\" or \"bug NAME\", not %q", over)
+	}
+	solution, err := r.solution()
+	if err != nil {
+		return overlay.Layer{}, err
+	}
+	all, err := bugs.Load(filepath.Join(r.root, r.chapter.Solution()))
+	if err != nil {
+		return overlay.Layer{}, err
+	}
+	i := slices.IndexFunc(all, func(b bugs.Bug) bool { return b.Name == name })
+	if i < 0 {
 		return overlay.Layer{}, fmt.Errorf("there is no wrong version %q", name)
 	}
-	switch over {
-	case "stub":
-		return r.stubLayer()
-	case "solution":
-		return r.solution()
-	}
-	return overlay.Layer{}, fmt.Errorf("a shown output can be over \"stub\", \"solution\" or \"bug NAME\", not %q", over)
+	return all[i].Apply(solution)
 }
 
-var times = regexp.MustCompile(`\(cached\)|\(?\b\d+(\.\d+)?m?s\b\)?`)
-
-// matches compares line by line, without times and trailing space.
+// matches reports whether a command printed the wanted lines, without times and trailing space.
 func matches(wanted, printed string) bool {
-	clean := func(s string) []string {
-		lines := strings.Split(strings.TrimSpace(times.ReplaceAllString(s, "TIME")), "\n")
-		for i := range lines {
-			lines[i] = strings.TrimRight(lines[i], " \t\r")
-		}
-		return lines
-	}
-	return matchLines(clean(wanted), clean(printed))
+	pattern := ellipsis.ReplaceAllLiteralString(regexp.QuoteMeta(clean(wanted)), "(?:.*\n)*")
+	return regexp.MustCompile(`\A` + pattern + `\z`).MatchString(clean(printed))
 }
 
-func matchLines(wanted, printed []string) bool {
-	switch {
-	case len(wanted) == 0:
-		return len(printed) == 0
-	case strings.TrimSpace(wanted[0]) == "…":
-		for skip := 0; skip <= len(printed); skip++ {
-			if matchLines(wanted[1:], printed[skip:]) {
-				return true
-			}
-		}
-		return false
-	case len(printed) == 0 || wanted[0] != printed[0]:
-		return false
-	}
-	return matchLines(wanted[1:], printed[1:])
+// ellipsis is a line that stands for any number of lines.
+var ellipsis = regexp.MustCompile(`(?m)^[ \t]*…\n`)
+
+var (
+	times         = regexp.MustCompile(`\(cached\)|\(?\b\d+(\.\d+)?m?s\b\)?`)
+	trailingSpace = regexp.MustCompile(`(?m)[ \t\r]+$`)
+)
+
+// clean takes times and trailing space off a text, and ends it with a newline.
+func clean(text string) string {
+	text = strings.TrimSpace(times.ReplaceAllLiteralString(text, "TIME"))
+	return trailingSpace.ReplaceAllLiteralString(text, "") + "\n"
 }

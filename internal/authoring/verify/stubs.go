@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -39,7 +38,32 @@ func stubs(r *run) (string, []string) {
 	if err := r.runTasks(); err != nil {
 		return "tested", []string{err.Error()}
 	}
-	return r.judgeStubs()
+	allowed, err := r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	var p problems
+	failed := 0
+	for _, task := range r.chapter.Tasks {
+		res := r.stubRuns[task.Number]
+		if res.BuildFailed() || len(res.Tests) == 0 {
+			p.add("`%s` over the stubs runs no test:\n%s", task.Command, res.Outside)
+		}
+		for _, t := range res.Tests {
+			_, mayPass := allowed[t.Name]
+			switch {
+			case mayPass && t.Status == gotest.Failed:
+				p.add("%s is listed in %s and fails on the stubs all the same: take it off the list", t.Name, PassesOnStub)
+			case mayPass:
+			case t.Status != gotest.Failed:
+				p.add("%s %s on the stubs: a learner would think that the work is done", t.Name, t.Status)
+			default:
+				failed++
+				p.forWantOfCode(t, task.Number)
+			}
+		}
+	}
+	return fmt.Sprintf("%d tests fail for want of code", failed), p
 }
 
 // runTasks runs each task's command, as shown, over the stubs. It does so once for all truths, and where the command only
@@ -83,64 +107,15 @@ func testArgs(command string) ([]string, error) {
 	return fields[2:], nil
 }
 
-func (r *run) judgeStubs() (string, []string) {
-	allowed, err := r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	var problems []string
-	failed := 0
-	for _, task := range r.chapter.Tasks {
-		res := r.stubRuns[task.Number]
-		if res.BuildFailed() || len(res.Tests) == 0 {
-			problems = append(problems, fmt.Sprintf("`%s` over the stubs runs no test:\n%s", task.Command, res.Outside))
-		}
-		for _, t := range res.Tests {
-			_, mayPass := allowed[t.Name]
-			switch {
-			case mayPass && t.Status == gotest.Failed:
-				problems = append(problems, fmt.Sprintf("%s is listed in %s and fails on the stubs all the same: take it off the list", t.Name, PassesOnStub))
-			case mayPass:
-			case t.Status != gotest.Failed:
-				problems = append(problems, fmt.Sprintf("%s %s on the stubs: a learner would be told that the work is done", t.Name, t.Status))
-			default:
-				failed++
-				if p := forWantOfCode(t, task.Number); p != "" {
-					problems = append(problems, p)
-				}
-			}
-		}
-	}
-	return fmt.Sprintf("%d tests fail for want of code", failed), problems
-}
-
-// forWantOfCode finds out whether a test failed because it met a hole, of its own task or of one before it.
-func forWantOfCode(t gotest.Test, task int) string {
+// forWantOfCode checks that a test failed because it met a hole, of its own task or of one before it.
+func (p *problems) forWantOfCode(t gotest.Test, task int) {
 	hole := t.Hole()
-	if hole == nil {
-		return fmt.Sprintf("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Text())
+	switch {
+	case hole == nil:
+		p.add("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Text())
+	case hole.Task > task:
+		p.add("%s belongs to task %d and needs %s, which is only written in task %d", t.Name, task, hole.Symbol, hole.Task)
 	}
-	if hole.Task > task {
-		return fmt.Sprintf("%s belongs to task %d and needs %s, which is only written in task %d", t.Name, task, hole.Symbol, hole.Task)
-	}
-	return ""
-}
-
-// list reads a file of lines "name: reason".
-func (r *run) list(path string) (map[string]string, error) {
-	lines, err := readLines(path)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	for _, line := range lines {
-		name, why, ok := strings.Cut(line, ": ")
-		if !ok || strings.TrimSpace(why) == "" {
-			return nil, fmt.Errorf("%s: %q gives no reason; write \"TestName: why\"", path, line)
-		}
-		all[name] = why
-	}
-	return all, nil
 }
 
 var testOfTask = regexp.MustCompile(`^TestTask(\d+)_`)
@@ -153,90 +128,85 @@ func reached(r *run) (string, []string) {
 	if err != nil {
 		return "", []string{fmt.Sprintf("list the tests: %v\n%s", err, out)}
 	}
-	var problems []string
+	var p problems
 	wanted := map[int][]string{}
 	total := 0
 	for _, name := range strings.Fields(string(out)) {
 		if !strings.HasPrefix(name, "Test") {
-			break // what a test's own TestMain may say
+			break // a TestMain may print more
 		}
 		total++
 		m := testOfTask.FindStringSubmatch(name)
 		if m == nil {
-			problems = append(problems, fmt.Sprintf("%s belongs to no task: its name does not begin with TestTask and a number", name))
+			p.add("%s belongs to no task: its name does not begin with TestTask and a number", name)
 			continue
 		}
 		n, _ := strconv.Atoi(m[1])
 		if _, known := r.chapter.Task(n); !known {
-			problems = append(problems, fmt.Sprintf("%s belongs to task %d, which the README does not have", name, n))
-			continue
+			p.add("%s belongs to task %d, which the README does not have", name, n)
 		}
 		wanted[n] = append(wanted[n], name)
 	}
 	for _, task := range r.chapter.Tasks {
-		problems = append(problems, r.judgeCommand(task.Number, task.Command, wanted[task.Number])...)
+		p.command(task, r.stubRuns[task.Number], wanted[task.Number])
 	}
-	holes, more := r.judgeHoles()
-	problems = append(problems, more...)
-	return fmt.Sprintf("%d tests and %d holes in %d tasks", total, holes, len(r.chapter.Tasks)), problems
+	holes, err := r.judgeHoles(&p)
+	if err != nil {
+		p.add("%v", err)
+	}
+	return fmt.Sprintf("%d tests and %d holes in %d tasks", total, holes, len(r.chapter.Tasks)), p
 }
 
-// judgeHoles checks that each hole belongs to a task, and that each task has holes and two hints or more.
-func (r *run) judgeHoles() (holes int, problems []string) {
+// command compares the tests that a task's command ran with the tests of that task.
+func (p *problems) command(task course.Task, res gotest.Result, wanted []string) {
+	for _, name := range wanted {
+		if _, ran := res.Test(name); !ran {
+			p.add("`%s` does not run %s, which belongs to task %d", task.Command, name, task.Number)
+		}
+	}
+	for _, t := range res.Tests {
+		if !slices.Contains(wanted, t.Name) {
+			p.add("`%s` is shown for task %d and also runs %s", task.Command, task.Number, t.Name)
+		}
+	}
+	if res.Exit == 0 {
+		p.add("`%s` over the stubs exits 0: a failure that no script would notice", task.Command)
+	}
+}
+
+// judgeHoles checks that each hole belongs to a task, and that each task has holes and two hints or more. It returns
+// the number of holes.
+func (r *run) judgeHoles(p *problems) (holes int, err error) {
 	solution, err := r.solution()
 	if err != nil {
-		return 0, []string{err.Error()}
+		return 0, err
 	}
-	written := map[int]int{}
+	written := map[int]bool{}
 	for _, f := range solution.Files {
 		found, err := stub.Holes(f.Name, f.Content)
 		if err != nil {
-			return 0, []string{err.Error()}
+			return 0, err
 		}
+		holes += len(found)
 		for _, h := range found {
-			holes++
-			written[h.Task]++
+			written[h.Task] = true
 			if _, known := r.chapter.Task(h.Task); !known {
-				problems = append(problems, fmt.Sprintf("%s:%d: %s is to be written in task %d, which the README does not have", filepath.Join(r.chapter.Solution(), f.Name), h.Line, h.Symbol, h.Task))
+				p.add("%s:%d: %s is to be written in task %d, which the README does not have",
+					filepath.Join(r.chapter.Solution(), f.Name), h.Line, h.Symbol, h.Task)
 			}
 		}
 	}
 	hints, err := course.Hints(r.root, r.chapter.Dir)
 	if err != nil {
-		return holes, append(problems, err.Error())
+		return holes, err
 	}
 	for _, t := range r.chapter.Tasks {
-		if written[t.Number] == 0 {
-			problems = append(problems, fmt.Sprintf("task %d leaves nothing to write: no function of the solution is marked for it", t.Number))
+		if !written[t.Number] {
+			p.add("task %d leaves nothing to write: no function of the solution is marked for it", t.Number)
 		}
 		if n := len(hints[t.Number]); n < 2 {
-			problems = append(problems, fmt.Sprintf("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", n, t.Number))
+			p.add("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", n, t.Number)
 		}
 	}
-	return holes, problems
-}
-
-// judgeCommand compares what a task's command ran with the tests of that task.
-func (r *run) judgeCommand(task int, command string, wanted []string) (problems []string) {
-	res := r.stubRuns[task]
-	var ran []string
-	for _, t := range res.Tests {
-		ran = append(ran, t.Name)
-	}
-	sort.Strings(ran)
-	sort.Strings(wanted)
-	for _, name := range wanted {
-		if !slices.Contains(ran, name) {
-			problems = append(problems, fmt.Sprintf("`%s` does not run %s, which belongs to task %d", command, name, task))
-		}
-	}
-	for _, name := range ran {
-		if !slices.Contains(wanted, name) {
-			problems = append(problems, fmt.Sprintf("`%s` is shown for task %d and also runs %s", command, task, name))
-		}
-	}
-	if res.Exit == 0 {
-		problems = append(problems, fmt.Sprintf("`%s` over the stubs exits 0: a failure that no script would notice", command))
-	}
-	return problems
+	return holes, nil
 }

@@ -17,8 +17,9 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,8 +42,8 @@ type Options struct {
 	Pristine bool             // whether the chapter folders must hold the untouched stubs
 	Count    int              // how often the tests run over finished code, to find what chance decides; 0 is once
 	AllTests bool             // whether all tests run over each wrong version, and not only the one that is named for it
-	Report   func(Finding)    // is told each finding as it is made; may be nil
-	// Begin is told what is checked next, and that this is number done of all; may be nil.
+	Report   func(Finding)    // receives each finding as it is made; may be nil
+	// Begin receives what is checked next, and that this is number done of all; may be nil.
 	Begin func(chapter, truth string, done, all int)
 }
 
@@ -85,35 +86,17 @@ var truths = []struct {
 // itself could not be done. Cancelling ctx ends it, and every command it has started.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
 	var all []Finding
-	begin := func(chapter, truth string) {
+	steps := o.steps(ctx)
+	for i, c := range steps {
 		if o.Begin != nil {
-			o.Begin(chapter, truth, len(all), o.count())
+			o.Begin(c.chapter, c.truth, i, len(steps))
 		}
-	}
-	for _, c := range o.Chapters {
-		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: raceDetector(ctx)}
-		for _, t := range truths {
-			if len(o.Truths) > 0 && !slices.Contains(o.Truths, t.name) {
-				continue
-			}
-			begin(c.Dir, t.name)
-			start := time.Now()
-			detail, problems := t.check(r)
-			if err := ctx.Err(); err != nil {
-				return all, fmt.Errorf("verify %s of %s: %w", t.name, c.Dir, err)
-			}
-			f := Finding{c.Dir, t.name, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
-			all = append(all, f)
-			if o.Report != nil {
-				o.Report(f)
-			}
-		}
-	}
-	if o.otherTexts() {
-		begin("(texts)", "references")
 		start := time.Now()
-		files, problems := texts(ctx, o.Root)
-		f := Finding{"(texts)", "references", len(problems) == 0, fmt.Sprintf("%d files", files), problems, time.Since(start).Seconds()}
+		detail, problems := c.check()
+		if err := ctx.Err(); err != nil {
+			return all, fmt.Errorf("verify %s of %s: %w", c.truth, c.chapter, err)
+		}
+		f := Finding{c.chapter, c.truth, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
 		all = append(all, f)
 		if o.Report != nil {
 			o.Report(f)
@@ -122,25 +105,37 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	return all, ctx.Err()
 }
 
-// otherTexts tells whether the texts that belong to no chapter are checked.
-func (o Options) otherTexts() bool {
-	return o.Texts && (len(o.Truths) == 0 || slices.Contains(o.Truths, "references"))
+// step is one truth for one chapter, or for the texts that belong to no chapter.
+type step struct {
+	chapter, truth string
+	check          func() (detail string, problems []string)
 }
 
-// count is how many findings there will be.
-func (o Options) count() int {
-	each := 0
-	for _, t := range truths {
-		if len(o.Truths) == 0 || slices.Contains(o.Truths, t.name) {
-			each++
+// steps lists the checks that the options ask for, in their order.
+func (o Options) steps(ctx context.Context) (all []step) {
+	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
+	race := raceDetector(ctx)
+	for _, c := range o.Chapters {
+		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: race}
+		for _, t := range truths {
+			if asked(t.name) {
+				all = append(all, step{c.Dir, t.name, func() (string, []string) { return t.check(r) }})
+			}
 		}
 	}
-	n := each * len(o.Chapters)
-	if o.otherTexts() {
-		n++
+	if o.Texts && asked("references") {
+		all = append(all, step{"(texts)", "references", func() (string, []string) {
+			return checkReferences(ctx, o.Root,
+				"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "cluster/*.md", ".github/*.md")
+		}})
 	}
-	return n
+	return all
 }
+
+// problems collects what is wrong, each problem a sentence or more.
+type problems []string
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
 
 // run is the work on one chapter, and what its truths share.
 type run struct {
@@ -170,10 +165,9 @@ func (r *run) stubLayer() (overlay.Layer, error) {
 		return overlay.Layer{}, err
 	}
 	layer := overlay.Layer{Chapter: r.chapter.Dir, Name: "stub"}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		layer.Files = append(layer.Files, overlay.File{
-			Name: name, Origin: filepath.Join(r.root, r.chapter.Dir, name), Content: files[name],
-		})
+	for name, content := range files {
+		origin := filepath.Join(r.root, r.chapter.Dir, name)
+		layer.Files = append(layer.Files, overlay.File{Name: name, Origin: origin, Content: content})
 	}
 	return layer, nil
 }
@@ -214,20 +208,23 @@ func raceDetector(ctx context.Context) bool {
 	return err == nil
 }
 
-// readLines reads a list file, without blank lines and comments. A missing file is an empty list.
-func readLines(path string) ([]string, error) {
+// list reads a file of lines "name: reason", without blank lines and comments. A missing file is an empty list.
+func (r *run) list(path string) (map[string]string, error) {
 	text, err := os.ReadFile(path)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var lines []string
-	for _, line := range strings.Split(string(text), "\n") {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			lines = append(lines, line)
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
+		name, why, ok := strings.Cut(line, ": ")
+		if !ok || strings.TrimSpace(why) == "" {
+			return nil, fmt.Errorf("%s: %q gives no reason; write \"TestName: why\"", path, line)
+		}
+		all[name] = why
 	}
-	return lines, nil
+	return all, nil
 }
