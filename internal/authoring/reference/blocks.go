@@ -87,28 +87,19 @@ func (c *checker) quoted(b *markdown.Block, spec string) {
 		c.problem(at, "the source %q cannot be understood: write FILE#L10-L20 or FILE#func Name", spec)
 		return
 	}
-	d := c.declaration(mod, file, m[2], m[3])
-	if d == nil {
+	chain, _ := symbolIn("`" + m[3] + "`")
+	candidates := c.candidates(mod, file, chain)
+	i := slices.IndexFunc(candidates, func(d *decl) bool { return d.file == file && d.kind.String() == m[2] })
+	if i < 0 {
 		c.problem(at, "the source %s is not there: %s declares no %s %s", spec, file, m[2], m[3])
 		return
 	}
+	d := candidates[i]
 	first, from := d.line, all[d.line-1:d.end]
 	if m[1] != "" && d.doc > 0 {
 		first, from = d.doc, append(withoutDirectives(all[d.doc-1:d.line-1]), from...)
 	}
 	c.compare(b, spec, from, first, all)
-}
-
-// declaration finds a declaration of one file, nil if there is none.
-func (c *checker) declaration(mod module, file, kind, name string) *decl {
-	if chain, ok := symbolIn("`" + name + "`"); ok {
-		for _, d := range c.candidates(mod, file, chain) {
-			if d.file == file && d.kind.String() == kind {
-				return d
-			}
-		}
-	}
-	return nil
 }
 
 var directive = regexp.MustCompile(`^//[a-z]+:[a-z]`)

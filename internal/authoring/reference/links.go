@@ -53,13 +53,17 @@ func (c *checker) link(l markdown.Link) {
 // upstreamLink checks a link to a file or folder in a kubernetes repository at a ref.
 func (c *checker) upstreamLink(l markdown.Link, repository, ref, name, fragment string) {
 	mod, known := c.repository(repository)
+	pinned := ref == mod.version
+	if commit := pseudo.FindStringSubmatch(mod.version); commit != nil {
+		pinned = strings.HasPrefix(ref, commit[1]) // the module has no tag for it
+	}
 	if unescaped, err := url.PathUnescape(name); err == nil {
 		name = unescaped
 	}
 	switch {
 	case !known:
 		c.problem(l.Line, "the link to %[1]s/%[2]s cannot be checked: go.mod does not require k8s.io/%[1]s", repository, name)
-	case !mod.isPinnedBy(ref):
+	case !pinned:
 		c.problem(l.Line, "the link to %s names %s, and go.mod pins %s%s", name, ref, mod.version, c.nowAt(l, mod, name))
 	case !mod.has(name):
 		c.problem(l.Line, "the link to %s leads nowhere: %s has no such file%s", name, mod, elsewhere(mod, name))
@@ -68,15 +72,6 @@ func (c *checker) upstreamLink(l markdown.Link, repository, ref, name, fragment 
 			c.problem(l.Line, "the link to %s#%s leads nowhere: %s", name, fragment, why)
 		}
 	}
-}
-
-// isPinnedBy reports whether a ref of the module's repository is the pinned version: its tag, or its commit if it has
-// none.
-func (m module) isPinnedBy(ref string) bool {
-	if commit := pseudo.FindStringSubmatch(m.version); commit != nil {
-		return strings.HasPrefix(ref, commit[1])
-	}
-	return ref == m.version
 }
 
 // localLink checks a link to a file of the repository, or to a heading of the same file. It returns why the link leads
@@ -227,11 +222,13 @@ func show(all []*decl) string {
 // candidates finds everything that a symbol can mean in a link to a file: the name of a declaration, method or field in
 // the file's package, with or without its package's or its type's name in front, or what a known package has.
 func (c *checker) candidates(mod module, name string, chain []string) (all []*decl) {
-	importPath := path.Join(mod.path, path.Dir(name))
+	if len(chain) == 0 {
+		return nil
+	}
+	importPath, rest := path.Join(mod.path, path.Dir(name)), chain[1:]
 	if strings.HasSuffix(name, "_test.go") {
 		importPath += testSuffix
 	}
-	rest := chain[1:]
 	add := func(found ...*decl) {
 		for _, d := range found {
 			if d != nil && !slices.Contains(all, d) {

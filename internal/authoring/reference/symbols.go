@@ -38,8 +38,11 @@ type decl struct {
 	doc         int         // line on which its doc comment begins, 0 without one
 	line        int         // line of the func or type keyword; inside a group or a type, of the name
 	end         int         // last line
-	typ         ast.Expr    // of a type, its definition; of a field or variable, its type, nil if not written
 	imports     map[string]string
+
+	// types are those whose members it has: of a type, those that it embeds, and B of type A = B and type A B; of a
+	// field or variable, its type, nil if that is not written.
+	types []ast.Expr
 }
 
 // String is the name behind its type's: "threadSafeMap.Update".
@@ -54,13 +57,14 @@ func (p *pkg) ending(name string) []*decl {
 func (p *pkg) declare(set *token.FileSet, file string, tree *ast.File) {
 	imports := importsOf(tree)
 	line := func(at token.Pos) int { return set.PositionFor(at, false).Line }
-	add := func(owner, name string, kind token.Token, doc *ast.CommentGroup, at ast.Node, typ ast.Expr) {
-		d := &decl{p, owner, name, kind, file, 0, line(at.Pos()), line(at.End()), typ, imports}
+	add := func(owner, name string, kind token.Token, doc *ast.CommentGroup, at ast.Node, types ...ast.Expr) *decl {
+		d := &decl{p, owner, name, kind, file, 0, line(at.Pos()), line(at.End()), imports, types}
 		if doc != nil {
 			d.doc = line(doc.Pos())
 		}
 		p.decls[d.String()] = append(p.decls[d.String()], d)
 		p.all = append(p.all, d)
+		return d
 	}
 	for _, d := range tree.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok {
@@ -68,7 +72,7 @@ func (p *pkg) declare(set *token.FileSet, file string, tree *ast.File) {
 			if f.Recv.NumFields() == 1 {
 				_, owner = qualified(f.Recv.List[0].Type)
 			}
-			add(owner, f.Name.Name, token.FUNC, f.Doc, f, f.Type)
+			add(owner, f.Name.Name, token.FUNC, f.Doc, f)
 			continue
 		}
 		group, ok := d.(*ast.GenDecl)
@@ -86,14 +90,21 @@ func (p *pkg) declare(set *token.FileSet, file string, tree *ast.File) {
 					add("", n.Name, group.Tok, cmp.Or(doc, s.Doc), at, s.Type)
 				}
 			case *ast.TypeSpec:
-				add("", s.Name.Name, token.TYPE, cmp.Or(doc, s.Doc), at, s.Type)
+				d := add("", s.Name.Name, token.TYPE, cmp.Or(doc, s.Doc), at)
+				if _, other := qualified(s.Type); other != "" {
+					d.types = append(d.types, s.Type)
+				}
 				fields, kind := fieldsOf(s.Type)
 				for _, f := range fields {
-					for _, n := range f.Names {
-						add(s.Name.Name, n.Name, kind, f.Doc, f, f.Type)
+					names := f.Names
+					if len(names) == 0 {
+						d.types = append(d.types, f.Type)
 					}
-					if _, name := qualified(f.Type); len(f.Names) == 0 && kind == token.STRUCT && name != "" {
-						add(s.Name.Name, name, kind, f.Doc, f, f.Type) // an embedded struct is a field as well
+					if _, name := qualified(f.Type); len(names) == 0 && kind == token.STRUCT && name != "" {
+						names = []*ast.Ident{ast.NewIdent(name)} // an embedded struct is a field as well
+					}
+					for _, n := range names {
+						add(d.name, n.Name, kind, f.Doc, f, f.Type)
 					}
 				}
 			}
@@ -152,11 +163,6 @@ func (s *source) find(p *pkg, chain []string) (d *decl, v verdict, at int) {
 	}
 	d = first[0]
 	for i, name := range chain[1:] {
-		if d.kind == token.STRUCT || d.kind == token.VAR {
-			if d = s.named(d.typ, d); d == nil {
-				return nil, unknown, i + 1
-			}
-		}
 		if d, v = s.member(d, name, map[*decl]bool{}); v != found {
 			return nil, v, i + 1
 		}
@@ -164,28 +170,18 @@ func (s *source) find(p *pkg, chain []string) (d *decl, v verdict, at int) {
 	return d, found, 0
 }
 
-// member finds the method or field name of the type that owner declares: its own, or one that an embedded type or the
-// type it stands for brings.
+// member finds the method or field name of a type, or of a field's or variable's type: its own, or one that the types
+// bring whose members it has.
 func (s *source) member(owner *decl, name string, seen map[*decl]bool) (*decl, verdict) {
-	if seen[owner] || owner.kind != token.TYPE {
+	if seen[owner] || owner.kind == token.FUNC || owner.kind == token.CONST {
 		return nil, missing
 	}
 	seen[owner] = true
 	if own := owner.pkg.decls[owner.String()+"."+name]; len(own) > 0 {
 		return own[0], found
 	}
-	var from []ast.Expr
-	if _, other := qualified(owner.typ); other != "" {
-		from = append(from, owner.typ) // type A = B, and type A B, which has B's fields
-	}
-	fields, _ := fieldsOf(owner.typ)
-	for _, f := range fields {
-		if len(f.Names) == 0 {
-			from = append(from, f.Type)
-		}
-	}
 	answer := missing
-	for _, e := range from {
+	for _, e := range owner.types {
 		t := s.named(e, owner)
 		if t == nil {
 			answer = unknown
