@@ -41,8 +41,8 @@ func tasks(doc *markdown.Document) (all []Task) {
 		t.Minutes, _ = strconv.Atoi(m[4]) // digits or nothing
 		for _, b := range doc.Blocks {
 			for _, command := range b.Commands() {
-				if t.Command == "" && doc.Above(b.Line, 2) == h && testCommand.MatchString(command) {
-					t.Command = command
+				if t.Command == "" && doc.Above(b.Line, 2) == h && testCommand.MatchString(command.Text) {
+					t.Command = command.Text
 				}
 			}
 		}

@@ -43,13 +43,13 @@ func commands(t *testing.T, root string) (all []command) {
 			doc, err := course.Text(filepath.Join(root, name))
 			require.NoError(t, err)
 			for _, b := range doc.Blocks {
-				for line, text := range b.Commands() {
-					i := slices.IndexFunc(all, func(c command) bool { return c.text == text })
+				for _, shown := range b.Commands() {
+					i := slices.IndexFunc(all, func(c command) bool { return c.text == shown.Text })
 					if i < 0 {
-						all = append(all, command{text: text})
+						all = append(all, command{text: shown.Text})
 						i = len(all) - 1
 					}
-					all[i].places = append(all[i].places, fmt.Sprintf("%s:%d", name, line))
+					all[i].places = append(all[i].places, fmt.Sprintf("%s:%d", name, shown.Line))
 				}
 			}
 		}

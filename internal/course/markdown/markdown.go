@@ -8,7 +8,6 @@
 package markdown
 
 import (
-	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,31 +112,29 @@ func (d *Document) Section(level int, title string) (text string, ok bool) {
 
 var shellComment = regexp.MustCompile(`\s+# .*$`)
 
-// Commands yields the line and the text of each command that the block shows: the lines of a block of sh, and those
-// behind "$ " in a block of console. A line that ends in a backslash is joined with the next one; comments go.
-func (b *Block) Commands() iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		console := b.Is("console")
-		if !console && !b.Is("sh") {
-			return
+// Commands returns the commands that the block shows: the lines of a block of sh, and those behind "$ " in a block of
+// console. A line that ends in a backslash is joined with the next one; comments go.
+func (b *Block) Commands() (all []Text) {
+	console := b.Is("console")
+	if !console && !b.Is("sh") {
+		return nil
+	}
+	var command Text
+	for i, line := range b.Lines {
+		text, shown := strings.CutPrefix(strings.TrimSpace(line), "$ ")
+		if console && !shown && command.Text == "" || text == "" || strings.HasPrefix(text, "#") {
+			continue
 		}
-		joined, from := "", 0
-		for i, line := range b.Lines {
-			command, shown := strings.CutPrefix(strings.TrimSpace(line), "$ ")
-			if console && !shown && joined == "" || command == "" || strings.HasPrefix(command, "#") {
-				continue
-			}
-			if joined == "" {
-				from = b.Line + 1 + i
-			}
-			rest, continues := strings.CutSuffix(command, `\`)
-			if joined += rest; continues {
-				continue
-			}
-			if !yield(from, shellComment.ReplaceAllString(joined, "")) {
-				return
-			}
-			joined = ""
+		if command.Text == "" {
+			command.Line = b.Line + 1 + i
+		}
+		text, continues := strings.CutSuffix(text, `\`)
+		command.Text += text
+		if !continues {
+			command.Text = shellComment.ReplaceAllString(command.Text, "")
+			all = append(all, command)
+			command = Text{}
 		}
 	}
+	return all
 }

@@ -1,7 +1,6 @@
 package markdown
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,11 +51,11 @@ func TestBlocks_know_their_fence_their_comment_and_their_end(t *testing.T) {
 func TestCommands_are_what_a_reader_would_type(t *testing.T) {
 	text := "go test ./nowhere\n\n```sh\n# a comment\ngo test ./a  # why\ngo run ./b \\\n  --c d\n```\n\n" +
 		"```console\n$ ls\nout\n$ cat \\\n  x\n```\n\n```text\ngo no\n```\n"
-	found := map[int]string{}
+	var found []Text
 	for _, b := range Parse([]byte(text)).Blocks {
-		maps.Insert(found, b.Commands())
+		found = append(found, b.Commands()...)
 	}
-	require.Equal(t, map[int]string{5: "go test ./a", 6: "go run ./b --c d", 11: "ls", 13: "cat x"}, found)
+	require.Equal(t, []Text{{5, "go test ./a"}, {6, "go run ./b --c d"}, {11, "ls"}, {13, "cat x"}}, found)
 }
 
 func TestLinks_code_and_anchors_have_lines(t *testing.T) {
