@@ -103,29 +103,25 @@ func (c *checker) meanings(head string, in *scope) []string {
 	if strings.Contains(head, "/") {
 		return []string{head}
 	}
-	own := c.chapters[head]
-	if in != nil && in.imports[head] != "" {
-		return c.imported(in.imports[head], own)
-	}
-	if in != nil && in.declared[head] {
-		return nil
-	}
 	paths := slices.Clone(aliases[head])
+	own := c.chapters[head]
 	if own != "" {
 		paths = append(paths, own)
 	}
+	if in == nil {
+		return paths
+	}
+	imported := in.imports[head]
+	if own != "" && imported == strings.Replace(own, "/solutions/", "/", 1) {
+		return []string{own} // a text of the chapter speaks of its solution
+	}
+	if m, _, ok := c.module(imported); ok && slices.Contains(upstreamModules, m.path) {
+		return []string{imported}
+	}
+	if imported != "" || in.declared[head] {
+		return nil
+	}
 	return paths
-}
-
-// imported gives the import path that a file's import means here: for a chapter, its solution.
-func (c *checker) imported(importPath, own string) []string {
-	if chapter, ok := strings.CutPrefix(importPath, ownModule+"/"); ok && own == ownModule+"/solutions/"+chapter {
-		return []string{own}
-	}
-	if m, _, ok := c.module(importPath); ok && slices.Contains(upstreamModules, m.path) {
-		return []string{importPath}
-	}
-	return nil
 }
 
 // lookUp reports whether p has what m names.

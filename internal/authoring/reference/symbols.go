@@ -126,10 +126,8 @@ func fieldsOf(typ ast.Expr) ([]*ast.Field, token.Token) {
 // qualified takes the pointer, the parentheses and the type arguments off a type, and splits cache.Store into its
 // package's name, empty if it has none, and its own. Other types than named ones have no name.
 func qualified(e ast.Expr) (pkg, name string) {
-	switch t := e.(type) {
+	switch t := ast.Unparen(e).(type) {
 	case *ast.StarExpr:
-		return qualified(t.X)
-	case *ast.ParenExpr:
 		return qualified(t.X)
 	case *ast.IndexExpr:
 		return qualified(t.X)
