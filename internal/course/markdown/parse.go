@@ -5,7 +5,6 @@ package markdown
 import (
 	"bytes"
 	"regexp"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -50,12 +49,6 @@ func Parse(content []byte) *Document {
 	source := bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	r := &reader{source: source, blanked: bytes.Clone(source), used: map[string]bool{}, seen: map[string]int{}}
 	r.doc.lines = strings.Split(string(source), "\n")
-	start := 0
-	for _, line := range r.doc.lines {
-		r.starts = append(r.starts, start)
-		start += len(line) + 1
-	}
-	r.starts = append(r.starts, len(source))
 	_ = ast.Walk(commonMark().Parse(text.NewReader(source)), r.visit) // visit returns no error
 	for _, d := range r.definitions {
 		if !r.used[util.ToLinkReference(d.Label)] {
@@ -63,6 +56,13 @@ func Parse(content []byte) *Document {
 		}
 	}
 	r.doc.Prose = strings.Split(string(r.blanked), "\n")
+	for _, b := range r.doc.Blocks {
+		end := b.Line + len(b.Lines)
+		if b.Closed {
+			end++
+		}
+		clear(r.doc.Prose[b.Line-1 : min(end, len(r.doc.Prose))])
+	}
 	return &r.doc
 }
 
@@ -70,24 +70,14 @@ func Parse(content []byte) *Document {
 type reader struct {
 	doc         Document
 	source      []byte
-	blanked     []byte // the source, with spaces where it is not prose
-	starts      []int  // offset of each line, and of the end
+	blanked     []byte // the source, with spaces for comments
 	definitions []*ast.LinkReferenceDefinition
 	used        map[string]bool // labels of definitions
 	seen        map[string]int  // anchors of headings, without suffixes
 }
 
 // line returns the line of an offset.
-func (r *reader) line(at int) int { return sort.SearchInts(r.starts[:len(r.doc.lines)], at+1) }
-
-// blank takes a range of the source out of the prose.
-func (r *reader) blank(from, to int) {
-	for i := from; i < to; i++ {
-		if r.blanked[i] != '\n' {
-			r.blanked[i] = ' '
-		}
-	}
-}
+func (r *reader) line(at int) int { return 1 + bytes.Count(r.source[:at], []byte("\n")) }
 
 func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
@@ -174,10 +164,6 @@ func (r *reader) block(n *ast.FencedCodeBlock) {
 	mark := fence.FindString(r.doc.lines[b.Line-1])
 	end := b.Line + len(b.Lines) // the index of the line behind the block's last one
 	b.Closed = end < len(r.doc.lines) && strings.HasPrefix(strings.TrimLeft(r.doc.lines[end], " \t>"), mark)
-	if b.Closed {
-		end++
-	}
-	r.blank(r.starts[b.Line-1], r.starts[min(end, len(r.doc.lines))])
 	r.doc.Blocks = append(r.doc.Blocks, b)
 }
 
@@ -195,7 +181,11 @@ func (r *reader) html(from, to int) {
 	for _, m := range htmlComment.FindAllSubmatchIndex(r.source[from:to], -1) {
 		text := strings.TrimSpace(string(r.source[from+m[2] : from+m[3]]))
 		r.doc.Comments = append(r.doc.Comments, &Text{r.line(from + m[0]), text})
-		r.blank(from+m[0], from+m[1])
+		for i := from + m[0]; i < from+m[1]; i++ {
+			if r.blanked[i] != '\n' {
+				r.blanked[i] = ' '
+			}
+		}
 	}
 	rest := r.blanked[from:to]
 	for _, m := range htmlAnchor.FindAllSubmatch(rest, -1) {
