@@ -69,7 +69,7 @@ func (c *checker) quoted(b *markdown.Block, spec string) {
 	}
 	all := mod.lines(file)
 	at := b.Comment.Line
-	if all == nil {
+	if len(all) == 0 {
 		c.problem(at, "the source %s cannot be read: %s has no such file%s", name, mod, elsewhere(mod, file))
 		return
 	}
@@ -114,13 +114,12 @@ func withoutDirectives(doc []string) []string {
 }
 
 // compare reports the first line in which a block departs from its source, and where the file has the block's text if
-// it has only moved. first is the line of from[0] in the file, all the file.
-func (c *checker) compare(b *markdown.Block, spec string, from []string, first int, all []string) {
-	want, got := trimmed(from), trimmed(b.Lines)
+// it has only moved. first is the line of want[0] in the file, all the file.
+func (c *checker) compare(b *markdown.Block, spec string, want []string, first int, all []string) {
+	got := trimmed(b.Lines)
 	if slices.Equal(want, got) {
 		return
 	}
-	all = trimmed(all)
 	for i := range len(all) - len(got) + 1 {
 		if len(got) == len(want) && slices.Equal(all[i:i+len(got)], got) {
 			c.problem(b.Comment.Line, "this block is not %s: it stands at #L%d-L%d now", spec, i+1, i+len(got))

@@ -122,7 +122,7 @@ func (c *checker) fragment(l markdown.Link, mod module, file, fragment string) (
 		return "#" + fragment + " is not a line; write #L10 or #L10-L20"
 	}
 	var near []string
-	for _, anchor := range markdown.Parse([]byte(strings.Join(mod.lines(file), ""))).Anchors {
+	for _, anchor := range markdown.Parse([]byte(strings.Join(mod.lines(file), "\n"))).Anchors {
 		if anchor == fragment {
 			return ""
 		}

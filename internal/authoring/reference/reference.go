@@ -105,6 +105,10 @@ func (c *checker) markdown(content []byte) {
 		if list, ok := strings.CutPrefix(m.Text, "gone:"); ok {
 			c.markGone(m.Line, list)
 		}
+		quoted := slices.ContainsFunc(doc.Blocks, func(b *markdown.Block) bool { return b.Comment == m })
+		if strings.HasPrefix(m.Text, "source:") && !quoted {
+			c.problem(m.Line, "no code block follows <!-- %s -->: it has to stand right above one", m.Text)
+		}
 	}
 	for _, l := range doc.Links {
 		c.link(l)
@@ -118,12 +122,6 @@ func (c *checker) markdown(content []byte) {
 	}
 	for _, b := range doc.Blocks {
 		c.block(b)
-	}
-	for _, m := range doc.Comments {
-		quoted := slices.ContainsFunc(doc.Blocks, func(b *markdown.Block) bool { return b.Comment == m })
-		if strings.HasPrefix(m.Text, "source:") && !quoted {
-			c.problem(m.Line, "no code block follows <!-- %s -->: it has to stand right above one", m.Text)
-		}
 	}
 	c.checkGone()
 }
@@ -202,8 +200,7 @@ func (c *checker) markGone(line int, list string) {
 
 // isGone reports whether the text has declared name to be gone, itself or what it belongs to.
 func (c *checker) isGone(name string) bool {
-	mark, ok := c.gone[name]
-	if ok {
+	if mark := c.gone[name]; mark != nil {
 		mark.used = true
 		return true
 	}

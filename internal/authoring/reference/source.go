@@ -42,10 +42,10 @@ func (m module) has(name string) bool {
 	return err == nil
 }
 
-// lines returns the lines of a file, none if it cannot be read.
+// lines returns the lines of a file without the space at their ends, none if it cannot be read.
 func (m module) lines(name string) []string {
 	content, _ := os.ReadFile(m.file(name))
-	return slices.Collect(strings.Lines(string(content)))
+	return trimmed(slices.Collect(strings.Lines(string(content))))
 }
 
 // source knows what the packages of some modules declare. It parses a package when it is first asked for, and keeps it.
