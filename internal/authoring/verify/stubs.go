@@ -50,6 +50,7 @@ func stubs(r *run) (string, []string) {
 			p.add("`%s` over the stubs runs no test:\n%s", task.Command, res.Outside)
 		}
 		for _, t := range res.Tests {
+			hole := t.Hole()
 			_, mayPass := allowed[t.Name]
 			switch {
 			case mayPass && t.Status == gotest.Failed:
@@ -57,17 +58,21 @@ func stubs(r *run) (string, []string) {
 			case mayPass:
 			case t.Status != gotest.Failed:
 				p.add("%s %s on the stubs: a learner would think that the work is done", t.Name, t.Status)
+			case hole == nil:
+				p.add("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Text())
+			case hole.Task > task.Number:
+				p.add("%s belongs to task %d and needs %s, which is only written in task %d",
+					t.Name, task.Number, hole.Symbol, hole.Task)
 			default:
 				failed++
-				p.forWantOfCode(t, task.Number)
 			}
 		}
 	}
 	return fmt.Sprintf("%d tests fail for want of code", failed), p
 }
 
-// runTasks runs each task's command, as shown, over the stubs. It does so once for all truths, and where the command only
-// chooses tests by -run, from one binary for all tasks.
+// runTasks runs each task's command, as shown, over the stubs. It does so once for all truths, and where the command
+// only chooses tests by -run, from one binary for all tasks.
 func (r *run) runTasks() error {
 	if r.stubRuns != nil {
 		return nil
@@ -99,23 +104,13 @@ func (r *run) runTasks() error {
 	return nil
 }
 
+// testArgs returns the arguments of a go test command.
 func testArgs(command string) ([]string, error) {
 	fields := strings.Fields(command)
 	if len(fields) < 3 || fields[0] != "go" || fields[1] != "test" {
-		return nil, fmt.Errorf("the command %q is no go test", command)
+		return nil, fmt.Errorf("the command %q is not a go test", command)
 	}
 	return fields[2:], nil
-}
-
-// forWantOfCode checks that a test failed because it met a hole, of its own task or of one before it.
-func (p *problems) forWantOfCode(t gotest.Test, task int) {
-	hole := t.Hole()
-	switch {
-	case hole == nil:
-		p.add("%s fails on the stubs for another reason than code that is not written yet:\n%s", t.Name, t.Text())
-	case hole.Task > task:
-		p.add("%s belongs to task %d and needs %s, which is only written in task %d", t.Name, task, hole.Symbol, hole.Task)
-	}
 }
 
 var testOfTask = regexp.MustCompile(`^TestTask(\d+)_`)

@@ -1,7 +1,7 @@
 // Package verify proves what the workshop claims about itself, one truth at a time.
 //
 //	stubs       each stub compiles and vets, and every test fails on it, for want of the code that its task asks for
-//	reached     every test belongs to a task, and the commands shown for the tasks run all of them and fail as they should
+//	reached     every test belongs to a task; the commands shown for the tasks run all of them and fail as they should
 //	derived     each stub is its solution with the marked bodies taken out, and the wrong versions are made from it
 //	solutions   each solution passes every test, under the race detector
 //	oracle      client-go passes every test, but for listed divergences
@@ -194,17 +194,14 @@ func (r *run) command(layer overlay.Layer, verb string, args ...string) (*exec.C
 
 func (r *run) pkg() string { return "./" + r.chapter.Dir }
 
-// raceDetector tells whether -race works here: it needs cgo and a C compiler.
+// raceDetector reports whether -race works here: it needs cgo and a C compiler.
 func raceDetector(ctx context.Context) bool {
-	out, err := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED", "CC").Output()
-	if err != nil {
-		return false
-	}
-	fields := strings.Fields(string(out))
+	out, _ := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED", "CC").Output()
+	fields := strings.Fields(string(out)) // none after an error
 	if len(fields) < 2 || fields[0] != "1" {
 		return false
 	}
-	_, err = exec.LookPath(fields[1])
+	_, err := exec.LookPath(fields[1])
 	return err == nil
 }
 
