@@ -114,8 +114,8 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 	return written, kept, now.Write(solution)
 }
 
-// testSums returns the check sums of the chapter's tests, by their path in the chapter's folder. Package workspace finds
-// with them the tests that a learner has changed.
+// testSums returns the check sums of the chapter's tests, by their path in the chapter's folder. Package workspace
+// finds with them the tests that a learner has changed.
 func testSums(root string, c course.Chapter) (map[string]string, error) {
 	sums := map[string]string{}
 	folder := os.DirFS(filepath.Join(root, c.Dir))
