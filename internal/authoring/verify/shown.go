@@ -181,7 +181,7 @@ func matches(wanted, printed string) bool {
 }
 
 // ellipsis is a line that stands for any number of lines.
-var ellipsis = regexp.MustCompile(`(?m)^[ \t]*…\n`)
+var ellipsis = regexp.MustCompile(`(?m)^[ \t\r]*…\n`)
 
 var (
 	times         = regexp.MustCompile(`\(cached\)|\(?\b\d+(\.\d+)?m?s\b\)?`)
