@@ -44,7 +44,8 @@ func FuzzDecode(f *testing.F) {
 	for _, body := range bodies {
 		f.Add([]byte(body))
 	}
-	config := &rest.Config{ContentConfig: rest.ContentConfig{GroupVersion: &appsv1.SchemeGroupVersion, NegotiatedSerializer: Codecs.WithoutConversion()}}
+	config := &rest.Config{ContentConfig: rest.ContentConfig{GroupVersion: &appsv1.SchemeGroupVersion,
+		NegotiatedSerializer: Codecs.WithoutConversion()}}
 	c := newContent(config)
 	fast := c.decoderFor("application/json")
 	require.True(f, fast.Fast(), "there is nothing to compare")
@@ -68,7 +69,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestDecode_is_fast_where_it_should_be(t *testing.T) {
-	config := &rest.Config{ContentConfig: rest.ContentConfig{GroupVersion: &appsv1.SchemeGroupVersion, NegotiatedSerializer: Codecs.WithoutConversion()}}
+	config := &rest.Config{ContentConfig: rest.ContentConfig{GroupVersion: &appsv1.SchemeGroupVersion,
+		NegotiatedSerializer: Codecs.WithoutConversion()}}
 	c := newContent(config)
 	require.True(t, c.decoderFor("application/json").Fast(), "what typed clients have")
 	require.False(t, c.decoderFor("application/vnd.kubernetes.protobuf").Fast(), "another form than JSON")

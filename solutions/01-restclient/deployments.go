@@ -25,7 +25,8 @@ type DeploymentInterface interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*appsv1.Deployment, error)
 	List(ctx context.Context, opts metav1.ListOptions) (*appsv1.DeploymentList, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*appsv1.Deployment, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions,
+		subresources ...string) (*appsv1.Deployment, error)
 }
 
 type deployments struct {
@@ -33,8 +34,8 @@ type deployments struct {
 	namespace string
 }
 
-// NewDeployments returns a client for the Deployments of a namespace, or of all if it is empty: then only List and Watch
-// make sense.
+// NewDeployments returns a client for the Deployments of a namespace, or of all if it is empty: then only List and
+// Watch make sense.
 //
 //workshop:keep
 func NewDeployments(c *RESTClient, namespace string) DeploymentInterface {
@@ -47,7 +48,9 @@ func (d *deployments) on(r *Request) *Request {
 }
 
 // Create stores a new Deployment.
-func (d *deployments) Create(ctx context.Context, deployment *appsv1.Deployment, opts metav1.CreateOptions) (*appsv1.Deployment, error) {
+func (d *deployments) Create(
+	ctx context.Context, deployment *appsv1.Deployment, opts metav1.CreateOptions,
+) (*appsv1.Deployment, error) {
 	return d.one(ctx, d.on(d.client.Post()).VersionedParams(&opts, ParameterCodec).Body(deployment))
 }
 
@@ -58,13 +61,18 @@ func (d *deployments) one(ctx context.Context, r *Request) (*appsv1.Deployment, 
 }
 
 // Update stores another state of a Deployment that exists, all but the status.
-func (d *deployments) Update(ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions) (*appsv1.Deployment, error) {
+func (d *deployments) Update(
+	ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions,
+) (*appsv1.Deployment, error) {
 	return d.one(ctx, d.on(d.client.Put()).Name(deployment.Name).VersionedParams(&opts, ParameterCodec).Body(deployment))
 }
 
 // UpdateStatus stores another status, and nothing else.
-func (d *deployments) UpdateStatus(ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions) (*appsv1.Deployment, error) {
-	return d.one(ctx, d.on(d.client.Put()).Name(deployment.Name).SubResource("status").VersionedParams(&opts, ParameterCodec).Body(deployment))
+func (d *deployments) UpdateStatus(
+	ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions,
+) (*appsv1.Deployment, error) {
+	return d.one(ctx, d.on(d.client.Put()).Name(deployment.Name).SubResource("status").VersionedParams(&opts,
+		ParameterCodec).Body(deployment))
 }
 
 // Delete removes a Deployment. The options are sent in the body.
@@ -77,8 +85,8 @@ func (d *deployments) Get(ctx context.Context, name string, opts metav1.GetOptio
 	return d.one(ctx, d.on(d.client.Get()).Name(name).VersionedParams(&opts, ParameterCodec))
 }
 
-// List returns the Deployments that the options select; if they have a Limit, a page of them, whose Continue goes into the
-// options for the next one.
+// List returns the Deployments that the options select; if they have a Limit, a page of them, whose Continue goes into
+// the options for the next one.
 func (d *deployments) List(ctx context.Context, opts metav1.ListOptions) (*appsv1.DeploymentList, error) {
 	result := &appsv1.DeploymentList{}
 	return result, d.on(d.client.Get()).VersionedParams(&opts, ParameterCodec).Do(ctx).Into(result)
@@ -91,6 +99,9 @@ func (d *deployments) Watch(ctx context.Context, opts metav1.ListOptions) (watch
 }
 
 // Patch changes a part of a Deployment, or of the subresource that is named.
-func (d *deployments) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*appsv1.Deployment, error) {
-	return d.one(ctx, d.on(d.client.Patch(pt)).Name(name).SubResource(subresources...).VersionedParams(&opts, ParameterCodec).Body(data))
+func (d *deployments) Patch(
+	ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
+) (*appsv1.Deployment, error) {
+	return d.one(ctx, d.on(d.client.Patch(pt)).Name(name).SubResource(subresources...).VersionedParams(&opts,
+		ParameterCodec).Body(data))
 }

@@ -1,7 +1,7 @@
 package restclient
 
-// This file is the builder: each method adds one thing to the request, and URL puts them together. Nothing is sent here;
-// send.go does that. It mirrors the first part of client-go's rest/request.go.
+// This file is the builder: each method adds one thing to the request, and URL puts them together. Nothing is sent
+// here; send.go does that. It mirrors the first part of client-go's rest/request.go.
 //
 //workshop:file task 1
 
@@ -25,8 +25,8 @@ const defaultRetries = 10
 // Request is a request that is being built. Its methods return it, so that they can be written in one line. What goes
 // wrong while it is built is kept, and returned by Error and by whatever would send it: one check at the end is enough.
 //
-// Namespace, Resource, Name and SubResource refuse a segment that is . or .., or has a / or a % in it: it could make the
-// request one for something else.
+// Namespace, Resource, Name and SubResource refuse a segment that is . or .., or has a / or a % in it: it could make
+// the request one for something else.
 //
 // It is for one goroutine. Mirrors rest.Request.
 type Request struct {
@@ -95,8 +95,8 @@ func checkSegment(segment string) error {
 	return nil
 }
 
-// Namespace says in which namespace the object is, or is looked for. An empty one stands for all of them, and adds nothing
-// to the path. It can be set once, also if it was empty. Mirrors rest.Request.Namespace.
+// Namespace says in which namespace the object is, or is looked for. An empty one stands for all of them, and adds
+// nothing to the path. It can be set once, also if it was empty. Mirrors rest.Request.Namespace.
 func (r *Request) Namespace(namespace string) *Request {
 	if r.namespaceSet {
 		return r.fail("namespace already set to %q, cannot change to %q", r.namespace, namespace)
@@ -108,8 +108,8 @@ func (r *Request) Namespace(namespace string) *Request {
 // Resource says which resource: the plural, "deployments". It can be set once. Mirrors rest.Request.Resource.
 func (r *Request) Resource(resource string) *Request { return r.set("resource", &r.resource, resource) }
 
-// Name says which object. It must not be empty: without a name the request is about all of them, and to delete all of them
-// is seldom what was meant. It can be set once. Mirrors rest.Request.Name.
+// Name says which object. It must not be empty: without a name the request is about all of them, and to delete all of
+// them is seldom what was meant. It can be set once. Mirrors rest.Request.Name.
 func (r *Request) Name(name string) *Request {
 	if name == "" {
 		return r.fail("resource name may not be empty")
@@ -117,8 +117,8 @@ func (r *Request) Name(name string) *Request {
 	return r.set("resource name", &r.name, name)
 }
 
-// SubResource says which part of the object, "status" or "scale". It may have several segments, each its own argument. It
-// can be set once. Mirrors rest.Request.SubResource.
+// SubResource says which part of the object, "status" or "scale". It may have several segments, each its own argument.
+// It can be set once. Mirrors rest.Request.SubResource.
 func (r *Request) SubResource(segments ...string) *Request {
 	for _, segment := range segments {
 		if err := checkSegment(segment); err != nil {
@@ -141,8 +141,8 @@ func (r *Request) Param(name, value string) *Request {
 	return r
 }
 
-// VersionedParams adds the fields of obj, for instance metav1.ListOptions, as query parameters, as codec writes them for
-// the client's group and version. What is there already stays, too. Mirrors rest.Request.VersionedParams.
+// VersionedParams adds the fields of obj, for instance metav1.ListOptions, as query parameters, as codec writes them
+// for the client's group and version. What is there already stays, too. Mirrors rest.Request.VersionedParams.
 func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCodec) *Request {
 	params, err := codec.EncodeParameters(obj, r.client.content.version)
 	if err != nil {
@@ -157,7 +157,8 @@ func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCod
 }
 
 // Timeout limits the time that Do and DoRaw take, all tries together, and tells the server of it by the query parameter
-// "timeout". A watch or a stream is not limited: there only the server is told. 0 is no limit. Mirrors rest.Request.Timeout.
+// "timeout". A watch or a stream is not limited: there only the server is told. 0 is no limit. Mirrors
+// rest.Request.Timeout.
 func (r *Request) Timeout(d time.Duration) *Request {
 	r.timeout = d
 	return r
@@ -184,9 +185,9 @@ func (r *Request) URL() *url.URL {
 	return &u
 }
 
-// Body says what is sent. An object is written as the client's content type wants it, with its kind and version, and that
-// content type is sent with it; a nil pointer to one is no body. A []byte and an io.Reader are sent as they are. Anything
-// else is an error. Mirrors rest.Request.Body, which also takes the name of a file.
+// Body says what is sent. An object is written as the client's content type wants it, with its kind and version, and
+// that content type is sent with it; a nil pointer to one is no body. A []byte and an io.Reader are sent as they are.
+// Anything else is an error. Mirrors rest.Request.Body, which also takes the name of a file.
 //
 //workshop:task 3
 func (r *Request) Body(obj any) *Request {

@@ -52,8 +52,8 @@ func ours(stream io.Reader) watch.Decoder {
 	return NewDecoder(NewFrameReader(io.NopCloser(stream)), Objects())
 }
 
-// FuzzDecoder gives whatever comes to both decoders, in one piece and byte by byte, and wants the same events and the same
-// end.
+// FuzzDecoder gives whatever comes to both decoders, in one piece and byte by byte, and wants the same events and the
+// same end.
 func FuzzDecoder(f *testing.F) {
 	for _, stream := range streams {
 		f.Add([]byte(stream))

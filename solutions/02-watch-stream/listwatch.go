@@ -1,7 +1,7 @@
 package watchstream
 
-// This file is the other end of the chapter: what a Reflector takes is something that can list and watch one resource, and
-// does not know of clients. It mirrors client-go's tools/cache/listwatch.go.
+// This file is the other end of the chapter: what a Reflector takes is something that can list and watch one resource,
+// and does not know of clients. It mirrors client-go's tools/cache/listwatch.go.
 
 import (
 	"context"
@@ -25,9 +25,9 @@ var (
 	_ cache.ListerWatcherWithContext = (*ListWatch)(nil)
 )
 
-// Getter, Request and Result are what is needed of a REST client. Client-go's methods return its own types, and those of
-// chapter 01 return theirs, so no plain interface fits both. Type parameters do, and the compiler finds them from the
-// methods of the client that is given: NewListWatchFromClient is called as in client-go.
+// Getter, Request and Result are what is needed of a REST client. Client-go's methods return its own types, and those
+// of chapter 01 return theirs, so no plain interface fits both. Type parameters do, and the compiler finds them from
+// the methods of the client that is given: NewListWatchFromClient is called as in client-go.
 type (
 	Getter[R any] interface{ Get() R }
 
@@ -44,22 +44,26 @@ type (
 	}
 )
 
-// NewListWatchFromClient returns a ListWatch of the objects of a resource in a namespace, or in all if it is empty, that
-// the field selector selects. Mirrors cache.NewListWatchFromClient.
+// NewListWatchFromClient returns a ListWatch of the objects of a resource in a namespace, or in all if it is empty,
+// that the field selector selects. Mirrors cache.NewListWatchFromClient.
 //
 //workshop:task 5
-func NewListWatchFromClient[R Request[R, S], S Result](c Getter[R], resource, namespace string, fieldSelector fields.Selector) *ListWatch {
+func NewListWatchFromClient[R Request[R, S], S Result](
+	c Getter[R], resource, namespace string, fieldSelector fields.Selector,
+) *ListWatch {
 	return NewFilteredListWatchFromClient(c, resource, namespace, func(options *metav1.ListOptions) {
 		options.FieldSelector = fieldSelector.String()
 	})
 }
 
 // NewFilteredListWatchFromClient returns a ListWatch whose options, on each list and watch, are those that it is called
-// with, changed by modify. A watch says Watch before that, whether or not the caller has. Options are query parameters, as
-// metav1.ParameterCodec writes them. Mirrors cache.NewFilteredListWatchFromClient.
+// with, changed by modify. A watch says Watch before that, whether or not the caller has. Options are query parameters,
+// as metav1.ParameterCodec writes them. Mirrors cache.NewFilteredListWatchFromClient.
 //
 //workshop:task 5
-func NewFilteredListWatchFromClient[R Request[R, S], S Result](c Getter[R], resource, namespace string, modify func(options *metav1.ListOptions)) *ListWatch {
+func NewFilteredListWatchFromClient[R Request[R, S], S Result](
+	c Getter[R], resource, namespace string, modify func(options *metav1.ListOptions),
+) *ListWatch {
 	request := func(options *metav1.ListOptions) R {
 		modify(options)
 		return c.Get().Namespace(namespace).Resource(resource).VersionedParams(options, metav1.ParameterCodec)

@@ -53,7 +53,8 @@ func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { deployments.Delete(ctx, name, metav1.DeleteOptions{}) })
 	}
-	lw := watchstream.NewFilteredListWatchFromClient(c, "deployments", "default", func(o *metav1.ListOptions) { o.LabelSelector = "made-by=chapter-02" })
+	lw := watchstream.NewFilteredListWatchFromClient(c, "deployments", "default",
+		func(o *metav1.ListOptions) { o.LabelSelector = "made-by=chapter-02" })
 
 	// In pages.
 	found, version := 0, ""
@@ -73,7 +74,8 @@ func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
 	// A watch, and what happens.
 	w, err := lw.WatchWithContext(ctx, metav1.ListOptions{ResourceVersion: version})
 	require.NoError(t, err)
-	_, err = deployments.Patch(ctx, "chapter-02-0", "application/merge-patch+json", []byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{})
+	_, err = deployments.Patch(ctx, "chapter-02-0", "application/merge-patch+json",
+		[]byte(`{"metadata":{"annotations":{"a":"b"}}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	first(t, w, watch.Modified, "chapter-02-0")
 	require.NoError(t, deployments.Delete(ctx, "chapter-02-1", metav1.DeleteOptions{}))
@@ -93,7 +95,8 @@ func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
 	require.True(t, apierrors.IsResourceExpired(err) || apierrors.IsGone(err), "%v", err)
 
 	// A list brings it up to date.
-	obj, err := watchstream.NewListWatchFromClient(c, "deployments", "default", fields.OneTermEqualSelector("metadata.name", "chapter-02-0")).ListWithContext(ctx, metav1.ListOptions{})
+	obj, err := watchstream.NewListWatchFromClient(c, "deployments", "default",
+		fields.OneTermEqualSelector("metadata.name", "chapter-02-0")).ListWithContext(ctx, metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, obj.(*appsv1.DeploymentList).Items, 1)
 }

@@ -1,7 +1,7 @@
 package reflector
 
-// This file is the list: everything that the server has, at one version, and the store is made equal to it. It comes first,
-// and again whenever a watch has ended in such a way that something may have been missed.
+// This file is the list: everything that the server has, at one version, and the store is made equal to it. It comes
+// first, and again whenever a watch has ended in such a way that something may have been missed.
 //
 //workshop:file omit
 
@@ -18,9 +18,9 @@ import (
 
 // list lists and replaces what is in the store. The version is the list's, once the store has it.
 //
-// The first list asks for "0": whatever the server has at hand will do. Every other one asks for the last version that was
-// seen, so that it is not older than what the store has. If the server refuses that version, as forgotten or as one that it
-// has not heard of, list asks at once for "", which is the newest. That stays so until a list has succeeded.
+// The first list asks for "0": whatever the server has at hand will do. Every other one asks for the last version that
+// was seen, so that it is not older than what the store has. If the server refuses that version, as forgotten or as one
+// that it has not heard of, list asks at once for "", which is the newest. That stays so until a list has succeeded.
 //
 // It comes in pages if WatchListPageSize says so, or if it is at "0" or "". If the context ends, it returns nil.
 func (r *Reflector) list(ctx context.Context) error {
@@ -91,8 +91,8 @@ func (r *Reflector) listVersion() string {
 //workshop:task 3
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// tooLarge says whether the server has not heard of the version that it was asked for. There may be several servers, and
-// this one may be behind. Its Status has a cause for that.
+// tooLarge says whether the server has not heard of the version that it was asked for. There may be several servers,
+// and this one may be behind. Its Status has a cause for that.
 //
 //workshop:task 3
 func tooLarge(err error) bool {

@@ -34,14 +34,16 @@ func TestReal_stores_follow_through_a_compaction_and_a_restart(t *testing.T) {
 	require.NoError(t, err)
 	c.NewWatcher = watchstream.NewWatcherFor(restclient.Codecs.WithoutConversion(), appsv1.SchemeGroupVersion)
 	deployments := restclient.NewDeployments(c, "default")
-	lw := watchstream.NewFilteredListWatchFromClient(c, "deployments", "default", func(o *metav1.ListOptions) { o.LabelSelector = "made-by=chapter-03" })
+	lw := watchstream.NewFilteredListWatchFromClient(c, "deployments", "default",
+		func(o *metav1.ListOptions) { o.LabelSelector = "made-by=chapter-03" })
 
 	// One that lists, in pages, and one that streams.
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{}, 2)
 	lists, streams := cache.NewStore(cache.MetaNamespaceKeyFunc), cache.NewStore(cache.MetaNamespaceKeyFunc)
 	for _, r := range []*reflector.Reflector{
-		reflector.NewReflector(listed{lw}, &appsv1.Deployment{}, lists, 0), reflector.NewReflector(lw, &appsv1.Deployment{}, streams, 0),
+		reflector.NewReflector(listed{lw}, &appsv1.Deployment{}, lists, 0), reflector.NewReflector(lw, &appsv1.Deployment{},
+			streams, 0),
 	} {
 		r.WatchListPageSize = 2
 		go func() { r.RunWithContext(ctx); ended <- struct{}{} }()
@@ -67,7 +69,8 @@ func TestReal_stores_follow_through_a_compaction_and_a_restart(t *testing.T) {
 	create := func(name string) {
 		t.Helper()
 		require.Eventually(t, func() bool {
-			_, err := deployments.Create(context.Background(), realapi.Deployment("chapter-03-"+name, "chapter-03", 0), metav1.CreateOptions{})
+			_, err := deployments.Create(context.Background(), realapi.Deployment("chapter-03-"+name, "chapter-03", 0),
+				metav1.CreateOptions{})
 			return err == nil
 		}, time.Minute, 100*time.Millisecond)
 		t.Cleanup(func() { deployments.Delete(context.Background(), "chapter-03-"+name, metav1.DeleteOptions{}) })

@@ -53,8 +53,8 @@ const (
 
 // Reflector keeps a store equal to what a server has of one resource. Mirrors cache.Reflector.
 //
-// RunWithContext and ListAndWatchWithContext are for one goroutine at a time; the exported fields are set before. The other
-// methods may be called from any goroutine.
+// RunWithContext and ListAndWatchWithContext are for one goroutine at a time; the exported fields are set before. The
+// other methods may be called from any goroutine.
 type Reflector struct {
 	name     string
 	lw       cache.ListerWatcherWithContext
@@ -79,8 +79,8 @@ type Reflector struct {
 	// unavailable says that the server has refused version: it has forgotten it, or has not heard of it.
 	unavailable bool
 
-	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" are asked for in pages of
-	// the pager's own size, and others in one piece, unless paged.
+	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" are asked for in pages
+	// of the pager's own size, and others in one piece, unless paged.
 	WatchListPageSize int64
 	// ShouldResync is asked before each resync. Nil is always.
 	ShouldResync func() bool
@@ -88,16 +88,20 @@ type Reflector struct {
 	MaxInternalErrorRetryDuration time.Duration
 }
 
-// NewReflector returns a Reflector that lists and watches by lw, and puts objects of the type of expectedType into store;
-// nil is any type. Mirrors cache.NewReflector.
-func NewReflector(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration) *Reflector {
+// NewReflector returns a Reflector that lists and watches by lw, and puts objects of the type of expectedType into
+// store; nil is any type. Mirrors cache.NewReflector.
+func NewReflector(
+	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration,
+) *Reflector {
 	return NewReflectorWithOptions(lw, expectedType, store, cache.ReflectorOptions{ResyncPeriod: resyncPeriod})
 }
 
-// NewReflectorWithOptions is NewReflector with all that can be said. A MinWatchTimeout below five minutes is ignored. If
-// expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out as well. Mirrors
+// NewReflectorWithOptions is NewReflector with all that can be said. A MinWatchTimeout below five minutes is ignored.
+// If expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out as well. Mirrors
 // cache.NewReflectorWithOptions.
-func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions) *Reflector {
+func NewReflectorWithOptions(
+	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions,
+) *Reflector {
 	r := &Reflector{
 		name:         options.Name,
 		lw:           cache.ToListerWatcherWithContext(lw),
@@ -113,14 +117,15 @@ func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cac
 	}
 	backoff := options.Backoff
 	if backoff == nil {
-		backoff = &wait.Backoff{Duration: backoffFirst, Cap: backoffMost, Factor: 2, Jitter: 1, Steps: int(backoffMost / backoffFirst)}
+		backoff = &wait.Backoff{Duration: backoffFirst, Cap: backoffMost, Factor: 2, Jitter: 1,
+			Steps: int(backoffMost / backoffFirst)}
 	}
 	r.delay = backoff.DelayWithReset(r.clock, backoffReset)
 	return r
 }
 
-// RunWithContext lists and watches, again and again, until the context ends. After each time, whether it went well or not,
-// it waits for the back-off. Mirrors cache.Reflector.RunWithContext.
+// RunWithContext lists and watches, again and again, until the context ends. After each time, whether it went well or
+// not, it waits for the back-off. Mirrors cache.Reflector.RunWithContext.
 //
 //workshop:task 2
 func (r *Reflector) RunWithContext(ctx context.Context) {
@@ -142,11 +147,11 @@ func (r *Reflector) sleep(ctx context.Context) {
 	}
 }
 
-// ListAndWatchWithContext fills the store with a list, and then keeps it up to date by watches, one after another, until
-// one ends in a way after which a list is due, or until the context ends. It returns an error if there was no list, or if
-// a watch could not be begun; however one ends that has begun, that is no error. A list that comes when the context has ended is
-// not told to the store. When it returns nothing of it is left.
-// Mirrors cache.Reflector.ListAndWatchWithContext.
+// ListAndWatchWithContext fills the store with a list, and then keeps it up to date by watches, one after another,
+// until one ends in a way after which a list is due, or until the context ends. It returns an error if there was no
+// list, or if a watch could not be begun; however one ends that has begun, that is no error. A list that comes when the
+// context has ended is not told to the store. When it returns nothing of it is left. Mirrors
+// cache.Reflector.ListAndWatchWithContext.
 //
 //workshop:task 1
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
@@ -166,8 +171,8 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	return r.watchAndResync(ctx, nil)
 }
 
-// LastSyncResourceVersion is the version that the store has come to: that of the last list, event or bookmark. It is empty
-// before the first list. Mirrors cache.Reflector.LastSyncResourceVersion.
+// LastSyncResourceVersion is the version that the store has come to: that of the last list, event or bookmark. It is
+// empty before the first list. Mirrors cache.Reflector.LastSyncResourceVersion.
 //
 //workshop:task 1
 func (r *Reflector) LastSyncResourceVersion() string {
@@ -190,8 +195,8 @@ func (r *Reflector) setUnavailable(unavailable bool) {
 	r.unavailable = unavailable
 }
 
-// knownVersion is the version that the server is asked for, or what is older than nothing: it is empty if there is none, or
-// if the server has refused it.
+// knownVersion is the version that the server is asked for, or what is older than nothing: it is empty if there is
+// none, or if the server has refused it.
 func (r *Reflector) knownVersion() string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
@@ -201,8 +206,8 @@ func (r *Reflector) knownVersion() string {
 	return r.version
 }
 
-// timeoutSeconds is how long the next watch is to last: at least the time-out, and up to twice as long by chance, so that
-// the watches of a cluster do not all end together.
+// timeoutSeconds is how long the next watch is to last: at least the time-out, and up to twice as long by chance, so
+// that the watches of a cluster do not all end together.
 //
 //workshop:keep
 func (r *Reflector) timeoutSeconds() *int64 {

@@ -41,17 +41,24 @@ func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error
 	return r.watch(ctx, w, failed)
 }
 
-// watch watches from the store's version, again and again, beginning with w if that is not nil. It returns when a list is
-// due or the context has ended. It returns an error only if a watch could not start.
+// watch watches from the store's version, again and again, beginning with w if that is not nil. It returns when a list
+// is due or the context has ended. It returns an error only if a watch could not start.
 //
-//   - After a watch that ends, watch starts another from the store's version. But a watch that lasted less than a second
-//     and brought no event is broken: a list is due.
-//   - A server that refuses connections, or that has too much to do (429, as answer or as event), has forgotten nothing.
-//     The next watch starts after the back-off.
-//   - After an internal error the next watch starts at once, within MaxInternalErrorRetryDuration.
-//   - Any other error makes a list due, 410 first of all.
+//   - After a watch that ends, watch starts another from the store's version. But a watch that lasted less than a
+//
+// second
+//
+//	  and brought no event is broken: a list is due.
+//	- A server that refuses connections, or that has too much to do (429, as answer or as event), has forgotten
+//
+// nothing.
+//
+//	  The next watch starts after the back-off.
+//	- After an internal error the next watch starts at once, within MaxInternalErrorRetryDuration.
+//	- Any other error makes a list due, 410 first of all.
 func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan error) error {
-	retry := cache.NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, internalErrorReset, apierrors.IsInternalError, r.clock)
+	retry := cache.NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, internalErrorReset, apierrors.IsInternalError,
+		r.clock)
 	for ctx.Err() == nil {
 		current := &session{Interface: w, start: r.clock.Now(), inOrder: true, failed: failed}
 		if w == nil {
@@ -111,8 +118,8 @@ type session struct {
 // nextEvent, never nil.
 //
 // The version is that of the last event that the store has. Bookmarks move it too. While events are not in order, which
-// is as long as a watch without a version brings only ADDED, the version does not move: a watch that resumed there would
-// miss the other objects (#136583).
+// is as long as a watch without a version brings only ADDED, the version does not move: a watch that resumed there
+// would miss the other objects (#136583).
 func (r *Reflector) consume(ctx context.Context, w *session) error {
 	defer w.Stop()
 	for {
@@ -163,11 +170,13 @@ func (r *Reflector) nextEvent(ctx context.Context, w *session) (watch.Event, met
 // admit returns the metadata of an event's object, and reports whether it is of the expected type and kind.
 func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object, bool) {
 	if r.expected.goType != nil && reflect.TypeOf(event.Object) != r.expected.goType {
-		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected type in watch event", "reflector", r.name, "type", fmt.Sprintf("%T", event.Object))
+		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected type in watch event", "reflector", r.name, "type",
+			fmt.Sprintf("%T", event.Object))
 		return nil, false
 	}
 	if r.expected.kind != nil && event.Object.GetObjectKind().GroupVersionKind() != *r.expected.kind {
-		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected kind in watch event", "reflector", r.name, "kind", event.Object.GetObjectKind().GroupVersionKind())
+		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected kind in watch event", "reflector", r.name, "kind",
+			event.Object.GetObjectKind().GroupVersionKind())
 		return nil, false
 	}
 	object, err := meta.Accessor(event.Object)
@@ -178,8 +187,8 @@ func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object
 	return object, true
 }
 
-// apply brings an event to a store. An error of the store does not end the watch or hold the version back: the next event
-// is about another object, and a new watch would bring the same event again.
+// apply brings an event to a store. An error of the store does not end the watch or hold the version back: the next
+// event is about another object, and a new watch would bring the same event again.
 func (r *Reflector) apply(ctx context.Context, store cache.ReflectorStore, event watch.Event, version string) {
 	var err error
 	switch event.Type {
@@ -195,12 +204,13 @@ func (r *Reflector) apply(ctx context.Context, store cache.ReflectorStore, event
 		err = fmt.Errorf("unknown type %q", event.Type)
 	}
 	if err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "The store has not taken a watch event", "reflector", r.name, "event", event.Type)
+		utilruntime.HandleErrorWithContext(ctx, err, "The store has not taken a watch event", "reflector", r.name, "event",
+			event.Type)
 	}
 }
 
-// applyBookmark passes a bookmark's version to a store that has the methods of cache.ReflectorBookmarkStore, and returns
-// the store's error. It does nothing for other stores.
+// applyBookmark passes a bookmark's version to a store that has the methods of cache.ReflectorBookmarkStore, and
+// returns the store's error. It does nothing for other stores.
 //
 //workshop:task 6
 func applyBookmark(store cache.ReflectorStore, version string) error {

@@ -14,7 +14,8 @@ type initialList struct {
 	synced chan struct{}
 }
 
-// begin sets the first list's number of items. If the first list has come already, or an event before it, it does nothing.
+// begin sets the first list's number of items. If the first list has come already, or an event before it, it does
+// nothing.
 func (l *initialList) begin(items int) {
 	if l.populated {
 		return

@@ -1,8 +1,9 @@
 package deltafifo
 
-// This file is what the queue does when it hears of all objects at once. Replace: the Reflector has listed, at the start
-// or because its watch broke, and now it has to be found out what was missed. Resync: nothing has happened, and the
-// consumer wants to look at everything again. Both compare with the known objects, which delta_fifo.go hardly needs.
+// This file is what the queue does when it hears of all objects at once. Replace: the Reflector has listed, at the
+// start or because its watch broke, and now it has to be found out what was missed. Resync: nothing has happened, and
+// the consumer wants to look at everything again. Both compare with the known objects, which delta_fifo.go hardly
+// needs.
 //
 //workshop:file task 3
 
@@ -46,7 +47,8 @@ func (q *DeltaFIFO) Replace(list []any, _ string) error {
 	return nil
 }
 
-// transformAll is what the transformer makes of each object, in a new slice, because the caller's is not ours to change.
+// transformAll is what the transformer makes of each object, in a new slice, because the caller's is not ours to
+// change.
 func transformAll(transformer cache.TransformFunc, list []any) ([]any, error) {
 	if transformer == nil {
 		return list, nil
@@ -94,9 +96,9 @@ func (q *DeltaFIFO) recordTombstone(key string, last any) {
 }
 
 // Resync records a Sync of every known object that has no pending deltas, in any order. An object that has some is left
-// out: the consumer will hear of it anyway, and of something newer than what it knows. The objects do not go through the
-// transformer, because they have already. A known object that cannot be found is left out as well. Without known objects
-// (nil) it does nothing. The error is always nil (client-go's is not, if a known object has no key). Mirrors
+// out: the consumer will hear of it anyway, and of something newer than what it knows. The objects do not go through
+// the transformer, because they have already. A known object that cannot be found is left out as well. Without known
+// objects (nil) it does nothing. The error is always nil (client-go's is not, if a known object has no key). Mirrors
 // cache.DeltaFIFO.Resync.
 //
 //workshop:task 5

@@ -50,7 +50,9 @@ func NewTypedDelayingQueue[T comparable]() workqueue.TypedDelayingInterface[T] {
 // Mirrors workqueue.NewTypedDelayingQueueWithConfig.
 //
 //workshop:task 3
-func NewTypedDelayingQueueWithConfig[T comparable](config workqueue.TypedDelayingQueueConfig[T]) workqueue.TypedDelayingInterface[T] {
+func NewTypedDelayingQueueWithConfig[T comparable](
+	config workqueue.TypedDelayingQueueConfig[T],
+) workqueue.TypedDelayingInterface[T] {
 	q := &delayingQueue[T]{
 		TypedInterface: config.Queue,
 		clock:          config.Clock,
@@ -68,9 +70,9 @@ func NewTypedDelayingQueueWithConfig[T comparable](config workqueue.TypedDelayin
 	return q
 }
 
-// AddAfter adds item when delay has passed. A delay of 0 or less has passed already: that is Add. An item that waits has
-// one time, the earliest that it was given, and no Add changes that: it comes now, and once more when its time has come.
-// After ShutDown, AddAfter does nothing.
+// AddAfter adds item when delay has passed. A delay of 0 or less has passed already: that is Add. An item that waits
+// has one time, the earliest that it was given, and no Add changes that: it comes now, and once more when its time has
+// come. After ShutDown, AddAfter does nothing.
 //
 //workshop:task 3
 func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {

@@ -78,15 +78,20 @@ func TestConformRepairs(t *testing.T) {
 		"maxUnavailable instead": {func(b *policyv1.PodDisruptionBudget) {
 			b.Spec.MinAvailable, b.Spec.MaxUnavailable = nil, ptr.To(intstr.FromInt32(2))
 		}, []string{minAvailable, "maxUnavailable to none"}},
-		"selector edited":             {func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" }, []string{selector}},
+		"selector edited": {func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector.MatchLabels["app"] = "db" },
+			[]string{selector}},
 		"selector cleared to nothing": {func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }, []string{selector}},
-		"selector cleared to all":     {func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }, []string{selector}},
-		"selector by expressions":     {func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = expressions.DeepCopy() }, []string{selector}},
-		"owner cut":                   {noOwner, []string{owner}},
-		"owner no longer controlling": {func(b *policyv1.PodDisruptionBudget) { b.OwnerReferences[0].Controller = nil }, []string{owner}},
-		"owner no longer blocking":    {func(b *policyv1.PodDisruptionBudget) { b.OwnerReferences[0].BlockOwnerDeletion = ptr.To(false) }, []string{owner}},
-		"label cut":                   {noLabel, []string{label}},
-		"label edited":                {func(b *policyv1.PodDisruptionBudget) { b.Labels[ManagedByLabel] = "me" }, []string{label}},
+		"selector cleared to all": {func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} },
+			[]string{selector}},
+		"selector by expressions": {func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = expressions.DeepCopy() },
+			[]string{selector}},
+		"owner cut": {noOwner, []string{owner}},
+		"owner no longer controlling": {func(b *policyv1.PodDisruptionBudget) { b.OwnerReferences[0].Controller = nil },
+			[]string{owner}},
+		"owner no longer blocking": {func(b *policyv1.PodDisruptionBudget) { b.OwnerReferences[0].BlockOwnerDeletion = ptr.To(false) }, []string{owner}},
+		"label cut":                {noLabel, []string{label}},
+		"label edited": {func(b *policyv1.PodDisruptionBudget) { b.Labels[ManagedByLabel] = "me" },
+			[]string{label}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			budget := webBudget(test.spoil)
@@ -109,7 +114,8 @@ func TestConformLeavesTheRestAlone(t *testing.T) {
 		b.OwnerReferences = append(b.OwnerReferences, other)
 	})
 	before := budget.DeepCopy()
-	require.Empty(t, Conform(budget, web()), "what the controller never set is no drift: repairing it would fight with its owner")
+	require.Empty(t, Conform(budget, web()), "what the controller never set is no drift: repairing it would fight with "+
+		"its owner")
 	require.Equal(t, before, budget)
 
 	budget.OwnerReferences = budget.OwnerReferences[1:]
@@ -123,11 +129,12 @@ func TestClaimOn(t *testing.T) {
 		budget *policyv1.PodDisruptionBudget
 		want   claim
 	}{
-		"as created":                             {webBudget(), ours},
-		"label cut":                              {webBudget(noLabel), ours},
-		"owner cut":                              {webBudget(noOwner), ours},
-		"owner and label cut":                    {webBudget(noOwner, noLabel), foreign},
-		"made by hand":                           {webBudget(noOwner, func(b *policyv1.PodDisruptionBudget) { b.Labels = map[string]string{"app": "web"} }), foreign},
+		"as created":          {webBudget(), ours},
+		"label cut":           {webBudget(noLabel), ours},
+		"owner cut":           {webBudget(noOwner), ours},
+		"owner and label cut": {webBudget(noOwner, noLabel), foreign},
+		"made by hand": {webBudget(noOwner,
+			func(b *policyv1.PodDisruptionBudget) { b.Labels = map[string]string{"app": "web"} }), foreign},
 		"controlled by something else":           {webBudget(ownedByOther("StatefulSet", "web", "s-uid")), foreign},
 		"controlled by another Deployment":       {webBudget(ownedByOther("Deployment", "api", "api-uid")), foreign},
 		"controlled by our predecessor":          {webBudget(ownedByOther("Deployment", "web", "old-uid")), leftover},
@@ -135,7 +142,8 @@ func TestClaimOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, test.want, claimOn(test.budget, web()),
-				"ours (%d) is controlled by this very Deployment, by UID, or by nobody and labelled; leftover (%d) is an earlier one's; all else is foreign (%d)",
+				"ours (%d) is controlled by this very Deployment, by UID, or by nobody and labelled; leftover (%d) is an "+
+					"earlier one's; all else is foreign (%d)",
 				ours, leftover, foreign)
 		})
 	}

@@ -122,8 +122,8 @@ func New(logger klog.Logger, config Config) (*Controller, error) {
 // then running requests are cancelled. Keys that wait for a retry are dropped: the next
 // start looks at every Deployment anyway. Run may be called once.
 //
-// A panic in a worker ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), the
-// worker starts again after a second. On every way out the queue is shut down.
+// A panic in a worker ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash),
+// the worker starts again after a second. On every way out the queue is shut down.
 //
 //workshop:task 7
 func (c *Controller) Run(ctx context.Context) {
@@ -225,7 +225,8 @@ func (c *Controller) enqueue(logger klog.Logger, states ...any) {
 	for _, state := range states {
 		key, err := cache.DeletionHandlingObjectToName(state)
 		if err != nil {
-			utilruntime.HandleErrorWithLogger(logger, err, "Ignoring an event without a named object", "type", fmt.Sprintf("%T", state))
+			utilruntime.HandleErrorWithLogger(logger, err, "Ignoring an event without a named object", "type",
+				fmt.Sprintf("%T", state))
 			continue
 		}
 		keys.Insert(key)

@@ -1,7 +1,7 @@
 package controller_test
 
-// This file shows that the simulated week finds things: wrong versions of every layer, of which it has not been told. Each of
-// them has a test of its own in its chapter; here only the week is played.
+// This file shows that the simulated week finds things: wrong versions of every layer, of which it has not been told.
+// Each of them has a test of its own in its chapter; here only the week is played.
 //
 //	go test ./solutions/07-controller -run Week -v -finds
 
@@ -19,10 +19,11 @@ import (
 	"client-go-workshop/internal/runner/overlay"
 )
 
-var finds = flag.Bool("finds", false, "play the simulated week over wrong versions of all layers, which takes a minute or two")
+var finds = flag.Bool("finds", false, "play the simulated week over wrong versions of all layers, which takes a "+
+	"minute or two")
 
-// candidates are wrong versions that a week can find. Many others are hidden from it by the layers above, or need what a week
-// has not got.
+// candidates are wrong versions that a week can find. Many others are hidden from it by the layers above, or need what
+// a week has not got.
 var candidates = map[string][]string{
 	"01-restclient":   {"empty-namespace-in-the-path"},
 	"02-watch-stream": {"objects-point-into-the-buffer", "channel-stays-open", "watch-without-version"},
@@ -55,7 +56,8 @@ func TestWeek_finds_wrong_versions_of_all_layers(t *testing.T) {
 	require.GreaterOrEqual(t, found, 10)
 }
 
-// weeksOver plays eight weeks over the solutions of all chapters, but for one wrong version, and returns what went wrong.
+// weeksOver plays eight weeks over the solutions of all chapters, but for one wrong version, and returns what went
+// wrong.
 func weeksOver(t *testing.T, root, dir, name string) string {
 	chapters, err := course.All(root)
 	require.NoError(t, err)
@@ -80,7 +82,8 @@ func weeksOver(t *testing.T, root, dir, name string) string {
 	}
 	o, err := overlay.Write(root, filepath.Join(root, ".workshop", "overlay"), layers...)
 	require.NoError(t, err)
-	cmd, err := o.Go(t.Context(), "test", "-vet=off", "-tags=yours", "./07-controller", "-run=SimulatedWeek", "-on=yours", "-weeks=8", "-shrink=0s")
+	cmd, err := o.Go(t.Context(), "test", "-vet=off", "-tags=yours", "./07-controller", "-run=SimulatedWeek", "-on=yours",
+		"-weeks=8", "-shrink=0s")
 	require.NoError(t, err)
 	cmd.Env = append(cmd.Env, os.Environ()...)
 	out, err := cmd.CombinedOutput()

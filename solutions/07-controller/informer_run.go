@@ -21,11 +21,11 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 )
 
-// RunWithContext keeps the store and tells the handlers until the context ends. When it returns nothing is left running.
-// An informer runs once; a second call is logged and returns.
+// RunWithContext keeps the store and tells the handlers until the context ends. When it returns nothing is left
+// running. An informer runs once; a second call is logged and returns.
 //
-// It stops in the order of the work: first whatever brings deltas, then the handlers. Each finishes the call it is in, and
-// what has not been delivered by then is dropped.
+// It stops in the order of the work: first whatever brings deltas, then the handlers. Each finishes the call it is in,
+// and what has not been delivered by then is dropped.
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	if !s.start(ctx) {
@@ -34,7 +34,8 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	}
 	var source sync.WaitGroup
 	source.Go(func() { s.reflect(ctx) })
-	source.Go(func() { wait.UntilWithContext(ctx, s.popAll, time.Second) }) // again after a panic, if that does not end the process
+	// again after a panic, if that does not end the process
+	source.Go(func() { wait.UntilWithContext(ctx, s.popAll, time.Second) })
 	source.Go(func() { s.awaitSync(ctx) })
 	<-ctx.Done()
 	s.queue.Close()
@@ -57,8 +58,8 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	return true
 }
 
-// newQueue makes the queue. It knows the store, so that it can tell what a list has not got any more, and emits Replaced
-// for what is listed.
+// newQueue makes the queue. It knows the store, so that it can tell what a list has not got any more, and emits
+// Replaced for what is listed.
 func (s *sharedIndexInformer) newQueue() cache.Queue {
 	return s.below.NewDeltaFIFO(cache.DeltaFIFOOptions{
 		KeyFunction:           cache.MetaNamespaceKeyFunc,
@@ -76,15 +77,16 @@ func (s *sharedIndexInformer) newReflector() layers.Reflector {
 	})
 }
 
-// reflect lists and watches until the context ends. It is Reflector.RunWithContext, but for one thing: somebody may want to
-// hear of the errors.
+// reflect lists and watches until the context ends. It is Reflector.RunWithContext, but for one thing: somebody may
+// want to hear of the errors.
 //
 //workshop:keep
 func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Factor: 2, Jitter: 1, Steps: 40}
 	delay := backoff.DelayWithReset(clock.RealClock{}, 2*time.Minute)
 	// Handlers of errors are client-go's, and so is the Reflector that they are told of. This one only has a name.
-	named := cache.NewReflectorWithOptions(s.lw, s.example, s.queue, cache.ReflectorOptions{TypeDescription: s.options.ObjectDescription})
+	named := cache.NewReflectorWithOptions(s.lw, s.example, s.queue,
+		cache.ReflectorOptions{TypeDescription: s.options.ObjectDescription})
 	for ctx.Err() == nil {
 		if err := s.reflector.ListAndWatchWithContext(ctx); err != nil {
 			s.watchErrorHandler(ctx, named, err)
@@ -127,19 +129,22 @@ func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 	}
 }
 
-// awaitItemInHand returns when the item that the queue has handed out is processed. Pop holds the queue's lock until then,
-// and HasSynced takes the same lock. A queue counts as synced when it hands out the last item of the first list, which is
-// before the store has that item.
+// awaitItemInHand returns when the item that the queue has handed out is processed. Pop holds the queue's lock until
+// then, and HasSynced takes the same lock. A queue counts as synced when it hands out the last item of the first list,
+// which is before the store has that item.
 func (s *sharedIndexInformer) awaitItemInHand() { s.queue.HasSynced() }
 
-// handleDeltas brings what has happened to one object, oldest first, to the store and then to the handlers. Who hears of a
-// change finds it in the store.
+// handleDeltas brings what has happened to one object, oldest first, to the store and then to the handlers. Who hears
+// of a change finds it in the store.
 //
 //   - Whether it is an addition or an update is for the store to say: a list knows only what is there.
-//   - An update that leaves the resourceVersion as it was is a resync, whatever it is called, and only for those that are
-//     due for one.
-//   - inInitialList tells handlers that an addition is from the first list.
-//   - A deletion may be a tombstone, and is passed on as it came.
+//   - An update that leaves the resourceVersion as it was is a resync, whatever it is called, and only for those that
+//
+// are
+//
+//	  due for one.
+//	- inInitialList tells handlers that an addition is from the first list.
+//	- A deletion may be a tombstone, and is passed on as it came.
 //
 // Mirrors cache.processDeltas.
 //

@@ -1,7 +1,8 @@
 package controller_test
 
 // This file runs the finished controller, on all seven layers of the workshop, on a server with a socket whose
-// connections break and whose history is lost, and then the same on client-go's layers. -kubeconfig names a real server:
+// connections break and whose history is lost, and then the same on client-go's layers. -kubeconfig names a real
+// server:
 //
 //	go test ./solutions/07-controller -run Real -v -kubeconfig FILE -compact 'go tool workshop cluster compact'
 //
@@ -104,7 +105,8 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestReal_controller_under_fire(t *testing.T) {
 	klog.SetLogger(klog.New(nil)) // of errors there are many, and meant to be
 	utilruntime.ErrorHandlers = nil
-	ours := func(lw cache.ListerWatcher, example apiruntime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+	ours := func(lw cache.ListerWatcher, example apiruntime.Object,
+		options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 		return controller.NewSharedIndexInformerOn(solutions.Layers, lw, example, options)
 	}
 	for _, run := range []struct {
@@ -113,13 +115,15 @@ func TestReal_controller_under_fire(t *testing.T) {
 		informer func(cache.ListerWatcher, apiruntime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer
 	}{
 		{"solutions", solutions.Layers, ours},
-		{"client-go", clientgo.Layers, func(lw cache.ListerWatcher, example apiruntime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+		{"client-go", clientgo.Layers, func(lw cache.ListerWatcher, example apiruntime.Object,
+			options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
 			return cache.NewSharedIndexInformerWithOptions(lw, example, options)
 		}},
 	} {
 		t.Run(run.name, func(t *testing.T) {
 			underFire(t, run.below, run.informer)
-			require.Eventually(t, func() bool { return len(leftBehind()) == 0 }, 10*time.Second, 100*time.Millisecond, "goroutines of a layer are left")
+			require.Eventually(t, func() bool { return len(leftBehind()) == 0 }, 10*time.Second, 100*time.Millisecond,
+				"goroutines of a layer are left")
 		})
 	}
 }
@@ -138,7 +142,8 @@ func leftBehind() (stacks []string) {
 
 var layerCode = regexp.MustCompile(`^(client-go-workshop/solutions/0[1-7]-[a-z-]+\.[^_]|k8s\.io/client-go/(tools/cache|util/workqueue))`)
 
-func underFire(t *testing.T, below layers.Layers, newInformer func(cache.ListerWatcher, apiruntime.Object, cache.SharedIndexInformerOptions) cache.SharedIndexInformer) {
+func underFire(t *testing.T, below layers.Layers, newInformer func(cache.ListerWatcher, apiruntime.Object,
+	cache.SharedIndexInformerOptions) cache.SharedIndexInformer) {
 	config, restart := realapi.Server(t, fakeapi.Start)
 	config.QPS = -1
 	users := rest.CopyConfig(config) // theirs is another network
@@ -154,12 +159,16 @@ func underFire(t *testing.T, below layers.Layers, newInformer func(cache.ListerW
 			ResyncPeriod: 30 * time.Second, Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		})
 		_, err := i.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
-			AddFunc: func(any) { events.Add(1) }, UpdateFunc: func(any, any) { events.Add(1) }, DeleteFunc: func(any) { events.Add(1) },
+			AddFunc: func(any) { events.Add(1) }, UpdateFunc: func(any,
+				any) {
+				events.Add(1)
+			}, DeleteFunc: func(any) { events.Add(1) },
 		}, 0)
 		require.NoError(t, err)
 		return i
 	}
-	deployments, budgets := informer(client.Deployments("default"), &appsv1.Deployment{}), informer(client.Budgets("default"), &policyv1.PodDisruptionBudget{})
+	deployments, budgets := informer(client.Deployments("default"),
+		&appsv1.Deployment{}), informer(client.Budgets("default"), &policyv1.PodDisruptionBudget{})
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 10*time.Second)
 	c, err := controller.New(klog.Background(), controller.Config{
 		Deployments: deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: &record.FakeRecorder{}, Workers: 4, DrainTimeout: 10 * time.Second,
@@ -201,7 +210,8 @@ func underFire(t *testing.T, below layers.Layers, newInformer func(cache.ListerW
 	var memory runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&memory)
-	t.Logf("%d Deployments: right after %.1f s; %d events, %d requests, %d connections, heap %d MB, from the system %d MB", *howMany,
+	t.Logf("%d Deployments: right after %.1f s; %d events, %d requests, %d connections, heap %d MB, from the system %d MB",
+		*howMany,
 		time.Since(began).Seconds(), events.Load(), n.requests.Load(), n.conns.Load(), memory.HeapAlloc>>20, memory.Sys>>20)
 	stop()
 	require.Eventually(t, func() bool { return n.openConns() <= 4+2 }, 10*time.Second, 10*time.Millisecond,
@@ -221,9 +231,11 @@ func newUsers(t *testing.T, config *rest.Config) *users {
 	policy, err := rest.RESTClientFor(layers.ConfigFor(config, policyv1.SchemeGroupVersion))
 	require.NoError(t, err)
 	return &users{t,
-		gentype.NewClientWithList[*appsv1.Deployment, *appsv1.DeploymentList]("deployments", apps, layers.ParameterCodec, "default",
+		gentype.NewClientWithList[*appsv1.Deployment, *appsv1.DeploymentList]("deployments", apps, layers.ParameterCodec,
+			"default",
 			func() *appsv1.Deployment { return &appsv1.Deployment{} }, func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }),
-		gentype.NewClientWithList[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList]("poddisruptionbudgets", policy, layers.ParameterCodec, "default",
+		gentype.NewClientWithList[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList]("poddisruptionbudgets",
+			policy, layers.ParameterCodec, "default",
 			func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} }, func() *policyv1.PodDisruptionBudgetList { return &policyv1.PodDisruptionBudgetList{} }),
 	}
 }
@@ -280,13 +292,15 @@ func (u *users) change(i int) error {
 
 func (u *users) cleanUp() {
 	u.all(func(i int) error {
-		if err := u.deployments.Delete(context.Background(), fmt.Sprint("fire-", i), metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		if err := u.deployments.Delete(context.Background(), fmt.Sprint("fire-", i),
+			metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			return err
 		}
 		return nil
 	})
 	u.all(func(i int) error { // of which the garbage collector takes most, if there is one
-		if err := u.budgets.Delete(context.Background(), fmt.Sprint("fire-", i), metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		if err := u.budgets.Delete(context.Background(), fmt.Sprint("fire-", i),
+			metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
 			return err
 		}
 		return nil
@@ -327,7 +341,8 @@ func (u *users) wrong(deployments, budgets cache.SharedIndexInformer) string {
 		case wanted && len(controller.Conform(b.DeepCopy(), d)) > 0:
 			return d.Name + " has another budget than it should"
 		}
-		if cached, ok, _ := deployments.GetStore().GetByKey("default/" + d.Name); !ok || cached.(*appsv1.Deployment).ResourceVersion != d.ResourceVersion {
+		if cached, ok, _ := deployments.GetStore().GetByKey("default/" + d.Name); !ok ||
+			cached.(*appsv1.Deployment).ResourceVersion != d.ResourceVersion {
 			return "the cache is behind with " + d.Name
 		}
 	}
@@ -335,11 +350,13 @@ func (u *users) wrong(deployments, budgets cache.SharedIndexInformer) string {
 		if !alive[b.Name] && realapi.Given() {
 			return "the budget of " + b.Name + ", which is gone, is not collected"
 		}
-		if cached, ok, _ := budgets.GetStore().GetByKey("default/" + b.Name); !ok || cached.(*policyv1.PodDisruptionBudget).ResourceVersion != b.ResourceVersion {
+		if cached, ok, _ := budgets.GetStore().GetByKey("default/" + b.Name); !ok ||
+			cached.(*policyv1.PodDisruptionBudget).ResourceVersion != b.ResourceVersion {
 			return "the cache is behind with the budget of " + b.Name
 		}
 	}
-	if a, b := len(deployments.GetStore().ListKeys()), len(budgets.GetStore().ListKeys()); a != len(ds.Items) || b != len(bs.Items) {
+	if a, b := len(deployments.GetStore().ListKeys()), len(budgets.GetStore().ListKeys()); a != len(ds.Items) ||
+		b != len(bs.Items) {
 		return fmt.Sprintf("the caches have %d and %d objects, the server %d and %d", a, b, len(ds.Items), len(bs.Items))
 	}
 	return ""

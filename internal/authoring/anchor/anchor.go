@@ -56,7 +56,8 @@ func Update(solution string) (changed, conflicts []string, err error) {
 		was := slices.Clone(b.Changes)
 		for i := range b.Changes {
 			if err := fit(&b.Changes[i], files, merge); err != nil {
-				conflicts = append(conflicts, fmt.Sprintf("the wrong version %s, %s %s: %v", b.Name, was[i].File, was[i].Symbol, err))
+				conflicts = append(conflicts,
+					fmt.Sprintf("the wrong version %s, %s %s: %v", b.Name, was[i].File, was[i].Symbol, err))
 			}
 		}
 		if !slices.Equal(was, b.Changes) {
@@ -83,7 +84,8 @@ func load(solution string) (files []overlay.File, all []bugs.Bug, err error) {
 	return layer.Files, all, err
 }
 
-var errConflict = errors.New("the solution has changed in the same lines; put the whole wrong declaration here, without diff marks")
+var errConflict = errors.New("the solution has changed in the same lines; " +
+	"put the whole wrong declaration here, without diff marks")
 
 // fit makes a change fit today's solution. It leaves the change as it was if it returns an error.
 func fit(c *bugs.Change, files []overlay.File, merge func(now, old, wrong string) (string, error)) error {

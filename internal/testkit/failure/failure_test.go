@@ -9,8 +9,10 @@ import (
 
 var moved = Failure{
 	Kind: Assertion, At: Position{"task2_index_test.go", 36}, Value: "keys under image=nginx", Problem: "not equal",
-	Did: []string{"Add default/web running nginx", "Update default/web running caddy"}, Wanted: "[]string{}", Got: `[]string{"default/web"}`,
-	Why:  "An object is not found under a value that it used to have: Update asks the index function about the old object, too.",
+	Did: []string{"Add default/web running nginx",
+		"Update default/web running caddy"}, Wanted: "[]string{}", Got: `[]string{"default/web"}`,
+	Why: "An object is not found under a value that it used to have: Update asks the index function about the old " +
+		"object, too.",
 	Task: 2, Read: "05-indexer/README.md, task 2",
 }
 
@@ -34,8 +36,10 @@ func TestString_of_what_is_not_written_is_one_line(t *testing.T) {
 }
 
 func TestString_shows_earlier_steps_and_later_failures(t *testing.T) {
-	f := Failure{At: Position{"a_test.go", 1}, Problem: "not so", Rest: []string{"", "a line"}, Did: []string{"Pop"}, EarlierSteps: 1, More: 2}
-	require.Equal(t, "a_test.go:1: not so\n\n    a line\n    did     … 1 earlier step\n            Pop\n    … 2 more failures\n", f.String())
+	f := Failure{At: Position{"a_test.go", 1}, Problem: "not so", Rest: []string{"", "a line"}, Did: []string{"Pop"},
+		EarlierSteps: 1, More: 2}
+	require.Equal(t, "a_test.go:1: not so\n\n    a line\n    did     … 1 earlier step\n            Pop\n    … 2 more "+
+		"failures\n", f.String())
 }
 
 func TestSameAs_ignores_the_steps(t *testing.T) {
@@ -53,7 +57,8 @@ func roundTrip(t *testing.T, f Failure) (back Failure, attributes int) {
 	var last *Failure
 	f.Emit(func(key, value string) {
 		require.Nil(t, last, "a failure is complete with its last attribute")
-		require.Less(t, len("=== ATTR  TestTask2_With_a_long_name ")+len(key)+len(value), 4096, "the longest line that test2json reads")
+		require.Less(t, len("=== ATTR  TestTask2_With_a_long_name ")+len(key)+len(value), 4096,
+			"the longest line that test2json reads")
 		require.NotContains(t, value, " ")
 		attributes++
 		var err error
@@ -71,7 +76,8 @@ func TestEmit_and_Decoder_lose_nothing(t *testing.T) {
 	back, attributes := roundTrip(t, moved)
 	require.Equal(t, moved, back)
 	require.Equal(t, 1, attributes)
-	long := Failure{Kind: Hang, Problem: "日本 \n\r\t", Diff: strings.Repeat("- a\n+ ü\n", 5000), Hole: &Hole{Symbol: "X"}, More: 3}
+	long := Failure{Kind: Hang, Problem: "日本 \n\r\t", Diff: strings.Repeat("- a\n+ ü\n", 5000), Hole: &Hole{Symbol: "X"},
+		More: 3}
 	back, attributes = roundTrip(t, long)
 	require.Equal(t, long, back)
 	require.Greater(t, attributes, 10)

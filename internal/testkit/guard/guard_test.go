@@ -167,7 +167,8 @@ func TestFine_tests_are_left_alone(t *testing.T) {
 		"PASS TestFine", "PASS TestFine_Race", "PASS TestFine_Slow", "PASS TestFine_Waits_for_the_world",
 		"SKIP TestFine_Race_skipped", "SKIP TestFine_Skip",
 	}, got, out)
-	require.Contains(t, out, lineOf(t, "fine_test.go", `t.Skip("not today")`)+": not today", "the reason of a skip, at its line")
+	require.Contains(t, out, lineOf(t, "fine_test.go", `t.Skip("not today")`)+": not today",
+		"the reason of a skip, at its line")
 }
 
 func TestFullpath_is_obeyed(t *testing.T) {
@@ -203,7 +204,8 @@ func TestFailures_are_data_where_a_program_asks_for_them(t *testing.T) {
 			got[fields[2]] = *f
 		}
 	}
-	require.Equal(t, []string{"TestTask1_Hole", "TestTask1_Race_assertion/in_a_subtest", "TestTask2_Equal"}, sortedKeys(got))
+	require.Equal(t, []string{"TestTask1_Hole", "TestTask1_Race_assertion/in_a_subtest", "TestTask2_Equal"},
+		sortedKeys(got))
 	equal := got["TestTask2_Equal"]
 	require.Equal(t, failure.Assertion, equal.Kind)
 	require.Equal(t, []string{"Add default/a {app: web}", "look up 100%"}, equal.Did)
@@ -233,11 +235,12 @@ func BenchmarkEmpty(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			// Both need a testing.T, which a benchmark does not have.
-			testing.RunTests(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "TestEmpty", F: func(t *testing.T) {
-				for b.Loop() {
-					c.test(t)
-				}
-			}}})
+			testing.RunTests(func(string, string) (bool, error) { return true, nil },
+				[]testing.InternalTest{{Name: "TestEmpty", F: func(t *testing.T) {
+					for b.Loop() {
+						c.test(t)
+					}
+				}}})
 		})
 	}
 }

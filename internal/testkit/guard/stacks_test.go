@@ -55,10 +55,12 @@ func TestDump_is_read(t *testing.T) {
 	require.Equal(t, 19, get.parent)
 	require.Equal(t, "testing/synctest.testingSynctestTest", get.created.function)
 	require.Len(t, get.frames, 4)
-	require.Equal(t, frame{"workshop/06-workqueue.(*Typed[...]).Get", "0xc000034", "C:/workshop/06-workqueue/queue.go", 81}, get.frames[2])
+	require.Equal(t, frame{"workshop/06-workqueue.(*Typed[...]).Get", "0xc000034", "C:/workshop/06-workqueue/queue.go",
+		81}, get.frames[2])
 
 	require.Equal(t, "select", all[2].state)
-	require.Equal(t, frame{"workshop/06-workqueue.(*Typed[...]).loop.func1", "", "queue.go", 99}, all[2].frames[0], "a //line directive may give a bare name")
+	require.Equal(t, frame{"workshop/06-workqueue.(*Typed[...]).loop.func1", "", "queue.go", 99}, all[2].frames[0],
+		"a //line directive may give a bare name")
 	require.Empty(t, all[3].frames)
 	require.Equal(t, 20, all[3].parent)
 }
@@ -99,11 +101,15 @@ func TestCall_of_the_chapter_is_written_there(t *testing.T) {
 
 func TestSource_of_a_call_is_what_was_compiled(t *testing.T) {
 	dir := t.TempDir()
-	origin, copied, overlay := filepath.Join(dir, "q.go"), filepath.Join(dir, "copy", "q.go"), filepath.Join(dir, "overlay.json")
+	origin, copied, overlay := filepath.Join(dir, "q.go"), filepath.Join(dir, "copy", "q.go"), filepath.Join(dir,
+		"overlay.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(copied), 0o755))
-	require.NoError(t, os.WriteFile(origin, []byte("package q\n\nfunc (q *Q) Add() {\n\tq.wait()\n\tq.wait()\n}\n"), 0o644))
-	require.NoError(t, os.WriteFile(copied, []byte("//line "+origin+":1\npackage q\n\nfunc (q *Q) Add() {\n\tq.lock.Lock()\n\tq.wait()\n}\n"), 0o644))
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, "elsewhere", "q.go"): copied}})
+	require.NoError(t, os.WriteFile(origin, []byte("package q\n\nfunc (q *Q) Add() {\n\tq.wait()\n\tq.wait()\n}\n"),
+		0o644))
+	require.NoError(t, os.WriteFile(copied, []byte("//line "+origin+":1\npackage q\n\nfunc (q *Q) Add() "+
+		"{\n\tq.lock.Lock()\n\tq.wait()\n}\n"), 0o644))
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, "elsewhere",
+		"q.go"): copied}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, replace, 0o644))
 	add := frame{function: "example.com/q.(*Q).Add", file: origin, line: 5}
@@ -132,7 +138,8 @@ func TestNever_returned_names_the_call_of_the_chapter(t *testing.T) {
 	f := r.failures[0]
 	require.Equal(t, "queue_test.go:30", f.At.String())
 	require.Equal(t, "(*Typed[...]).Get never returned", f.Problem)
-	require.Equal(t, "(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n(*Typed[...]).loop.func1 at queue.go:99, waiting in select", f.Got)
+	require.Equal(t, "(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n(*Typed[...]).loop.func1 at "+
+		"queue.go:99, waiting in select", f.Got)
 }
 
 func TestNever_returned_names_the_call_of_client_go_where_it_stands_in(t *testing.T) {

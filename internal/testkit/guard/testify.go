@@ -70,15 +70,16 @@ var assertions = []assertion{
 		`actual  : (?P<got>.*?)(?:\n\nDiff:\n(?P<diff>.*))?`, "not equal", "", ""),
 	says(`Not same: \nexpected: (?P<a>.*) (?P<wanted>\(\S+\)\(0x[0-9a-f]+\))\n`+
 		`actual  : (?P<b>.*) (?P<got>\(\S+\)\(0x[0-9a-f]+\))`, "not the same object", "$wanted\n$a", "$got\n$b"),
-	says(`Should not be: (?P<got>.*)`, "equal, and must not be", "anything but $got", ""),
+	says(`Should not be: (?P<got>.*)`, "must be another value", "anything but $got", ""),
 
-	says(`Received unexpected error:\n(?P<got>.*)`, "unexpected error", "no error", ""),
+	says(`Received unexpected error:\n?(?P<got>.*)`, "unexpected error", "no error", ""),
 	says(`An error is expected but got nil\.(?:\nexpected: (?P<type>.*))?`, "no error", "an error $type", "nil"),
-	says(`Expected error with (?P<wanted>.*) in chain but got nil\.`, "no error", "$wanted, or an error that wraps it", "nil"),
+	says(`Expected error with (?P<wanted>.*) in chain but got nil\.`, "no error", "$wanted, or an error that wraps it",
+		"nil"),
 	says(`(?:Target error s|S)hould be in err(?:or)? chain:\nexpected: (?P<wanted>.*?)\nin chain: (?P<got>.*)`,
 		"another error", "$wanted, or an error that wraps it", ""),
 	says(`Target error should not be in err chain:\nfound: (?P<found>.*?)\nin chain: (?P<got>.*)`,
-		"an error that must not be", "no error that is or wraps $found", ""),
+		"this error must not come", "no error that is or wraps $found", ""),
 	says(`Error (?P<got>.*) does not contain (?P<text>.*)`, "another error", "an error that says $text", ""),
 
 	says(`"(?P<list>.*)" should have (?P<n>\d+) item\(s\), but has (?P<got>\d+)`,
@@ -126,6 +127,9 @@ func fromAssertion(text, value string) failure.Failure {
 			return strings.TrimSpace(string(a.pattern.ExpandString(nil, template, text, m)))
 		}
 		f.Problem, f.Wanted, f.Got, f.Diff = a.problem, part(a.wanted, "wanted"), part(a.got, "got"), part("", "diff")
+		if f.Got == "" {
+			f.Got = "an empty text"
+		}
 		fit(&f)
 		return f
 	}

@@ -34,14 +34,18 @@ var known = []struct {
 	{"Equal", func(t assert.TestingT) { assert.Equal(t, 1, 2, "v") }, "not equal", "1", "2"},
 	{"Equal", func(t assert.TestingT) { assert.Equal(t, 1, "a", "v") }, "not equal", "int(1)", `string("a")`},
 	{"Equal", func(t assert.TestingT) { assert.Equal(t, nil, 1, "v") }, "not equal", "<nil>(<nil>)", "int(1)"},
-	{"EqualValues", func(t assert.TestingT) { assert.EqualValues(t, 1, int64(2), "v") }, "not equal", "int(1)", "int64(2)"},
-	{"NotEqual", func(t assert.TestingT) { assert.NotEqual(t, 1, 1, "v") }, "equal, and must not be", "anything but 1", "1"},
+	{"EqualValues", func(t assert.TestingT) { assert.EqualValues(t, 1, int64(2), "v") }, "not equal", "int(1)",
+		"int64(2)"},
+	{"NotEqual", func(t assert.TestingT) { assert.NotEqual(t, 1, 1, "v") }, "must be another value", "anything but 1",
+		"1"},
 	{"Same", func(t assert.TestingT) { assert.Same(t, one, other, "v") }, "not the same object",
 		fmt.Sprintf("(*guard.point)(%p)\n&guard.point{X:1, Y:2}", one),
 		fmt.Sprintf("(*guard.point)(%p)\n&guard.point{X:1, Y:2}", other)},
 
 	{"NoError", func(t assert.TestingT) { assert.NoError(t, missing, "v") }, "unexpected error", "no error",
 		"open /x: file does not exist"},
+	{"NoError", func(t assert.TestingT) { assert.NoError(t, errors.New(""), "v") }, "unexpected error", "no error",
+		"an empty text"},
 	{"Error", func(t assert.TestingT) { assert.Error(t, nil, "v") }, "no error", "an error", "nil"},
 	{"EqualError", func(t assert.TestingT) { assert.EqualError(t, missing, "gone", "v") }, "not equal", `"gone"`,
 		`"open /x: file does not exist"`},
@@ -51,22 +55,28 @@ var known = []struct {
 		`"file already exists", or an error that wraps it`, "\"open /x: file does not exist\"\n\t\"file does not exist\""},
 	{"ErrorIs", func(t assert.TestingT) { assert.ErrorIs(t, nil, fs.ErrExist, "v") }, "no error",
 		`"file already exists", or an error that wraps it`, "nil"},
-	{"NotErrorIs", func(t assert.TestingT) { assert.NotErrorIs(t, missing, fs.ErrNotExist, "v") }, "an error that must not be",
+	{"NotErrorIs", func(t assert.TestingT) { assert.NotErrorIs(t, missing, fs.ErrNotExist, "v") },
+		"this error must not come",
 		`no error that is or wraps "file does not exist"`, "\"open /x: file does not exist\"\n\t\"file does not exist\""},
 	{"ErrorAs", func(t assert.TestingT) { assert.ErrorAs(t, os.ErrClosed, &asPath, "v") }, "another error",
 		"*fs.PathError, or an error that wraps it", `"file already closed" (*errors.errorString)`},
-	{"ErrorAs", func(t assert.TestingT) { assert.ErrorAs(t, nil, &asPath, "v") }, "no error", "an error *fs.PathError", "nil"},
+	{"ErrorAs", func(t assert.TestingT) { assert.ErrorAs(t, nil, &asPath, "v") }, "no error", "an error *fs.PathError",
+		"nil"},
 
 	{"Len", func(t assert.TestingT) { assert.Len(t, []string{"a"}, 3, "v") }, "wrong length", "length 3", "length 1: [a]"},
 	{"Empty", func(t assert.TestingT) { assert.Empty(t, []int{1}, "v") }, "not empty", "nothing", "[1]"},
 	{"NotEmpty", func(t assert.TestingT) { assert.NotEmpty(t, []int{}, "v") }, "empty", "at least one element", "[]"},
 	{"Contains", func(t assert.TestingT) { assert.Contains(t, []int{1}, 2, "v") }, "not contained", "something with 2",
 		"[]int{1}"},
-	{"NotContains", func(t assert.TestingT) { assert.NotContains(t, "abc", "b", "v") }, "contained", `something without "b"`,
+	{"NotContains", func(t assert.TestingT) { assert.NotContains(t, "abc", "b", "v") }, "contained",
+		`something without "b"`,
 		`"abc"`},
 	{"Subset", func(t assert.TestingT) { assert.Subset(t, []int{1}, []int{2}, "v") }, "not contained", "something with 2",
 		"[]int{1}"},
-	{"ElementsMatch", func(t assert.TestingT) { assert.ElementsMatch(t, []string{"a", "b"}, []string{"b", "c", "c"}, "v") },
+	{"ElementsMatch", func(t assert.TestingT) {
+		assert.ElementsMatch(t, []string{"a", "b"}, []string{"b", "c", "c"},
+			"v")
+	},
 		"elements differ", `"a", "b", in any order`, "\"b\", \"c\", \"c\"\nmissing: \"a\"\ntoo many: \"c\", \"c\""},
 	{"ElementsMatch", func(t assert.TestingT) { assert.ElementsMatch(t, []int{1}, []int(nil), "v") }, "elements differ",
 		"1, in any order", "nothing\nmissing: 1"},
@@ -86,7 +96,8 @@ var known = []struct {
 	{"InDelta", func(t assert.TestingT) { assert.InDelta(t, 1.0, 2.0, 0.5, "v") }, "too far off", "1, give or take 0.5",
 		"2, which is -1 off"},
 	{"IsType", func(t assert.TestingT) { assert.IsType(t, 1, "a", "v") }, "another type", "int", "string"},
-	{"Panics", func(t assert.TestingT) { assert.Panics(t, func() {}, "v") }, "no panic", "a panic", "the function returned"},
+	{"Panics", func(t assert.TestingT) { assert.Panics(t, func() {}, "v") }, "no panic", "a panic",
+		"the function returned"},
 	{"Eventually", func(t assert.TestingT) {
 		assert.Eventually(t, func() bool { return false }, time.Millisecond, time.Millisecond, "v")
 	}, "never so", "the condition becomes true in time", "it never did"},
@@ -139,8 +150,10 @@ func TestThe_chapters_use_no_other_assertion(t *testing.T) {
 
 func TestA_text_that_is_not_known_is_passed_on_whole(t *testing.T) {
 	f := fromAssertion("some new wording\nof testify", "the keys")
-	require.Equal(t, failure.Failure{Kind: failure.Other, Value: "the keys", Problem: "some new wording", Rest: []string{"of testify"}}, f)
-	for _, message := range []string{"plain", "two\nlines", "\tError:\tnot quite\nthe layout", "\tTest:      \tlabels without an error"} {
+	require.Equal(t, failure.Failure{Kind: failure.Other, Value: "the keys", Problem: "some new wording",
+		Rest: []string{"of testify"}}, f)
+	for _, message := range []string{"plain", "two\nlines", "\tError:\tnot quite\nthe layout",
+		"\tTest:      \tlabels without an error"} {
 		f := fromMessage(message)
 		require.Equal(t, message, strings.Join(append([]string{f.Problem}, f.Rest...), "\n"))
 	}

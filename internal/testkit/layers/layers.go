@@ -37,7 +37,7 @@ type Layers struct {
 	From map[string]string
 }
 
-// The types of a queue of keys.
+// WorkQueue, WorkQueueConfig and RateLimiter are the types of a queue of keys.
 type (
 	WorkQueue       = workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	WorkQueueConfig = workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]

@@ -35,7 +35,8 @@ func main() {
 
 func run(ctx context.Context, kubeconfig, namespace string, out io.Writer) error {
 	if kubeconfig == "" {
-		return errors.New("which API server? Say --kubeconfig FILE; `go tool workshop cluster up` starts one, and so does `go run ./cmd/fakeapi`")
+		return errors.New("which API server? Say --kubeconfig FILE; `go tool workshop cluster up` starts one, and so does " +
+			"`go run ./cmd/fakeapi`")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -68,7 +69,8 @@ func show(ctx context.Context, deployments restclient.DeploymentInterface, out i
 		fmt.Fprintf(out, "a page of %d\n", len(page.Items))
 		opts.Continue = page.Continue
 	}
-	patched, err := deployments.Patch(ctx, "chapter-01-one", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
+	patched, err := deployments.Patch(ctx, "chapter-01-one", types.MergePatchType, []byte(`{"spec":{"replicas":3}}`),
+		metav1.PatchOptions{})
 	if err != nil {
 		return fmt.Errorf("patch: %w", err)
 	}

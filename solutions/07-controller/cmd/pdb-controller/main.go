@@ -1,5 +1,5 @@
-// Command pdb-controller keeps one PodDisruptionBudget for each Deployment that has two or more replicas. It is the finished
-// program of chapter 07; what makes it a program is in internal/testkit/pdbapp.
+// Command pdb-controller keeps one PodDisruptionBudget for each Deployment that has two or more replicas. It is the
+// finished program of chapter 07; what makes it a program is in internal/testkit/pdbapp.
 //
 //	go run ./solutions/07-controller/cmd/pdb-controller                          a demonstration, without a cluster
 //	go run ./solutions/07-controller/cmd/pdb-controller --kubeconfig FILE        a cluster
