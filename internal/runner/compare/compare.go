@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
-	"golang.org/x/perf/benchproc"
 	"golang.org/x/perf/benchunit"
 )
 
@@ -121,15 +120,6 @@ type Cell struct {
 
 // Read reads the output of `go test -bench`.
 func Read(in io.Reader) ([]Row, error) {
-	var parser benchproc.ProjectionParser // what one projection selects is not part of another's .fullname
-	project := func(projection string) *benchproc.Projection {
-		p, err := parser.Parse(projection, nil)
-		if err != nil {
-			panic(err) // the projections are constants
-		}
-		return p
-	}
-	impl, name, _ := project("/impl"), project(".fullname"), project("/gomaxprocs")
 	type key struct{ name, unit string }
 	values := map[key]map[string][]float64{} // by implementation
 	var order []key
@@ -139,14 +129,22 @@ func Read(in io.Reader) ([]Row, error) {
 		if !ok {
 			continue
 		}
+		impl, name := "", ""
+		base, parts := result.Name.Parts()
+		for _, part := range parts {
+			if value, ok := strings.CutPrefix(string(part), "/impl="); ok {
+				impl = value
+			} else if part[0] == '/' { // the last part may be GOMAXPROCS: "-8"
+				name += string(part)
+			}
+		}
 		for _, v := range result.Values {
-			k := key{name.Project(result).StringValues(), v.Unit}
+			k := key{string(base) + name, v.Unit}
 			if values[k] == nil {
 				values[k] = map[string][]float64{}
 				order = append(order, k)
 			}
-			i := impl.Project(result).StringValues()
-			values[k][i] = append(values[k][i], v.Value)
+			values[k][impl] = append(values[k][impl], v.Value)
 		}
 	}
 	if err := r.Err(); err != nil {
@@ -157,27 +155,21 @@ func Read(in io.Reader) ([]Row, error) {
 		row := Row{Name: k.name, Unit: k.unit}
 		theirs := benchmath.NewSample(values[k][clientGo], &benchmath.DefaultThresholds)
 		for _, i := range Implementations {
-			cell := cellOf(benchmath.NewSample(values[k][i], &benchmath.DefaultThresholds), theirs, k.unit)
-			if i == clientGo {
-				cell.Ratio = 0
-			}
-			row.Cells = append(row.Cells, cell)
+			mine := benchmath.NewSample(values[k][i], &benchmath.DefaultThresholds)
+			row.Cells = append(row.Cells, cellOf(mine, theirs, k.unit))
 		}
 		rows = append(rows, row)
 	}
 	return rows, nil
 }
 
-func cellOf(mine, theirs *benchmath.Sample, unit string) Cell {
+func cellOf(mine, theirs *benchmath.Sample, unit string) (c Cell) {
 	if len(mine.Values) == 0 {
-		return Cell{}
-	}
-	center := benchmath.AssumeNothing.Summary(mine, 0.95).Center
-	c := Cell{Text: benchunit.Scale(center, benchunit.ClassOf(unit))}
-	if len(theirs.Values) == 0 || center == 0 {
 		return c
 	}
-	if p := benchmath.AssumeNothing.Compare(mine, theirs); p.P < p.Alpha {
+	center := benchmath.AssumeNothing.Summary(mine, 0.95).Center
+	c.Text = benchunit.Scale(center, benchunit.ClassOf(unit))
+	if p := benchmath.AssumeNothing.Compare(mine, theirs); p.P < p.Alpha && center != 0 {
 		c.Ratio = benchmath.AssumeNothing.Summary(theirs, 0.95).Center / center
 	}
 	return c
