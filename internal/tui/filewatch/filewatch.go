@@ -67,37 +67,34 @@ func listen(folders []string) (events <-chan fsnotify.Event, all bool, stop func
 // watch is Watch with given events. The channel may be nil, and may be closed.
 func watch(ctx context.Context, events <-chan fsnotify.Event, all bool, content func() (string, error),
 	changed func(sum, by string, err error)) {
-	w := watcher{content: content, changed: changed, by: Events}
+	w := watcher{ctx: ctx, events: events, content: content, changed: changed, by: Events}
 	if !all {
 		w.by = Polling
 	}
 	w.check()
-	for {
+	for ctx.Err() == nil {
 		pause := slowPoll
 		if w.by == Polling {
 			pause = fastPoll
 		}
-		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-			return
-		case _, ok := <-events:
-			timer.Stop()
+		case _, ok := <-w.events:
 			if !ok {
-				events = nil
-				w.by = Polling
+				w.events, w.by = nil, Polling
 				continue
 			}
-			w.awaitQuiet(ctx, events)
+			w.awaitQuiet()
 			w.check()
-		case <-timer.C:
-			w.poll(ctx, events)
+		case <-time.After(pause):
+			w.poll()
 		}
 	}
 }
 
 type watcher struct {
+	ctx       context.Context
+	events    <-chan fsnotify.Event
 	content   func() (string, error)
 	changed   func(sum, by string, err error)
 	by        string
@@ -108,12 +105,11 @@ type watcher struct {
 
 // awaitQuiet is called after an event, and waits until there was none for a moment. The wait is limited, because a
 // program may write a log there all the time.
-func (w *watcher) awaitQuiet(ctx context.Context, events <-chan fsnotify.Event) {
+func (w *watcher) awaitQuiet() {
 	w.lastEvent = time.Now()
-	end := time.After(maxQuiet)
-	for {
+	for end := time.After(maxQuiet); ; {
 		select {
-		case _, ok := <-events:
+		case _, ok := <-w.events:
 			if !ok {
 				return
 			}
@@ -122,7 +118,7 @@ func (w *watcher) awaitQuiet(ctx context.Context, events <-chan fsnotify.Event) 
 			return
 		case <-end:
 			return
-		case <-ctx.Done():
+		case <-w.ctx.Done():
 			return
 		}
 	}
@@ -130,21 +126,21 @@ func (w *watcher) awaitQuiet(ctx context.Context, events <-chan fsnotify.Event) 
 
 // poll reads the files without an event. If they have changed, it waits for the event, so that it reports the change
 // once and with the right by. If no event arrives, it stops trusting events.
-func (w *watcher) poll(ctx context.Context, events <-chan fsnotify.Event) {
+func (w *watcher) poll() {
 	if sum, _ := w.read(); sum == w.last {
 		return
 	}
 	if w.by == Events {
 		select {
-		case _, ok := <-events:
+		case _, ok := <-w.events:
 			if ok {
-				w.awaitQuiet(ctx, events)
+				w.awaitQuiet()
 			}
 		case <-time.After(grace):
 			if time.Since(w.lastEvent) > trust {
 				w.by = Polling
 			}
-		case <-ctx.Done():
+		case <-w.ctx.Done():
 			return
 		}
 	}
