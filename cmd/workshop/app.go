@@ -1,110 +1,111 @@
 package main
 
-// This file finds the learner's place: the workshop, the chapter and the task. Most commands start with it.
+// This file is what most commands share: the learner's place, the arguments, and the terminal.
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
 
-// app is what most commands need: where the workshop is, and how far the learner is.
+// app is one call of a command: its input and outputs, the workshop, and how far the learner is.
 type app struct {
+	ctx         context.Context
+	in          io.Reader
+	out, errOut io.Writer
+
 	root     string
 	progress progress.File
 	chapters []progress.Chapter
 	toRoot   string // the path to root from the current folder, such as ".."; "" if that is the root
+	named    bool   // an argument names the chapter
 }
 
 // newApp reads the workshop around the current folder. A broken progress file is only a warning. In a chapter's folder
 // that chapter is the current one, unless it is done.
-func newApp(warnings io.Writer) (app, error) {
-	root, err := findRoot()
+func newApp(cmd *cobra.Command) (*app, error) {
+	a := &app{ctx: cmd.Context(), in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr()}
+	var err error
+	if a.root, err = course.Root("."); err != nil {
+		return nil, err
+	}
+	if a.progress, err = progress.Load(a.root); err != nil {
+		a.warn(err)
+	}
+	if a.chapters, err = progress.All(a.root, a.progress); err != nil {
+		return nil, err
+	}
+	if len(a.chapters) == 0 {
+		return nil, fmt.Errorf("there is no chapter in %s: the folders 01-restclient and so on are missing; "+
+			"restore them with git or from a fresh clone", a.root)
+	}
+	dir, err := os.Getwd()
 	if err != nil {
-		return app{}, err
+		return a, nil
 	}
-	file, err := progress.Load(root)
-	if err != nil {
-		fmt.Fprintln(warnings, "workshop:", err)
-	}
-	all, err := progress.All(root, file)
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("there is no chapter in %s: the folders 01-restclient and so on are missing; "+
-			"restore them with git or from a fresh clone", root)
-	}
-	a := app{root: root, progress: file, chapters: all}
-	if dir, wdErr := os.Getwd(); wdErr == nil {
-		a.enter(dir)
-	}
-	return a, err
-}
-
-// enter makes the chapter around dir the current one.
-func (a *app) enter(dir string) {
-	below, err := filepath.Rel(a.root, dir)
-	if err != nil || below == "." {
-		return
-	}
-	folders := strings.Split(filepath.ToSlash(below), "/")
-	a.toRoot = strings.TrimSuffix(strings.Repeat("../", len(folders)), "/")
-	current, _, _ := a.current()
-	for _, c := range a.chapters {
-		if c.Dir == folders[0] && c.Dir != current.Dir && !c.Done() {
-			a.progress.At = c.Tasks[0].ID
+	if below, err := filepath.Rel(a.root, dir); err == nil && below != "." {
+		folders := strings.Split(filepath.ToSlash(below), "/")
+		a.toRoot = strings.TrimSuffix(strings.Repeat("../", len(folders)), "/")
+		current, _, _ := a.current()
+		for _, c := range a.chapters {
+			if c.Dir == folders[0] && c.Dir != current.Dir && !c.Done() {
+				a.progress.At = c.Tasks[0].ID
+			}
 		}
 	}
+	return a, nil
 }
 
 // current returns the current chapter and task. ok is false when no task is left.
-func (a app) current() (c progress.Chapter, task progress.TaskState, ok bool) {
+func (a *app) current() (c progress.Chapter, task progress.TaskState, ok bool) {
 	return progress.Current(a.chapters, a.progress.At)
 }
 
 // pick returns the chapter and task that args name, or else the current ones. A zero task is the whole chapter.
-func (a app) pick(args []string) (progress.Chapter, course.Task, error) {
+func (a *app) pick(args []string) (progress.Chapter, course.Task, error) {
 	if len(args) == 0 {
 		c, task, ok := a.current()
 		if !ok {
-			return a.chapters[len(a.chapters)-1], course.Task{}, nil
+			c = a.chapters[len(a.chapters)-1]
 		}
 		return c, task.Task, nil
 	}
 	found, task, err := course.FindTask(a.root, args[0])
 	if err != nil {
-		return progress.Chapter{}, course.Task{}, err
+		return progress.Chapter{}, task, err
 	}
-	for _, c := range a.chapters {
-		if c.Dir == found.Dir {
-			return c, task, nil
-		}
-	}
-	return progress.Chapter{}, course.Task{}, fmt.Errorf("the folder of chapter %s was deleted just now", found.Dir)
+	c, err := progress.Read(a.root, found, a.progress)
+	return c, task, err
 }
 
-// pickFinished is pick for what comes after a chapter: without an argument, and if the current chapter is not begun, it
-// returns the chapter before.
-func (a app) pickFinished(args []string) (progress.Chapter, error) {
-	c, _, err := a.pick(args)
-	if err != nil || len(args) > 0 {
-		return c, err
+// finished is for commands that come after a chapter. It returns c; or the chapter before, if no argument names c and c
+// is not begun.
+func (a *app) finished(c progress.Chapter) progress.Chapter {
+	i := slices.IndexFunc(a.chapters, func(other progress.Chapter) bool { return other.Dir == c.Dir })
+	if !a.named && i > 0 && c.Untouched && a.chapters[i-1].Done() {
+		return a.chapters[i-1]
 	}
-	for i, other := range a.chapters {
-		if other.Dir == c.Dir && i > 0 && c.Untouched && a.chapters[i-1].Done() {
-			return a.chapters[i-1], nil
-		}
-	}
-	return c, nil
+	return c
 }
 
-// chapterCommand returns a command that takes at most one chapter or task as its argument.
-func chapterCommand(use, short, long string, run func(cmd *cobra.Command, a app, args []string) error) *cobra.Command {
+// chapterCommand returns a command that takes at most one chapter or task as its argument. run receives the chapter and
+// task that app.pick returns.
+func chapterCommand(use, short, long string, run func(*app, progress.Chapter, course.Task) error) *cobra.Command {
 	return &cobra.Command{
 		Use:               use,
 		Short:             short,
@@ -112,27 +113,106 @@ func chapterCommand(use, short, long string, run func(cmd *cobra.Command, a app,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeChapter,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a, err := newApp(cmd.ErrOrStderr())
+			a, err := newApp(cmd)
 			if err != nil {
 				return err
 			}
-			return run(cmd, a, args)
+			a.named = len(args) > 0
+			c, task, err := a.pick(args)
+			if err != nil {
+				return err
+			}
+			return run(a, c, task)
 		},
 	}
 }
 
 // completeChapter completes the first argument to a chapter.
-func completeChapter(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	root, err := findRoot()
-	if err != nil || len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	all, _ := course.All(root)
-	var names []string
-	for _, c := range all {
-		names = append(names, c.Dir+"\t"+c.Title)
+func completeChapter(_ *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	if root, err := course.Root("."); err == nil && len(args) == 0 {
+		all, _ := course.All(root)
+		for _, c := range all {
+			names = append(names, c.Dir+"\t"+c.Title)
+		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func warn(cmd *cobra.Command, err error) { fmt.Fprintln(cmd.ErrOrStderr(), "workshop:", err) }
+func (a *app) warn(err error) { fmt.Fprintln(a.errOut, "workshop:", err) }
+
+func (a *app) print(lines ...string) error {
+	return style.Fprint(a.out, strings.Join(lines, "\n")+"\n")
+}
+
+func printJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}
+
+// clearLine is the control sequence that goes to the start of the line and clears it.
+const clearLine = "\r\x1b[K"
+
+func padded(text string, columns int) string {
+	return lipgloss.PlaceHorizontal(columns, lipgloss.Left, text)
+}
+
+// isTerminal reports whether v is a file that is a terminal.
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width returns the columns of the terminal, or 80 if the output is not a terminal.
+func (a *app) width() int {
+	if f, ok := a.out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 30 {
+			return width
+		}
+	}
+	return 80
+}
+
+// proseWidth returns the columns for prose, which is hard to read in longer lines.
+func (a *app) proseWidth() int { return min(a.width(), 100) }
+
+// confirm asks a question, and returns an error unless the answer is yes. Without a terminal the error names --yes.
+func (a *app) confirm(question string) error {
+	if !isTerminal(a.in) {
+		return fmt.Errorf("%s To answer yes, add --yes", question)
+	}
+	fmt.Fprintf(a.errOut, "%s [y/N] ", question)
+	answer, err := a.readLine()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if answer = strings.ToLower(answer); answer != "y" && answer != "yes" {
+		fmt.Fprintln(a.errOut, "Cancelled.")
+		return exitCode(1)
+	}
+	return nil
+}
+
+// readLine reads a line from a terminal, without the spaces around it. A terminal returns one line at a time, so the
+// next reader receives the rest. readLine returns when ctx ends, and an error that wraps io.EOF at the end of the input.
+func (a *app) readLine() (line string, err error) {
+	done := make(chan struct{})
+	var read string
+	var readErr error
+	go func() {
+		defer close(done)
+		read, readErr = bufio.NewReader(a.in).ReadString('\n')
+	}()
+	select {
+	case <-done:
+		if readErr != nil {
+			readErr = fmt.Errorf("read what you type: %w", readErr)
+		}
+		return strings.TrimSpace(read), readErr
+	case <-a.ctx.Done():
+		return "", a.ctx.Err()
+	}
+}

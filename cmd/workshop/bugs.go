@@ -1,7 +1,7 @@
 package main
 
 // This file is `workshop bugs`: a chapter's bank of wrong versions as a game. The player reads a wrong version and what
-// it did to its users, and names the wrong line, or writes a test that catches it (bugs_try.go).
+// it did to its users, and names the wrong line, or writes a test that catches it.
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,10 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
@@ -29,8 +33,9 @@ const (
 )
 
 func newBugs() *cobra.Command {
-	var g game
-	var anyway bool
+	var line string
+	var try, answer, list, anyway bool
+	var limit time.Duration
 	cmd := chapterCommand("bugs [chapter]", "A game for afterwards: here is wrong code and what it did; find the bug",
 		`A game for when a chapter is green. You get a wrong version of it, as a bug that
 client-go had or as people write it, and what it did to its users. Name the wrong
@@ -45,157 +50,138 @@ issue behind it.
 
 The wrong version is in .workshop/bugs, to read in your editor. Your test is
 bug_test.go in the chapter's folder; the first --try creates one to start with.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			c, err := a.pickFinished(args)
-			if err != nil {
-				return err
-			}
+		func(a *app, c progress.Chapter, _ course.Task) error {
+			c = a.finished(c)
 			if !c.Done() && !c.Skipped && !anyway {
 				return fmt.Errorf("%s is not green yet, and the game shows parts of its solution; "+
 					"to play anyway: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
 			}
-			return g.play(cmd, a, c)
+			bank, err := bugs.Load(filepath.Join(a.root, c.Solution()))
+			if err != nil {
+				return err
+			}
+			g := &game{app: a, chapter: c, bank: bank, limit: limit}
+			if list {
+				return g.printList()
+			}
+			if ok, err := g.next(); err != nil || !ok {
+				return err
+			}
+			switch {
+			case answer:
+				return g.show(bugShown)
+			case line != "":
+				return g.guess(line)
+			case try:
+				return g.tryTest()
+			}
+			if err := g.ask(); err != nil || !isTerminal(a.in) {
+				return err
+			}
+			return g.dialogue()
 		})
-	cmd.Flags().StringVar(&g.line, "line", "", "the line that you think is wrong, as file.go:42")
-	cmd.Flags().BoolVar(&g.try, "try", false, "run your test over the solution and over the wrong version")
-	cmd.Flags().BoolVar(&g.answer, "answer", false, "show the answer")
-	cmd.Flags().BoolVar(&g.list, "list", false, "list the wrong versions that you have found or seen")
-	cmd.Flags().DurationVar(&g.limit, "timeout", 30*time.Second, "stop your test after so long")
+	cmd.Flags().StringVar(&line, "line", "", "the line that you think is wrong, as file.go:42")
+	cmd.Flags().BoolVar(&try, "try", false, "run your test over the solution and over the wrong version")
+	cmd.Flags().BoolVar(&answer, "answer", false, "show the answer")
+	cmd.Flags().BoolVar(&list, "list", false, "list the wrong versions that you have found or seen")
+	cmd.Flags().DurationVar(&limit, "timeout", 30*time.Second, "stop your test after so long")
 	cmd.Flags().BoolVar(&anyway, "anyway", false, "play although the chapter is not green")
 	return cmd
 }
 
-// game is one call of the command: its flags, and one wrong version.
+// game is one call of the command, at one wrong version.
 type game struct {
-	line              string
-	try, answer, list bool
-	limit             time.Duration // of a learner's test
-
-	cmd      *cobra.Command
-	app      app
-	chapter  progress.Chapter
-	bug      bugs.Bug
-	solution overlay.Layer
-	wrong    overlay.Layer
-	number   int // of the wrong version in the bank
-	all      int
+	*app
+	chapter         progress.Chapter
+	bank            []bugs.Bug
+	limit           time.Duration // of a learner's test
+	bug             bugs.Bug
+	solution, wrong overlay.Layer
 }
 
-func (g *game) play(cmd *cobra.Command, a app, c progress.Chapter) error {
-	g.cmd, g.app, g.chapter = cmd, a, c
-	bank, err := bugs.Load(filepath.Join(a.root, c.Solution()))
-	if err != nil {
-		return err
-	}
-	if g.list {
-		return g.printList(bank)
-	}
-	ok, err := g.next(bank)
-	if err != nil || !ok {
-		return err
-	}
-	switch {
-	case g.answer:
-		return g.show(bugShown)
-	case g.line != "":
-		return g.guess(g.line)
-	case g.try:
-		return g.tryTest()
-	}
-	if err := g.ask(); err != nil || !isTerminal(cmd.InOrStdin()) {
-		return err
-	}
-	return g.dialogue(bank)
-}
-
-func (g *game) id() string { return g.chapter.Topic + "/" + g.bug.Name }
-
-func (g *game) say(lines ...string) error { return printLines(g.cmd, lines...) }
+// id returns the key of a wrong version in the progress file.
+func (g *game) id(b bugs.Bug) string { return g.chapter.Topic + "/" + b.Name }
 
 // next loads the first wrong version that is not solved, and writes its files to .workshop/bugs. ok is false when none
 // is left.
-func (g *game) next(bank []bugs.Bug) (ok bool, err error) {
-	if len(bank) == 0 {
-		return false, g.say(fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir))
+func (g *game) next() (ok bool, err error) {
+	if len(g.bank) == 0 {
+		return false, g.print(fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir))
 	}
-	at := slices.IndexFunc(bank, func(b bugs.Bug) bool { return g.app.progress.Bugs[g.chapter.Topic+"/"+b.Name] == "" })
+	at := slices.IndexFunc(g.bank, func(b bugs.Bug) bool { return g.progress.Bugs[g.id(b)] == "" })
 	if at < 0 {
-		return false, g.say(fmt.Sprintf("You have seen all %d wrong versions of %s.", len(bank), g.chapter.Dir))
+		return false, g.print(fmt.Sprintf("You have seen all %d wrong versions of %s.", len(g.bank), g.chapter.Dir))
 	}
-	g.bug, g.number, g.all = bank[at], at+1, len(bank)
-	solution := filepath.Join(g.app.root, g.chapter.Solution())
-	if g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", solution); err != nil {
+	g.bug = g.bank[at]
+	g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", filepath.Join(g.root, g.chapter.Solution()))
+	if err != nil {
 		return false, err
 	}
 	if g.wrong, err = g.bug.Apply(g.solution); err != nil {
 		return false, err
 	}
-	folder := filepath.Join(g.app.root, ".workshop", "bugs", g.chapter.Dir)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return false, fmt.Errorf("write the wrong version: %w", err)
-	}
+	folder := filepath.Join(g.root, ".workshop", "bugs", g.chapter.Dir)
+	err = os.MkdirAll(folder, 0o755)
 	for i, f := range g.wrong.Files {
 		path := filepath.Join(folder, f.Name)
 		g.wrong.Files[i].Origin = path // so that compile errors and stacks name the file that the player reads
-		if err := os.WriteFile(path, f.Content, 0o644); err != nil {
-			return false, fmt.Errorf("write the wrong version: %w", err)
+		if err == nil {
+			err = os.WriteFile(path, f.Content, 0o644)
 		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("write the wrong version: %w", err)
 	}
 	return true, nil
 }
 
 // ask prints what the wrong version did to its users.
 func (g *game) ask() error {
-	out := []string{style.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, g.number, g.all)), ""}
-	out = append(out, style.Wrap("  "+g.bug.Symptom, min(columns(g.cmd.OutOrStdout()), 100))...)
+	number := 1 + slices.IndexFunc(g.bank, func(b bugs.Bug) bool { return b.Name == g.bug.Name })
+	title := style.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, number, len(g.bank)))
 	where := "The code is in .workshop/bugs/" + g.chapter.Dir + ". Which line is wrong? Or write a test that catches it."
-	return g.say(append(append(out, ""), style.Wrap(where, columns(g.cmd.OutOrStdout()))...)...)
+	return g.print(slices.Concat([]string{title, ""}, style.Wrap("  "+g.bug.Symptom, g.proseWidth()), []string{""},
+		style.Wrap(where, g.width()))...)
 }
 
 // dialogue reads commands until the player quits.
-func (g *game) dialogue(bank []bugs.Bug) error {
+func (g *game) dialogue() error {
 	for {
-		fmt.Fprint(g.cmd.OutOrStdout(), "file.go:line, try (my test), answer, next, quit > ")
-		line, err := readLine(g.cmd.Context(), g.cmd.InOrStdin())
+		fmt.Fprint(g.out, "file.go:line, try (my test), answer, next, quit > ")
+		word, err := g.readLine()
 		if err != nil {
-			fmt.Fprintln(g.cmd.OutOrStdout())
-			switch {
-			case errors.Is(err, io.EOF):
+			fmt.Fprintln(g.out)
+			if errors.Is(err, io.EOF) {
 				return nil
-			case g.cmd.Context().Err() != nil:
-				return err
 			}
-			return fmt.Errorf("read what you type: %w", err)
+			return err
 		}
-		solved := false
-		switch word := strings.TrimSpace(line); word {
+		switch word {
 		case "":
 			continue
 		case "quit", "q":
 			return nil
 		case "try", "t":
 			err = g.tryTest()
-			solved = g.app.progress.Bugs[g.id()] != ""
 		case "answer", "a":
-			err, solved = g.show(bugShown), true
+			err = g.show(bugShown)
 		case "next", "n":
-			g.app.progress.Bugs[g.id()] = "later" // for this dialogue only
-			solved = true
+			g.progress.Bugs[g.id(g.bug)] = "later" // for this dialogue only
 		default:
 			err = g.guess(word)
-			solved = g.app.progress.Bugs[g.id()] != ""
 		}
 		var code exitCode
 		if err != nil && !errors.As(err, &code) {
-			warn(g.cmd, err)
+			g.warn(err)
 		}
-		if solved {
-			if ok, err := g.next(bank); err != nil || !ok {
-				return err
-			}
-			if err := g.ask(); err != nil {
-				return err
-			}
+		if g.progress.Bugs[g.id(g.bug)] == "" {
+			continue
+		}
+		if ok, err := g.next(); err != nil || !ok {
+			return err
+		}
+		if err := g.ask(); err != nil {
+			return err
 		}
 	}
 }
@@ -216,30 +202,21 @@ func (g *game) guess(place string) error {
 		first, last := changedLines(string(g.solution.Files[i].Content), string(f.Content))
 		switch {
 		case first == 0:
-			return g.miss(fmt.Sprintf("%s is right; look in another file.", f.Name))
-		case line < first-1 || line > last+1:
-			way := "further down"
-			if line > last {
-				way = "further up"
-			}
-			return g.miss(fmt.Sprintf("Not %s:%d; it is the right file, %s.", f.Name, line, way))
+			return g.miss(f.Name + " is right; look in another file.")
+		case line < first-1:
+			return g.miss(fmt.Sprintf("Not %s:%d; it is the right file, further down.", f.Name, line))
+		case line > last+1:
+			return g.miss(fmt.Sprintf("Not %s:%d; it is the right file, further up.", f.Name, line))
 		}
-		if err := g.say(style.Good("That is it.")); err != nil {
-			return err
-		}
-		return g.show(bugFound)
+		return g.show(bugFound, style.Good("That is it."))
 	}
 	return fmt.Errorf("there is no file %q; there are %s", file, strings.Join(names, ", "))
 }
 
-// miss prints why a guess or a test is wrong, and returns exit code 1.
-func (g *game) miss(text string) error {
-	first, rest, more := strings.Cut(text, "\n")
-	out := []string{style.Warn(first)}
-	if more {
-		out = append(out, rest) // the go command's output
-	}
-	if err := g.say(out...); err != nil {
+// miss prints why a guess or a test is wrong, and below it the go command's output, if there is any. It returns exit
+// code 1.
+func (g *game) miss(why string, output ...string) error {
+	if err := g.print(append([]string{style.Warn(why)}, output...)...); err != nil {
 		return err
 	}
 	return exitCode(1)
@@ -248,56 +225,50 @@ func (g *game) miss(text string) error {
 // changedLines returns the first and the last line of wrong that differ from right, or 0, 0 if none does. If lines were
 // only removed, it returns the lines around the gap.
 func changedLines(right, wrong string) (first, last int) {
-	a, b := strings.Split(right, "\n"), strings.Split(wrong, "\n")
-	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
-		head++
-	}
-	if head == len(a) && head == len(b) {
+	if right == wrong {
 		return 0, 0
 	}
+	a, b := strings.Split(right, "\n"), strings.Split(wrong, "\n")
+	shorter := min(len(a), len(b))
+	head := 0
+	for head < shorter && a[head] == b[head] {
+		head++
+	}
 	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+	for tail < shorter-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
 	return head + 1, max(head+1, len(b)-tail)
 }
 
-// show prints the answer, and stores how the player found it.
-func (g *game) show(how string) error {
-	g.app.progress.Bugs[g.id()] = how
-	if _, err := progress.Update(g.app.root, func(f *progress.File) { f.Bugs[g.id()] = how }); err != nil {
-		warn(g.cmd, err)
+var issueNumber = regexp.MustCompile(`#(\d+),?`)
+
+// show prints the answer below some lines, and stores how the player found it.
+func (g *game) show(how string, above ...string) error {
+	g.progress.Bugs[g.id(g.bug)] = how
+	if _, err := progress.Update(g.root, func(f *progress.File) { f.Bugs[g.id(g.bug)] = how }); err != nil {
+		g.warn(err)
 	}
-	out := []string{"", style.Strong("The rule: ") + g.bug.Rule}
+	out := append(above, "", style.Strong("The rule: ")+g.bug.Rule)
 	if g.bug.Issue != "" {
-		out = append(out, "It happened: "+issueLinks(g.bug.Issue))
+		links := issueNumber.ReplaceAllString(g.bug.Issue, "https://github.com/kubernetes/kubernetes/issues/$1")
+		out = append(out, "It happened: "+links)
 	}
 	out = append(out, "The chapter catches it with "+g.bug.Test, "")
 	for i, f := range g.wrong.Files {
 		if text := diff.Diff("right/"+f.Name, g.solution.Files[i].Content, "wrong/"+f.Name, f.Content); len(text) > 0 {
 			_, hunks, _ := strings.Cut(string(text), "\n") // the first line repeats the names
-			out = append(out, strings.TrimRight(colourDiff(hunks), "\n"))
+			out = append(out, strings.TrimRight(style.Diff(hunks), "\n"))
 		}
 	}
-	return g.say(out...)
+	return g.print(out...)
 }
 
-func issueLinks(issue string) string {
-	words := strings.Fields(issue)
-	for i, w := range words {
-		if number, ok := strings.CutPrefix(strings.TrimRight(w, ","), "#"); ok {
-			words[i] = "https://github.com/kubernetes/kubernetes/issues/" + number
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-func (g *game) printList(bank []bugs.Bug) error {
+func (g *game) printList() error {
 	found, shown := 0, 0
 	var out []string
-	for _, b := range bank {
-		switch g.app.progress.Bugs[g.chapter.Topic+"/"+b.Name] {
+	for _, b := range g.bank {
+		switch g.progress.Bugs[g.id(b)] {
 		case bugFound:
 			found++
 			out = append(out, style.Good("found  ")+b.Rule)
@@ -306,6 +277,84 @@ func (g *game) printList(bank []bugs.Bug) error {
 			out = append(out, style.Faint("shown  ")+b.Rule)
 		}
 	}
-	left := len(bank) - found - shown
-	return g.say(append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, left))...)
+	left := len(g.bank) - found - shown
+	return g.print(append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, left))...)
 }
+
+// tryTest runs the player's test, which must pass over the solution and fail over the wrong version. If there is no
+// test, it creates one to start with.
+func (g *game) tryTest() error {
+	path := filepath.Join(g.root, g.chapter.Dir, progress.BugTest)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		pkg := g.chapter.Package()
+		if err := os.WriteFile(path, fmt.Appendf(nil, testTemplate, pkg, g.chapter.Dir, pkg), 0o644); err != nil {
+			return fmt.Errorf("create a test: %w", err)
+		}
+		return g.print(fmt.Sprintf("Created %s/%s. Write the test, then try again.", g.chapter.Dir, progress.BugTest))
+	}
+	problem, err := g.run(g.solution)
+	switch {
+	case err != nil:
+		return err
+	case problem != "":
+		return g.miss("Your test must pass over the right code, and does not:", problem)
+	}
+	problem, err = g.run(g.wrong)
+	switch {
+	case err != nil:
+		return err
+	case problem == "":
+		return g.miss("Your test passes over the wrong code too, so it does not catch the bug.")
+	}
+	return g.show(bugFound, style.Good("Your test catches it."), problem)
+}
+
+// run runs the player's test over a layer, and returns why it did not pass, or "". At least one test must run.
+func (g *game) run(layer overlay.Layer) (problem string, err error) {
+	o, err := overlay.Write(g.root, filepath.Join(g.root, ".workshop", "overlay"), layer)
+	if err != nil {
+		return "", err
+	}
+	cmd, err := o.Go(g.ctx, "test", "-json", "-timeout="+g.limit.String(), "-run", "^TestBug", "./"+g.chapter.Dir)
+	if err != nil {
+		return "", err
+	}
+	r, err := gotest.RunLimited(g.ctx, cmd, runner.Limits, nil)
+	if err != nil {
+		return "", err
+	}
+	var out []string
+	if r.Stopped != "" {
+		out = append(out, "Stopped: "+r.Stopped+". Is there a loop that never ends?")
+	}
+	for _, t := range r.Tests {
+		if t.Status != gotest.Passed && t.Status != gotest.Skipped {
+			out = append(out, strings.TrimRight(t.Text(), "\n"))
+		}
+	}
+	if len(r.Tests) == 0 {
+		out = append(out, strings.TrimSpace(r.Outside), "No test whose name begins with TestBug ran.")
+	}
+	return strings.Join(out, "\n"), nil
+}
+
+const testTemplate = `package %s_test
+
+// A test of your own, for the game: it passes over the right code and fails over the wrong version.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	_ "client-go-workshop/%s" // remove the _ to use it as %s
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestBug_is_caught(t *testing.T) {
+	guard.Test(t, "the rule", func(t *guard.T) {
+		t.Did("what you do")
+		require.Equal(t, "what has to come", "what has to come", "the value")
+	})
+}
+`

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,8 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/compare"
+	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 func newCompare() *cobra.Command {
@@ -28,60 +30,20 @@ the chapter's benchmarks, all run in one process. A factor stands beside a figur
 if it differs from client-go's by more than chance (p < 0.05); 2.0x is twice as
 fast, or half the memory. For figures to quote, close everything else and take
 --count 10 --benchtime 1s.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			c, err := a.pickFinished(args)
-			if err != nil {
+		func(a *app, c progress.Chapter, _ course.Task) error {
+			c = a.finished(c)
+			if err := a.compareLines(c); err != nil || linesOnly {
 				return err
 			}
-			yours, err := compare.DirLines(filepath.Join(a.root, c.Dir))
-			if err != nil {
-				return err
-			}
-			solution, err := compare.DirLines(filepath.Join(a.root, c.Solution()))
-			if err != nil {
-				return err
-			}
-			theirs, err := compare.ClientGoLines(a.root, filepath.Join(a.root, c.Oracle(), compare.List))
-			if err != nil {
-				return err
-			}
-			out := cmd.OutOrStdout()
-			style.Fprint(out, compareRow(style.Strong(padded(c.Dir, 46)), "yours", "solution", "client-go"))
-			style.Fprint(out, compareRow(padded("lines of code", 46), fmt.Sprint(yours), fmt.Sprint(solution),
-				fmt.Sprint(theirs)))
-			if linesOnly {
-				return nil
-			}
-			shown := []string{"go", "test", "./" + c.Dir, "-run", "^$", "-bench", bench, "-benchmem",
-				fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime)}
-			fmt.Fprintln(cmd.ErrOrStderr(), "\n$ "+strings.Join(shown, " "))
-			text, err := runBenchmarks(cmd, a.root, shown)
-			if err != nil {
-				return err
-			}
-			rows, err := compare.Read(bytes.NewReader(text))
+			rows, err := a.benchmarks("test", "./"+c.Dir, "-run", "^$", "-bench", bench, "-benchmem",
+				fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime))
 			if err != nil {
 				return err
 			}
 			if len(rows) == 0 {
 				return fmt.Errorf("no benchmark of %s matches %q", c.Dir, bench)
 			}
-			factors := false
-			for _, row := range rows {
-				var cells []string
-				for _, cell := range row.Cells {
-					cells = append(cells, cellText(cell))
-					factors = factors || cell.Ratio > 0
-				}
-				if err := style.Fprint(out, compareRow(padded(row.Name+" "+style.Faint(row.Unit), 46), cells...)); err != nil {
-					return err
-				}
-			}
-			if factors {
-				return printLines(cmd, "", style.Faint("2.0x is twice as fast as client-go, or half the memory. "+
-					"Without a factor, the difference may be chance."))
-			}
-			return nil
+			return a.printBenchmarks(rows)
 		})
 	cmd.Flags().IntVar(&count, "count", count, "runs of each benchmark; with fewer than 5 every difference may be chance")
 	cmd.Flags().StringVar(&bench, "bench", bench, "the benchmarks to run, as go test's -bench")
@@ -90,47 +52,80 @@ fast, or half the memory. For figures to quote, close everything else and take
 	return cmd
 }
 
+func (a *app) compareLines(c progress.Chapter) error {
+	yours, err := compare.DirLines(filepath.Join(a.root, c.Dir))
+	if err != nil {
+		return err
+	}
+	solution, err := compare.DirLines(filepath.Join(a.root, c.Solution()))
+	if err != nil {
+		return err
+	}
+	theirs, err := compare.ClientGoLines(a.root, filepath.Join(a.root, c.Oracle(), compare.List))
+	if err != nil {
+		return err
+	}
+	return a.print(
+		compareRow(style.Strong(c.Dir), "yours", "solution", "client-go"),
+		compareRow("lines of code", fmt.Sprint(yours), fmt.Sprint(solution), fmt.Sprint(theirs)))
+}
+
 func compareRow(name string, cells ...string) string {
-	line := name
+	line := padded(name, 46)
 	for _, cell := range cells {
 		line += " " + padded(cell, 17)
 	}
-	return strings.TrimRight(line, " ") + "\n"
+	return strings.TrimRight(line, " ")
 }
 
-func cellText(c compare.Cell) string {
-	switch {
-	case c.Text == "":
-		return style.Faint("not written")
-	case c.Ratio > 1:
-		return c.Text + style.Good(fmt.Sprintf(" %.1fx", c.Ratio))
-	case c.Ratio > 0:
-		return c.Text + style.Bad(fmt.Sprintf(" %.1fx", c.Ratio))
+func (a *app) printBenchmarks(rows []compare.Row) error {
+	var out []string
+	factors := false
+	for _, row := range rows {
+		var cells []string
+		for _, c := range row.Cells {
+			text, factor := c.Text, fmt.Sprintf(" %.1fx", c.Ratio)
+			switch {
+			case text == "":
+				text = style.Faint("not written")
+			case c.Ratio > 1:
+				text += style.Good(factor)
+			case c.Ratio > 0:
+				text += style.Bad(factor)
+			}
+			cells = append(cells, text)
+			factors = factors || c.Ratio > 0
+		}
+		out = append(out, compareRow(row.Name+" "+style.Faint(row.Unit), cells...))
 	}
-	return c.Text
+	if factors {
+		out = append(out, "", style.Faint("2.0x is twice as fast as client-go, or half the memory. "+
+			"Without a factor, the difference may be chance."))
+	}
+	return a.print(out...)
 }
 
-// runBenchmarks runs a command and returns its output. On a terminal it prints a dot for each line.
-func runBenchmarks(cmd *cobra.Command, root string, shown []string) ([]byte, error) {
-	run := exec.CommandContext(cmd.Context(), shown[0], shown[1:]...)
-	run.Dir = root
-	run.Cancel = func() error { return run.Process.Signal(os.Interrupt) }
-	run.WaitDelay = 10 * time.Second
+// benchmarks runs a go command and reads its output. On a terminal it prints a dot for each line.
+func (a *app) benchmarks(args ...string) ([]compare.Row, error) {
+	fmt.Fprintln(a.errOut, "\n$ go "+strings.Join(args, " "))
+	run := overlay.GoCommand(a.ctx, args...)
+	run.Dir = a.root
 	var text bytes.Buffer
 	run.Stdout = &text
-	if isTerminal(cmd.ErrOrStderr()) {
-		run.Stdout = io.MultiWriter(&text, dots{cmd.ErrOrStderr()})
-		defer fmt.Fprint(cmd.ErrOrStderr(), clearLine)
+	if isTerminal(a.errOut) {
+		run.Stdout = io.MultiWriter(&text, dots{a.errOut})
+		defer fmt.Fprint(a.errOut, clearLine)
 	}
 	var exit *exec.ExitError
-	if err := run.Run(); cmd.Context().Err() != nil {
-		return nil, cmd.Context().Err()
-	} else if errors.As(err, &exit) {
+	switch err := run.Run(); {
+	case a.ctx.Err() != nil:
+		return nil, a.ctx.Err()
+	case errors.As(err, &exit):
 		return nil, fmt.Errorf("the benchmarks failed:\n%s", text.String())
-	} else if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("run the benchmarks: %w", err)
 	}
-	return text.Bytes(), nil
+	return compare.Read(&text)
 }
 
 // dots prints a dot for each line that is written to it.

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -20,13 +19,10 @@ func newHint() *cobra.Command {
 		`The next hint for the current task. Hints climb: where to look, then what
 must hold, then the shape. None of them is code. After the last one the command
 shows all of them; --again shows those you have taken.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			c, task, err := a.pick(args)
-			if err != nil {
-				return err
-			}
+		func(a *app, c progress.Chapter, task course.Task) error {
 			if task.Number == 0 {
-				task = firstOpen(c)
+				open, _ := c.Next()
+				task = open.Task
 			}
 			texts, err := hintsOf(a.root, c, task)
 			if err != nil {
@@ -36,7 +32,7 @@ shows all of them; --again shows those you have taken.`,
 			out := []string{style.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
 			if !again {
 				if from, to, err = takeHint(a.root, task, len(texts)); err != nil {
-					warn(cmd, fmt.Errorf("%w; so it cannot know which hints you have taken, and shows all", err))
+					a.warn(fmt.Errorf("%w; so it cannot know which hints you have taken, and shows all", err))
 				}
 				if from == to || err != nil {
 					from, out = 0, append(out, "These are all of them:")
@@ -45,31 +41,18 @@ shows all of them; --again shows those you have taken.`,
 			if to == 0 {
 				out = append(out, "You have not taken one yet.")
 			}
-			return printLines(cmd, append(out, hintLines(texts, from, to, columns(cmd.OutOrStdout()))...)...)
+			return a.print(append(out, hintLines(texts, from, to, a.width())...)...)
 		})
 	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have taken")
 	return cmd
 }
 
-// firstOpen returns the first task of a chapter that has not passed, or its first.
-func firstOpen(c progress.Chapter) course.Task {
-	for _, t := range c.Tasks {
-		if t.State != runner.Passed && !t.Bonus {
-			return t.Task
-		}
-	}
-	return c.Chapter.Tasks[0]
-}
-
 func hintsOf(root string, c progress.Chapter, task course.Task) ([]string, error) {
 	byTask, err := course.Hints(root, c.Dir)
-	if err != nil {
-		return nil, err
+	if err == nil && len(byTask[task.Number]) == 0 {
+		err = fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
 	}
-	if len(byTask[task.Number]) == 0 {
-		return nil, fmt.Errorf("chapter %s has no hint for task %d", c.Dir, task.Number)
-	}
-	return byTask[task.Number], nil
+	return byTask[task.Number], err
 }
 
 // takeHint stores that the next of a task's hints was taken, and returns how many were taken before and now. If it
@@ -98,16 +81,17 @@ func hintLines(texts []string, from, to, width int) (out []string) {
 }
 
 // nextHints takes a task's next hint, and returns the text of all that were taken, for the live view.
-func nextHints(root string, c progress.Chapter, t progress.TaskState, width int) ([]string, error) {
-	texts, err := hintsOf(root, c, t.Task)
+func (a *app) nextHints(c progress.Chapter, t progress.TaskState, width int) ([]string, error) {
+	texts, err := hintsOf(a.root, c, t.Task)
 	if err != nil {
 		return nil, err
 	}
-	_, taken, _ := takeHint(root, t.Task, len(texts))
+	_, taken, _ := takeHint(a.root, t.Task, len(texts))
 	out := []string{style.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title)), ""}
 	out = append(out, hintLines(texts, 0, taken, width)...)
-	if taken < len(texts) {
-		return append(out, "", style.Faint("h  the next one")), nil
+	more := "h  the next one"
+	if taken == len(texts) {
+		more = "That was the last one."
 	}
-	return append(out, "", style.Faint("That was the last one.")), nil
+	return append(out, "", style.Faint(more)), nil
 }

@@ -3,12 +3,12 @@ package main
 // This file is `workshop list` and `workshop progress`: the states of chapters and tasks, for people and for programs.
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
@@ -20,33 +20,27 @@ func newList() *cobra.Command {
 
 Runs no test: it shows the last results of the tests, where the files are still
 the same, and what the files show.`,
-		func(cmd *cobra.Command, a app, args []string) error {
+		func(a *app, only progress.Chapter, _ course.Task) error {
 			current, task, _ := a.current()
-			shown := a.chapters
-			if len(args) > 0 {
-				only, _, err := a.pick(args)
-				if err != nil {
-					return err
-				}
-				shown = []progress.Chapter{only}
-			}
 			var out []string
-			for _, c := range shown {
+			for _, c := range a.chapters {
+				if a.named && c.Dir != only.Dir {
+					continue
+				}
 				out = append(out, fmt.Sprintf("%s  %s  %s", style.Strong(fmt.Sprintf("%-16s", c.Dir)), taskMarks(c), summary(c)))
 				for _, t := range c.Tasks {
-					pointer := " "
+					pointer, tests := " ", ""
 					if c.Dir == current.Dir && t.Number == task.Number {
 						pointer = style.Key("▸")
 					}
-					tests := ""
 					if t.Tests > 0 && t.State != runner.Bonus {
 						tests = style.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
 					}
-					out = append(out, fmt.Sprintf("  %s %s %d  %s %s%s", pointer, style.Mark(t.State), t.Number, padded(t.Title, 54),
-						style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
+					out = append(out, fmt.Sprintf("  %s %s %d  %s %s%s", pointer, style.Mark(t.State), t.Number,
+						padded(t.Title, 54), style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
 				}
 			}
-			return printLines(cmd, append(out, "", style.Faint(style.Legend))...)
+			return a.print(append(out, "", style.Faint(style.Legend))...)
 		})
 }
 
@@ -61,43 +55,42 @@ func taskMarks(c progress.Chapter) string {
 
 // summary returns the state of a chapter in a few words.
 func summary(c progress.Chapter) string {
-	switch minutes := fmt.Sprintf("%d min", c.Minutes()); {
+	text := fmt.Sprintf("%d min", c.Minutes())
+	switch {
 	case c.Skipped:
-		return style.Faint("skipped: the finished layer is in its place")
+		text = "skipped: the finished layer is in its place"
 	case c.Untouched:
-		return style.Faint(minutes + ", not begun")
+		text += ", not begun"
 	case c.Done():
 		return style.Good("done")
 	case !c.Fresh:
-		return style.Faint("changed since the last run of its tests")
-	default:
-		return style.Faint(minutes)
+		text = "changed since the last run of its tests"
 	}
+	return style.Faint(text)
 }
 
 func newProgress() *cobra.Command {
 	var asJSON bool
 	cmd := chapterCommand("progress", "How far you are; with --json for editors and dashboards", "",
-		func(cmd *cobra.Command, a app, _ []string) error {
+		func(a *app, _ progress.Chapter, _ course.Task) error {
 			if asJSON {
-				encoder := json.NewEncoder(cmd.OutOrStdout())
-				encoder.SetIndent("", "  ")
-				return encoder.Encode(progressJSON(a))
+				return printJSON(a.out, progressJSON(a))
 			}
-			done, minutes, left := 0, 0, 0
+			done, minutes, all := 0, 0, 0
 			for _, c := range a.chapters {
 				for _, t := range c.Tasks {
 					switch {
 					case t.Bonus:
+						continue
 					case t.State == runner.Passed:
 						done++
 					default:
-						left++
 						minutes += t.Minutes
 					}
+					all++
 				}
 			}
-			return printLines(cmd, fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, done+left, minutes))
+			return a.print(fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, all, minutes))
 		})
 	cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, nil
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every chapter and task as JSON")
@@ -130,7 +123,7 @@ type jsonChapter struct {
 	Tasks   []jsonTask `json:"tasks"`
 }
 
-func progressJSON(a app) any {
+func progressJSON(a *app) any {
 	out := struct {
 		Version  int           `json:"version"`
 		At       string        `json:"at,omitempty"` // the ID of the current task; absent when all are done

@@ -1,7 +1,7 @@
 // Command workshop is the workshop's command line: `go tool workshop`.
 //
-// This file is the root of its commands; the other files are named for the commands in them, except for app.go (the
-// learner's place) and terminal.go (input and output).
+// This file is the root of its commands; the other files are named for the commands in them, except for app.go, which
+// is what the commands share.
 //
 // No command imports client-go, so that building the tool takes seconds. A command that needs a chapter's code runs
 // `go test`; one that needs a cluster runs the launcher in cluster/, a module of its own.
@@ -72,7 +72,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	if root, err := findRoot(); err == nil {
+	if root, err := course.Root("."); err == nil {
 		if c, _, err := course.FindTask(root, args[0]); err == nil {
 			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; "+
 				"its tests: go tool workshop test %s", args[0], c.Dir, args[0])
@@ -84,22 +84,3 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	return fmt.Errorf("there is no command %q. For a list: go tool workshop help", args[0])
 }
-
-// chapters returns the chapters that the arguments name, or all of them.
-func chapters(root string, args []string) ([]course.Chapter, error) {
-	if len(args) == 0 {
-		return course.All(root)
-	}
-	var some []course.Chapter
-	for _, arg := range args {
-		c, err := course.Find(root, arg)
-		if err != nil {
-			return nil, err
-		}
-		some = append(some, c)
-	}
-	return some, nil
-}
-
-// findRoot is course.Root for the current folder.
-func findRoot() (string, error) { return course.Root(".") }

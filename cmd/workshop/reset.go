@@ -13,6 +13,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/workspace"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 func newReset() *cobra.Command {
@@ -23,19 +24,16 @@ and prints where; "go tool workshop restore" brings it back.
 
 With --tests it puts back the chapter's tests, if you have changed one; with
 --missing the stubs of missing files. Both leave everything else as it is.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			return changeFolder(cmd, a, args, func(c course.Chapter) (string, workspace.Change, error) {
-				if tests {
-					change, err := workspace.RestoreTests(a.root, c)
-					return "the tests of " + c.Dir + " are unchanged", change, err
-				}
-				if missing {
-					change, err := workspace.ResetMissing(a.root, c)
-					return "every file of " + c.Dir + " is there", change, err
-				}
-				change, err := workspace.Reset(a.root, c)
-				return c.Dir + " is untouched", change, err
-			})
+		func(a *app, c progress.Chapter, _ course.Task) error {
+			do, state := workspace.Reset, c.Dir+" is untouched"
+			switch {
+			case tests:
+				do, state = workspace.RestoreTests, "the tests of "+c.Dir+" are unchanged"
+			case missing:
+				do, state = workspace.ResetMissing, "every file of "+c.Dir+" is there"
+			}
+			change, err := do(a.root, c.Chapter)
+			return a.printChange(c, state, change, err)
 		})
 	cmd.Flags().BoolVar(&tests, "tests", false, "put back the tests, not the stubs")
 	cmd.Flags().BoolVar(&missing, "missing", false, "put back only the stubs of missing files")
@@ -49,11 +47,9 @@ func newSkip() *cobra.Command {
 next one. The command copies your code first, and prints where; "go tool workshop
 restore" brings it back. An untouched chapter needs no copy: "go tool workshop
 reset" brings its stubs back.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			return changeFolder(cmd, a, args, func(c course.Chapter) (string, workspace.Change, error) {
-				change, err := workspace.Skip(a.root, c)
-				return c.Dir + " is the finished layer", change, err
-			})
+		func(a *app, c progress.Chapter, _ course.Task) error {
+			change, err := workspace.Skip(a.root, c.Chapter)
+			return a.printChange(c, c.Dir+" is the finished layer", change, err)
 		})
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 { // it does too much for a default
@@ -71,66 +67,48 @@ func newRestore() *cobra.Command {
 		`Bring a backup of a chapter back: the newest that differs from the present
 files, or the one named with --backup. The command copies the present files
 first.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			if list {
-				return listBackups(cmd, a, args)
+		func(a *app, c progress.Chapter, _ course.Task) error {
+			if !list {
+				change, from, err := workspace.Restore(a.root, c.Chapter, name)
+				return a.printChange(c, fmt.Sprintf("%s is as it was at %s", c.Dir, from), change, err)
 			}
-			return changeFolder(cmd, a, args, func(c course.Chapter) (string, workspace.Change, error) {
-				change, from, err := workspace.Restore(a.root, c, name)
-				return fmt.Sprintf("%s is as it was at %s", c.Dir, from), change, err
-			})
+			names, err := workspace.Backups(a.root, c.Chapter)
+			for _, name := range names {
+				fmt.Fprintf(a.out, "%s\t.workshop/backup/%s/%s\n", name, c.Dir, name)
+			}
+			if err == nil && len(names) == 0 {
+				fmt.Fprintf(a.out, "there is no backup of %s\n", c.Dir)
+			}
+			return err
 		})
 	cmd.Flags().BoolVar(&list, "list", false, "list the backups, and change nothing")
 	cmd.Flags().StringVar(&name, "backup", "", "the backup to bring back, as --list names it")
 	return cmd
 }
 
-func listBackups(cmd *cobra.Command, a app, args []string) error {
-	c, _, err := a.pick(args)
-	if err != nil {
+// printChange prints what a command has changed in a chapter's folder, unless it returned an error. state is what holds
+// after the change, such as "05-indexer is untouched".
+func (a *app) printChange(c progress.Chapter, state string, change workspace.Change, err error) error {
+	switch {
+	case err != nil:
 		return err
+	case change.Nothing():
+		return a.print(state + " already; nothing was changed")
 	}
-	names, err := workspace.Backups(a.root, c.Chapter)
-	for _, name := range names {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s\t.workshop/backup/%s/%s\n", name, c.Dir, name)
-	}
-	if err == nil && len(names) == 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "there is no backup of %s\n", c.Dir)
-	}
-	return err
-}
-
-// changeFolder changes the folder of the chapter that args name, or of the current one, and prints what has changed.
-// state is what holds after the change, such as "05-indexer is untouched".
-func changeFolder(cmd *cobra.Command, a app, args []string,
-	do func(c course.Chapter) (state string, _ workspace.Change, _ error)) error {
-	c, _, err := a.pick(args)
-	if err != nil {
-		return err
-	}
-	state, change, err := do(c.Chapter)
-	if err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
-	if change.Nothing() {
-		_, err := fmt.Fprintf(out, "%s already; nothing was changed\n", state)
-		return err
-	}
-	fmt.Fprintf(out, "%s now: ", state)
+	var parts []string
 	if len(change.Written) > 0 {
-		fmt.Fprintf(out, "wrote %s", strings.Join(change.Written, ", "))
+		parts = append(parts, "wrote "+strings.Join(change.Written, ", "))
 	}
 	if len(change.Removed) > 0 {
-		fmt.Fprintf(out, "; removed %s", strings.Join(change.Removed, ", "))
+		parts = append(parts, "removed "+strings.Join(change.Removed, ", "))
 	}
-	fmt.Fprintln(out)
+	out := []string{state + " now: " + strings.Join(parts, "; ")}
 	if change.Backup != "" {
-		fmt.Fprintf(out, "the files from before are in %s", filepath.ToSlash(change.Backup))
+		where := "the files from before are in " + filepath.ToSlash(change.Backup)
 		if change.Restorable {
-			fmt.Fprintf(out, "; to restore them: go tool workshop restore %s", c.Dir)
+			where += "; to restore them: go tool workshop restore " + c.Dir
 		}
-		fmt.Fprintln(out)
+		out = append(out, where)
 	}
-	return nil
+	return a.print(out...)
 }

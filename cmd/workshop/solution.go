@@ -4,6 +4,7 @@ package main
 // code.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/tui/style"
+	"client-go-workshop/internal/workspace/progress"
 )
 
 func newSolution() *cobra.Command {
@@ -26,29 +28,25 @@ func newSolution() *cobra.Command {
 		`What to take away from a chapter, its last hints, and where the finished code
 is; with --diff, how it differs from yours. It asks first if the chapter is not
 green.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			c, err := a.pickFinished(args)
-			if err != nil {
-				return err
-			}
+		func(a *app, c progress.Chapter, _ course.Task) error {
+			c = a.finished(c)
 			if !c.Done() && !c.Skipped && !yes {
-				question := c.Dir + " is not green yet, as far as is known. See the solution anyway?"
-				if err := confirm(cmd, question); err != nil {
+				if err := a.confirm(c.Dir + " is not green yet, as far as is known. See the solution anyway?"); err != nil {
 					return err
 				}
 			}
 			if showDiff {
-				text, err := diffToSolution(a.root, c.Chapter)
+				text, err := a.diffToSolution(c)
 				if err != nil {
 					return err
 				}
-				return style.Fprint(cmd.OutOrStdout(), colourDiff(text))
+				return style.Fprint(a.out, text)
 			}
-			lines, err := takeaway(a.root, c.Chapter, min(columns(cmd.OutOrStdout()), 100))
+			lines, err := a.takeaway(c, a.proseWidth())
 			if err != nil {
 				return err
 			}
-			return printLines(cmd, lines...)
+			return a.print(lines...)
 		})
 	cmd.Flags().BoolVar(&showDiff, "diff", false, "show how the solution differs from your code")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -56,27 +54,26 @@ green.`,
 }
 
 // takeaway returns what is worth knowing after a chapter.
-func takeaway(root string, c course.Chapter, width int) ([]string, error) {
-	text, err := course.Section(root, c, "What to take away")
+func (a *app) takeaway(c progress.Chapter, width int) ([]string, error) {
+	text, err := course.Section(a.root, c.Chapter, "What to take away")
+	if err != nil {
+		return nil, err
+	}
+	byTask, err := course.Hints(a.root, c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	beyond, err := course.Section(a.root, c.Chapter, "Read the real one")
 	if err != nil {
 		return nil, err
 	}
 	out := []string{style.Strong(c.Title), "", style.Key("What to take away")}
-	out = append(out, prose(text, width)...)
-	byTask, err := course.Hints(root, c.Dir)
-	if err != nil {
-		return nil, err
-	}
-	out = append(out, "", style.Key("What the last hint of each task said"))
+	out = append(append(out, prose(text, width)...), "", style.Key("What the last hint of each task said"))
 	for _, t := range c.Tasks {
-		if rungs := byTask[t.Number]; len(rungs) > 0 {
-			last := strings.ReplaceAll(rungs[len(rungs)-1], "\n", " ")
+		if hints := byTask[t.Number]; len(hints) > 0 {
+			last := strings.ReplaceAll(hints[len(hints)-1], "\n", " ")
 			out = append(out, prose(fmt.Sprintf("%d  %s", t.Number, last), width)...)
 		}
-	}
-	beyond, err := course.Section(root, c, "Read the real one")
-	if err != nil {
-		return nil, err
 	}
 	paragraphs := strings.Split(strings.TrimSpace(beyond), "\n\n")
 	out = append(out, "", style.Key("What client-go does beyond it"))
@@ -91,64 +88,36 @@ func takeaway(root string, c course.Chapter, width int) ([]string, error) {
 
 // prose wraps Markdown for a terminal. Links become their text.
 func prose(text string, width int) (out []string) {
-	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
-		if i > 0 {
-			out = append(out, "")
+	var items []string // paragraphs, items of lists, rows of tables, and the blank lines between them
+	begin := true
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		line = strings.TrimSpace(course.PlainLinks(line))
+		if begin || line == "" || strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "|") {
+			items = append(items, line)
+		} else {
+			items[len(items)-1] += " " + line
 		}
-		item := ""
-		flush := func() {
-			if item != "" {
-				out = append(out, style.Wrap("  "+item, width)...)
-			}
-			item = ""
-		}
-		for line := range strings.Lines(paragraph) {
-			line = strings.TrimSpace(course.PlainLinks(line))
-			if strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "|") {
-				flush()
-			}
-			item = strings.TrimSpace(item + " " + line)
-		}
-		flush()
+		begin = line == ""
+	}
+	for _, item := range items {
+		out = append(out, style.Wrap(strings.TrimRight("  "+item, " "), width)...)
 	}
 	return out
 }
 
 // diffToSolution compares the learner's files with the solution's, file by file.
-func diffToSolution(root string, c course.Chapter) (string, error) {
-	solution, err := overlay.ReadDir(c.Dir, "solution", filepath.Join(root, c.Solution()))
+func (a *app) diffToSolution(c progress.Chapter) (string, error) {
+	solution, err := overlay.ReadDir(c.Dir, "solution", filepath.Join(a.root, c.Solution()))
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for _, f := range solution.Files {
-		yours, err := os.ReadFile(filepath.Join(root, c.Dir, f.Name))
+		yours, err := os.ReadFile(filepath.Join(a.root, c.Dir, f.Name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", fmt.Errorf("read your code: %w", err)
 		}
 		b.Write(diff.Diff("yours/"+f.Name, stub.WithoutMarks(yours), "solution/"+f.Name, stub.WithoutMarks(f.Content)))
 	}
-	if b.Len() == 0 {
-		return "Your code and the solution are the same.\n", nil
-	}
-	return b.String(), nil
-}
-
-func colourDiff(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		plain := strings.TrimRight(line, "\n")
-		switch {
-		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "diff "):
-			plain = style.Strong(plain)
-		case strings.HasPrefix(line, "-"):
-			plain = style.Bad(plain)
-		case strings.HasPrefix(line, "+"):
-			plain = style.Good(plain)
-		case strings.HasPrefix(line, "@@"):
-			plain = style.Key(plain)
-		}
-		b.WriteString(plain + "\n")
-	}
-	return b.String()
+	return cmp.Or(style.Diff(b.String()), "Your code and the solution are the same.\n"), nil
 }

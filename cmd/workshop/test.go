@@ -3,6 +3,7 @@ package main
 // This file is `workshop test`: it runs a chapter's tests, stores the result, and prints the failure to look at first.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace"
 	"client-go-workshop/internal/workspace/progress"
@@ -31,19 +33,15 @@ argument it runs those of the current chapter.
 
 It runs the same go test that the chapter's text shows, and exits with 1 unless
 every test passes, except for bonus tests.`,
-		func(cmd *cobra.Command, a app, args []string) error {
-			c, task, err := a.pick(args)
-			if err != nil {
-				return err
-			}
-			if len(args) > 0 {
+		func(a *app, c progress.Chapter, task course.Task) error {
+			if a.named {
 				o.Task = task
 			}
-			v, err := a.test(cmd.Context(), cmd.ErrOrStderr(), c.Chapter, o)
+			v, err := a.test(a.ctx, a.errOut, c.Chapter, o)
 			if err != nil {
 				return err
 			}
-			if err := printLines(cmd, verdictLines(a.root, v, all, columns(cmd.OutOrStdout()))...); err != nil {
+			if err := a.print(a.verdictLines(v, all)...); err != nil {
 				return err
 			}
 			if !v.Green() {
@@ -62,7 +60,7 @@ every test passes, except for bonus tests.`,
 
 // test runs tests and stores their result. It does not store results over other layers below, nor results of files that
 // were saved during the run.
-func (a app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o runner.Options) (runner.Verdict, error) {
+func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o runner.Options) (runner.Verdict, error) {
 	before, err := progress.Content(a.root, c)
 	if err != nil {
 		return runner.Verdict{}, err
@@ -78,11 +76,8 @@ func (a app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o run
 		defer fmt.Fprint(errOut, clearLine)
 	}
 	v, err := runner.Run(ctx, a.root, c, o)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return v, err
-	}
-	if ctx.Err() != nil {
-		return v, ctx.Err()
 	}
 	after, err := progress.Content(a.root, c)
 	if err == nil && before == after && o.On == "" && len(v.Build) == 0 && v.Stopped == "" {
@@ -100,13 +95,13 @@ func (a app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o run
 }
 
 // verdictLines returns the text of a verdict: with all every failure, otherwise the first.
-func verdictLines(root string, v runner.Verdict, all bool, width int) []string {
+func (a *app) verdictLines(v runner.Verdict, all bool) []string {
 	out := []string{style.Faint("$ " + v.Command)}
-	for _, note := range folderNotes(root, v.Chapter) {
+	for _, note := range a.folderNotes(v.Chapter) {
 		out = append(out, style.Warn(note))
 	}
 	if len(v.Build) > 0 {
-		return append(out, style.Build(v, width, 0)...)
+		return append(out, style.Build(v, a.width(), 0)...)
 	}
 	for _, t := range v.Tasks {
 		passed, n := t.Count()
@@ -116,36 +111,38 @@ func verdictLines(root string, v runner.Verdict, all bool, width int) []string {
 	if v.Stopped != "" {
 		out = append(out, "", style.Stopped(v))
 	}
-	if all {
+	var failures []failure.Failure
+	task, open := v.First(0)
+	f, fails := task.Matters()
+	switch {
+	case all:
 		for _, t := range v.Tasks {
-			for _, f := range t.Failures() {
-				out = append(append(out, "", style.Strong(f.Test)), style.Failure(f, width, 0)...)
-			}
+			failures = append(failures, t.Failures()...)
 		}
-		return out
-	}
-	if task, ok := v.First(0); ok {
-		if f, ok := task.Matters(); ok {
-			out = append(append(out, "", style.Strong(f.Test)), style.Failure(f, width, 0)...)
-		} else if v.Crash != "" {
-			out = append(append(out, ""), style.Crash(v, width)...)
+	case !open:
+		next := " What to take away: go tool workshop solution "
+		if len(v.Tasks) < len(v.Chapter.Tasks) {
+			next = " The whole chapter: go tool workshop test "
 		}
-		return out
+		return append(out, "", style.Good("Every test passes.")+next+v.Chapter.Dir)
+	case fails:
+		failures = append(failures, f)
+	case v.Crash != "":
+		return append(append(out, ""), style.Crash(v, a.width())...)
 	}
-	next := " What to take away: go tool workshop solution "
-	if len(v.Tasks) < len(v.Chapter.Tasks) {
-		next = " The whole chapter: go tool workshop test "
+	for _, f := range failures {
+		out = append(append(out, "", style.Strong(f.Test)), style.Failure(f, a.width(), 0)...)
 	}
-	return append(out, "", style.Good("Every test passes.")+next+v.Chapter.Dir)
+	return out
 }
 
 // folderNotes returns notes about files of a chapter's folder that explain failures which are hard to understand.
-func folderNotes(root string, c course.Chapter) (out []string) {
-	if edited, err := workspace.EditedTests(root, c); err == nil && len(edited) > 0 {
+func (a *app) folderNotes(c course.Chapter) (out []string) {
+	if edited, err := workspace.EditedTests(a.root, c); err == nil && len(edited) > 0 {
 		out = append(out, fmt.Sprintf("Edited: %s. To restore the tests: go tool workshop reset --tests %s",
 			strings.Join(edited, ", "), c.Dir))
 	}
-	missing, misnamed := workspace.BrokenFiles(root, c)
+	missing, misnamed := workspace.BrokenFiles(a.root, c)
 	if len(missing) > 0 {
 		out = append(out, fmt.Sprintf("Missing: %s. To restore only the stub: go tool workshop reset --missing %s",
 			strings.Join(missing, ", "), c.Dir))

@@ -3,22 +3,23 @@ package main
 // This file is `workshop verify` and `workshop generate`, for authors of the workshop.
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/authoring/anchor"
 	"client-go-workshop/internal/authoring/verify"
+	"client-go-workshop/internal/course"
 )
 
 func newVerify() *cobra.Command {
 	var asJSON bool
 	o := verify.Options{}
+	truths := strings.Join(verify.Names(), ", ")
 	cmd := &cobra.Command{
 		Use:   "verify [chapter…]",
 		Short: "Prove what the workshop claims about itself",
@@ -28,46 +29,41 @@ version is caught by the test named for it, and that the texts are true of the
 client-go in go.mod. One line for each truth and chapter.
 
 It ignores your code in the chapter folders.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if o.Root, err = findRoot(); err != nil {
-				return err
-			}
-			if o.Chapters, err = chapters(o.Root, args); err != nil {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Root, o.Chapters, err = chapters(args); err != nil {
 				return err
 			}
 			o.Texts = len(args) == 0
 			for _, t := range o.Truths {
-				if !strings.Contains(" "+strings.Join(verify.Names(), " ")+" ", " "+t+" ") {
-					return fmt.Errorf("there is no truth %q; the truths are %s", t, strings.Join(verify.Names(), ", "))
+				if !slices.Contains(verify.Names(), t) {
+					return fmt.Errorf("there is no truth %q; the truths are %s", t, truths)
 				}
 			}
-			out := cmd.OutOrStdout()
-			if !asJSON {
-				o.Report = func(f verify.Finding) { printFinding(out, f) }
-			}
-			if errOut := cmd.ErrOrStderr(); isTerminal(errOut) {
+			out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+			clear := ""
+			if isTerminal(errOut) {
+				clear = clearLine
 				o.Begin = func(chapter, truth string, done, all int) { fmt.Fprint(errOut, bar(chapter+" "+truth, done, all)) }
-				report := o.Report
-				o.Report = func(f verify.Finding) {
-					fmt.Fprint(errOut, clearLine) // the bar, before a line replaces it
-					if report != nil {
-						report(f)
-					}
+			}
+			broken := 0
+			o.Report = func(f verify.Finding) {
+				fmt.Fprint(errOut, clear) // the bar, before a line replaces it
+				if !f.OK {
+					broken++
+				}
+				if !asJSON {
+					printFinding(out, f)
 				}
 			}
 			all, err := verify.Run(cmd.Context(), o)
-			if err != nil {
-				return err
+			if err == nil && asJSON {
+				err = printJSON(out, all)
 			}
-			if asJSON {
-				encoder := json.NewEncoder(out)
-				encoder.SetIndent("", "  ")
-				if err := encoder.Encode(all); err != nil {
-					return fmt.Errorf("print the findings: %w", err)
-				}
+			if err == nil && broken > 0 {
+				fmt.Fprintf(errOut, "workshop: %d of %d truths do not hold; the reasons are above\n", broken, len(all))
+				return exitCode(1)
 			}
-			return verdict(os.Stderr, all)
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
@@ -76,8 +72,27 @@ It ignores your code in the chapter folders.`,
 		"run the tests over finished code and over wrong versions this often, to find what chance decides")
 	cmd.Flags().BoolVar(&o.AllTests, "all-tests", false,
 		"run all tests over each wrong version, not only the one that is named for it")
-	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+strings.Join(verify.Names(), ", "))
+	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+truths)
 	return cmd
+}
+
+// chapters returns the workshop's root, and the chapters that the arguments name, or all of them.
+func chapters(args []string) (root string, some []course.Chapter, err error) {
+	if root, err = course.Root("."); err != nil {
+		return "", nil, err
+	}
+	if len(args) == 0 {
+		some, err = course.All(root)
+		return root, some, err
+	}
+	for _, arg := range args {
+		c, err := course.Find(root, arg)
+		if err != nil {
+			return "", nil, err
+		}
+		some = append(some, c)
+	}
+	return root, some, nil
 }
 
 // bar returns a progress bar of one row.
@@ -99,20 +114,6 @@ func printFinding(out io.Writer, f verify.Finding) {
 	}
 }
 
-func verdict(out io.Writer, all []verify.Finding) error {
-	broken := 0
-	for _, f := range all {
-		if !f.OK {
-			broken++
-		}
-	}
-	if broken > 0 {
-		fmt.Fprintf(out, "workshop: %d of %d truths do not hold; the reasons are above\n", broken, len(all))
-		return exitCode(1)
-	}
-	return nil
-}
-
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate [chapter…]",
@@ -122,41 +123,38 @@ solutions into the wrong versions, and update the outputs that the texts show.
 It is for authors, after a change to a solution, a test or a text. It does not
 overwrite a stub that was changed, and writes the new one beside it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root, err := findRoot()
+			root, some, err := chapters(args)
 			if err != nil {
 				return err
 			}
-			some, err := chapters(root, args)
-			if err != nil {
-				return err
-			}
+			out := cmd.OutOrStdout()
 			for _, c := range some {
 				written, kept, err := verify.Generate(root, c)
 				for _, name := range written {
-					fmt.Fprintf(cmd.OutOrStdout(), "made %s/%s\n", c.Dir, name)
+					fmt.Fprintf(out, "made %s/%s\n", c.Dir, name)
 				}
 				for _, name := range kept {
-					fmt.Fprintf(cmd.OutOrStdout(), "kept %s/%s, which was changed; the new stub is %s.stub\n", c.Dir, name, name)
+					fmt.Fprintf(out, "kept %s/%s, which was changed; the new stub is %s.stub\n", c.Dir, name, name)
 				}
 				if err != nil {
 					return err
 				}
 				merged, conflicts, err := anchor.Update(filepath.Join(root, c.Solution()))
 				if len(merged) > 0 {
-					fmt.Fprintf(cmd.OutOrStdout(), "merged the solution's changes into %s\n", strings.Join(merged, ", "))
+					fmt.Fprintf(out, "merged the solution's changes into %s\n", strings.Join(merged, ", "))
 				}
 				for _, conflict := range conflicts {
-					fmt.Fprintln(cmd.OutOrStdout(), conflict)
+					fmt.Fprintln(out, conflict)
+				}
+				if err == nil && len(conflicts) > 0 {
+					err = fmt.Errorf("%d declarations of wrong versions need you; see above", len(conflicts))
 				}
 				if err != nil {
 					return err
 				}
-				if len(conflicts) > 0 {
-					return fmt.Errorf("%d declarations of wrong versions need you; see above", len(conflicts))
-				}
 				changed, err := verify.UpdateShown(cmd.Context(), root, c)
 				for _, place := range changed {
-					fmt.Fprintf(cmd.OutOrStdout(), "updated what is shown in %s\n", place)
+					fmt.Fprintf(out, "updated what is shown in %s\n", place)
 				}
 				if err != nil {
 					return err

@@ -1,7 +1,7 @@
 package main
 
-// This file is `workshop watch`, and `workshop` without arguments: the live view on a terminal, and one printed screen
-// elsewhere. Package tui is the view; this file connects it to the other packages.
+// This file is `workshop watch`, and `workshop` without arguments: the live view on a terminal, with a welcome before
+// the first one, and one printed screen elsewhere. Package tui is the view; this file connects it to the other packages.
 
 import (
 	"context"
@@ -9,12 +9,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
+	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/tui"
 	"client-go-workshop/internal/tui/filewatch"
@@ -32,34 +36,92 @@ Without a terminal it prints where you are, and exits.`, watch)
 }
 
 // watch shows the live view, or prints one screen.
-func watch(cmd *cobra.Command, a app, args []string) error {
-	c, _, err := a.pick(args)
-	if err != nil {
-		return err
+func watch(a *app, c progress.Chapter, _ course.Task) error {
+	if !isTerminal(a.out) || !isTerminal(a.in) || os.Getenv("TERM") == "dumb" {
+		return a.print(a.statusLines()...)
 	}
-	if !isTerminal(cmd.OutOrStdout()) || !isTerminal(cmd.InOrStdin()) || os.Getenv("TERM") == "dumb" {
-		return printLines(cmd, statusLines(a)...)
-	}
-	_, err = os.Stat(filepath.Join(a.root, ".workshop", "progress.json"))
-	if errors.Is(err, os.ErrNotExist) && len(args) == 0 {
-		if c, err = welcome(cmd, a); err != nil {
+	_, err := os.Stat(filepath.Join(a.root, ".workshop", "progress.json"))
+	if errors.Is(err, os.ErrNotExist) && !a.named {
+		if c, err = a.welcome(); err != nil {
 			return err
 		}
 	}
-	m, err := tui.New(cmd.Context(), a.actions(), c.Dir)
+	m, err := tui.New(a.ctx, a.actions(), c.Dir)
 	if err != nil {
 		return err
 	}
-	err = tui.Run(cmd.Context(), m, tea.WithInput(cmd.InOrStdin()), tea.WithOutput(cmd.OutOrStdout()),
-		tea.WithoutSignalHandler())
-	if errors.Is(err, tea.ErrProgramKilled) && cmd.Context().Err() != nil {
-		return cmd.Context().Err()
+	return m.Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
+}
+
+// welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
+func (a *app) welcome() (progress.Chapter, error) {
+	out := []string{style.Strong("Welcome to the client-go workshop."), "",
+		"You re-create client-go in seven chapters. In each you read its README.md, write",
+		"the functions that are missing, and save: this window runs the tests and shows",
+		"the one failure to look at. Everything also works with plain go test.", ""}
+	out = append(append(out, checkMachine(a.ctx, a.root)...), "",
+		"Any chapter can be the first; 05, the indexer, needs least of the rest.",
+		"Press Enter to begin with "+a.chapters[0].Dir+", or type a number from 1 to 7: ")
+	c := a.chapters[0]
+	if err := style.Fprint(a.out, strings.Join(out, "\n")); err != nil {
+		return c, err
 	}
-	return err
+	for answered := false; !answered; {
+		line, err := a.readLine()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return c, err
+		}
+		number := strings.TrimLeft(line, "0")
+		answered = number == ""
+		for _, other := range a.chapters {
+			if fmt.Sprint(other.Number) == number {
+				c, answered = other, true
+			}
+		}
+		if !answered {
+			fmt.Fprintf(a.out, "There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(a.chapters))
+		}
+	}
+	if _, err := progress.Update(a.root, func(f *progress.File) { f.At = c.Tasks[0].ID }); err != nil {
+		a.warn(err)
+	}
+	return c, nil
+}
+
+// checkMachine looks for the programs and the disk space that the workshop needs.
+func checkMachine(ctx context.Context, root string) (out []string) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	report := func(ok bool, text string) {
+		mark := style.Good("✓")
+		if !ok {
+			mark = style.Warn("!")
+		}
+		out = append(out, fmt.Sprintf("  %s %s", mark, text))
+	}
+	lookFor := func(program string, needed bool, there, missing string) {
+		_, err := exec.LookPath(program)
+		if err == nil {
+			missing = there
+		}
+		report(err == nil || !needed, missing)
+	}
+	report(true, "Go: "+strings.TrimPrefix(runtime.Version(), "go"))
+	if free, err := freeDisk(root); err == nil {
+		gb := float64(free) / (1 << 30)
+		report(gb >= 3, fmt.Sprintf("disk: %.0f GB free (the build cache takes about 2; the cluster 4 more)", gb))
+	}
+	if cc, err := exec.CommandContext(ctx, "go", "env", "CC").Output(); err == nil {
+		lookFor(append(strings.Fields(string(cc)), "cc")[0], true, "C compiler: there, so -race works",
+			"C compiler: none, so -race does not work; all else does")
+	}
+	lookFor("git", true, "git: there", "git: none; you can do without")
+	lookFor("docker", false, "Docker: there, if you ever want kind", "Docker: none, and not needed")
+	return out
 }
 
 // statusLines returns where the learner is, and what comes next, on one screen.
-func statusLines(a app) []string {
+func (a *app) statusLines() []string {
 	out := []string{style.Strong("The client-go workshop"), ""}
 	current, task, ok := a.current()
 	for _, c := range a.chapters {
@@ -75,8 +137,7 @@ func statusLines(a app) []string {
 			"  the whole machine, on your layers:  go run ./07-controller/cmd/pdb-controller --layers yours",
 			"  on a real Kubernetes:               go tool workshop cluster up")
 	}
-	next := fmt.Sprintf("Next: %s, task %d: %s (%d min)", current.Dir, task.Number, task.Title, task.Minutes)
-	out = append(out, next, "")
+	out = append(out, fmt.Sprintf("Next: %s, task %d: %s (%d min)", current.Dir, task.Number, task.Title, task.Minutes), "")
 	if a.toRoot != "" {
 		out = append(out, "  first  cd "+a.toRoot+"       what follows is for the workshop's own folder")
 	}
@@ -88,30 +149,28 @@ func statusLines(a app) []string {
 }
 
 // actions returns what the live view can do.
-func (a app) actions() tui.Actions {
-	root := a.root
+func (a *app) actions() tui.Actions {
 	return tui.Actions{
 		Look: func() ([]progress.Chapter, string, error) {
-			file, _ := progress.Load(root) // an empty one if it is broken, which was reported at the start
-			all, err := progress.All(root, file)
+			file, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
+			all, err := progress.All(a.root, file)
 			return all, file.At, err
 		},
-		Test: func(ctx context.Context, c progress.Chapter, race bool, news tui.News) (runner.Verdict, error) {
-			return a.test(ctx, io.Discard, c.Chapter, runner.Options{Race: race, OnTest: news.Test, OnGreen: news.Green})
+		Test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
+			return a.test(ctx, io.Discard, c.Chapter, o)
 		},
-		Watch: func(ctx context.Context, c progress.Chapter, saved func(by string, err error)) {
-			content := func() (string, error) { return progress.Content(root, c.Chapter) }
-			filewatch.Watch(ctx, progress.Folders(root, c.Chapter), content, func(_, by string, err error) { saved(by, err) })
+		Watch: func(ctx context.Context, c progress.Chapter, saved func(by string)) {
+			content := func() (string, error) { return progress.Content(a.root, c.Chapter) }
+			changed := func(_, by string, _ error) { saved(by) } // the run that follows meets the error, too
+			filewatch.Watch(ctx, progress.Folders(a.root, c.Chapter), content, changed)
 		},
 		GoTo: func(id string) error {
-			_, err := progress.Update(root, func(f *progress.File) { f.At = id })
+			_, err := progress.Update(a.root, func(f *progress.File) { f.At = id })
 			return err
 		},
-		Hint: func(c progress.Chapter, t progress.TaskState, width int) ([]string, error) {
-			return nextHints(root, c, t, width)
-		},
+		Hint: a.nextHints,
 		Reset: func(c progress.Chapter) (string, error) {
-			change, err := workspace.Reset(root, c.Chapter)
+			change, err := workspace.Reset(a.root, c.Chapter)
 			if err != nil || change.Backup == "" {
 				return c.Dir + " is untouched", err
 			}
@@ -119,14 +178,14 @@ func (a app) actions() tui.Actions {
 				filepath.ToSlash(change.Backup), c.Number), nil
 		},
 		Diff: func(c progress.Chapter) ([]string, error) {
-			text, err := diffToSolution(root, c.Chapter)
-			return strings.Split(strings.ReplaceAll(colourDiff(text), "\t", "    "), "\n"), err
+			text, err := a.diffToSolution(c)
+			return strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n"), err
 		},
 		Takeaway: func(c progress.Chapter, width int) ([]string, error) {
-			lines, err := takeaway(root, c.Chapter, width)
+			lines, err := a.takeaway(c, width)
 			return append([]string{style.Good("Every test of this chapter passes."), ""}, lines...), err
 		},
-		Notes: func(c progress.Chapter) []string { return folderNotes(root, c.Chapter) },
-		Edit:  func(c progress.Chapter, place string) (*tui.Editor, error) { return editor(root, c.Chapter, place) },
+		Notes: func(c progress.Chapter) []string { return a.folderNotes(c.Chapter) },
+		Edit:  a.editor,
 	}
 }

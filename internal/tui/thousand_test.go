@@ -83,24 +83,25 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 
 	var version, running, most, begun, overtaken atomic.Int64
 	save := make(chan struct{})
+	seen := 0 // saves that the model has seen; it asks for notes at each
 	l := &loop{t: t, messages: make(chan tea.Msg), ended: make(chan struct{})}
 	m, err := New(ctx, Actions{
 		Look:  func() ([]progress.Chapter, string, error) { return []progress.Chapter{box}, "box/put", nil },
-		Notes: func(progress.Chapter) []string { return nil },
+		Notes: func(progress.Chapter) []string { seen++; return nil },
 		GoTo:  func(string) error { return nil },
-		Watch: func(ctx context.Context, _ progress.Chapter, saved func(string, error)) {
-			saved(filewatch.Events, nil)
+		Watch: func(ctx context.Context, _ progress.Chapter, saved func(string)) {
+			saved(filewatch.Events)
 			for {
 				select {
 				case <-save:
-					saved(filewatch.Events, nil)
+					saved(filewatch.Events)
 				case <-ctx.Done():
 					return
 				}
 			}
 		},
 		// A run takes what is saved when it begins, tells of some tests, and ends early when it is cancelled.
-		Test: func(ctx context.Context, c progress.Chapter, _ bool, news News) (runner.Verdict, error) {
+		Test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
 			if n := running.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -108,7 +109,7 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 			begun.Add(1)
 			over := version.Load()
 			for range 3 {
-				news.Test(gotest.Test{})
+				o.OnTest(gotest.Test{})
 			}
 			if over%2 == 0 { // every other run is slow, and is overtaken by the next save
 				select {
@@ -128,12 +129,12 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 	l.start(m.Init())
 	l.until("the first run has ended", func() bool { return m.verdict != nil && !m.running })
 
-	runs := m.run
+	first := seen
 	watching := 0
 	for i := 1; i <= 1000; i++ {
 		version.Store(int64(i))
 		go func() { save <- struct{}{} }()
-		l.until("the save is being tested", func() bool { return m.run == runs+i })
+		l.until("the save is being tested", func() bool { return seen == first+i })
 		if i%7 == 0 { // now and then somebody waits for what comes of it
 			l.until("the newest verdict is shown", func() bool { return !m.running })
 			require.Equal(t, fmt.Sprint("version ", i), m.verdict.Command)
@@ -154,7 +155,7 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 	cancel()
 	close(l.ended)
 	m.stopRun()
-	m.watching()
+	m.stopWatch()
 	l.commands.Wait()
 	require.Equal(t, int64(1001), begun.Load(), "a run for each save")
 	for deadline := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {

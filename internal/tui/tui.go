@@ -1,13 +1,18 @@
 // Package tui is the live view, which a learner keeps open beside the editor. It shows the current task and the one
 // failure to look at now. A save runs the chapter's tests at once; a newer save cancels the run.
 //
-// It is a bubbletea program: the model (this file), messages (update.go), keys (keys.go), and the screen (view.go). All
-// work is done by other packages, behind Actions, so that tests need no workshop. Everything it can do, a plain command
-// can do too.
+// It is a bubbletea program: the model and what happens without a key (this file), keys (keys.go), and the screen
+// (view.go). Other packages do all work, behind Actions, so that tests need no workshop. A plain command can do
+// everything that the live view can do.
 package tui
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,34 +25,34 @@ import (
 	"client-go-workshop/internal/workspace/progress"
 )
 
-// Actions is what the screen can ask for. Each is called on a goroutine of its own and may take its time; an error is
-// shown on the screen.
+// Actions is what the screen can ask for. Each but Notes and Edit is called on a goroutine of its own and may take its
+// time. The screen shows an error.
 type Actions struct {
-	// Look reads how all chapters stand, and the ID of the task one is at.
+	// Look reads the state of all chapters, and the ID of the current task.
 	Look func() (all []progress.Chapter, at string, err error)
-	// Test runs a chapter's tests, and remembers what they said. It ends early when ctx does.
-	Test func(ctx context.Context, c progress.Chapter, race bool, news News) (runner.Verdict, error)
+	// Test runs a chapter's tests, and stores the result. It ends early when ctx does.
+	Test func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error)
 	// Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
-	Watch func(ctx context.Context, c progress.Chapter, saved func(by string, err error))
-	// GoTo remembers the task one is at.
+	Watch func(ctx context.Context, c progress.Chapter, saved func(by string))
+	// GoTo stores the current task.
 	GoTo func(id string) error
 	// Hint takes the next hint of a task and returns all that were taken, laid out for a width.
 	Hint func(c progress.Chapter, t progress.TaskState, width int) ([]string, error)
 	// Reset puts the stubs back, and returns what it has done.
 	Reset func(c progress.Chapter) (string, error)
-	// Diff is how the solution differs from the learner's code; Takeaway is what is worth knowing after a chapter.
+	// Diff returns how the solution differs from the learner's code; Takeaway, what is worth knowing after a chapter.
 	Diff     func(c progress.Chapter) ([]string, error)
 	Takeaway func(c progress.Chapter, width int) ([]string, error)
-	// Notes are things to know about a chapter's folder, such as tests that were edited.
+	// Notes returns notes about a chapter's folder, such as tests that were edited.
 	Notes func(c progress.Chapter) []string
-	// Edit is the command that opens a file of the chapter, as "store.go:45", and whether it takes the terminal over.
-	Edit func(c progress.Chapter, place string) (cmd *Editor, err error)
+	// Edit returns the program that opens a file of the chapter, as "store.go:45".
+	Edit func(c progress.Chapter, place string) (*Editor, error)
 }
 
-// News are callbacks for a run that is under way: OnTest and OnGreen of runner.Options.
-type News struct {
-	Test  func(gotest.Test)
-	Green func(runner.Verdict)
+// Editor is a program that opens a file.
+type Editor struct {
+	Cmd      *exec.Cmd
+	Terminal bool // it needs the terminal for itself
 }
 
 // page is what the body of the screen shows.
@@ -75,25 +80,24 @@ type Model struct {
 	task          int  // the number of the task that is shown
 	pinned        bool // the learner has chosen it, so it stays although others are open
 
-	run      int // counts runs; a message of an older one is dropped
-	cancel   context.CancelFunc
+	stopRun  context.CancelFunc
 	running  bool
 	vetting  bool    // every test has passed once, which the screen shows; a closer look goes on
 	ended    int     // tests that have ended in this run
-	underway []begun // and those that have not, the longest first
+	underway []begun // tests that have not ended, the longest first
 	early    *failure.Failure
 	race     bool
 	verdict  *runner.Verdict
-	failed   error // why there is no verdict
-	passed   map[string]bool
-	success  string // the tasks that pass since this run
-	watching context.CancelFunc
-	by       string
-	noted    []string // see Actions.Notes
-	done     string   // what an action has done, until the next key
+	failed   error           // why there is no verdict
+	passed   map[string]bool // the tasks that have passed, by ID, so that the next verdict can tell what is new
+	success  string          // the tasks that pass since this run
 	began    time.Time
 	ticking  bool
 	tests    sync.WaitGroup // runs that are under way
+
+	stopWatch context.CancelFunc
+	by        string   // how saves are noticed, see filewatch.Watch
+	noted     []string // see Actions.Notes
 
 	page         page
 	scrollToTask bool     // the list was just opened, and has to show the current task
@@ -101,8 +105,8 @@ type Model struct {
 	confirm      string   // the question that is open
 	onYes        tea.Cmd
 	message      string
+	done         string // what an action has done, until the next key
 	body         viewport.Model
-	fatal        error
 }
 
 // begun is a test that has not ended yet.
@@ -111,80 +115,266 @@ type begun struct {
 	at   time.Time
 }
 
-// New makes the screen for the chapter with that folder, or, if it is "", the one the learner is at.
+// change is the message of a goroutine: a change to the model, which Update applies.
+type change func(*Model) tea.Cmd
+
+// unless returns a change that has no effect after ctx has ended: a newer run or another chapter overtook it.
+func unless(ctx context.Context, do change) change {
+	return func(m *Model) tea.Cmd {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return do(m)
+	}
+}
+
+// New returns the screen for the chapter with that folder, or, if it is "", for the current one.
 func New(ctx context.Context, actions Actions, folder string) (*Model, error) {
 	all, at, err := actions.Look()
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24, passed: map[string]bool{},
-		send: func(tea.Msg) {}}
+	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24,
+		send: func(tea.Msg) {}, stopRun: func() {}, stopWatch: func() {},
+		body: viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
+	m.body.SetHorizontalStep(0)
 	c, task, ok := progress.Current(all, at)
 	if !ok {
 		c = all[len(all)-1]
 		task = c.Tasks[0]
 	}
-	m.chapter, m.task = c, task.Number
+	m.show(c, task)
 	for _, other := range all {
 		if other.Dir == folder && other.Dir != c.Dir {
-			m.chapter, m.task = other, firstOpen(other)
+			task, _ = other.Next()
+			m.show(other, task)
 		}
 	}
-	m.body = viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))
-	m.body.SetHorizontalStep(0)
-	m.remember()
 	return m, nil
 }
 
-// Run shows the screen until the learner leaves it or ctx ends.
-func Run(ctx context.Context, m *Model, options ...tea.ProgramOption) error {
-	program := tea.NewProgram(m, append([]tea.ProgramOption{tea.WithContext(ctx)}, options...)...)
+// Run shows the screen until the learner leaves it or the context of New ends.
+func (m *Model) Run(options ...tea.ProgramOption) error {
+	program := tea.NewProgram(m, append(options, tea.WithContext(m.ctx))...)
 	m.send = program.Send
 	_, err := program.Run()
 	m.stopRun()
+	m.stopWatch()
 	stopped := make(chan struct{})
 	go func() { m.tests.Wait(); close(stopped) }()
 	select { // no process of a test outlives the screen
 	case <-stopped:
 	case <-time.After(5 * time.Second):
 	}
-	if m.watching != nil {
-		m.watching()
-	}
-	if m.fatal != nil {
-		return m.fatal
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return cmp.Or(m.ctx.Err(), err)
 }
 
-// firstOpen is the first task that has not passed, or the first of all.
-func firstOpen(c progress.Chapter) int {
+// show goes to a task of a chapter, about which nothing is known yet.
+func (m *Model) show(c progress.Chapter, task progress.TaskState) {
+	m.chapter, m.task, m.pinned = c, task.Number, false
+	m.stopRun()
+	m.running, m.vetting, m.verdict, m.failed, m.success = false, false, nil, nil, ""
+	m.passed = map[string]bool{}
 	for _, t := range c.Tasks {
-		if t.State != runner.Passed && !t.Bonus {
-			return t.Number
-		}
+		m.passed[t.ID] = t.State == runner.Passed
 	}
-	return c.Tasks[0].Number
+	m.open(pageNow, nil)
 }
 
-// current is the task that is shown.
+// current returns the task that is shown.
 func (m *Model) current() progress.TaskState {
-	for _, t := range m.chapter.Tasks {
-		if t.Number == m.task {
-			return t
-		}
-	}
-	return m.chapter.Tasks[0]
+	i := slices.IndexFunc(m.chapter.Tasks, func(t progress.TaskState) bool { return t.Number == m.task })
+	return m.chapter.Tasks[max(i, 0)]
 }
 
-// remember notes which tasks have passed, so that the next verdict can tell what is new.
-func (m *Model) remember() {
-	for _, t := range m.chapter.Tasks {
-		if t.State == runner.Passed {
-			m.passed[t.ID] = true
+func (m *Model) open(p page, lines []string) {
+	m.page, m.lines = p, lines
+	m.body.GotoTop()
+}
+
+// Init starts watching; the watcher's first call starts the first run.
+func (m *Model) Init() tea.Cmd { return m.watch() }
+
+// Update is bubbletea's: it changes the model in place. Nothing in it waits; slow work is a tea.Cmd, and its result is
+// a change.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.KeyPressMsg:
+		cmd = m.key(msg)
+	case tea.MouseWheelMsg:
+		m.body, cmd = m.body.Update(msg)
+	case change:
+		cmd = msg(m)
+	}
+	m.draw()
+	return m, cmd
+}
+
+// watch watches the current chapter, and no other any more.
+func (m *Model) watch() tea.Cmd {
+	m.stopWatch()
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.stopWatch = cancel
+	c := m.chapter
+	return func() tea.Msg {
+		m.actions.Watch(ctx, c, func(by string) {
+			m.send(unless(ctx, func(m *Model) tea.Cmd {
+				m.by, m.message, m.done, m.noted = by, "", "", m.actions.Notes(m.chapter)
+				if m.page != pageHint && m.page != pageAll { // what a save changes is what is looked at next
+					m.open(pageNow, nil)
+				}
+				return m.start()
+			}))
+		})
+		return nil
+	}
+}
+
+// start runs the chapter's tests, and cancels the run before.
+func (m *Model) start() tea.Cmd {
+	m.stopRun()
+	ctx, cancel := context.WithCancel(m.ctx)
+	m.stopRun, m.running, m.vetting = cancel, true, false
+	m.ended, m.began, m.underway, m.early = 0, time.Now(), nil, nil
+	c := m.chapter
+	options := runner.Options{
+		Race:   m.race,
+		OnTest: func(t gotest.Test) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.see(t) })) },
+		OnGreen: func(v runner.Verdict) {
+			m.send(unless(ctx, func(m *Model) tea.Cmd { return m.green(v) }))
+		},
+	}
+	return tea.Batch(m.tick(), func() tea.Msg {
+		m.tests.Add(1)
+		defer m.tests.Done()
+		v, err := m.actions.Test(ctx, c, options)
+		return unless(ctx, func(m *Model) tea.Cmd { return m.judge(v, err) })
+	})
+}
+
+// see follows a test that begins or has ended.
+func (m *Model) see(t gotest.Test) tea.Cmd {
+	m.underway = slices.DeleteFunc(m.underway, func(other begun) bool { return other.name == t.Name })
+	if t.Status == gotest.Running {
+		m.underway = append(m.underway, begun{t.Name, time.Now()})
+		return nil
+	}
+	m.ended++
+	written := slices.IndexFunc(t.Failures, func(f failure.Failure) bool { return f.Hole == nil })
+	if m.early == nil && t.Status == gotest.Failed && written >= 0 {
+		m.early = &t.Failures[written]
+	}
+	return nil
+}
+
+// tick comes back in a second, so that the screen shows that the run goes on. There is one at a time.
+func (m *Model) tick() tea.Cmd {
+	if m.ticking {
+		return nil
+	}
+	m.ticking = true
+	return tea.Tick(time.Second, func(time.Time) tea.Msg {
+		return change(func(m *Model) tea.Cmd {
+			if m.ticking = false; m.running {
+				return m.tick()
+			}
+			return nil
+		})
+	})
+}
+
+// green shows a verdict on the tests, while a closer look goes on.
+func (m *Model) green(v runner.Verdict) tea.Cmd {
+	cmd := m.judge(v, nil)
+	m.running, m.vetting = true, true
+	return cmd
+}
+
+// judge shows a verdict, or why there is none: the screen goes to the failure that matters, and names the tasks that
+// newly pass.
+func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
+	known := m.vetting // the tests' part of it has been on the screen since green
+	m.running, m.vetting, m.failed = false, false, err
+	if err == nil {
+		m.verdict = &v
+	}
+	if known && err == nil {
+		if !v.Green() {
+			m.open(pageNow, nil)
 		}
+		return m.look()
+	}
+	m.success = ""
+	if err != nil || len(v.Build) > 0 || v.Stopped != "" {
+		return m.look() // says nothing about the tasks, so the place stays
+	}
+	m.body.GotoTop()
+	var reached []string
+	for _, t := range v.Tasks {
+		if t.State == runner.Passed && !m.passed[t.ID] {
+			reached = append(reached, fmt.Sprint(t.Number))
+		}
+		switch t.State {
+		case runner.Passed, runner.Failing, runner.Open:
+			m.passed[t.ID] = t.State == runner.Passed
+		}
+	}
+	if len(reached) > 0 {
+		m.success = fmt.Sprintf("Task %s passes.", reached[0])
+		if len(reached) > 1 {
+			m.success = fmt.Sprintf("Tasks %s pass.", strings.Join(reached, ", "))
+		}
+		if m.page == pageHint {
+			m.page = pageNow
+		}
+	}
+	number := 0
+	if m.pinned {
+		number = m.task
+	}
+	if task, open := v.First(number); open && task.Number != m.task {
+		m.task, m.pinned = task.Number, false
+		return tea.Batch(m.look(), m.goTo(task.ID))
+	}
+	if v.Green() && len(reached) > 0 {
+		return tea.Batch(m.look(), m.takeaway())
+	}
+	return m.look()
+}
+
+// look reads the state of the chapters again.
+func (m *Model) look() tea.Cmd {
+	return func() tea.Msg {
+		all, _, err := m.actions.Look()
+		return change(func(m *Model) tea.Cmd {
+			if err != nil {
+				return nil
+			}
+			m.all = all
+			for _, c := range all {
+				if c.Dir == m.chapter.Dir {
+					m.chapter = c
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// goTo stores the current task.
+func (m *Model) goTo(id string) tea.Cmd {
+	return func() tea.Msg { return showError(m.actions.GoTo(id)) }
+}
+
+// showError returns a change that shows err, unless it is nil.
+func showError(err error) change {
+	return func(m *Model) tea.Cmd {
+		if err != nil {
+			m.message = err.Error()
+		}
+		return nil
 	}
 }

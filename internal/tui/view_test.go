@@ -40,7 +40,7 @@ func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int
 		Look:  func() ([]progress.Chapter, string, error) { return all, at, nil },
 		Notes: func(progress.Chapter) []string { return nil },
 		GoTo:  func(string) error { return nil },
-		Watch: func(context.Context, progress.Chapter, func(string, error)) {},
+		Watch: func(context.Context, progress.Chapter, func(string)) {},
 	}, "")
 	require.NoError(t, err)
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
@@ -126,10 +126,15 @@ func green(c progress.Chapter) runner.Verdict {
 	return v
 }
 
+// judged is the message with which a run ends.
+func judged(v runner.Verdict) change {
+	return func(m *Model) tea.Cmd { return m.judge(v, nil) }
+}
+
 func TestTask_of_a_green_chapter_is_shown(t *testing.T) {
 	all := seven(runner.Passed)
 	m := screenOf(t, all, "layer7/part1", 80, 24)
-	m.Update(judged{run: m.run, verdict: green(all[6])})
+	m.Update(judged(green(all[6])))
 	require.Contains(t, strings.Join(picture(m), "\n"), "Every test of this chapter passes.")
 	press(m, "nn")
 	text := strings.Join(picture(m), "\n")
@@ -141,18 +146,18 @@ func TestGreen_is_shown_before_vet_has_had_its_say(t *testing.T) {
 	all := seven(runner.Passed)
 	m := screenOf(t, all, "layer7/part1", 80, 24)
 	m.start()
-	m.Update(greenSeen{run: m.run, verdict: green(all[6])})
+	m.Update(change(func(m *Model) tea.Cmd { return m.green(green(all[6])) }))
 	require.Contains(t, picture(m)[0], "green, looking closer")
 	require.Contains(t, strings.Join(picture(m), "\n"), "Every test of this chapter passes.")
 
-	m.Update(judged{run: m.run, verdict: green(all[6])})
+	m.Update(judged(green(all[6])))
 	require.NotContains(t, picture(m)[0], "looking")
 	require.Contains(t, strings.Join(picture(m), "\n"), "Every test of this chapter passes.")
 
 	m.start()
-	m.Update(greenSeen{run: m.run, verdict: green(all[6])})
+	m.Update(change(func(m *Model) tea.Cmd { return m.green(green(all[6])) }))
 	vetted := green(all[6])
 	vetted.Build, vetted.Vetted = []string{"07-layer/a.go:5:1: format %d has arg of wrong type"}, true
-	m.Update(judged{run: m.run, verdict: vetted})
+	m.Update(judged(vetted))
 	require.Contains(t, strings.Join(picture(m), "\n"), "format %d has arg of wrong type", "vet's word is the last one")
 }

@@ -20,16 +20,15 @@ type Line struct {
 	Text  string
 }
 
-// String is the row as plain text.
+// String returns the row as plain text.
 func (l Line) String() string {
 	if l.Label == "" {
 		return l.Text
 	}
-	label := ""
-	if l.First {
-		label = l.Label
+	if !l.First {
+		l.Label = ""
 	}
-	return strings.TrimRight(fmt.Sprintf("  %-*s%s", labelWidth, label, l.Text), " ")
+	return strings.TrimRight(fmt.Sprintf("  %-*s%s", labelWidth, l.Label, l.Text), " ")
 }
 
 const (
@@ -43,44 +42,61 @@ const (
 func Fit(f failure.Failure, width, rows int) []Line {
 	width = max(width, 30)
 	if h := f.Hole; h != nil {
-		out := plain(Wrap(fmt.Sprintf("%s is not written yet (%s, task %d)", h.Symbol, h.At, h.Task), width))
-		out = append(out, plain(Wrap("The comment above it says what to write.", width))...)
-		return append(out, part("read", f.Read, width)...)
+		title := fmt.Sprintf("%s is not written yet (%s, task %d)", h.Symbol, h.At, h.Task)
+		title += "\nThe comment above it says what to write."
+		return withFirst(append(part("", title, width), part("read", f.Read, width)...))
 	}
 	title := f.Headline()
 	if at := f.At.String(); at != "" {
 		title = at + ": " + title
 	}
-	out := plain(Wrap(title, width))
+	out := part("", title, width)
 	var parts [][]Line
 	for _, p := range f.Parts() {
 		parts = append(parts, part(p.Label, p.Text, width))
 	}
 	if rows > 0 {
-		parts = shrink(parts, max(rows-len(out), minRows-1))
+		shrink(parts, max(rows-len(out), minRows-1))
 	}
-	out = slices.Concat(append([][]Line{out}, parts...)...)
+	out = append(out, slices.Concat(parts...)...)
 	var more []Line
 	for _, line := range f.Rest {
-		more = append(more, plain(Wrap(line, width))...)
+		more = append(more, part("", line, width)...)
 	}
 	if f.More > 0 {
-		more = append(more, plain(Wrap("… "+failure.Count(f.More, "more failure"), width))...)
+		more = append(more, part("", "… "+failure.Count(f.More, "more failure"), width)...)
 	}
-	if room := rows - len(out); rows > 0 && len(more) > max(room, 0) {
-		more = cut(more, max(room, 1), false)
+	if rows > 0 {
+		more = cut(more, max(rows-len(out), 1), false)
 	}
-	return append(out, more...)
+	return withFirst(append(out, more...))
+}
+
+// part lays the text of a part out. Its rows are narrower if they begin with a label.
+func part(label, text string, width int) (out []Line) {
+	if label != "" {
+		width -= partIndent
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		for _, row := range Wrap(line, width) {
+			out = append(out, Line{Label: label, Text: row})
+		}
+	}
+	return out
+}
+
+// withFirst marks the first row of each part.
+func withFirst(lines []Line) []Line {
+	label := ""
+	for i, line := range lines {
+		lines[i].First = line.Label != label && line.Label != ""
+		label = line.Label
+	}
+	return lines
 }
 
 // shrink cuts parts until they have at most rows together.
-func shrink(parts [][]Line, rows int) [][]Line {
-	total := func() (n int) {
-		for _, p := range parts {
-			n += len(p)
-		}
-		return n
-	}
+func shrink(parts [][]Line, rows int) {
 	// The order in which parts give rows up, and how many they keep in each round.
 	for _, round := range []struct {
 		label string
@@ -89,59 +105,31 @@ func shrink(parts [][]Line, rows int) [][]Line {
 		{"did", 4}, {"diff", 10}, {"got", 4}, {"wanted", 4}, {"did", 2}, {"diff", 5}, {"got", 2}, {"wanted", 2}, {"diff", 2},
 		{"why", 4}, {"did", 1}, {"diff", 1}, {"got", 1}, {"wanted", 1}, {"why", 2}, {"read", 1}, {"why", 1},
 	} {
-		over := total() - rows
-		if over <= 0 {
-			break
-		}
 		for i, p := range parts {
-			if len(p) > 0 && p[0].Label == round.label && len(p) > round.keep {
+			if over := len(slices.Concat(parts...)) - rows; over > 0 && p[0].Label == round.label {
 				parts[i] = cut(p, max(round.keep, len(p)-over), round.label == "did")
 			}
 		}
 	}
-	return parts
 }
 
-// cut keeps n rows, the last ones or the first ones, one of them a mark that there were more.
+// cut keeps n rows, the last ones or the first ones, and marks that there were more.
 func cut(lines []Line, n int, keepLast bool) []Line {
 	if len(lines) <= n {
 		return lines
 	}
-	note := Line{Label: lines[0].Label, Text: "…"}
-	var out []Line
-	switch {
-	case n == 1:
-		out = []Line{lines[0]}
-		if keepLast {
-			out[0] = lines[len(lines)-1]
-		}
-		out[0].Text += " …"
-	case keepLast:
-		out = append([]Line{note}, lines[len(lines)-n+1:]...)
-	default:
-		out = append(slices.Clone(lines[:n-1]), note)
+	kept := slices.Clone(lines[:n])
+	mark := &kept[n-1]
+	if keepLast {
+		copy(kept, lines[len(lines)-n:])
+		mark = &kept[0]
 	}
-	for i := range out {
-		out[i].First = i == 0 && out[i].Label != ""
+	if n > 1 {
+		mark.Text = "…"
+	} else {
+		mark.Text += " …"
 	}
-	return out
-}
-
-func part(label, text string, width int) []Line {
-	var out []Line
-	for line := range strings.SplitSeq(text, "\n") {
-		for _, row := range Wrap(line, width-partIndent) {
-			out = append(out, Line{Label: label, First: len(out) == 0, Text: row})
-		}
-	}
-	return out
-}
-
-func plain(rows []string) (out []Line) {
-	for _, row := range rows {
-		out = append(out, Line{Text: row})
-	}
-	return out
+	return kept
 }
 
 // noBreak stands for a hyphen while a line is broken: a character of one column, of those that nobody uses.

@@ -36,7 +36,7 @@ func Fprint(w io.Writer, text string) error {
 	return err
 }
 
-// Mark is one character for how a task stands.
+// Mark returns one character for the state of a task.
 func Mark(s runner.State) string {
 	switch s {
 	case runner.Passed:
@@ -54,9 +54,9 @@ func Mark(s runner.State) string {
 // Legend explains the marks.
 const Legend = "✓ passes  ✗ fails  · not begun  ? changed since its last run  + bonus"
 
-// Failure lays a failure out, see Fit.
+// Failure lays a failure out below the name of its test. Width and rows are as for Fit.
 func Failure(f failure.Failure, width, rows int) []string {
-	var out []string
+	out := []string{Strong(f.Test)}
 	for i, line := range Fit(f, width, rows) {
 		text := line.String()
 		switch {
@@ -66,23 +66,33 @@ func Failure(f failure.Failure, width, rows int) []string {
 			text = Bad(text)
 		case line.First:
 			text = "  " + Key(line.Label) + strings.TrimPrefix(text, "  "+line.Label)
-		}
-		if line.Label == "diff" {
-			text = diff(line, text)
+		case line.Label == "diff":
+			text = diffLine(line.Text, text)
 		}
 		out = append(out, text)
 	}
 	return out
 }
 
-func diff(line Line, text string) string {
-	switch {
-	case line.First:
-		return text
-	case strings.HasPrefix(line.Text, "-"):
-		return Bad(text)
-	case strings.HasPrefix(line.Text, "+"):
-		return Good(text)
+// Diff colours a diff.
+func Diff(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		b.WriteString(diffLine(line, line) + "\n")
+	}
+	return b.String()
+}
+
+// diffLine returns text in the colour of a line of a diff.
+func diffLine(line, text string) string {
+	for _, kind := range []struct {
+		prefix string
+		colour func(...string) string
+	}{{"---", Strong}, {"+++", Strong}, {"diff ", Strong}, {"@@", Key}, {"-", Bad}, {"+", Good}} {
+		if strings.HasPrefix(line, kind.prefix) {
+			return kind.colour(text)
+		}
 	}
 	return text
 }

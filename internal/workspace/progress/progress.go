@@ -195,12 +195,22 @@ type TaskState struct {
 
 // Done reports whether all tasks have passed, except for bonus tasks.
 func (c Chapter) Done() bool {
+	_, open := c.Next()
+	return !open && len(c.Tasks) > 0
+}
+
+// Next returns the first task that has not passed, except for bonus tasks. If there is none, open is false, and t is the
+// chapter's first task.
+func (c Chapter) Next() (t TaskState, open bool) {
 	for _, t := range c.Tasks {
 		if t.State != runner.Passed && !t.Bonus {
-			return false
+			return t, true
 		}
 	}
-	return len(c.Tasks) > 0
+	if len(c.Tasks) > 0 {
+		t = c.Tasks[0]
+	}
+	return t, false
 }
 
 // Read returns the state of a chapter. The state of a task is the stored one if it is about the present files.
@@ -284,10 +294,8 @@ func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 	}
 	for i := range all {
 		c := all[(start+i)%len(all)]
-		for _, t := range c.Tasks {
-			if t.State != runner.Passed && !t.Bonus && !c.Skipped {
-				return c, t, true
-			}
+		if t, open := c.Next(); open && !c.Skipped {
+			return c, t, true
 		}
 	}
 	return Chapter{}, TaskState{}, false
