@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,8 +105,9 @@ func (a *app) finished(c progress.Chapter) progress.Chapter {
 }
 
 // chapterCommand returns a command that takes at most one chapter or task as its argument. run receives the chapter and
-// task that app.pick returns.
-func chapterCommand(use, short, long string, run func(*app, progress.Chapter, course.Task) error) *cobra.Command {
+// task that app.pick returns. The command prints the lines that run returns, even beside an error.
+func chapterCommand(use, short, long string,
+	run func(*app, progress.Chapter, course.Task) ([]string, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:               use,
 		Short:             short,
@@ -122,7 +124,8 @@ func chapterCommand(use, short, long string, run func(*app, progress.Chapter, co
 			if err != nil {
 				return err
 			}
-			return run(a, c, task)
+			lines, err := run(a, c, task)
+			return cmp.Or(a.print(lines...), err)
 		},
 	}
 }
@@ -141,6 +144,9 @@ func completeChapter(_ *cobra.Command, args []string, _ string) (names []string,
 func (a *app) warn(err error) { fmt.Fprintln(a.errOut, "workshop:", err) }
 
 func (a *app) print(lines ...string) error {
+	if len(lines) == 0 {
+		return nil
+	}
 	return style.Fprint(a.out, strings.Join(lines, "\n")+"\n")
 }
 

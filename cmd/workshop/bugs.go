@@ -4,6 +4,7 @@ package main
 // it did to its users, and names the wrong line, or writes a test that catches it.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,35 +51,34 @@ issue behind it.
 
 The wrong version is in .workshop/bugs, to read in your editor. Your test is
 bug_test.go in the chapter's folder; the first --try creates one to start with.`,
-		func(a *app, c progress.Chapter, _ course.Task) error {
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			c = a.finished(c)
 			if !c.Done() && !c.Skipped && !anyway {
-				return fmt.Errorf("%s is not green yet, and the game shows parts of its solution; "+
+				return nil, fmt.Errorf("%s is not green yet, and the game shows parts of its solution; "+
 					"to play anyway: go tool workshop bugs %s --anyway", c.Dir, c.Dir)
 			}
 			bank, err := bugs.Load(filepath.Join(a.root, c.Solution()))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			g := &game{app: a, chapter: c, bank: bank, limit: limit}
 			if list {
-				return g.printList()
+				return g.found(), nil
 			}
-			if ok, err := g.next(); err != nil || !ok {
-				return err
-			}
+			question, ok, err := g.next()
 			switch {
+			case err != nil || !ok:
+				return question, err
 			case answer:
-				return g.show(bugShown)
+				return g.show(bugShown), nil
 			case line != "":
 				return g.guess(line)
 			case try:
 				return g.tryTest()
+			case isTerminal(a.in):
+				return nil, g.dialogue(question)
 			}
-			if err := g.ask(); err != nil || !isTerminal(a.in) {
-				return err
-			}
-			return g.dialogue()
+			return question, nil
 		})
 	cmd.Flags().StringVar(&line, "line", "", "the line that you think is wrong, as file.go:42")
 	cmd.Flags().BoolVar(&try, "try", false, "run your test over the solution and over the wrong version")
@@ -102,51 +102,46 @@ type game struct {
 // id returns the key of a wrong version in the progress file.
 func (g *game) id(b bugs.Bug) string { return g.chapter.Topic + "/" + b.Name }
 
-// next loads the first wrong version that is not solved, and writes its files to .workshop/bugs. ok is false when none
-// is left.
-func (g *game) next() (ok bool, err error) {
-	if len(g.bank) == 0 {
-		return false, g.print(fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir))
-	}
+// next loads the first wrong version that is not solved, writes its files to .workshop/bugs, and returns what it did to
+// its users. ok is false when none is left.
+func (g *game) next() (question []string, ok bool, err error) {
 	at := slices.IndexFunc(g.bank, func(b bugs.Bug) bool { return g.progress.Bugs[g.id(b)] == "" })
-	if at < 0 {
-		return false, g.print(fmt.Sprintf("You have seen all %d wrong versions of %s.", len(g.bank), g.chapter.Dir))
+	switch {
+	case len(g.bank) == 0:
+		return []string{fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir)}, false, nil
+	case at < 0:
+		return []string{fmt.Sprintf("You have seen all %d wrong versions of %s.", len(g.bank), g.chapter.Dir)}, false, nil
 	}
 	g.bug = g.bank[at]
 	g.solution, err = overlay.ReadDir(g.chapter.Dir, "solution", filepath.Join(g.root, g.chapter.Solution()))
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	if g.wrong, err = g.bug.Apply(g.solution); err != nil {
-		return false, err
+		return nil, false, err
 	}
 	folder := filepath.Join(g.root, ".workshop", "bugs", g.chapter.Dir)
 	err = os.MkdirAll(folder, 0o755)
 	for i, f := range g.wrong.Files {
 		path := filepath.Join(folder, f.Name)
 		g.wrong.Files[i].Origin = path // so that compile errors and stacks name the file that the player reads
-		if err == nil {
-			err = os.WriteFile(path, f.Content, 0o644)
-		}
+		err = cmp.Or(err, os.WriteFile(path, f.Content, 0o644))
 	}
 	if err != nil {
-		return false, fmt.Errorf("write the wrong version: %w", err)
+		return nil, false, fmt.Errorf("write the wrong version: %w", err)
 	}
-	return true, nil
-}
-
-// ask prints what the wrong version did to its users.
-func (g *game) ask() error {
-	number := 1 + slices.IndexFunc(g.bank, func(b bugs.Bug) bool { return b.Name == g.bug.Name })
-	title := style.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, number, len(g.bank)))
+	title := style.Strong(fmt.Sprintf("%s, wrong version %d of %d", g.chapter.Dir, at+1, len(g.bank)))
 	where := "The code is in .workshop/bugs/" + g.chapter.Dir + ". Which line is wrong? Or write a test that catches it."
-	return g.print(slices.Concat([]string{title, ""}, style.Wrap("  "+g.bug.Symptom, g.proseWidth()), []string{""},
-		style.Wrap(where, g.width()))...)
+	return slices.Concat([]string{title, ""}, style.Wrap("  "+g.bug.Symptom, g.proseWidth()), []string{""},
+		style.Wrap(where, g.width())), true, nil
 }
 
-// dialogue reads commands until the player quits.
-func (g *game) dialogue() error {
-	for {
+// dialogue prints the question and reads commands until the player quits.
+func (g *game) dialogue(question []string) error {
+	for lines := question; ; {
+		if err := g.print(lines...); err != nil {
+			return err
+		}
 		fmt.Fprint(g.out, "file.go:line, try (my test), answer, next, quit > ")
 		word, err := g.readLine()
 		if err != nil {
@@ -156,42 +151,40 @@ func (g *game) dialogue() error {
 			}
 			return err
 		}
+		lines = nil
 		switch word {
 		case "":
-			continue
 		case "quit", "q":
 			return nil
 		case "try", "t":
-			err = g.tryTest()
+			lines, err = g.tryTest()
 		case "answer", "a":
-			err = g.show(bugShown)
+			lines = g.show(bugShown)
 		case "next", "n":
 			g.progress.Bugs[g.id(g.bug)] = "later" // for this dialogue only
 		default:
-			err = g.guess(word)
+			lines, err = g.guess(word)
 		}
 		var code exitCode
 		if err != nil && !errors.As(err, &code) {
 			g.warn(err)
 		}
-		if g.progress.Bugs[g.id(g.bug)] == "" {
-			continue
-		}
-		if ok, err := g.next(); err != nil || !ok {
-			return err
-		}
-		if err := g.ask(); err != nil {
-			return err
+		if g.progress.Bugs[g.id(g.bug)] != "" {
+			question, ok, err := g.next()
+			lines = append(lines, question...)
+			if err != nil || !ok {
+				return cmp.Or(g.print(lines...), err)
+			}
 		}
 	}
 }
 
 // guess compares a line that the player names with the wrong one.
-func (g *game) guess(place string) error {
+func (g *game) guess(place string) ([]string, error) {
 	file, number, _ := strings.Cut(place, ":")
 	line, err := strconv.Atoi(number)
 	if err != nil {
-		return fmt.Errorf("name a line as file.go:42, not %q", place)
+		return nil, fmt.Errorf("name a line as file.go:42, not %q", place)
 	}
 	names := []string{}
 	for i, f := range g.wrong.Files {
@@ -202,24 +195,20 @@ func (g *game) guess(place string) error {
 		first, last := changedLines(string(g.solution.Files[i].Content), string(f.Content))
 		switch {
 		case first == 0:
-			return g.miss(f.Name + " is right; look in another file.")
+			return miss(f.Name + " is right; look in another file.")
 		case line < first-1:
-			return g.miss(fmt.Sprintf("Not %s:%d; it is the right file, further down.", f.Name, line))
+			return miss(fmt.Sprintf("Not %s:%d; it is the right file, further down.", f.Name, line))
 		case line > last+1:
-			return g.miss(fmt.Sprintf("Not %s:%d; it is the right file, further up.", f.Name, line))
+			return miss(fmt.Sprintf("Not %s:%d; it is the right file, further up.", f.Name, line))
 		}
-		return g.show(bugFound, style.Good("That is it."))
+		return g.show(bugFound, style.Good("That is it.")), nil
 	}
-	return fmt.Errorf("there is no file %q; there are %s", file, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no file %q; there are %s", file, strings.Join(names, ", "))
 }
 
-// miss prints why a guess or a test is wrong, and below it the go command's output, if there is any. It returns exit
-// code 1.
-func (g *game) miss(why string, output ...string) error {
-	if err := g.print(append([]string{style.Warn(why)}, output...)...); err != nil {
-		return err
-	}
-	return exitCode(1)
+// miss returns why a guess or a test is wrong, and below it the go command's output, if there is any.
+func miss(why string, output ...string) ([]string, error) {
+	return append([]string{style.Warn(why)}, output...), exitCode(1)
 }
 
 // changedLines returns the first and the last line of wrong that differ from right, or 0, 0 if none does. If lines were
@@ -243,8 +232,8 @@ func changedLines(right, wrong string) (first, last int) {
 
 var issueNumber = regexp.MustCompile(`#(\d+),?`)
 
-// show prints the answer below some lines, and stores how the player found it.
-func (g *game) show(how string, above ...string) error {
+// show returns the answer below some lines, and stores how the player found it.
+func (g *game) show(how string, above ...string) []string {
 	g.progress.Bugs[g.id(g.bug)] = how
 	if _, err := progress.Update(g.root, func(f *progress.File) { f.Bugs[g.id(g.bug)] = how }); err != nil {
 		g.warn(err)
@@ -258,13 +247,14 @@ func (g *game) show(how string, above ...string) error {
 	for i, f := range g.wrong.Files {
 		if text := diff.Diff("right/"+f.Name, g.solution.Files[i].Content, "wrong/"+f.Name, f.Content); len(text) > 0 {
 			_, hunks, _ := strings.Cut(string(text), "\n") // the first line repeats the names
-			out = append(out, strings.TrimRight(style.Diff(hunks), "\n"))
+			out = append(out, style.Diff(hunks)...)
 		}
 	}
-	return g.print(out...)
+	return out
 }
 
-func (g *game) printList() error {
+// found returns the wrong versions that the player has found or seen.
+func (g *game) found() []string {
 	found, shown := 0, 0
 	var out []string
 	for _, b := range g.bank {
@@ -278,35 +268,35 @@ func (g *game) printList() error {
 		}
 	}
 	left := len(g.bank) - found - shown
-	return g.print(append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, left))...)
+	return append(out, fmt.Sprintf("%s: %d found, %d shown, %d to go", g.chapter.Dir, found, shown, left))
 }
 
 // tryTest runs the player's test, which must pass over the solution and fail over the wrong version. If there is no
 // test, it creates one to start with.
-func (g *game) tryTest() error {
+func (g *game) tryTest() ([]string, error) {
 	path := filepath.Join(g.root, g.chapter.Dir, progress.BugTest)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		pkg := g.chapter.Package()
 		if err := os.WriteFile(path, fmt.Appendf(nil, testTemplate, pkg, g.chapter.Dir, pkg), 0o644); err != nil {
-			return fmt.Errorf("create a test: %w", err)
+			return nil, fmt.Errorf("create a test: %w", err)
 		}
-		return g.print(fmt.Sprintf("Created %s/%s. Write the test, then try again.", g.chapter.Dir, progress.BugTest))
+		return []string{fmt.Sprintf("Created %s/%s. Write the test, then try again.", g.chapter.Dir, progress.BugTest)}, nil
 	}
 	problem, err := g.run(g.solution)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case problem != "":
-		return g.miss("Your test must pass over the right code, and does not:", problem)
+		return miss("Your test must pass over the right code, and does not:", problem)
 	}
 	problem, err = g.run(g.wrong)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case problem == "":
-		return g.miss("Your test passes over the wrong code too, so it does not catch the bug.")
+		return miss("Your test passes over the wrong code too, so it does not catch the bug.")
 	}
-	return g.show(bugFound, style.Good("Your test catches it."), problem)
+	return g.show(bugFound, style.Good("Your test catches it."), problem), nil
 }
 
 // run runs the player's test over a layer, and returns why it did not pass, or "". At least one test must run.

@@ -30,20 +30,17 @@ the chapter's benchmarks, all run in one process. A factor stands beside a figur
 if it differs from client-go's by more than chance (p < 0.05); 2.0x is twice as
 fast, or half the memory. For figures to quote, close everything else and take
 --count 10 --benchtime 1s.`,
-		func(a *app, c progress.Chapter, _ course.Task) error {
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			c = a.finished(c)
 			if err := a.compareLines(c); err != nil || linesOnly {
-				return err
+				return nil, err
 			}
 			rows, err := a.benchmarks("test", "./"+c.Dir, "-run", "^$", "-bench", bench, "-benchmem",
 				fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime))
-			if err != nil {
-				return err
+			if err == nil && len(rows) == 0 {
+				err = fmt.Errorf("no benchmark of %s matches %q", c.Dir, bench)
 			}
-			if len(rows) == 0 {
-				return fmt.Errorf("no benchmark of %s matches %q", c.Dir, bench)
-			}
-			return a.printBenchmarks(rows)
+			return benchmarkRows(rows), err
 		})
 	cmd.Flags().IntVar(&count, "count", count, "runs of each benchmark; with fewer than 5 every difference may be chance")
 	cmd.Flags().StringVar(&bench, "bench", bench, "the benchmarks to run, as go test's -bench")
@@ -78,8 +75,7 @@ func compareRow(name string, cells ...string) string {
 	return strings.TrimRight(line, " ")
 }
 
-func (a *app) printBenchmarks(rows []compare.Row) error {
-	var out []string
+func benchmarkRows(rows []compare.Row) (out []string) {
 	factors := false
 	for _, row := range rows {
 		var cells []string
@@ -102,7 +98,7 @@ func (a *app) printBenchmarks(rows []compare.Row) error {
 		out = append(out, "", style.Faint("2.0x is twice as fast as client-go, or half the memory. "+
 			"Without a factor, the difference may be chance."))
 	}
-	return a.print(out...)
+	return out
 }
 
 // benchmarks runs a go command and reads its output. On a terminal it prints a dot for each line.

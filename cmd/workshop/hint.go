@@ -19,14 +19,14 @@ func newHint() *cobra.Command {
 		`The next hint for the current task. Hints climb: where to look, then what
 must hold, then the shape. None of them is code. After the last one the command
 shows all of them; --again shows those you have taken.`,
-		func(a *app, c progress.Chapter, task course.Task) error {
+		func(a *app, c progress.Chapter, task course.Task) ([]string, error) {
 			if task.Number == 0 {
 				open, _ := c.Next()
 				task = open.Task
 			}
 			texts, err := hintsOf(a.root, c, task)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			from, to := 0, min(a.progress.HintsTaken(task), len(texts))
 			out := []string{style.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
@@ -41,7 +41,7 @@ shows all of them; --again shows those you have taken.`,
 			if to == 0 {
 				out = append(out, "You have not taken one yet.")
 			}
-			return a.print(append(out, hintLines(texts, from, to, a.width())...)...)
+			return append(out, hintLines(texts, from, to, a.width())...), nil
 		})
 	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have taken")
 	return cmd

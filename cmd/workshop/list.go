@@ -20,7 +20,7 @@ func newList() *cobra.Command {
 
 Runs no test: it shows the last results of the tests, where the files are still
 the same, and what the files show.`,
-		func(a *app, only progress.Chapter, _ course.Task) error {
+		func(a *app, only progress.Chapter, _ course.Task) ([]string, error) {
 			current, task, _ := a.current()
 			var out []string
 			for _, c := range a.chapters {
@@ -40,7 +40,7 @@ the same, and what the files show.`,
 						padded(t.Title, 54), style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
 				}
 			}
-			return a.print(append(out, "", style.Faint(style.Legend))...)
+			return append(out, "", style.Faint(style.Legend)), nil
 		})
 }
 
@@ -72,9 +72,9 @@ func summary(c progress.Chapter) string {
 func newProgress() *cobra.Command {
 	var asJSON bool
 	cmd := chapterCommand("progress", "How far you are; with --json for editors and dashboards", "",
-		func(a *app, _ progress.Chapter, _ course.Task) error {
+		func(a *app, _ progress.Chapter, _ course.Task) ([]string, error) {
 			if asJSON {
-				return printJSON(a.out, progressJSON(a))
+				return nil, printJSON(a.out, progressJSON(a))
 			}
 			done, minutes, all := 0, 0, 0
 			for _, c := range a.chapters {
@@ -90,7 +90,7 @@ func newProgress() *cobra.Command {
 					all++
 				}
 			}
-			return a.print(fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, all, minutes))
+			return []string{fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, all, minutes)}, nil
 		})
 	cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, nil
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every chapter and task as JSON")

@@ -24,7 +24,7 @@ and prints where; "go tool workshop restore" brings it back.
 
 With --tests it puts back the chapter's tests, if you have changed one; with
 --missing the stubs of missing files. Both leave everything else as it is.`,
-		func(a *app, c progress.Chapter, _ course.Task) error {
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			do, state := workspace.Reset, c.Dir+" is untouched"
 			switch {
 			case tests:
@@ -33,7 +33,7 @@ With --tests it puts back the chapter's tests, if you have changed one; with
 				do, state = workspace.ResetMissing, "every file of "+c.Dir+" is there"
 			}
 			change, err := do(a.root, c.Chapter)
-			return a.printChange(c, state, change, err)
+			return describe(c, state, change, err)
 		})
 	cmd.Flags().BoolVar(&tests, "tests", false, "put back the tests, not the stubs")
 	cmd.Flags().BoolVar(&missing, "missing", false, "put back only the stubs of missing files")
@@ -47,9 +47,9 @@ func newSkip() *cobra.Command {
 next one. The command copies your code first, and prints where; "go tool workshop
 restore" brings it back. An untouched chapter needs no copy: "go tool workshop
 reset" brings its stubs back.`,
-		func(a *app, c progress.Chapter, _ course.Task) error {
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			change, err := workspace.Skip(a.root, c.Chapter)
-			return a.printChange(c, c.Dir+" is the finished layer", change, err)
+			return describe(c, c.Dir+" is the finished layer", change, err)
 		})
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 { // it does too much for a default
@@ -67,33 +67,33 @@ func newRestore() *cobra.Command {
 		`Bring a backup of a chapter back: the newest that differs from the present
 files, or the one named with --backup. The command copies the present files
 first.`,
-		func(a *app, c progress.Chapter, _ course.Task) error {
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			if !list {
 				change, from, err := workspace.Restore(a.root, c.Chapter, name)
-				return a.printChange(c, fmt.Sprintf("%s is as it was at %s", c.Dir, from), change, err)
+				return describe(c, fmt.Sprintf("%s is as it was at %s", c.Dir, from), change, err)
 			}
 			names, err := workspace.Backups(a.root, c.Chapter)
-			for _, name := range names {
-				fmt.Fprintf(a.out, "%s\t.workshop/backup/%s/%s\n", name, c.Dir, name)
+			for i, name := range names {
+				names[i] = fmt.Sprintf("%s\t.workshop/backup/%s/%s", name, c.Dir, name)
 			}
 			if err == nil && len(names) == 0 {
-				fmt.Fprintf(a.out, "there is no backup of %s\n", c.Dir)
+				names = []string{"there is no backup of " + c.Dir}
 			}
-			return err
+			return names, err
 		})
 	cmd.Flags().BoolVar(&list, "list", false, "list the backups, and change nothing")
 	cmd.Flags().StringVar(&name, "backup", "", "the backup to bring back, as --list names it")
 	return cmd
 }
 
-// printChange prints what a command has changed in a chapter's folder, unless it returned an error. state is what holds
+// describe returns what a command has changed in a chapter's folder, unless it returned an error. state is what holds
 // after the change, such as "05-indexer is untouched".
-func (a *app) printChange(c progress.Chapter, state string, change workspace.Change, err error) error {
+func describe(c progress.Chapter, state string, change workspace.Change, err error) ([]string, error) {
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case change.Nothing():
-		return a.print(state + " already; nothing was changed")
+		return []string{state + " already; nothing was changed"}, nil
 	}
 	var parts []string
 	if len(change.Written) > 0 {
@@ -110,5 +110,5 @@ func (a *app) printChange(c progress.Chapter, state string, change workspace.Cha
 		}
 		out = append(out, where)
 	}
-	return a.print(out...)
+	return out, nil
 }

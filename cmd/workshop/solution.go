@@ -4,7 +4,6 @@ package main
 // code.
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,25 +27,17 @@ func newSolution() *cobra.Command {
 		`What to take away from a chapter, its last hints, and where the finished code
 is; with --diff, how it differs from yours. It asks first if the chapter is not
 green.`,
-		func(a *app, c progress.Chapter, _ course.Task) error {
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			c = a.finished(c)
 			if !c.Done() && !c.Skipped && !yes {
 				if err := a.confirm(c.Dir + " is not green yet, as far as is known. See the solution anyway?"); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			if showDiff {
-				text, err := a.diffToSolution(c)
-				if err != nil {
-					return err
-				}
-				return style.Fprint(a.out, text)
+				return a.diffToSolution(c)
 			}
-			lines, err := a.takeaway(c, a.proseWidth())
-			if err != nil {
-				return err
-			}
-			return a.print(lines...)
+			return a.takeaway(c, a.proseWidth())
 		})
 	cmd.Flags().BoolVar(&showDiff, "diff", false, "show how the solution differs from your code")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -106,18 +97,21 @@ func prose(text string, width int) (out []string) {
 }
 
 // diffToSolution compares the learner's files with the solution's, file by file.
-func (a *app) diffToSolution(c progress.Chapter) (string, error) {
+func (a *app) diffToSolution(c progress.Chapter) (out []string, err error) {
 	solution, err := overlay.ReadDir(c.Dir, "solution", filepath.Join(a.root, c.Solution()))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var b strings.Builder
 	for _, f := range solution.Files {
 		yours, err := os.ReadFile(filepath.Join(a.root, c.Dir, f.Name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("read your code: %w", err)
+			return nil, fmt.Errorf("read your code: %w", err)
 		}
-		b.Write(diff.Diff("yours/"+f.Name, stub.WithoutMarks(yours), "solution/"+f.Name, stub.WithoutMarks(f.Content)))
+		text := diff.Diff("yours/"+f.Name, stub.WithoutMarks(yours), "solution/"+f.Name, stub.WithoutMarks(f.Content))
+		out = append(out, style.Diff(string(text))...)
 	}
-	return cmp.Or(style.Diff(b.String()), "Your code and the solution are the same.\n"), nil
+	if len(out) == 0 {
+		out = []string{"Your code and the solution are the same."}
+	}
+	return out, nil
 }

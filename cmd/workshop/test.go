@@ -33,21 +33,18 @@ argument it runs those of the current chapter.
 
 It runs the same go test that the chapter's text shows, and exits with 1 unless
 every test passes, except for bonus tests.`,
-		func(a *app, c progress.Chapter, task course.Task) error {
+		func(a *app, c progress.Chapter, task course.Task) ([]string, error) {
 			if a.named {
 				o.Task = task
 			}
 			v, err := a.test(a.ctx, a.errOut, c.Chapter, o)
 			if err != nil {
-				return err
-			}
-			if err := a.print(a.verdictLines(v, all)...); err != nil {
-				return err
+				return nil, err
 			}
 			if !v.Green() {
-				return exitCode(1)
+				err = exitCode(1)
 			}
-			return nil
+			return a.verdictLines(v, all), err
 		})
 	cmd.Flags().BoolVar(&o.Race, "race", false, "with the race detector (needs a C compiler)")
 	cmd.Flags().StringVar(&o.On, "on", "",
@@ -131,7 +128,7 @@ func (a *app) verdictLines(v runner.Verdict, all bool) []string {
 		return append(append(out, ""), style.Crash(v, a.width())...)
 	}
 	for _, f := range failures {
-		out = append(append(out, "", style.Strong(f.Test)), style.Failure(f, a.width(), 0)...)
+		out = append(append(out, ""), style.Failure(f, a.width(), 0)...)
 	}
 	return out
 }

@@ -1,9 +1,11 @@
 package main
 
 // This file is `workshop watch`, and `workshop` without arguments: the live view on a terminal, with a welcome before
-// the first one, and one printed screen elsewhere. Package tui is the view; this file connects it to the other packages.
+// the first one, and one printed screen elsewhere. Package tui is the view; this file connects it to the other packages
+// and to the learner's editor.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,21 +39,21 @@ Without a terminal it prints where you are, and exits.`, watch)
 }
 
 // watch shows the live view, or prints one screen.
-func watch(a *app, c progress.Chapter, _ course.Task) error {
+func watch(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 	if !isTerminal(a.out) || !isTerminal(a.in) || os.Getenv("TERM") == "dumb" {
-		return a.print(a.statusLines()...)
+		return a.statusLines(), nil
 	}
 	_, err := os.Stat(filepath.Join(a.root, ".workshop", "progress.json"))
 	if errors.Is(err, os.ErrNotExist) && !a.named {
 		if c, err = a.welcome(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	m, err := tui.New(a.ctx, a.actions(), c.Dir)
-	if err != nil {
-		return err
+	current, task, ok := a.current()
+	if !ok || c.Dir != current.Dir {
+		task, _ = c.Next()
 	}
-	return m.Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
+	return nil, tui.New(a.ctx, a.actions(), a.chapters, c, task).Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
 }
 
 // welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
@@ -151,10 +154,9 @@ func (a *app) statusLines() []string {
 // actions returns what the live view can do.
 func (a *app) actions() tui.Actions {
 	return tui.Actions{
-		Look: func() ([]progress.Chapter, string, error) {
+		Look: func() ([]progress.Chapter, error) {
 			file, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
-			all, err := progress.All(a.root, file)
-			return all, file.At, err
+			return progress.All(a.root, file)
 		},
 		Test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
 			return a.test(ctx, io.Discard, c.Chapter, o)
@@ -178,8 +180,11 @@ func (a *app) actions() tui.Actions {
 				filepath.ToSlash(change.Backup), c.Number), nil
 		},
 		Diff: func(c progress.Chapter) ([]string, error) {
-			text, err := a.diffToSolution(c)
-			return strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n"), err
+			lines, err := a.diffToSolution(c)
+			for i, line := range lines {
+				lines[i] = strings.ReplaceAll(line, "\t", "    ")
+			}
+			return lines, err
 		},
 		Takeaway: func(c progress.Chapter, width int) ([]string, error) {
 			lines, err := a.takeaway(c, width)
@@ -188,4 +193,42 @@ func (a *app) actions() tui.Actions {
 		Notes: func(c progress.Chapter) []string { return a.folderNotes(c.Chapter) },
 		Edit:  a.editor,
 	}
+}
+
+// editors are the programs whose arguments are known. In them FILE and LINE stand for the place.
+var editors = []struct {
+	names, args string
+	terminal    bool // the editor runs in the terminal
+}{
+	{"code code-insiders codium cursor windsurf", "--goto FILE:LINE", false},
+	{"subl zed gnome-text-editor", "FILE:LINE", false},
+	{"goland idea", "--line LINE FILE", false},
+	{"hx helix", "FILE:LINE", true},
+	{"vi vim nvim nano emacs emacsclient micro joe", "+LINE FILE", true},
+}
+
+// editor returns the command that opens a place of a chapter, such as "store.go:45". Without a place it opens the
+// README.
+func (a *app) editor(c progress.Chapter, place string) (*tui.Editor, error) {
+	words := strings.Fields(cmp.Or(strings.TrimSpace(os.Getenv("VISUAL")), os.Getenv("EDITOR")))
+	if len(words) == 0 {
+		return nil, errors.New("set VISUAL or EDITOR to the command that starts your editor, such as: export VISUAL='code'")
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		return nil, fmt.Errorf("start the editor that VISUAL or EDITOR names: %w", err)
+	}
+	file, line, _ := strings.Cut(cmp.Or(place, "README.md:1"), ":")
+	values := strings.NewReplacer("FILE", filepath.Join(a.root, c.Dir, filepath.FromSlash(file)), "LINE", line)
+	args, terminal := "FILE", true // an unknown editor: most accept a path, and some need the terminal
+	for _, e := range editors {
+		if slices.Contains(strings.Fields(e.names), strings.TrimSuffix(filepath.Base(words[0]), ".exe")) {
+			args, terminal = e.args, e.terminal
+		}
+	}
+	for arg := range strings.FieldsSeq(args) {
+		words = append(words, values.Replace(arg))
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = a.root
+	return &tui.Editor{Cmd: cmd, Terminal: terminal}, nil
 }

@@ -85,8 +85,8 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 	save := make(chan struct{})
 	seen := 0 // saves that the model has seen; it asks for notes at each
 	l := &loop{t: t, messages: make(chan tea.Msg), ended: make(chan struct{})}
-	m, err := New(ctx, Actions{
-		Look:  func() ([]progress.Chapter, string, error) { return []progress.Chapter{box}, "box/put", nil },
+	m := New(ctx, Actions{
+		Look:  func() ([]progress.Chapter, error) { return []progress.Chapter{box}, nil },
 		Notes: func(progress.Chapter) []string { seen++; return nil },
 		GoTo:  func(string) error { return nil },
 		Watch: func(ctx context.Context, _ progress.Chapter, saved func(string)) {
@@ -123,8 +123,7 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 			}
 			return runner.Verdict{Chapter: c.Chapter, Command: fmt.Sprint("version ", over), Tasks: []runner.Task{{Task: box.Chapter.Tasks[0], State: runner.Open, Tests: []runner.Test{{Name: "TestTask1_a", Status: gotest.Failed}}}}}, nil
 		},
-	}, "")
-	require.NoError(t, err)
+	}, []progress.Chapter{box}, box, box.Tasks[0])
 	l.m, m.send = m, l.send
 	l.start(m.Init())
 	l.until("the first run has ended", func() bool { return m.verdict != nil && !m.running })

@@ -28,8 +28,8 @@ import (
 // Actions is what the screen can ask for. Each but Notes and Edit is called on a goroutine of its own and may take its
 // time. The screen shows an error.
 type Actions struct {
-	// Look reads the state of all chapters, and the ID of the current task.
-	Look func() (all []progress.Chapter, at string, err error)
+	// Look reads the state of all chapters.
+	Look func() ([]progress.Chapter, error)
 	// Test runs a chapter's tests, and stores the result. It ends early when ctx does.
 	Test func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error)
 	// Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
@@ -128,29 +128,15 @@ func unless(ctx context.Context, do change) change {
 	}
 }
 
-// New returns the screen for the chapter with that folder, or, if it is "", for the current one.
-func New(ctx context.Context, actions Actions, folder string) (*Model, error) {
-	all, at, err := actions.Look()
-	if err != nil {
-		return nil, err
-	}
+// New returns the screen for one of all chapters, at one of its tasks.
+func New(ctx context.Context, actions Actions, all []progress.Chapter, c progress.Chapter,
+	task progress.TaskState) *Model {
 	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24,
 		send: func(tea.Msg) {}, stopRun: func() {}, stopWatch: func() {},
 		body: viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
 	m.body.SetHorizontalStep(0)
-	c, task, ok := progress.Current(all, at)
-	if !ok {
-		c = all[len(all)-1]
-		task = c.Tasks[0]
-	}
 	m.show(c, task)
-	for _, other := range all {
-		if other.Dir == folder && other.Dir != c.Dir {
-			task, _ = other.Next()
-			m.show(other, task)
-		}
-	}
-	return m, nil
+	return m
 }
 
 // Run shows the screen until the learner leaves it or the context of New ends.
@@ -348,7 +334,7 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 // look reads the state of the chapters again.
 func (m *Model) look() tea.Cmd {
 	return func() tea.Msg {
-		all, _, err := m.actions.Look()
+		all, err := m.actions.Look()
 		return change(func(m *Model) tea.Cmd {
 			if err != nil {
 				return nil

@@ -36,13 +36,17 @@ func seven(state runner.State) (all []progress.Chapter) {
 // screenOf is the model at a task, on a terminal of that size, before any test has run.
 func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int) *Model {
 	t.Helper()
-	m, err := New(t.Context(), Actions{
-		Look:  func() ([]progress.Chapter, string, error) { return all, at, nil },
+	c, task, ok := progress.Current(all, at)
+	if !ok {
+		c = all[len(all)-1]
+		task = c.Tasks[0]
+	}
+	m := New(t.Context(), Actions{
+		Look:  func() ([]progress.Chapter, error) { return all, nil },
 		Notes: func(progress.Chapter) []string { return nil },
 		GoTo:  func(string) error { return nil },
 		Watch: func(context.Context, progress.Chapter, func(string)) {},
-	}, "")
-	require.NoError(t, err)
+	}, all, c, task)
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m
 }

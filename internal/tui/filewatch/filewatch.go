@@ -37,18 +37,13 @@ const (
 // ends.
 func Watch(ctx context.Context, folders []string, content func() (string, error),
 	changed func(sum, by string, err error)) {
-	events, all, stop := listen(folders)
-	defer stop()
-	watch(ctx, events, all, content, changed)
-}
-
-// listen subscribes to the events of folders and all folders below them. all is false if one subscription failed.
-func listen(folders []string) (events <-chan fsnotify.Event, all bool, stop func()) {
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
-		return nil, false, func() {}
+		watch(ctx, nil, false, content, changed)
+		return
 	}
-	all = true
+	defer notify.Close()
+	all := true // folders and the folders below them send events
 	for _, folder := range folders {
 		filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() && notify.Add(path) != nil {
@@ -61,10 +56,10 @@ func listen(folders []string) (events <-chan fsnotify.Event, all bool, stop func
 		for range notify.Errors {
 		}
 	}()
-	return notify.Events, all, func() { notify.Close() }
+	watch(ctx, notify.Events, all, content, changed)
 }
 
-// watch is Watch with given events. The channel may be nil, and may be closed.
+// watch is Watch with given events. The channel may be nil, and may be closed. all is false if events are missing.
 func watch(ctx context.Context, events <-chan fsnotify.Event, all bool, content func() (string, error),
 	changed func(sum, by string, err error)) {
 	w := watcher{ctx: ctx, events: events, content: content, changed: changed, by: Events}

@@ -74,14 +74,13 @@ func Failure(f failure.Failure, width, rows int) []string {
 	return out
 }
 
-// Diff colours a diff.
-func Diff(text string) string {
-	var b strings.Builder
+// Diff returns the lines of a diff in colour.
+func Diff(text string) (out []string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		b.WriteString(diffLine(line, line) + "\n")
+		out = append(out, diffLine(line, line))
 	}
-	return b.String()
+	return out
 }
 
 // diffLine returns text in the colour of a line of a diff.
