@@ -4,7 +4,7 @@ package main
 
 import "golang.org/x/sys/unix"
 
-// freeDisk is how many bytes may be written below dir.
+// freeDisk returns how many bytes may be written below dir.
 func freeDisk(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	err := unix.Statfs(dir, &s)

@@ -2,7 +2,7 @@ package main
 
 import "golang.org/x/sys/windows"
 
-// freeDisk is how many bytes may be written below dir.
+// freeDisk returns how many bytes may be written below dir.
 func freeDisk(dir string) (free uint64, err error) {
 	name, err := windows.UTF16PtrFromString(dir)
 	if err != nil {

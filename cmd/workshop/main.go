@@ -1,7 +1,7 @@
 // Command workshop is the workshop's command line: `go tool workshop`.
 //
-// This file is the root of its commands; the other files are named for the commands in them, except for app.go, which
-// is what the commands share.
+// This file is the root of its commands, and the commands that run other programs. The other files are named for the
+// commands in them, except for app.go, which is what the commands share.
 //
 // No command imports client-go, so that building the tool takes seconds. A command that needs a chapter's code runs
 // `go test`; one that needs a cluster runs the launcher in cluster/, a module of its own.
@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/launch"
 )
 
 func main() {
@@ -63,7 +64,11 @@ terminal it prints where you are.`,
 		RunE:          newWatch().RunE,
 	}
 	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(),
-		newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(), newCluster(), newKubectl(), newShare())
+		newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(),
+		programCommand("cluster up|down|status|logs|…", "Run a real Kubernetes API on this machine, without Docker",
+			launch.Cluster),
+		programCommand("kubectl …", "Run kubectl on the workshop's own cluster, never on yours", launch.Cluster, "kubectl"),
+		programCommand("share", "Serve the workshop to a room without internet", launch.Share))
 	return root
 }
 
@@ -83,4 +88,26 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("there is no command %q. Did you mean: go tool workshop %s?", args[0], strings.Join(like, ", or "))
 	}
 	return fmt.Errorf("there is no command %q. For a list: go tool workshop help", args[0])
+}
+
+// programCommand returns a command that runs another program in place of this one: the launcher in cluster/, which
+// imports nothing of Kubernetes and builds the rest on first use, or cmd/share. It returns the program's exit code as
+// an error.
+func programCommand(use, short string, p launch.Program, first ...string) *cobra.Command {
+	return &cobra.Command{
+		Use:                use,
+		Short:              short,
+		DisableFlagParsing: true, // the program has its own flags, and its own help
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, err := course.Root(".")
+			if err != nil {
+				return err
+			}
+			code, err := p.Run(cmd.Context(), root, append(first, args...)...)
+			if err == nil && code != 0 {
+				return exitCode(code)
+			}
+			return err
+		},
+	}
 }

@@ -92,7 +92,6 @@ type Model struct {
 	passed   map[string]bool // the tasks that have passed, by ID, so that the next verdict can tell what is new
 	success  string          // the tasks that pass since this run
 	began    time.Time
-	ticking  bool
 	tests    sync.WaitGroup // runs that are under way
 
 	stopWatch context.CancelFunc
@@ -179,7 +178,7 @@ func (m *Model) open(p page, lines []string) {
 }
 
 // Init starts watching; the watcher's first call starts the first run.
-func (m *Model) Init() tea.Cmd { return m.watch() }
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.watch(), tick()) }
 
 // Update is bubbletea's: it changes the model in place. Nothing in it waits; slow work is a tea.Cmd, and its result is
 // a change.
@@ -227,18 +226,16 @@ func (m *Model) start() tea.Cmd {
 	m.ended, m.began, m.underway, m.early = 0, time.Now(), nil, nil
 	c := m.chapter
 	options := runner.Options{
-		Race:   m.race,
-		OnTest: func(t gotest.Test) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.see(t) })) },
-		OnGreen: func(v runner.Verdict) {
-			m.send(unless(ctx, func(m *Model) tea.Cmd { return m.green(v) }))
-		},
+		Race:    m.race,
+		OnTest:  func(t gotest.Test) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.see(t) })) },
+		OnGreen: func(v runner.Verdict) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.green(v) })) },
 	}
-	return tea.Batch(m.tick(), func() tea.Msg {
+	return func() tea.Msg {
 		m.tests.Add(1)
 		defer m.tests.Done()
 		v, err := m.actions.Test(ctx, c, options)
 		return unless(ctx, func(m *Model) tea.Cmd { return m.judge(v, err) })
-	})
+	}
 }
 
 // see follows a test that begins or has ended.
@@ -256,19 +253,10 @@ func (m *Model) see(t gotest.Test) tea.Cmd {
 	return nil
 }
 
-// tick comes back in a second, so that the screen shows that the run goes on. There is one at a time.
-func (m *Model) tick() tea.Cmd {
-	if m.ticking {
-		return nil
-	}
-	m.ticking = true
+// tick comes back every second, because the screen shows how long a run takes.
+func tick() tea.Cmd {
 	return tea.Tick(time.Second, func(time.Time) tea.Msg {
-		return change(func(m *Model) tea.Cmd {
-			if m.ticking = false; m.running {
-				return m.tick()
-			}
-			return nil
-		})
+		return change(func(*Model) tea.Cmd { return tick() })
 	})
 }
 
