@@ -1,12 +1,12 @@
 package fakeapi
 
 // This file answers the first questions of a client: the groups, versions and resources, the version of Kubernetes, and
-// whether the server is healthy.
+// whether the server is healthy. It has the part of an OpenAPI document that kubectl reads before it sends a file:
+// whether the server validates fields itself. It does, so kubectl does not.
 
 import (
 	"encoding/json"
-	"net/http"
-	"slices"
+	"io"
 	"strings"
 	"sync"
 
@@ -19,93 +19,102 @@ import (
 // Version is the version of Kubernetes whose answers the server gives.
 const Version = "v1.36.3"
 
+type doc map[string]any
+
 // documents are the answers that are always the same, by path.
 var documents = sync.OnceValue(func() map[string]any {
+	groups, openAPI := &metav1.APIGroupList{}, doc{}
 	all := map[string]any{
 		"/version":    version.Info{Major: "1", Minor: "36", GitVersion: Version, Platform: "in/memory"},
-		"/openapi/v3": openAPIRoot(),
+		"/apis":       groups,
+		"/openapi/v3": doc{"paths": openAPI},
 	}
-	groups := &metav1.APIGroupList{}
 	for _, r := range resources {
 		gv := r.gvk.GroupVersion()
-		if all["/"+pathOf(gv)] != nil {
-			continue
+		path := pathOf(gv)
+		if all["/"+path] == nil {
+			all["/"+path] = &metav1.APIResourceList{GroupVersion: gv.String()}
+			openAPI[path] = doc{"serverRelativeURL": "/openapi/v3/" + path}
+			all["/openapi/v3/"+path] = doc{
+				"openapi": "3.0.0", "info": doc{"title": "Kubernetes", "version": Version}, "paths": doc{},
+			}
+			if gv.Group != "" {
+				v := metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version}
+				group := metav1.APIGroup{Name: gv.Group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v}
+				groups.Groups = append(groups.Groups, group)
+				all["/apis/"+gv.Group] = &group
+			}
 		}
-		all["/"+pathOf(gv)], all["/openapi/v3/"+pathOf(gv)] = resourcesOf(gv), openAPI(gv)
-		if gv.Group != "" {
-			v := metav1.GroupVersionForDiscovery{GroupVersion: gv.String(), Version: gv.Version}
-			group := metav1.APIGroup{Name: gv.Group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v}
-			groups.Groups = append(groups.Groups, group)
-			all["/apis/"+gv.Group] = &group
-		}
+		list := all["/"+path].(*metav1.APIResourceList)
+		list.APIResources = append(list.APIResources, r.discovery()...)
+		patches := all["/openapi/v3/"+path].(doc)["paths"].(doc)
+		patches["/"+path+"/namespaces/{namespace}/"+r.gvr.Resource+"/{name}"] = doc{"patch": r.openAPI()}
 	}
-	all["/apis"] = groups
 	return all
 })
+
+func pathOf(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "api/" + gv.Version
+	}
+	return "apis/" + gv.String()
+}
 
 // served reports whether there is a resource in a group and version.
 func served(gv schema.GroupVersion) bool { return documents()["/"+pathOf(gv)] != nil }
 
+// discovery describes the resource and its subresources, ordered by name.
+func (r *resource) discovery() []metav1.APIResource {
+	sub := metav1.Verbs{"get", "patch", "update"}
+	all := []metav1.APIResource{{
+		Name: r.gvr.Resource, SingularName: r.singular, Namespaced: true, Kind: r.gvk.Kind, ShortNames: r.short,
+		Categories: r.categories,
+		Verbs:      metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
+	}}
+	if r.scale {
+		all = append(all, metav1.APIResource{
+			Name: r.gvr.Resource + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: sub,
+		})
+	}
+	if r.status {
+		all = append(all, metav1.APIResource{
+			Name: r.gvr.Resource + "/status", Namespaced: true, Kind: r.gvk.Kind, Verbs: sub,
+		})
+	}
+	return all
+}
+
+// openAPI describes patches of the resource: they, and so all writes, accept fieldValidation.
+func (r *resource) openAPI() doc {
+	return doc{
+		"parameters":                      []doc{{"name": "fieldValidation", "in": "query", "schema": doc{"type": "string"}}},
+		"responses":                       doc{},
+		"x-kubernetes-group-version-kind": doc{"group": r.gvk.Group, "version": r.gvk.Version, "kind": r.gvk.Kind},
+	}
+}
+
 func (c *call) discover() error {
+	// A client that asks for everything in one answer (aggregated discovery) accepts it in pieces, too.
+	form := negotiatePlain(c.r)
 	switch path := strings.TrimSuffix(c.r.URL.Path, "/"); path {
 	case "/api":
-		return c.answerMeta(&metav1.APIVersions{
-			Versions:                   []string{"v1"},
-			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: c.r.Host}},
-		})
+		clients := []metav1.ServerAddressByClientCIDR{{ClientCIDR: "0.0.0.0/0", ServerAddress: c.r.Host}}
+		return write(c.w, form, c.code, &metav1.APIVersions{Versions: []string{"v1"}, ServerAddressByClientCIDRs: clients})
 	case "/healthz", "/readyz", "/livez":
-		writeText(c.w, http.StatusOK, "ok")
-		return nil
+		c.w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, err := io.WriteString(c.w, "ok")
+		return err
 	default:
 		switch document := documents()[path].(type) {
 		case nil:
 			return errPath
 		case runtime.Object:
-			return c.answerMeta(document)
+			return write(c.w, form, c.code, document)
 		default:
-			return c.answerPlain(document)
+			c.w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+			text := json.NewEncoder(c.w)
+			text.SetIndent("", "  ")
+			return text.Encode(document)
 		}
 	}
-}
-
-func (c *call) answerMeta(obj runtime.Object) error {
-	// A client that asks for everything in one answer (aggregated discovery) accepts it in pieces, too.
-	return write(c.w, negotiatePlain(c.r), http.StatusOK, obj)
-}
-
-func (c *call) answerPlain(v any) error {
-	c.w.Header().Set("Content-Type", "application/json")
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = c.w.Write(text)
-	return err
-}
-
-func resourcesOf(gv schema.GroupVersion) *metav1.APIResourceList {
-	list := &metav1.APIResourceList{GroupVersion: gv.String(), APIResources: []metav1.APIResource{}}
-	for _, r := range resources {
-		if r.gvr.GroupVersion() != gv {
-			continue
-		}
-		list.APIResources = append(list.APIResources, metav1.APIResource{
-			Name: r.gvr.Resource, SingularName: r.singular, Namespaced: true, Kind: r.gvk.Kind, ShortNames: r.short,
-			Categories: r.categories,
-			Verbs:      metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"},
-		})
-		sub := metav1.Verbs{"get", "patch", "update"}
-		if r.scale {
-			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.gvr.Resource + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: sub,
-			})
-		}
-		if r.status {
-			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: r.gvr.Resource + "/status", Namespaced: true, Kind: r.gvk.Kind, Verbs: sub,
-			})
-		}
-	}
-	slices.SortFunc(list.APIResources, func(a, b metav1.APIResource) int { return strings.Compare(a.Name, b.Name) })
-	return list
 }

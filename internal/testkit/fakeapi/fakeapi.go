@@ -46,8 +46,8 @@ type Server struct {
 	listener *listener
 
 	lock sync.Mutex
-	// scripts are the faults to come.
-	scripts []*script
+	// scripted are the faults to come.
+	scripted []scripted
 	// requests are those that have arrived.
 	requests []Request
 	// endWatches is closed to end all watches, and replaced.

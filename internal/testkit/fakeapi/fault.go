@@ -9,8 +9,11 @@ package fakeapi
 // connections are methods: Cut, Down and Up, EndWatches.
 
 import (
-	"fmt"
+	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,10 +24,10 @@ import (
 // Fault handles one request. Next is the server without the fault; a Fault may call it or not.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// script has the remaining faults for requests of one verb.
-type script struct {
-	verb   string
-	faults []Fault
+// scripted is a fault for the next request of one verb.
+type scripted struct {
+	verb  string
+	fault Fault
 }
 
 // Script gives each of the next requests of a kind the next of these faults, in turn. Verb is get, list, watch, create,
@@ -32,44 +35,33 @@ type script struct {
 func (s *Server) Script(verb string, faults ...Fault) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.scripts = append(s.scripts, &script{verb, faults})
+	for _, fault := range faults {
+		s.scripted = append(s.scripted, scripted{verb, fault})
+	}
 }
 
 // ClearScripts ends all scripts.
 func (s *Server) ClearScripts() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.scripts = nil
+	s.scripted = nil
 }
 
-// nextFault removes and returns the next fault for a request, nil if there is none.
+// nextFault removes and returns the next fault for a request. Without one it returns a fault that does nothing.
 func (s *Server) nextFault(verb string) Fault {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	for _, script := range s.scripts {
-		if len(script.faults) == 0 || script.verb != "" && script.verb != verb {
-			continue
-		}
-		fault := script.faults[0]
-		script.faults = script.faults[1:]
-		return fault
+	i := slices.IndexFunc(s.scripted, func(next scripted) bool { return next.verb == "" || next.verb == verb })
+	if i < 0 {
+		return func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
 	}
-	return nil
+	fault := s.scripted[i].fault
+	s.scripted = slices.Delete(s.scripted, i, i+1)
+	return fault
 }
 
 // Times returns n times the same fault.
-func Times(n int, fault Fault) []Fault {
-	faults := make([]Fault, n)
-	for i := range faults {
-		faults[i] = fault
-	}
-	return faults
-}
-
-// None returns a Fault that does nothing: the request succeeds.
-func None() Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
-}
+func Times(n int, fault Fault) []Fault { return slices.Repeat([]Fault{fault}, n) }
 
 // Answer refuses with a status code and the Status that a real server sends with it, and with Retry-After if that is
 // not empty.
@@ -93,7 +85,7 @@ func statusFor(code int, retryAfter string) *apierrors.StatusError {
 	case http.StatusServiceUnavailable:
 		return apierrors.NewServiceUnavailable("the server is currently unable to handle the request")
 	case http.StatusInternalServerError:
-		return apierrors.NewInternalError(fmt.Errorf("etcdserver: request timed out"))
+		return apierrors.NewInternalError(errors.New("etcdserver: request timed out"))
 	case http.StatusUnauthorized:
 		return apierrors.NewUnauthorized("Unauthorized")
 	}
@@ -101,19 +93,16 @@ func statusFor(code int, retryAfter string) *apierrors.StatusError {
 }
 
 // Text answers with a code and a body that is not a Status, as a proxy does.
-func Text(code int, body string) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.WriteHeader(code)
-		fmt.Fprint(w, body)
-	}
-}
+func Text(code int, body string) Fault { return reply(code, "text/plain; charset=utf-8", body) }
 
 // Body answers 200 with a body of your own, in one write.
-func Body(contentType, body string) Fault {
+func Body(contentType, body string) Fault { return reply(http.StatusOK, contentType, body) }
+
+func reply(code int, contentType, body string) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		w.Header().Set("Content-Type", contentType)
-		fmt.Fprint(w, body)
+		w.WriteHeader(code)
+		io.WriteString(w, body)
 	}
 }
 
@@ -121,20 +110,19 @@ func Body(contentType, body string) Fault {
 // 200.
 func Event(code int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		status := statusFor(code, "").ErrStatus
 		stream, err := newStream(w, r, nil)
 		if err != nil {
 			writeError(w, r, err)
 			return
 		}
-		stream.send("ERROR", &status)
+		stream.send("ERROR", statusOfError(statusFor(code, "")))
 	}
 }
 
 // Cut breaks the connection after so many bytes of the answer's body.
 func Cut(after int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(&cutWriter{ResponseWriter: w, left: after}, r)
+		next.ServeHTTP(shortened(w, after), r)
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -142,33 +130,34 @@ func Cut(after int) Fault {
 // End ends the answer after so many bytes without an error: the client reads the end of the body.
 func End(after int) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		defer func() {
-			if v := recover(); v != nil && v != http.ErrAbortHandler {
-				panic(v)
-			}
-		}()
-		next.ServeHTTP(&cutWriter{ResponseWriter: w, left: after}, r)
+		next.ServeHTTP(shortened(w, after), r)
 	}
 }
 
-// cutWriter lets so many bytes through, and then aborts the handler.
-type cutWriter struct {
+// writer is an answer whose body goes through a function.
+type writer struct {
 	http.ResponseWriter
-	left int
+	write func(b []byte) (int, error)
 }
 
-func (w *cutWriter) Write(b []byte) (int, error) {
-	n := min(len(b), w.left)
-	w.ResponseWriter.Write(b[:n])
-	w.left -= n
-	if w.left == 0 {
-		w.Flush()
-		panic(http.ErrAbortHandler)
+func (w *writer) Write(b []byte) (int, error) { return w.write(b) }
+
+// Flush implements http.Flusher.
+func (w *writer) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
+
+// shortened returns w for a body of so many bytes: the write of the last one sends them and returns an error.
+func shortened(w http.ResponseWriter, left int) http.ResponseWriter {
+	short := &writer{ResponseWriter: w}
+	short.write = func(b []byte) (int, error) {
+		n, err := w.Write(b[:min(len(b), left)])
+		if left -= n; left == 0 {
+			short.Flush()
+			err = io.ErrShortWrite
+		}
+		return n, err
 	}
-	return n, nil
+	return short
 }
-
-func (w *cutWriter) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
 
 // Slow waits before the answer.
 func Slow(d time.Duration) Fault {
@@ -182,33 +171,23 @@ func Slow(d time.Duration) Fault {
 // SlowBody waits before each piece of the answer's body, pieces being of the given size.
 func SlowBody(size int, d time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		next.ServeHTTP(&slowWriter{ResponseWriter: w, r: r, size: size, pause: d}, r)
+		slow := &writer{ResponseWriter: w}
+		slow.write = func(b []byte) (written int, err error) {
+			for piece := range slices.Chunk(b, size) {
+				if !pause(r, d) {
+					return written, r.Context().Err()
+				}
+				n, err := w.Write(piece)
+				if written += n; err != nil {
+					return written, err
+				}
+				slow.Flush()
+			}
+			return written, nil
+		}
+		next.ServeHTTP(slow, r)
 	}
 }
-
-type slowWriter struct {
-	http.ResponseWriter
-	r     *http.Request
-	size  int
-	pause time.Duration
-}
-
-func (w *slowWriter) Write(b []byte) (int, error) {
-	for written := 0; written < len(b); {
-		n := min(w.size, len(b)-written)
-		if !pause(w.r, w.pause) {
-			return written, w.r.Context().Err()
-		}
-		if _, err := w.ResponseWriter.Write(b[written : written+n]); err != nil {
-			return written, err
-		}
-		w.Flush()
-		written += n
-	}
-	return len(b), nil
-}
-
-func (w *slowWriter) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
 
 // pause waits, and reports whether the client is still there.
 func pause(r *http.Request, d time.Duration) bool {
@@ -220,16 +199,11 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// Hang never answers.
-func Hang() Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) { <-r.Context().Done() }
-}
-
 // Reset breaks the connection instead of answering. If done is set, the server carries out the request first.
 func Reset(done bool) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if done {
-			next.ServeHTTP(&discard{header: http.Header{}}, r)
+			next.ServeHTTP(httptest.NewRecorder(), r)
 		}
 		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
 			c.reset()
@@ -240,27 +214,18 @@ func Reset(done bool) Fault {
 
 type connKey struct{}
 
-// discard is an answer that is not sent.
-type discard struct{ header http.Header }
-
-func (d *discard) Header() http.Header         { return d.header }
-func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
-func (d *discard) WriteHeader(int)             {}
-
 // EndWatches ends all watches without an error, as a server does when it shuts down.
-func (s *Server) EndWatches() {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	close(s.endWatches)
-	s.endWatches = make(chan struct{})
-}
+func (s *Server) EndWatches() { s.wake(&s.endWatches) }
 
 // SendBookmarks makes each watch that allows bookmarks send one now.
-func (s *Server) SendBookmarks() {
+func (s *Server) SendBookmarks() { s.wake(&s.bookmarks) }
+
+// wake closes a channel, and replaces it.
+func (s *Server) wake(c *chan struct{}) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	close(s.bookmarks)
-	s.bookmarks = make(chan struct{})
+	close(*c)
+	*c = make(chan struct{})
 }
 
 // Restart acts like a new process: connections break, and a watch or a page that needs the old history gets 410 Gone.

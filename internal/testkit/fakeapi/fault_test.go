@@ -1,7 +1,6 @@
 package fakeapi_test
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -41,7 +40,8 @@ func bubble(t *testing.T, f func(t *testing.T, api *fakeapi.Server, c *http.Clie
 
 func TestScript_is_used_up_in_order(t *testing.T) {
 	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
-		api.Script("list", fakeapi.Answer(429, "1"), fakeapi.None(), fakeapi.Text(502, "bad gateway"))
+		none := func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
+		api.Script("list", fakeapi.Answer(429, "1"), none, fakeapi.Text(502, "bad gateway"))
 		code, body, _, _ := get(t, c, deployments)
 		require.Equal(t, 429, code)
 		require.Contains(t, body, `"reason":"TooManyRequests"`)
@@ -106,15 +106,6 @@ func TestSlow_and_SlowBody_take_their_time(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(start))
 		_, body, _, _ := get(t, c, deployments)
 		require.Equal(t, time.Minute+time.Duration(len(body))*time.Second, time.Since(start))
-	})
-}
-
-func TestHang_never_answers(t *testing.T) {
-	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
-		c.Timeout = time.Hour
-		api.Script("", fakeapi.Hang())
-		_, _, err, _ := get(t, c, deployments)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
 

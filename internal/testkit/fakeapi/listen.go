@@ -41,7 +41,7 @@ func (s *Server) Listen(address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	go s.http.Serve(s.listener.with(tcp))
+	go s.http.Serve(&tcpListener{tcp, s.listener})
 	return "http://" + tcp.Addr().String(), nil
 }
 
@@ -51,7 +51,7 @@ func (s *Server) Cut() { s.listener.cut() }
 // Down breaks all connections and refuses new ones, until Up.
 func (s *Server) Down() {
 	s.listener.refuse(true)
-	s.listener.cut()
+	s.Cut()
 }
 
 // Up ends Down.
@@ -76,7 +76,6 @@ func newHTTPServer(handler http.Handler) *http.Server {
 type listener struct {
 	dialed chan net.Conn
 	closed chan struct{}
-	once   sync.Once
 
 	lock     sync.Mutex
 	open     map[*conn]bool
@@ -90,13 +89,12 @@ func newListener() *listener {
 
 func (l *listener) dial() (net.Conn, error) {
 	client, server := net.Pipe()
-	a, b := l.track(client, server)
-	if a != nil {
+	if c := l.track(server); c != nil {
 		select {
-		case l.dialed <- b:
-			return a, nil
+		case l.dialed <- c:
+			return &clientEnd{client, c}, nil
 		case <-l.closed:
-			a.Close()
+			c.Close()
 		}
 	}
 	return nil, l.netError("dial", "connect", syscall.ECONNREFUSED)
@@ -107,20 +105,17 @@ func (l *listener) netError(op, call string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError(call, err)}
 }
 
-// track makes a connection of two ends that is counted until one is closed. It returns nil while the server is down.
-func (l *listener) track(client, server net.Conn) (a, b net.Conn) {
+// track makes a connection that is counted until the server closes it. It returns nil while the server is down.
+func (l *listener) track(server net.Conn) *conn {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	if l.refusing {
-		return nil, nil
+		return nil
 	}
 	l.made++
-	c := &conn{Conn: server, client: client, listener: l}
+	c := &conn{Conn: server, listener: l}
 	l.open[c] = true
-	if client == nil {
-		return c, c
-	}
-	return &clientEnd{Conn: client, conn: c}, c
+	return c
 }
 
 func (l *listener) cut() {
@@ -148,16 +143,15 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
+// Close refuses connections from now on. The HTTP server calls it once.
 func (l *listener) Close() error {
-	l.once.Do(func() { close(l.closed) })
+	close(l.closed)
 	return nil
 }
 
 func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: "in memory", Net: "memory"} }
 
-// with returns other, whose connections this listener counts, cuts and refuses.
-func (l *listener) with(other net.Listener) net.Listener { return &tcpListener{other, l} }
-
+// tcpListener accepts connections from a socket, and the listener of rules counts, cuts and refuses them.
 type tcpListener struct {
 	net.Listener
 	rules *listener
@@ -171,7 +165,7 @@ func (l *tcpListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if tracked, _ := l.rules.track(nil, c); tracked != nil {
+		if tracked := l.rules.track(c); tracked != nil {
 			return tracked, nil
 		}
 		reset(c)
@@ -181,20 +175,15 @@ func (l *tcpListener) Accept() (net.Conn, error) {
 // conn is the server's end of a connection.
 type conn struct {
 	net.Conn
-	client   net.Conn // the other end, if it is in memory
 	listener *listener
 	broken   atomic.Bool
 }
 
 func (c *conn) Close() error {
-	c.untrack()
-	return c.Conn.Close()
-}
-
-func (c *conn) untrack() {
 	c.listener.lock.Lock()
-	defer c.listener.lock.Unlock()
 	delete(c.listener.open, c)
+	c.listener.lock.Unlock()
+	return c.Conn.Close()
 }
 
 // reset ends the connection as the end of the process would.
@@ -213,7 +202,7 @@ func reset(c net.Conn) {
 // clientEnd is the client's end of a connection in memory. After a reset it returns the errors of a socket.
 type clientEnd struct {
 	net.Conn
-	conn *conn
+	server *conn
 }
 
 func (e *clientEnd) Read(b []byte) (int, error) {
@@ -227,13 +216,8 @@ func (e *clientEnd) Write(b []byte) (int, error) {
 }
 
 func (e *clientEnd) explain(op string, err error) error {
-	if e.conn.broken.Load() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)) {
-		return e.conn.listener.netError(op, op, syscall.ECONNRESET)
+	if e.server.broken.Load() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)) {
+		return e.server.listener.netError(op, op, syscall.ECONNRESET)
 	}
 	return err
-}
-
-func (e *clientEnd) Close() error {
-	e.conn.untrack()
-	return e.Conn.Close()
 }

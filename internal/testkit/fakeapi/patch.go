@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -24,79 +23,68 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
-func (c *call) patch() error {
-	change, err := c.patcher()
+// patcher applies a patch to an object in JSON. Like is an empty object of the same type.
+type patcher func(doc []byte, like runtime.Object) ([]byte, error)
+
+func (c *call) patch() (runtime.Object, error) {
+	patch, err := c.patcher()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if c.subresource == "scale" {
-		return c.patchScale(change)
+		return c.rescale(func(now, scale *autoscalingv1.Scale) error { return c.applyPatch(patch, now, scale) })
 	}
-	patched, err := c.store.modify(c.res, c.key(), c.part(), func(obj Object) (Object, error) {
+	return c.store.modify(c.res, c.key(), c.part(), func(obj Object) (Object, error) {
 		into := c.res.new()
-		if err := c.applyPatch(change, obj, into); err != nil {
+		if err := c.applyPatch(patch, obj, into); err != nil {
 			return nil, err
 		}
 		return into, c.place(into)
 	})
-	return c.answerOr(err, http.StatusOK, patched)
 }
 
-// patcher returns the function that applies the body to an object in JSON.
-func (c *call) patcher() (func(doc []byte, like runtime.Object) ([]byte, error), error) {
-	body, err := io.ReadAll(c.r.Body)
-	if err != nil {
-		return nil, err
-	}
+// patcher returns the patch in the body.
+func (c *call) patcher() (patcher, error) {
 	contentType, _, _ := strings.Cut(c.r.Header.Get("Content-Type"), ";")
+	var err error
+	var apply patcher
 	switch types.PatchType(contentType) {
 	case types.MergePatchType:
-		if err := readable(body); err != nil {
-			return nil, err
-		}
-		return func(doc []byte, _ runtime.Object) ([]byte, error) { return jsonpatch.MergePatch(doc, body) }, nil
+		err = json.Unmarshal(c.body, &map[string]any{})
+		apply = func(doc []byte, _ runtime.Object) ([]byte, error) { return jsonpatch.MergePatch(doc, c.body) }
 	case types.StrategicMergePatchType:
-		if err := readable(body); err != nil {
-			return nil, err
+		err = json.Unmarshal(c.body, &map[string]any{})
+		apply = func(doc []byte, like runtime.Object) ([]byte, error) {
+			return strategicpatch.StrategicMergePatch(doc, c.body, like)
 		}
-		return func(doc []byte, like runtime.Object) ([]byte, error) {
-			return strategicpatch.StrategicMergePatch(doc, body, like)
-		}, nil
 	case types.JSONPatchType:
-		patch, err := jsonpatch.DecodePatch(body)
-		if err != nil {
-			return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
-		}
-		return func(doc []byte, _ runtime.Object) ([]byte, error) {
+		var patch jsonpatch.Patch
+		patch, err = jsonpatch.DecodePatch(c.body)
+		apply = func(doc []byte, _ runtime.Object) ([]byte, error) {
 			result, err := patch.Apply(doc)
 			if err != nil {
 				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "",
 					err.Error(), 0, false)
 			}
 			return result, nil
-		}, nil
+		}
+	default:
+		return nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+			"415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
-	return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
-		Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
-		Message: "415: Unsupported Media Type", Details: &metav1.StatusDetails{},
-	}}
-}
-
-func readable(patch []byte) error {
-	var into map[string]any
-	if err := json.Unmarshal(patch, &into); err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
+	if err != nil {
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
-	return nil
+	return apply, nil
 }
 
 // applyPatch decodes the patched obj into an empty object of its type.
-func (c *call) applyPatch(change func([]byte, runtime.Object) ([]byte, error), obj, into runtime.Object) error {
+func (c *call) applyPatch(patch patcher, obj, into runtime.Object) error {
 	var doc bytes.Buffer
 	if err := encode(jsonInfo.Serializer, obj, &doc); err != nil {
 		return err
 	}
-	patched, err := change(doc.Bytes(), into.DeepCopyObject())
+	patched, err := patch(doc.Bytes(), into.DeepCopyObject())
 	if err != nil {
 		return err
 	}
@@ -106,18 +94,6 @@ func (c *call) applyPatch(change func([]byte, runtime.Object) ([]byte, error), o
 			field.ErrorList{field.Invalid(field.NewPath("patch"), string(patched), err.Error())})
 	}
 	return nil
-}
-
-func (c *call) patchScale(change func([]byte, runtime.Object) ([]byte, error)) error {
-	obj, err := c.store.get(c.res, c.key())
-	if err != nil {
-		return err
-	}
-	scale := &autoscalingv1.Scale{}
-	if err := c.applyPatch(change, scaleOf(obj), scale); err != nil {
-		return err
-	}
-	return c.applyScale(scale)
 }
 
 // scaleOf returns the Scale of a Deployment.
@@ -137,19 +113,25 @@ func scaleOf(obj Object) *autoscalingv1.Scale {
 	return scale
 }
 
-// applyScale scales the call's object and answers with its new scale.
-func (c *call) applyScale(scale *autoscalingv1.Scale) error {
-	if scale.Spec.Replicas < 0 {
-		return apierrors.NewInvalid(schema.GroupKind{Group: "autoscaling", Kind: "Scale"}, c.name,
-			field.ErrorList{notNegative(field.NewPath("spec", "replicas"), scale.Spec.Replicas)})
-	}
+var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")
+
+// rescale scales the call's object. Change gets its scale and sets the new one, which rescale returns.
+func (c *call) rescale(change func(now, scale *autoscalingv1.Scale) error) (runtime.Object, error) {
 	updated, err := c.store.modify(c.res, c.key(), spec, func(obj Object) (Object, error) {
+		scale := &autoscalingv1.Scale{}
+		if err := change(scaleOf(obj), scale); err != nil {
+			return nil, err
+		}
+		if scale.Spec.Replicas < 0 {
+			return nil, apierrors.NewInvalid(scaleKind.GroupKind(), c.name,
+				field.ErrorList{notNegative(field.NewPath("spec", "replicas"), scale.Spec.Replicas)})
+		}
 		obj.SetResourceVersion(cmp.Or(scale.ResourceVersion, obj.GetResourceVersion()))
 		obj.(*appsv1.Deployment).Spec.Replicas = &scale.Spec.Replicas
 		return obj, nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return c.answer(http.StatusOK, scaleOf(updated))
+	return scaleOf(updated), nil
 }

@@ -23,15 +23,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-func (c *call) get() error {
+func (c *call) get() (runtime.Object, error) {
 	obj, err := c.store.get(c.res, c.key())
-	if err != nil {
-		return err
+	if err == nil && c.subresource == "scale" {
+		return scaleOf(obj), nil
 	}
-	if c.subresource == "scale" {
-		return c.answer(http.StatusOK, scaleOf(obj))
-	}
-	return c.answer(http.StatusOK, obj)
+	return obj, err
 }
 
 // selection selects objects of a resource.
@@ -41,9 +38,6 @@ type selection struct {
 	fields    fields.Selector
 }
 
-// all reports whether there is no selector.
-func (s selection) all() bool { return s.labels.Empty() && s.fields.Empty() }
-
 func (s selection) has(res *resource, obj Object) bool {
 	if obj == nil || s.namespace != "" && obj.GetNamespace() != s.namespace {
 		return false
@@ -51,102 +45,95 @@ func (s selection) has(res *resource, obj Object) bool {
 	return s.labels.Matches(labels.Set(obj.GetLabels())) && (s.fields.Empty() || s.fields.Matches(res.fields(obj)))
 }
 
-// options reads the query of a list or watch.
+// options reads the query of a list or watch, and refuses options that contradict each other.
 func (c *call) options() (options metav1.ListOptions, selected selection, err error) {
-	if err := metav1.Convert_url_Values_To_v1_ListOptions(&c.query, &options, nil); err != nil {
+	selected.namespace = c.namespace
+	err = metav1.Convert_url_Values_To_v1_ListOptions(&c.query, &options, nil)
+	if err == nil {
+		selected.labels, err = labels.Parse(options.LabelSelector)
+	}
+	if err == nil {
+		selected.fields, err = fields.ParseSelector(options.FieldSelector)
+	}
+	if err == nil {
+		err = c.res.checkFields(selected.fields)
+	}
+	if err != nil {
 		return options, selected, apierrors.NewBadRequest(err.Error())
 	}
-	selected = selection{c.namespace, labels.Everything(), fields.Everything()}
-	if selected.labels, err = labels.Parse(options.LabelSelector); err != nil {
-		return options, selected, apierrors.NewBadRequest(err.Error())
-	}
-	if selected.fields, err = fields.ParseSelector(options.FieldSelector); err != nil {
-		return options, selected, apierrors.NewBadRequest(err.Error())
-	}
-	if err := c.checkFields(selected); err != nil {
-		return options, selected, err
-	}
-	return options, selected, c.check(options)
-}
-
-// checkFields refuses field selectors with unknown fields.
-func (c *call) checkFields(selected selection) error {
-	known := c.res.fields(c.res.new())
-	for _, term := range selected.fields.Requirements() {
-		if known.Has(term.Field) {
-			continue
-		}
-		message := fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", term.Field)
-		if c.res.selectable != nil {
-			message = "field label not supported: " + term.Field
-		}
-		return apierrors.NewBadRequest(message)
-	}
-	return nil
-}
-
-// check refuses options that contradict each other.
-func (c *call) check(options metav1.ListOptions) error {
 	errs := validation.ValidateListOptions(&internalversion.ListOptions{
 		Watch: c.verb == "watch", Continue: options.Continue, SendInitialEvents: options.SendInitialEvents,
 		ResourceVersion: options.ResourceVersion, ResourceVersionMatch: options.ResourceVersionMatch,
 	}, true)
 	if len(errs) > 0 {
-		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+		err = apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	return options, selected, err
+}
+
+// checkFields refuses field selectors with unknown fields.
+func (r *resource) checkFields(selector fields.Selector) error {
+	known := r.fields(r.new())
+	for _, term := range selector.Requirements() {
+		switch {
+		case known.Has(term.Field):
+		case r.selectable != nil:
+			return fmt.Errorf("field label not supported: %s", term.Field)
+		default:
+			return fmt.Errorf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", term.Field)
+		}
 	}
 	return nil
 }
 
-func (c *call) list() error {
+func (c *call) list() (runtime.Object, error) {
 	options, selected, err := c.options()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	at, after, err := c.moment(options)
+	from, err := c.from(options)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	objs, at, err := c.store.list(c.res, at)
+	objs, revision, err := c.store.list(c.res, from.Revision)
 	if err != nil {
+		refusal := statusFor(http.StatusGone, "")
 		if options.Continue != "" {
-			return c.expiredToken(after)
+			// For clients that prefer to continue with pages of the newest version.
+			refusal.ErrStatus.Message = messageExpiredToken
+			current, _ := c.store.current()
+			refusal.ErrStatus.ListMeta.Continue = token{current, from.After}.String()
 		}
-		return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+		return nil, refusal
 	}
 	limit := options.Limit
 	if options.ResourceVersion == "0" && options.Continue == "" {
 		limit = 0 // the watch cache ignores limits
 	}
-	return c.answer(http.StatusOK, page(c.res, objs, at, after, limit, selected))
+	return page(c.res, objs, token{revision, from.After}, limit, selected), nil
 }
 
-// moment returns the revision of the list, and the key after which it starts.
-func (c *call) moment(options metav1.ListOptions) (revision int64, after string, err error) {
+// from returns the revision of the list, and the key after which it starts.
+func (c *call) from(options metav1.ListOptions) (token, error) {
 	if options.Continue != "" {
-		token, err := parseToken(options.Continue)
-		if err != nil {
-			return 0, "", err
+		from, err := parseToken(options.Continue)
+		if err == nil && options.ResourceVersion != "" && options.ResourceVersion != "0" {
+			err = apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 		}
-		if options.ResourceVersion != "" && options.ResourceVersion != "0" {
-			return 0, "", apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
-		}
-		return token.Revision, token.After, nil
+		return from, err
 	}
 	wanted, err := parseVersion(options.ResourceVersion)
 	if err != nil {
-		return 0, "", apierrors.NewBadRequest("invalid resource version: " + err.Error())
+		return token{}, apierrors.NewBadRequest("invalid resource version: " + err.Error())
 	}
 	if wanted == 0 {
-		return latest, "", nil
-	}
-	if err := c.reach(wanted); err != nil {
-		return 0, "", err
+		return token{Revision: latest}, nil
 	}
 	match := options.ResourceVersionMatch
 	if match == metav1.ResourceVersionMatchExact || match == "" && options.Limit > 0 {
-		return wanted, "", nil
+		return token{Revision: wanted}, c.reach(wanted)
 	}
-	return latest, "", nil
+	return token{Revision: latest}, c.reach(wanted)
 }
 
 // parseVersion reads a resourceVersion. An empty one is 0.
@@ -177,43 +164,39 @@ func (c *call) reach(wanted int64) error {
 		case <-c.r.Context().Done():
 			return c.r.Context().Err()
 		case <-end:
-			return tooLarge(wanted, current)
+			err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
+			cause := metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}
+			err.ErrStatus.Details.Causes = []metav1.StatusCause{cause}
+			return err
 		}
 	}
 }
 
-func tooLarge(wanted, current int64) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", wanted, current), 1)
-	cause := metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}
-	err.ErrStatus.Details.Causes = []metav1.StatusCause{cause}
-	return err
-}
-
 // page returns the selected objects after a key, at most limit of them if limit is positive.
-func page(res *resource, objs []Object, revision int64, after string, limit int64, selected selection) runtime.Object {
+func page(res *resource, objs []Object, from token, limit int64, selected selection) runtime.Object {
 	chosen := []runtime.Object{}
 	for _, obj := range objs {
-		if (after == "" || key(obj) > after) && selected.has(res, obj) {
+		if (from.After == "" || key(obj) > from.After) && selected.has(res, obj) {
 			chosen = append(chosen, obj)
 		}
 	}
 	left := int64(len(chosen)) - limit
 	if limit <= 0 || left <= 0 {
-		return res.listOf(chosen, revision)
+		return res.listOf(chosen, from.Revision)
 	}
-	list := res.listOf(chosen[:limit], revision)
+	list := res.listOf(chosen[:limit], from.Revision)
 	meta := list.(metav1.ListMetaAccessor).GetListMeta()
-	meta.SetContinue(token{revision, key(chosen[limit-1].(Object))}.String())
-	if selected.all() {
+	meta.SetContinue(token{from.Revision, key(chosen[limit-1].(Object))}.String())
+	if selected.labels.Empty() && selected.fields.Empty() {
 		meta.SetRemainingItemCount(&left)
 	}
 	return list
 }
 
-// token is the continue token of a page that is not the last. Clients must not interpret it.
+// token says where a page of a list starts. As text it is the continue token, which clients must not interpret.
 type token struct {
 	Revision int64  `json:"rv"`
-	After    string `json:"start"`
+	After    string `json:"start"` // a key, empty for the first page
 }
 
 func (t token) String() string {
@@ -232,15 +215,7 @@ func parseToken(text string) (t token, err error) {
 	return t, nil
 }
 
-// expiredToken refuses the next page, because the version of the pages before is forgotten. It has a token for clients
-// that prefer to continue with pages of the newest version.
-func (c *call) expiredToken(after string) error {
-	current, _ := c.store.current()
-	expired := apierrors.NewResourceExpired(messageExpiredToken)
-	expired.ErrStatus.ListMeta.Continue = token{current, after}.String()
-	return expired
-}
-
+// messageExpiredToken refuses the next page, because the version of the pages before is forgotten.
 const messageExpiredToken = "The provided continue parameter is too old to display a consistent list result. " +
 	"You can start a new list without the continue parameter, " +
 	"or use the continue token in this response to retrieve the remainder of the results. " +

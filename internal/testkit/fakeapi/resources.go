@@ -61,6 +61,7 @@ const (
 	everything
 )
 
+// resources are ordered by name in each group, as in the answers of discovery.
 var resources = []*resource{
 	{
 		gvk: appsv1.SchemeGroupVersion.WithKind("Deployment"), short: []string{"deploy"}, categories: []string{"all"},
@@ -72,15 +73,15 @@ var resources = []*resource{
 		status: true, validate: validateBudget, table: budgetTable,
 	},
 	{
+		gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), short: []string{"cm"}, unconditional: true,
+		table: configMapTable,
+	},
+	{
 		gvk: corev1.SchemeGroupVersion.WithKind("Event"), short: []string{"ev"},
 		createOnUpdate: true, unconditional: true, selectable: eventFields, table: eventTable,
 	},
 	{
 		gvk: coordinationv1.SchemeGroupVersion.WithKind("Lease"), createOnUpdate: true, table: leaseTable,
-	},
-	{
-		gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), short: []string{"cm"}, unconditional: true,
-		table: configMapTable,
 	},
 }
 
@@ -110,6 +111,11 @@ func find(is func(r *resource) bool) *resource {
 		return resources[i]
 	}
 	return nil
+}
+
+// has reports whether there is a subresource.
+func (r *resource) has(subresource string) bool {
+	return r.status && subresource == "status" || r.scale && subresource == "scale"
 }
 
 // new returns an empty object.
@@ -154,14 +160,9 @@ func eventFields(obj Object) fields.Set {
 	}
 }
 
-// statusOf returns the status of an object, which must have one. It can be set.
-func statusOf(obj Object) reflect.Value {
-	return reflect.ValueOf(obj).Elem().FieldByName("Status")
-}
-
-// specOf returns the spec of an object, which must have one. It can be set.
-func specOf(obj Object) reflect.Value {
-	return reflect.ValueOf(obj).Elem().FieldByName("Spec")
+// section returns the "Spec" or "Status" of an object, which must have one. It can be set.
+func section(obj Object, name string) reflect.Value {
+	return reflect.ValueOf(obj).Elem().FieldByName(name)
 }
 
 // scheme has the types of the resources.

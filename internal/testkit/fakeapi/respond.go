@@ -4,6 +4,7 @@ package fakeapi
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -27,16 +28,15 @@ type accepted struct {
 	info runtime.SerializerInfo
 	// table asks for a Table instead of the object, and meta for its metadata only.
 	table, meta bool
-	pretty      bool
+	// include is how much of the object is in a row of a Table: Object, Metadata or None.
+	include string
+	pretty  bool
 }
 
 // negotiate returns the first form of the Accept header that the server has. Without the header that is JSON.
 func negotiate(r *http.Request) (accepted, error) {
-	header := strings.Join(r.Header.Values("Accept"), ",")
-	if header == "" {
-		header = "*/*"
-	}
-	for _, clause := range strings.Split(header, ",") {
+	header := cmp.Or(strings.Join(r.Header.Values("Accept"), ","), "*/*")
+	for clause := range strings.SplitSeq(header, ",") {
 		mediaType, params, err := mime.ParseMediaType(clause)
 		if err != nil {
 			continue
@@ -45,22 +45,17 @@ func negotiate(r *http.Request) (accepted, error) {
 			mediaType = runtime.ContentTypeJSON
 		}
 		info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
-		if !ok || mediaType == runtime.ContentTypeCBOR {
+		if !ok {
 			continue
 		}
-		a := accepted{info: info, pretty: pretty(r)}
-		switch as := params["as"]; {
-		case as == "":
-		case params["g"] != metav1.GroupName || params["v"] != "v1":
-			continue
-		case as == "Table":
-			a.table = true
-		case as == "PartialObjectMetadata" || as == "PartialObjectMetadataList":
-			a.meta = true
-		default:
-			continue
+		as := params["as"]
+		a := accepted{
+			info: info, pretty: pretty(r), include: r.URL.Query().Get("includeObject"),
+			table: as == "Table", meta: as == "PartialObjectMetadata" || as == "PartialObjectMetadataList",
 		}
-		return a, nil
+		if as == "" || (a.table || a.meta) && params["g"] == metav1.GroupName && params["v"] == "v1" {
+			return a, nil
+		}
 	}
 	return accepted{}, notAcceptable(r)
 }
@@ -90,40 +85,45 @@ func notAcceptable(r *http.Request) error {
 	if resourceNamed(path.Base(r.URL.Path)) != nil {
 		forms += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 	}
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Details: &metav1.StatusDetails{},
-		Message: "406: Not Acceptable\n\nAvailable representations: " + forms,
-	}}
+	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
+		"406: Not Acceptable\n\nAvailable representations: "+forms, &metav1.StatusDetails{})
 }
 
 // internal returns an error with code 500 and no reason.
 func internal(message string) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Message: message, Code: http.StatusInternalServerError}}
+	return statusError(http.StatusInternalServerError, "", message, nil)
 }
 
-// answerOr returns err, or answers with obj if there is none.
-func (c *call) answerOr(err error, code int, obj runtime.Object) error {
-	if err != nil {
-		return err
-	}
-	return c.answer(code, obj)
+func statusError(code int32, reason metav1.StatusReason, message string, details *metav1.StatusDetails) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: message, Details: details}}
 }
 
-// answer writes an object of the call's resource, or a list of them.
-func (c *call) answer(code int, obj runtime.Object) error {
+// answer writes an object of the call's resource, a list of them, or a Status.
+func (c *call) answer(obj runtime.Object) error {
 	form, err := negotiate(c.r)
+	if _, ok := obj.(*metav1.Status); ok {
+		form, err = negotiatePlain(c.r), nil
+	}
 	if err != nil {
 		return err
 	}
-	switch {
-	case form.table:
-		if obj, err = c.res.toTable(obj, c.query.Get("includeObject"), true); err != nil {
-			return err
-		}
-	case form.meta:
-		obj = toMeta(obj)
+	if obj, err = form.shape(c.res, obj, true); err != nil {
+		return err
 	}
-	return write(c.w, form, code, obj)
+	return write(c.w, form, c.code, obj)
+}
+
+// shape returns an object of a resource, or a list, as a Table or its metadata if the client asked for that. Only the
+// first Table of a watch has the columns, its head. A Status stays.
+func (a accepted) shape(res *resource, obj runtime.Object, withHead bool) (runtime.Object, error) {
+	_, isStatus := obj.(*metav1.Status)
+	switch {
+	case a.table && !isStatus:
+		return res.toTable(obj, a.include, withHead)
+	case a.meta && !isStatus:
+		return toMeta(obj), nil
+	}
+	return obj, nil
 }
 
 // write encodes an object and sends it. If it returns an error, it has sent nothing.
@@ -158,7 +158,7 @@ func encode(s runtime.Encoder, obj runtime.Object, to io.Writer) error {
 // writeError answers with the Status of an error.
 func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errPath) {
-		writeText(w, http.StatusNotFound, err.Error()+"\n")
+		http.NotFound(w, r)
 		return
 	}
 	status := statusOfError(err)
@@ -168,13 +168,6 @@ func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if err := write(w, negotiatePlain(r), int(status.Code), status); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
-}
-
-func writeText(w http.ResponseWriter, code int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(code)
-	fmt.Fprint(w, text)
 }
 
 // statusOfError returns the Status of an error.

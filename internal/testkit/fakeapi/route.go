@@ -3,15 +3,17 @@ package fakeapi
 // This file routes requests: it finds the verb, the resource and the name in the URL, and records each request.
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
@@ -41,20 +43,8 @@ func (r Request) String() string {
 func (s *Server) Requests(verb string) []Request {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	var requests []Request
-	for _, r := range s.requests {
-		if verb == "" || r.Verb == verb {
-			requests = append(requests, r)
-		}
-	}
-	return requests
-}
-
-// ForgetRequests empties what Requests returns.
-func (s *Server) ForgetRequests() {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	s.requests = nil
+	other := func(r Request) bool { return verb != "" && r.Verb != verb }
+	return slices.DeleteFunc(slices.Clone(s.requests), other)
 }
 
 // Watches returns how many watches are open.
@@ -63,29 +53,32 @@ func (s *Server) Watches() int { return int(s.watches.Load()) }
 // call is a request with what the URL says about it.
 type call struct {
 	*Server
-	w http.ResponseWriter
-	r *http.Request
+	w     http.ResponseWriter
+	r     *http.Request
+	query url.Values
+	body  []byte
+	verb  string
 	// res and what follows are from the URL. Name is empty for a collection, namespace for all of them.
-	res         *resource
-	namespace   string
-	name        string
-	subresource string
-	verb        string
-	query       url.Values
+	res                          *resource
+	namespace, name, subresource string
+	// code is the status code of an answer without an error.
+	code int
 }
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c, err := s.route(w, r)
+	c := &call{Server: s, r: r, query: r.URL.Query(), code: http.StatusOK}
+	err := c.route()
 	body, readErr := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	c.body = body
 	s.note(Request{time.Now(), c.verb, r.Method, r.URL.Path, c.query, r.Header.Clone(), string(body)})
 	if readErr != nil {
 		return // the client has gone
 	}
 	w.Header().Set("Audit-Id", string(uuid.NewUUID()))
 	w.Header().Set("Cache-Control", "no-cache, private")
-	serve := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	fault := s.nextFault(c.verb)
+	fault(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.w, c.r = w, r
 		if err == nil {
 			err = c.serve()
@@ -93,12 +86,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			writeError(w, r, err)
 		}
-	})
-	if fault := s.nextFault(c.verb); fault != nil {
-		fault(w, r, serve)
-		return
-	}
-	serve(w, r)
+	}))
 }
 
 func (s *Server) note(r Request) {
@@ -107,48 +95,27 @@ func (s *Server) note(r Request) {
 	s.requests = append(s.requests, r)
 }
 
-// route returns the call, which is never nil. The error is the answer to a URL that does not fit.
-func (s *Server) route(w http.ResponseWriter, r *http.Request) (*call, error) {
-	c := &call{Server: s, w: w, r: r, query: r.URL.Query()}
-	group, rest, ok := groupVersion(strings.Split(strings.Trim(r.URL.Path, "/"), "/"))
-	if !ok || len(rest) == 0 {
-		return c, nil // discovery
-	}
-	if rest[0] == "namespaces" && len(rest) > 2 {
-		c.namespace, rest = rest[1], rest[2:]
-	}
-	if !served(group) {
-		return c, errPath
-	}
-	gvr := group.WithResource(rest[0])
-	c.res = find(func(r *resource) bool { return r.gvr == gvr })
-	if c.res == nil || len(rest) > 3 {
-		c.res = nil
-		return c, errResource
-	}
-	if len(rest) > 1 {
-		c.name = rest[1]
-	}
-	if len(rest) > 2 {
-		c.subresource = rest[2]
-		known := c.subresource == "status" && c.res.status || c.subresource == "scale" && c.res.scale
-		if !known {
-			c.res = nil
-			return c, errResource
-		}
-	}
-	return c, c.findVerb()
-}
+// objectPath matches the paths of objects and collections. Its groups are the API group, version, namespace, resource,
+// name and subresource. All other paths are for discovery.
+var objectPath = regexp.MustCompile(
+	`^(?:api|apis/([^/]*))/([^/]*)(?:/namespaces/([^/]*))?/([^/]*)(?:/([^/]*))?(?:/(.*))?$`)
 
-// groupVersion splits a path: /api/v1 and /apis/apps/v1 begin one that is about objects.
-func groupVersion(path []string) (gv schema.GroupVersion, rest []string, ok bool) {
-	switch {
-	case path[0] == "api" && len(path) >= 2:
-		return schema.GroupVersion{Version: path[1]}, path[2:], true
-	case path[0] == "apis" && len(path) >= 3:
-		return schema.GroupVersion{Group: path[1], Version: path[2]}, path[3:], true
+// route finds out what the URL says. The error is the answer to a URL that does not fit.
+func (c *call) route() error {
+	m := objectPath.FindStringSubmatch(strings.Trim(c.r.URL.Path, "/"))
+	if m == nil {
+		return nil // discovery
 	}
-	return gv, nil, false
+	gvr := schema.GroupVersionResource{Group: m[1], Version: m[2], Resource: m[4]}
+	if !served(gvr.GroupVersion()) {
+		return errPath
+	}
+	c.namespace, c.name, c.subresource = m[3], m[5], m[6]
+	c.res = find(func(r *resource) bool { return r.gvr == gvr })
+	if c.res == nil || c.subresource != "" && !c.res.has(c.subresource) {
+		return errResource
+	}
+	return c.findVerb()
 }
 
 // verbs are the verbs of each method, for a collection and for one object.
@@ -180,27 +147,30 @@ func (c *call) findVerb() error {
 // isTrue parses a boolean as the real server does: every value except 0 and false is true.
 func isTrue(value string) bool { return value != "" && value != "0" && value != "false" }
 
+// handlers carry out the verbs that answer with one object or one list.
+var handlers = map[string]func(c *call) (runtime.Object, error){
+	"get":              (*call).get,
+	"list":             (*call).list,
+	"create":           (*call).create,
+	"update":           (*call).update,
+	"patch":            (*call).patch,
+	"delete":           (*call).delete,
+	"deletecollection": (*call).deleteCollection,
+}
+
 // serve carries out the request. If it returns an error, it has sent nothing.
 func (c *call) serve() error {
 	switch c.verb {
-	case "get":
-		return c.get()
-	case "list":
-		return c.list()
+	case "":
+		return c.discover()
 	case "watch":
 		return c.watch()
-	case "create":
-		return c.create()
-	case "update":
-		return c.update()
-	case "patch":
-		return c.patch()
-	case "delete":
-		return c.delete()
-	case "deletecollection":
-		return c.deleteCollection()
 	}
-	return c.discover()
+	obj, err := handlers[c.verb](c)
+	if err != nil {
+		return err
+	}
+	return c.answer(obj)
 }
 
 func (c *call) key() string { return c.namespace + "/" + c.name }

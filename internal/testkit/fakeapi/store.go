@@ -19,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 )
 
 // latest stands for the newest revision.
@@ -166,17 +167,27 @@ func (s *store) create(res *resource, obj Object) (Object, error) {
 	return obj, nil
 }
 
-// update replaces the object that has the name of obj, or the given part of it. It does nothing if nothing is
-// different.
+// update replaces the object that has the name of obj, or the given part of it.
 func (s *store) update(res *resource, obj Object, part part) (Object, error) {
+	return s.modify(res, key(obj), part, func(Object) (Object, error) { return obj, nil })
+}
+
+// modify replaces an object, or the given part of it, by the result of a function, which gets a copy and must not use
+// the store. It does nothing if nothing is different.
+func (s *store) modify(res *resource, k string, part part, change func(obj Object) (Object, error)) (Object, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	before, err := s.find(res, key(obj))
+	before, err := s.find(res, k)
 	if err != nil {
 		return nil, err
 	}
+	obj, err := change(before.DeepCopyObject().(Object))
+	if err != nil {
+		return nil, err
+	}
+	conflict := func(err error) error { return apierrors.NewConflict(res.gvr.GroupResource(), obj.GetName(), err) }
 	if uid := obj.GetUID(); uid != "" && uid != before.GetUID() {
-		return nil, conflict(res, obj.GetName(), fmt.Errorf(
+		return nil, conflict(fmt.Errorf(
 			"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
 				"Precondition failed: UID in precondition: %v, UID in object meta: %v",
 			res.gvr.Resource, key(obj), uid, before.GetUID()))
@@ -185,33 +196,12 @@ func (s *store) update(res *resource, obj Object, part part) (Object, error) {
 		return nil, internal(err.Error())
 	}
 	if v := obj.GetResourceVersion(); v != "" && v != before.GetResourceVersion() {
-		return nil, conflict(res, obj.GetName(), errModified)
+		return nil, conflict(errModified)
 	}
 	if err := res.prepareForUpdate(obj, before, part); err != nil {
 		return nil, err
 	}
 	return s.put(res, obj, before), nil
-}
-
-// modify changes the object with a key by a function, which gets a copy, and updates it. After a conflict with another
-// change it calls the function again, unless the function set the resourceVersion.
-func (s *store) modify(res *resource, k string, part part, change func(obj Object) (Object, error)) (Object, error) {
-	for {
-		before, err := s.get(res, k)
-		if err != nil {
-			return nil, err
-		}
-		obj, err := change(before.DeepCopyObject().(Object))
-		if err != nil {
-			return nil, err
-		}
-		sent := obj.GetResourceVersion()
-		now, err := s.update(res, obj, part)
-		if apierrors.IsConflict(err) && sent == before.GetResourceVersion() {
-			continue // another change came first
-		}
-		return now, err
-	}
 }
 
 // put stores obj, or removes it if it is being deleted and has no finalizers left. The lock is held.
@@ -237,14 +227,12 @@ func (s *store) delete(res *resource, k string, options metav1.DeleteOptions) (O
 	if err != nil {
 		return nil, err
 	}
-	if p := options.Preconditions; p != nil {
-		if p.UID != nil && *p.UID != before.GetUID() {
-			return nil, refused(res, before.GetName(), "UID", *p.UID, before.GetUID(), "deleted and then recreated")
-		}
-		if p.ResourceVersion != nil && *p.ResourceVersion != before.GetResourceVersion() {
-			return nil, refused(res, before.GetName(), "ResourceVersion", *p.ResourceVersion, before.GetResourceVersion(),
-				"modified")
-		}
+	wanted := ptr.Deref(options.Preconditions, metav1.Preconditions{})
+	if uid := before.GetUID(); ptr.Deref(wanted.UID, uid) != uid {
+		return nil, refused(res, before, "UID", *wanted.UID, uid, "deleted and then recreated")
+	}
+	if v := before.GetResourceVersion(); ptr.Deref(wanted.ResourceVersion, v) != v {
+		return nil, refused(res, before, "ResourceVersion", *wanted.ResourceVersion, v, "modified")
 	}
 	if len(before.GetFinalizers()) == 0 {
 		s.record(res, k, nil)
@@ -270,15 +258,11 @@ func now() metav1.Time { return metav1.Time{Time: time.Now().Truncate(time.Secon
 var errModified = errors.New("the object has been modified; " +
 	"please apply your changes to the latest version and try again")
 
-func conflict(res *resource, name string, err error) error {
-	return apierrors.NewConflict(res.gvr.GroupResource(), name, err)
-}
-
 // refused returns the error for a deletion whose precondition does not hold.
-func refused[T ~string](res *resource, name, what string, wanted, found T, perhaps string) error {
-	return apierrors.NewConflict(schema.GroupResource{Group: res.gvk.Group, Resource: res.gvk.Kind}, name, fmt.Errorf(
-		"the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s",
-		what, wanted, what, found, perhaps))
+func refused(res *resource, obj Object, what string, wanted, found any, perhaps string) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: res.gvk.Group, Resource: res.gvk.Kind}, obj.GetName(),
+		fmt.Errorf("the %s in the precondition (%s) does not match the %s in record (%s). The object might have been %s",
+			what, wanted, what, found, perhaps))
 }
 
 func expired(revision, oldest int64) error {

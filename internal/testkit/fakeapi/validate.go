@@ -5,7 +5,6 @@ package fakeapi
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -81,9 +80,4 @@ func validateBudget(obj Object) (errs field.ErrorList) {
 		errs = append(errs, field.Invalid(spec, b.Spec, "minAvailable and maxUnavailable cannot be both set"))
 	}
 	return errs
-}
-
-// sameSpec reports whether two objects of one kind have equal specs.
-func sameSpec(a, b Object) bool {
-	return equality.Semantic.DeepEqual(specOf(a).Interface(), specOf(b).Interface())
 }

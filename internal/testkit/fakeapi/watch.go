@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/utils/ptr"
 )
 
 const (
@@ -51,7 +52,7 @@ func (c *call) watch() error {
 	c.lock.Unlock()
 	c.watches.Add(1)
 	defer c.watches.Add(-1)
-	wanted := options.SendInitialEvents != nil && *options.SendInitialEvents
+	wanted := ptr.Deref(options.SendInitialEvents, false)
 	objs, refused := w.look(options, wanted)
 	if w.stream, err = newStream(c.w, c.r, c.res); err != nil {
 		return err
@@ -98,15 +99,15 @@ func (w *watcher) begin(objs []Object, wanted bool) error {
 	if err := w.stream.flush(); err != nil || !wanted {
 		return err
 	}
-	return w.bookmark(metav1.InitialEventsAnnotationKey, "true")
+	return w.bookmark(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
 }
 
 // lasting returns how long a watch lasts.
 func lasting(seconds *int64) time.Duration {
-	if seconds == nil || *seconds == 0 {
-		return time.Duration(float64(minWatch) * (1 + rand.Float64()))
+	if s := ptr.Deref(seconds, 0); s != 0 {
+		return time.Duration(s) * time.Second
 	}
-	return time.Duration(*seconds) * time.Second
+	return time.Duration(float64(minWatch) * (1 + rand.Float64()))
 }
 
 // run sends all changes until the watch ends. An error means that the client has gone, so there is nothing to report.
@@ -134,7 +135,7 @@ func (w *watcher) run(lasts time.Duration, end, bookmark <-chan struct{}) {
 			w.lock.Lock()
 			bookmark = w.Server.bookmarks
 			w.lock.Unlock()
-			err = w.bookmark()
+			err = w.bookmark(nil)
 		case <-end:
 			return
 		case <-ctx.Done():
@@ -183,11 +184,11 @@ func (w *watcher) progress() error {
 	if w.at == w.start {
 		return nil
 	}
-	return w.bookmark()
+	return w.bookmark(nil)
 }
 
 // bookmark sends the version up to which every change was sent, if the watch allows bookmarks.
-func (w *watcher) bookmark(annotation ...string) error {
+func (w *watcher) bookmark(annotations map[string]string) error {
 	if !w.bookmarks {
 		return nil
 	}
@@ -196,9 +197,7 @@ func (w *watcher) bookmark(annotation ...string) error {
 		d.Spec.Replicas = new(int32) // as the real server's conversion leaves it
 	}
 	obj.SetResourceVersion(strconv.FormatInt(w.at, 10))
-	if len(annotation) == 2 {
-		obj.SetAnnotations(map[string]string{annotation[0]: annotation[1]})
-	}
+	obj.SetAnnotations(annotations)
 	return w.stream.send("BOOKMARK", obj)
 }
 
@@ -208,12 +207,8 @@ type stream struct {
 	res    *resource
 	form   accepted
 	events streaming.Encoder
-	// dirty says that an event was added since the last flush.
-	dirty bool
-	// withHead says that the next Table has the columns, which only the first has.
-	withHead bool
-	// include is how much of the object is in a row of a Table: Object, Metadata or None.
-	include string
+	// started says that an event was added: only the first Table has the columns.
+	started bool
 }
 
 // newStream answers 200. If it returns an error, it has sent nothing.
@@ -232,10 +227,7 @@ func newStream(w http.ResponseWriter, r *http.Request, res *resource) (*stream, 
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(http.StatusOK)
 	frames := form.info.StreamSerializer.NewFrameWriter(w)
-	s := &stream{
-		w: w, res: res, form: form, events: streaming.NewEncoder(frames, form.info.StreamSerializer),
-		dirty: true, withHead: true, include: r.URL.Query().Get("includeObject"),
-	}
+	s := &stream{w: w, res: res, form: form, events: streaming.NewEncoder(frames, form.info.StreamSerializer)}
 	return s, s.flush()
 }
 
@@ -249,30 +241,16 @@ func (s *stream) send(kind string, obj runtime.Object) error {
 
 // add writes an event; the next flush sends it at the latest.
 func (s *stream) add(kind string, obj runtime.Object) error {
-	if _, ok := obj.(*metav1.Status); !ok {
-		var err error
-		switch {
-		case s.form.table:
-			if obj, err = s.res.toTable(obj, s.include, s.withHead); err != nil {
-				return err
-			}
-			s.withHead = false
-		case s.form.meta:
-			obj = toMeta(obj)
-		}
+	obj, err := s.form.shape(s.res, obj, !s.started)
+	if err != nil {
+		return err
 	}
+	s.started = true
 	var raw bytes.Buffer
 	if err := encode(s.form.info.Serializer, obj, &raw); err != nil {
 		return err
 	}
-	s.dirty = true
 	return s.events.Encode(&metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: raw.Bytes()}})
 }
 
-func (s *stream) flush() error {
-	if !s.dirty {
-		return nil
-	}
-	s.dirty = false
-	return http.NewResponseController(s.w).Flush()
-}
+func (s *stream) flush() error { return http.NewResponseController(s.w).Flush() }

@@ -5,11 +5,11 @@ package fakeapi
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,41 +19,41 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 )
 
-func (c *call) create() error {
-	obj, err := c.decode()
+func (c *call) create() (runtime.Object, error) {
+	obj, err := c.decode(c.res.gvk)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := c.place(obj); err != nil {
-		return err
-	}
+	c.code = http.StatusCreated
 	if obj.GetResourceVersion() != "" {
-		return internal("resourceVersion should not be set on objects to be created")
+		return nil, internal("resourceVersion should not be set on objects to be created")
 	}
 	if isTrue(c.query.Get("dryRun")) {
-		return c.answerOr(c.res.prepareForCreate(obj), http.StatusCreated, obj)
+		return obj, c.res.prepareForCreate(obj)
 	}
-	created, err := c.store.create(c.res, obj)
-	return c.answerOr(err, http.StatusCreated, created)
+	return c.store.create(c.res, obj)
 }
 
-func (c *call) update() error {
+func (c *call) update() (runtime.Object, error) {
 	if c.subresource == "scale" {
-		return c.updateScale()
+		sent, err := c.decode(scaleKind)
+		if err != nil {
+			return nil, err
+		}
+		return c.rescale(func(_, scale *autoscalingv1.Scale) error {
+			*scale = *sent.(*autoscalingv1.Scale)
+			return nil
+		})
 	}
-	obj, err := c.decode()
+	obj, err := c.decode(c.res.gvk)
 	if err != nil {
-		return err
-	}
-	if err := c.place(obj); err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := c.store.get(c.res, c.key()); apierrors.IsNotFound(err) && c.res.createOnUpdate && c.subresource == "" {
-		created, err := c.store.create(c.res, obj)
-		return c.answerOr(err, http.StatusCreated, created)
+		c.code = http.StatusCreated
+		return c.store.create(c.res, obj)
 	}
-	updated, err := c.store.update(c.res, obj, c.part())
-	return c.answerOr(err, http.StatusOK, updated)
+	return c.store.update(c.res, obj, c.part())
 }
 
 func (c *call) part() part {
@@ -63,39 +63,31 @@ func (c *call) part() part {
 	return spec
 }
 
-// decode decodes the body into an object of the call's resource. It refuses, warns of, or ignores unknown fields, as
-// the query's fieldValidation says.
-func (c *call) decode() (Object, error) {
-	obj, err := c.decodeAs(c.res.new(), c.res.gvk)
-	if err != nil {
-		return nil, err
-	}
-	return obj.(Object), nil
-}
-
-func (c *call) decodeAs(into runtime.Object, gvk schema.GroupVersionKind) (runtime.Object, error) {
+// decode decodes the body into an object of a kind and the URL's namespace and name. It refuses, warns of, or ignores
+// unknown fields, as the query's fieldValidation says.
+func (c *call) decode(gvk schema.GroupVersionKind) (Object, error) {
 	mediaType, _, _ := strings.Cut(cmp.Or(c.r.Header.Get("Content-Type"), runtime.ContentTypeJSON), ";")
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
-	if !ok || mediaType == runtime.ContentTypeCBOR {
-		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
-			Code: http.StatusUnsupportedMediaType, Reason: metav1.StatusReasonUnsupportedMediaType,
-			Message: "the body of the request was in an unknown format - " +
-				"accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
-		}}
+	if !ok {
+		return nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+			"the body of the request was in an unknown format - accepted media types include: "+
+				"application/json, application/yaml, application/vnd.kubernetes.protobuf", nil)
 	}
-	body, err := io.ReadAll(c.r.Body)
-	if err != nil {
-		return nil, err
+	decoded, found, err := info.StrictSerializer.Decode(c.body, &gvk, nil)
+	if err = c.validateFields(err); err == nil && found != nil && *found != gvk {
+		err = fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion",
+			found.Version, found.Kind, schema.ParseGroupResource(gvk.Group).Resource, gvk.Kind)
 	}
-	obj, found, err := info.StrictSerializer.Decode(body, &gvk, nil)
-	if err = c.validateFields(err); err != nil {
-		return nil, c.undecodable(body, found, gvk, err)
+	switch {
+	case err == nil:
+		obj := decoded.(Object)
+		return obj, c.place(obj)
+	case found == nil || found.Kind == "" || found.Version == "":
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
+			gvk.Kind, err, cmp.Or(string(c.body), "<empty>")))
 	}
-	if found != nil && *found != gvk {
-		return nil, c.undecodable(body, found, gvk, fmt.Errorf("converting (%s.%s) to (%s.%s): unknown conversion",
-			found.Version, found.Kind, schema.ParseGroupResource(gvk.Group).Resource, gvk.Kind))
-	}
-	return obj, nil
+	return nil, apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v",
+		found.Kind, found.Version, gvk.Kind, err))
 }
 
 // validateFields handles unknown and duplicate fields: it refuses, ignores or warns of them.
@@ -114,17 +106,6 @@ func (c *call) validateFields(err error) error {
 		c.w.Header().Add("Warning", fmt.Sprintf("299 - %q", problem.Error()))
 	}
 	return nil
-}
-
-func (c *call) undecodable(body []byte, found *schema.GroupVersionKind, wanted schema.GroupVersionKind,
-	err error) error {
-	if found == nil || found.Kind == "" || found.Version == "" {
-		text := cmp.Or(string(body), "<empty>")
-		return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)",
-			wanted.Kind, err, text))
-	}
-	return apierrors.NewBadRequest(fmt.Sprintf("%s in version %q cannot be handled as a %s: %v", found.Kind, found.Version,
-		wanted.Kind, err))
 }
 
 // place checks that the object has the namespace and name of the URL.
@@ -159,7 +140,7 @@ func (r *resource) prepareForCreate(obj Object) error {
 	}
 	if r.status {
 		obj.SetGeneration(1)
-		statusOf(obj).SetZero()
+		section(obj, "Status").SetZero()
 	}
 	obj.SetUID(types.UID(uuid.NewUUID()))
 	obj.SetCreationTimestamp(now())
@@ -180,17 +161,18 @@ func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	}
 	forgetKind(obj)
 	keepMeta(obj, before)
+	kept := before.DeepCopyObject().(Object)
 	if r.status && part == spec {
-		statusOf(obj).Set(statusOf(before.DeepCopyObject().(Object)))
+		section(obj, "Status").Set(section(kept, "Status"))
 	}
 	if part == statusOnly {
-		specOf(obj).Set(specOf(before.DeepCopyObject().(Object)))
-		obj.SetLabels(before.GetLabels())
+		section(obj, "Spec").Set(section(kept, "Spec"))
+		obj.SetLabels(kept.GetLabels())
 	}
 	if r.fill != nil {
 		r.fill(obj)
 	}
-	if r.status && !sameSpec(obj, before) {
+	if r.status && !equality.Semantic.DeepEqual(section(obj, "Spec").Interface(), section(before, "Spec").Interface()) {
 		obj.SetGeneration(before.GetGeneration() + 1)
 	}
 	errs := r.check(obj)
@@ -217,80 +199,50 @@ func keepMeta(obj, before metav1.Object) {
 	obj.SetManagedFields(nil)
 }
 
-func (c *call) delete() error {
+func (c *call) delete() (runtime.Object, error) {
 	options, err := c.deleteOptions()
 	if err != nil {
-		return err
-	}
-	before, err := c.store.get(c.res, c.key())
-	if err != nil {
-		return err
+		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	last, err := c.store.delete(c.res, c.key(), options)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := c.store.get(c.res, c.key()); err == nil {
-		return c.answer(http.StatusOK, last) // finalizers hold it back
+	if len(last.GetFinalizers()) > 0 {
+		return last, nil // they hold it back
 	}
-	return write(c.w, negotiatePlain(c.r), http.StatusOK, &metav1.Status{
+	return &metav1.Status{
 		Status:  metav1.StatusSuccess,
-		Details: &metav1.StatusDetails{Name: c.name, Group: c.res.gvr.Group, Kind: c.res.gvr.Resource, UID: before.GetUID()},
-	})
+		Details: &metav1.StatusDetails{Name: c.name, Group: c.res.gvr.Group, Kind: c.res.gvr.Resource, UID: last.GetUID()},
+	}, nil
 }
 
 // deleteOptions decodes the options of a deletion, which are in the body or in the query.
 func (c *call) deleteOptions() (options metav1.DeleteOptions, err error) {
-	body, err := io.ReadAll(c.r.Body)
-	if err != nil {
+	if len(c.body) == 0 {
+		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&c.query, &options, nil)
 		return options, err
 	}
-	if len(body) == 0 {
-		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&c.query, &options, nil)
-	} else {
-		gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
-		_, _, err = codecs.UniversalDeserializer().Decode(body, &gvk, &options)
-	}
-	if err != nil {
-		return options, apierrors.NewBadRequest(err.Error())
-	}
-	return options, nil
+	gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+	_, _, err = codecs.UniversalDeserializer().Decode(c.body, &gvk, &options)
+	return options, err
 }
 
-func (c *call) deleteCollection() error {
+func (c *call) deleteCollection() (runtime.Object, error) {
 	_, selected, err := c.options()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	objs, at, err := c.store.list(c.res, latest)
-	if err != nil {
-		return err
-	}
+	objs, at, _ := c.store.list(c.res, latest)
 	var deleted []runtime.Object
 	for _, obj := range objs {
 		if !selected.has(c.res, obj) {
 			continue
 		}
 		last, err := c.store.delete(c.res, key(obj), metav1.DeleteOptions{})
-		if err != nil && !apierrors.IsNotFound(err) {
-			return err
-		}
-		if err == nil {
+		if err == nil { // otherwise another client has deleted it
 			deleted = append(deleted, last)
 		}
 	}
-	return c.answer(http.StatusOK, c.res.listOf(deleted, at))
-}
-
-func (c *call) updateScale() error {
-	gvk := autoscalingv1.SchemeGroupVersion.WithKind("Scale")
-	obj, err := c.decodeAs(&autoscalingv1.Scale{}, gvk)
-	if err != nil {
-		return err
-	}
-	scale := obj.(*autoscalingv1.Scale)
-	if err := c.place(scale); err != nil {
-		return err
-	}
-	return c.applyScale(scale)
+	return c.res.listOf(deleted, at), nil
 }
