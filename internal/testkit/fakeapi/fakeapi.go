@@ -60,9 +60,10 @@ type Server struct {
 // New returns a server without objects. The caller must close it. A server for a synctest bubble must be made inside
 // it.
 func New() *Server {
-	s := &Server{store: newStore(), endWatches: make(chan struct{}), bookmarks: make(chan struct{})}
+	s := &Server{
+		store: newStore(), listener: newListener(), endWatches: make(chan struct{}), bookmarks: make(chan struct{}),
+	}
 	s.http = newHTTPServer(s)
-	s.listener = newListener()
 	go s.http.Serve(s.listener)
 	return s
 }
@@ -82,29 +83,35 @@ func (s *Server) Close() {
 
 // Create stores new objects, as if another client had sent them: it fills in defaults, and does not change the caller's
 // objects. It panics if the server would refuse one.
-func (s *Server) Create(objs ...Object) {
-	for _, obj := range objs {
-		res, obj := s.mustKnow(obj)
-		must(s.store.create(res, obj))
-	}
-}
+func (s *Server) Create(objs ...Object) { each(objs, s.store.create) }
 
 // Update stores objects that exist, whatever their resourceVersion. The status is stored too. It panics if the server
 // would refuse one.
 func (s *Server) Update(objs ...Object) {
-	for _, obj := range objs {
-		res, obj := s.mustKnow(obj)
+	each(objs, func(res *resource, obj Object) (Object, error) {
 		obj.SetResourceVersion("")
-		must(s.store.update(res, obj, everything))
-	}
+		return s.store.update(res, obj, everything)
+	})
 }
 
 // Delete removes objects, which need only a type, namespace and name. It panics if there is no such object. An object
 // with finalizers stays until they are gone.
 func (s *Server) Delete(objs ...Object) {
+	each(objs, func(res *resource, obj Object) (Object, error) {
+		return s.store.delete(res, key(obj), metav1.DeleteOptions{})
+	})
+}
+
+// each calls a function for a copy of each object. It panics if the function returns an error.
+func each(objs []Object, do func(res *resource, obj Object) (Object, error)) {
 	for _, obj := range objs {
-		res, obj := s.mustKnow(obj)
-		must(s.store.delete(res, key(obj), metav1.DeleteOptions{}))
+		res := resourceOf(obj)
+		if res == nil {
+			panic(fmt.Sprintf("fakeapi: %T is not served", obj))
+		}
+		if _, err := do(res, obj.DeepCopyObject().(Object)); err != nil {
+			panic("fakeapi: " + err.Error())
+		}
 	}
 }
 
@@ -131,17 +138,3 @@ func (s *Server) ResourceVersion() string {
 // Compact forgets the history: a request for an older version, such as a watch or the next page of a list, gets 410
 // Gone, Expired.
 func (s *Server) Compact() { s.store.compact() }
-
-func (s *Server) mustKnow(obj Object) (*resource, Object) {
-	res := resourceOf(obj)
-	if res == nil {
-		panic(fmt.Sprintf("fakeapi: %T is not served", obj))
-	}
-	return res, obj.DeepCopyObject().(Object)
-}
-
-func must[T any](_ T, err error) {
-	if err != nil {
-		panic("fakeapi: " + err.Error())
-	}
-}

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -99,18 +100,16 @@ func (c *call) applyPatch(patch patcher, obj, into runtime.Object) error {
 // scaleOf returns the Scale of a Deployment.
 func scaleOf(obj Object) *autoscalingv1.Scale {
 	d := obj.(*appsv1.Deployment)
-	scale := &autoscalingv1.Scale{
+	selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+	utilruntime.Must(err) // it was validated
+	return &autoscalingv1.Scale{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: d.Name, Namespace: d.Namespace, UID: d.UID, ResourceVersion: d.ResourceVersion,
 			CreationTimestamp: d.CreationTimestamp,
 		},
 		Spec:   autoscalingv1.ScaleSpec{Replicas: *d.Spec.Replicas},
-		Status: autoscalingv1.ScaleStatus{Replicas: d.Status.Replicas},
+		Status: autoscalingv1.ScaleStatus{Replicas: d.Status.Replicas, Selector: selector.String()},
 	}
-	if selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
-		scale.Status.Selector = selector.String()
-	}
-	return scale
 }
 
 var scaleKind = autoscalingv1.SchemeGroupVersion.WithKind("Scale")

@@ -42,7 +42,7 @@ type resource struct {
 	// fill sets the defaults of a new or changed object.
 	fill func(obj Object)
 	// validate returns the errors in an object.
-	validate validator
+	validate func(obj Object) field.ErrorList
 	// validateUpdate returns the errors in a change.
 	validateUpdate func(obj, before Object) field.ErrorList
 	// table is the output of kubectl get.

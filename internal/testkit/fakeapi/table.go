@@ -105,14 +105,12 @@ var deploymentTable = columns{
 		for _, c := range d.Spec.Template.Spec.Containers {
 			names, images = append(names, c.Name), append(images, c.Image)
 		}
-		selector := ""
-		if s, err := metav1.LabelSelectorAsSelector(d.Spec.Selector); err == nil {
-			selector = s.String()
-		}
+		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+		utilruntime.Must(err) // it was validated
 		return []any{
 			d.Name, fmt.Sprintf("%d/%d", d.Status.ReadyReplicas, *d.Spec.Replicas), int64(d.Status.UpdatedReplicas),
-			int64(d.Status.AvailableReplicas),
-			age(d.CreationTimestamp), strings.Join(names, ","), strings.Join(images, ","), selector,
+			int64(d.Status.AvailableReplicas), age(d.CreationTimestamp), strings.Join(names, ","), strings.Join(images, ","),
+			selector.String(),
 		}
 	},
 }

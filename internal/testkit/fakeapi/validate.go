@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-type validator func(obj Object) field.ErrorList
-
 // check returns the errors in an object.
 func (r *resource) check(obj Object) field.ErrorList {
 	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
@@ -34,7 +32,7 @@ func notNegative(path *field.Path, value int32) *field.Error {
 
 func validateDeployment(obj Object) (errs field.ErrorList) {
 	d, spec := obj.(*appsv1.Deployment), field.NewPath("spec")
-	if d.Spec.Replicas != nil && *d.Spec.Replicas < 0 {
+	if *d.Spec.Replicas < 0 {
 		errs = append(errs, notNegative(spec.Child("replicas"), *d.Spec.Replicas))
 	}
 	template := spec.Child("template")

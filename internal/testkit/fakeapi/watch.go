@@ -90,10 +90,8 @@ func (w *watcher) look(options metav1.ListOptions, wanted bool) (objs []Object, 
 // begin sends the first objects, and the bookmark behind them if it is wanted. An error means that the client has gone.
 func (w *watcher) begin(objs []Object, wanted bool) error {
 	for _, obj := range objs {
-		if w.selected.has(w.res, obj) {
-			if err := w.stream.add("ADDED", obj); err != nil {
-				return err
-			}
+		if err := w.change(change{now: obj}); err != nil {
+			return err
 		}
 	}
 	if err := w.stream.flush(); err != nil || !wanted {
