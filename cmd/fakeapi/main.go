@@ -13,47 +13,28 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/testkit/fakeapi"
-	"client-go-workshop/internal/testkit/kubeconfig"
+	"client-go-workshop/internal/testkit/localserver"
 )
 
-// name is the name of the cluster in the kubeconfig.
-const name = "fakeapi"
-
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "fakeapi:", err)
-		os.Exit(1)
-	}
-}
-
-func command() *cobra.Command {
 	var address, file string
 	c := &cobra.Command{
-		Use:           "fakeapi",
-		Short:         "Serve an API server without a cluster on the loopback address, until Ctrl-C",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Use:   "fakeapi",
+		Short: "Serve an API server without a cluster on the loopback address, until Ctrl-C",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), address, file, cmd.OutOrStdout())
 		},
 	}
-	c.CompletionOptions.DisableDefaultCmd = true
 	c.Flags().StringVar(&address, "address", "127.0.0.1:0",
 		"where on the loopback address to listen; port 0 takes a free one")
 	c.Flags().StringVar(&file, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"),
 		"the file to write for kubectl")
-	return c
+	localserver.Main(c)
 }
 
 // serve returns when the context ends.
@@ -68,14 +49,11 @@ func serve(ctx context.Context, address, file string, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("listen at %s: %w; choose another address with --address, or leave it out", address, err)
 	}
-	path, err := filepath.Abs(file)
+	path, remove, err := localserver.WriteKubeconfig(file, "fakeapi", url, "--kubeconfig")
 	if err != nil {
-		return fmt.Errorf("find out where %s is: %w", file, err)
-	}
-	if err := kubeconfig.Write(path, name, url, "--kubeconfig"); err != nil {
 		return err
 	}
-	defer kubeconfig.Remove(path, name, url)
+	defer remove()
 	fmt.Fprintf(out, "An API server without a cluster is at %s, until Ctrl-C. In another terminal:\n\n", url)
 	fmt.Fprintf(out, "  curl %s/apis/apps/v1/deployments\n", url)
 	fmt.Fprintf(out, "  export KUBECONFIG=%s\n", path)

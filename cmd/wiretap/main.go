@@ -15,6 +15,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -23,39 +24,25 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"sync"
-	"syscall"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"client-go-workshop/internal/testkit/kubeconfig"
+	"client-go-workshop/internal/testkit/localserver"
 )
 
 // name is the name of the cluster and the context in the kubeconfig for clients.
 const name = "wiretap"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "wiretap:", err)
-		os.Exit(1)
-	}
-}
-
-func command() *cobra.Command {
 	var from, address, written string
 	var width int
 	c := &cobra.Command{
-		Use:           "wiretap",
-		Short:         "Print what a client and an API server send to each other, until Ctrl-C",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Use:   "wiretap",
+		Short: "Print what a client and an API server send to each other, until Ctrl-C",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			server, err := upstreamOf(from)
 			if err != nil {
@@ -64,14 +51,13 @@ func command() *cobra.Command {
 			return serve(cmd.Context(), server, address, written, newPrinter(cmd.OutOrStdout(), width))
 		},
 	}
-	c.CompletionOptions.DisableDefaultCmd = true
 	c.Flags().StringVar(&from, "kubeconfig", filepath.Join(".workshop", "fakeapi", "kubeconfig"),
 		"the API server to talk to")
 	c.Flags().StringVar(&address, "address", "127.0.0.1:0", "where to listen; port 0 takes a free one")
 	c.Flags().StringVar(&written, "write", filepath.Join(".workshop", "wiretap", "kubeconfig"),
 		"the file to write for clients")
 	c.Flags().IntVar(&width, "width", 100, "how much of each line of a body is printed; 0 is all of it")
-	return c
+	localserver.Main(c)
 }
 
 // upstream is the API server.
@@ -110,17 +96,12 @@ func upstreamOf(file string) (upstream, error) {
 		secure = &tls.Config{}
 	}
 	secure.NextProtos = []string{"http/1.1"} // HTTP/2 is not readable
-	if secure.ServerName == "" {
-		secure.ServerName = base.Hostname()
-	}
+	secure.ServerName = cmp.Or(secure.ServerName, base.Hostname())
 	return upstream{address: withPort(base, "443"), tls: secure}, nil
 }
 
 func withPort(u *url.URL, port string) string {
-	if u.Port() != "" {
-		port = u.Port()
-	}
-	return net.JoinHostPort(u.Hostname(), port)
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port))
 }
 
 func (u upstream) dial(ctx context.Context) (net.Conn, error) {
@@ -136,17 +117,13 @@ func serve(ctx context.Context, server upstream, address, file string, p *printe
 	if err != nil {
 		return fmt.Errorf("listen at %s: %w; choose another address with --address, or leave it out", address, err)
 	}
+	defer listener.Close()
 	here := "http://" + listener.Addr().String()
-	path, err := filepath.Abs(file)
+	path, remove, err := localserver.WriteKubeconfig(file, name, here, "--write")
 	if err != nil {
-		listener.Close()
-		return fmt.Errorf("find out where %s is: %w", file, err)
-	}
-	if err := kubeconfig.Write(path, name, here, "--write"); err != nil {
-		listener.Close()
 		return err
 	}
-	defer kubeconfig.Remove(path, name, here)
+	defer remove()
 	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here,
 		server.address, here, path)
 

@@ -26,7 +26,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"client-go-workshop/internal/testkit/fakeapi"
-	"client-go-workshop/internal/testkit/kubeconfig"
+	"client-go-workshop/internal/testkit/localserver"
 	restclient "client-go-workshop/solutions/01-restclient"
 )
 
@@ -191,7 +191,8 @@ func TestServe_leaves_the_kubeconfig_of_a_later_one(t *testing.T) {
 	go func() { ended <- serve(ctx, upstream{}, "127.0.0.1:0", path, newPrinter(out, 0)) }()
 	out.waitFor(t, "export KUBECONFIG")
 	const later = "http://127.0.0.1:1"
-	require.NoError(t, kubeconfig.Write(path, name, later, "--write"))
+	_, _, err := localserver.WriteKubeconfig(path, name, later, "--write")
+	require.NoError(t, err)
 	cancel()
 	require.NoError(t, <-ended)
 	config, err := clientcmd.BuildConfigFromFlags("", path)

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,23 +110,27 @@ type direction struct {
 
 func (d direction) print(text string) { d.line(d.mark, text) }
 
+// next reads a line.
+func (d direction) next() (string, error) {
+	line, err := d.in.ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), err
+}
+
 // head is the first line of a message, and its headers.
 type head struct {
 	first  string
-	fields map[string]string // by the name in lower case
+	fields http.Header
 }
 
 func (d direction) head() (head, error) {
-	h := head{fields: map[string]string{}}
+	h := head{fields: http.Header{}}
 	for {
-		line, err := d.in.ReadString('\n')
+		line, err := d.next()
 		if err != nil {
 			return h, err
 		}
-		line = strings.TrimRight(line, "\r\n")
 		name, value, isField := strings.Cut(line, ":")
-		name = strings.ToLower(name)
-		if isField && name == "authorization" {
+		if isField && strings.EqualFold(name, "authorization") {
 			line = "Authorization: (not shown)"
 		}
 		d.print(line)
@@ -135,7 +140,7 @@ func (d direction) head() (head, error) {
 		case h.first == "":
 			h.first = line
 		case isField:
-			h.fields[name] = strings.TrimSpace(value)
+			h.fields.Set(name, strings.TrimSpace(value))
 		}
 	}
 }
@@ -143,33 +148,31 @@ func (d direction) head() (head, error) {
 // body prints the body that follows a head. If the head has no length, the body of an answer lasts until the connection
 // ends, and a request has no body.
 func (d direction) body(h head, untilEnd bool) error {
-	if strings.EqualFold(h.fields["transfer-encoding"], "chunked") {
+	if strings.EqualFold(h.fields.Get("Transfer-Encoding"), "chunked") {
 		return d.chunks()
 	}
-	length := h.fields["content-length"]
-	if length == "" {
-		if !untilEnd {
-			return nil
+	if length := h.fields.Get("Content-Length"); length != "" {
+		n, err := strconv.ParseInt(length, 10, 64)
+		if err != nil {
+			return err
 		}
-		rest, err := io.ReadAll(d.in)
-		d.content(rest, int64(len(rest)))
-		return err
+		return d.bytes(n)
 	}
-	n, err := strconv.ParseInt(length, 10, 64)
-	if err != nil {
-		return err
+	if !untilEnd {
+		return nil
 	}
-	return d.bytes(n)
+	rest, err := io.ReadAll(d.in)
+	d.content(rest, int64(len(rest)))
+	return err
 }
 
 // chunks prints a body in pieces. Each piece starts with its size, and the last one is empty.
 func (d direction) chunks() error {
 	for {
-		line, err := d.in.ReadString('\n')
+		line, err := d.next()
 		if err != nil {
 			return err
 		}
-		line = strings.TrimRight(line, "\r\n")
 		size, _, _ := strings.Cut(line, ";")
 		n, err := strconv.ParseInt(strings.TrimSpace(size), 16, 64)
 		if err != nil {
@@ -208,15 +211,15 @@ func (d direction) bytes(n int64) error {
 
 // content prints a body, or a chunk of one, of which the first bytes are at hand: text as it is, anything else in hex.
 func (d direction) content(kept []byte, n int64) {
-	if len(kept) == 0 {
-		return
-	}
-	if !isText(kept) {
-		d.dump(kept, n)
-		return
-	}
-	for line := range strings.Lines(string(kept)) {
-		d.print(d.cut(strings.TrimRight(line, "\r\n")))
+	if isText(kept) {
+		for line := range strings.Lines(string(kept)) {
+			d.print(d.cut(strings.TrimRight(line, "\r\n")))
+		}
+	} else {
+		kept = kept[:min(len(kept), 8*16)]
+		for line := range strings.Lines(hex.Dump(kept)) {
+			d.print(strings.TrimRight(line, "\n"))
+		}
 	}
 	if left := n - int64(len(kept)); left > 0 {
 		d.print(fmt.Sprintf("… (%d more bytes)", left))
@@ -233,17 +236,6 @@ func (d direction) cut(line string) string {
 		at--
 	}
 	return fmt.Sprintf("%s… (%d more bytes)", line[:at], len(line)-at)
-}
-
-// dump prints the first bytes in hex, and as characters.
-func (d direction) dump(kept []byte, n int64) {
-	const shown = 8 * 16
-	for line := range strings.Lines(hex.Dump(kept[:min(len(kept), shown)])) {
-		d.print(strings.TrimRight(line, "\n"))
-	}
-	if left := n - shown; left > 0 {
-		d.print(fmt.Sprintf("… (%d more bytes)", left))
-	}
 }
 
 // isText reports whether b is printable text. It may end in the middle of a character.
