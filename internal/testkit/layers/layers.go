@@ -11,6 +11,7 @@ package layers
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -86,37 +87,37 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 	for i, part := range strings.Split(choice, ",") {
 		layer, name, one := strings.Cut(part, "=")
 		if !one {
-			layer, name = "", part
+			name = part
 		}
 		set, known := sets[name]
+		var problem string
 		switch {
 		case !known:
-			return Layers{}, fmt.Errorf("choose layers by %q: there is no set %q; it is one of %s", choice, name,
-				strings.Join(setNames(sets), ", "))
+			problem = fmt.Sprintf("there is no set %q; it is one of %s", name, strings.Join(setNames(sets), ", "))
 		case one && i == 0:
-			return Layers{}, fmt.Errorf("choose layers by %q: it must begin with the set for all that is not said: %q, say",
-				choice, setNames(sets)[0]+","+part)
+			problem = fmt.Sprintf("it must begin with the set for all that is not said: %q, say", setNames(sets)[0]+","+part)
 		case !one && i > 0:
-			return Layers{}, fmt.Errorf("choose layers by %q: which of %s is to be from %s?", choice, strings.Join(Names, ", "),
-				name)
+			problem = fmt.Sprintf("which of %s is to be from %s?", strings.Join(Names, ", "), name)
+		case !one:
+			chosen, chosen.From = set, map[string]string{}
+			for _, layer := range Names {
+				chosen.From[layer] = name
+			}
+		case !slices.Contains(Names, layer):
+			problem = fmt.Sprintf("there is no layer %q; they are %s", layer, strings.Join(Names, ", "))
+		default:
+			chosen.take(layer, set)
+			chosen.From[layer] = name
 		}
-		if err := chosen.take(set, layer, name); err != nil {
-			return Layers{}, fmt.Errorf("choose layers by %q: %w", choice, err)
+		if problem != "" {
+			return Layers{}, fmt.Errorf("choose layers by %q: %s", choice, problem)
 		}
 	}
 	return chosen, nil
 }
 
-// take takes one layer of a set, or all if layer is empty.
-func (l *Layers) take(set Layers, layer, name string) error {
-	if layer == "" {
-		*l = set
-		l.From = map[string]string{}
-		for _, layer := range Names {
-			l.From[layer] = name
-		}
-		return nil
-	}
+// take takes one layer of a set.
+func (l *Layers) take(layer string, set Layers) {
 	switch layer {
 	case "client":
 		l.NewClient = set.NewClient
@@ -128,20 +129,13 @@ func (l *Layers) take(set Layers, layer, name string) error {
 		l.NewIndexer = set.NewIndexer
 	case "workqueue":
 		l.NewWorkQueue = set.NewWorkQueue
-	default:
-		return fmt.Errorf("there is no layer %q; they are %s", layer, strings.Join(Names, ", "))
 	}
-	l.From[layer] = name
-	return nil
 }
 
 // setNames are the sets' names, in the order in which they are to be shown.
 func setNames(sets map[string]Layers) []string {
-	var names []string
-	for _, name := range []string{"solutions", "yours", "client-go"} {
-		if _, ok := sets[name]; ok {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc([]string{"solutions", "yours", "client-go"}, func(name string) bool {
+		_, ok := sets[name]
+		return !ok
+	})
 }

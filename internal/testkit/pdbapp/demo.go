@@ -36,10 +36,7 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 	config.QPS = -1
 	// The outage is a part of the demonstration, so its errors are printed there and not logged.
 	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, _ string,
-		_ ...any) {
-		d.failed(err)
-	}}
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{d.failed}
 	defer func() { utilruntime.ErrorHandlers = handlers }()
 
 	fmt.Fprintf(out, "No cluster was named (--kubeconfig), so this is a demonstration on an API server of its own.\n")
@@ -140,7 +137,7 @@ func (d *demo) ending() string {
 	}
 	var left []string
 	for _, b := range budgets {
-		left = append(left, b.(*policyv1.PodDisruptionBudget).Name)
+		left = append(left, b.GetName())
 	}
 	return "There are budgets left: " + strings.Join(left, ", ")
 }
@@ -162,8 +159,8 @@ func (d *demo) setFailing(failing bool) (changed bool) {
 	return changed
 }
 
-// failed prints the first error of an outage.
-func (d *demo) failed(err error) {
+// failed prints the first error of an outage. It is client-go's error handler.
+func (d *demo) failed(_ context.Context, err error, _ string, _ ...any) {
 	if d.setFailing(true) {
 		d.say("    → gets an error: " + shorten(err.Error(), 60))
 	}

@@ -110,7 +110,7 @@ func TestChoose_client_go_s_informer_brings_its_layers(t *testing.T) {
 	c, err := choose("solutions,informer=client-go", parts)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"client": "solutions", "workqueue": "solutions", "reflector": "client-go", "deltafifo": "client-go", "indexer": "client-go"}, c.From)
-	require.Equal(t, "client-go", c.informer)
+	require.Equal(t, "client-go", c.Informer)
 	_, err = choose("solutions,informer=theirs", parts)
 	require.EqualError(t, err, `there is no informer "theirs" here; it is solutions or client-go`)
 }

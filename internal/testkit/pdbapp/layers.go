@@ -10,39 +10,29 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/layers"
 )
 
-// chosen are the layers of one run, with the informer and the controller on top.
+// chosen are the parts of one run: the program's parts, on the layers of a choice.
 type chosen struct {
+	Parts
 	layers.Layers
-	informer    string // the set that it belongs to
-	newInformer func(layers.Layers, cache.ListerWatcher, runtime.Object,
-		cache.SharedIndexInformerOptions) cache.SharedIndexInformer
-	newController func(klog.Logger, Config) (Runner, error)
 }
 
 // choose returns the parts of a choice. It handles "informer=client-go" itself and passes the rest to layers.Choose.
 // client-go's informer runs on client-go's Reflector, queue and indexer, whatever else is chosen, so From names those.
 func choose(choice string, parts Parts) (chosen, error) {
-	c := chosen{informer: parts.Informer, newInformer: parts.NewInformer, newController: parts.NewController}
-	var lower []string
-	for _, part := range strings.Split(choice, ",") {
-		whose, informer := strings.CutPrefix(part, "informer=")
-		switch {
-		case !informer:
-			lower = append(lower, part)
-		case whose == "client-go":
-			c.informer = whose
-			c.newInformer = func(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object,
-				options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
-				return cache.NewSharedIndexInformerWithOptions(lw, example, options)
-			}
-		case whose != parts.Informer:
-			return chosen{}, fmt.Errorf("there is no informer %q here; it is %s or client-go", whose, parts.Informer)
+	c := chosen{Parts: parts}
+	lower := slices.DeleteFunc(strings.Split(choice, ","), func(part string) bool {
+		whose, found := strings.CutPrefix(part, "informer=")
+		if found {
+			c.Informer = whose
 		}
+		return found
+	})
+	if c.Informer != parts.Informer && c.Informer != "client-go" {
+		return chosen{}, fmt.Errorf("there is no informer %q here; it is %s or client-go", c.Informer, parts.Informer)
 	}
 	if len(lower) == 0 {
 		lower = []string{parts.Default}
@@ -55,7 +45,11 @@ func choose(choice string, parts Parts) (chosen, error) {
 	if c.Layers, err = layers.Choose(strings.Join(lower, ","), parts.Sets); err != nil {
 		return chosen{}, err
 	}
-	if c.informer == "client-go" {
+	if c.Informer == "client-go" {
+		c.NewInformer = func(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object,
+			options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+			return cache.NewSharedIndexInformerWithOptions(lw, example, options)
+		}
 		for _, layer := range []string{"reflector", "deltafifo", "indexer"} {
 			c.From[layer] = "client-go"
 		}
@@ -68,7 +62,7 @@ func (c chosen) inWords() (words []any) {
 	for _, layer := range layers.Names {
 		words = append(words, layer, c.From[layer])
 	}
-	return append(words, "informer", c.informer)
+	return append(words, "informer", c.Informer)
 }
 
 func layersUsage(parts Parts) string {

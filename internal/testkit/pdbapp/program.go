@@ -82,16 +82,15 @@ func Main(parts Parts) {
 		flags.PrintDefaults()
 		os.Exit(0)
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(2)
+	code := 2
+	if err == nil {
+		code = 1
+		err = run(klog.NewContext(context.Background(), klog.LoggerWithName(klog.Background(), name)), options)
+		klog.Flush()
 	}
-	ctx := klog.NewContext(context.Background(), klog.LoggerWithName(klog.Background(), name))
-	err = run(ctx, options)
-	klog.Flush()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
+		os.Exit(code)
 	}
 	os.Exit(0)
 }
@@ -156,14 +155,14 @@ func keepBudgets(ctx context.Context, config *rest.Config, recorder record.Event
 		return fmt.Errorf("making a client for %s: %w", config.Host, err)
 	}
 	informer := func(lw cache.ListerWatcher, example runtime.Object) cache.SharedIndexInformer {
-		return options.layers.newInformer(options.layers.Layers, lw, example, cache.SharedIndexInformerOptions{
+		return options.layers.NewInformer(options.layers.Layers, lw, example, cache.SharedIndexInformerOptions{
 			ResyncPeriod: options.resync,
 			Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		})
 	}
 	deployments := informer(client.Deployments(options.namespace), &appsv1.Deployment{})
 	budgets := informer(client.Budgets(options.namespace), &policyv1.PodDisruptionBudget{})
-	c, err := options.layers.newController(logger, Config{
+	c, err := options.layers.NewController(logger, Config{
 		Deployments:  deployments,
 		Budgets:      budgets,
 		Queue:        newQueue(options.layers.Layers),
