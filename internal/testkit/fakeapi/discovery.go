@@ -60,9 +60,6 @@ func pathOf(gv schema.GroupVersion) string {
 	return "apis/" + gv.String()
 }
 
-// served reports whether there is a resource in a group and version.
-func served(gv schema.GroupVersion) bool { return documents()["/"+pathOf(gv)] != nil }
-
 // discovery describes the resource and its subresources, ordered by name.
 func (r *resource) discovery() []metav1.APIResource {
 	sub := metav1.Verbs{"get", "patch", "update"}

@@ -9,7 +9,7 @@
 //	├─ routes       route.go      URL to verb, resource, name; discovery.go for the rest
 //	├─ verbs        read.go  write.go  patch.go  watch.go
 //	├─ answers      respond.go    JSON, YAML or protobuf; objects, Tables (table.go) or a Status
-//	├─ resources    resources.go  the kinds of objects, their defaults (defaults.go) and validation (validate.go)
+//	├─ resources    resources.go  the kinds of objects; objects.go has their defaults and validation
 //	└─ store        store.go      objects and their history, by resourceVersion
 //
 // It serves Deployments, PodDisruptionBudgets, Events, Leases and ConfigMaps. It is a verified fake: the requests in

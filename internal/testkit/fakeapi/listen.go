@@ -50,12 +50,12 @@ func (s *Server) Cut() { s.listener.cut() }
 
 // Down breaks all connections and refuses new ones, until Up.
 func (s *Server) Down() {
-	s.listener.refuse(true)
+	s.listener.refusing.Store(true)
 	s.Cut()
 }
 
 // Up ends Down.
-func (s *Server) Up() { s.listener.refuse(false) }
+func (s *Server) Up() { s.listener.refusing.Store(false) }
 
 // Connections returns how many connections are open, and how many were made.
 func (s *Server) Connections() (open, made int) {
@@ -74,13 +74,13 @@ func newHTTPServer(handler http.Handler) *http.Server {
 
 // listener hands connections to the HTTP server. It implements net.Listener for those in memory.
 type listener struct {
-	dialed chan net.Conn
-	closed chan struct{}
+	dialed   chan net.Conn
+	closed   chan struct{}
+	refusing atomic.Bool
 
-	lock     sync.Mutex
-	open     map[*conn]bool
-	made     int
-	refusing bool
+	lock sync.Mutex
+	open map[*conn]bool
+	made int
 }
 
 func newListener() *listener {
@@ -89,7 +89,7 @@ func newListener() *listener {
 
 func (l *listener) dial() (net.Conn, error) {
 	client, server := net.Pipe()
-	if c := l.track(server); c != nil {
+	if c, ok := l.track(server); ok {
 		select {
 		case l.dialed <- c:
 			return &clientEnd{client, c}, nil
@@ -105,33 +105,26 @@ func (l *listener) netError(op, call string, err error) error {
 	return &net.OpError{Op: op, Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError(call, err)}
 }
 
-// track makes a connection that is counted until the server closes it. It returns nil while the server is down.
-func (l *listener) track(server net.Conn) *conn {
+// track makes a connection that is counted until the server closes it. It reports whether the server accepts it.
+func (l *listener) track(server net.Conn) (c *conn, ok bool) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if l.refusing {
-		return nil
+	c = &conn{Conn: server, listener: l}
+	if l.refusing.Load() {
+		return c, false
 	}
 	l.made++
-	c := &conn{Conn: server, listener: l}
 	l.open[c] = true
-	return c
+	return c, true
 }
 
 func (l *listener) cut() {
 	l.lock.Lock()
-	all := l.open
-	l.open = map[*conn]bool{}
-	l.lock.Unlock()
-	for c := range all {
+	defer l.lock.Unlock()
+	for c := range l.open {
 		c.reset()
 	}
-}
-
-func (l *listener) refuse(refusing bool) {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	l.refusing = refusing
+	clear(l.open)
 }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -165,10 +158,11 @@ func (l *tcpListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if tracked := l.rules.track(c); tracked != nil {
+		tracked, ok := l.rules.track(c)
+		if ok {
 			return tracked, nil
 		}
-		reset(c)
+		tracked.reset()
 	}
 }
 
@@ -189,14 +183,10 @@ func (c *conn) Close() error {
 // reset ends the connection as the end of the process would.
 func (c *conn) reset() {
 	c.broken.Store(true)
-	reset(c.Conn)
-}
-
-func reset(c net.Conn) {
-	if tcp, ok := c.(*net.TCPConn); ok {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
 	}
-	c.Close()
+	c.Conn.Close()
 }
 
 // clientEnd is the client's end of a connection in memory. After a reset it returns the errors of a socket.

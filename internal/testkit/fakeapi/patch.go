@@ -64,8 +64,7 @@ func (c *call) patcher() (patcher, error) {
 		apply = func(doc []byte, _ runtime.Object) ([]byte, error) {
 			result, err := patch.Apply(doc)
 			if err != nil {
-				return nil, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "", schema.GroupResource{}, "",
-					err.Error(), 0, false)
+				return nil, serverResponse(http.StatusUnprocessableEntity, err.Error())
 			}
 			return result, nil
 		}

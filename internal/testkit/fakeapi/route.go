@@ -107,7 +107,7 @@ func (c *call) route() error {
 		return nil // discovery
 	}
 	gvr := schema.GroupVersionResource{Group: m[1], Version: m[2], Resource: m[4]}
-	if !served(gvr.GroupVersion()) {
+	if documents()["/"+pathOf(gvr.GroupVersion())] == nil {
 		return errPath
 	}
 	c.namespace, c.name, c.subresource = m[3], m[5], m[6]
@@ -175,14 +175,14 @@ func (c *call) serve() error {
 
 func (c *call) key() string { return c.namespace + "/" + c.name }
 
-func serverResponse(code int) error {
-	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", "", 0, false)
+func serverResponse(code int, message string) error {
+	return apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", message, 0, false)
 }
 
 // errMethod, errResource and errPath are the answers to requests for nothing that exists. errPath is sent as plain
 // text.
 var (
-	errMethod   = serverResponse(http.StatusMethodNotAllowed)
-	errResource = serverResponse(http.StatusNotFound)
+	errMethod   = serverResponse(http.StatusMethodNotAllowed, "")
+	errResource = serverResponse(http.StatusNotFound, "")
 	errPath     = errors.New("404 page not found")
 )

@@ -108,7 +108,7 @@ func (s *store) list(res *resource, revision int64) ([]Object, int64, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if revision == latest {
-		return sorted(s.objects[res]), s.revision, nil
+		revision = s.revision
 	}
 	if revision < s.compacted {
 		return nil, 0, expired(revision, s.revision)
@@ -126,15 +126,11 @@ func (s *store) list(res *resource, revision int64) ([]Object, int64, error) {
 			state[c.key] = c.before
 		}
 	}
-	return sorted(state), revision, nil
-}
-
-func sorted(objects map[string]Object) []Object {
-	objs := make([]Object, 0, len(objects))
-	for _, k := range slices.Sorted(maps.Keys(objects)) {
-		objs = append(objs, objects[k])
+	objs := make([]Object, 0, len(state))
+	for _, k := range slices.Sorted(maps.Keys(state)) {
+		objs = append(objs, state[k])
 	}
-	return objs
+	return objs, revision, nil
 }
 
 // since returns the changes of a resource after a revision, the revision that they lead to, and a channel that is
@@ -173,7 +169,8 @@ func (s *store) update(res *resource, obj Object, part part) (Object, error) {
 }
 
 // modify replaces an object, or the given part of it, by the result of a function, which gets a copy and must not use
-// the store. It does nothing if nothing is different.
+// the store. It does nothing if nothing is different. It removes an object that is being deleted and has no finalizers
+// left.
 func (s *store) modify(res *resource, k string, part part, change func(obj Object) (Object, error)) (Object, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -201,21 +198,16 @@ func (s *store) modify(res *resource, k string, part part, change func(obj Objec
 	if err := res.prepareForUpdate(obj, before, part); err != nil {
 		return nil, err
 	}
-	return s.put(res, obj, before), nil
-}
-
-// put stores obj, or removes it if it is being deleted and has no finalizers left. The lock is held.
-func (s *store) put(res *resource, obj, before Object) Object {
 	obj.SetResourceVersion(before.GetResourceVersion())
 	switch {
 	case obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0:
-		s.record(res, key(obj), nil)
+		s.record(res, k, nil)
 	case equality.Semantic.DeepEqual(obj, before):
-		return before
+		return before, nil
 	default:
-		s.record(res, key(obj), obj)
+		s.record(res, k, obj)
 	}
-	return obj
+	return obj, nil
 }
 
 // delete removes an object, or sets its deletionTimestamp if it has finalizers. It returns the last state of the

@@ -111,22 +111,18 @@ func (c *call) validateFields(err error) error {
 // place checks that the object has the namespace and name of the URL.
 func (c *call) place(obj metav1.Object) error {
 	obj.SetNamespace(cmp.Or(obj.GetNamespace(), c.namespace))
-	if obj.GetNamespace() != c.namespace {
+	switch {
+	case obj.GetNamespace() != c.namespace:
 		return apierrors.NewBadRequest(
 			"the namespace of the provided object does not match the namespace sent on the request")
-	}
-	if c.name == "" {
+	case c.name == "" || obj.GetName() == c.name:
 		return nil
-	}
-	if obj.GetName() == "" {
+	case obj.GetName() == "":
 		return apierrors.NewBadRequest(fmt.Sprintf(
 			"the name of the object (%s based on URL) was undeterminable: name must be provided", c.name))
 	}
-	if obj.GetName() != c.name {
-		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
-			obj.GetName(), c.name))
-	}
-	return nil
+	return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)",
+		obj.GetName(), c.name))
 }
 
 // prepareForCreate fills in the metadata and defaults of a new object, and validates it.
