@@ -3,7 +3,6 @@ package fakeapi
 // This file has patch and scale: changes of a part of an object, which cannot conflict unless they name a version.
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -80,11 +79,11 @@ func (c *call) patcher() (patcher, error) {
 
 // applyPatch decodes the patched obj into an empty object of its type.
 func (c *call) applyPatch(patch patcher, obj, into runtime.Object) error {
-	var doc bytes.Buffer
-	if err := encode(jsonInfo.Serializer, obj, &doc); err != nil {
+	doc, err := encode(jsonInfo.Serializer, obj)
+	if err != nil {
 		return err
 	}
-	patched, err := patch(doc.Bytes(), into.DeepCopyObject())
+	patched, err := patch(doc, into.DeepCopyObject())
 	if err != nil {
 		return err
 	}

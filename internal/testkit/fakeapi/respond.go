@@ -3,11 +3,9 @@ package fakeapi
 // This file writes answers: an object in the form that the client asked for, or an error as a Status.
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"path"
@@ -128,31 +126,31 @@ func (a accepted) shape(res *resource, obj runtime.Object, withHead bool) (runti
 
 // write encodes an object and sends it. If it returns an error, it has sent nothing.
 func write(w http.ResponseWriter, form accepted, code int, obj runtime.Object) error {
-	var body bytes.Buffer
 	serializer := form.info.Serializer
 	if form.pretty && form.info.PrettySerializer != nil {
 		serializer = form.info.PrettySerializer
 	}
-	if err := encode(serializer, obj, &body); err != nil {
+	body, err := encode(serializer, obj)
+	if err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", form.info.MediaType)
-	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(code)
-	w.Write(body.Bytes())
+	w.Write(body)
 	return nil
 }
 
-// encode writes an object with its kind and version. It does not change the object, which other goroutines may read.
-func encode(s runtime.Encoder, obj runtime.Object, to io.Writer) error {
+// encode encodes an object with its kind and version. It does not change the object, which other goroutines may read.
+func encode(s runtime.Encoder, obj runtime.Object) ([]byte, error) {
 	kinds, _, err := scheme.ObjectKinds(obj)
 	if err != nil {
-		return fmt.Errorf("encode an answer: %w", err)
+		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
 	shallow := reflect.New(reflect.TypeOf(obj).Elem())
 	shallow.Elem().Set(reflect.ValueOf(obj).Elem())
 	encoder := codecs.WithoutConversion().EncoderForVersion(s, kinds[0].GroupVersion())
-	return encoder.Encode(shallow.Interface().(runtime.Object), to)
+	return runtime.Encode(encoder, shallow.Interface().(runtime.Object))
 }
 
 // writeError answers with the Status of an error.

@@ -4,7 +4,6 @@ package fakeapi
 // version, with version 0, or with sendInitialEvents, it first sends the current objects.
 
 import (
-	"bytes"
 	"context"
 	"math/rand/v2"
 	"net/http"
@@ -244,11 +243,11 @@ func (s *stream) add(kind string, obj runtime.Object) error {
 		return err
 	}
 	s.started = true
-	var raw bytes.Buffer
-	if err := encode(s.form.info.Serializer, obj, &raw); err != nil {
+	raw, err := encode(s.form.info.Serializer, obj)
+	if err != nil {
 		return err
 	}
-	return s.events.Encode(&metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: raw.Bytes()}})
+	return s.events.Encode(&metav1.WatchEvent{Type: kind, Object: runtime.RawExtension{Raw: raw}})
 }
 
 func (s *stream) flush() error { return http.NewResponseController(s.w).Flush() }

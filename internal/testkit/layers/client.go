@@ -38,10 +38,11 @@ type RESTClient[R any] interface {
 	Delete() R
 }
 
-// client has one REST client for each API group. They share a transport.
+// client has one REST client for each API group. They share a transport. It writes the budgets of namespace.
 type client[C RESTClient[R], R Request[R, S], S Result] struct {
 	apps, policy C
 	listWatch    func(c C, resource, namespace string) cache.ListerWatcher
+	namespace    string
 }
 
 // NewClient returns a Client on two REST clients that newREST makes, and listWatch for reading from them.
@@ -57,7 +58,7 @@ func NewClient[C RESTClient[R], R Request[R, S], S Result](config *rest.Config,
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", policyv1.SchemeGroupVersion, err)
 	}
-	return &client[C, R, S]{apps, policy, listWatch}, nil
+	return &client[C, R, S]{apps: apps, policy: policy, listWatch: listWatch}, nil
 }
 
 func (c *client[C, R, S]) Deployments(namespace string) cache.ListerWatcher {
@@ -69,31 +70,26 @@ func (c *client[C, R, S]) Budgets(namespace string) cache.ListerWatcher {
 }
 
 func (c *client[C, R, S]) BudgetWriter(namespace string) BudgetClient {
-	return &budgets[C, R, S]{c.policy, namespace}
+	writer := *c
+	writer.namespace = namespace
+	return &writer
 }
 
-type budgets[C RESTClient[R], R Request[R, S], S Result] struct {
-	client    C
-	namespace string
-}
-
-func (b *budgets[C, R, S]) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+func (c *client[C, R, S]) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget,
 	options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error) {
 	result := &policyv1.PodDisruptionBudget{}
-	return result, b.on(b.client.Post()).VersionedParams(&options, ParameterCodec).Body(budget).Do(ctx).Into(result)
+	return result, c.on(c.policy.Post()).VersionedParams(&options, ParameterCodec).Body(budget).Do(ctx).Into(result)
 }
 
-func (b *budgets[C, R, S]) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+func (c *client[C, R, S]) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget,
 	options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
 	result := &policyv1.PodDisruptionBudget{}
-	request := b.on(b.client.Put()).Name(budget.Name).VersionedParams(&options, ParameterCodec)
+	request := c.on(c.policy.Put()).Name(budget.Name).VersionedParams(&options, ParameterCodec)
 	return result, request.Body(budget).Do(ctx).Into(result)
 }
 
-func (b *budgets[C, R, S]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
-	return b.on(b.client.Delete()).Name(name).Body(&options).Do(ctx).Error()
+func (c *client[C, R, S]) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	return c.on(c.policy.Delete()).Name(name).Body(&options).Do(ctx).Error()
 }
 
-func (b *budgets[C, R, S]) on(r R) R {
-	return r.Namespace(b.namespace).Resource("poddisruptionbudgets")
-}
+func (c *client[C, R, S]) on(r R) R { return r.Namespace(c.namespace).Resource("poddisruptionbudgets") }

@@ -52,10 +52,9 @@ type fifo struct {
 
 func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
 	return f.Queue.Pop(func(obj any, inInitialList bool) error {
-		if deltas, ok := obj.(cache.Deltas); ok {
-			for _, d := range deltas {
-				f.rec.Note(Delta, d.Object, "%s", d.Type)
-			}
+		deltas, _ := obj.(cache.Deltas) // a wrong queue may hand out something else
+		for _, d := range deltas {
+			f.rec.Note(Delta, d.Object, "%s", d.Type)
 		}
 		return process(obj, inInitialList)
 	})
