@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -67,14 +68,17 @@ func pullPolicy(image string) corev1.PullPolicy {
 	return corev1.PullAlways
 }
 
-// check returns the errors in an object.
-func (r *resource) check(obj Object) field.ErrorList {
+// check refuses a new object, or the change of an object, with errors.
+func (r *resource) check(obj, before Object) error {
 	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
 	errs := validation.ValidateObjectMetaAccessor(obj, true, name, field.NewPath("metadata"))
 	if r.validate != nil {
-		errs = append(errs, r.validate(obj)...)
+		errs = append(errs, r.validate(obj, before)...)
 	}
-	return errs
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(r.gvk.GroupKind(), obj.GetName(), errs)
+	}
+	return nil
 }
 
 var versionRequired = field.ErrorList{
@@ -85,7 +89,7 @@ func notNegative(path *field.Path, value int32) *field.Error {
 	return field.Invalid(path, int64(value), validation.IsNegativeErrorMsg).WithOrigin("minimum")
 }
 
-func validateDeployment(obj Object) (errs field.ErrorList) {
+func validateDeployment(obj, before Object) (errs field.ErrorList) {
 	d, spec := obj.(*appsv1.Deployment), field.NewPath("spec")
 	if *d.Spec.Replicas < 0 {
 		errs = append(errs, notNegative(spec.Child("replicas"), *d.Spec.Replicas))
@@ -118,16 +122,14 @@ func validateDeployment(obj Object) (errs field.ErrorList) {
 			errs = append(errs, field.Required(containers.Index(i).Child("image"), ""))
 		}
 	}
+	if before != nil {
+		then := before.(*appsv1.Deployment).Spec.Selector
+		errs = append(errs, validation.ValidateImmutableField(d.Spec.Selector, then, spec.Child("selector"))...)
+	}
 	return errs
 }
 
-// validateDeploymentUpdate checks the fields that never change.
-func validateDeploymentUpdate(obj, before Object) field.ErrorList {
-	now, then := obj.(*appsv1.Deployment), before.(*appsv1.Deployment)
-	return validation.ValidateImmutableField(now.Spec.Selector, then.Spec.Selector, field.NewPath("spec", "selector"))
-}
-
-func validateBudget(obj Object) (errs field.ErrorList) {
+func validateBudget(obj, _ Object) (errs field.ErrorList) {
 	b, spec := obj.(*policyv1.PodDisruptionBudget), field.NewPath("spec")
 	if b.Spec.MinAvailable != nil && b.Spec.MaxUnavailable != nil {
 		errs = append(errs, field.Invalid(spec, b.Spec, "minAvailable and maxUnavailable cannot be both set"))

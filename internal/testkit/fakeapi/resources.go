@@ -41,10 +41,8 @@ type resource struct {
 	selectable func(obj Object) fields.Set
 	// fill sets the defaults of a new or changed object.
 	fill func(obj Object)
-	// validate returns the errors in an object.
-	validate func(obj Object) field.ErrorList
-	// validateUpdate returns the errors in a change.
-	validateUpdate func(obj, before Object) field.ErrorList
+	// validate returns the errors in an object, and in its change unless before is nil.
+	validate func(obj, before Object) field.ErrorList
 	// table is the output of kubectl get.
 	table columns
 }
@@ -66,7 +64,7 @@ var resources = []*resource{
 	{
 		gvk: appsv1.SchemeGroupVersion.WithKind("Deployment"), short: []string{"deploy"}, categories: []string{"all"},
 		status: true, scale: true, unconditional: true,
-		fill: fillDeployment, validate: validateDeployment, validateUpdate: validateDeploymentUpdate, table: deploymentTable,
+		fill: fillDeployment, validate: validateDeployment, table: deploymentTable,
 	},
 	{
 		gvk: policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget"), short: []string{"pdb"},

@@ -143,10 +143,7 @@ func (r *resource) prepareForCreate(obj Object) error {
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetManagedFields(nil)
-	if errs := r.check(obj); len(errs) > 0 {
-		return apierrors.NewInvalid(r.gvk.GroupKind(), obj.GetName(), errs)
-	}
-	return nil
+	return r.check(obj, nil)
 }
 
 // prepareForUpdate merges into obj the parts of before that the update must not change, and validates it.
@@ -171,14 +168,7 @@ func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	if r.status && !equality.Semantic.DeepEqual(section(obj, "Spec").Interface(), section(before, "Spec").Interface()) {
 		obj.SetGeneration(before.GetGeneration() + 1)
 	}
-	errs := r.check(obj)
-	if r.validateUpdate != nil {
-		errs = append(errs, r.validateUpdate(obj, before)...)
-	}
-	if len(errs) > 0 {
-		return apierrors.NewInvalid(r.gvk.GroupKind(), obj.GetName(), errs)
-	}
-	return nil
+	return r.check(obj, before)
 }
 
 // forgetKind clears the kind, because objects are stored without it. Answers have it, except in the items of lists.
