@@ -97,10 +97,7 @@ func resourceNamed(name string) *resource {
 
 // resourceOf returns the resource that an object belongs to, or nil.
 func resourceOf(obj runtime.Object) *resource {
-	kinds, _, err := scheme.ObjectKinds(obj)
-	if err != nil {
-		return nil
-	}
+	kinds, _, _ := scheme.ObjectKinds(obj) // none if there is an error
 	return find(func(r *resource) bool { return slices.Contains(kinds, r.gvk) })
 }
 

@@ -9,35 +9,22 @@ package pdbapp
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 )
 
 // startRecorder returns a recorder and the function that ends it, which waits up to three seconds for the Events in the
-// queue. Events have a client of their own, so that work never waits behind them in the rate limiter.
-func startRecorder(ctx context.Context, config *rest.Config) (recorder record.EventRecorder, flush func(), err error) {
-	client, err := typedcorev1.NewForConfig(config)
-	if err != nil {
-		return nil, nil, fmt.Errorf("making a client for Events: %w", err)
-	}
-	recorder, flush = startRecorderTo(ctx, &typedcorev1.EventSinkImpl{Interface: client.Events(metav1.NamespaceAll)})
-	return recorder, flush, nil
-}
-
-func startRecorderTo(ctx context.Context, sink record.EventSink) (record.EventRecorder, func()) {
+// queue.
+func startRecorder(ctx context.Context, sink record.EventSink) (recorder record.EventRecorder, flush func()) {
 	// Not ctx itself: it ends before the last Events are recorded.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	marked := &markedSink{EventSink: sink, seen: make(chan struct{})}
 	broadcaster.StartRecordingToSink(marked)
-	recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name})
+	recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name})
 
 	return recorder, func() {
 		recorder.Event(&corev1.ObjectReference{Kind: "Marker", Name: name}, corev1.EventTypeNormal, markerReason,

@@ -43,7 +43,7 @@ func (s *slowSink) written() []string {
 // record sends n Events about Deployments web-0, web-1, … and flushes; it says how long that took.
 func recordAndFlush(t *testing.T, sink *slowSink, n int) time.Duration {
 	_, ctx := ktesting.NewTestContext(t)
-	recorder, flush := startRecorderTo(ctx, sink)
+	recorder, flush := startRecorder(ctx, sink)
 	for i := range n {
 		web := &corev1.ObjectReference{Kind: "Deployment", Namespace: "default", Name: fmt.Sprint("web-", i)}
 		recorder.Event(web, corev1.EventTypeNormal, "BudgetCreated", "made")

@@ -29,7 +29,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -127,10 +129,12 @@ func run(ctx context.Context, options options) error {
 		return err
 	}
 	ctx = stopOnSignal(ctx)
-	recorder, flush, err := startRecorder(ctx, config)
+	// Events have a client of their own, so that work never waits behind them in the rate limiter.
+	events, err := typedcorev1.NewForConfig(config)
 	if err != nil {
-		return err
+		return fmt.Errorf("making a client for Events: %w", err)
 	}
+	recorder, flush := startRecorder(ctx, &typedcorev1.EventSinkImpl{Interface: events.Events(metav1.NamespaceAll)})
 	defer flush()
 
 	work := func(ctx context.Context) error { return keepBudgets(ctx, config, recorder, options) }

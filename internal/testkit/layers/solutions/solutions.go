@@ -33,14 +33,12 @@ func newClient(config *rest.Config) (layers.Client, error) {
 	listWatch := func(c *restclient.RESTClient, resource, namespace string) cache.ListerWatcher {
 		return watchstream.NewListWatchFromClient(c, resource, namespace, fields.Everything())
 	}
-	return layers.NewClient(config, newREST, listWatch)
-}
-
-func newREST(config *rest.Config) (*restclient.RESTClient, error) {
-	c, err := restclient.RESTClientFor(config)
-	if err != nil {
-		return nil, err
+	newREST := func(config *rest.Config) (*restclient.RESTClient, error) {
+		c, err := restclient.RESTClientFor(config)
+		if err == nil {
+			c.NewWatcher = watchstream.NewWatcherFor(config.NegotiatedSerializer, *config.GroupVersion)
+		}
+		return c, err
 	}
-	c.NewWatcher = watchstream.NewWatcherFor(config.NegotiatedSerializer, *config.GroupVersion)
-	return c, nil
+	return layers.NewClient(config, newREST, listWatch)
 }
