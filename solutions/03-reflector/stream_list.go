@@ -68,7 +68,7 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 	start := r.clock.Now()
 	w, err := r.lw.WatchWithContext(ctx, metav1.ListOptions{
 		ResourceVersion: r.knownVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-		SendInitialEvents: &initial,
+		SendInitialEvents:   &initial,
 		AllowWatchBookmarks: true, TimeoutSeconds: r.timeoutSeconds(),
 	})
 	if err != nil {
