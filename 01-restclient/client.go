@@ -49,8 +49,8 @@ type RESTClient struct {
 	NewWatcher func(body io.ReadCloser, mediaType string) (watch.Interface, error)
 }
 
-// RESTClientFor returns a client for the group and version in config.GroupVersion, under config.APIPath, which writes and
-// reads objects by config.NegotiatedSerializer. Without a RateLimiter it makes config.QPS requests a second and
+// RESTClientFor returns a client for the group and version in config.GroupVersion, under config.APIPath, which writes
+// and reads objects by config.NegotiatedSerializer. Without a RateLimiter it makes config.QPS requests a second and
 // config.Burst at once, by default 5 and 10; with a negative QPS as many as it can. Mirrors rest.RESTClientFor.
 func RESTClientFor(config *rest.Config) (*RESTClient, error) {
 	if config.GroupVersion == nil || config.NegotiatedSerializer == nil {

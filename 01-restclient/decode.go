@@ -1,10 +1,10 @@
 package restclient
 
-// This file is given. It turns objects into bytes and bytes into objects, by the serializers of apimachinery, and stands
-// under request.go and result.go.
+// This file is given. It turns objects into bytes and bytes into objects, by the serializers of apimachinery, and
+// stands under request.go and result.go.
 //
-// Reading has the same outcome as the serializer's Decode, and takes less time for JSON, which package fastjson reads once
-// and not twice.
+// Reading has the same outcome as the serializer's Decode, and takes less time for JSON, which package fastjson reads
+// once and not twice.
 
 import (
 	"io"

@@ -25,7 +25,8 @@ type DeploymentInterface interface {
 	Get(ctx context.Context, name string, opts metav1.GetOptions) (*appsv1.Deployment, error)
 	List(ctx context.Context, opts metav1.ListOptions) (*appsv1.DeploymentList, error)
 	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*appsv1.Deployment, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions,
+		subresources ...string) (*appsv1.Deployment, error)
 }
 
 type deployments struct {
@@ -33,24 +34,30 @@ type deployments struct {
 	namespace string
 }
 
-// NewDeployments returns a client for the Deployments of a namespace, or of all if it is empty: then only List and Watch
-// make sense.
+// NewDeployments returns a client for the Deployments of a namespace, or of all if it is empty: then only List and
+// Watch make sense.
 func NewDeployments(c *RESTClient, namespace string) DeploymentInterface {
 	return &deployments{c, namespace}
 }
 
 // Create stores a new Deployment.
-func (d *deployments) Create(ctx context.Context, deployment *appsv1.Deployment, opts metav1.CreateOptions) (*appsv1.Deployment, error) {
+func (d *deployments) Create(
+	ctx context.Context, deployment *appsv1.Deployment, opts metav1.CreateOptions,
+) (*appsv1.Deployment, error) {
 	panic(todo.Task(5, "Deployments.Create"))
 }
 
 // Update stores another state of a Deployment that exists, all but the status.
-func (d *deployments) Update(ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions) (*appsv1.Deployment, error) {
+func (d *deployments) Update(
+	ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions,
+) (*appsv1.Deployment, error) {
 	panic(todo.Task(5, "Deployments.Update"))
 }
 
 // UpdateStatus stores another status, and nothing else.
-func (d *deployments) UpdateStatus(ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions) (*appsv1.Deployment, error) {
+func (d *deployments) UpdateStatus(
+	ctx context.Context, deployment *appsv1.Deployment, opts metav1.UpdateOptions,
+) (*appsv1.Deployment, error) {
 	panic(todo.Task(5, "Deployments.UpdateStatus"))
 }
 
@@ -64,8 +71,8 @@ func (d *deployments) Get(ctx context.Context, name string, opts metav1.GetOptio
 	panic(todo.Task(5, "Deployments.Get"))
 }
 
-// List returns the Deployments that the options select; if they have a Limit, a page of them, whose Continue goes into the
-// options for the next one.
+// List returns the Deployments that the options select; if they have a Limit, a page of them, whose Continue goes into
+// the options for the next one.
 func (d *deployments) List(ctx context.Context, opts metav1.ListOptions) (*appsv1.DeploymentList, error) {
 	panic(todo.Task(5, "Deployments.List"))
 }
@@ -76,6 +83,8 @@ func (d *deployments) Watch(ctx context.Context, opts metav1.ListOptions) (watch
 }
 
 // Patch changes a part of a Deployment, or of the subresource that is named.
-func (d *deployments) Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (*appsv1.Deployment, error) {
+func (d *deployments) Patch(
+	ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string,
+) (*appsv1.Deployment, error) {
 	panic(todo.Task(5, "Deployments.Patch"))
 }

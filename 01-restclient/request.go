@@ -1,7 +1,7 @@
 package restclient
 
-// This file is the builder: each method adds one thing to the request, and URL puts them together. Nothing is sent here;
-// send.go does that. It mirrors the first part of client-go's rest/request.go.
+// This file is the builder: each method adds one thing to the request, and URL puts them together. Nothing is sent
+// here; send.go does that. It mirrors the first part of client-go's rest/request.go.
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ const defaultRetries = 10
 // Request is a request that is being built. Its methods return it, so that they can be written in one line. What goes
 // wrong while it is built is kept, and returned by Error and by whatever would send it: one check at the end is enough.
 //
-// Namespace, Resource, Name and SubResource refuse a segment that is . or .., or has a / or a % in it: it could make the
-// request one for something else.
+// Namespace, Resource, Name and SubResource refuse a segment that is . or .., or has a / or a % in it: it could make
+// the request one for something else.
 //
 // It is for one goroutine. Mirrors rest.Request.
 type Request struct {
@@ -61,8 +61,8 @@ func (r *Request) fail(format string, args ...any) *Request {
 	return r
 }
 
-// Namespace says in which namespace the object is, or is looked for. An empty one stands for all of them, and adds nothing
-// to the path. It can be set once, also if it was empty. Mirrors rest.Request.Namespace.
+// Namespace says in which namespace the object is, or is looked for. An empty one stands for all of them, and adds
+// nothing to the path. It can be set once, also if it was empty. Mirrors rest.Request.Namespace.
 func (r *Request) Namespace(namespace string) *Request {
 	panic(todo.Task(1, "Request.Namespace"))
 }
@@ -72,14 +72,14 @@ func (r *Request) Resource(resource string) *Request {
 	panic(todo.Task(1, "Request.Resource"))
 }
 
-// Name says which object. It must not be empty: without a name the request is about all of them, and to delete all of them
-// is seldom what was meant. It can be set once. Mirrors rest.Request.Name.
+// Name says which object. It must not be empty: without a name the request is about all of them, and to delete all of
+// them is seldom what was meant. It can be set once. Mirrors rest.Request.Name.
 func (r *Request) Name(name string) *Request {
 	panic(todo.Task(1, "Request.Name"))
 }
 
-// SubResource says which part of the object, "status" or "scale". It may have several segments, each its own argument. It
-// can be set once. Mirrors rest.Request.SubResource.
+// SubResource says which part of the object, "status" or "scale". It may have several segments, each its own argument.
+// It can be set once. Mirrors rest.Request.SubResource.
 func (r *Request) SubResource(segments ...string) *Request {
 	panic(todo.Task(1, "Request.SubResource"))
 }
@@ -89,14 +89,15 @@ func (r *Request) Param(name, value string) *Request {
 	panic(todo.Task(1, "Request.Param"))
 }
 
-// VersionedParams adds the fields of obj, for instance metav1.ListOptions, as query parameters, as codec writes them for
-// the client's group and version. What is there already stays, too. Mirrors rest.Request.VersionedParams.
+// VersionedParams adds the fields of obj, for instance metav1.ListOptions, as query parameters, as codec writes them
+// for the client's group and version. What is there already stays, too. Mirrors rest.Request.VersionedParams.
 func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCodec) *Request {
 	panic(todo.Task(1, "Request.VersionedParams"))
 }
 
 // Timeout limits the time that Do and DoRaw take, all tries together, and tells the server of it by the query parameter
-// "timeout". A watch or a stream is not limited: there only the server is told. 0 is no limit. Mirrors rest.Request.Timeout.
+// "timeout". A watch or a stream is not limited: there only the server is told. 0 is no limit. Mirrors
+// rest.Request.Timeout.
 func (r *Request) Timeout(d time.Duration) *Request {
 	panic(todo.Task(1, "Request.Timeout"))
 }
@@ -108,9 +109,9 @@ func (r *Request) URL() *url.URL {
 	panic(todo.Task(1, "Request.URL"))
 }
 
-// Body says what is sent. An object is written as the client's content type wants it, with its kind and version, and that
-// content type is sent with it; a nil pointer to one is no body. A []byte and an io.Reader are sent as they are. Anything
-// else is an error. Mirrors rest.Request.Body, which also takes the name of a file.
+// Body says what is sent. An object is written as the client's content type wants it, with its kind and version, and
+// that content type is sent with it; a nil pointer to one is no body. A []byte and an io.Reader are sent as they are.
+// Anything else is an error. Mirrors rest.Request.Body, which also takes the name of a file.
 func (r *Request) Body(obj any) *Request {
 	panic(todo.Task(3, "Request.Body"))
 }

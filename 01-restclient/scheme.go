@@ -1,8 +1,8 @@
 package restclient
 
-// This file is given. It says which types there are: a scheme maps kinds ("apps/v1, Kind=Deployment") to Go types and back.
-// The clientset of client-go has one scheme with all of Kubernetes in it (kubernetes/scheme); this one has what a client of
-// Deployments needs, so that it compiles in seconds.
+// This file is given. It says which types there are: a scheme maps kinds ("apps/v1, Kind=Deployment") to Go types and
+// back. The clientset of client-go has one scheme with all of Kubernetes in it (kubernetes/scheme); this one has what a
+// client of Deployments needs, so that it compiles in seconds.
 
 import (
 	appsv1 "k8s.io/api/apps/v1"

@@ -20,7 +20,8 @@ const (
 	largestFrame = 16 << 20
 )
 
-// Decoder reads events from a stream of frames. It implements watch.Decoder. Decode is for one goroutine, Close for any.
+// Decoder reads events from a stream of frames. It implements watch.Decoder. Decode is for one goroutine, Close for
+// any.
 type Decoder struct {
 	frames io.ReadCloser
 	// objects reads the object in an event.
@@ -42,11 +43,11 @@ func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
 // Decode returns the next event. It waits for it, until Close, which makes it return an error.
 //
 // An event is a JSON object with a type, which is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, and an object, which is
-// whatever its kind says: of an ERROR a server sends a *metav1.Status, and Decode does not check that. Another type, or an
-// object that cannot be read, is an error, and no event. A frame of more than 16 MiB is streaming.ErrObjectTooLarge; the
-// next Decode returns the event behind it. Errors of the frame reader, such as io.EOF, are returned as they are, and not
-// wrapped: utilnet.IsProbableEOF, which is asked about them later, does not look into what fmt wraps around them. Mirrors
-// Decoder.Decode of client-go's rest/watch.
+// whatever its kind says: of an ERROR a server sends a *metav1.Status, and Decode does not check that. Another type, or
+// an object that cannot be read, is an error, and no event. A frame of more than 16 MiB is streaming.ErrObjectTooLarge;
+// the next Decode returns the event behind it. Errors of the frame reader, such as io.EOF, are returned as they are,
+// and not wrapped: utilnet.IsProbableEOF, which is asked about them later, does not look into what fmt wraps around
+// them. Mirrors Decoder.Decode of client-go's rest/watch.
 func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
 	panic(todo.Task(2, "Decoder.Decode"))
 }

@@ -39,15 +39,15 @@ type scan struct {
 }
 
 // NewFrameReader returns a reader of frames: each Read returns the bytes of one, a JSON object, without the white space
-// around it. However the source cuts the stream into pieces, a frame is a frame: several may come in one piece, and one in
-// many.
+// around it. However the source cuts the stream into pieces, a frame is a frame: several may come in one piece, and one
+// in many.
 //
-// If a frame does not fit, Read fills what there is and returns io.ErrShortBuffer, and the next Read returns what follows,
-// until the frame's last part comes without an error. At the end of the source it returns io.EOF, and io.ErrUnexpectedEOF
-// if a frame has begun. Any other error of the source is returned when all frames before it have been. What is no JSON
-// object is an error; client-go takes any JSON for a frame, so an array may pass. After an error nothing more is asked of
-// it, and bytes that come along with one are no frame. Close closes the source. Mirrors NewFrameReader of apimachinery's
-// json.Framer.
+// If a frame does not fit, Read fills what there is and returns io.ErrShortBuffer, and the next Read returns what
+// follows, until the frame's last part comes without an error. At the end of the source it returns io.EOF, and
+// io.ErrUnexpectedEOF if a frame has begun. Any other error of the source is returned when all frames before it have
+// been. What is no JSON object is an error; client-go takes any JSON for a frame, so an array may pass. After an error
+// nothing more is asked of it, and bytes that come along with one are no frame. Close closes the source. Mirrors
+// NewFrameReader of apimachinery's json.Framer.
 func NewFrameReader(r io.ReadCloser) io.ReadCloser {
 	return &frameReader{source: r, buffer: make([]byte, 16<<10)}
 }

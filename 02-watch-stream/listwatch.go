@@ -1,7 +1,7 @@
 package watchstream
 
-// This file is the other end of the chapter: what a Reflector takes is something that can list and watch one resource, and
-// does not know of clients. It mirrors client-go's tools/cache/listwatch.go.
+// This file is the other end of the chapter: what a Reflector takes is something that can list and watch one resource,
+// and does not know of clients. It mirrors client-go's tools/cache/listwatch.go.
 
 import (
 	"context"
@@ -27,9 +27,9 @@ var (
 	_ cache.ListerWatcherWithContext = (*ListWatch)(nil)
 )
 
-// Getter, Request and Result are what is needed of a REST client. Client-go's methods return its own types, and those of
-// chapter 01 return theirs, so no plain interface fits both. Type parameters do, and the compiler finds them from the
-// methods of the client that is given: NewListWatchFromClient is called as in client-go.
+// Getter, Request and Result are what is needed of a REST client. Client-go's methods return its own types, and those
+// of chapter 01 return theirs, so no plain interface fits both. Type parameters do, and the compiler finds them from
+// the methods of the client that is given: NewListWatchFromClient is called as in client-go.
 type (
 	Getter[R any] interface{ Get() R }
 
@@ -46,16 +46,20 @@ type (
 	}
 )
 
-// NewListWatchFromClient returns a ListWatch of the objects of a resource in a namespace, or in all if it is empty, that
-// the field selector selects. Mirrors cache.NewListWatchFromClient.
-func NewListWatchFromClient[R Request[R, S], S Result](c Getter[R], resource, namespace string, fieldSelector fields.Selector) *ListWatch {
+// NewListWatchFromClient returns a ListWatch of the objects of a resource in a namespace, or in all if it is empty,
+// that the field selector selects. Mirrors cache.NewListWatchFromClient.
+func NewListWatchFromClient[R Request[R, S], S Result](
+	c Getter[R], resource, namespace string, fieldSelector fields.Selector,
+) *ListWatch {
 	panic(todo.Task(5, "NewListWatchFromClient"))
 }
 
 // NewFilteredListWatchFromClient returns a ListWatch whose options, on each list and watch, are those that it is called
-// with, changed by modify. A watch says Watch before that, whether or not the caller has. Options are query parameters, as
-// metav1.ParameterCodec writes them. Mirrors cache.NewFilteredListWatchFromClient.
-func NewFilteredListWatchFromClient[R Request[R, S], S Result](c Getter[R], resource, namespace string, modify func(options *metav1.ListOptions)) *ListWatch {
+// with, changed by modify. A watch says Watch before that, whether or not the caller has. Options are query parameters,
+// as metav1.ParameterCodec writes them. Mirrors cache.NewFilteredListWatchFromClient.
+func NewFilteredListWatchFromClient[R Request[R, S], S Result](
+	c Getter[R], resource, namespace string, modify func(options *metav1.ListOptions),
+) *ListWatch {
 	panic(todo.Task(5, "NewFilteredListWatchFromClient"))
 }
 

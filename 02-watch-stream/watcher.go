@@ -15,10 +15,12 @@ import (
 	restwatch "k8s.io/client-go/rest/watch"
 )
 
-// NewWatcherFor returns a function that makes events of the body of a watch, and owns it from then on: what chapter 01's
-// RESTClient has the field NewWatcher for. JSON goes through this chapter's frames and decoder, other forms through
-// client-go's, and all of them through this chapter's StreamWatcher.
-func NewWatcherFor(codecs runtime.NegotiatedSerializer, version schema.GroupVersion) func(body io.ReadCloser, mediaType string) (watch.Interface, error) {
+// NewWatcherFor returns a function that makes events of the body of a watch, and owns it from then on: what chapter
+// 01's RESTClient has the field NewWatcher for. JSON goes through this chapter's frames and decoder, other forms
+// through client-go's, and all of them through this chapter's StreamWatcher.
+func NewWatcherFor(
+	codecs runtime.NegotiatedSerializer, version schema.GroupVersion,
+) func(body io.ReadCloser, mediaType string) (watch.Interface, error) {
 	negotiator := runtime.NewClientNegotiator(codecs, version)
 	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "GET", "ClientWatchDecoding")
 	return func(body io.ReadCloser, mediaType string) (watch.Interface, error) {
@@ -30,6 +32,7 @@ func NewWatcherFor(codecs runtime.NegotiatedSerializer, version schema.GroupVers
 		if mediaType == runtime.ContentTypeJSON {
 			return NewStreamWatcher(NewDecoder(NewFrameReader(body), objects), reporter), nil
 		}
-		return NewStreamWatcher(restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(body), events), objects), reporter), nil
+		return NewStreamWatcher(restwatch.NewDecoder(streaming.NewDecoder(framer.NewFrameReader(body), events), objects),
+			reporter), nil
 	}
 }

@@ -51,8 +51,8 @@ const (
 
 // Reflector keeps a store equal to what a server has of one resource. Mirrors cache.Reflector.
 //
-// RunWithContext and ListAndWatchWithContext are for one goroutine at a time; the exported fields are set before. The other
-// methods may be called from any goroutine.
+// RunWithContext and ListAndWatchWithContext are for one goroutine at a time; the exported fields are set before. The
+// other methods may be called from any goroutine.
 type Reflector struct {
 	name     string
 	lw       cache.ListerWatcherWithContext
@@ -77,8 +77,8 @@ type Reflector struct {
 	// unavailable says that the server has refused version: it has forgotten it, or has not heard of it.
 	unavailable bool
 
-	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" are asked for in pages of
-	// the pager's own size, and others in one piece, unless paged.
+	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" are asked for in pages
+	// of the pager's own size, and others in one piece, unless paged.
 	WatchListPageSize int64
 	// ShouldResync is asked before each resync. Nil is always.
 	ShouldResync func() bool
@@ -86,16 +86,20 @@ type Reflector struct {
 	MaxInternalErrorRetryDuration time.Duration
 }
 
-// NewReflector returns a Reflector that lists and watches by lw, and puts objects of the type of expectedType into store;
-// nil is any type. Mirrors cache.NewReflector.
-func NewReflector(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration) *Reflector {
+// NewReflector returns a Reflector that lists and watches by lw, and puts objects of the type of expectedType into
+// store; nil is any type. Mirrors cache.NewReflector.
+func NewReflector(
+	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration,
+) *Reflector {
 	return NewReflectorWithOptions(lw, expectedType, store, cache.ReflectorOptions{ResyncPeriod: resyncPeriod})
 }
 
-// NewReflectorWithOptions is NewReflector with all that can be said. A MinWatchTimeout below five minutes is ignored. If
-// expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out as well. Mirrors
+// NewReflectorWithOptions is NewReflector with all that can be said. A MinWatchTimeout below five minutes is ignored.
+// If expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out as well. Mirrors
 // cache.NewReflectorWithOptions.
-func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions) *Reflector {
+func NewReflectorWithOptions(
+	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions,
+) *Reflector {
 	r := &Reflector{
 		name:         options.Name,
 		lw:           cache.ToListerWatcherWithContext(lw),
@@ -111,35 +115,36 @@ func NewReflectorWithOptions(lw cache.ListerWatcher, expectedType any, store cac
 	}
 	backoff := options.Backoff
 	if backoff == nil {
-		backoff = &wait.Backoff{Duration: backoffFirst, Cap: backoffMost, Factor: 2, Jitter: 1, Steps: int(backoffMost / backoffFirst)}
+		backoff = &wait.Backoff{Duration: backoffFirst, Cap: backoffMost, Factor: 2, Jitter: 1,
+			Steps: int(backoffMost / backoffFirst)}
 	}
 	r.delay = backoff.DelayWithReset(r.clock, backoffReset)
 	return r
 }
 
-// RunWithContext lists and watches, again and again, until the context ends. After each time, whether it went well or not,
-// it waits for the back-off. Mirrors cache.Reflector.RunWithContext.
+// RunWithContext lists and watches, again and again, until the context ends. After each time, whether it went well or
+// not, it waits for the back-off. Mirrors cache.Reflector.RunWithContext.
 func (r *Reflector) RunWithContext(ctx context.Context) {
 	panic(todo.Task(2, "Reflector.RunWithContext"))
 }
 
-// ListAndWatchWithContext fills the store with a list, and then keeps it up to date by watches, one after another, until
-// one ends in a way after which a list is due, or until the context ends. It returns an error if there was no list, or if
-// a watch could not be begun; however one ends that has begun, that is no error. A list that comes when the context has ended is
-// not told to the store. When it returns nothing of it is left.
-// Mirrors cache.Reflector.ListAndWatchWithContext.
+// ListAndWatchWithContext fills the store with a list, and then keeps it up to date by watches, one after another,
+// until one ends in a way after which a list is due, or until the context ends. It returns an error if there was no
+// list, or if a watch could not be begun; however one ends that has begun, that is no error. A list that comes when the
+// context has ended is not told to the store. When it returns nothing of it is left. Mirrors
+// cache.Reflector.ListAndWatchWithContext.
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	panic(todo.Task(1, "Reflector.ListAndWatchWithContext"))
 }
 
-// LastSyncResourceVersion is the version that the store has come to: that of the last list, event or bookmark. It is empty
-// before the first list. Mirrors cache.Reflector.LastSyncResourceVersion.
+// LastSyncResourceVersion is the version that the store has come to: that of the last list, event or bookmark. It is
+// empty before the first list. Mirrors cache.Reflector.LastSyncResourceVersion.
 func (r *Reflector) LastSyncResourceVersion() string {
 	panic(todo.Task(1, "Reflector.LastSyncResourceVersion"))
 }
 
-// timeoutSeconds is how long the next watch is to last: at least the time-out, and up to twice as long by chance, so that
-// the watches of a cluster do not all end together.
+// timeoutSeconds is how long the next watch is to last: at least the time-out, and up to twice as long by chance, so
+// that the watches of a cluster do not all end together.
 func (r *Reflector) timeoutSeconds() *int64 {
 	seconds := int64(r.watchTimeout.Seconds() * (1 + rand.Float64()))
 	return &seconds

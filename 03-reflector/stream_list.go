@@ -12,9 +12,10 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// streamList starts a watch that begins with the objects that exist, collects them up to the bookmark that ends them, and
-// replaces the store's contents. It returns the watch, which goes on from there. It returns errStopped if the context ends.
-// Any other error means that this server cannot stream a list, or that the store has failed; a list may succeed.
+// streamList starts a watch that begins with the objects that exist, collects them up to the bookmark that ends them,
+// and replaces the store's contents. It returns the watch, which goes on from there. It returns errStopped if the
+// context ends. Any other error means that this server cannot stream a list, or that the store has failed; a list may
+// succeed.
 //
 // It asks for the store's version, or for none. If the connection breaks before the bookmark, or the server refuses
 // connections or has too much to do, it starts again; if the server refuses the version, without one. An attempt that

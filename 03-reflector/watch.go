@@ -34,8 +34,8 @@ type session struct {
 	failed <-chan error
 }
 
-// applyBookmark passes a bookmark's version to a store that has the methods of cache.ReflectorBookmarkStore, and returns
-// the store's error. It does nothing for other stores.
+// applyBookmark passes a bookmark's version to a store that has the methods of cache.ReflectorBookmarkStore, and
+// returns the store's error. It does nothing for other stores.
 func applyBookmark(store cache.ReflectorStore, version string) error {
 	panic(todo.Task(6, "applyBookmark"))
 }

@@ -21,8 +21,8 @@ import (
 // Every method may be called from any goroutine. None blocks for longer than another one holds the lock, but for Pop,
 // which waits until there is something to pop.
 //
-// An object that has gone in is shared: with whoever pops it, and with the store it is put into. The queue never changes
-// an object. The Deltas that Pop hands out belong to the caller.
+// An object that has gone in is shared: with whoever pops it, and with the store it is put into. The queue never
+// changes an object. The Deltas that Pop hands out belong to the caller.
 type DeltaFIFO struct {
 	// lock guards the fields down to closed. It is held while a process function runs.
 	lock sync.Mutex
@@ -49,9 +49,9 @@ var (
 	_ cache.DoneChecker       = (*DeltaFIFO)(nil)
 )
 
-// NewDeltaFIFOWithOptions returns an empty queue. Without a KeyFunction it uses cache.MetaNamespaceKeyFunc. KnownObjects
-// is the store that the consumer fills with what it pops; the queue asks it what the consumer knows, and calls it with
-// its lock held. Mirrors cache.NewDeltaFIFOWithOptions.
+// NewDeltaFIFOWithOptions returns an empty queue. Without a KeyFunction it uses cache.MetaNamespaceKeyFunc.
+// KnownObjects is the store that the consumer fills with what it pops; the queue asks it what the consumer knows, and
+// calls it with its lock held. Mirrors cache.NewDeltaFIFOWithOptions.
 func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 	q := &DeltaFIFO{
 		items:       map[string]cache.Deltas{},
@@ -105,8 +105,8 @@ func (q *DeltaFIFO) Update(obj any) error {
 // which does not go through the transformer: what is in it has been there before.
 //
 // If the key has no pending deltas, and the known objects do not have it either, nobody has to be told, and nothing is
-// recorded; that is no error. Without known objects (nil) only pending deltas count. A lookup that fails proves nothing,
-// so the deletion is recorded.
+// recorded; that is no error. Without known objects (nil) only pending deltas count. A lookup that fails proves
+// nothing, so the deletion is recorded.
 //
 // Two deletions in a row are one. If the earlier one is a tombstone the later one takes its place, because it may know
 // the object's last state; otherwise the earlier one stays. Only deletions are ever merged. Mirrors

@@ -1,7 +1,7 @@
 package deltafifo
 
-// This file is the bonus: the queue that stands under every SharedInformer today. It keeps each change as an item of its
-// own, in the order in which they came, and merges nothing. It mirrors client-go's tools/cache/the_real_fifo.go.
+// This file is the bonus: the queue that stands under every SharedInformer today. It keeps each change as an item of
+// its own, in the order in which they came, and merges nothing. It mirrors client-go's tools/cache/the_real_fifo.go.
 //
 // It leaves out: PopBatch, by which an informer takes up to a thousand items at once; metrics and tracing; NewRealFIFO,
 // which is deprecated.
@@ -20,8 +20,11 @@ import (
 //   - With known objects it does what a DeltaFIFO does, Replace and Resync included, but for merging: it compares, and
 //     puts one item into the queue for each object.
 //   - With AtomicEvents it knows nothing. Replace puts all of the list into the queue as one item, Resync another one,
-//     and the consumer compares, when it gets there, with what it has. Then nothing that the consumer does has to happen
-//     under the queue's lock, and with UnlockWhileProcessing it does not.
+//     and the consumer compares, when it gets there, with what it has. Then nothing that the consumer does has to
+//
+// happen
+//
+//	under the queue's lock, and with UnlockWhileProcessing it does not.
 //
 // Every method may be called from any goroutine, but with UnlockWhileProcessing only one may call Pop.
 type RealFIFO struct {
@@ -86,9 +89,9 @@ func (q *RealFIFO) Bookmark(version string) error {
 // Replace records that the objects of list, and no others, exist. The objects go through the transformer.
 //
 // With AtomicEvents it puts one ReplacedAll into the queue, with a cache.ReplacedAllInfo: the objects, in a slice that
-// the caller may not touch any more, and the version. Otherwise first, in any order, a Deleted with a tombstone for each
-// key that is pending or known and not in the list, and then a Replaced for each object in it. A key whose last pending
-// item is a Deleted already gets no second one. A tombstone holds what a DeltaFIFO's does.
+// the caller may not touch any more, and the version. Otherwise first, in any order, a Deleted with a tombstone for
+// each key that is pending or known and not in the list, and then a Replaced for each object in it. A key whose last
+// pending item is a Deleted already gets no second one. A tombstone holds what a DeltaFIFO's does.
 //
 // Its errors are those of a DeltaFIFO's Replace (client-go's leaves objects without a key to the consumer, with
 // AtomicEvents), and one that failed was not the first list either. Mirrors cache.RealFIFO.Replace.
@@ -97,8 +100,8 @@ func (q *RealFIFO) Replace(list []any, version string) error {
 }
 
 // Resync lets the consumer look at everything again. With AtomicEvents it puts one SyncAll into the queue, with a
-// cache.SyncAllInfo. Otherwise it puts in a Sync for each known object that has no pending items and can be found, in any
-// order; those objects do not go through the transformer. Mirrors cache.RealFIFO.Resync.
+// cache.SyncAllInfo. Otherwise it puts in a Sync for each known object that has no pending items and can be found, in
+// any order; those objects do not go through the transformer. Mirrors cache.RealFIFO.Resync.
 func (q *RealFIFO) Resync() error {
 	panic(todo.Task(6, "RealFIFO.Resync"))
 }
@@ -112,8 +115,8 @@ const mostItemsUnlocked = 2000
 // returns cache.ErrFIFOClosed. The error of process is returned, with the deltas. Of an item that has been popped the
 // queue keeps nothing, so that its object can be collected.
 //
-// process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or more are waiting.
-// Mirrors cache.RealFIFO.Pop.
+// process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or more are
+// waiting. Mirrors cache.RealFIFO.Pop.
 func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	panic(todo.Task(6, "RealFIFO.Pop"))
 }

@@ -1,8 +1,9 @@
 package deltafifo
 
-// This file is what the queue does when it hears of all objects at once. Replace: the Reflector has listed, at the start
-// or because its watch broke, and now it has to be found out what was missed. Resync: nothing has happened, and the
-// consumer wants to look at everything again. Both compare with the known objects, which delta_fifo.go hardly needs.
+// This file is what the queue does when it hears of all objects at once. Replace: the Reflector has listed, at the
+// start or because its watch broke, and now it has to be found out what was missed. Resync: nothing has happened, and
+// the consumer wants to look at everything again. Both compare with the known objects, which delta_fifo.go hardly
+// needs.
 
 import "client-go-workshop/internal/testkit/todo"
 
@@ -23,9 +24,9 @@ func (q *DeltaFIFO) Replace(list []any, _ string) error {
 }
 
 // Resync records a Sync of every known object that has no pending deltas, in any order. An object that has some is left
-// out: the consumer will hear of it anyway, and of something newer than what it knows. The objects do not go through the
-// transformer, because they have already. A known object that cannot be found is left out as well. Without known objects
-// (nil) it does nothing. The error is always nil (client-go's is not, if a known object has no key). Mirrors
+// out: the consumer will hear of it anyway, and of something newer than what it knows. The objects do not go through
+// the transformer, because they have already. A known object that cannot be found is left out as well. Without known
+// objects (nil) it does nothing. The error is always nil (client-go's is not, if a known object has no key). Mirrors
 // cache.DeltaFIFO.Resync.
 func (q *DeltaFIFO) Resync() error {
 	panic(todo.Task(5, "DeltaFIFO.Resync"))

@@ -1,7 +1,8 @@
 package indexer
 
 // This file is the outermost layer: it works out each object's key and hands key and object to a cache.ThreadSafeStore.
-// The informer writes to it what it pops from the queue, listers read from it. It mirrors client-go's tools/cache/store.go.
+// The informer writes to it what it pops from the queue, listers read from it. It mirrors client-go's
+// tools/cache/store.go.
 
 import (
 	"k8s.io/client-go/tools/cache"

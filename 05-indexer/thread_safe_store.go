@@ -78,8 +78,8 @@ func (s *threadSafeMap) ListKeys() []string {
 }
 
 // Replace makes items the whole content of the store, rebuilds every index from it, and sets the store's version. For
-// readers all of that happens at once. The store keeps items, which must not be nil; the caller must not touch it again.
-// If an index function fails, Replace panics; even then no index names a key that items lacks.
+// readers all of that happens at once. The store keeps items, which must not be nil; the caller must not touch it
+// again. If an index function fails, Replace panics; even then no index names a key that items lacks.
 func (s *threadSafeMap) Replace(items map[string]any, version string) {
 	panic(todo.Task(4, "ThreadSafeStore.Replace"))
 }

@@ -1,8 +1,8 @@
 package workqueue
 
-// This file says how long a failed item waits for its next try. It stands beside the queues: a limiter only answers with
-// a time, and rate_limiting_queue.go lets the item wait. It mirrors client-go's util/workqueue/default_rate_limiters.go,
-// without TypedItemFastSlowRateLimiter.
+// This file says how long a failed item waits for its next try. It stands beside the queues: a limiter only answers
+// with a time, and rate_limiting_queue.go lets the item wait. It mirrors client-go's
+// util/workqueue/default_rate_limiters.go, without TypedItemFastSlowRateLimiter.
 
 import (
 	"sync"
@@ -28,7 +28,9 @@ type TypedItemExponentialFailureRateLimiter[T comparable] struct {
 
 // NewTypedItemExponentialFailureRateLimiter returns a limiter whose waits for an item are baseDelay, 2·baseDelay,
 // 4·baseDelay and so on, and never more than maxDelay. Mirrors workqueue.NewTypedItemExponentialFailureRateLimiter.
-func NewTypedItemExponentialFailureRateLimiter[T comparable](baseDelay, maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
+func NewTypedItemExponentialFailureRateLimiter[T comparable](
+	baseDelay, maxDelay time.Duration,
+) workqueue.TypedRateLimiter[T] {
 	return &TypedItemExponentialFailureRateLimiter[T]{baseDelay: baseDelay, maxDelay: maxDelay, failures: map[T]int{}}
 }
 
@@ -91,8 +93,8 @@ func (r *TypedMaxOfRateLimiter[T]) Forget(item T) {
 	panic(todo.Task(4, "TypedMaxOfRateLimiter.Forget"))
 }
 
-// TypedWithMaxWaitRateLimiter implements workqueue.TypedRateLimiter: another limiter, but no wait of it is longer than a
-// maximum.
+// TypedWithMaxWaitRateLimiter implements workqueue.TypedRateLimiter: another limiter, but no wait of it is longer than
+// a maximum.
 type TypedWithMaxWaitRateLimiter[T comparable] struct {
 	limiter  workqueue.TypedRateLimiter[T]
 	maxDelay time.Duration
@@ -100,7 +102,9 @@ type TypedWithMaxWaitRateLimiter[T comparable] struct {
 
 // NewTypedWithMaxWaitRateLimiter returns limiter with its waits cut at maxDelay. Mirrors
 // workqueue.NewTypedWithMaxWaitRateLimiter.
-func NewTypedWithMaxWaitRateLimiter[T comparable](limiter workqueue.TypedRateLimiter[T], maxDelay time.Duration) workqueue.TypedRateLimiter[T] {
+func NewTypedWithMaxWaitRateLimiter[T comparable](
+	limiter workqueue.TypedRateLimiter[T], maxDelay time.Duration,
+) workqueue.TypedRateLimiter[T] {
 	return &TypedWithMaxWaitRateLimiter[T]{limiter: limiter, maxDelay: maxDelay}
 }
 

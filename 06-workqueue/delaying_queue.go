@@ -46,13 +46,15 @@ func NewTypedDelayingQueue[T comparable]() workqueue.TypedDelayingInterface[T] {
 // NewTypedDelayingQueueWithConfig returns a queue on top of config.Queue, or of a new one if there is none, that takes
 // the time from config.Clock, or the real one. It has a goroutine, which ends with ShutDown or ShutDownWithDrain.
 // Mirrors workqueue.NewTypedDelayingQueueWithConfig.
-func NewTypedDelayingQueueWithConfig[T comparable](config workqueue.TypedDelayingQueueConfig[T]) workqueue.TypedDelayingInterface[T] {
+func NewTypedDelayingQueueWithConfig[T comparable](
+	config workqueue.TypedDelayingQueueConfig[T],
+) workqueue.TypedDelayingInterface[T] {
 	panic(todo.Task(3, "NewTypedDelayingQueueWithConfig"))
 }
 
-// AddAfter adds item when delay has passed. A delay of 0 or less has passed already: that is Add. An item that waits has
-// one time, the earliest that it was given, and no Add changes that: it comes now, and once more when its time has come.
-// After ShutDown, AddAfter does nothing.
+// AddAfter adds item when delay has passed. A delay of 0 or less has passed already: that is Add. An item that waits
+// has one time, the earliest that it was given, and no Add changes that: it comes now, and once more when its time has
+// come. After ShutDown, AddAfter does nothing.
 func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
 	panic(todo.Task(3, "DelayingQueue.AddAfter"))
 }

@@ -19,13 +19,17 @@ type rateLimitingQueue[T comparable] struct {
 var _ workqueue.TypedRateLimitingInterface[string] = (*rateLimitingQueue[string])(nil)
 
 // NewTypedRateLimitingQueue returns an empty queue. Mirrors workqueue.NewTypedRateLimitingQueue.
-func NewTypedRateLimitingQueue[T comparable](limiter workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimitingInterface[T] {
+func NewTypedRateLimitingQueue[T comparable](
+	limiter workqueue.TypedRateLimiter[T],
+) workqueue.TypedRateLimitingInterface[T] {
 	return NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[T]{})
 }
 
-// NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue, or of a new one on config.Clock if
-// there is none. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
-func NewTypedRateLimitingQueueWithConfig[T comparable](limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T]) workqueue.TypedRateLimitingInterface[T] {
+// NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue, or of a new one on config.Clock
+// if there is none. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
+func NewTypedRateLimitingQueueWithConfig[T comparable](
+	limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T],
+) workqueue.TypedRateLimitingInterface[T] {
 	panic(todo.Task(5, "NewTypedRateLimitingQueueWithConfig"))
 }
 

@@ -82,7 +82,8 @@ func Conform(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment
 		budget.Spec.Selector = deployment.Spec.Selector.DeepCopy()
 		changes = append(changes, "selector to "+metav1.FormatLabelSelector(deployment.Spec.Selector))
 	}
-	if owners := ownedBy(deployment, budget.OwnerReferences); !equality.Semantic.DeepEqual(budget.OwnerReferences, owners) {
+	if owners := ownedBy(deployment, budget.OwnerReferences); !equality.Semantic.DeepEqual(budget.OwnerReferences,
+		owners) {
 		budget.OwnerReferences = owners
 		changes = append(changes, "owner to Deployment "+deployment.Name)
 	}

@@ -116,8 +116,8 @@ func New(logger klog.Logger, config Config) (*Controller, error) {
 // then running requests are cancelled. Keys that wait for a retry are dropped: the next
 // start looks at every Deployment anyway. Run may be called once.
 //
-// A panic in a worker ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), the
-// worker starts again after a second. On every way out the queue is shut down.
+// A panic in a worker ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash),
+// the worker starts again after a second. On every way out the queue is shut down.
 func (c *Controller) Run(ctx context.Context) {
 	panic(todo.Task(7, "Controller.Run"))
 }

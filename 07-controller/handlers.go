@@ -1,5 +1,5 @@
-// This file is about handlers as a group: they come, before the start or late; those that want it are told everything again
-// from time to time; and they go.
+// This file is about handlers as a group: they come, before the start or late; those that want it are told everything
+// again from time to time; and they go.
 
 package controller
 
@@ -27,20 +27,26 @@ type schedule struct {
 const minResync = time.Second
 
 // AddEventHandler adds a handler with the informer's own resync period. See AddEventHandlerWithOptions.
-func (s *sharedIndexInformer) AddEventHandler(handler cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+func (s *sharedIndexInformer) AddEventHandler(
+	handler cache.ResourceEventHandler,
+) (cache.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
 }
 
 // AddEventHandlerWithResyncPeriod adds a handler that is told everything again at least so far apart.
-func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler cache.ResourceEventHandler, period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(
+	handler cache.ResourceEventHandler, period time.Duration,
+) (cache.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, cache.HandlerOptions{ResyncPeriod: &period})
 }
 
-// AddEventHandlerWithOptions adds a handler, which is told each change, in order, on a goroutine of its own. One that comes
-// late is told first what the store has, as additions of the initial list. After the end it is an error.
+// AddEventHandlerWithOptions adds a handler, which is told each change, in order, on a goroutine of its own. One that
+// comes late is told first what the store has, as additions of the initial list. After the end it is an error.
 //
 // Resyncs come at the informer's pace, which is set when it starts: a handler that comes later cannot have them faster.
-func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceEventHandler, options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+func (s *sharedIndexInformer) AddEventHandlerWithOptions(
+	handler cache.ResourceEventHandler, options cache.HandlerOptions,
+) (cache.ResourceEventHandlerRegistration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
@@ -62,15 +68,15 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler cache.ResourceE
 	return l, nil
 }
 
-// joinLate adds a listener, with its schedule, to an informer that runs, and starts it. The listener receives what is in
-// the store, as additions of the initial list, and every later change: no gaps and no duplicates. The caller holds the
-// deltas lock, so no delta is on its way.
+// joinLate adds a listener, with its schedule, to an informer that runs, and starts it. The listener receives what is
+// in the store, as additions of the initial list, and every later change: no gaps and no duplicates. The caller holds
+// the deltas lock, so no delta is on its way.
 func (s *sharedIndexInformer) joinLate(l *listener, resyncs *schedule) {
 	panic(todo.Task(3, "sharedIndexInformer.joinLate"))
 }
 
-// distribute adds a notification to the listeners' queues: a resync's to those that take part in it, any other to all. The
-// caller holds the deltas lock.
+// distribute adds a notification to the listeners' queues: a resync's to those that take part in it, any other to all.
+// The caller holds the deltas lock.
 func (s *sharedIndexInformer) distribute(n notification, resync bool) {
 	for l, resyncs := range s.listeners {
 		if !resync || resyncs.due {
@@ -102,25 +108,29 @@ func (s *sharedIndexInformer) stopListeners() {
 	s.running.Wait()
 }
 
-// RemoveEventHandler removes a handler. The call that it is in goes on; what it has not been told it will not be. A handle
-// that is removed already, or another informer's, is nothing to do; one that is not from AddEventHandler is an error.
+// RemoveEventHandler removes a handler. The call that it is in goes on; what it has not been told it will not be. A
+// handle that is removed already, or another informer's, is nothing to do; one that is not from AddEventHandler is an
+// error.
 func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandlerRegistration) error {
 	panic(todo.Task(4, "sharedIndexInformer.RemoveEventHandler"))
 }
 
-// resyncPeriod is the period that a handler gets which asks for one, and sets the informer's pace if there is still time.
-// The caller has mu.
+// resyncPeriod is the period that a handler gets which asks for one, and sets the informer's pace if there is still
+// time. The caller has mu.
 //
 //   - An informer that was made without resyncs has none, whatever its handlers want: 0.
 //   - Less than a second is a second.
-//   - Before the start a handler that wants a shorter period than the informer's makes it the informer's. Afterwards that
-//     stays, and nobody can have resyncs faster than that.
+//   - Before the start a handler that wants a shorter period than the informer's makes it the informer's. Afterwards
+//
+// that
+//
+//	stays, and nobody can have resyncs faster than that.
 func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
 	panic(todo.Task(4, "sharedIndexInformer.resyncPeriod"))
 }
 
-// shouldResync is asked by the Reflector at the informer's pace whether there is to be a resync. It is if it is time for at
-// least one listener; and only those for which it is time take part. Mirrors cache.sharedProcessor.shouldResync.
+// shouldResync is asked by the Reflector at the informer's pace whether there is to be a resync. It is if it is time
+// for at least one listener; and only those for which it is time take part. Mirrors cache.sharedProcessor.shouldResync.
 func (s *sharedIndexInformer) shouldResync() bool {
 	panic(todo.Task(4, "sharedIndexInformer.shouldResync"))
 }

@@ -1,5 +1,5 @@
-// This file is one handler, and the queue before it. The queue has no bound: a handler that is slow, or stuck, costs memory
-// and never time of the others.
+// This file is one handler, and the queue before it. The queue has no bound: a handler that is slow, or stuck, costs
+// memory and never time of the others.
 
 package controller
 
@@ -46,8 +46,8 @@ type listener struct {
 	upstream bool
 	synced   chan struct{}
 
-	// finished is closed when the handler will not be called any more: by run when it returns, and if there will be no run,
-	// by who removes it.
+	// finished is closed when the handler will not be called any more: by run when it returns, and if there will be no
+	// run, by who removes it.
 	finished chan struct{}
 }
 
@@ -69,9 +69,9 @@ func (l *listener) add(n notification) {
 	panic(todo.Task(2, "listener.add"))
 }
 
-// run passes one notification after another to the handler, in order, until the listener is stopped. A handler that panics
-// ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), run leaves out the
-// notification at which it panicked, and goes on after a second. Mirrors cache.processorListener.run and pop.
+// run passes one notification after another to the handler, in order, until the listener is stopped. A handler that
+// panics ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), run leaves
+// out the notification at which it panicked, and goes on after a second. Mirrors cache.processorListener.run and pop.
 func (l *listener) run() {
 	panic(todo.Task(2, "listener.run"))
 }
@@ -81,7 +81,8 @@ func (l *listener) notifiedInitial() {
 	panic(todo.Task(3, "listener.notifiedInitial"))
 }
 
-// upstreamSynced marks the first list as complete: each of its additions is in the queue, or the handler has received it.
+// upstreamSynced marks the first list as complete: each of its additions is in the queue, or the handler has received
+// it.
 func (l *listener) upstreamSynced() {
 	panic(todo.Task(3, "listener.upstreamSynced"))
 }

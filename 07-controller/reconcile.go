@@ -34,36 +34,51 @@ const (
 	ReasonConflict = "BudgetConflict"
 )
 
-// Reconcile brings the budget of one Deployment to what it should be, by at most one write. A nil error means that there is
-// nothing to do until the next event; any other means try again later, names the budget (namespace/name) and wraps what the
-// server said. It may run for different keys at once, never twice for one.
+// Reconcile brings the budget of one Deployment to what it should be, by at most one write. A nil error means that
+// there is nothing to do until the next event; any other means try again later, names the budget (namespace/name) and
+// wraps what the server said. It may run for different keys at once, never twice for one.
 //
 //   - Both objects come from the caches, and are not changed.
-//   - Of a Deployment that is gone, or on its way out, and of a budget on its way out, nothing is done: the garbage collector
-//     follows the owner reference, and the deletion brings the key back.
-//   - wantsBudget says whether there should be one, claimOn whose the one is that is there. A foreign one is never written to;
-//     if it is in the way, recordConflict. A leftover is about to be collected, and left alone.
-//   - Whatever was done is told, by recordCreated, recordRepaired or recordRemoved; nothing else is.
-//   - In a namespace that is being deleted (corev1.NamespaceTerminatingCause) nothing can be created, now or later: no error.
+//   - Of a Deployment that is gone, or on its way out, and of a budget on its way out, nothing is done: the garbage
+//
+// collector
+//
+//	  follows the owner reference, and the deletion brings the key back.
+//	- wantsBudget says whether there should be one, claimOn whose the one is that is there. A foreign one is never
+//
+// written to;
+//
+//	  if it is in the way, recordConflict. A leftover is about to be collected, and left alone.
+//	- Whatever was done is told, by recordCreated, recordRepaired or recordRemoved; nothing else is.
+//	- In a namespace that is being deleted (corev1.NamespaceTerminatingCause) nothing can be created, now or later: no
+//
+// error.
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	panic(todo.Task(6, "Controller.Reconcile"))
 }
 
-// repair updates a budget of ours that is not as it should be. It changes a copy, by Conform, and if that finds nothing to
-// change it sends nothing. The server refuses an update with a conflict if somebody has written since the cached version.
-func (c *Controller) repair(ctx context.Context, deployment *appsv1.Deployment, cached *policyv1.PodDisruptionBudget) error {
+// repair updates a budget of ours that is not as it should be. It changes a copy, by Conform, and if that finds nothing
+// to change it sends nothing. The server refuses an update with a conflict if somebody has written since the cached
+// version.
+func (c *Controller) repair(
+	ctx context.Context, deployment *appsv1.Deployment, cached *policyv1.PodDisruptionBudget,
+) error {
 	panic(todo.Task(6, "Controller.repair"))
 }
 
-// remove deletes a budget of ours that is not wanted any more: the very one that was judged, by its UID and version. If there
-// is none any more, that is what was wanted, but it was not done by us.
-func (c *Controller) remove(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) error {
+// remove deletes a budget of ours that is not wanted any more: the very one that was judged, by its UID and version. If
+// there is none any more, that is what was wanted, but it was not done by us.
+func (c *Controller) remove(
+	ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget,
+) error {
 	panic(todo.Task(6, "Controller.remove"))
 }
 
-// recordCreated, recordRepaired and recordRemoved write down what was done, in the log and as an Event of the Deployment. The
-// changes of a repair are one text, with ", " between them.
-func (c *Controller) recordCreated(ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
+// recordCreated, recordRepaired and recordRemoved write down what was done, in the log and as an Event of the
+// Deployment. The changes of a repair are one text, with ", " between them.
+func (c *Controller) recordCreated(
+	ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget,
+) {
 	klog.FromContext(ctx).Info("Created budget", "minAvailable", budget.Spec.MinAvailable)
 	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonCreated,
 		"Created PodDisruptionBudget %s with minAvailable %s", budget.Name, budget.Spec.MinAvailable)
@@ -94,6 +109,7 @@ func (c *Controller) recordConflict(deployment *appsv1.Deployment, budget *polic
 		whose = fmt.Sprintf("%s %s controls it", owner.Kind, owner.Name)
 	}
 	c.recorder.Eventf(deployment, corev1.EventTypeWarning, ReasonConflict,
-		"PodDisruptionBudget %s is not this Deployment's (%s) and is left as it is; delete or rename it, or set the annotation %s to %q",
+		"PodDisruptionBudget %s is not this Deployment's (%s) and is left as it is; delete or rename it, or set the "+
+			"annotation %s to %q",
 		budget.Name, whose, OptOutAnnotation, OptOutValue)
 }

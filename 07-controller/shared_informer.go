@@ -1,4 +1,5 @@
-// This file is the shared informer: one list and watch, one cache, and any number of handlers that hear of every change.
+// This file is the shared informer: one list and watch, one cache, and any number of handlers that hear of every
+// change.
 //
 //	Reflector ──▶ DeltaFIFO ──▶ [ deltas: first the store, then the handlers' queues ] ──▶ handler, handler, handler
 //	                                  └──▶ Indexer
@@ -29,7 +30,8 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// sharedIndexInformer implements cache.SharedIndexInformer. All methods may be called from any goroutine, and from handlers.
+// sharedIndexInformer implements cache.SharedIndexInformer. All methods may be called from any goroutine, and from
+// handlers.
 //
 // Of its two locks mu is taken first. No lock is held while a handler runs.
 type sharedIndexInformer struct {
@@ -62,19 +64,26 @@ type sharedIndexInformer struct {
 }
 
 // NewSharedIndexInformer returns an informer on client-go's layers. Mirrors cache.NewSharedIndexInformer.
-func NewSharedIndexInformer(lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
-	return NewSharedIndexInformerWithOptions(lw, example, cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: indexers})
+func NewSharedIndexInformer(
+	lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers,
+) cache.SharedIndexInformer {
+	return NewSharedIndexInformerWithOptions(lw, example,
+		cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: indexers})
 }
 
 // NewSharedIndexInformerWithOptions is NewSharedIndexInformer with all that can be said. Mirrors
 // cache.NewSharedIndexInformerWithOptions.
-func NewSharedIndexInformerWithOptions(lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+func NewSharedIndexInformerWithOptions(
+	lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions,
+) cache.SharedIndexInformer {
 	return NewSharedIndexInformerOn(clientgo.Layers, lw, example, options)
 }
 
 // NewSharedIndexInformerOn returns an informer on the layers of one's choice. The options are client-go's; those about
 // metrics are not used. client-go has no such function: there the layers are nailed down.
-func NewSharedIndexInformerOn(below layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+func NewSharedIndexInformerOn(
+	below layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions,
+) cache.SharedIndexInformer {
 	return &sharedIndexInformer{
 		below:             below,
 		lw:                lw,
@@ -105,8 +114,8 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 	panic(todo.Task(5, "sharedIndexInformer.SetTransform"))
 }
 
-// SetWatchErrorHandlerWithContext sets what is told when a list, or the beginning of a watch, fails. It is an error after
-// the start. The Reflector that it is given is good for nothing but its name.
+// SetWatchErrorHandlerWithContext sets what is told when a list, or the beginning of a watch, fails. It is an error
+// after the start. The Reflector that it is given is good for nothing but its name.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
 	panic(todo.Task(5, "sharedIndexInformer.SetWatchErrorHandlerWithContext"))
 }
