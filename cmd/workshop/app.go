@@ -20,7 +20,6 @@ import (
 	"golang.org/x/term"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
 
@@ -143,11 +142,13 @@ func completeChapter(_ *cobra.Command, args []string, _ string) (names []string,
 
 func (a *app) warn(err error) { fmt.Fprintln(a.errOut, "workshop:", err) }
 
+// print prints lines, with as much colour as the output can show.
 func (a *app) print(lines ...string) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return style.Fprint(a.out, strings.Join(lines, "\n")+"\n")
+	_, err := lipgloss.Fprintln(a.out, strings.Join(lines, "\n"))
+	return err
 }
 
 func printJSON(out io.Writer, v any) error {
@@ -203,21 +204,22 @@ func (a *app) confirm(question string) error {
 }
 
 // readLine reads a line from a terminal, without the spaces around it. A terminal returns one line at a time, so the
-// next reader receives the rest. readLine returns when ctx ends, and an error that wraps io.EOF at the end of the input.
-func (a *app) readLine() (line string, err error) {
-	done := make(chan struct{})
-	var read string
-	var readErr error
+// next reader receives the rest. readLine returns an error when ctx ends, and one that wraps io.EOF at the end of the
+// input.
+func (a *app) readLine() (string, error) {
+	var line string
+	done := make(chan error, 1)
 	go func() {
-		defer close(done)
-		read, readErr = bufio.NewReader(a.in).ReadString('\n')
+		var err error
+		line, err = bufio.NewReader(a.in).ReadString('\n')
+		done <- err
 	}()
 	select {
-	case <-done:
-		if readErr != nil {
-			readErr = fmt.Errorf("read what you type: %w", readErr)
+	case err := <-done:
+		if err != nil {
+			err = fmt.Errorf("read what you type: %w", err)
 		}
-		return strings.TrimSpace(read), readErr
+		return strings.TrimSpace(line), err
 	case <-a.ctx.Done():
 		return "", a.ctx.Err()
 	}

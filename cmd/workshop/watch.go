@@ -53,7 +53,8 @@ func watch(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 	if !ok || c.Dir != current.Dir {
 		task, _ = c.Next()
 	}
-	return nil, tui.New(a.ctx, a.actions(), a.chapters, c, task).Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
+	m := tui.New(a.ctx, a.actions(), a.chapters, c, task)
+	return nil, m.Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
 }
 
 // welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
@@ -63,28 +64,24 @@ func (a *app) welcome() (progress.Chapter, error) {
 		"the functions that are missing, and save: this window runs the tests and shows",
 		"the one failure to look at. Everything also works with plain go test.", ""}
 	out = append(append(out, checkMachine(a.ctx, a.root)...), "",
-		"Any chapter can be the first; 05, the indexer, needs least of the rest.",
-		"Press Enter to begin with "+a.chapters[0].Dir+", or type a number from 1 to 7: ")
-	c := a.chapters[0]
-	if err := style.Fprint(a.out, strings.Join(out, "\n")); err != nil {
-		return c, err
+		"Any chapter can be the first; 05, the indexer, needs least of the rest.")
+	if err := a.print(out...); err != nil {
+		return progress.Chapter{}, err
 	}
-	for answered := false; !answered; {
+	fmt.Fprintf(a.out, "Press Enter to begin with %s, or type a number from 1 to 7: ", a.chapters[0].Dir)
+	at := -1
+	for at < 0 {
 		line, err := a.readLine()
 		if err != nil && !errors.Is(err, io.EOF) {
-			return c, err
+			return progress.Chapter{}, err
 		}
-		number := strings.TrimLeft(line, "0")
-		answered = number == ""
-		for _, other := range a.chapters {
-			if fmt.Sprint(other.Number) == number {
-				c, answered = other, true
-			}
-		}
-		if !answered {
+		number := cmp.Or(strings.TrimLeft(line, "0"), fmt.Sprint(a.chapters[0].Number))
+		at = slices.IndexFunc(a.chapters, func(c progress.Chapter) bool { return fmt.Sprint(c.Number) == number })
+		if at < 0 {
 			fmt.Fprintf(a.out, "There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(a.chapters))
 		}
 	}
+	c := a.chapters[at]
 	if _, err := progress.Update(a.root, func(f *progress.File) { f.At = c.Tasks[0].ID }); err != nil {
 		a.warn(err)
 	}
@@ -140,7 +137,8 @@ func (a *app) statusLines() []string {
 			"  the whole machine, on your layers:  go run ./07-controller/cmd/pdb-controller --layers yours",
 			"  on a real Kubernetes:               go tool workshop cluster up")
 	}
-	out = append(out, fmt.Sprintf("Next: %s, task %d: %s (%d min)", current.Dir, task.Number, task.Title, task.Minutes), "")
+	next := fmt.Sprintf("Next: %s, task %d: %s (%d min)", current.Dir, task.Number, task.Title, task.Minutes)
+	out = append(out, next, "")
 	if a.toRoot != "" {
 		out = append(out, "  first  cd "+a.toRoot+"       what follows is for the workshop's own folder")
 	}

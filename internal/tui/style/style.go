@@ -1,13 +1,12 @@
-// Package style is how the command line's texts look: which words are coloured, and what marks a task.
+// Package style lays out the texts of the command line: it colours words, marks tasks, and fits failures on a screen.
 //
-// It uses the terminal's own sixteen colours and nothing else, so that it suits light and dark screens alike, and it
-// never says anything by colour alone. Where there is no colour (NO_COLOR, a pipe), the writer takes it out: Fprint
-// here, bubbletea in the live view.
+// It uses only the terminal's own sixteen colours, which suit light and dark screens, and it never says anything by
+// colour alone. Where there is no colour (NO_COLOR, a pipe), the writer removes it: lipgloss, or bubbletea in the live
+// view.
 package style
 
 import (
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 	"client-go-workshop/internal/testkit/failure"
 )
 
-// style keeps tabs: a diff is lined up by them.
+// style keeps tabs, because they align a diff.
 var style = lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion)
 
 var (
@@ -29,12 +28,6 @@ var (
 	Strong = style.Bold(true).Render
 	Faint  = style.Faint(true).Render
 )
-
-// Fprint writes text, with as much colour as w can show.
-func Fprint(w io.Writer, text string) error {
-	_, err := lipgloss.Fprint(w, text)
-	return err
-}
 
 // Mark returns one character for the state of a task.
 func Mark(s runner.State) string {
