@@ -72,18 +72,16 @@ func watch(ctx context.Context, events <-chan fsnotify.Event, all bool, content 
 		if w.by == Polling {
 			pause = fastPoll
 		}
-		select {
-		case <-ctx.Done():
-		case _, ok := <-w.events:
-			if !ok {
-				w.events, w.by = nil, Polling
-				continue
-			}
-			w.awaitQuiet()
-			w.check()
-		case <-time.After(pause):
-			w.poll()
+		switch {
+		case w.event(pause):
+		case !w.differs():
+			continue
+		case w.by == Polling:
+		case w.event(grace): // it was late; the change is reported once, and w.by stays
+		case time.Since(w.lastEvent) > trust:
+			w.by = Polling
 		}
+		w.check()
 	}
 }
 
@@ -98,54 +96,41 @@ type watcher struct {
 	lastEvent time.Time
 }
 
-// awaitQuiet is called after an event, and waits until there was none for a moment. The wait is limited, because a
-// program may write a log there all the time.
-func (w *watcher) awaitQuiet() {
-	w.lastEvent = time.Now()
-	for end := time.After(maxQuiet); ; {
-		select {
-		case _, ok := <-w.events:
-			if !ok {
-				return
-			}
-			w.lastEvent = time.Now()
-		case <-time.After(quiet):
-			return
-		case <-end:
-			return
-		case <-w.ctx.Done():
-			return
-		}
+// event waits up to d for an event, and then until there was none for a moment. That second wait is limited, because a
+// program may write a log there all the time. event reports whether there was an event.
+func (w *watcher) event(d time.Duration) bool {
+	found := w.next(d)
+	for end := time.Now().Add(maxQuiet); found && time.Now().Before(end) && w.next(quiet); {
 	}
+	return found
 }
 
-// poll reads the files without an event. If they have changed, it waits for the event, so that it reports the change
-// once and with the right by. If no event arrives, it stops trusting events.
-func (w *watcher) poll() {
-	if sum, _ := w.read(); sum == w.last {
-		return
-	}
-	if w.by == Events {
-		select {
-		case _, ok := <-w.events:
-			if ok {
-				w.awaitQuiet()
-			}
-		case <-time.After(grace):
-			if time.Since(w.lastEvent) > trust {
-				w.by = Polling
-			}
-		case <-w.ctx.Done():
-			return
+// next waits up to d for an event, and reports whether there was one.
+func (w *watcher) next(d time.Duration) bool {
+	select {
+	case _, ok := <-w.events:
+		if !ok {
+			w.events, w.by = nil, Polling
+			return false
 		}
+		w.lastEvent = time.Now()
+		return true
+	case <-time.After(d):
+	case <-w.ctx.Done():
 	}
-	w.check()
+	return false
+}
+
+// differs reports whether the files have changed since the last report.
+func (w *watcher) differs() bool {
+	sum, _ := w.read()
+	return sum != w.last
 }
 
 // check reports a change if there is one.
 func (w *watcher) check() {
 	sum, err := w.read()
-	if w.started && sum == w.last {
+	if w.started && sum == w.last || w.ctx.Err() != nil {
 		return
 	}
 	w.started, w.last = true, sum

@@ -6,6 +6,7 @@
 package style
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,20 +30,12 @@ var (
 	Faint  = style.Faint(true).Render
 )
 
-// Mark returns one character for the state of a task.
-func Mark(s runner.State) string {
-	switch s {
-	case runner.Passed:
-		return Good("✓")
-	case runner.Failing:
-		return Bad("✗")
-	case runner.Bonus:
-		return Faint("+")
-	case runner.Unknown:
-		return Faint("?")
-	}
-	return Faint("·")
+var marks = map[runner.State]string{
+	runner.Passed: Good("✓"), runner.Failing: Bad("✗"), runner.Bonus: Faint("+"), runner.Unknown: Faint("?"),
 }
+
+// Mark returns one character for the state of a task.
+func Mark(s runner.State) string { return cmp.Or(marks[s], Faint("·")) }
 
 // Legend explains the marks.
 const Legend = "✓ passes  ✗ fails  · not begun  ? changed since its last run  + bonus"
