@@ -64,14 +64,33 @@ func IsGo(name string) bool {
 	return strings.HasSuffix(name, ".go") && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_")
 }
 
-// Task finds a task by its number.
-func (c Chapter) Task(number int) (Task, bool) {
-	for _, t := range c.Tasks {
-		if t.Number == number {
-			return t, true
+// IsCode reports whether a file of that name is Go and not a test.
+func IsCode(name string) bool { return IsGo(name) && !strings.HasSuffix(name, "_test.go") }
+
+// Code reads the files in dir for which IsCode is true, by name.
+func Code(dir string) (map[string][]byte, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		if e.IsDir() || !IsCode(e.Name()) {
+			continue
+		}
+		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+			return nil, err
 		}
 	}
-	return Task{}, false
+	return files, nil
+}
+
+// Task finds a task by its number. All sees to it that they count from 1.
+func (c Chapter) Task(number int) (Task, bool) {
+	if number < 1 || number > len(c.Tasks) {
+		return Task{}, false
+	}
+	return c.Tasks[number-1], true
 }
 
 // Minutes is how long the tasks take that everybody does.

@@ -39,6 +39,9 @@ const testTimeout = 2 * time.Minute
 
 // Command is the go test that o means for a chapter, without flags that only a program wants.
 func Command(c course.Chapter, o Options) ([]string, error) {
+	if o.On != "" && !HasLayers(c) {
+		return nil, fmt.Errorf("chapter %s does not run on other layers, so -on means nothing to it; chapter 07 does", c.Dir)
+	}
 	args := []string{"go", "test"}
 	if o.Race {
 		args = append(args, "-race")
@@ -51,9 +54,6 @@ func Command(c course.Chapter, o Options) ([]string, error) {
 		args = append(args, fmt.Sprintf("-count=%d", o.Count))
 	}
 	if o.On != "" {
-		if !HasLayers(c) {
-			return nil, fmt.Errorf("chapter %s does not run on other layers, so -on means nothing to it; chapter 07 does", c.Dir)
-		}
 		args = append(args, "-on", o.On)
 	}
 	return args, nil
@@ -72,7 +72,7 @@ var vetOfGoTest = []string{
 	"-stringintconv", "-tests",
 }
 
-// HasLayers tells whether a chapter runs on layers of one's choice.
+// HasLayers reports whether a chapter runs on layers of the learner's choice.
 func HasLayers(c course.Chapter) bool { return c.Topic == "controller" }
 
 // Run runs the tests of c in the workshop at root. A verdict on failing tests, or on code that does not compile, is no
@@ -95,38 +95,36 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		}
 		return res, nil
 	}
-	test := append([]string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", timeout)}, shown[2:]...)
-	judge := func(res gotest.Result) Verdict {
+	flags := []string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", timeout)}
+	test := func(brief bool, onTest func(gotest.Test)) (Verdict, error) {
+		res, err := run(brief, onTest, append(flags, shown[2:]...)...)
+		if err != nil {
+			return Verdict{}, err
+		}
 		v := Judge(c, o, res)
 		v.Command = strings.Join(shown, " ")
 		v.Holes = holes(filepath.Join(root, c.Dir))
 		v.markUntouched(filepath.Join(root, c.Solution()))
-		return v
+		return v, nil
 	}
-	brief := o.OnGreen != nil
-	res, err := run(brief, o.OnTest, test...)
-	if err != nil {
-		return Verdict{}, err
-	}
-	v := judge(res)
-	if v.Green() && brief {
+	v, err := test(o.OnGreen != nil, o.OnTest)
+	if v.Green() && o.OnGreen != nil {
 		o.OnGreen(v)
 		took := v.Took
-		if res, err = run(false, nil, test...); err != nil {
-			return Verdict{}, err
-		}
-		if v = judge(res); v.Green() {
+		if v, err = test(false, nil); v.Green() {
 			v.Took = took
 		}
 	}
-	if v.Green() { // what go test asks of vet takes as long as many a chapter's tests; it has its say when they have none
-		vetted, err := run(false, nil, slices.Concat([]string{"vet"}, vetOfGoTest, tags(o), []string{"./" + c.Dir})...)
-		if err != nil {
-			return Verdict{}, err
-		}
-		if v.Stopped = vetted.Stopped; vetted.Exit != 0 {
-			v.Build, v.Vetted = compilerLines(vetted.Outside), true
-		}
+	if !v.Green() {
+		return v, err
+	}
+	// The checks of vet that go test asks for take as long as the tests of many chapters, so they come last.
+	vetted, err := run(false, nil, slices.Concat([]string{"vet"}, vetOfGoTest, tags(o), []string{"./" + c.Dir})...)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if v.Stopped = vetted.Stopped; vetted.Exit != 0 {
+		v.Build, v.Vetted = compilerLines(vetted.Outside), true
 	}
 	return v, nil
 }

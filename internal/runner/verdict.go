@@ -7,8 +7,7 @@ package runner
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -50,7 +49,7 @@ type Task struct {
 	course.Task
 	State State
 	Tests []Test
-	// Untouched tells that all is still to be written that the task asks for.
+	// Untouched reports whether every function that the task asks for is still to be written.
 	Untouched bool
 }
 
@@ -61,17 +60,20 @@ type Test struct {
 	Failures []failure.Failure
 }
 
-// Count tells how many of the task's tests passed, and how many there are.
-func (t Task) Count() (passed, all int) {
+// Count returns how many of the task's tests passed, and how many there are.
+func (t Task) Count() (passed, all int) { return t.with(gotest.Passed), len(t.Tests) }
+
+// with counts the tests with a status.
+func (t Task) with(status gotest.Status) (n int) {
 	for _, test := range t.Tests {
-		if test.Status == gotest.Passed {
-			passed++
+		if test.Status == status {
+			n++
 		}
 	}
-	return passed, len(t.Tests)
+	return n
 }
 
-// Green tells whether everything passed that everybody has to do.
+// Green reports whether everything passed that everybody has to do.
 func (v Verdict) Green() bool {
 	alone := len(v.Tasks) == 1 // a bonus task alone was asked for
 	for _, t := range v.Tasks {
@@ -82,41 +84,36 @@ func (v Verdict) Green() bool {
 	return len(v.Build) == 0 && v.Stopped == "" && len(v.Tasks) > 0
 }
 
-// markUntouched compares what is to be written with what was at the beginning. Without a solution nothing is known.
+// markUntouched compares the holes with those of the untouched stubs. Without a solution no task is untouched.
 func (v *Verdict) markUntouched(solution string) {
-	all := map[int]int{}
-	paths, _ := filepath.Glob(filepath.Join(solution, "*.go")) // the only error is a bad pattern
-	for _, path := range paths {
-		src, _ := os.ReadFile(path)
-		made, _ := stub.Holes(path, src)
+	left, all := map[int]int{}, map[int]int{} // by task
+	for _, h := range v.Holes {
+		left[h.Task]++
+	}
+	files, _ := course.Code(solution)
+	for name, src := range files {
+		made, _ := stub.Holes(name, src)
 		for _, h := range made {
 			all[h.Task]++
 		}
 	}
 	for i, t := range v.Tasks {
-		left := 0
-		for _, h := range v.Holes {
-			if h.Task == t.Number {
-				left++
-			}
-		}
-		v.Tasks[i].Untouched = left > 0 && left == all[t.Number]
+		v.Tasks[i].Untouched = left[t.Number] > 0 && left[t.Number] == all[t.Number]
 	}
 }
 
 var holePattern = regexp.MustCompile(`panic\(todo\.Task\((\d+), "([^"]+)"\)\)`)
 
-// holes finds what is not written yet. A file that cannot be read has none: the tests have said more about it.
+// holes finds the functions that are not written yet. It ignores errors, because the tests report them.
 func holes(dir string) (all []failure.Hole) {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.go")) // the only error is a bad pattern
-	for _, path := range paths {
-		content, _ := os.ReadFile(path)
+	files, _ := course.Code(dir)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		number := 0
-		for line := range strings.Lines(string(content)) {
+		for line := range strings.Lines(string(files[name])) {
 			number++
 			if m := holePattern.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "//") {
 				task, _ := strconv.Atoi(m[1]) // digits, says the pattern
-				at := failure.Position{File: filepath.Base(path), Line: number}
+				at := failure.Position{File: name, Line: number}
 				all = append(all, failure.Hole{Symbol: m[2], At: at, Task: task})
 			}
 		}
@@ -143,25 +140,15 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 			continue
 		}
 		t := Task{Task: task}
-		mine := regexp.MustCompile(task.Pattern()) // go test has compiled it too
+		pattern := regexp.MustCompile(task.Pattern()) // go test has compiled it too
 		for _, test := range res.Tests {
-			if !mine.MatchString(test.Name) {
+			if !pattern.MatchString(test.Name) {
 				continue
 			}
-			out := Test{Name: test.Name, Status: test.Status}
-			if test.Status == gotest.Failed || test.Status == gotest.Broken {
-				out.Failures = reported(c, test)
-			}
-			if test.Status == gotest.Broken && v.Stopped != "" {
-				out.Failures = []failure.Failure{{
-					Test: test.Name, Kind: failure.Hang, Problem: "it was still running when the run was stopped",
-					Rest: strings.Split(short(test.Text()), "\n"),
-				}}
-			}
+			t.Tests = append(t.Tests, Test{test.Name, test.Status, failures(c, test, v.Stopped != "")})
 			if test.Crashed() && v.Stopped == "" {
 				v.Crash = short(test.Text() + res.Outside)
 			}
-			t.Tests = append(t.Tests, out)
 		}
 		t.State = t.judge(res.Stopped != "" || v.Crash != "" && len(t.Tests) == 0)
 		v.Tasks = append(v.Tasks, t)
@@ -172,30 +159,35 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 // ofGoTest is a line that go test prints about a test.
 var ofGoTest = regexp.MustCompile(`^ *--- (FAIL|PASS|SKIP): `)
 
-// reported returns the failures of a test, each with a link to the task that explains it. What the test printed besides
-// belongs to the last one. A test that failed and reported nothing has one failure, which is what it printed.
-func reported(c course.Chapter, test gotest.Test) []failure.Failure {
-	all := slices.Clone(test.Failures)
-	for i := range all {
-		if all[i].Read != "" {
-			all[i].Read = ReadLink(c, all[i])
-		}
-	}
-	var printed []string
-	for line := range strings.SplitSeq(short(test.Output), "\n") {
-		if strings.TrimSpace(line) != "" && !ofGoTest.MatchString(line) {
-			printed = append(printed, line)
-		}
-	}
+// failures returns the failures of a test, each with a link to the task that explains it. Everything else that the test
+// printed belongs to the last one. If it failed and reported nothing, there is one failure, with the printed lines.
+func failures(c course.Chapter, test gotest.Test, stopped bool) []failure.Failure {
 	switch {
+	case test.Status == gotest.Broken && stopped:
+		return []failure.Failure{{
+			Test: test.Name, Kind: failure.Hang, Problem: "it was still running when the run was stopped",
+			Rest: strings.Split(short(test.Text()), "\n"),
+		}}
+	case test.Status != gotest.Failed && test.Status != gotest.Broken:
+		return nil
+	}
+	all := slices.Clone(test.Failures)
+	for i, f := range all {
+		if f.Read != "" {
+			all[i].Read = ReadLink(c, f)
+		}
+	}
+	printed := slices.DeleteFunc(strings.Split(short(test.Output), "\n"), func(line string) bool {
+		return strings.TrimSpace(line) == "" || ofGoTest.MatchString(line)
+	})
+	switch last := len(all) - 1; {
 	case len(printed) == 0:
-	case len(all) == 0:
+	case last >= 0:
+		all[last].Rest = slices.Concat(all[last].Rest, printed)
+	default:
 		all = []failure.Failure{{
 			Test: test.Name, Kind: failure.Other, Problem: strings.TrimSpace(printed[0]), Rest: printed[1:],
 		}}
-	default:
-		last := &all[len(all)-1]
-		last.Rest = append(slices.Clone(last.Rest), printed...)
 	}
 	return all
 }
@@ -232,18 +224,13 @@ func short(text string) string {
 }
 
 func (t Task) judge(stopped bool) State {
-	passed, skipped, holes := 0, 0, 0
+	n, passed, skipped, holes := len(t.Tests), t.with(gotest.Passed), t.with(gotest.Skipped), 0
 	for _, test := range t.Tests {
-		switch {
-		case test.Status == gotest.Passed:
-			passed++
-		case test.Status == gotest.Skipped:
-			skipped++
-		case test.onlyHoles():
+		if test.onlyHoles() {
 			holes++
 		}
 	}
-	switch n := len(t.Tests); {
+	switch {
 	case n == 0, stopped && passed == n:
 		return Unknown
 	case passed+skipped == n && passed > 0:
@@ -258,48 +245,37 @@ func (t Task) judge(stopped bool) State {
 
 func (t Test) failed() bool { return t.Status == gotest.Failed || t.Status == gotest.Broken }
 
+// onlyHoles reports whether all failures of the test are functions that are not written yet.
 func (t Test) onlyHoles() bool {
-	for _, f := range t.Failures {
-		if f.Hole == nil {
-			return false
-		}
-	}
-	return t.failed() && len(t.Failures) > 0
+	wrong := func(f failure.Failure) bool { return f.Hole == nil }
+	return t.failed() && len(t.Failures) > 0 && !slices.ContainsFunc(t.Failures, wrong)
 }
 
-// First finds the task to work at: number, if there is such a task and it has not passed, or else the first that has
-// not. ok is false when nothing is left.
+// First returns the task to work at: the one with that number, if there is one and it has not passed, otherwise the
+// first that has not. ok is false when nothing is left.
 func (v Verdict) First(number int) (task Task, ok bool) {
-	for _, t := range v.Tasks {
-		if t.Number == number && t.State != Passed {
-			return t, true
-		}
+	i := slices.IndexFunc(v.Tasks, func(t Task) bool { return t.Number == number && t.State != Passed })
+	if i < 0 {
+		i = slices.IndexFunc(v.Tasks, func(t Task) bool { return t.State != Passed && t.State != Bonus })
 	}
-	for _, t := range v.Tasks {
-		if t.State != Passed && t.State != Bonus {
-			return t, true
-		}
+	if i < 0 {
+		return Task{}, false
 	}
-	return Task{}, false
+	return v.Tasks[i], true
 }
 
-// Matters finds the failure of the task to look at first: what runs and is wrong comes before what is not written yet,
-// because it is about the code that was just typed; unless nothing of the task is written. Among equals the order is
-// that of the tests, which is the text's.
+// Matters returns the failure of the task to look at first. A failure of written code comes before a hole, because it is
+// about the code that was just typed; unless nothing of the task is written. Among equals the order is that of the
+// tests, which is the text's.
 func (t Task) Matters() (f failure.Failure, ok bool) {
-	order := []bool{false, true} // whether of tests that met nothing but holes
-	if t.Untouched {
-		order = []bool{true, false}
-	}
-	for _, holes := range order {
+	for _, holes := range []bool{t.Untouched, !t.Untouched} { // whether of tests that met nothing but holes
 		for _, test := range t.Tests {
 			if !test.failed() || test.onlyHoles() != holes {
 				continue
 			}
-			for _, f := range test.Failures {
-				if (f.Hole != nil) == holes {
-					return f, true
-				}
+			i := slices.IndexFunc(test.Failures, func(f failure.Failure) bool { return (f.Hole != nil) == holes })
+			if i >= 0 {
+				return test.Failures[i], true
 			}
 			return failure.Failure{
 				Test: test.Name, Kind: failure.Other, Problem: "the test binary ended before this test did",
@@ -317,15 +293,15 @@ func (t Task) Failures() (all []failure.Failure) {
 	return all
 }
 
-// compilerLines takes the compiler's messages out of what go test prints around them.
+// aroundCompiler is a line that go test prints around the compiler's messages.
+var aroundCompiler = regexp.MustCompile(`^(# |FAIL|go: downloading|$)`)
+
+// compilerLines takes the compiler's messages out of the output of go test.
 func compilerLines(outside string) (lines []string) {
 	for line := range strings.Lines(outside) {
-		line = strings.TrimRight(line, "\r\n")
-		isFrame := func(prefix string) bool { return strings.HasPrefix(line, prefix) }
-		if line == "" || slices.ContainsFunc([]string{"# ", "FAIL", "go: downloading"}, isFrame) {
-			continue
+		if line = strings.TrimRight(line, "\r\n"); !aroundCompiler.MatchString(line) {
+			lines = append(lines, strings.TrimPrefix(line, "vet: "))
 		}
-		lines = append(lines, strings.TrimPrefix(line, "vet: "))
 	}
 	return lines
 }

@@ -113,7 +113,7 @@ func (s *story) made(name, content string) bool {
 }
 
 func (s *story) code(t *rapid.T) map[string]string {
-	files, err := code(filepath.Join(s.root, box.Dir))
+	files, err := code(s.root, box)
 	require.NoError(t, err)
 	all := map[string]string{}
 	for name, content := range files {

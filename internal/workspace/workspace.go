@@ -31,11 +31,11 @@ type Change struct {
 	Written []string // files that have a new content
 	Removed []string // files that the new state does not have
 	Backup  string   // where what was there before lies, relative to the root; "" if there was nothing to lose
-	// Restorable tells whether Restore can bring the backup back. Those of tests it leaves alone.
+	// Restorable reports whether Restore can bring the backup back. It does not restore tests.
 	Restorable bool
 }
 
-// Nothing tells whether everything was already as it was to be.
+// Nothing reports whether the folder was already as it should be.
 func (c Change) Nothing() bool { return len(c.Written)+len(c.Removed) == 0 }
 
 // Reset puts the stubs back.
@@ -53,42 +53,41 @@ func ResetMissing(root string, c course.Chapter) (Change, error) {
 	if err != nil {
 		return Change{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
 	}
-	standing, err := code(filepath.Join(root, c.Dir))
+	present, err := code(root, c)
 	if err != nil {
-		return Change{}, fmt.Errorf("read chapter %s: %w", c.Dir, err)
+		return Change{}, err
 	}
-	maps.Copy(made, standing)
+	maps.Copy(made, present)
 	return put(root, c, made)
 }
 
 // Skip puts the finished layer in place.
 func Skip(root string, c course.Chapter) (Change, error) {
-	files, err := code(filepath.Join(root, c.Solution()))
+	files, err := course.Code(filepath.Join(root, c.Solution()))
 	if err != nil {
 		return Change{}, fmt.Errorf("read the solution of %s: %w", c.Dir, err)
 	}
 	return put(root, c, files)
 }
 
-// Restore brings a backup back: the one called name, or the newest whose files are not what is there now.
+// Restore brings a backup back: the one called name, or the newest that differs from the present files. It returns the
+// name of that backup.
 func Restore(root string, c course.Chapter, name string) (Change, string, error) {
 	names, err := Backups(root, c)
 	if err != nil {
 		return Change{}, "", err
 	}
-	standing, err := code(filepath.Join(root, c.Dir))
+	present, err := code(root, c)
 	if err != nil {
 		return Change{}, "", err
 	}
 	for _, candidate := range slices.Backward(names) {
-		files, err := code(filepath.Join(backupFolder(root, c), candidate))
+		files, err := course.Code(filepath.Join(backupFolder(root, c), candidate))
 		if err != nil {
-			return Change{}, "", err
+			return Change{}, "", fmt.Errorf("read the backup %s of %s: %w", candidate, c.Dir, err)
 		}
-		if len(files) == 0 {
-			continue // a copy that was broken off
-		}
-		if candidate == name || name == "" && !maps.EqualFunc(files, standing, bytes.Equal) {
+		wanted := candidate == name || name == "" && !maps.EqualFunc(files, present, bytes.Equal)
+		if wanted && len(files) > 0 { // otherwise the copy was interrupted
 			change, err := put(root, c, files)
 			return change, candidate, err
 		}
@@ -101,26 +100,19 @@ func Restore(root string, c course.Chapter, name string) (Change, string, error)
 }
 
 // Backups lists the backups of a chapter, the newest last.
-func Backups(root string, c course.Chapter) ([]string, error) {
-	names, err := folders(backupFolder(root, c))
-	if err != nil {
-		return nil, fmt.Errorf("look for backups: %w", err)
-	}
-	return names, nil
-}
+func Backups(root string, c course.Chapter) ([]string, error) { return folders(backupFolder(root, c)) }
 
 // folders lists the folders in dir by name; one that does not exist has none.
 func folders(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, fmt.Errorf("look for backups: %w", err)
 	}
 	for _, e := range entries {
 		if e.IsDir() {
 			names = append(names, e.Name())
 		}
 	}
-	slices.Sort(names)
 	return names, nil
 }
 
@@ -128,71 +120,68 @@ func backupFolder(root string, c course.Chapter) string {
 	return filepath.Join(root, ".workshop", "backup", c.Dir)
 }
 
-// code reads the Go files of a folder that are no tests.
-func code(dir string) (map[string][]byte, error) {
-	entries, err := os.ReadDir(dir)
+// code reads the chapter's present code.
+func code(root string, c course.Chapter) (map[string][]byte, error) {
+	files, err := course.Code(filepath.Join(root, c.Dir))
 	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{}
-	for _, e := range entries {
-		if e.IsDir() || !course.IsGo(e.Name()) || strings.HasSuffix(e.Name(), "_test.go") {
-			continue
-		}
-		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
-			return nil, err
-		}
+		return nil, fmt.Errorf("read chapter %s: %w", c.Dir, err)
 	}
 	return files, nil
 }
 
 // put makes files the chapter's code, all of it.
 func put(root string, c course.Chapter, files map[string][]byte) (Change, error) {
-	folder := filepath.Join(root, c.Dir)
-	now, err := code(folder)
+	present, err := code(root, c)
 	if err != nil {
-		return Change{}, fmt.Errorf("read chapter %s: %w", c.Dir, err)
+		return Change{}, err
 	}
 	var change Change
-	replaces := false
+	loses := false // whether it replaces or removes a file
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if old, there := now[name]; !there || !bytes.Equal(old, files[name]) {
+		if old, exists := present[name]; !exists || !bytes.Equal(old, files[name]) {
 			change.Written = append(change.Written, name)
-			replaces = replaces || there
+			loses = loses || exists
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(now)) {
+	for _, name := range slices.Sorted(maps.Keys(present)) {
 		if _, stays := files[name]; !stays {
 			change.Removed = append(change.Removed, name)
+			loses = true
 		}
 	}
-	if change.Nothing() {
-		return change, nil
-	}
-	if (replaces || len(change.Removed) > 0) && worthKeeping(root, c, now) {
-		if change.Backup, err = backup(root, backupFolder(root, c), now); err != nil {
-			return Change{}, fmt.Errorf("nothing was changed, because your files could not be copied first: %w", err)
+	if loses && worthKeeping(root, c, present) {
+		if change.Backup, err = backup(root, backupFolder(root, c), present); err != nil {
+			return Change{}, err
 		}
 		change.Restorable = true
 	}
-	for _, name := range change.Written {
-		if err := replace(filepath.Join(folder, name), files[name]); err != nil {
-			return change, fmt.Errorf("write %s/%s: %w%s", c.Dir, name, err, change.whereabouts())
-		}
-	}
-	for _, name := range change.Removed {
-		if err := os.Remove(filepath.Join(folder, name)); err != nil {
-			return change, fmt.Errorf("take %s/%s away: %w%s", c.Dir, name, err, change.whereabouts())
-		}
-	}
-	return change, nil
+	return change, change.carryOut(root, c, files)
 }
 
-func (c Change) whereabouts() string {
-	if c.Backup == "" {
-		return ""
+// carryOut writes and removes the files that the change names. If that fails, the error has the place of the backup.
+func (c Change) carryOut(root string, chapter course.Chapter, files map[string][]byte) (err error) {
+	defer func() {
+		if err != nil && c.Backup != "" {
+			err = fmt.Errorf("%w; the files from before are in %s", err, c.Backup)
+		}
+	}()
+	folder := filepath.Join(root, chapter.Dir)
+	for _, name := range c.Written {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		err := os.MkdirAll(filepath.Dir(path), 0o755)
+		if err == nil {
+			err = replace(path, files[name])
+		}
+		if err != nil {
+			return fmt.Errorf("write %s/%s: %w", chapter.Dir, name, err)
+		}
 	}
-	return "; what was there is in " + c.Backup
+	for _, name := range c.Removed {
+		if err := os.Remove(filepath.Join(folder, name)); err != nil {
+			return fmt.Errorf("remove %s/%s: %w", chapter.Dir, name, err)
+		}
+	}
+	return nil
 }
 
 // worthKeeping tells whether any file is neither the stub nor the solution.
@@ -207,11 +196,13 @@ func worthKeeping(root string, c course.Chapter, now map[string][]byte) bool {
 	return false
 }
 
-// backup copies files, and reads the copies back before it says that they are safe.
-func backup(root, parent string, files map[string][]byte) (string, error) {
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
-	}
+// backup copies files to a new folder in parent, and reads the copies back before it returns the folder.
+func backup(root, parent string, files map[string][]byte) (_ string, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("nothing was changed, because your files could not be copied first: %w", err)
+		}
+	}()
 	folder, err := makeNewest(parent, now())
 	if err != nil {
 		return "", err
@@ -233,9 +224,12 @@ var now = time.Now
 
 const stampLayout = "2006-01-02_15.04.05"
 
-// makeNewest makes a folder whose name is the time and comes after all others: also twice within a second, and when the
-// clock was set back, since Restore takes the last for the newest.
+// makeNewest makes a folder in parent whose name is the time and comes after all others, because Restore takes the last
+// for the newest: also twice within a second, and after the clock was set back.
 func makeNewest(parent string, at time.Time) (string, error) {
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", err
+	}
 	names, err := folders(parent)
 	if err != nil {
 		return "", err
@@ -249,12 +243,12 @@ func makeNewest(parent string, at time.Time) (string, error) {
 		}
 		n++
 	}
-	for ; ; n++ { // somebody else may make one at the same time
+	for ; ; n++ { // another process may make one at the same time
 		folder := filepath.Join(parent, stamp)
 		if n > 1 {
 			folder = fmt.Sprintf("%s_%04d", folder, n)
 		}
-		if err := os.Mkdir(folder, 0o755); err == nil || !errors.Is(err, fs.ErrExist) {
+		if err := os.Mkdir(folder, 0o755); !errors.Is(err, fs.ErrExist) {
 			return folder, err
 		}
 	}
@@ -266,90 +260,71 @@ func replace(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
+	defer os.Remove(temporary.Name()) // it is gone if all went well
 	_, err = temporary.Write(content)
-	if err == nil {
-		err = temporary.Chmod(0o644)
+	if err := errors.Join(err, temporary.Chmod(0o644), temporary.Close()); err != nil {
+		return err
 	}
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
-	}
-	return err
+	return os.Rename(temporary.Name(), path)
 }
 
-// EditedTests lists the chapter's tests that are not as they were made: changed, or gone. Tests that a learner has
-// added are theirs.
+// EditedTests lists the chapter's generated tests that are changed or gone. Tests that a learner has added are not
+// among them.
 func EditedTests(root string, c course.Chapter) ([]string, error) {
+	edited, _, err := editedTests(root, c)
+	return slices.Sorted(maps.Keys(edited)), err
+}
+
+// editedTests returns the present contents of those tests, which are nil for tests that are gone, and the check sums of
+// all generated tests.
+func editedTests(root string, c course.Chapter) (edited map[string][]byte, sums map[string]string, err error) {
 	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var edited []string
-	for _, name := range slices.Sorted(maps.Keys(listed.Tests)) {
+	edited = map[string][]byte{}
+	for name, sum := range listed.Tests {
 		content, err := os.ReadFile(filepath.Join(root, c.Dir, filepath.FromSlash(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return nil, nil, err
 		}
-		if err != nil || checksum.Of(content) != listed.Tests[name] {
-			edited = append(edited, name)
+		if err != nil || checksum.Of(content) != sum {
+			edited[name] = content
 		}
 	}
-	return edited, nil
+	return edited, listed.Tests, nil
 }
 
-// RestoreTests brings edited tests back from git's history, where it finds them by their check sum: that what git has
-// last is right is not said, because a learner may have committed the edit. Edited ones are copied to the backup first.
+// RestoreTests restores edited tests from git's history. It finds them by their check sum, because a learner may have
+// committed the edit. It copies edited ones to a backup first.
 func RestoreTests(root string, c course.Chapter) (Change, error) {
-	edited, err := EditedTests(root, c)
-	if err != nil || len(edited) == 0 {
-		return Change{}, err
-	}
-	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
+	edited, sums, err := editedTests(root, c)
 	if err != nil {
 		return Change{}, err
 	}
+	change := Change{Written: slices.Sorted(maps.Keys(edited))}
 	made, keep := map[string][]byte{}, map[string][]byte{}
-	for _, name := range edited {
-		if made[name], err = fromHistory(root, c.Dir+"/"+name, listed.Tests[name]); err != nil {
+	for _, name := range change.Written {
+		if made[name], err = fromHistory(root, c.Dir+"/"+name, sums[name]); err != nil {
 			return Change{}, err
 		}
-		if content, err := os.ReadFile(filepath.Join(root, c.Dir, filepath.FromSlash(name))); err == nil {
-			keep[strings.ReplaceAll(name, "/", "_")] = content
+		if edited[name] != nil {
+			keep[strings.ReplaceAll(name, "/", "_")] = edited[name]
 		}
 	}
-	change := Change{Written: edited}
-	if len(keep) > 0 {
-		// Apart from the code, which Restore takes as a whole.
+	if len(keep) > 0 { // apart from the code, which Restore takes as a whole
 		if change.Backup, err = backup(root, backupFolder(root, c)+"-tests", keep); err != nil {
-			return Change{}, fmt.Errorf("nothing was changed, because the edited tests could not be copied first: %w", err)
+			return Change{}, err
 		}
 	}
-	for name, content := range made {
-		path := filepath.Join(root, c.Dir, filepath.FromSlash(name))
-		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
-			err = replace(path, content)
-		}
-		if err != nil {
-			return change, fmt.Errorf("write %s/%s: %w%s", c.Dir, name, err, change.whereabouts())
-		}
-	}
-	return change, nil
+	return change, change.carryOut(root, c, made)
 }
 
+// fromHistory returns the content with a check sum that git's history has for a path.
 func fromHistory(root, path, sum string) ([]byte, error) {
-	problem := fmt.Errorf("%s cannot be restored: git's history here does not have its original; copy it from a fresh clone", path)
-	cmd := exec.Command("git", "-C", root, "log", "--format=%H", "--", path)
-	commits, err := cmd.Output()
+	commits, err := exec.Command("git", "-C", root, "log", "--format=%H", "--", path).Output()
 	if errors.Is(err, exec.ErrNotFound) {
 		return nil, fmt.Errorf("%s cannot be restored: there is no git on this machine; copy it from a fresh clone", path)
-	}
-	if err != nil {
-		return nil, problem
 	}
 	for commit := range strings.FieldsSeq(string(commits)) {
 		content, err := exec.Command("git", "-C", root, "show", commit+":./"+path).Output()
@@ -357,7 +332,8 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 			return content, nil
 		}
 	}
-	return nil, problem
+	return nil, fmt.Errorf("%s cannot be restored: git's history here does not have its original; "+
+		"copy it from a fresh clone", path)
 }
 
 // BrokenFiles returns files that break the chapter's folder in a way that the compiler reports badly: missing files of

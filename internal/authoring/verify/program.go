@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"client-go-workshop/internal/runner/overlay"
+	"client-go-workshop/internal/testkit/env"
 )
 
 // program is a chapter's test binary.
@@ -45,6 +46,6 @@ func (r *run) start(p program, args ...string) *exec.Cmd {
 		"-p", "client-go-workshop/" + r.chapter.Dir, p.path,
 		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0"}, args...)...)
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(cmd.Env, overlay.Env+"="+p.overlay)
+	cmd.Env = append(cmd.Env, env.Overlay+"="+p.overlay)
 	return cmd
 }

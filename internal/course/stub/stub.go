@@ -31,11 +31,12 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"client-go-workshop/internal/course"
 )
 
 const todoPath = "client-go-workshop/internal/testkit/todo"
@@ -49,20 +50,12 @@ type Hole struct {
 
 // Dir makes the stubs of a solution's folder: the content of each non-test Go file by name.
 func Dir(dir string) (map[string][]byte, error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	files, err := course.Code(dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the solution: %w", err)
 	}
-	files := map[string][]byte{}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		src, err := os.ReadFile(path)
-		if err != nil {
-			return nil, fmt.Errorf("read the solution: %w", err)
-		}
-		if files[filepath.Base(path)], err = Generate(path, src); err != nil {
+	for name, src := range files {
+		if files[name], err = Generate(filepath.Join(dir, name), src); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,8 +37,7 @@ type Test struct {
 	// Failures are those that it and its subtests reported as data (package failure), in order.
 	Failures []failure.Failure
 	// Output is what it and its subtests printed besides, without lines such as === RUN; of very much, both ends.
-	Output  string
-	Elapsed time.Duration
+	Output string
 }
 
 // Status is how a test ended. A test that began and has no end is Broken: the test binary died with it. Running is for
@@ -52,14 +52,13 @@ const (
 	Broken  Status = "broken"
 )
 
-// Test finds a test by its name; found tells whether it ran at all.
+// Test finds a test by its name; found reports whether it ran at all.
 func (r Result) Test(name string) (test Test, found bool) {
-	for _, t := range r.Tests {
-		if t.Name == name {
-			return t, true
-		}
+	i := slices.IndexFunc(r.Tests, func(t Test) bool { return t.Name == name })
+	if i < 0 {
+		return Test{}, false
 	}
-	return Test{}, false
+	return r.Tests[i], true
 }
 
 // Crashed tells whether a panic, or the runtime, ended the test binary while this test ran.
@@ -102,14 +101,14 @@ func Run(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 	return r, err
 }
 
-// read collects the events in what go test -json prints. onTest, unless it is nil, is told of each test when it begins
+// read collects the events in what go test -json prints. onTest, unless it is nil, receives each test when it begins
 // (then it is Running) and when it has ended.
 func read(stdout io.Reader, onTest func(Test)) (Result, error) {
 	c := collector{tests: map[string]*running{}, onTest: onTest}
 	_, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
 	r := Result{Outside: c.outside.String()}
-	for _, name := range c.order {
-		r.Tests = append(r.Tests, c.tests[name].end())
+	for _, t := range c.order {
+		r.Tests = append(r.Tests, t.end())
 	}
 	return r, err
 }
@@ -117,7 +116,7 @@ func read(stdout io.Reader, onTest func(Test)) (Result, error) {
 // collector sorts events by top-level test.
 type collector struct {
 	tests   map[string]*running
-	order   []string
+	order   []*running
 	outside clipped
 	onTest  func(Test)
 }
@@ -134,50 +133,54 @@ func (r *running) end() Test {
 	return r.Test
 }
 
+// statuses is the status of a test after an event.
+var statuses = map[testjson.Action]Status{
+	testjson.ActionRun: Broken, testjson.ActionPass: Passed, testjson.ActionFail: Failed, testjson.ActionSkip: Skipped,
+}
+
+const actionAttr testjson.Action = "attr" // gotestsum has no name for it
+
+// Event takes one event.
 func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 	name, _, isSubtest := strings.Cut(e.Test, "/")
 	if name == "" {
-		c.outside.WriteString(e.Output)
+		fmt.Fprint(&c.outside, e.Output)
 		return nil
 	}
 	t := c.tests[name]
 	if t == nil {
 		t = &running{Test: Test{Name: name, Status: Broken}, failures: map[string]*failure.Decoder{}}
 		c.tests[name] = t
-		c.order = append(c.order, name)
+		c.order = append(c.order, t)
 	}
+	status, changes := statuses[e.Action]
 	switch {
 	case e.Action == testjson.ActionOutput:
 		if !strings.HasPrefix(e.Output, "=== ") {
-			t.output.WriteString(e.Output)
+			fmt.Fprint(&t.output, e.Output)
 		}
 	case e.Action == actionAttr:
 		return t.attribute(e)
-	case isSubtest, e.Elapsed < 0: // testjson ends what the binary did not end; to us it stays Broken
-	case t.Status == Failed: // under -count it stays so, whatever the other times bring
-	case e.Action == testjson.ActionRun:
-		t.Status = Broken
-	case e.Action == testjson.ActionPass:
-		t.Status = Passed
-	case e.Action == testjson.ActionFail:
-		t.Status = Failed
-	case e.Action == testjson.ActionSkip:
-		t.Status = Skipped
-	}
-	if !isSubtest && e.Elapsed > 0 {
-		t.Elapsed = time.Duration(e.Elapsed * float64(time.Second))
-	}
-	switch {
-	case isSubtest || c.onTest == nil:
-	case e.Action == testjson.ActionRun:
-		c.onTest(Test{Name: name, Status: Running})
-	case e.Elapsed >= 0 && e.Action.IsTerminal():
-		c.onTest(t.end())
+	case !changes, isSubtest, e.Elapsed < 0: // testjson ends what the binary did not end; to us it stays Broken
+	default:
+		if t.Status != Failed { // under -count it stays so, whatever the other times bring
+			t.Status = status
+		}
+		c.notify(e.Action, t)
 	}
 	return nil
 }
 
-const actionAttr testjson.Action = "attr" // gotestsum has no name for it
+// notify passes on a test that begins or has ended.
+func (c *collector) notify(action testjson.Action, t *running) {
+	switch {
+	case c.onTest == nil:
+	case action == testjson.ActionRun:
+		c.onTest(Test{Name: t.Name, Status: Running})
+	default:
+		c.onTest(t.end())
+	}
+}
 
 // attribute keeps the failure that an attribute completes, if it does.
 func (r *running) attribute(e testjson.TestEvent) error {
@@ -192,7 +195,8 @@ func (r *running) attribute(e testjson.TestEvent) error {
 	return err
 }
 
+// Err takes a line that is not an event.
 func (c *collector) Err(text string) error {
-	c.outside.WriteString(text + "\n")
+	fmt.Fprintln(&c.outside, text)
 	return nil
 }

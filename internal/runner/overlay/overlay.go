@@ -18,15 +18,23 @@ package overlay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/checksum"
+	"client-go-workshop/internal/testkit/env"
 )
 
 // Layer is an implementation of one chapter.
@@ -46,33 +54,21 @@ type File struct {
 // ReadDir makes a layer of the Go files in dir, without tests and without what lies in folders below.
 func ReadDir(chapter, name, dir string) (Layer, error) {
 	layer := Layer{Chapter: chapter, Name: name}
-	entries, err := os.ReadDir(dir)
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return Layer{}, err
+	}
+	files, err := course.Code(dir)
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("there is no Go file in %s", dir)
+	}
 	if err != nil {
 		return Layer{}, fmt.Errorf("read the %s of %s: %w", name, chapter, err)
 	}
-	for _, e := range entries {
-		if e.IsDir() || !isCode(e.Name()) {
-			continue
-		}
-		origin, err := filepath.Abs(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return Layer{}, err
-		}
-		content, err := os.ReadFile(origin)
-		if err != nil {
-			return Layer{}, fmt.Errorf("read the %s of %s: %w", name, chapter, err)
-		}
-		layer.Files = append(layer.Files, File{e.Name(), origin, content})
-	}
-	if len(layer.Files) == 0 {
-		return Layer{}, fmt.Errorf("read the %s of %s: there is no Go file in %s", name, chapter, dir)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		layer.Files = append(layer.Files, File{name, filepath.Join(dir, name), files[name]})
 	}
 	return layer, nil
-}
-
-// isCode tells whether a file is the learner's or an implementation's, and not a test.
-func isCode(name string) bool {
-	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go")
 }
 
 // Overlay is an overlay file on disk.
@@ -84,20 +80,14 @@ type Overlay struct {
 // Write writes the overlay file for layers, at most one for each chapter, and the copies it needs, below dir. The same
 // layers give the same paths, so that Go's build cache works, and two processes may do so at once.
 func Write(root, dir string, layers ...Layer) (*Overlay, error) {
-	root, err := filepath.EvalSymlinks(root)
+	root, err := resolve(root)
 	if err != nil {
 		return nil, fmt.Errorf("find the workshop's folder: %w", err)
-	}
-	if root, err = filepath.Abs(root); err != nil {
-		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make a folder for the overlay: %w", err)
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
+	if dir, err = resolve(dir); err != nil {
 		return nil, err
 	}
 	replace := map[string]string{}
@@ -117,6 +107,15 @@ func Write(root, dir string, layers ...Layer) (*Overlay, error) {
 	return &Overlay{root: root, path: path}, nil
 }
 
+// resolve returns the absolute path of a folder, without symbolic links.
+func resolve(dir string) (string, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
 // add enters a layer's files, and hides those of the chapter that it does not have.
 func (l Layer) add(replace map[string]string, root, dir string) error {
 	folder := filepath.Join(root, l.Chapter)
@@ -129,59 +128,33 @@ func (l Layer) add(replace map[string]string, root, dir string) error {
 		if _, taken := replace[path]; taken {
 			return fmt.Errorf("the chapter is overlaid twice")
 		}
-		if isCode(e.Name()) {
+		if course.IsCode(e.Name()) {
 			replace[path] = "" // the go command's way to say: not there
 		}
 	}
 	for _, f := range l.Files {
-		origin := f.Origin
-		if origin == "" {
-			origin = filepath.Join(folder, f.Name)
-		}
-		path, err := store(dir, f.Name, withLine(origin, f.Content))
-		if err != nil {
+		path := filepath.Join(folder, f.Name)
+		// The //line directive is a comment, so build constraints and the package's doc comment, which a blank line or
+		// another comment may precede, keep their meaning.
+		content := fmt.Appendf(nil, "//line %s:1\n%s", cmp.Or(f.Origin, path), f.Content)
+		if replace[path], err = store(dir, f.Name, content); err != nil {
 			return err
 		}
-		replace[filepath.Join(folder, f.Name)] = path
 	}
 	return nil
 }
 
-// withLine puts a //line directive first. It is a comment, so build constraints and the package's doc comment, which
-// a blank line or another comment may precede, keep their meaning.
-func withLine(origin string, content []byte) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "//line %s:1\n", origin)
-	b.Write(content)
-	return b.Bytes()
-}
-
 // store writes content below dir, in a folder named for it, and returns the path. A file that is there is right.
 func store(dir, name string, content []byte) (string, error) {
-	folder := filepath.Join(dir, fmt.Sprintf("%x", sha256.Sum256(content))[:16])
-	path := filepath.Join(folder, name)
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
+	path := filepath.Join(dir, checksum.Of(content)[:16], name)
+	if old, err := lockedfile.Read(path); err == nil && bytes.Equal(old, content) {
 		return path, nil
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	temporary, err := os.CreateTemp(folder, name+".*.tmp")
-	if err != nil {
-		return "", err
-	}
-	_, err = temporary.Write(content)
-	if closeErr := temporary.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temporary.Name(), path)
-	}
-	if err != nil {
-		os.Remove(temporary.Name())
-		return "", err
-	}
-	return path, nil
+	// Another process may have stored the same just now, and its go command may read it. Transform truncates nothing.
+	return path, lockedfile.Transform(path, func([]byte) ([]byte, error) { return content, nil })
 }
 
 // Path is the absolute path of the overlay file.
@@ -190,27 +163,25 @@ func (o *Overlay) Path() string { return o.path }
 // Go prepares `go verb -overlay FILE args…` in the workshop's root: verb is test, vet, build, list or run. It refuses
 // flags that would make the go command ignore the overlay.
 func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cmd, error) {
-	goflags := os.Getenv("GOFLAGS")
-	for _, arg := range append(strings.Fields(goflags), args...) {
+	for _, arg := range append(strings.Fields(os.Getenv("GOFLAGS")), args...) {
 		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-		if !strings.HasPrefix(arg, "-") {
-			continue
-		}
+		problem := ""
 		switch {
+		case !strings.HasPrefix(arg, "-"):
 		case strings.HasPrefix(name, "cover"):
-			return nil, fmt.Errorf("go %s %s: with %s the go command drops the overlay and tests the wrong code; measure coverage with plain go test", verb, strings.Join(args, " "), arg)
+			problem = "the go command drops the overlay and tests the wrong code; measure coverage with plain go test"
 		case name == "overlay":
-			return nil, fmt.Errorf("go %s %s: there can be only one overlay; take %s away", verb, strings.Join(args, " "), arg)
+			problem = "the workshop's own overlay would be lost; there can be only one overlay"
+		}
+		if problem != "" {
+			return nil, fmt.Errorf("go %s %s: with %s %s", verb, strings.Join(args, " "), arg, problem)
 		}
 	}
 	cmd := GoCommand(ctx, append([]string{verb, "-overlay", o.path}, args...)...)
 	cmd.Dir = o.root
-	cmd.Env = append(cmd.Env, Env+"="+o.path)
+	cmd.Env = append(cmd.Env, env.Overlay+"="+o.path)
 	return cmd, nil
 }
-
-// Env tells a test binary which overlay it was built with: package guard reads the source of what runs.
-const Env = "WORKSHOP_OVERLAY"
 
 // GoCommand prepares a go command that a go.work file further up does not change, and that is interrupted, not killed,
 // when ctx ends.

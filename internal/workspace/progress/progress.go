@@ -7,6 +7,7 @@
 package progress
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func path(root string) string { return filepath.Join(root, ".workshop", "progres
 // an error that says what to do, and does not change the file.
 func Load(root string) (File, error) {
 	text, err := lockedfile.Read(path(root))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if existing(err) != nil {
 		return empty(), fmt.Errorf("read the progress: %w", err)
 	}
 	return decode(root, text)
@@ -67,7 +68,7 @@ func empty() File {
 // decode reads the file's text, which is empty if another process has just created the file.
 func decode(root string, text []byte) (File, error) {
 	f := empty()
-	if len(strings.TrimSpace(string(text))) == 0 {
+	if len(bytes.TrimSpace(text)) == 0 {
 		return f, nil
 	}
 	if err := json.Unmarshal(text, &f); err != nil {
@@ -128,29 +129,23 @@ func (f *File) Record(v runner.Verdict, content string) {
 const BugTest = "bug_test.go"
 
 // Content returns a check sum of everything that a chapter's verdict depends on: its Go files, those that its tests
-// import, the module's requirements, and the version of Go.
+// import, the module's requirements, and the version of Go. A file that does not exist counts as an empty one.
 func Content(root string, c course.Chapter) (string, error) {
 	files := []string{"go.mod", "go.sum"}
-	for _, dir := range folders(c) {
-		err := fs.WalkDir(os.DirFS(root), dir, func(path string, d fs.DirEntry, err error) error {
+	for _, dir := range Folders(root, c) {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && course.IsGo(d.Name()) && d.Name() != BugTest {
-				files = append(files, path)
+				files = append(files, strings.TrimPrefix(path, root+string(filepath.Separator)))
 			}
-			if errors.Is(err, fs.ErrNotExist) { // deleted during the walk
-				return nil
-			}
-			return err
+			return existing(err)
 		})
 		if err != nil {
 			return "", fmt.Errorf("look for changes in %s: %w", dir, err)
 		}
 	}
 	sum, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) {
-		f, err := os.Open(filepath.Join(root, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return io.NopCloser(strings.NewReader("")), nil
-		}
-		return f, err
+		text, err := os.ReadFile(filepath.Join(root, name))
+		return io.NopCloser(bytes.NewReader(text)), existing(err)
 	})
 	if err != nil {
 		return "", fmt.Errorf("look for changes: %w", err)
@@ -158,19 +153,19 @@ func Content(root string, c course.Chapter) (string, error) {
 	return runtime.Version() + " " + sum, nil
 }
 
-// Folders returns the folders that Content reads, with all folders below them.
-func Folders(root string, c course.Chapter) []string {
-	dirs := folders(c)
-	for i, dir := range dirs {
-		dirs[i] = filepath.Join(root, filepath.FromSlash(dir))
+// existing returns err, unless it is about a file that does not exist.
+func existing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return dirs
+	return err
 }
 
-func folders(c course.Chapter) []string {
-	dirs := []string{c.Dir, "internal/testkit"}
+// Folders returns the folders that Content reads, with all folders below them.
+func Folders(root string, c course.Chapter) []string {
+	dirs := []string{filepath.Join(root, c.Dir), filepath.Join(root, "internal", "testkit")}
 	if runner.HasLayers(c) {
-		dirs = append(dirs, "solutions")
+		dirs = append(dirs, filepath.Join(root, "solutions"))
 	}
 	return dirs
 }
@@ -231,11 +226,11 @@ func Read(root string, c course.Chapter, f File) (Chapter, error) {
 				t.State, t.Passed, t.Tests = v.State, v.Passed, v.Tests
 			}
 		}
-		if out.Untouched {
+		switch {
+		case out.Untouched && task.Bonus:
+			t.State = runner.Bonus
+		case out.Untouched:
 			t.State = runner.Open
-			if task.Bonus {
-				t.State = runner.Bonus
-			}
 		}
 		out.Tasks = append(out.Tasks, t)
 	}
@@ -282,15 +277,11 @@ func All(root string, f File) ([]Chapter, error) {
 // it is the first open task of the first chapter that the learner has begun, or else of the first chapter. After a
 // chapter that is done or skipped comes the next one. ok is false when no task is left.
 func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
-	start := 0
-	pointed := slices.IndexFunc(all, func(c Chapter) bool { _, has := c.find(at); return has })
-	if pointed >= 0 {
-		start = pointed
-		if t, _ := all[pointed].find(at); t.State != runner.Passed && !all[pointed].Skipped {
-			return all[pointed], t, true
-		}
-	} else {
+	start := slices.IndexFunc(all, func(c Chapter) bool { _, has := c.find(at); return has })
+	if start < 0 {
 		start = max(0, slices.IndexFunc(all, func(c Chapter) bool { return !c.Untouched && !c.Skipped && !c.Done() }))
+	} else if t, _ := all[start].find(at); t.State != runner.Passed && !all[start].Skipped {
+		return all[start], t, true
 	}
 	for i := range all {
 		c := all[(start+i)%len(all)]
@@ -301,11 +292,11 @@ func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 	return Chapter{}, TaskState{}, false
 }
 
+// find finds a task by its ID, also by a former one.
 func (c Chapter) find(id string) (TaskState, bool) {
-	for _, t := range c.Tasks {
-		if t.ID == id || slices.Contains(t.Former, id) {
-			return t, true
-		}
+	i := slices.IndexFunc(c.Tasks, func(t TaskState) bool { return t.ID == id || slices.Contains(t.Former, id) })
+	if i < 0 {
+		return TaskState{}, false
 	}
-	return TaskState{}, false
+	return c.Tasks[i], true
 }
