@@ -1,6 +1,6 @@
 package main
 
-// These tests run the built program, as `go tool workshop share` does.
+// These tests run the program as a process, as `go tool workshop share` does.
 
 import (
 	"bufio"
@@ -15,15 +15,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/authoring/cmdtest"
 )
 
-// program builds the program once for all tests.
-var program string
+// program is the test binary under another name, in the PATH.
+const program = "share"
 
-func TestMain(m *testing.M) { cmdtest.Main(m, &program, "share") }
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){program: main}) }
 
 // run runs the program in dir.
 func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {

@@ -1,6 +1,6 @@
 package main
 
-// These tests run the built program, as a person or a script does.
+// These tests run the program as a process, as a person or a script does.
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/authoring/cmdtest"
@@ -23,17 +24,12 @@ import (
 // raceOptions: a program with the race detector would wait a second for late news before it exits.
 const raceOptions = "atexit_sleep_ms=0"
 
-// program builds the program once for all tests. With WORKSHOP_RACE set it has the race detector; not always, because then
-// these tests take half as long again.
-var program string
+// program is the test binary under another name, in the PATH. It has the race detector if the tests have.
+const program = "workshop"
 
 func TestMain(m *testing.M) {
-	var flags []string
-	if os.Getenv("WORKSHOP_RACE") != "" {
-		flags = append(flags, "-race")
-		os.Setenv("GORACE", raceOptions)
-	}
-	cmdtest.Main(m, &program, "workshop", flags...)
+	os.Setenv("GORACE", raceOptions)
+	testscript.Main(m, map[string]func(){program: main})
 }
 
 // run runs the program in dir.

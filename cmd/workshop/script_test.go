@@ -37,7 +37,6 @@ func TestScripts(t *testing.T) {
 			for name, value := range env {
 				e.Setenv(name, value)
 			}
-			e.Setenv("PATH", filepath.Dir(program)+string(filepath.ListSeparator)+os.Getenv("PATH"))
 			root := filepath.Join(e.WorkDir, "w")
 			e.Cd = root
 			return layOut(root, "testdata/workshop.txtar")
@@ -139,13 +138,9 @@ func mask(ts *testscript.TestScript, neg bool, args []string) {
 func noPATH(ts *testscript.TestScript, neg bool, args []string) {
 	bin := ts.MkAbs("../bin")
 	ts.Check(os.MkdirAll(bin, 0o755))
-	for _, name := range []string{"go", filepath.Base(program)} {
-		from := program
-		if name == "go" {
-			var err error
-			from, err = exec.LookPath("go")
-			ts.Check(err)
-		}
+	for _, name := range []string{"go", program} {
+		from, err := exec.LookPath(name)
+		ts.Check(err)
 		ts.Check(os.Symlink(from, filepath.Join(bin, name)))
 	}
 	ts.Setenv("PATH", bin)

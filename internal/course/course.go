@@ -24,7 +24,7 @@ import (
 	"strconv"
 	"strings"
 
-	"client-go-workshop/internal/course/markdown"
+	"golang.org/x/mod/modfile"
 )
 
 // Chapter is one numbered folder of the workshop.
@@ -85,7 +85,7 @@ func Code(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// Task finds a task by its number. All sees to it that they count from 1.
+// Task finds a task by its number. The numbers count from 1, see read.
 func (c Chapter) Task(number int) (Task, bool) {
 	if number < 1 || number > len(c.Tasks) {
 		return Task{}, false
@@ -125,11 +125,13 @@ func All(root string) ([]Chapter, error) {
 	}
 	var all []Chapter
 	for _, e := range entries {
-		if !e.IsDir() || !folder.MatchString(e.Name()) {
+		m := folder.FindStringSubmatch(e.Name())
+		if m == nil || !e.IsDir() {
 			continue
 		}
-		c, err := read(root, e.Name())
-		if err != nil {
+		c := Chapter{Dir: m[0], Topic: m[2]}
+		c.Number, _ = strconv.Atoi(m[1]) // two digits, says the pattern
+		if err := c.read(root); err != nil {
 			return nil, err
 		}
 		all = append(all, c)
@@ -144,7 +146,7 @@ func Find(root, name string) (Chapter, error) {
 	if err != nil {
 		return Chapter{}, err
 	}
-	wanted := filepath.Base(filepath.Clean(name))
+	wanted := filepath.Base(name)
 	number, notNumber := strconv.Atoi(wanted)
 	var known []string
 	for _, c := range all {
@@ -176,31 +178,26 @@ func FindTask(root, name string) (Chapter, Task, error) {
 	return c, Task{}, fmt.Errorf("chapter %s has no task %q; its tasks are %s", c.Dir, taskName, strings.Join(known, ", "))
 }
 
-func read(root, dir string) (Chapter, error) {
-	m := folder.FindStringSubmatch(dir)
-	c := Chapter{Dir: dir, Topic: m[2]}
-	c.Number, _ = strconv.Atoi(m[1]) // two digits, says the pattern
-	readme := filepath.Join(root, dir, "README.md")
+// read reads the chapter's title and tasks from its README.
+func (c *Chapter) read(root string) error {
+	readme := filepath.Join(root, c.Dir, "README.md")
 	doc, err := Text(readme)
 	if err != nil {
-		return Chapter{}, fmt.Errorf("chapter %s has no readable README: %w", dir, err)
+		return fmt.Errorf("chapter %s has no readable README: %w", c.Dir, err)
 	}
-	c.Title, c.Tasks = doc.Title(), tasks(doc)
-	for i, t := range c.Tasks {
-		c.Tasks[i].ID = c.Topic + "/" + markdown.Slug(t.Title)
-	}
+	c.Title, c.Tasks = doc.Title(), tasks(doc, c.Topic)
 	if len(c.Tasks) == 0 {
-		return Chapter{}, fmt.Errorf("%s: no heading like \"## Task 1: A map (20 min)\", so the chapter has no tasks", readme)
+		return fmt.Errorf("%s: no heading like \"## Task 1: A map (20 min)\", so the chapter has no tasks", readme)
 	}
 	for i, t := range c.Tasks {
 		if t.Number != i+1 {
-			return Chapter{}, fmt.Errorf("%s:%d: this is task %d, but %d would come next", readme, t.Line, t.Number, i+1)
+			return fmt.Errorf("%s:%d: this is task %d, but %d would come next", readme, t.Line, t.Number, i+1)
 		}
 		if t.Command == "" {
-			return Chapter{}, fmt.Errorf("%s:%d: task %d shows no \"go test ./%s -run …\"", readme, t.Line, t.Number, dir)
+			return fmt.Errorf("%s:%d: task %d shows no \"go test ./%s -run …\"", readme, t.Line, t.Number, c.Dir)
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // Root finds the workshop that dir lies in: the nearest folder upwards whose go.mod declares this module.
@@ -214,7 +211,7 @@ func Root(dir string) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for the workshop's go.mod: %w", err)
 		}
-		if err == nil && module.Match(mod) {
+		if modfile.ModulePath(mod) == "client-go-workshop" {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {
@@ -223,5 +220,3 @@ func Root(dir string) (string, error) {
 		}
 	}
 }
-
-var module = regexp.MustCompile(`(?m)^module client-go-workshop\s*$`)

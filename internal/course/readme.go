@@ -28,15 +28,15 @@ func Text(path string) (*markdown.Document, error) {
 	return markdown.Parse(content), nil
 }
 
-// tasks finds the tasks of a README. A task's command is the first one in its section that tests with -run; a former ID
+// tasks finds the tasks in the README of the chapter on topic. A task's command is the first one in its section that tests with -run; a former ID
 // is a comment in its section, <!-- formerly: indexer/old-title -->.
-func tasks(doc *markdown.Document) (all []Task) {
+func tasks(doc *markdown.Document, topic string) (all []Task) {
 	for _, h := range doc.Headings {
 		m := taskHeading.FindStringSubmatch(h.Text)
 		if h.Level != 2 || m == nil {
 			continue
 		}
-		t := Task{Title: m[3], Anchor: h.Anchor, Line: h.Line, Bonus: m[1] != "Task"}
+		t := Task{Title: m[3], ID: topic + "/" + markdown.Slug(m[3]), Anchor: h.Anchor, Line: h.Line, Bonus: m[1] != "Task"}
 		t.Number, _ = strconv.Atoi(m[2])  // digits, says the pattern
 		t.Minutes, _ = strconv.Atoi(m[4]) // digits or nothing
 		for _, b := range doc.Blocks {
