@@ -138,56 +138,46 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/files", r.URL.Path == "/files/":
 		it = item{content: []byte(c.list()), contentType: plainText}
 	case !ok:
-		code, why := c.refusal(r)
-		refuse(w, code, why)
+		c.refuseUnknown(w, r)
 		return
 	case it.root == nil && it.content == nil:
 		refuse(w, http.StatusNotFound, "the workshop needs this, but the instructor's machine does not have it: "+
 			"run `go mod download` there, with internet, also in the folder cluster")
 		return
 	}
+	var content io.ReadSeeker = bytes.NewReader(it.content)
+	var modified time.Time
+	if it.root != nil {
+		f, err := it.root.Open(it.name)
+		if err != nil {
+			refuse(w, http.StatusInternalServerError, "the instructor's machine could not read this file: "+err.Error())
+			return
+		}
+		defer f.Close()
+		content = f
+		if info, err := f.Stat(); err == nil {
+			modified = info.ModTime()
+		}
+	}
 	w.Header().Set("Content-Type", it.contentType)
-	if it.root == nil {
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(it.content))
-		return
-	}
-	if err := serveFile(w, r, it); err != nil {
-		refuse(w, http.StatusInternalServerError, "the instructor's machine could not read this file: "+err.Error())
-	}
+	http.ServeContent(w, r, "", modified, content)
 }
 
-// refusal returns the status and the reason for a path that is not in the catalogue. It is 403 where the go command
-// would hide the text of a 404, or look for a checksum database on the internet.
-func (c *catalogue) refusal(r *http.Request) (code int, why string) {
-	switch {
-	case strings.HasPrefix(r.URL.Path, "/golang.org/toolchain/"):
-		return http.StatusForbidden, "the workshop needs Go " + c.goVersion + " or newer, and the go command " +
-			"cannot download a new Go without internet: ask the instructor for an installer" + c.installers()
-	case strings.HasPrefix(r.URL.Path, "/sumdb/"):
-		return http.StatusForbidden, "there is no checksum database without internet; the workshop's go.sum has the " +
-			"check sums of its modules, and other modules are not here"
-	case strings.HasPrefix(r.URL.Path, "/files/"):
-		return http.StatusNotFound, "there is no such file; " + baseURL(r) + "/files/ lists them"
+// refuseUnknown gives the reason for a path that is not in the catalogue. The status is 403 where the go command would
+// hide the text of a 404, or look for a checksum database on the internet.
+func (c *catalogue) refuseUnknown(w http.ResponseWriter, r *http.Request) {
+	switch path := r.URL.Path; {
+	case strings.HasPrefix(path, "/golang.org/toolchain/"):
+		refuse(w, http.StatusForbidden, "the workshop needs Go "+c.goVersion+" or newer, and the go command "+
+			"cannot download a new Go without internet: ask the instructor for an installer"+c.installers())
+	case strings.HasPrefix(path, "/sumdb/"):
+		refuse(w, http.StatusForbidden, "there is no checksum database without internet; the workshop's go.sum has the "+
+			"check sums of its modules, and other modules are not here")
+	case strings.HasPrefix(path, "/files/"):
+		refuse(w, http.StatusNotFound, "there is no such file; "+baseURL(r)+"/files/ lists them")
+	default:
+		refuse(w, http.StatusNotFound, "this is not part of the workshop; only modules in its go.sum are served here")
 	}
-	return http.StatusNotFound, "this is not part of the workshop; only modules in its go.sum are served here"
-}
-
-// serveFile returns an error only if it has not written anything.
-func serveFile(w http.ResponseWriter, r *http.Request, it item) error {
-	info, err := it.root.Stat(it.name)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() { // opening a pipe would block
-		return fmt.Errorf("%s is not a regular file", it.name)
-	}
-	f, err := it.root.Open(it.name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	http.ServeContent(w, r, "", info.ModTime(), f)
-	return nil
 }
 
 func refuse(w http.ResponseWriter, code int, why string) {

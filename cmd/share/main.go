@@ -107,8 +107,8 @@ func share(ctx context.Context, out io.Writer, listen string) error {
 }
 
 // collect fills the catalogue, and prints what each part of it is or why it is missing. Only the chapters' modules must
-// be there.
-func collect(ctx context.Context, root string, out io.Writer) (_ *catalogue, err error) {
+// be there. After an error the program ends, so nothing is closed.
+func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error) {
 	goVersion, err := goVersionOf(ctx, root)
 	if err != nil {
 		return nil, err
@@ -117,11 +117,6 @@ func collect(ctx context.Context, root string, out io.Writer) (_ *catalogue, err
 		return nil, err
 	}
 	c := newCatalogue(goVersion)
-	defer func() {
-		if err != nil {
-			c.close()
-		}
-	}()
 	download, err := moduleCache(ctx)
 	if err != nil {
 		return nil, err

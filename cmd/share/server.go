@@ -4,12 +4,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // statistics is a handler that counts what another one serves. Each client address is one attendee.
@@ -20,7 +22,7 @@ type statistics struct {
 	mu        sync.Mutex
 	attendees map[string]bool
 	requests  int
-	bytes     int64
+	bytes     atomic.Int64
 }
 
 func newStatistics(handler http.Handler, connected func(attendee string)) *statistics {
@@ -28,9 +30,9 @@ func newStatistics(handler http.Handler, connected func(attendee string)) *stati
 }
 
 func (s *statistics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	attendee := r.RemoteAddr
-	if host, _, err := net.SplitHostPort(attendee); err == nil {
-		attendee = host
+	attendee, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		attendee = r.RemoteAddr
 	}
 	s.mu.Lock()
 	s.requests++
@@ -39,38 +41,26 @@ func (s *statistics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.connected(attendee)
 	}
 	s.mu.Unlock()
-	counted := &countingWriter{ResponseWriter: w}
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.bytes += counted.n
-	}()
-	s.handler.ServeHTTP(counted, r)
+	s.handler.ServeHTTP(countingWriter{w, &s.bytes}, r)
 }
 
 // String returns the sums, such as "2 attendees, 1 request, 19 B".
 func (s *statistics) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("%s, %s, %s", count(len(s.attendees), "attendee"), count(s.requests, "request"), size(s.bytes))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%s, %s, %s", failure.Count(len(s.attendees), "attendee"), failure.Count(s.requests, "request"),
+		size(s.bytes.Load()))
 }
 
 // countingWriter counts the bytes of a response. It is not an io.ReaderFrom, because then it could not count.
 type countingWriter struct {
 	http.ResponseWriter
-	n int64
+	bytes *atomic.Int64
 }
 
-func (c *countingWriter) Write(p []byte) (int, error) {
+func (c countingWriter) Write(p []byte) (int, error) {
 	n, err := c.ResponseWriter.Write(p)
-	c.n += int64(n)
+	c.bytes.Add(int64(n))
 	return n, err
 }
 
@@ -92,7 +82,7 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
-	if err := server.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+	if server.Shutdown(grace) != nil {
 		_ = server.Close()
 	}
 	<-ended
