@@ -109,7 +109,7 @@ func share(ctx context.Context, out io.Writer, listen string) error {
 // collect fills the catalogue, and prints what each part of it is or why it is missing. Only the chapters' modules must
 // be there. After an error the program ends, so nothing is closed.
 func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error) {
-	goVersion, err := goVersionOf(ctx, root)
+	goVersion, err := askGo(ctx, root, "list", "-m", "-f", "{{.GoVersion}}") // the oldest that go.mod accepts
 	if err != nil {
 		return nil, err
 	}
@@ -117,12 +117,13 @@ func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error
 		return nil, err
 	}
 	c := newCatalogue(goVersion)
-	download, err := moduleCache(ctx)
+	moduleCache, err := askGo(ctx, root, "env", "GOMODCACHE")
 	if err != nil {
 		return nil, err
 	}
 	clusterModule := filepath.Join(root, "cluster")
-	modules, err := c.addModules(download, filepath.Join(root, "go.sum"), filepath.Join(clusterModule, "go.sum"))
+	modules, err := c.addModules(filepath.Join(moduleCache, "cache", "download"),
+		filepath.Join(root, "go.sum"), filepath.Join(clusterModule, "go.sum"))
 	if err != nil {
 		return nil, err
 	}
@@ -193,13 +194,13 @@ func announce(out io.Writer, listener net.Listener, candidates []address, c *cat
 	fmt.Fprint(out, "\nCtrl-C ends it.\n\n")
 }
 
-// goVersionOf returns the oldest Go that the go.mod in root accepts.
-func goVersionOf(ctx context.Context, root string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.GoVersion}}")
-	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOWORK=off")
+// askGo returns the output of a go command in dir.
+func askGo(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("read which Go the workshop needs: %w", err)
+		return "", fmt.Errorf("run go %s: %w", strings.Join(args, " "), err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"golang.org/x/mod/module"
@@ -86,15 +85,6 @@ func (c *catalogue) addModule(root *os.Root, fields []string) (zips int, err err
 		c.items["/"+name] = it
 	}
 	return zips, nil
-}
-
-// moduleCache returns the download folder of the module cache that the go command uses.
-func moduleCache(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		return "", fmt.Errorf("ask `go env GOMODCACHE` for the module cache: %w", err)
-	}
-	return filepath.Join(strings.TrimSpace(string(out)), "cache", "download"), nil
 }
 
 // complete returns an error unless the module cache has every module that the main module in dir requires, on any
