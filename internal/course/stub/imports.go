@@ -21,7 +21,7 @@ func RemoveUnusedImports(name string, src []byte) ([]byte, error) {
 // fixImports returns src, which is formatted, without its unused imports and, if holes were made, with the import of
 // package todo. Blank and dot imports stay, because the file does not show what they are for.
 func fixImports(name string, src []byte, holes bool) ([]byte, error) {
-	f := &file{set: token.NewFileSet()}
+	f := &file{src: src, set: token.NewFileSet()}
 	tree, err := parser.ParseFile(f.set, name, src, parser.ParseComments)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
@@ -34,7 +34,7 @@ func fixImports(name string, src []byte, holes bool) ([]byte, error) {
 		d, ok := decl.(*ast.GenDecl)
 		if !ok || d.Tok != token.IMPORT {
 			if holes {
-				f.addTodo(tree, decl, src)
+				f.addTodo(tree, decl)
 				holes = false
 			}
 			break
@@ -45,13 +45,13 @@ func fixImports(name string, src []byte, holes bool) ([]byte, error) {
 				last = i.Path.Value
 				holes = holes && last != strconv.Quote(todoPath)
 			} else {
-				f.cutLines(i.Doc, i, src)
+				f.cutNode(i, i.Doc)
 			}
 		}
 		switch {
 		case last == "":
 			f.edits = f.edits[:len(f.edits)-len(d.Specs)]
-			f.cutLines(d.Doc, d, src)
+			f.cutNode(d, d.Doc)
 		case holes && d.Rparen.IsValid(): // a group of its own, unless other packages of the workshop are the last one
 			separator := "\n"
 			if strings.HasPrefix(last, `"client-go-workshop/`) {
@@ -62,27 +62,18 @@ func fixImports(name string, src []byte, holes bool) ([]byte, error) {
 			holes = false
 		}
 	}
-	return f.apply(src), nil
-}
-
-// cutLines removes the lines of a node and of its doc comment.
-func (f *file) cutLines(doc *ast.CommentGroup, node ast.Node, src []byte) {
-	start := node.Pos()
-	if doc != nil {
-		start = doc.Pos()
-	}
-	f.edits = append(f.edits, edit{lineStart(src, f.offset(start)), lineEnd(src, f.offset(node.End())), ""})
+	return f.apply(), nil
 }
 
 // addTodo imports package todo before a declaration and its doc comment.
-func (f *file) addTodo(tree *ast.File, before ast.Decl, src []byte) {
+func (f *file) addTodo(tree *ast.File, before ast.Decl) {
 	at := f.set.Position(before.Pos())
 	for _, comment := range tree.Comments {
 		if f.set.Position(comment.End()).Line == at.Line-1 {
 			at = f.set.Position(comment.Pos())
 		}
 	}
-	start := lineStart(src, at.Offset)
+	start := f.lineStart(at.Offset)
 	f.edits = append(f.edits, edit{start, start, fmt.Sprintf("import %q\n\n", todoPath)})
 }
 

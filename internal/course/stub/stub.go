@@ -29,12 +29,9 @@ import (
 	"fmt"
 	"go/ast"
 	"go/format"
-	"go/parser"
 	"go/token"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
 
 	"client-go-workshop/internal/course"
 )
@@ -86,7 +83,7 @@ func Generate(name string, src []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	cut, err := format.Source(f.apply(src))
+	cut, err := format.Source(f.apply())
 	if err != nil {
 		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
 	}
@@ -99,12 +96,15 @@ func Generate(name string, src []byte) ([]byte, error) {
 
 // file is a solution, read: what to cut, and the holes that it leaves.
 type file struct {
+	src   []byte
 	set   *token.FileSet
 	holes []Hole
 	edits []edit // in ascending order, not overlapping
 
-	forAll   []string // the directive for functions without one: "omit", or "task" and its number; nil if there is none
-	receiver string   // the name of unexported receiver types in symbols; empty is their own
+	used     map[*ast.Comment]bool // the directives that were carried out
+	forAll   bool                  // whether there is a directive for functions without one
+	task     int                   // of that directive; 0 if it only omits
+	receiver string                // the name of unexported receiver types in symbols; empty is their own
 }
 
 // edit replaces the bytes from start to end.
@@ -113,213 +113,43 @@ type edit struct {
 	text       string
 }
 
-func read(name string, src []byte) (*file, error) {
-	f := &file{set: token.NewFileSet()}
-	tree, err := parser.ParseFile(f.set, name, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return nil, fmt.Errorf("read the solution: %w", err)
-	}
-	used := map[*ast.Comment]bool{}
-	if err := f.head(tree, src, used); err != nil {
-		return nil, err
-	}
-	for _, decl := range tree.Decls {
-		if err := f.declaration(decl, src, used); err != nil {
-			return nil, err
-		}
-	}
-	for _, group := range tree.Comments {
-		for _, c := range group.List {
-			if isDirective(c) && !used[c] {
-				return nil, fmt.Errorf("%s: %s is in no doc comment of a function or declaration, so it would do nothing", f.set.Position(c.Pos()), c.Text)
-			}
-		}
-	}
-	return f, nil
-}
-
-func isDirective(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//workshop:") }
-
-// directive finds the one directive in a doc comment.
-func (f *file) directive(doc *ast.CommentGroup, used map[*ast.Comment]bool) (*ast.Comment, []string, error) {
-	if doc == nil {
-		return nil, nil, nil
-	}
-	var found *ast.Comment
-	for _, c := range doc.List {
-		if !isDirective(c) {
-			continue
-		}
-		if found != nil {
-			return nil, nil, fmt.Errorf("%s: a second directive for one declaration", f.set.Position(c.Pos()))
-		}
-		found = c
-		used[c] = true
-	}
-	if found == nil {
-		return nil, nil, nil
-	}
-	return found, strings.Fields(strings.TrimPrefix(found.Text, "//workshop:")), nil
-}
-
-func (f *file) declaration(decl ast.Decl, src []byte, used map[*ast.Comment]bool) error {
-	switch d := decl.(type) {
-	case *ast.FuncDecl:
-		return f.function(d, src, used)
-	case *ast.GenDecl:
-		c, words, err := f.directive(d.Doc, used)
-		if err != nil {
-			return err
-		}
-		if c != nil {
-			return f.omit(d, c, d.Doc, Declared(d.Specs...), words, src)
-		}
-		for _, spec := range d.Specs {
-			doc := docOf(spec)
-			c, words, err := f.directive(doc, used)
-			if err != nil {
-				return err
-			}
-			if c == nil {
-				continue
-			}
-			if err := f.omit(spec, c, doc, Declared(spec), words, src); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func word(words []string, n int) string {
-	if n < len(words) {
-		return words[n]
-	}
-	return ""
-}
-
-func docOf(spec ast.Spec) *ast.CommentGroup {
-	switch s := spec.(type) {
-	case *ast.TypeSpec:
-		return s.Doc
-	case *ast.ValueSpec:
-		return s.Doc
-	}
-	return nil
-}
-
-// Declared returns the names that specs of types, variables and constants declare.
-func Declared(specs ...ast.Spec) (names []*ast.Ident) {
-	for _, spec := range specs {
-		switch s := spec.(type) {
-		case *ast.TypeSpec:
-			names = append(names, s.Name)
-		case *ast.ValueSpec:
-			names = append(names, s.Names...)
-		}
-	}
-	return names
-}
-
-// hole replaces a function's body, and takes its directive out of the doc comment.
-func (f *file) hole(d *ast.FuncDecl, c *ast.Comment, words []string, src []byte) error {
-	at := f.set.Position(d.Pos())
-	if !isTask(words) || len(words) > 3 {
-		return fmt.Errorf("%s: \"//workshop:%s\": a task directive is \"//workshop:task 2\" or \"//workshop:task 2 Symbol\"", at, strings.Join(words, " "))
-	}
-	if d.Body == nil {
-		return fmt.Errorf("%s: %s has no body to take out", at, d.Name.Name)
-	}
-	h := Hole{Symbol: word(words, 2), Line: f.set.Position(d.Name.Pos()).Line}
-	h.Task, _ = strconv.Atoi(words[1])
-	if h.Symbol == "" {
-		h.Symbol = f.symbol(d)
-	}
-	f.holes = append(f.holes, h)
-	if c != nil {
-		f.cutDirective(d.Doc, c, src)
-	}
-	f.edits = append(f.edits, edit{f.offset(d.Body.Lbrace), f.offset(d.Body.Rbrace) + 1,
-		fmt.Sprintf("{\n\tpanic(todo.Task(%d, %q))\n}", h.Task, h.Symbol)})
-	return nil
-}
-
-// Symbol returns Receiver.Method, or the function's name.
-func Symbol(d *ast.FuncDecl) string {
-	if d.Recv == nil || len(d.Recv.List) == 0 {
-		return d.Name.Name
-	}
-	receiver := d.Recv.List[0].Type
-	for {
-		switch t := receiver.(type) {
-		case *ast.StarExpr:
-			receiver = t.X
-			continue
-		case *ast.IndexExpr:
-			receiver = t.X
-			continue
-		case *ast.IndexListExpr:
-			receiver = t.X
-			continue
-		case *ast.ParenExpr:
-			receiver = t.X
-			continue
-		case *ast.Ident:
-			return t.Name + "." + d.Name.Name
-		}
-		return d.Name.Name
-	}
-}
-
 func (f *file) offset(p token.Pos) int { return f.set.Position(p).Offset }
 
-// cutDirective takes a directive's line out of a doc comment, and the empty comment line before it.
-func (f *file) cutDirective(doc *ast.CommentGroup, c *ast.Comment, src []byte) {
-	start, end := f.offset(c.Pos()), f.offset(c.End())
-	for i, other := range doc.List {
-		if other == c && i > 0 && i == len(doc.List)-1 && strings.TrimSpace(doc.List[i-1].Text) == "//" {
-			start = f.offset(doc.List[i-1].Pos())
-		}
-	}
-	f.edits = append(f.edits, edit{lineStart(src, start), lineEnd(src, end), ""})
+// errorf returns an error about a position.
+func (f *file) errorf(at token.Pos, format string, args ...any) error {
+	return fmt.Errorf("%s: %w", f.set.Position(at), fmt.Errorf(format, args...))
 }
 
-// omit takes a declaration out, with its comments and the rest of its lines.
-func (f *file) omit(node ast.Node, c *ast.Comment, doc *ast.CommentGroup, names []*ast.Ident, words []string, src []byte) error {
-	if len(words) != 1 || words[0] != "omit" {
-		return fmt.Errorf("%s: %s: this declaration can only be omitted; a task stands before a function", f.set.Position(c.Pos()), c.Text)
+// lineStart returns the offset of the line with an offset.
+func (f *file) lineStart(at int) int { return bytes.LastIndexByte(f.src[:at], '\n') + 1 }
+
+// cut removes the lines from one position to another.
+func (f *file) cut(from, to token.Pos) {
+	end := len(f.src)
+	if i := bytes.IndexByte(f.src[f.offset(to):], '\n'); i >= 0 {
+		end = f.offset(to) + i + 1
 	}
-	for _, n := range names {
-		if n.IsExported() {
-			return fmt.Errorf("%s: %s is exported, so the tests may need it; it cannot be omitted", f.set.Position(c.Pos()), n.Name)
-		}
-	}
-	start := node.Pos()
+	f.edits = append(f.edits, edit{f.lineStart(f.offset(from)), end, ""})
+}
+
+// cutNode removes the lines of a node and of its doc comment, which may be nil.
+func (f *file) cutNode(node ast.Node, doc *ast.CommentGroup) {
 	if doc != nil {
-		start = doc.Pos()
+		f.cut(doc.Pos(), node.End())
+	} else {
+		f.cut(node.Pos(), node.End())
 	}
-	f.edits = append(f.edits, edit{lineStart(src, f.offset(start)), lineEnd(src, f.offset(node.End())), ""})
-	return nil
-}
-
-func lineStart(src []byte, at int) int { return bytes.LastIndexByte(src[:at], '\n') + 1 }
-
-func lineEnd(src []byte, at int) int {
-	if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
-		return at + i + 1
-	}
-	return len(src)
 }
 
 // apply carries out the edits.
-func (f *file) apply(src []byte) []byte {
+func (f *file) apply() []byte {
 	var out bytes.Buffer
 	at := 0
 	for _, e := range f.edits {
-		out.Write(src[at:e.start])
+		out.Write(f.src[at:e.start])
 		out.WriteString(e.text)
 		at = e.end
 	}
-	out.Write(src[at:])
+	out.Write(f.src[at:])
 	return out.Bytes()
 }
