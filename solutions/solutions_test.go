@@ -28,7 +28,7 @@ func TestSolutions(t *testing.T) {
 			touch(t, root, c)
 			layer, err := overlay.ReadDir(c.Dir, "solution", filepath.Join(root, c.Solution()))
 			require.NoError(t, err)
-			o, err := overlay.Write(root, filepath.Join(root, ".workshop", "overlay"), layer)
+			o, err := overlay.Write(root, layer)
 			require.NoError(t, err)
 			cmd, err := o.Go(context.Background(), "test", "./"+c.Dir+"/...")
 			require.NoError(t, err)

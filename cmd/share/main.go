@@ -17,6 +17,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -109,20 +110,20 @@ func share(ctx context.Context, out io.Writer, listen string) error {
 // collect fills the catalogue, and prints what each part of it is or why it is missing. Only the chapters' modules must
 // be there. After an error the program ends, so nothing is closed.
 func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error) {
-	goVersion, err := askGo(ctx, root, "list", "-m", "-f", "{{.GoVersion}}") // the oldest that go.mod accepts
+	goVersion, err := output(ctx, root, "go", "list", "-m", "-f", "{{.GoVersion}}") // the oldest that go.mod accepts
 	if err != nil {
 		return nil, err
 	}
 	if err := complete(ctx, root); err != nil {
 		return nil, err
 	}
-	c := newCatalogue(goVersion)
-	moduleCache, err := askGo(ctx, root, "env", "GOMODCACHE")
+	c := newCatalogue(strings.TrimSpace(string(goVersion)))
+	moduleCache, err := output(ctx, root, "go", "env", "GOMODCACHE")
 	if err != nil {
 		return nil, err
 	}
 	clusterModule := filepath.Join(root, "cluster")
-	modules, err := c.addModules(filepath.Join(moduleCache, "cache", "download"),
+	modules, err := c.addModules(filepath.Join(strings.TrimSpace(string(moduleCache)), "cache", "download"),
 		filepath.Join(root, "go.sum"), filepath.Join(clusterModule, "go.sum"))
 	if err != nil {
 		return nil, err
@@ -194,13 +195,16 @@ func announce(out io.Writer, listener net.Listener, candidates []address, c *cat
 	fmt.Fprint(out, "\nCtrl-C ends it.\n\n")
 }
 
-// askGo returns the output of a go command in dir.
-func askGo(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", args...)
+// output returns the standard output of a command in dir. An error has its standard error.
+func output(ctx context.Context, dir, name string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
 	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("run go %s: %w", strings.Join(args, " "), err)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
 	}
-	return strings.TrimSpace(string(out)), nil
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", name, args[0], err)
+	}
+	return out, nil
 }

@@ -301,7 +301,7 @@ func (g *game) tryTest() ([]string, error) {
 
 // run runs the player's test over a layer, and returns why it did not pass, or "". At least one test must run.
 func (g *game) run(layer overlay.Layer) (problem string, err error) {
-	o, err := overlay.Write(g.root, filepath.Join(g.root, ".workshop", "overlay"), layer)
+	o, err := overlay.Write(g.root, layer)
 	if err != nil {
 		return "", err
 	}

@@ -80,7 +80,7 @@ func weeksOver(t *testing.T, root, dir, name string) string {
 		}
 		layers = append(layers, layer)
 	}
-	o, err := overlay.Write(root, filepath.Join(root, ".workshop", "overlay"), layers...)
+	o, err := overlay.Write(root, layers...)
 	require.NoError(t, err)
 	cmd, err := o.Go(t.Context(), "test", "-vet=off", "-tags=yours", "./07-controller", "-run=SimulatedWeek", "-on=yours",
 		"-weeks=8", "-shrink=0s")

@@ -25,7 +25,7 @@ func (r *run) build(layer overlay.Layer) (program, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return program{}, fmt.Errorf("build the tests of %s: %w", r.chapter.Dir, err)
 	}
-	o, err := overlay.Write(r.root, filepath.Join(r.root, ".workshop", "overlay"), layer)
+	o, err := overlay.Write(r.root, layer)
 	if err != nil {
 		return program{}, fmt.Errorf("put %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
 	}

@@ -185,7 +185,7 @@ func (r *run) test(layer overlay.Layer, args ...string) (gotest.Result, error) {
 // command prepares a go command over a layer. A file that the layer does not have is not there for it, nor is a test
 // file that a learner has added.
 func (r *run) command(layer overlay.Layer, verb string, args ...string) (*exec.Cmd, error) {
-	o, err := overlay.Write(r.root, filepath.Join(r.root, ".workshop", "overlay"), layer)
+	o, err := overlay.Write(r.root, layer)
 	if err != nil {
 		return nil, fmt.Errorf("put %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
 	}

@@ -77,19 +77,18 @@ type Overlay struct {
 	path string
 }
 
-// Write writes the overlay file for layers, at most one for each chapter, and the copies it needs, below dir. The same
-// layers give the same paths, so that Go's build cache works, and two processes may do so at once.
-func Write(root, dir string, layers ...Layer) (*Overlay, error) {
-	root, err := resolve(root)
+// Write writes the overlay file for layers, at most one for each chapter, and the copies it needs, to .workshop/overlay
+// in the workshop at root. The same layers give the same paths, so that Go's build cache works, and two processes may
+// write at once.
+func Write(root string, layers ...Layer) (*Overlay, error) {
+	root, err := filepath.Abs(root)
+	if err == nil {
+		root, err = filepath.EvalSymlinks(root)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("find the workshop's folder: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make a folder for the overlay: %w", err)
-	}
-	if dir, err = resolve(dir); err != nil {
-		return nil, err
-	}
+	dir := filepath.Join(root, ".workshop", "overlay")
 	replace := map[string]string{}
 	for _, layer := range layers {
 		if err := layer.add(replace, root, dir); err != nil {
@@ -105,15 +104,6 @@ func Write(root, dir string, layers ...Layer) (*Overlay, error) {
 		return nil, err
 	}
 	return &Overlay{root: root, path: path}, nil
-}
-
-// resolve returns the absolute path of a folder, without symbolic links.
-func resolve(dir string) (string, error) {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(dir)
 }
 
 // add enters a layer's files, and hides those of the chapter that it does not have.

@@ -67,7 +67,7 @@ func over(t *testing.T, root string, args ...string) (string, error) {
 	t.Helper()
 	layer, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions", "01-box"))
 	require.NoError(t, err)
-	o, err := Write(root, filepath.Join(root, ".workshop", "overlay"), layer)
+	o, err := Write(root, layer)
 	require.NoError(t, err)
 	cmd, err := o.Go(context.Background(), "test", args...)
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestTrap_cover_drops_the_overlay(t *testing.T) {
 
 	layer, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions/01-box"))
 	require.NoError(t, err)
-	o, err := Write(root, t.TempDir(), layer)
+	o, err := Write(root, layer)
 	require.NoError(t, err)
 	for _, flag := range []string{"-cover", "--cover", "-coverprofile=c.out", "-covermode=atomic", "-coverpkg=./..."} {
 		_, err = o.Go(context.Background(), "test", flag, "./01-box")
@@ -113,7 +113,7 @@ func TestTrap_relative_paths_match_nothing(t *testing.T) {
 	layer, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions/01-box"))
 	require.NoError(t, err)
 	t.Chdir(root)
-	o, err := Write(".", ".workshop", layer)
+	o, err := Write(".", layer)
 	require.NoError(t, err)
 	content, err := os.ReadFile(o.Path())
 	require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestTrap_a_second_overlay_wins(t *testing.T) {
 	root := module(t)
 	layer, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions/01-box"))
 	require.NoError(t, err)
-	o, err := Write(root, t.TempDir(), layer)
+	o, err := Write(root, layer)
 	require.NoError(t, err)
 	_, err = o.Go(context.Background(), "test", "-overlay=other.json", "./01-box")
 	require.ErrorContains(t, err, "only one overlay")
@@ -233,7 +233,7 @@ func TestWrite_refuses_two_layers_for_one_chapter(t *testing.T) {
 	root := module(t)
 	layer, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions/01-box"))
 	require.NoError(t, err)
-	_, err = Write(root, t.TempDir(), layer, layer)
+	_, err = Write(root, layer, layer)
 	require.ErrorContains(t, err, "overlaid twice")
 }
 
@@ -260,7 +260,7 @@ func TestOverlay_finishes_lower_chapters(t *testing.T) {
 	require.NoError(t, err)
 	upper, err := ReadDir("02-lid", "solution", filepath.Join(root, "solutions/02-lid"))
 	require.NoError(t, err)
-	o, err := Write(root, t.TempDir(), lower, upper)
+	o, err := Write(root, lower, upper)
 	require.NoError(t, err)
 	cmd, err := o.Go(context.Background(), "test", "./01-box", "./02-lid")
 	require.NoError(t, err)
