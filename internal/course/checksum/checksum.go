@@ -50,14 +50,12 @@ func Read(solution string) (List, error) {
 		return list, fmt.Errorf("read check sums: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
-		if line = strings.TrimSpace(line); line == "" {
-			continue
+		switch sum, name, ok := strings.Cut(strings.TrimSpace(line), "  "); {
+		case ok:
+			list.Add(name, sum)
+		case sum != "":
+			return New(), fmt.Errorf("%s: %q is not a check sum and a name", path, sum)
 		}
-		sum, name, ok := strings.Cut(line, "  ")
-		if !ok {
-			return New(), fmt.Errorf("%s: %q is not a check sum and a name", path, line)
-		}
-		list.Add(name, sum)
 	}
 	return list, nil
 }

@@ -191,21 +191,14 @@ type TaskState struct {
 // Done reports whether all tasks have passed, except for bonus tasks.
 func (c Chapter) Done() bool {
 	_, open := c.Next()
-	return !open && len(c.Tasks) > 0
+	return !open
 }
 
 // Next returns the first task that has not passed, except for bonus tasks. If there is none, open is false, and t is the
 // chapter's first task.
 func (c Chapter) Next() (t TaskState, open bool) {
-	for _, t := range c.Tasks {
-		if t.State != runner.Passed && !t.Bonus {
-			return t, true
-		}
-	}
-	if len(c.Tasks) > 0 {
-		t = c.Tasks[0]
-	}
-	return t, false
+	i := slices.IndexFunc(c.Tasks, func(t TaskState) bool { return t.State != runner.Passed && !t.Bonus })
+	return c.Tasks[max(i, 0)], i >= 0
 }
 
 // Read returns the state of a chapter. The state of a task is the stored one if it is about the present files.
