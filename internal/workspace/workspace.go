@@ -39,26 +39,24 @@ type Change struct {
 func (c Change) Nothing() bool { return len(c.Written)+len(c.Removed) == 0 }
 
 // Reset puts the stubs back.
-func Reset(root string, c course.Chapter) (Change, error) {
-	made, err := stub.Dir(filepath.Join(root, c.Solution()))
-	if err != nil {
-		return Change{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
-	}
-	return put(root, c, made)
-}
+func Reset(root string, c course.Chapter) (Change, error) { return reset(root, c, nil) }
 
 // ResetMissing puts back the stubs that are gone, and leaves all else as it is.
 func ResetMissing(root string, c course.Chapter) (Change, error) {
-	made, err := stub.Dir(filepath.Join(root, c.Solution()))
-	if err != nil {
-		return Change{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
-	}
 	present, err := code(root, c)
 	if err != nil {
 		return Change{}, err
 	}
-	maps.Copy(made, present)
-	return put(root, c, made)
+	return reset(root, c, present)
+}
+
+func reset(root string, c course.Chapter, keep map[string][]byte) (Change, error) {
+	files, err := stub.Dir(filepath.Join(root, c.Solution()))
+	if err != nil {
+		return Change{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
+	}
+	maps.Copy(files, keep)
+	return put(root, c, files)
 }
 
 // Skip puts the finished layer in place.
