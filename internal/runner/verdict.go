@@ -1,8 +1,8 @@
-// Package runner runs a chapter's tests over what the learner has written and says how each task stands.
+// Package runner runs a chapter's tests over the learner's code and reports the state of each task.
 //
-// It stands between the go command and the screens: it calls the same `go test` that the chapter's text shows, sorts
-// the outcome by task, and picks the failure to look at first. It never writes into a chapter's folder, and it stops
-// code that loops or prints without end. It leaves out layout (tui/style) and what was known before (workspace/progress).
+// It calls the same `go test` that the chapter's text shows, sorts the results by task, and picks the failure to look
+// at first. It never writes into a chapter's folder, and it stops code that loops or prints without end. Layout is in
+// tui/style, and stored results are in workspace/progress.
 package runner
 
 import (

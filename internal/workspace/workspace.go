@@ -1,9 +1,9 @@
 // Package workspace changes what lies in a chapter's folder, and never loses a line that somebody wrote there.
 //
-// Whatever it replaces or takes away is copied first, to .workshop/backup/05-indexer/2026-11-20_19.04.05, and only if
-// the copy is safely there is anything touched. Restoring is such a change as well, so it can be taken back too.
+// It copies files before it replaces or removes them, to .workshop/backup/05-indexer/2026-11-20_19.04.05, and changes
+// nothing unless it has read the copies back. Restore is such a change too, so it can be undone.
 //
-// What it leaves out: asking whether one is sure, which is the command line's business.
+// It does not ask for confirmation; the commands do.
 package workspace
 
 import (
@@ -127,7 +127,7 @@ func code(root string, c course.Chapter) (map[string][]byte, error) {
 	return files, nil
 }
 
-// put makes files the chapter's code, all of it.
+// put replaces all of the chapter's code with files.
 func put(root string, c course.Chapter, files map[string][]byte) (Change, error) {
 	present, err := code(root, c)
 	if err != nil {
@@ -182,7 +182,7 @@ func (c Change) carryOut(root string, chapter course.Chapter, files map[string][
 	return nil
 }
 
-// worthKeeping tells whether any file is neither the stub nor the solution.
+// worthKeeping reports whether any file is neither the stub nor the solution.
 func worthKeeping(root string, c course.Chapter, now map[string][]byte) bool {
 	listed, _ := checksum.Read(filepath.Join(root, c.Solution())) // if it is unreadable, everything is worth keeping
 	for name, content := range now {
@@ -210,8 +210,12 @@ func backup(root, parent string, files map[string][]byte) (_ string, err error) 
 		if err := os.WriteFile(path, content, 0o644); err != nil {
 			return "", err
 		}
-		if copied, err := os.ReadFile(path); err != nil || !bytes.Equal(copied, content) {
-			return "", fmt.Errorf("the copy %s is not what was written: %w", path, err)
+		copied, err := os.ReadFile(path)
+		if err == nil && !bytes.Equal(copied, content) {
+			err = fmt.Errorf("the copy %s does not have the content of the file", path)
+		}
+		if err != nil {
+			return "", err
 		}
 	}
 	return filepath.Rel(root, folder)

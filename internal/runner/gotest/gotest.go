@@ -61,7 +61,7 @@ func (r Result) Test(name string) (test Test, found bool) {
 	return r.Tests[i], true
 }
 
-// Crashed tells whether a panic, or the runtime, ended the test binary while this test ran.
+// Crashed reports whether a panic, or the runtime, ended the test binary while this test ran.
 func (t Test) Crashed() bool { return t.Status == Broken || crash.MatchString(t.Output) }
 
 // crash is how such a dump begins: at the start of a line, where no test's own output begins.
@@ -86,7 +86,7 @@ func (t Test) Text() string {
 	return b.String() + t.Output
 }
 
-// BuildFailed tells whether there was nothing to run because the code does not compile.
+// BuildFailed reports whether there was nothing to run because the code does not compile.
 func (r Result) BuildFailed() bool {
 	return strings.Contains(r.Outside, "[build failed]") || strings.Contains(r.Outside, "[setup failed]")
 }

@@ -230,21 +230,19 @@ func Read(root string, c course.Chapter, f File) (Chapter, error) {
 	return out, nil
 }
 
-// compare reports whether the chapter's files are the stubs, or the solution's. A file that cannot be read is neither.
+// compare reports whether the chapter's files are the stubs, or the solution's. If a file cannot be read, both are
+// false.
 func compare(root string, c course.Chapter) (stubs, solution bool) {
 	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
-	if err != nil || len(listed.Stubs) == 0 {
+	present, presentErr := course.Code(filepath.Join(root, c.Dir))
+	reference, referenceErr := course.Code(filepath.Join(root, c.Solution()))
+	if errors.Join(err, presentErr, referenceErr) != nil || len(listed.Stubs) == 0 {
 		return false, false
 	}
 	stubs, solution = true, true
 	for name, sum := range listed.Stubs {
-		onDisk, err := os.ReadFile(filepath.Join(root, c.Dir, name))
-		if err != nil {
-			return false, false
-		}
-		reference, err := os.ReadFile(filepath.Join(root, c.Solution(), name))
-		stubs = stubs && checksum.Of(onDisk) == sum
-		solution = solution && err == nil && string(onDisk) == string(reference)
+		stubs = stubs && checksum.Of(present[name]) == sum
+		solution = solution && bytes.Equal(present[name], reference[name])
 	}
 	return stubs, solution
 }
