@@ -28,8 +28,8 @@ func Text(path string) (*markdown.Document, error) {
 	return markdown.Parse(content), nil
 }
 
-// tasks finds the tasks in the README of the chapter on topic. A task's command is the first one in its section that tests with -run; a former ID
-// is a comment in its section, <!-- formerly: indexer/old-title -->.
+// tasks finds the tasks in the README of the chapter on topic. A task's command is the first one in its section that
+// tests with -run; a former ID is a comment in its section, <!-- formerly: indexer/old-title -->.
 func tasks(doc *markdown.Document, topic string) (all []Task) {
 	for _, h := range doc.Headings {
 		m := taskHeading.FindStringSubmatch(h.Text)

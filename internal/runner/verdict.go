@@ -264,8 +264,8 @@ func (v Verdict) First(number int) (task Task, ok bool) {
 	return v.Tasks[i], true
 }
 
-// Matters returns the failure of the task to look at first. A failure of written code comes before a hole, because it is
-// about the code that was just typed; unless nothing of the task is written. Among equals the order is that of the
+// Matters returns the failure of the task to look at first. A failure of written code comes before a hole, because it
+// is about the code that was just typed; unless nothing of the task is written. Among equals the order is that of the
 // tests, which is the text's.
 func (t Task) Matters() (f failure.Failure, ok bool) {
 	for _, holes := range []bool{t.Untouched, !t.Untouched} { // whether of tests that met nothing but holes

@@ -23,8 +23,8 @@ type Limits struct {
 }
 
 // RunLimited is Run under limits. It stops a run that exceeds a limit or whose context ends; the result then holds the
-// tests until that moment, and Stopped has the reason. onTest may be nil; RunLimited calls it as tests begin and end, one
-// call at a time. When RunLimited returns, no process of the run is left.
+// tests until that moment, and Stopped has the reason. onTest may be nil; RunLimited calls it as tests begin and end,
+// one call at a time. When RunLimited returns, no process of the run is left.
 func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (Result, error) {
 	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
 	var stderr clipped
@@ -57,9 +57,11 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 	io.Copy(io.Discard, stdout) // Wait closes the pipe, and must not do so under a writer
 	err = cmd.Wait()
 	killGroup(cmd) // what a test has started and not waited for
-	if why := context.Cause(running); why != nil {
+	_, exited := errors.AsType[*exec.ExitError](err)
+	switch why := context.Cause(running); {
+	case why != nil:
 		r.Stopped = why.Error()
-	} else if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) {
+	case err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay):
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
 	r.Outside += stderr.String()
