@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,7 +20,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/fakeapi"
@@ -93,9 +93,10 @@ type demo struct {
 	start time.Time
 	api   *fakeapi.Server
 
-	lock sync.Mutex
-	// failing is set at the first error of an outage; later errors are not printed. over stops all printing.
-	failing, over bool
+	// failing is set at the first error of an outage; later errors are not printed.
+	failing atomic.Bool
+	lock    sync.Mutex
+	over    bool // stops all printing
 }
 
 type step struct {
@@ -118,7 +119,7 @@ func (d *demo) steps() []step {
 		}},
 		{"its history is compacted, and the API server is back", func() {
 			d.api.Compact()
-			d.setFailing(false)
+			d.failing.Store(false)
 			d.api.Up()
 		}},
 		{"", nothing}, // the controller's back-off, after the outage and before the list: up to 9 seconds
@@ -151,26 +152,16 @@ func (d *demo) say(line string) {
 	fmt.Fprintf(d.out, "%6.1fs  %s\n", time.Since(d.start).Seconds(), line)
 }
 
-func (d *demo) setFailing(failing bool) (changed bool) {
-	d.lock.Lock()
-	defer d.lock.Unlock()
-	changed = d.failing != failing
-	d.failing = failing
-	return changed
-}
-
 // failed prints the first error of an outage. It is client-go's error handler.
 func (d *demo) failed(_ context.Context, err error, _ string, _ ...any) {
-	if d.setFailing(true) {
-		d.say("    → gets an error: " + shorten(err.Error(), 60))
+	if d.failing.Swap(true) {
+		return
 	}
-}
-
-func shorten(text string, n int) string {
-	if len(text) <= n {
-		return text
+	text := err.Error()
+	if n := len(text) - 60; n > 0 {
+		text = "…" + text[n:]
 	}
-	return "…" + text[len(text)-n:]
+	d.say("    → gets an error: " + text)
 }
 
 func (d *demo) Event(_ runtime.Object, _, _, message string) { d.say("    → " + message) }
@@ -182,8 +173,6 @@ func (d *demo) Eventf(object runtime.Object, kind, reason, format string, args .
 func (d *demo) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
 	d.Eventf(object, kind, reason, format, args...)
 }
-
-var _ record.EventRecorder = (*demo)(nil)
 
 // shop returns a Deployment.
 func shop(name string, replicas int32) *appsv1.Deployment {
