@@ -157,7 +157,8 @@ func TestA_link_out_of_the_cache_leads_nowhere(t *testing.T) {
 
 func TestIs_to_be_read_only(t *testing.T) {
 	s := testCatalogue(t, cache(t))
-	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodConnect, http.MethodOptions, "PROPFIND"} {
+	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodPatch,
+		http.MethodConnect, http.MethodOptions, "PROPFIND"} {
 		w := ask(s, method, "/example.com/!big/lib/@v/v1.2.0.zip")
 		require.Equal(t, http.StatusMethodNotAllowed, w.Code, method)
 		require.Equal(t, "GET, HEAD", w.Header().Get("Allow"), method)
@@ -226,7 +227,8 @@ func TestWelcome_says_what_to_type(t *testing.T) {
 	require.Contains(t, after, "curl http://192.168.1.7:7100/workshop.tar.gz | tar xzf - && cd client-go-workshop")
 	require.Contains(t, after, "go tool workshop cluster fetch http://192.168.1.7:7100\n")
 	require.Contains(t, after, "cluster-linux-amd64.tar.gz")
-	require.Contains(t, s.welcome("http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |", "zsh looks for files otherwise")
+	require.Contains(t, s.welcome("http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |",
+		"zsh looks for files otherwise")
 	require.Equal(t, "tar", ask(s, http.MethodGet, repositoryPath).Body.String())
 }
 
@@ -306,7 +308,8 @@ func TestComplete_names_what_is_missing(t *testing.T) {
 		"cache/download/example.com/gone/@v/v1.3.0.info", `{"Version":"v1.3.0"}`,
 		"cache/download/example.com/gone/@v/v1.3.0.mod", "module example.com/gone\n"))
 	t.Setenv("GOSUMDB", "off")
-	dir := folder(t, "go.mod", "module main\n\ngo 1.26.0\n\nrequire example.com/gone v1.3.0\n", "empty/go.mod", "module main\n\ngo 1.26.0\n")
+	dir := folder(t, "go.mod", "module main\n\ngo 1.26.0\n\nrequire example.com/gone v1.3.0\n", "empty/go.mod",
+		"module main\n\ngo 1.26.0\n")
 	require.EqualError(t, complete(t.Context(), dir),
 		"the module cache lacks example.com/gone@v1.3.0: run go mod download in "+dir+", with internet")
 	require.NoError(t, complete(t.Context(), filepath.Join(dir, "empty")))

@@ -105,7 +105,8 @@ func TestShare_says_what_to_do_when_it_cannot(t *testing.T) {
 	require.Contains(t, stderr, "--listen takes another address and port")
 
 	root := miniature(t)
-	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module client-go-workshop\n\ngo 1.26.0\n\nrequire example.com/not/here v1.0.0\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "go.mod"),
+		[]byte("module client-go-workshop\n\ngo 1.26.0\n\nrequire example.com/not/here v1.0.0\n"), 0o644))
 	stdout, stderr, code = run(t, root, "--listen", "127.0.0.1:0")
 	require.Equal(t, 1, code, stdout)
 	require.Contains(t, stderr, "the module cache is not complete: run go mod download in "+root)

@@ -25,8 +25,8 @@ import (
 func (c *catalogue) addModules(download string, goSums ...string) (zips int, err error) {
 	root, err := c.open(download)
 	if err != nil {
-		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` prints its folder, and `go mod download` fills it",
-			err)
+		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` prints its folder, "+
+			"and `go mod download` fills it", err)
 	}
 	for _, goSum := range goSums {
 		text, err := os.ReadFile(goSum)

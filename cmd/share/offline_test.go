@@ -21,15 +21,16 @@ import (
 
 var offline = flag.Bool("offline", false, "do the whole workshop with an empty module cache and no internet (minutes)")
 
-// inside, in the environment, says that this process is offline already. It ends with the code noNetwork if the room cannot be
-// had after all: some systems give a network of its own to anybody, and then forbid to switch its loopback interface on.
+// inside, in the environment, says that this process is offline already. It ends with the code noNetwork if the room
+// cannot be had after all: some systems give a network of its own to anybody, and then forbid to switch its loopback
+// interface on.
 const (
 	inside    = "WORKSHOP_TEST_OFFLINE"
 	noNetwork = 77
 )
 
-// An attendee has Go, and types the two lines that the instructor's machine shows. Nothing else is there: no module, no home
-// folder, no network but this machine itself. Every chapter's tests must compile and run.
+// An attendee has Go, and types the two lines that the instructor's machine shows. Nothing else is there: no module, no
+// home folder, no network but this machine itself. Every chapter's tests must compile and run.
 //
 // The build cache is shared with the machine, since compiling client-go is not what is in question.
 func TestOffline_attendee_does_the_whole_workshop(t *testing.T) {
@@ -132,10 +133,10 @@ func TestOffline_attendee_does_the_whole_workshop(t *testing.T) {
 	}
 }
 
-// emptyModuleCache makes a module cache that is empty, and returns where, and the flags to use it with. Where it can, it puts
-// it in this machine's own one's place, for this process and its children only; the real one moves to where GOMODCACHE then
-// says. A package is compiled anew when it lies elsewhere, and so nothing has to be that CI has compiled already. Where that
-// cannot be done, -trimpath at least makes it the same the next time.
+// emptyModuleCache makes a module cache that is empty, and returns where, and the flags to use it with. Where it can,
+// it puts it in this machine's own one's place, for this process and its children only; the real one moves to where
+// GOMODCACHE then says. A package is compiled anew when it lies elsewhere, and so nothing has to be that CI has
+// compiled already. Where that cannot be done, -trimpath at least makes it the same the next time.
 func emptyModuleCache(t *testing.T) (cache, flags string) {
 	t.Helper()
 	empty := t.TempDir()
@@ -164,7 +165,8 @@ func serveHere(t *testing.T, root string) (url string) {
 	goVersion := regexp.MustCompile(`(?m)^go (.+)$`).FindStringSubmatch(read(t, filepath.Join(root, "go.mod")))[1]
 	s := newCatalogue(goVersion)
 	t.Cleanup(s.close)
-	_, err := s.addModules(filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download"), filepath.Join(root, "go.sum"), filepath.Join(root, "cluster", "go.sum"))
+	_, err := s.addModules(filepath.Join(goEnv(t, "GOMODCACHE"), "cache", "download"), filepath.Join(root, "go.sum"),
+		filepath.Join(root, "cluster", "go.sum"))
 	require.NoError(t, err)
 	archive, commit, changed, err := archiveOf(t.Context(), root)
 	require.NoError(t, err)
@@ -226,7 +228,8 @@ func bare(env []string) []string {
 	for _, variable := range env {
 		name, _, _ := strings.Cut(strings.ToUpper(variable), "=")
 		switch {
-		case strings.HasPrefix(name, "GO"), strings.HasPrefix(name, "CGO_"), strings.HasSuffix(name, "_PROXY"), name == "HOME", name == "USERPROFILE", name == inside:
+		case strings.HasPrefix(name, "GO"), strings.HasPrefix(name, "CGO_"), strings.HasSuffix(name,
+			"_PROXY"), name == "HOME", name == "USERPROFILE", name == inside:
 		default:
 			kept = append(kept, variable)
 		}

@@ -44,9 +44,11 @@ type screen struct {
 // sit starts the program in root on a terminal of that size.
 func sit(t *testing.T, root string, columns, rows uint16, env []string, args ...string) *screen {
 	t.Helper()
-	s := &screen{t: t, root: root, cmd: exec.Command(program, args...), news: make(chan struct{}, 1), gone: make(chan struct{})}
+	s := &screen{t: t, root: root, cmd: exec.Command(program, args...), news: make(chan struct{}, 1),
+		gone: make(chan struct{})}
 	s.cmd.Dir = root
-	s.cmd.Env = append(os.Environ(), append([]string{"TERM=xterm-256color", "GOFLAGS=", "NO_COLOR=", "EDITOR=", "VISUAL="}, env...)...)
+	s.cmd.Env = append(os.Environ(), append([]string{"TERM=xterm-256color", "GOFLAGS=", "NO_COLOR=", "EDITOR=", "VISUAL="},
+		env...)...)
 	s.term = vt10x.New(vt10x.WithSize(int(columns), int(rows)))
 	var err error
 	s.tty, err = pty.StartWithSize(s.cmd, &pty.Winsize{Rows: rows, Cols: columns})
@@ -133,10 +135,13 @@ func (s *screen) ends() int {
 }
 
 const (
-	boxRight   = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n++ }\nfunc (b *Box) Len() int { return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
-	boxWrong   = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n += 2 }\nfunc (b *Box) Len() int { return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
+	boxRight = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n++ }\nfunc (b *Box) Len() int { " +
+		"return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
+	boxWrong = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n += 2 }\nfunc (b *Box) Len() int " +
+		"{ return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
 	boxBroken  = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n++\n"
-	boxEndless = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n += 2 }\nfunc (b *Box) Len() int { return b.n }\nfunc (b *Box) Empty() { for { b.n++ } }\n"
+	boxEndless = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n += 2 }\nfunc (b *Box) Len() int " +
+		"{ return b.n }\nfunc (b *Box) Empty() { for { b.n++ } }\n"
 )
 
 func TestLive_from_the_welcome_to_the_finished_chapter(t *testing.T) {
@@ -254,7 +259,8 @@ func TestLive_opens_the_line_in_the_editor(t *testing.T) {
 	s := sit(t, root, 80, 24, []string{"VISUAL=" + editor}, "watch", "1")
 	s.sees(`Box\.Put is not written yet \(box\.go:11`)
 	s.types("o")
-	require.Eventually(t, func() bool { text, _ := os.ReadFile(note); return len(text) > 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { text, _ := os.ReadFile(note); return len(text) > 0 }, time.Minute,
+		10*time.Millisecond)
 	text, err := os.ReadFile(note)
 	require.NoError(t, err)
 	require.Equal(t, "+11 "+filepath.Join(root, "01-box", "box.go"), strings.TrimSpace(string(text)))

@@ -95,7 +95,8 @@ func TestWorkshop_outside_of_the_workshop(t *testing.T) {
 func TestWorkshop_in_a_pipe_says_where_you_are(t *testing.T) {
 	stdout, _, code := run(t, "../..")
 	require.Equal(t, 0, code)
-	for _, word := range []string{"01-restclient", "07-controller", "Next: ", "go tool workshop hint", "go tool workshop help"} {
+	for _, word := range []string{"01-restclient", "07-controller", "Next: ", "go tool workshop hint",
+		"go tool workshop help"} {
 		require.Contains(t, stdout, word)
 	}
 }
@@ -103,7 +104,8 @@ func TestWorkshop_in_a_pipe_says_where_you_are(t *testing.T) {
 func TestHelp_says_what_there_is(t *testing.T) {
 	stdout, _, code := run(t, "../..", "help")
 	require.Equal(t, 0, code)
-	for _, word := range []string{"verify", "generate", "cluster", "kubectl", "share", "watch", "go test ./01-restclient"} {
+	for _, word := range []string{"verify", "generate", "cluster", "kubectl", "share", "watch",
+		"go test ./01-restclient"} {
 		require.Contains(t, stdout, word)
 	}
 }

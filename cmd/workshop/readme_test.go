@@ -2,8 +2,8 @@
 
 package main
 
-// The screens in the README are made by this test, from the real chapter on a real terminal: go test ./cmd/workshop -run
-// Readme -update writes them anew.
+// The screens in the README are made by this test, from the real chapter on a real terminal: go test ./cmd/workshop
+// -run Readme -update writes them anew.
 
 import (
 	"os"

@@ -61,8 +61,8 @@ func TestScripts(t *testing.T) {
 }
 
 // goEnv is what the go command needs of the world outside: its caches above all, so that a script compiles only what it
-// changes, and the guard, which lies elsewhere in each script. (With -trimpath it would not have to, but then all of the
-// standard library once more on a fresh machine.)
+// changes, and the guard, which lies elsewhere in each script. (With -trimpath it would not have to, but then all of
+// the standard library once more on a fresh machine.)
 func goEnv(t *testing.T) map[string]string {
 	t.Helper()
 	names := []string{"GOCACHE", "GOMODCACHE", "GOPATH", "GOROOT", "CC"}
@@ -125,7 +125,8 @@ func solve(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// mask FILE makes the file "masked", with words in place of what differs from run to run: backups are named for the time.
+// mask FILE makes the file "masked", with words in place of what differs from run to run: backups are named for the
+// time.
 func mask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: mask stdout|stderr|FILE")

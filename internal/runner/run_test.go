@@ -22,7 +22,8 @@ func module(t *testing.T, code, test string) string {
 	t.Helper()
 	t.Setenv("GOFLAGS", "-vet=off")
 	root := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module example\n\ngo 1.26\n", "01-box/box.go": code, "01-box/box_test.go": test} {
+	for name, text := range map[string]string{"go.mod": "module example\n\ngo 1.26\n", "01-box/box.go": code,
+		"01-box/box_test.go": test} {
 		path := filepath.Join(root, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
@@ -31,8 +32,10 @@ func module(t *testing.T, code, test string) string {
 }
 
 func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
-	root := module(t, "package box\n\n// panic(todo.Task(9, \"Not.A.Hole\"))\nfunc Put() {\n\tpanic(todo.Task(1, \"Put\"))\n}\n\nvar todo t\n\ntype t struct{}\n\nfunc (t) Task(int, string) string { return \"\" }\n",
-		"package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) { t.Error(\"no\") }\n")
+	root := module(t, "package box\n\n// panic(todo.Task(9, \"Not.A.Hole\"))\nfunc Put() {\n\tpanic(todo.Task(1, "+
+		"\"Put\"))\n}\n\nvar todo t\n\ntype t struct{}\n\nfunc (t) Task(int, string) string { return \"\" }\n",
+		"package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) { "+
+			"t.Error(\"no\") }\n")
 	var ended []string
 	v, err := Run(t.Context(), root, box, Options{Count: 2, OnTest: func(test gotest.Test) {
 		if test.Status != gotest.Running {
@@ -44,7 +47,8 @@ func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
 	require.Equal(t, []State{Passed, Failing, Unknown}, states(v))
 	require.Equal(t, []string{"TestTask1_a", "TestTask2_a", "TestTask1_a", "TestTask2_a"}, ended)
 	require.Len(t, v.Holes, 1)
-	require.Equal(t, "Put at box.go:5, task 1", fmt.Sprintf("%s at %s, task %d", v.Holes[0].Symbol, v.Holes[0].At, v.Holes[0].Task))
+	require.Equal(t, "Put at box.go:5, task 1", fmt.Sprintf("%s at %s, task %d", v.Holes[0].Symbol, v.Holes[0].At,
+		v.Holes[0].Task))
 	require.Positive(t, v.Took)
 }
 
@@ -53,13 +57,15 @@ func TestRun_asks_vet_last(t *testing.T) {
 	code := "package box\n\nimport \"fmt\"\n\nfunc Put() string { return fmt.Sprintf(\"%d\", \"one\") }\n"
 	var green []Verdict
 	options := Options{OnGreen: func(v Verdict) { green = append(green, v) }}
-	v, err := Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) { t.Error(\"no\") }\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)
+	v, err := Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) { "+
+		"t.Error(\"no\") }\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)
 	require.NoError(t, err)
 	require.Empty(t, v.Build)
 	require.Empty(t, green)
 	require.Equal(t, []State{Failing, Passed, Unknown}, states(v))
 
-	v, err = Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)
+	v, err = Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) "+
+		"{}\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)
 	require.NoError(t, err)
 	require.Len(t, green, 1, "who waits is told of green tests at once")
 	require.Empty(t, green[0].Build)
@@ -72,7 +78,9 @@ func TestRun_asks_vet_last(t *testing.T) {
 
 // A loop outside of any test is one that neither guard nor testing can end.
 func TestRun_is_brief_first_and_then_as_always(t *testing.T) {
-	test := "package box\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestTask1_a(t *testing.T) {\n\tif os.Getenv(\"WORKSHOP_BRIEF\") == \"\" {\n\t\tt.Error(\"seen by the second look only\")\n\t}\n}\nfunc TestTask2_a(t *testing.T) {}\n"
+	test := "package box\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestTask1_a(t *testing.T) {\n\tif " +
+		"os.Getenv(\"WORKSHOP_BRIEF\") == \"\" {\n\t\tt.Error(\"seen by the second look only\")\n\t}\n}\nfunc " +
+		"TestTask2_a(t *testing.T) {}\n"
 	root := module(t, "package box\n", test)
 	green := 0
 	v, err := Run(t.Context(), root, box, Options{OnGreen: func(v Verdict) { green++ }})
@@ -86,7 +94,8 @@ func TestRun_is_brief_first_and_then_as_always(t *testing.T) {
 }
 
 func TestRun_stops_at_its_limit(t *testing.T) {
-	root := module(t, "package box\n\nvar X = func() int { for { } }()\n", "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\n")
+	root := module(t, "package box\n\nvar X = func() int { for { } }()\n",
+		"package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\n")
 	v, err := Run(t.Context(), root, box, Options{Limit: 3 * time.Second})
 	require.NoError(t, err)
 	require.Equal(t, "it ran for 3s", v.Stopped)
@@ -94,7 +103,8 @@ func TestRun_stops_at_its_limit(t *testing.T) {
 }
 
 func TestRun_that_is_cancelled_says_so(t *testing.T) {
-	root := module(t, "package box\n", "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) { select {} }\n")
+	root := module(t, "package box\n", "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc "+
+		"TestTask2_a(t *testing.T) { select {} }\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	v, err := Run(ctx, root, box, Options{OnTest: func(test gotest.Test) {
 		if test.Status == gotest.Passed {

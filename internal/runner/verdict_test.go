@@ -57,24 +57,35 @@ func states(v Verdict) (all []State) {
 }
 
 func TestJudge_tells_how_each_task_stands(t *testing.T) {
-	pass, skip := func(n int) gotest.Test { return test(fmt.Sprintf("TestTask%d_a", n), gotest.Passed) }, func(n int) gotest.Test { return test(fmt.Sprintf("TestTask%d_s", n), gotest.Skipped) }
+	pass, skip := func(n int) gotest.Test {
+		return test(fmt.Sprintf("TestTask%d_a", n),
+			gotest.Passed)
+	}, func(n int) gotest.Test { return test(fmt.Sprintf("TestTask%d_s", n), gotest.Skipped) }
 	for name, c := range map[string]struct {
 		tests  []gotest.Test
 		states []State
 		green  bool
 	}{
-		"nothing begun":               {[]gotest.Test{hole("TestTask1_a"), hole("TestTask2_a"), skip(3)}, []State{Open, Open, Bonus}, false},
-		"one passes":                  {[]gotest.Test{pass(1), hole("TestTask2_a"), skip(3)}, []State{Passed, Open, Bonus}, false},
-		"all that one has to do":      {[]gotest.Test{pass(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus}, true},
-		"a test that is skipped":      {[]gotest.Test{pass(1), skip(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus}, true},
-		"only skipped, and no bonus":  {[]gotest.Test{skip(1), pass(2)}, []State{Open, Passed, Unknown}, false},
-		"begun: one passes of two":    {[]gotest.Test{pass(1), hole("TestTask1_b"), hole("TestTask2_a")}, []State{Failing, Open, Unknown}, false},
-		"wrong":                       {[]gotest.Test{wrong("TestTask1_a"), hole("TestTask2_a"), skip(3)}, []State{Failing, Open, Bonus}, false},
-		"the bonus passes":            {[]gotest.Test{pass(1), pass(2), pass(3)}, []State{Passed, Passed, Passed}, true},
-		"the bonus is begun":          {[]gotest.Test{pass(1), pass(2), wrong("TestTask3_a")}, []State{Passed, Passed, Failing}, true},
-		"a task has no tests":         {[]gotest.Test{pass(1)}, []State{Passed, Unknown, Unknown}, false},
-		"a test of nobody's fails":    {[]gotest.Test{pass(1), pass(2), wrong("TestBug_mine")}, []State{Passed, Passed, Unknown}, true},
-		"the binary died with a test": {[]gotest.Test{pass(1), test("TestTask2_a", gotest.Broken, "panic: gone\n")}, []State{Passed, Failing, Unknown}, false},
+		"nothing begun": {[]gotest.Test{hole("TestTask1_a"), hole("TestTask2_a"), skip(3)},
+			[]State{Open, Open, Bonus}, false},
+		"one passes": {[]gotest.Test{pass(1), hole("TestTask2_a"), skip(3)}, []State{Passed, Open, Bonus},
+			false},
+		"all that one has to do": {[]gotest.Test{pass(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus}, true},
+		"a test that is skipped": {[]gotest.Test{pass(1), skip(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus},
+			true},
+		"only skipped, and no bonus": {[]gotest.Test{skip(1), pass(2)}, []State{Open, Passed, Unknown}, false},
+		"begun: one passes of two": {[]gotest.Test{pass(1), hole("TestTask1_b"), hole("TestTask2_a")},
+			[]State{Failing, Open, Unknown}, false},
+		"wrong": {[]gotest.Test{wrong("TestTask1_a"), hole("TestTask2_a"), skip(3)},
+			[]State{Failing, Open, Bonus}, false},
+		"the bonus passes": {[]gotest.Test{pass(1), pass(2), pass(3)}, []State{Passed, Passed, Passed}, true},
+		"the bonus is begun": {[]gotest.Test{pass(1), pass(2), wrong("TestTask3_a")},
+			[]State{Passed, Passed, Failing}, true},
+		"a task has no tests": {[]gotest.Test{pass(1)}, []State{Passed, Unknown, Unknown}, false},
+		"a test of nobody's fails": {[]gotest.Test{pass(1), pass(2), wrong("TestBug_mine")},
+			[]State{Passed, Passed, Unknown}, true},
+		"the binary died with a test": {[]gotest.Test{pass(1), test("TestTask2_a", gotest.Broken, "panic: gone\n")},
+			[]State{Passed, Failing, Unknown}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := judge(c.tests...)
@@ -99,14 +110,19 @@ func TestGreen_of_a_bonus_alone_means_that_it_passes(t *testing.T) {
 }
 
 func TestJudge_of_code_that_does_not_compile_gives_the_compilers_lines_alone(t *testing.T) {
-	v := Judge(box, Options{}, gotest.Result{Exit: 1, Outside: "go: downloading k8s.io/x v1\n# client-go-workshop/01-box [client-go-workshop/01-box.test]\r\n01-box/box.go:9:2: undefined: x\r\n\nFAIL\tclient-go-workshop/01-box [build failed]\nFAIL\n"})
+	v := Judge(box, Options{}, gotest.Result{Exit: 1,
+		Outside: "go: downloading k8s.io/x v1\n# client-go-workshop/01-box " +
+			"[client-go-workshop/01-box.test]\r\n01-box/box.go:9:2: undefined: x\r\n\nFAIL\tclient-go-workshop/01-box [build " +
+			"failed]\nFAIL\n"})
 	require.Equal(t, []string{"01-box/box.go:9:2: undefined: x"}, v.Build)
 	require.Equal(t, []State{Unknown, Unknown, Unknown}, states(v))
 	require.False(t, v.Green())
 }
 
 func TestJudge_of_vet_leaves_its_name_out(t *testing.T) {
-	v := Judge(box, Options{}, gotest.Result{Outside: "# client-go-workshop/01-box\n# [client-go-workshop/01-box]\nvet: 01-box/box.go:9:2: x declared and not used\nFAIL\tclient-go-workshop/01-box [build failed]\n"})
+	v := Judge(box, Options{}, gotest.Result{Outside: "# client-go-workshop/01-box\n# " +
+		"[client-go-workshop/01-box]\nvet: 01-box/box.go:9:2: x declared and not used\nFAIL\tclient-go-workshop/01-box " +
+		"[build failed]\n"})
 	require.Equal(t, []string{"01-box/box.go:9:2: x declared and not used"}, v.Build)
 }
 
@@ -119,7 +135,8 @@ func TestJudge_of_a_run_without_tests_says_what_the_go_command_said(t *testing.T
 
 // A package variable may panic, before there is any test.
 func TestJudge_of_a_binary_that_died_before_its_first_test_is_no_build_error(t *testing.T) {
-	dump := "panic: too early\n\ngoroutine 1 [running]:\nclient-go-workshop/01-box.init()\n\t/w/01-box/box.go:8 +0x1d\nFAIL\tclient-go-workshop/01-box\t0.01s\n"
+	dump := "panic: too early\n\ngoroutine 1 [running]:\nclient-go-workshop/01-box.init()\n\t/w/01-box/box.go:8 " +
+		"+0x1d\nFAIL\tclient-go-workshop/01-box\t0.01s\n"
 	v := Judge(box, Options{}, gotest.Result{Outside: dump})
 	require.Empty(t, v.Build)
 	require.Contains(t, v.Crash, "panic: too early")
@@ -144,14 +161,16 @@ func TestJudge_of_a_run_that_was_stopped_knows_only_what_failed(t *testing.T) {
 
 // A package variable that prints without end is not a compiler that says much.
 func TestJudge_of_a_run_that_was_stopped_before_its_first_test_has_no_build_errors(t *testing.T) {
-	v := Judge(box, Options{}, gotest.Result{Stopped: "it printed more than 64 MB", Outside: strings.Repeat("again\n", 10_000)})
+	v := Judge(box, Options{}, gotest.Result{Stopped: "it printed more than 64 MB",
+		Outside: strings.Repeat("again\n", 10_000)})
 	require.Empty(t, v.Build)
 	require.Equal(t, []State{Unknown, Unknown, Unknown}, states(v))
 }
 
 func TestJudge_of_a_crash_keeps_the_dump(t *testing.T) {
 	v := Judge(box, Options{}, gotest.Result{Outside: "exit status 2\n", Tests: []gotest.Test{
-		test("TestTask1_a", gotest.Passed), test("TestTask2_a", gotest.Broken, "fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [select]:\n"),
+		test("TestTask1_a", gotest.Passed), test("TestTask2_a", gotest.Broken,
+			"fatal error: all goroutines are asleep - deadlock!\n\ngoroutine 1 [select]:\n"),
 	}})
 	require.Contains(t, v.Crash, "fatal error: all goroutines are asleep")
 	require.Contains(t, v.Crash, "exit status 2")

@@ -1,7 +1,7 @@
 package tui
 
-// This test gives the model a thousand saves, without a terminal: a loop stands in for bubbletea's, and fake Actions for
-// the workshop. No save may be lost, and nothing may be left behind.
+// This test gives the model a thousand saves, without a terminal: a loop stands in for bubbletea's, and fake Actions
+// for the workshop. No save may be lost, and nothing may be left behind.
 
 import (
 	"context"
@@ -76,7 +76,8 @@ func (l *loop) until(what string, done func() bool) {
 
 func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t *testing.T) {
 	before := runtime.NumGoroutine()
-	box := progress.Chapter{Chapter: course.Chapter{Dir: "01-box", Number: 1, Topic: "box", Tasks: []course.Task{{Number: 1, Title: "Put", ID: "box/put", Command: "go test ./01-box -run Task1"}}}}
+	box := progress.Chapter{Chapter: course.Chapter{Dir: "01-box", Number: 1, Topic: "box",
+		Tasks: []course.Task{{Number: 1, Title: "Put", ID: "box/put", Command: "go test ./01-box -run Task1"}}}}
 	box.Tasks = []progress.TaskState{{Task: box.Chapter.Tasks[0], State: runner.Open}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -121,7 +122,9 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 				overtaken.Add(1)
 				return runner.Verdict{}, ctx.Err()
 			}
-			return runner.Verdict{Chapter: c.Chapter, Command: fmt.Sprint("version ", over), Tasks: []runner.Task{{Task: box.Chapter.Tasks[0], State: runner.Open, Tests: []runner.Test{{Name: "TestTask1_a", Status: gotest.Failed}}}}}, nil
+			return runner.Verdict{Chapter: c.Chapter, Command: fmt.Sprint("version ", over),
+				Tasks: []runner.Task{{Task: box.Chapter.Tasks[0], State: runner.Open,
+					Tests: []runner.Test{{Name: "TestTask1_a", Status: gotest.Failed}}}}}, nil
 		},
 	}, []progress.Chapter{box}, box, box.Tasks[0])
 	l.m, m.send = m, l.send

@@ -22,9 +22,11 @@ import (
 // seven are chapters of five tasks and a bonus.
 func seven(state runner.State) (all []progress.Chapter) {
 	for n := 1; n <= 7; n++ {
-		c := progress.Chapter{Chapter: course.Chapter{Dir: fmt.Sprintf("%02d-layer", n), Number: n, Topic: fmt.Sprint("layer", n)}}
+		c := progress.Chapter{Chapter: course.Chapter{Dir: fmt.Sprintf("%02d-layer", n), Number: n,
+			Topic: fmt.Sprint("layer", n)}}
 		for k := 1; k <= 6; k++ {
-			task := course.Task{Number: k, Title: fmt.Sprint("Part ", k), ID: fmt.Sprintf("layer%d/part%d", n, k), Minutes: 10, Bonus: k == 6, Anchor: fmt.Sprintf("task-%d", k)}
+			task := course.Task{Number: k, Title: fmt.Sprint("Part ", k), ID: fmt.Sprintf("layer%d/part%d", n, k), Minutes: 10,
+				Bonus: k == 6, Anchor: fmt.Sprintf("task-%d", k)}
 			c.Chapter.Tasks = append(c.Chapter.Tasks, task)
 			c.Tasks = append(c.Tasks, progress.TaskState{Task: task, State: state})
 		}
@@ -125,7 +127,8 @@ func TestHeader_counts_the_tasks_that_everybody_does(t *testing.T) {
 func green(c progress.Chapter) runner.Verdict {
 	v := runner.Verdict{Chapter: c.Chapter}
 	for _, task := range c.Chapter.Tasks {
-		v.Tasks = append(v.Tasks, runner.Task{Task: task, State: runner.Passed, Tests: []runner.Test{{Name: "TestTask", Status: gotest.Passed}}})
+		v.Tasks = append(v.Tasks, runner.Task{Task: task, State: runner.Passed,
+			Tests: []runner.Test{{Name: "TestTask", Status: gotest.Passed}}})
 	}
 	return v
 }

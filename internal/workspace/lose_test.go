@@ -1,7 +1,7 @@
 package workspace
 
-// This file is the promise of the package as a property: somebody edits, resets, skips and restores in any order, on any
-// day, and whatever a command has replaced is in a backup.
+// This file is the promise of the package as a property: somebody edits, resets, skips and restores in any order, on
+// any day, and whatever a command has replaced is in a backup.
 
 import (
 	"fmt"
@@ -41,11 +41,13 @@ func TestNothing_that_somebody_wrote_is_ever_lost(t *testing.T) {
 				write(t, root, "01-box/"+names.Draw(t, "file"), fmt.Sprintf("package box\n\n// %d\n", s.n))
 			},
 			"write what was there before": func(t *rapid.T) {
-				write(t, root, "01-box/"+names.Draw(t, "file"), fmt.Sprintf("package box\n\n// %d\n", rapid.IntRange(0, s.n).Draw(t, "version")))
+				write(t, root, "01-box/"+names.Draw(t, "file"),
+					fmt.Sprintf("package box\n\n// %d\n", rapid.IntRange(0, s.n).Draw(t, "version")))
 			},
 			"delete": func(t *rapid.T) { os.Remove(filepath.Join(root, "01-box", names.Draw(t, "file"))) },
 			"put the solution of one file in another's place": func(t *rapid.T) {
-				write(t, root, "01-box/"+names.Draw(t, "file"), text(t, root, "solutions/01-box/"+rapid.SampledFrom([]string{"box.go", "lid.go"}).Draw(t, "of")))
+				write(t, root, "01-box/"+names.Draw(t, "file"),
+					text(t, root, "solutions/01-box/"+rapid.SampledFrom([]string{"box.go", "lid.go"}).Draw(t, "of")))
 			},
 			"clock": func(t *rapid.T) {
 				s.clock = s.clock.Add(time.Duration(rapid.IntRange(-100, 100).Draw(t, "seconds")) * time.Second)

@@ -24,7 +24,8 @@ const testCode = "package box_test\n"
 
 // newRoot lays out a chapter of two files, untouched.
 func newRoot(t require.TestingT, root string) string {
-	write(t, root, "solutions/01-box/box.go", "package box\n\n// Put puts.\n//\n//workshop:task 1\nfunc Put() { println() }\n")
+	write(t, root, "solutions/01-box/box.go", "package box\n\n// Put puts.\n//\n//workshop:task 1\nfunc Put() { "+
+		"println() }\n")
 	write(t, root, "solutions/01-box/lid.go", "package box\n\n// Lid is a lid.\ntype Lid struct{}\n")
 	made, err := stub.Dir(filepath.Join(root, "solutions/01-box"))
 	require.NoError(t, err)
@@ -106,7 +107,8 @@ func TestSkip_keeps_no_backup_of_what_can_be_made_again(t *testing.T) {
 // Twice within a second, and with a clock that is set back, the newest backup stays the newest.
 func TestRestore_takes_the_newest_whatever_the_clock_says(t *testing.T) {
 	root := newRoot(t, t.TempDir())
-	for i, stamp := range []string{"2026-11-20_19.04.05", "2026-11-20_19.04.05", "1999-01-01_00.00.00", "2026-11-20_19.04.05", "2026-11-20_19.04.06", "2026-11-20_19.04.05"} {
+	for i, stamp := range []string{"2026-11-20_19.04.05", "2026-11-20_19.04.05", "1999-01-01_00.00.00",
+		"2026-11-20_19.04.05", "2026-11-20_19.04.06", "2026-11-20_19.04.05"} {
 		at(t, stamp)
 		mine := "package box\n\n// version " + string(rune('a'+i)) + "\n"
 		write(t, root, "01-box/box.go", mine)
@@ -118,7 +120,8 @@ func TestRestore_takes_the_newest_whatever_the_clock_says(t *testing.T) {
 	}
 	names, err := Backups(root, box)
 	require.NoError(t, err)
-	require.Equal(t, []string{"2026-11-20_19.04.05", "2026-11-20_19.04.05_0002", "2026-11-20_19.04.05_0003", "2026-11-20_19.04.05_0004", "2026-11-20_19.04.06", "2026-11-20_19.04.06_0002"}, names)
+	require.Equal(t, []string{"2026-11-20_19.04.05", "2026-11-20_19.04.05_0002", "2026-11-20_19.04.05_0003",
+		"2026-11-20_19.04.05_0004", "2026-11-20_19.04.06", "2026-11-20_19.04.06_0002"}, names)
 }
 
 func TestRestore_can_be_taken_back(t *testing.T) {
@@ -206,7 +209,8 @@ func TestRestoreTests_takes_them_from_the_history_by_their_content(t *testing.T)
 	root := newRoot(t, filepath.Join(above, "w"))
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", above, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"}, args...)...)
+		cmd := exec.Command("git", append([]string{"-C", above, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c",
+			"commit.gpgsign=false"}, args...)...)
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 	}

@@ -1,5 +1,5 @@
-// Command pdb-controller is your program: the informer and the controller that you have written in this chapter, on the layers of
-// your choice. What makes it a program is in internal/testkit/pdbapp.
+// Command pdb-controller is your program: the informer and the controller that you have written in this chapter, on the
+// layers of your choice. What makes it a program is in internal/testkit/pdbapp.
 //
 //	go run ./07-controller/cmd/pdb-controller                                    a demonstration, without a cluster
 //	go run ./07-controller/cmd/pdb-controller --layers yours                     on your own layers below, too
@@ -20,7 +20,8 @@ import (
 
 func main() {
 	pdbapp.Main(pdbapp.Parts{
-		Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "yours": yours.Layers, "client-go": clientgo.Layers},
+		Sets: map[string]layers.Layers{"solutions": solutions.Layers, "yours": yours.Layers,
+			"client-go": clientgo.Layers},
 		Default:     "solutions",
 		Informer:    "yours",
 		NewInformer: controller.NewSharedIndexInformerOn,

@@ -15,7 +15,8 @@ import (
 
 func TestMerge_takes_what_differs_in_bodies_alone(t *testing.T) {
 	right := overlay.Layer{Chapter: "01-box", Files: []overlay.File{{Name: "box.go", Content: []byte(
-		"package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Len() int {\n\treturn b.n\n}\n\nfunc (b *Box) Put() { b.n++ }\n")}}}
+		"package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Len() int {\n\treturn b.n\n}\n\nfunc (b *Box) Put() { " +
+			"b.n++ }\n")}}}
 	for name, c := range map[string]struct {
 		old, new string
 		merged   bool
@@ -29,7 +30,8 @@ func TestMerge_takes_what_differs_in_bodies_alone(t *testing.T) {
 		"no Go any longer": {"b.n++ }", "b.n++", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wrong := overlay.Layer{Files: []overlay.File{{Name: "box.go", Content: []byte(strings.Replace(string(right.Files[0].Content), c.old, c.new, 1))}}}
+			wrong := overlay.Layer{Files: []overlay.File{{Name: "box.go",
+				Content: []byte(strings.Replace(string(right.Files[0].Content), c.old, c.new, 1))}}}
 			_, ok := differences("x", right, wrong)
 			require.Equal(t, c.merged, ok)
 		})

@@ -103,7 +103,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()", "require.Equal(t, 1, b.Len()")
 		}, "TestTask1_Put_counts fails on the stubs for another reason"},
 		{"a test that needs a later task", "stubs", func(t *testing.T, root string) {
-			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()", "b.Empty()\n\t\trequire.Equal(t, 0, b.Len()")
+			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()",
+				"b.Empty()\n\t\trequire.Equal(t, 0, b.Len()")
 		}, "needs Box.Empty, which is only written in task 2"},
 		{"a stub that does not compile", "stubs", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "return b.n }", "b.add(0); return b.n }")
@@ -124,7 +125,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "01-box/README.md", secondTask, strings.Replace(secondTask, "-run Task2", "-run Task", 1))
 		}, "is shown for task 2 and also runs TestTask1_Put_counts"},
 		{"a failure that exits 0", "reached", func(t *testing.T, root string) {
-			replace(t, root, "01-box/box_test.go", "func TestTask1_", "func TestMain(m *testing.M) { m.Run(); os.Exit(0) }\n\nfunc TestTask1_")
+			replace(t, root, "01-box/box_test.go", "func TestTask1_",
+				"func TestMain(m *testing.M) { m.Run(); os.Exit(0) }\n\nfunc TestTask1_")
 			replace(t, root, "01-box/box_test.go", "\"testing\"\n", "\"os\"\n\t\"testing\"\n")
 		}, "exits 0"},
 		{"a hole of a task that does not exist", "reached", func(t *testing.T, root string) {
@@ -167,7 +169,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "TestTask2_Empty_takes_all_out", "TestTask2_Nothing")
 		}, "there is no such test"},
 		{"a wrong version that kills the tests", "bugs", func(t *testing.T, root string) {
-			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}", "Empty() { done := make(chan bool); go func() { defer close(done); panic(\"gone\") }(); <-done }")
+			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}",
+				"Empty() { done := make(chan bool); go func() { defer close(done); panic(\"gone\") }(); <-done }")
 		}, "takes the test binary with it"},
 		{"a failure without its rule", "messages", func(t *testing.T, root string) {
 			replace(t, root, "01-box/box_test.go", `"empty is empty"`, `""`)
@@ -182,7 +185,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "01-box/README.md", "# Chapter 01: The box\n", "# Chapter 01: The box\n\n[on](#task-9-nowhere)\n")
 		}, "01-box/README.md:3"},
 		{"an output that nobody prints", "shown", func(t *testing.T, root string) {
-			replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n", "--- FAIL: TestTask1_Put_counts (0.00s)\nall is well\n")
+			replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n",
+				"--- FAIL: TestTask1_Put_counts (0.00s)\nall is well\n")
 		}, "does not print what is shown"},
 		{"a shown command that runs nothing", "shown", func(t *testing.T, root string) {
 			replace(t, root, "01-box/README.md", "$ go test ./01-box -run Task1\n", "$ go test ./01-box -run Task1_Nothing\n")
@@ -257,15 +261,20 @@ func TestGenerate_replaces_an_untouched_stub(t *testing.T) {
 
 func TestDownloads_are_not_part_of_an_output(t *testing.T) {
 	printed := "go: downloading example.com/x v1.0.0\n--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n"
-	require.Equal(t, "--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n", downloads.ReplaceAllString(printed, ""))
+	require.Equal(t, "--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n",
+		downloads.ReplaceAllString(printed, ""))
 }
 
 func TestCount_finds_what_chance_decides(t *testing.T) {
 	root := newWorkshop(t)
-	replace(t, root, "01-box/box_test.go", "func TestTask1_Put_counts(t *testing.T) {", "var times int\n\nfunc TestTask1_Put_counts(t *testing.T) {\n\ttimes++\n\tif times == 2 {\n\t\tt.Fatal(\"the second time\")\n\t}")
+	replace(t, root, "01-box/box_test.go", "func TestTask1_Put_counts(t *testing.T) {",
+		"var times int\n\nfunc TestTask1_Put_counts(t *testing.T) {\n\ttimes++\n\tif times == 2 {\n\t\tt.Fatal(\"the "+
+			"second time\")\n\t}")
 	require.Empty(t, check(t, root, Options{Truths: []string{"solutions"}})["solutions"])
-	require.Contains(t, check(t, root, Options{Truths: []string{"solutions"}, Count: 3})["solutions"], "does not pass TestTask1_Put_counts")
-	require.Contains(t, check(t, root, Options{Truths: []string{"oracle"}, Count: 3})["oracle"], "does not pass TestTask1_Put_counts")
+	require.Contains(t, check(t, root, Options{Truths: []string{"solutions"}, Count: 3})["solutions"],
+		"does not pass TestTask1_Put_counts")
+	require.Contains(t, check(t, root, Options{Truths: []string{"oracle"}, Count: 3})["oracle"],
+		"does not pass TestTask1_Put_counts")
 }
 
 func TestCount_finds_a_wrong_version_that_survives_now_and_then(t *testing.T) {

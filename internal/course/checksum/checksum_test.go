@@ -30,7 +30,8 @@ func TestWrite_sorts_and_prints_as_sha256sum_does(t *testing.T) {
 	require.NoError(t, list.Write(dir))
 	text, err := os.ReadFile(filepath.Join(dir, "checksums.txt"))
 	require.NoError(t, err)
-	require.Equal(t, "sum of b.go  b.go\nsum of d.go  d.go\nsum of a_test.go  a_test.go\nsum of c_test.go  c_test.go\n", string(text))
+	require.Equal(t, "sum of b.go  b.go\nsum of d.go  d.go\nsum of a_test.go  a_test.go\nsum of c_test.go  c_test.go\n",
+		string(text))
 	require.Equal(t, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", Of(nil))
 }
 

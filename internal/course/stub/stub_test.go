@@ -187,7 +187,8 @@ func size() int { return 0 }
 }
 
 func TestGenerate_of_a_file_that_omits_all_helpers(t *testing.T) {
-	got, err := Generate("box.go", []byte("// Package box is a map.\n//\n//workshop:file omit\npackage box\n\nfunc F() {}\n\nfunc f() {}\n"))
+	got, err := Generate("box.go", []byte("// Package box is a map.\n//\n//workshop:file omit\npackage box\n\nfunc F() "+
+		"{}\n\nfunc f() {}\n"))
 	require.NoError(t, err)
 	require.Equal(t, "// Package box is a map.\npackage box\n\nfunc F() {}\n", string(got))
 }
@@ -201,24 +202,29 @@ func TestHoles_lists_the_marked_bodies(t *testing.T) {
 func TestGenerate_of_a_file_with_no_import(t *testing.T) {
 	got, err := Generate("box.go", []byte("package box\n\n//workshop:task 1\nfunc Put() {}\n"))
 	require.NoError(t, err)
-	require.Equal(t, "package box\n\nimport \"client-go-workshop/internal/testkit/todo\"\n\nfunc Put() {\n\tpanic(todo.Task(1, \"Put\"))\n}\n", string(got))
+	require.Equal(t, "package box\n\nimport \"client-go-workshop/internal/testkit/todo\"\n\nfunc Put() "+
+		"{\n\tpanic(todo.Task(1, \"Put\"))\n}\n", string(got))
 }
 
 func TestGenerate_leaves_the_map_of_a_file_at_its_head(t *testing.T) {
-	got, err := Generate("box.go", []byte("package box\n\n// This file is a map.\n\nimport \"fmt\"\n\n// F prints.\n//\n//workshop:task 1\nfunc F() { fmt.Println() }\n"))
+	got, err := Generate("box.go", []byte("package box\n\n// This file is a map.\n\nimport \"fmt\"\n\n// F "+
+		"prints.\n//\n//workshop:task 1\nfunc F() { fmt.Println() }\n"))
 	require.NoError(t, err)
-	require.Equal(t, "package box\n\n// This file is a map.\n\nimport \"client-go-workshop/internal/testkit/todo\"\n\n// F prints.\nfunc F() {\n\tpanic(todo.Task(1, \"F\"))\n}\n", string(got))
+	require.Equal(t, "package box\n\n// This file is a map.\n\nimport "+
+		"\"client-go-workshop/internal/testkit/todo\"\n\n// F prints.\nfunc F() {\n\tpanic(todo.Task(1, \"F\"))\n}\n", string(got))
 }
 
 func TestGenerate_names_the_receiver_of_a_generic_type(t *testing.T) {
-	got, err := Generate("box.go", []byte("package box\n\ntype Box[K comparable, V any] struct{}\n\n//workshop:task 1\nfunc (b *Box[K, V]) Put() {}\n"))
+	got, err := Generate("box.go", []byte("package box\n\ntype Box[K comparable, V any] struct{}\n\n//workshop:task "+
+		"1\nfunc (b *Box[K, V]) Put() {}\n"))
 	require.NoError(t, err)
 	require.Contains(t, string(got), `todo.Task(1, "Box.Put")`)
 }
 
 func TestGenerate_refuses_what_it_cannot_mean(t *testing.T) {
 	for name, c := range map[string]struct{ src, problem string }{
-		"an unknown directive":       {"//workshop:taks 1\nfunc f() {}\n", "box.go:3:1: there is no directive //workshop:taks 1"},
+		"an unknown directive": {"//workshop:taks 1\nfunc f() {}\n",
+			"box.go:3:1: there is no directive //workshop:taks 1"},
 		"no task":                    {"//workshop:task\nfunc f() {}\n", "a task directive is"},
 		"task 0":                     {"//workshop:task 0\nfunc f() {}\n", "a task directive is"},
 		"a symbol of two words":      {"//workshop:task 1 a b\nfunc f() {}\n", "a task directive is"},
@@ -227,15 +233,18 @@ func TestGenerate_refuses_what_it_cannot_mean(t *testing.T) {
 		"two directives":             {"//workshop:task 1\n//workshop:omit\nfunc f() {}\n", "box.go:4:1: a second directive"},
 		"an exported name omitted":   {"//workshop:omit\nfunc F() {}\n", "F is exported"},
 		"an exported name in a list": {"const (\n\ta = 1\n\t//workshop:omit\n\tB = 2\n)\n", "B is exported"},
-		"a directive inside a body":  {"func f() {\n\t//workshop:task 1\n}\n", "box.go:4:2: //workshop:task 1 is in no doc comment"},
+		"a directive inside a body": {"func f() {\n\t//workshop:task 1\n}\n",
+			"box.go:4:2: //workshop:task 1 is in no doc comment"},
 		"a directive with nothing below": {"//workshop:task 1\n\nfunc f() {}\n",
 			"is in no doc comment"},
-		"a file's directive of a declaration": {"//workshop:file omit\nfunc f() {}\n", "there is no directive //workshop:file omit"},
-		"a file's directive below the head":   {"func f() {}\n\n//workshop:file omit\n\nfunc g() {}\n", "would do nothing"},
-		"an unknown file's directive":         {"//workshop:file keep\n\nfunc f() {}\n", "a file's directive is"},
-		"a file's task without a number":      {"//workshop:file task Box\n\nfunc f() {}\n", "a file's directive is"},
-		"two directives of a file":            {"//workshop:file omit\n//workshop:file omit\n\nfunc f() {}\n", "a second directive for one file"},
-		"no Go":                               {"func {\n", "read the solution: box.go:3"},
+		"a file's directive of a declaration": {"//workshop:file omit\nfunc f() {}\n",
+			"there is no directive //workshop:file omit"},
+		"a file's directive below the head": {"func f() {}\n\n//workshop:file omit\n\nfunc g() {}\n", "would do nothing"},
+		"an unknown file's directive":       {"//workshop:file keep\n\nfunc f() {}\n", "a file's directive is"},
+		"a file's task without a number":    {"//workshop:file task Box\n\nfunc f() {}\n", "a file's directive is"},
+		"two directives of a file": {"//workshop:file omit\n//workshop:file omit\n\nfunc f() {}\n",
+			"a second directive for one file"},
+		"no Go": {"func {\n", "read the solution: box.go:3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Generate("box.go", []byte("package box\n\n"+c.src))
@@ -250,7 +259,8 @@ func TestDir_needs_a_solution(t *testing.T) {
 }
 
 // FuzzGenerate feeds it files with directives in odd places: it may refuse them, but what it returns is Go, and a stub
-// of which another one can be made. (That it is formatted cannot be asked: gofmt itself wants a second go at some files.)
+// of which another one can be made. (That it is formatted cannot be asked: gofmt itself wants a second go at some
+// files.)
 func FuzzGenerate(f *testing.F) {
 	f.Add(solution)
 	f.Add("package p\n//workshop:task 1\nfunc f() {}")

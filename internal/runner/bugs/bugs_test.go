@@ -110,7 +110,8 @@ func (b *Box) add(n int) { b.n += int(atomic.AddInt64(new(int64), int64(n))) }
 }
 
 func TestApply_removes_imports_that_are_no_longer_used(t *testing.T) {
-	b := Bug{Changes: []Change{{File: "box.go", Symbol: "Box.String", Wrong: `func (b *Box) String() string { return "" }`}}}
+	b := Bug{Changes: []Change{{File: "box.go", Symbol: "Box.String",
+		Wrong: `func (b *Box) String() string { return "" }`}}}
 	layer, err := b.Apply(solution(box))
 	require.NoError(t, err)
 	require.NotContains(t, string(layer.Files[1].Content), "fmt")

@@ -89,7 +89,8 @@ func read(t *testing.T, text string) []Row {
 }
 
 func TestRead_puts_implementations_side_by_side(t *testing.T) {
-	rows := read(t, bench("Add/impl=yours/n=8", 200, 201, 202, 203, 204, 205)+bench("Add/impl=solution/n=8", 100, 101, 102, 103, 104, 105)+
+	rows := read(t, bench("Add/impl=yours/n=8", 200, 201, 202, 203, 204, 205)+bench("Add/impl=solution/n=8", 100, 101, 102,
+		103, 104, 105)+
 		bench("Add/impl=client-go/n=8", 100, 101, 102, 103, 104, 105)+bench("Get/impl=client-go", 5))
 	require.Len(t, rows, 6, "two benchmarks of three units")
 	require.Equal(t, "Add/n=8", rows[0].Name)

@@ -82,11 +82,13 @@ func TestRun_of_a_binary_that_dies(t *testing.T) {
 
 // Whoever runs a test a hundred times wants to know of the one time.
 func TestRun_of_a_test_that_fails_once_of_many_times_is_a_failure(t *testing.T) {
-	r := runTests(t, "import \"os\"\n\nvar n int\n\nfunc TestA(t *testing.T) { if n++; n == 1 { t.Error(\"once\") } }\nfunc TestB(t *testing.T) { if n == 4 { os.Exit(3) } }\n", "-count=3", "-vet=off")
+	r := runTests(t, "import \"os\"\n\nvar n int\n\nfunc TestA(t *testing.T) { if n++; n == 1 { t.Error(\"once\") } "+
+		"}\nfunc TestB(t *testing.T) { if n == 4 { os.Exit(3) } }\n", "-count=3", "-vet=off")
 	require.Len(t, r.Tests, 2)
 	require.Equal(t, Failed, r.Tests[0].Status)
 	require.Equal(t, Passed, r.Tests[1].Status)
-	r = runTests(t, "import \"os\"\n\nvar n int\n\nfunc TestA(t *testing.T) { if n++; n == 2 { os.Exit(3) } }\n", "-count=3", "-vet=off")
+	r = runTests(t, "import \"os\"\n\nvar n int\n\nfunc TestA(t *testing.T) { if n++; n == 2 { os.Exit(3) } }\n",
+		"-count=3", "-vet=off")
 	require.Len(t, r.Tests, 1)
 	require.Equal(t, Broken, r.Tests[0].Status, "it passed once, and then ended the binary")
 }
@@ -125,7 +127,8 @@ func TestRun_of_a_command_that_does_not_exist(t *testing.T) {
 }
 
 func TestRun_reads_failures_as_data(t *testing.T) {
-	wanted := failure.Failure{Kind: failure.Assertion, Problem: "not equal", Got: strings.Repeat("long ", 2000), Did: []string{"Add"}}
+	wanted := failure.Failure{Kind: failure.Assertion, Problem: "not equal", Got: strings.Repeat("long ", 2000),
+		Did: []string{"Add"}}
 	var sends strings.Builder
 	wanted.Emit(func(key, value string) { fmt.Fprintf(&sends, "t.Attr(%q, %q)\n", key, value) })
 	r := runTests(t, "func TestA(t *testing.T) { t.Run(\"sub\", func(t *testing.T) {\nt.Attr(\"some\", \"other\")\n"+sends.String()+"t.Fail()\n}) }\n")
@@ -138,6 +141,7 @@ func TestRun_reads_failures_as_data(t *testing.T) {
 }
 
 func TestRun_refuses_an_attribute_that_is_no_failure(t *testing.T) {
-	_, err := read(strings.NewReader(`{"Action":"attr","Package":"a","Test":"TestA","Key":"failure","Value":"%"}`+"\n"), nil)
+	_, err := read(strings.NewReader(`{"Action":"attr","Package":"a","Test":"TestA","Key":"failure","Value":"%"}`+"\n"),
+		nil)
 	require.ErrorContains(t, err, "decode a failure that a test reported")
 }

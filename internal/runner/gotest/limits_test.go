@@ -19,7 +19,8 @@ func limited(t *testing.T, ctx context.Context, limits Limits, onTest func(Test)
 	t.Helper()
 	t.Setenv("GOFLAGS", "")
 	dir := t.TempDir()
-	for name, content := range map[string]string{"go.mod": "module example\n\ngo 1.26\n", "a_test.go": "package a\n\n" + body} {
+	for name, content := range map[string]string{"go.mod": "module example\n\ngo 1.26\n", "a_test.go": "package a\n\n" +
+		body} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	}
 	cmd := exec.Command("go", "test", "-json", "-vet=off")
@@ -96,7 +97,9 @@ func TestA(t *testing.T) { if err := exec.Command("sh", "-c", "exec 3>`+mark+`; 
 
 // What arrives may be cut anywhere, and may be anything: a learner's code prints to the same stream.
 func FuzzRead(f *testing.F) {
-	f.Add([]byte(`{"Action":"run","Package":"a","Test":"TestA"}` + "\n" + `{"Action":"output","Package":"a","Test":"TestA","Output":"x\n"}` + "\n" + `{"Action":"fail","Package":"a","Test":"TestA","Elapsed":0.1}` + "\n"))
+	f.Add([]byte(`{"Action":"run","Package":"a","Test":"TestA"}` + "\n" +
+		`{"Action":"output","Package":"a","Test":"TestA","Output":"x\n"}` + "\n" +
+		`{"Action":"fail","Package":"a","Test":"TestA","Elapsed":0.1}` + "\n"))
 	f.Add([]byte("plain\n{\"Action\":\n\x00{}\n"))
 	f.Add([]byte(`{"Action":"pass","Test":"/","Elapsed":-1}` + "\n" + `{"Action":"output","Output":"panic: x\n"}`))
 	f.Add([]byte(`{"Time":"0","Action":"nonsense","Test":"TestA/b","Elapsed":1e300}`))

@@ -87,7 +87,8 @@ func TestTrap_cover_drops_the_overlay(t *testing.T) {
 	out, err := byHand(t, root, replace, "./01-box")
 	require.NoError(t, err, out)
 	out, err = byHand(t, root, replace, "-cover", "./01-box")
-	require.Error(t, err, "if this passes, Go has learned to measure coverage through an overlay, and we need not refuse it: %s", out)
+	require.Error(t, err, "if this passes, Go has learned to measure coverage through an overlay, and we need not "+
+		"refuse it: %s", out)
 	require.Contains(t, out, "wrong answer")
 
 	layer, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions/01-box"))
@@ -136,13 +137,16 @@ func TestTrap_a_root_behind_a_symlink_matches_nothing(t *testing.T) {
 
 func TestTrap_a_panic_names_the_wrong_file(t *testing.T) {
 	root := module(t)
-	write(t, root, "solutions/01-box/box.go", "//go:build !never\n\n// Package box has a comment.\npackage box\n\nfunc Answer() int {\n\tpanic(\"here\")\n}\n")
+	write(t, root, "solutions/01-box/box.go", "//go:build !never\n\n// Package box has a comment.\npackage box\n\nfunc "+
+		"Answer() int {\n\tpanic(\"here\")\n}\n")
 	replace := map[string]string{filepath.Join(root, "01-box/box.go"): filepath.Join(root, "solutions/01-box/box.go")}
 	out, _ := byHand(t, root, replace, "./01-box")
-	require.Contains(t, out, filepath.Join(root, "01-box", "box.go")+":7", "the stub's name with the solution's line: a line that the stub does not have")
+	require.Contains(t, out, filepath.Join(root, "01-box", "box.go")+":7",
+		"the stub's name with the solution's line: a line that the stub does not have")
 
 	out, _ = over(t, root, "./01-box")
-	require.Contains(t, out, filepath.Join(root, "solutions", "01-box", "box.go")+":7", "with a //line directive, file and line are the solution's")
+	require.Contains(t, out, filepath.Join(root, "solutions", "01-box", "box.go")+":7",
+		"with a //line directive, file and line are the solution's")
 }
 
 func TestTrap_compile_errors_name_the_solution(t *testing.T) {
@@ -150,7 +154,8 @@ func TestTrap_compile_errors_name_the_solution(t *testing.T) {
 	write(t, root, "solutions/01-box/box.go", "package box\r\n\r\nfunc Answer() int { return none }\r\n")
 	out, err := over(t, root, "./01-box")
 	require.Error(t, err)
-	require.Contains(t, out, filepath.Join("solutions", "01-box", "box.go")+":3", "also in a file with the line ends of Windows")
+	require.Contains(t, out, filepath.Join("solutions", "01-box", "box.go")+":3",
+		"also in a file with the line ends of Windows")
 }
 
 func TestTrap_what_a_learner_adds_is_compiled_in(t *testing.T) {
@@ -168,7 +173,8 @@ func TestTrap_what_a_learner_adds_is_compiled_in(t *testing.T) {
 // path, so they would test what stands there, whichever folder they are run in.
 func TestTrap_symlinked_external_tests_test_the_stub(t *testing.T) {
 	root := module(t)
-	if err := os.Symlink(filepath.Join(root, "01-box/box_test.go"), filepath.Join(root, "solutions/01-box/box_test.go")); err != nil {
+	if err := os.Symlink(filepath.Join(root, "01-box/box_test.go"),
+		filepath.Join(root, "solutions/01-box/box_test.go")); err != nil {
 		t.Skip("this system makes no symbolic links:", err)
 	}
 	cmd := exec.Command("go", "test", "./solutions/01-box")
@@ -250,8 +256,10 @@ func TestReadDir_of_a_folder_without_code(t *testing.T) {
 // A chapter can be tested with the ones below it finished, while its own code stays the learner's.
 func TestOverlay_finishes_lower_chapters(t *testing.T) {
 	root := module(t)
-	write(t, root, "02-lid/lid.go", "package lid\n\nimport box \"client-go-workshop/01-box\"\n\nfunc Half() int { return box.Answer() / 2 }\n")
-	write(t, root, "02-lid/lid_test.go", "package lid\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif Half() != 21 {\n\t\tt.Fatal(\"wrong half\")\n\t}\n}\n")
+	write(t, root, "02-lid/lid.go", "package lid\n\nimport box \"client-go-workshop/01-box\"\n\nfunc Half() int { "+
+		"return box.Answer() / 2 }\n")
+	write(t, root, "02-lid/lid_test.go", "package lid\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif "+
+		"Half() != 21 {\n\t\tt.Fatal(\"wrong half\")\n\t}\n}\n")
 	write(t, root, "solutions/02-lid/lid.go", "package lid\n\nfunc Half() int { return 21 }\n")
 	out, err := over(t, root, "./02-lid")
 	require.NoError(t, err, "01-box is the solution, 02-lid the learner's: %s", out)

@@ -100,7 +100,8 @@ func runCase(t *testing.T, file *conformanceFile, c *conformanceCase) {
 			if *update {
 				e.answer = answers[i]
 			}
-			require.Equal(t, e.answer, answers[i], "the real API server's answer to request %d is not the recorded one any more", i+1)
+			require.Equal(t, e.answer, answers[i], "the real API server's answer to request %d is not the recorded one any more",
+				i+1)
 		}
 		return
 	}
@@ -108,7 +109,8 @@ func runCase(t *testing.T, file *conformanceFile, c *conformanceCase) {
 		api := Start(t)
 		client := api.Client()
 		defer client.CloseIdleConnections()
-		answers := file.play(t, c, &target{url: "http://in-memory", client: client, compact: func() error { api.Restart(); return nil }})
+		answers := file.play(t, c, &target{url: "http://in-memory", client: client,
+			compact: func() error { api.Restart(); return nil }})
 		different := false
 		for i, e := range c.exchanges {
 			wanted := e.answer
@@ -116,7 +118,8 @@ func runCase(t *testing.T, file *conformanceFile, c *conformanceCase) {
 				wanted, different = e.fake, true
 			}
 			require.Equal(t, wanted, answers[i], "request %d:\n%s", i+1, e.request)
-			require.False(t, e.fake != "" && e.fake == e.answer, "request %d is answered as by the real server: it needs no %d.fake", i+1, i+1)
+			require.False(t, e.fake != "" && e.fake == e.answer,
+				"request %d is answered as by the real server: it needs no %d.fake", i+1, i+1)
 		}
 		require.Equal(t, c.differs != "", different, "a case whose fake answers differ says why, and no other")
 	})
@@ -175,7 +178,8 @@ func (p *play) send(text string) (answer func() string, late bool) {
 		return func() string { return "done\n" }, false
 	}
 	request, events, late := p.parse(text)
-	if q := request.URL.Query(); p.to.real && request.Method == http.MethodGet && (q.Has("watch") || q.Has("resourceVersion")) {
+	if q := request.URL.Query(); p.to.real && request.Method == http.MethodGet &&
+		(q.Has("watch") || q.Has("resourceVersion")) {
 		p.catchUp(request.URL.Path)
 	}
 	response, err := p.to.client.Do(request)

@@ -92,7 +92,8 @@ func TestDown_refuses_and_breaks(t *testing.T) {
 func TestReset_can_come_after_the_work_is_done(t *testing.T) {
 	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
 		api.Script("create", fakeapi.Reset(true))
-		_, err := c.Post("http://in-memory/api/v1/namespaces/default/configmaps", "application/json", strings.NewReader(`{"metadata":{"name":"a"}}`))
+		_, err := c.Post("http://in-memory/api/v1/namespaces/default/configmaps", "application/json",
+			strings.NewReader(`{"metadata":{"name":"a"}}`))
 		require.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF), "%v", err)
 		require.Len(t, api.Objects("configmaps"), 1)
 	})
@@ -194,7 +195,8 @@ func TestWatch_begins_before_its_answer_does(t *testing.T) {
 				})
 				_, body, _, err := get(t, c, deployments+"?timeoutSeconds=5&"+query)
 				require.NoError(t, err)
-				require.Contains(t, body, `"type":"DELETED"`, "who has read the head of the answer is told of all that happens from then on")
+				require.Contains(t, body, `"type":"DELETED"`, "who has read the head of the answer is told of all that happens "+
+					"from then on")
 			})
 		})
 	}

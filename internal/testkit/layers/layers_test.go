@@ -17,7 +17,8 @@ var sets = map[string]layers.Layers{"solutions": solutions.Layers, "client-go": 
 func TestChoose_mixes_sets(t *testing.T) {
 	l, err := layers.Choose("solutions,reflector=client-go,workqueue=client-go", sets)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"client": "solutions", "reflector": "client-go", "deltafifo": "solutions", "indexer": "solutions", "workqueue": "client-go"}, l.From)
+	require.Equal(t, map[string]string{"client": "solutions", "reflector": "client-go", "deltafifo": "solutions",
+		"indexer": "solutions", "workqueue": "client-go"}, l.From)
 	require.NotNil(t, l.NewClient)
 }
 

@@ -28,10 +28,10 @@ func Main(c *cobra.Command) {
 	}
 }
 
-// WriteKubeconfig writes a kubeconfig for the server at a URL to file, and makes its folder. The cluster and the context
-// are called name. It does not overwrite a kubeconfig with another current context; the error then asks for another
-// value of flag. It returns the absolute path of the file, and a function that removes the file, unless another server
-// has replaced the kubeconfig by its own.
+// WriteKubeconfig writes a kubeconfig for the server at a URL to file, and makes its folder. The cluster and the
+// context are called name. It does not overwrite a kubeconfig with another current context; the error then asks for
+// another value of flag. It returns the absolute path of the file, and a function that removes the file, unless another
+// server has replaced the kubeconfig by its own.
 func WriteKubeconfig(file, name, url, flag string) (path string, remove func(), err error) {
 	if path, err = filepath.Abs(file); err != nil {
 		return "", nil, fmt.Errorf("find out where %s is: %w", file, err)

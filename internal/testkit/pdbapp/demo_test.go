@@ -31,7 +31,8 @@ func (x *text) Write(p []byte) (int, error) {
 
 // The back-off is random, so only the order of the controller's actions after the outage is certain, not their times.
 func TestDemo(t *testing.T) {
-	for _, choice := range []string{"solutions", "client-go", "client-go,informer=client-go", "solutions,workqueue=client-go"} {
+	for _, choice := range []string{"solutions", "client-go", "client-go,informer=client-go",
+		"solutions,workqueue=client-go"} {
 		t.Run(choice, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				options, err := parse("--layers", choice)
@@ -47,7 +48,8 @@ func TestDemo(t *testing.T) {
 					events = append(events, strings.ReplaceAll(e[1], "PodDisruptionBudget web", "it"))
 				}
 				require.GreaterOrEqual(t, len(events), 5, out.b.String())
-				require.Equal(t, []string{"Created it with minAvailable 2", "Repaired it: set minAvailable to 4", "Created it with minAvailable 4"}, events[:3])
+				require.Equal(t, []string{"Created it with minAvailable 2", "Repaired it: set minAvailable to 4",
+					"Created it with minAvailable 4"}, events[:3])
 				require.Equal(t, "Removed it: spec.replicas is 1", events[len(events)-1])
 				require.Contains(t, out.b.String(), "In the end there is no budget")
 				require.Contains(t, out.b.String(), "workqueue  "+options.layers.From["workqueue"])
@@ -109,7 +111,8 @@ func TestDemo_is_interrupted_without_a_line_of_log(t *testing.T) {
 func TestChoose_client_go_s_informer_brings_its_layers(t *testing.T) {
 	c, err := choose("solutions,informer=client-go", parts)
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"client": "solutions", "workqueue": "solutions", "reflector": "client-go", "deltafifo": "client-go", "indexer": "client-go"}, c.From)
+	require.Equal(t, map[string]string{"client": "solutions", "workqueue": "solutions", "reflector": "client-go",
+		"deltafifo": "client-go", "indexer": "client-go"}, c.From)
 	require.Equal(t, "client-go", c.Informer)
 	_, err = choose("solutions,informer=theirs", parts)
 	require.EqualError(t, err, `there is no informer "theirs" here; it is solutions or client-go`)

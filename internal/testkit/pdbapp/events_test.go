@@ -57,7 +57,8 @@ func TestFlushWritesWhatIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &slowSink{delay: 100 * time.Millisecond}
 		took := recordAndFlush(t, sink, 3)
-		require.Equal(t, []string{"web-0", "web-1", "web-2"}, sink.written(), "all that was recorded before flush must be written, and no marker")
+		require.Equal(t, []string{"web-0", "web-1", "web-2"}, sink.written(),
+			"all that was recorded before flush must be written, and no marker")
 		require.Equal(t, 300*time.Millisecond, took, "and flush waits no longer than that")
 	})
 }
@@ -65,7 +66,8 @@ func TestFlushWritesWhatIsQueued(t *testing.T) {
 func TestFlushIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &slowSink{delay: time.Hour}
-		require.Equal(t, 3*time.Second, recordAndFlush(t, sink, 3), "an API server that does not answer must not keep the program from ending")
+		require.Equal(t, 3*time.Second, recordAndFlush(t, sink, 3),
+			"an API server that does not answer must not keep the program from ending")
 		time.Sleep(4 * time.Hour) // after Shutdown it may still begin with what is queued
 	})
 }

@@ -99,7 +99,8 @@ func TestLeaderGivesTheLeaseBackOnlyAfterTheWork(t *testing.T) {
 		stop()
 		require.NoError(t, <-done, "being told to stop is no error")
 		require.Equal(t, "me", holderAtTheEnd, "the Lease must be renewed until the work has ended, or two work at once")
-		require.Empty(t, shared.holder(), "after the work the Lease must be given back, or the next leader waits 15 s for nothing")
+		require.Empty(t, shared.holder(), "after the work the Lease must be given back, or the next leader waits 15 s for "+
+			"nothing")
 	})
 }
 
@@ -113,8 +114,10 @@ func TestLeaderStopsWhenTheLeaseIsLost(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		})
-		require.ErrorContains(t, err, "lost the Lease default/pdb-controller", "a lost Lease must end the program with an error and a sentence")
-		require.InDelta(t, 70, time.Since(began).Seconds(), 3, "the leader must give up 10 s after the last renewal, before others may take over")
+		require.ErrorContains(t, err, "lost the Lease default/pdb-controller",
+			"a lost Lease must end the program with an error and a sentence")
+		require.InDelta(t, 70, time.Since(began).Seconds(), 3,
+			"the leader must give up 10 s after the last renewal, before others may take over")
 	})
 }
 
@@ -150,7 +153,8 @@ func TestOnlyOneLeads(t *testing.T) {
 		require.NoError(t, <-first)
 		began := time.Now()
 		require.Equal(t, "second", <-working)
-		require.Less(t, time.Since(began), 5*time.Second, "a Lease that was given back is taken at the next try, not after it ran out")
+		require.Less(t, time.Since(began), 5*time.Second,
+			"a Lease that was given back is taken at the next try, not after it ran out")
 		stopSecond()
 		require.NoError(t, <-second)
 	})

@@ -42,7 +42,8 @@ func TestOptions(t *testing.T) {
 	got.layers = chosen{}
 	require.Equal(t, options{workers: 2, resync: 10 * time.Minute, leaderElect: true, leaseNamespace: "default"}, got)
 
-	got, err = parse("--kubeconfig=f", "--namespace=shop", "--workers=8", "--resync=0", "--leader-elect=false", "--lease-namespace=ops", "-v=0")
+	got, err = parse("--kubeconfig=f", "--namespace=shop", "--workers=8", "--resync=0", "--leader-elect=false",
+		"--lease-namespace=ops", "-v=0")
 	require.NoError(t, err)
 	got.layers = chosen{}
 	require.Equal(t, options{kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
@@ -94,7 +95,8 @@ func TestFindConfig(t *testing.T) {
 	}
 
 	for title, test := range map[string]struct{ flagged, environment, says string }{
-		"nothing":        {"", "", "no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this is not a Pod"},
+		"nothing": {"", "", "no cluster to connect to: --kubeconfig is not given, $KUBECONFIG is empty, and this " +
+			"is not a Pod"},
 		"an absent file": {"absent", two, "reading --kubeconfig=absent: "},
 		"an absent one":  {"", "absent", "$KUBECONFIG (absent) says nothing about a cluster"},
 		"an empty one":   {empty, "", "--kubeconfig=" + empty + " says nothing about a cluster"},

@@ -43,6 +43,7 @@ func TestReadme_shows_the_demo(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(updated), 0o644))
 			return
 		}
-		require.Equal(t, same(out.b.String()), same(string(shown[1])), "go test ./internal/testkit/pdbapp -run Readme -update writes it")
+		require.Equal(t, same(out.b.String()), same(string(shown[1])),
+			"go test ./internal/testkit/pdbapp -run Readme -update writes it")
 	})
 }

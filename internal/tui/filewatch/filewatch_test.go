@@ -1,7 +1,7 @@
 package filewatch
 
-// These tests bring their own events and their own clock (synctest), so that each asserts to the millisecond when a save
-// is reported. folder_test.go has the events of a real system.
+// These tests bring their own events and their own clock (synctest), so that each asserts to the millisecond when a
+// save is reported. folder_test.go has the events of a real system.
 
 import (
 	"context"

@@ -1,6 +1,7 @@
 package filewatch
 
-// These tests watch a real folder, with whatever events this system has. They wait for what is told, and for nothing else.
+// These tests watch a real folder, with whatever events this system has. They wait for what is told, and for nothing
+// else.
 
 import (
 	"context"
@@ -124,7 +125,8 @@ func TestFolder_tells_of_every_way_to_save(t *testing.T) {
 	}
 }
 
-// The content of the file decides, so nothing is told of a new time stamp, and the save after it is the next thing told.
+// The content of the file decides, so nothing is told of a new time stamp, and the save after it is the next thing
+// told.
 func TestFolder_does_not_tell_of_a_touch(t *testing.T) {
 	f := newFolder(t)
 	f.write("a.go", "one")
@@ -141,8 +143,8 @@ func TestFolder_does_not_tell_of_a_touch(t *testing.T) {
 	}
 }
 
-// A thousand saves, in bursts of ten: within a burst a newer one may take an older one's place, as it does when somebody
-// saves faster than the files can be read; the last one must be told.
+// A thousand saves, in bursts of ten: within a burst a newer one may take an older one's place, as it does when
+// somebody saves faster than the files can be read; the last one must be told.
 func TestFolder_misses_none_of_a_thousand_saves_and_leaves_nothing_behind(t *testing.T) {
 	before := runtime.NumGoroutine()
 	f := newFolder(t)

@@ -50,7 +50,8 @@ func TestFit_without_a_limit_shows_all(t *testing.T) {
 		At: failure.Position{File: "task2_index_test.go", Line: 36}, Value: "keys under image=nginx", Problem: "not equal",
 		Did: []string{"Add default/web running nginx", "Update default/web running caddy"}, Wanted: "[]string{}",
 		Got: `[]string{"default/web"}`, Read: "05-indexer/README.md#task-2-one-index-40-min",
-		Why: "an object is not found under a value it used to have: Update must ask the index function about the old object too",
+		Why: "an object is not found under a value it used to have: Update must ask the index function about the old " +
+			"object too",
 	}
 	require.Equal(t, `task2_index_test.go:36: keys under image=nginx: not equal
   did     Add default/web running nginx
@@ -75,7 +76,8 @@ func TestWrap_takes_control_characters_out(t *testing.T) {
 
 // A command that is copied from the screen has to be one: its options stay whole.
 func TestWrap_does_not_break_at_a_hyphen(t *testing.T) {
-	require.Equal(t, []string{"  go tool workshop reset", "  --tests 05-indexer"}, Wrap("  go tool workshop reset --tests 05-indexer", 26))
+	require.Equal(t, []string{"  go tool workshop reset", "  --tests 05-indexer"},
+		Wrap("  go tool workshop reset --tests 05-indexer", 26))
 }
 
 // FuzzFit: no failure makes the layout fall over.

@@ -194,8 +194,8 @@ func (c Chapter) Done() bool {
 	return !open
 }
 
-// Next returns the first task that has not passed, except for bonus tasks. If there is none, open is false, and t is the
-// chapter's first task.
+// Next returns the first task that has not passed, except for bonus tasks. If there is none, open is false, and t is
+// the chapter's first task.
 func (c Chapter) Next() (t TaskState, open bool) {
 	i := slices.IndexFunc(c.Tasks, func(t TaskState) bool { return t.State != runner.Passed && !t.Bonus })
 	return c.Tasks[max(i, 0)], i >= 0

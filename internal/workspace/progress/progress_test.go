@@ -35,7 +35,9 @@ func newRoot(t *testing.T) string {
 	root := t.TempDir()
 	write(t, root, "go.mod", "module client-go-workshop\n")
 	for _, dir := range []string{"01-box", "02-shelf"} {
-		write(t, root, dir+"/README.md", "# T\n\n## Task 1: Put (5 min)\n\n```sh\ngo test ./"+dir+" -run Task1\n```\n\n## Task 2: Empty\n\n<!-- formerly: box/clear -->\n\n```sh\ngo test ./"+dir+" -run Task2\n```\n\n## Bonus task 3: Lid\n\n```sh\ngo test ./"+dir+" -run Task3\n```\n")
+		write(t, root, dir+"/README.md", "# T\n\n## Task 1: Put (5 min)\n\n```sh\ngo test ./"+dir+" -run Task1\n```\n\n## "+
+			"Task 2: Empty\n\n<!-- formerly: box/clear -->\n\n```sh\ngo test ./"+dir+" -run Task2\n```\n\n## Bonus task 3: "+
+			"Lid\n\n```sh\ngo test ./"+dir+" -run Task3\n```\n")
 		write(t, root, dir+"/box.go", stub)
 		write(t, root, "solutions/"+dir+"/box.go", solution)
 		require.NoError(t, checksum.List{Stubs: map[string]string{"box.go": checksum.Of([]byte(stub))}}.Write(filepath.Join(root, "solutions", dir)))
@@ -56,7 +58,8 @@ func verdict(c course.Chapter, states map[int]runner.State) runner.Verdict {
 	v := runner.Verdict{Chapter: c}
 	for _, task := range c.Tasks {
 		if state, ok := states[task.Number]; ok {
-			v.Tasks = append(v.Tasks, runner.Task{Task: task, State: state, Tests: []runner.Test{{Status: gotest.Passed}, {Status: gotest.Failed}}})
+			v.Tasks = append(v.Tasks, runner.Task{Task: task, State: state,
+				Tests: []runner.Test{{Status: gotest.Passed}, {Status: gotest.Failed}}})
 		}
 	}
 	return v
@@ -123,7 +126,8 @@ func TestVerdict_counts_for_exactly_the_files_it_was_about(t *testing.T) {
 
 	write(t, root, "01-box/box.go", "package box\n\n// one\n")
 	chapters, _ = all(t, root)
-	require.Equal(t, []runner.State{runner.Passed, runner.Failing, runner.Bonus}, states(chapters[0]), "undone, so it holds again")
+	require.Equal(t, []runner.State{runner.Passed, runner.Failing, runner.Bonus}, states(chapters[0]),
+		"undone, so it holds again")
 }
 
 func TestContent_is_of_all_that_a_verdict_depends_on(t *testing.T) {
@@ -181,7 +185,8 @@ func TestRecord_of_one_task_keeps_the_others_only_for_the_same_files(t *testing.
 	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/put"].State)
 	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/empty"].State)
 	b.Record(verdict(box, map[int]runner.State{2: runner.Unknown}), "one")
-	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/empty"].State, "a run that knows nothing takes nothing away")
+	require.Equal(t, runner.Passed, b.Verdicts["box"].Tasks["box/empty"].State,
+		"a run that knows nothing takes nothing away")
 	b.Record(verdict(box, map[int]runner.State{2: runner.Failing}), "two")
 	require.NotContains(t, b.Verdicts["box"].Tasks, "box/put")
 	require.Equal(t, runner.Failing, b.Verdicts["box"].Tasks["box/empty"].State)
@@ -196,7 +201,8 @@ func TestTask_keeps_its_place_under_the_name_it_had(t *testing.T) {
 	_, err = Update(root, func(b *File) {
 		b.At = "box/clear"
 		b.Hints["box/clear"] = 2
-		b.Verdicts["box"] = Verdict{Content: content, Tasks: map[string]Task{"box/clear": {State: runner.Failing, Passed: 1, Tests: 2}}}
+		b.Verdicts["box"] = Verdict{Content: content, Tasks: map[string]Task{"box/clear": {State: runner.Failing, Passed: 1,
+			Tests: 2}}}
 	})
 	require.NoError(t, err)
 	chapters, file := all(t, root)
@@ -217,25 +223,37 @@ func TestCurrent_is_where_work_goes_on(t *testing.T) {
 		at       string
 		want     string
 	}{
-		"at the beginning":             {[]runner.State{open, open, bonus}, []runner.State{open, open, bonus}, flags{Untouched: true}, "", "a1"},
-		"where the file points":        {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "b2", "b2"},
-		"after it, if that has passed": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "a1", "a2"},
-		"the next chapter":             {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{}, "a2", "b1"},
-		"from the last to the first":   {[]runner.State{passed, open, bonus}, []runner.State{passed, passed, bonus}, flags{}, "b2", "a2"},
-		"a bonus that one has chosen":  {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{}, "a3", "a3"},
-		"all done":                     {[]runner.State{passed, passed, bonus}, []runner.State{passed, passed, bonus}, flags{}, "b2", ""},
-		"a task that is gone":          {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{}, "gone/x", "a2"},
-		"a chapter that was skipped":   {[]runner.State{runner.Unknown, runner.Unknown, runner.Unknown}, []runner.State{open, open, bonus}, flags{Skipped: true}, "a1", "b1"},
-		"the first begun":              {[]runner.State{open, open, bonus}, []runner.State{runner.Failing, open, bonus}, flags{Untouched: true}, "", "b1"},
+		"at the beginning": {[]runner.State{open, open, bonus}, []runner.State{open, open, bonus},
+			flags{Untouched: true}, "", "a1"},
+		"where the file points": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{},
+			"b2", "b2"},
+		"after it, if that has passed": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{},
+			"a1", "a2"},
+		"the next chapter": {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{},
+			"a2", "b1"},
+		"from the last to the first": {[]runner.State{passed, open, bonus}, []runner.State{passed, passed, bonus}, flags{},
+			"b2", "a2"},
+		"a bonus that one has chosen": {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{},
+			"a3", "a3"},
+		"all done": {[]runner.State{passed, passed, bonus}, []runner.State{passed, passed, bonus},
+			flags{}, "b2", ""},
+		"a task that is gone": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{},
+			"gone/x", "a2"},
+		"a chapter that was skipped": {[]runner.State{runner.Unknown, runner.Unknown, runner.Unknown},
+			[]runner.State{open, open, bonus}, flags{Skipped: true}, "a1", "b1"},
+		"the first begun": {[]runner.State{open, open, bonus}, []runner.State{runner.Failing, open, bonus},
+			flags{Untouched: true}, "", "b1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			make := func(letter string, states []runner.State, c Chapter) Chapter {
 				for i, s := range states {
-					c.Tasks = append(c.Tasks, TaskState{Task: course.Task{Number: i + 1, ID: fmt.Sprint(letter, i+1), Bonus: i == 2}, State: s})
+					c.Tasks = append(c.Tasks, TaskState{Task: course.Task{Number: i + 1, ID: fmt.Sprint(letter, i+1), Bonus: i == 2},
+						State: s})
 				}
 				return c
 			}
-			_, task, ok := Current([]Chapter{make("a", c.one, c.with), make("b", c.two, Chapter{Untouched: c.two[0] == open})}, c.at)
+			_, task, ok := Current([]Chapter{make("a", c.one, c.with), make("b", c.two, Chapter{Untouched: c.two[0] == open})},
+				c.at)
 			require.Equal(t, c.want != "", ok)
 			require.Equal(t, c.want, task.ID)
 		})
