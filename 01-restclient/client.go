@@ -94,10 +94,16 @@ func (c *RESTClient) Verb(verb string) *Request {
 	return r
 }
 
-// Get, Post, Put and Delete begin a request with that method.
-func (c *RESTClient) Get() *Request    { return c.Verb("GET") }
-func (c *RESTClient) Post() *Request   { return c.Verb("POST") }
-func (c *RESTClient) Put() *Request    { return c.Verb("PUT") }
+// Get starts a request with that method.
+func (c *RESTClient) Get() *Request { return c.Verb("GET") }
+
+// Post starts a request with that method.
+func (c *RESTClient) Post() *Request { return c.Verb("POST") }
+
+// Put starts a request with that method.
+func (c *RESTClient) Put() *Request { return c.Verb("PUT") }
+
+// Delete starts a request with that method.
 func (c *RESTClient) Delete() *Request { return c.Verb("DELETE") }
 
 // Patch begins a PATCH; the type of the patch is the content type of its body.

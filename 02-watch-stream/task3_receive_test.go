@@ -117,7 +117,8 @@ func TestTask3_ResultChan_is_always_the_same(t *testing.T) {
 	guard.Test(t, "ResultChan returns the same channel each time: a loop may call it in each round.", func(t *guard.T) {
 		w := running(t, newScript(added("web")))
 		t.Did("ResultChan, twice")
-		require.True(t, w.ResultChan() == w.ResultChan(), "the 2nd ResultChan returns the channel of the 1st")
+		first, second := w.ResultChan(), w.ResultChan()
+		require.True(t, first == second, "the 2nd ResultChan returns the channel of the 1st")
 	})
 }
 

@@ -40,14 +40,14 @@ It ignores your code in the chapter folders.`,
 				}
 			}
 			out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
-			clear := ""
+			erase := ""
 			if isTerminal(errOut) {
-				clear = clearLine
+				erase = clearLine
 				o.Begin = func(chapter, truth string, done, all int) { fmt.Fprint(errOut, bar(chapter+" "+truth, done, all)) }
 			}
 			broken := 0
 			o.Report = func(f verify.Finding) {
-				fmt.Fprint(errOut, clear) // the bar, before a line replaces it
+				fmt.Fprint(errOut, erase) // the bar, before a line replaces it
 				if !f.OK {
 					broken++
 				}

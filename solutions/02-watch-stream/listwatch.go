@@ -25,24 +25,24 @@ var (
 	_ cache.ListerWatcherWithContext = (*ListWatch)(nil)
 )
 
-// Getter, Request and Result are what is needed of a REST client. Client-go's methods return its own types, and those
-// of chapter 01 return theirs, so no plain interface fits both. Type parameters do, and the compiler finds them from
-// the methods of the client that is given: NewListWatchFromClient is called as in client-go.
-type (
-	Getter[R any] interface{ Get() R }
+// Getter is the part of a REST client that a ListWatch needs. The methods of client-go's client return its own types,
+// and those of chapter 01 return theirs, so no plain interface fits both. Type parameters do, and the compiler infers
+// them from the client: NewListWatchFromClient is called as in client-go.
+type Getter[R any] interface{ Get() R }
 
-	Request[R any, S Result] interface {
-		Namespace(namespace string) R
-		Resource(resource string) R
-		VersionedParams(obj runtime.Object, codec runtime.ParameterCodec) R
-		Do(ctx context.Context) S
-		Watch(ctx context.Context) (watch.Interface, error)
-	}
+// Request is the part of a request that a ListWatch needs.
+type Request[R any, S Result] interface {
+	Namespace(namespace string) R
+	Resource(resource string) R
+	VersionedParams(obj runtime.Object, codec runtime.ParameterCodec) R
+	Do(ctx context.Context) S
+	Watch(ctx context.Context) (watch.Interface, error)
+}
 
-	Result interface {
-		Get() (runtime.Object, error)
-	}
-)
+// Result is the part of a result that a ListWatch needs.
+type Result interface {
+	Get() (runtime.Object, error)
+}
 
 // NewListWatchFromClient returns a ListWatch of the objects of a resource in a namespace, or in all if it is empty,
 // that the field selector selects. Mirrors cache.NewListWatchFromClient.

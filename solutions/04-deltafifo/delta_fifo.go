@@ -1,3 +1,5 @@
+// Package deltafifo re-creates client-go's DeltaFIFO: the queue between the Reflector and the informer. It keeps, for
+// each object, what happened to it since the consumer last looked.
 package deltafifo
 
 // This file is the queue: what goes in one change at a time (Add, Update, Delete), and what comes out (Pop). It stands

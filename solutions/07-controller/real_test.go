@@ -171,7 +171,8 @@ func underFire(t *testing.T, below layers.Layers, newInformer func(cache.ListerW
 		&appsv1.Deployment{}), informer(client.Budgets("default"), &policyv1.PodDisruptionBudget{})
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, 10*time.Second)
 	c, err := controller.New(klog.Background(), controller.Config{
-		Deployments: deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: &record.FakeRecorder{}, Workers: 4, DrainTimeout: 10 * time.Second,
+		Deployments: deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: &record.FakeRecorder{},
+		Workers: 4, DrainTimeout: 10 * time.Second,
 		Queue: below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{}),
 	})
 	require.NoError(t, err)
@@ -233,10 +234,12 @@ func newUsers(t *testing.T, config *rest.Config) *users {
 	return &users{t,
 		gentype.NewClientWithList[*appsv1.Deployment, *appsv1.DeploymentList]("deployments", apps, layers.ParameterCodec,
 			"default",
-			func() *appsv1.Deployment { return &appsv1.Deployment{} }, func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }),
+			func() *appsv1.Deployment { return &appsv1.Deployment{} },
+			func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }),
 		gentype.NewClientWithList[*policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList]("poddisruptionbudgets",
 			policy, layers.ParameterCodec, "default",
-			func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} }, func() *policyv1.PodDisruptionBudgetList { return &policyv1.PodDisruptionBudgetList{} }),
+			func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} },
+			func() *policyv1.PodDisruptionBudgetList { return &policyv1.PodDisruptionBudgetList{} }),
 	}
 }
 

@@ -44,9 +44,11 @@ func TestCheck_looks_into_the_pinned_client_go(t *testing.T) {
 
 [%[1]sNewIndexer%[1]s](%[2]s#L%[3]d), and [%[1]sNewIndexer%[1]s](%[2]s#L%[4]d)
 
-%[1]scache.Indexer.AddIndexers%[1]s, %[1]scache.Indexer.Replace%[1]s, %[1]sappsv1.Deployment.Namespace%[1]s, %[1]srest.Config.QPS%[1]s,
+%[1]scache.Indexer.AddIndexers%[1]s, %[1]scache.Indexer.Replace%[1]s,
+%[1]sappsv1.Deployment.Namespace%[1]s, %[1]srest.Config.QPS%[1]s,
 %[1]slisters.NewDeploymentLister(indexer)%[1]s, %[1]sworkqueue.TypedRateLimitingInterface[string].AddAfter%[1]s,
-%[1]sinformers.SharedInformerFactory.InformerFor%[1]s, %[1]scorev1.Pod.Marshal%[1]s, %[1]sruntime.Gosched%[1]s, %[1]sruntime.ReallyCrash%[1]s
+%[1]sinformers.SharedInformerFactory.InformerFor%[1]s, %[1]scorev1.Pod.Marshal%[1]s,
+%[1]sruntime.Gosched%[1]s, %[1]sruntime.ReallyCrash%[1]s
 
 %[1]scache.Indexer.AddIndexer%[1]s
 `, "`", link, line, line+1)), []string{"a.md"})

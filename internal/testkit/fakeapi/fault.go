@@ -66,7 +66,7 @@ func Times(n int, fault Fault) []Fault { return slices.Repeat([]Fault{fault}, n)
 // Answer refuses with a status code and the Status that a real server sends with it, and with Retry-After if that is
 // not empty.
 func Answer(code int, retryAfter string) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		if retryAfter != "" {
 			w.Header().Set("Retry-After", retryAfter)
 		}
@@ -99,7 +99,7 @@ func Text(code int, body string) Fault { return reply(code, "text/plain; charset
 func Body(contentType, body string) Fault { return reply(http.StatusOK, contentType, body) }
 
 func reply(code int, contentType, body string) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		w.Header().Set("Content-Type", contentType)
 		w.WriteHeader(code)
 		io.WriteString(w, body)
@@ -109,7 +109,7 @@ func reply(code int, contentType, body string) Fault {
 // Event makes a watch start with an ERROR event, as the real server does if it finds an error after it has answered
 // 200.
 func Event(code int) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		stream, err := newStream(w, r, nil)
 		if err != nil {
 			writeError(w, r, err)
@@ -201,7 +201,7 @@ func pause(r *http.Request, d time.Duration) bool {
 
 // Reset breaks the connection instead of answering. If done is set, the server carries out the request first.
 func Reset(done bool) Fault {
-	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	return func(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 		if done {
 			next.ServeHTTP(httptest.NewRecorder(), r)
 		}

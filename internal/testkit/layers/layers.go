@@ -38,12 +38,14 @@ type Layers struct {
 	From map[string]string
 }
 
-// WorkQueue, WorkQueueConfig and RateLimiter are the types of a queue of keys.
-type (
-	WorkQueue       = workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	WorkQueueConfig = workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]
-	RateLimiter     = workqueue.TypedRateLimiter[cache.ObjectName]
-)
+// WorkQueue is a queue of keys.
+type WorkQueue = workqueue.TypedRateLimitingInterface[cache.ObjectName]
+
+// WorkQueueConfig is what a WorkQueue is made from.
+type WorkQueueConfig = workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]
+
+// RateLimiter decides how long a key in a WorkQueue waits after a failure.
+type RateLimiter = workqueue.TypedRateLimiter[cache.ObjectName]
 
 // Client is a connection to an API server.
 type Client interface {

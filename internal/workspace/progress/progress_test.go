@@ -245,14 +245,14 @@ func TestCurrent_is_where_work_goes_on(t *testing.T) {
 			flags{Untouched: true}, "", "b1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			make := func(letter string, states []runner.State, c Chapter) Chapter {
+			chapterOf := func(letter string, states []runner.State, c Chapter) Chapter {
 				for i, s := range states {
 					c.Tasks = append(c.Tasks, TaskState{Task: course.Task{Number: i + 1, ID: fmt.Sprint(letter, i+1), Bonus: i == 2},
 						State: s})
 				}
 				return c
 			}
-			_, task, ok := Current([]Chapter{make("a", c.one, c.with), make("b", c.two, Chapter{Untouched: c.two[0] == open})},
+			_, task, ok := Current([]Chapter{chapterOf("a", c.one, c.with), chapterOf("b", c.two, Chapter{Untouched: c.two[0] == open})},
 				c.at)
 			require.Equal(t, c.want != "", ok)
 			require.Equal(t, c.want, task.ID)
