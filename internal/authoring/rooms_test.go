@@ -37,7 +37,6 @@ var rooms = []room{
 	{"runner", []string{"internal/runner/"}},
 	{"workspace", []string{"internal/workspace/"}},
 	{"tui", []string{"internal/tui/"}},
-	{"share", []string{"internal/share/"}},
 	{"authoring", []string{"internal/authoring/", "scripts/"}},
 	{"cmd", []string{"cmd/"}},
 }
