@@ -55,7 +55,7 @@ func TestCheck_looks_into_the_pinned_client_go(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []Problem{
 		{"a.md", 3, fmt.Sprintf("`NewIndexer` is declared at tools/cache/store.go#L%d, not at line %d", line, line+1)},
-		{"a.md", 9, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.version + "" +
+		{"a.md", 11, "there is no cache.Indexer.AddIndexer in k8s.io/client-go/tools/cache " + mod.version + "" +
 			"; did you mean cache.Indexer.AddIndexers?"},
 	}, problems)
 }
