@@ -1,11 +1,11 @@
 package restclient_test
 
 // This file has the helpers of chapter 01's tests: an API server in the process of the test, a client for it, and
-// requests that are noted as steps. Tests see exported names only, so they run over your code, the solution and
+// requests that are recorded as steps. Tests use exported names only, so they run over your code, the solution and
 // client-go.
 //
-// A test runs in a bubble (package synctest), in which time passes only when all goroutines wait: an hour takes no
-// time. The connections are in memory, and carry real HTTP.
+// A test runs in a bubble (package synctest): the clock jumps when all goroutines wait, so an hour takes no time. The
+// connections are in memory, and carry real HTTP.
 
 import (
 	"bufio"
@@ -28,6 +28,9 @@ import (
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
+
+// nothingLeft is a promise of the contract. Tests of several tasks check it.
+const nothingLeft = "Nothing is left behind: no open body, no lost connection, no goroutine, no answer in memory"
 
 // client returns a client for apps/v1 on a server that does not exist. It is for tests of URLs.
 func client(t *guard.T, host string) *restclient.RESTClient {
@@ -60,15 +63,15 @@ func newWorld(t *guard.T, change ...func(*rest.Config)) world {
 	return world{api, t, c}
 }
 
-// on begins a request to the Deployments of the namespace default.
+// on starts a request to the Deployments of the namespace default.
 func (w world) on(verb string) *restclient.Request {
 	return w.client.Verb(verb).Namespace("default").Resource("deployments")
 }
 
-// did notes a step of the test that is not a request.
+// did records a step of the test that is not a request.
 func (w world) did(format string, args ...any) { w.t.Did(format, args...) }
 
-// do sends a request, and notes it.
+// do sends a request, and records it.
 func (w world) do(r *restclient.Request) restclient.Result { return w.doIn(w.t.Context(), r) }
 
 func (w world) doIn(ctx context.Context, r *restclient.Request) restclient.Result {
@@ -76,7 +79,7 @@ func (w world) doIn(ctx context.Context, r *restclient.Request) restclient.Resul
 	return r.Do(ctx)
 }
 
-// script makes the next requests with this verb go wrong, and notes it.
+// script makes the next requests with this verb fail, and records it.
 func (w world) script(what, verb string, faults ...fakeapi.Fault) {
 	w.t.Did("the server: %s", what)
 	w.Script(verb, faults...)
@@ -112,12 +115,21 @@ func deployment(name string) *appsv1.Deployment {
 	}
 }
 
-// manifest is a Deployment as a user would send it.
+// manifest returns a Deployment in JSON.
 func manifest(name string) []byte {
 	const template = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"NAME"},` +
 		`"spec":{"selector":{"matchLabels":{"app":"NAME"}},"template":{"metadata":{"labels":{"app":"NAME"}},` +
 		`"spec":{"containers":[{"name":"c","image":"nginx:1.29"}]}}}}`
 	return []byte(strings.ReplaceAll(template, "NAME", name))
+}
+
+// keys returns the namespaces and names of the objects in a list.
+func keys(list *appsv1.DeploymentList) []string {
+	all := []string{}
+	for _, d := range list.Items {
+		all = append(all, d.Namespace+"/"+d.Name)
+	}
+	return all
 }
 
 func names(list *appsv1.DeploymentList) []string {
@@ -128,7 +140,58 @@ func names(list *appsv1.DeploymentList) []string {
 	return all
 }
 
-// limiter is a flowcontrol.RateLimiter that counts how often it is asked. Each Wait takes a while, and returns err.
+// sender is a method of a Request that sends it.
+type sender struct {
+	name string
+	send func(*restclient.Request, context.Context) error
+}
+
+// senders has every such method. It closes the results.
+var senders = []sender{
+	{"Do", func(r *restclient.Request, ctx context.Context) error { return r.Do(ctx).Error() }},
+	{"DoRaw", func(r *restclient.Request, ctx context.Context) error { _, err := r.DoRaw(ctx); return err }},
+	{"Stream", func(r *restclient.Request, ctx context.Context) error {
+		body, err := r.Stream(ctx)
+		if err == nil {
+			body.Close()
+		}
+		return err
+	}},
+	{"Watch", func(r *restclient.Request, ctx context.Context) error {
+		events, err := r.Param("watch", "1").Watch(ctx)
+		if err == nil {
+			events.Stop()
+		}
+		return err
+	}},
+}
+
+// lossy is a network that loses requests: the next tries end with these errors. For a nil, the request passes.
+type lossy struct {
+	http.RoundTripper
+	errs  []error
+	tried int
+}
+
+func (l *lossy) RoundTrip(r *request) (*http.Response, error) {
+	l.tried++
+	if len(l.errs) == 0 {
+		return l.RoundTripper.RoundTrip(r)
+	}
+	err := l.errs[0]
+	if l.errs = l.errs[1:]; err != nil {
+		return nil, err
+	}
+	return l.RoundTripper.RoundTrip(r)
+}
+
+func losing(l *lossy) func(*rest.Config) {
+	return func(c *rest.Config) {
+		c.Wrap(func(rt http.RoundTripper) http.RoundTripper { l.RoundTripper = rt; return l })
+	}
+}
+
+// limiter is a flowcontrol.RateLimiter that counts its calls. Each Wait takes a while, and returns err.
 type limiter struct {
 	asked int
 	wait  time.Duration

@@ -5,8 +5,8 @@ package restclient_test
 //	go test ./01-restclient -run '^$' -bench . -count 10 > bench.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -col /impl bench.txt
 //
-// What you have not written yet is skipped. The server is the same for all of them, and does as little as it can: it
-// sends bytes that are there already.
+// A benchmark skips code that is not written yet. All three use the same server, which sends bytes that it has made
+// before.
 
 import (
 	"context"
@@ -26,8 +26,8 @@ import (
 	solution "client-go-workshop/solutions/01-restclient"
 )
 
-// implementations are compared under the name "impl", which benchstat can make its columns. Each makes the two things
-// that are measured: a URL, and a request whose answer goes into obj.
+// implementations are compared under the name "impl", which benchstat can use for its columns. Each makes the two things
+// that are measured: a URL, and a request whose answer is decoded into obj.
 var implementations = []struct {
 	name string
 	url  func(config *rest.Config) func() *url.URL
@@ -111,7 +111,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// skipHoles skips a benchmark that has met code which is not written yet.
+// skipHoles skips a benchmark that called code which is not written yet.
 func skipHoles(b *testing.B) {
 	if v := recover(); v != nil {
 		if hole, ok := v.(todo.NotWritten); ok {
@@ -134,10 +134,10 @@ func BenchmarkURL(b *testing.B) {
 	}
 }
 
-// BenchmarkGet is one object, over a connection that stays.
+// BenchmarkGet reads one object, over a connection that stays open.
 func BenchmarkGet(b *testing.B) { benchmarkInto(b, "web", object(1), &appsv1.Deployment{}) }
 
-// BenchmarkList is a list in one piece.
+// BenchmarkList reads a list without pages.
 func BenchmarkList(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		list := &appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}

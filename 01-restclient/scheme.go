@@ -1,8 +1,8 @@
 package restclient
 
-// This file is given. It says which types there are: a scheme maps kinds ("apps/v1, Kind=Deployment") to Go types and
-// back. The clientset of client-go has one scheme with all of Kubernetes in it (kubernetes/scheme); this one has what a
-// client of Deployments needs, so that it compiles in seconds.
+// This file is given. It has the scheme, which maps kinds ("apps/v1, Kind=Deployment") to Go types and back. The scheme
+// of client-go's clientset has all types of Kubernetes (kubernetes/scheme). This one has the types for a client of
+// Deployments, so that it compiles in seconds.
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,11 +14,11 @@ import (
 )
 
 var (
-	// Scheme knows the types of apps/v1, and those that every group has, such as Status and ListOptions.
+	// Scheme has the types of apps/v1, and those of every group, such as Status and ListOptions.
 	Scheme = newScheme()
-	// Codecs reads and writes the types of Scheme: JSON, YAML and protobuf.
+	// Codecs encodes and decodes the types of Scheme, as JSON, YAML and protobuf.
 	Codecs = serializer.NewCodecFactory(Scheme)
-	// ParameterCodec writes the fields of options as query parameters.
+	// ParameterCodec encodes the fields of options as query parameters.
 	ParameterCodec = runtime.NewParameterCodec(Scheme)
 )
 
@@ -29,7 +29,7 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// AppsV1For returns a client for apps/v1. The config is left as it is. Mirrors NewForConfig of client-go's
+// AppsV1For returns a client for apps/v1. It does not change the config. Mirrors NewForConfig of client-go's
 // kubernetes/typed/apps/v1.
 func AppsV1For(config *rest.Config) (*RESTClient, error) {
 	c := rest.CopyConfig(config)

@@ -1,8 +1,7 @@
 package restclient
 
-// This file sends a request, and sends it again if the server asks for that or the connection broke in a way that does
-// no harm. It stands between the builder (request.go) and the answer (result.go). It mirrors client-go's
-// rest/with_retry.go and the part of rest/request.go that sends.
+// This file sends a request, and sends it again where that does no harm. request.go builds the request, and result.go
+// decodes the answer. It mirrors client-go's rest/with_retry.go and the part of rest/request.go that sends.
 
 import (
 	"context"
@@ -10,27 +9,28 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// Do sends the request and reads the answer to its end. The Result has the error if there is one.
+// Do sends the request and reads the answer to its end. A builder error is returned, and nothing is sent. An empty
+// namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace was called. An answer without a
+// content type is decoded in the client's content type. Do does not change the request, which can be sent again.
 //
-// A builder error, or a request with an impossible namespace, is returned and nothing is sent: a POST with an empty
-// namespace, or a GET, PUT or DELETE of a name with an empty namespace, where Namespace was called.
+// If the answer is 429 or any 5xx, and its Retry-After header is a whole number, Do sends the request again that many
+// seconds later. A negative number counts as 0. If the connection of a GET breaks without an answer (a reset, an EOF,
+// "HTTP/2 connection lost"), Do sends the request again a second later. In all other cases, Do sends the request once.
+// A request is sent again at most MaxRetries times. Each try sends the whole body. A request whose Body is an io.Reader
+// is sent once. Before a retry, at most 2 KiB of the answer are read. After the last try, Do returns the answer or
+// error of that try. If the last try has no answer, its error also names the error of an earlier try: "… - error from a
+// previous attempt: EOF".
 //
-// Do tries the request again, at most MaxRetries times, in two cases. If the answer is 429 or any 5xx and has a
-// Retry-After header that is a whole number, it does so that many seconds later. If a GET's connection broke without an
-// answer (a reset, an EOF, "HTTP/2 connection lost"), a second later. In other cases a change might be made twice, or
-// no server listens. A body that is an io.Reader has been read, so such a request is never tried again.
-//
-// An answer without a content type is read as one of the client's own.
-//
-// The rate limiter is asked before each try, with the context. Its wait before the first try does not count for
-// Timeout; its wait before another try does. When the context ends, Do returns at once with the context's error, and
-// does not mention the limiter if that was waiting. Mirrors rest.Request.Do.
+// Each try waits for the rate limiter first, with the context. If the limiter returns an error, nothing is sent, and
+// the error says "client rate limiter Wait returned an error". Timeout excludes the limiter's wait before the first
+// try, and includes its wait before a retry. When the context ends, Do returns at once with the context's error, which
+// does not mention the limiter. Mirrors rest.Request.Do.
 func (r *Request) Do(ctx context.Context) Result {
 	panic(todo.Task(2, "Request.Do"))
 }
 
-// DoRaw is Do, but returns the body of the answer as it came. An answer other than 2xx is an error, and its body is
-// returned along with the error, not decoded. A body that breaks off is an error. Mirrors rest.Request.DoRaw.
+// DoRaw sends the request as Do does, and returns the body of the answer as it came. An answer other than 2xx is an
+// error, and its body is returned with it. A truncated body is an error. Mirrors rest.Request.DoRaw.
 func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {
 	panic(todo.Task(2, "Request.DoRaw"))
 }

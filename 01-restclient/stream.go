@@ -1,6 +1,6 @@
 package restclient
 
-// This file is for answers that are read while they come: Stream hands out the bytes, Watch the events in them. It
+// This file has the methods that return before the answer has ended: Stream returns its bytes, and Watch its events. It
 // mirrors Request.Stream and Request.Watch of client-go's rest/request.go.
 
 import (
@@ -12,22 +12,24 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// Stream sends the request and returns the body of the answer, which the caller reads and closes. An answer other than
-// 2xx is an error, as for Do. It is tried again after 429 and 5xx with Retry-After, as in Do, but never after a broken
-// connection. A builder error is returned and nothing is sent, but what Do says of namespaces is not checked. The rate
-// limiter is asked before each try. Timeout does not limit it. Mirrors rest.Request.Stream.
+// Stream sends the request and returns the body of the answer, which the caller reads and closes. A builder error is
+// returned, and nothing is sent. An answer other than 2xx is an error with the server's message. The request is sent
+// again after 429 and 5xx with Retry-After, as by Do, and never after a broken connection. Each try waits for the rate
+// limiter first, with the context. Timeout does not limit a stream or a watch. When the context ends, Stream returns at
+// once with the context's error, and so does a Read of the body. Mirrors rest.Request.Stream.
 func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 	panic(todo.Task(4, "Request.Stream"))
 }
 
-// Watch sends the request and returns the events of the answer. It goes on until the server or the context ends it, or
-// until it is stopped; Timeout does not limit it. The rate limiter is not asked before the first try, since a watch is
-// one request for many minutes of events, but before every other. A builder error is returned, as by Stream.
+// Watch sends the request and returns the events of the answer, each as it comes. A builder error is returned, and
+// nothing is sent. An answer other than 200 is an error with the server's message. A watch lasts until the server or
+// the context ends it, or until Stop. Timeout does not limit a stream or a watch.
 //
-// It is tried again as in Do, and also if the connection was reset, ended without an answer or timed out, whatever the
-// verb. If it is still so after the last try, the watch is empty, and no error: the server ends watches all the time,
-// and who watches begins again anyway. A deadline of the context is none of these time-outs, though it looks like one:
-// the context's error is returned. Any other answer than 200 is an error, as for Do. Mirrors rest.Request.Watch.
+// The request is sent again after 429 and 5xx with Retry-After, as by Do. A watch is also sent again, a second later,
+// if the connection is reset, ends without an answer or times out, whatever the verb. If the last try fails like this,
+// Watch returns an empty watch and no error. Any other error also names the error of an earlier try, as with Do. When
+// the context ends, Watch returns at once with the context's error, not with an empty watch. Each try of a watch but
+// the first waits for the rate limiter. Mirrors rest.Request.Watch.
 func (r *Request) Watch(ctx context.Context) (watch.Interface, error) {
 	panic(todo.Task(4, "Request.Watch"))
 }

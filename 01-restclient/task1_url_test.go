@@ -20,8 +20,9 @@ import (
 )
 
 func TestTask1_Path_has_its_parts_in_order(t *testing.T) {
-	guard.Test(t, "The path is /apis/GROUP/VERSION/namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, in whatever order "+
-		"the methods are called.", func(t *guard.T) {
+	guard.Test(t, "URL returns the server, the path of its host, the group and version, then "+
+		"namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, and the query. The order of the calls does not "+
+		"matter.", func(t *guard.T) {
 		c := client(t, "http://api")
 		want := "http://api/apis/apps/v1/namespaces/default/deployments/web/status"
 		t.Did(`Get, Namespace "default", Resource "deployments", Name "web", SubResource "status"`)
@@ -30,21 +31,27 @@ func TestTask1_Path_has_its_parts_in_order(t *testing.T) {
 		t.Did(`Get, SubResource "status", Name "web", Resource "deployments", Namespace "default"`)
 		r = c.Get().SubResource("status").Name("web").Resource("deployments").Namespace("default")
 		require.Equal(t, want, r.URL().String(), "the URL of the 2nd request")
+		t.Rule("Each argument is one segment of the path.")
+		t.Did(`Get, Resource "deployments", Name "web", SubResource "proxy", "metrics"`)
+		r = c.Get().Resource("deployments").Name("web").SubResource("proxy", "metrics")
+		require.Equal(t, "http://api/apis/apps/v1/deployments/web/proxy/metrics", r.URL().String(),
+			"the URL with two arguments of SubResource")
 	})
 }
 
 func TestTask1_What_is_not_set_is_not_in_the_path(t *testing.T) {
-	guard.Test(t, "Any part of the path may be missing. An empty namespace stands for all of them "+
-		"(metav1.NamespaceAll), and adds no segment.", func(t *guard.T) {
+	guard.Test(t, "A part that is not set is not in the path.", func(t *guard.T) {
 		c := client(t, "http://api")
 		t.Did("Get")
 		require.Equal(t, "http://api/apis/apps/v1", c.Get().URL().String(), "the URL of Get")
 		t.Did(`Get, Resource "deployments"`)
 		r := c.Get().Resource("deployments")
 		require.Equal(t, "http://api/apis/apps/v1/deployments", r.URL().String(), "the URL without a namespace")
+		t.Rule("An empty namespace stands for all namespaces, and adds nothing to the path: it is metav1.NamespaceAll.")
 		t.Did(`Get, Namespace "", Resource "deployments"`)
 		r = c.Get().Namespace("").Resource("deployments")
 		require.Equal(t, "http://api/apis/apps/v1/deployments", r.URL().String(), "the URL with an empty namespace")
+		t.Rule("A part that is not set is not in the path.")
 		t.Did(`Get, Resource "deployments", Name "web"`)
 		r = c.Get().Resource("deployments").Name("web")
 		require.Equal(t, "http://api/apis/apps/v1/deployments/web", r.URL().String(),
@@ -53,8 +60,9 @@ func TestTask1_What_is_not_set_is_not_in_the_path(t *testing.T) {
 }
 
 func TestTask1_Core_group_is_under_api(t *testing.T) {
-	guard.Test(t, "The first group has no name, so it is under /api: the "+
-		"path of the client's config comes first.", func(t *guard.T) {
+	guard.Test(t, "URL returns the server, the path of its host, the group and version, then "+
+		"namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, and the query. The core group has no name, so its "+
+		"path begins with /api.", func(t *guard.T) {
 		config := &rest.Config{Host: "http://api", APIPath: "/api"}
 		config.GroupVersion = &corev1.SchemeGroupVersion
 		config.NegotiatedSerializer = restclient.Codecs.WithoutConversion()
@@ -67,8 +75,9 @@ func TestTask1_Core_group_is_under_api(t *testing.T) {
 }
 
 func TestTask1_Base_path_survives(t *testing.T) {
-	guard.Test(t, "The host may have a path of its own, if the API server is behind a proxy: all other paths are "+
-		"below it.", func(t *guard.T) {
+	guard.Test(t, "URL returns the server, the path of its host, the group and version, then "+
+		"namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, and the query. The host's own path belongs to a "+
+		"proxy.", func(t *guard.T) {
 		for _, host := range []string{"https://proxy/clusters/one", "https://proxy/clusters/one/"} {
 			t.Did(`a client for %s: Get, Resource "deployments"`, host)
 			u := client(t, host).Get().Resource("deployments").URL()
@@ -77,17 +86,17 @@ func TestTask1_Base_path_survives(t *testing.T) {
 	})
 }
 
-func TestTask1_Requests_do_not_know_of_each_other(t *testing.T) {
-	guard.Test(t, "A client is for any number of requests at once: none of them changes another.", func(t *guard.T) {
+func TestTask1_Requests_are_independent(t *testing.T) {
+	guard.Test(t, "Any number of goroutines may use a client: no request changes another.", func(t *guard.T) {
 		const one = "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1"
 		const two = "http://api/base/apis/apps/v1/namespaces/two/deployments?timeout=1s"
 		c := client(t, "http://api/base")
-		t.Did(`two requests, begun one after the other`)
+		t.Did(`two requests, started one after the other`)
 		a := c.Get().Namespace("one").Resource("deployments").Param("limit", "1")
 		b := c.Get().Namespace("two").Resource("deployments").Timeout(time.Second)
 		require.Equal(t, one, a.URL().String(), "the URL of the 1st request")
 		require.Equal(t, two, b.URL().String(), "the URL of the 2nd request")
-		t.Rule("The URL belongs to the caller: it is a copy, of the request's and of the client's.")
+		t.Rule("The result belongs to the caller: changing it changes neither the request nor the client.")
 		t.Did("the caller changes the result of URL")
 		u := a.URL()
 		u.Path, u.Host, u.RawQuery = "/", "elsewhere", ""
@@ -98,8 +107,7 @@ func TestTask1_Requests_do_not_know_of_each_other(t *testing.T) {
 }
 
 func TestTask1_Parameters_add_up(t *testing.T) {
-	guard.Test(t, "Param and VersionedParams add to the query: a parameter that "+
-		"is there already stays, too.", func(t *guard.T) {
+	guard.Test(t, "Existing parameters stay, even those with the same name.", func(t *guard.T) {
 		c := client(t, "http://api")
 		t.Did(`Param a=1, Param a=2, VersionedParams limit=5, VersionedParams labelSelector="app in (web,db)"`)
 		u := c.Get().Resource("deployments").Param("a", "1").Param("a", "2").
@@ -111,7 +119,8 @@ func TestTask1_Parameters_add_up(t *testing.T) {
 }
 
 func TestTask1_Empty_options_add_nothing(t *testing.T) {
-	guard.Test(t, "Empty options add nothing to the query: the codec leaves out an empty field.", func(t *guard.T) {
+	guard.Test(t, "VersionedParams adds the fields of obj to the query, as codec encodes them for the client's "+
+		"group and version. The codec omits empty fields.", func(t *guard.T) {
 		t.Did("VersionedParams of empty ListOptions")
 		r := client(t, "http://api").Get().Resource("deployments")
 		u := r.VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).URL()
@@ -120,24 +129,27 @@ func TestTask1_Empty_options_add_nothing(t *testing.T) {
 }
 
 func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
-	guard.Test(t, `Timeout tells the server by the query parameter "timeout", so that it does not work on for a `+
+	guard.Test(t, `The server receives it as the query parameter "timeout", and can stop working for a `+
 		"client that has gone.", func(t *guard.T) {
 		c := client(t, "http://api")
 		t.Did("Timeout 90s")
 		r := c.Get().Resource("deployments").Timeout(90 * time.Second)
 		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "the query after Timeout")
-		t.Rule("URL does not change the request: what it puts together is a copy.")
+		t.Rule("A Timeout of 0 means no limit, not an instant timeout.")
+		t.Did("Timeout 0")
+		require.Empty(t, c.Get().Timeout(0).URL().RawQuery, "the query after Timeout 0 alone")
+		t.Rule("URL does not change the request.")
 		t.Did("URL again")
 		require.Equal(t, "timeout=1m30s", r.URL().RawQuery, "the query of the 2nd URL")
-		t.Rule("URL does not change the request, and a Timeout of 0 is no limit: neither leaves a timeout in the " +
-			"query.")
+		t.Rule("A later Timeout replaces an earlier one, even after URL.")
 		t.Did("Param a=1, Timeout 90s, URL, and then Timeout 0")
 		r = c.Get().Param("a", "1").Timeout(90 * time.Second)
 		r.URL()
 		require.Equal(t, "a=1", r.Timeout(0).URL().RawQuery, "the query after Timeout 0")
-		t.Rule("A Timeout of 0 is no limit, and not a limit of no time.")
-		t.Did("Timeout 0")
-		require.Empty(t, c.Get().Timeout(0).URL().RawQuery, "the query after Timeout 0 alone")
+		t.Rule("A later Timeout replaces an earlier one.")
+		t.Did("Timeout 90s, and then Timeout 5s")
+		require.Equal(t, "timeout=5s", c.Get().Timeout(90*time.Second).Timeout(5*time.Second).URL().RawQuery,
+			"the query after Timeout 5s")
 	})
 }
 
@@ -145,9 +157,9 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 var refusals = []string{".", "..", "a/b", "../../secrets", "a%2fb", "/"}
 
 func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
-	guard.Test(t, "A segment that is . or .., or has a / or a % in it, is refused: it comes from a user or another "+
-		"object, and the request could go to another resource, here or behind a proxy that decodes the path once "+
-		"more.", func(t *guard.T) {
+	guard.Test(t, "A segment of one or two dots, or one that contains a slash or a percent sign, is an error. "+
+		"Names come from users and other objects, and such a segment could send the request to another "+
+		"resource: here, or behind a proxy that decodes the path again.", func(t *guard.T) {
 		c := client(t, "http://api")
 		for _, s := range refusals {
 			t.Did("Namespace, Resource, Name and SubResource with %q", s)
@@ -161,7 +173,8 @@ func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
 }
 
 func TestTask1_Names_with_dots_and_colons_are_fine(t *testing.T) {
-	guard.Test(t, "Only a whole segment can be . or ..: names of roles have colons, and dots within a name are "+
+	guard.Test(t, "A segment of one or two dots, or one that contains a slash or a percent sign, is an error. "+
+		"Any other segment is valid: role names contain colons, and dots inside a name are "+
 		"harmless.", func(t *guard.T) {
 		t.Did(`Name "system:node..x" and SubResource "proxy", "a b"`)
 		r := client(t, "http://api").Get().Resource("deployments").Name("system:node..x").SubResource("proxy", "a b")
@@ -171,8 +184,8 @@ func TestTask1_Names_with_dots_and_colons_are_fine(t *testing.T) {
 }
 
 func TestTask1_Names_do_not_begin_a_query(t *testing.T) {
-	guard.Test(t, "A name is a name for the server, too, even if it has a ? or a #: the URL is escaped. Otherwise "+
-		"the rest of the name becomes options that the caller has not chosen.", func(t *guard.T) {
+	guard.Test(t, "The path is escaped: otherwise the text after a ? or # in a name becomes options that the "+
+		"caller did not choose.", func(t *guard.T) {
 		t.Did(`Delete, Resource "deployments", Name "web?dryRun=All#x", Param a=1`)
 		r := client(t, "http://api").Delete().Resource("deployments").Name("web?dryRun=All#x").Param("a", "1")
 		require.NoError(t, r.Error(), "the error of the request")
@@ -182,25 +195,31 @@ func TestTask1_Names_do_not_begin_a_query(t *testing.T) {
 }
 
 func TestTask1_Nothing_is_set_twice(t *testing.T) {
-	guard.Test(t, "Namespace, Resource, Name and SubResource can be set once, also if the namespace was empty: two "+
-		"calls are a mistake in the program.", func(t *guard.T) {
+	guard.Test(t, "A second call is an error: it is a mistake in the program.", func(t *guard.T) {
 		c := client(t, "http://api")
 		t.Did(`Namespace "a", Namespace "b"`)
 		require.Error(t, c.Get().Namespace("a").Namespace("b").Error(), "the error of the 2nd Namespace")
+		t.Rule("A second call is an error, even after an empty namespace.")
 		t.Did(`Namespace "", Namespace "b"`)
 		require.Error(t, c.Get().Namespace("").Namespace("b").Error(), "the error of Namespace after an empty one")
+		t.Rule("A second call is an error: it is a mistake in the program.")
 		t.Did(`Resource "a", Resource "b"`)
 		require.Error(t, c.Get().Resource("a").Resource("b").Error(), "the error of the 2nd Resource")
 		t.Did(`Name "a", Name "b"`)
 		require.Error(t, c.Get().Name("a").Name("b").Error(), "the error of the 2nd Name")
 		t.Did(`SubResource "a", SubResource "b"`)
 		require.Error(t, c.Get().SubResource("a").SubResource("b").Error(), "the error of the 2nd SubResource")
+		t.Rule("SubResource without arguments changes nothing: Patch without subresources calls it like this.")
+		t.Did("SubResource without arguments, and with one")
+		r := c.Get().Resource("deployments").Name("web").SubResource().SubResource("status")
+		require.NoError(t, r.Error(), "the error of SubResource after one without arguments")
+		require.Equal(t, "/apis/apps/v1/deployments/web/status", r.URL().Path, "the path of the URL")
 	})
 }
 
 func TestTask1_Empty_name_is_an_error(t *testing.T) {
-	guard.Test(t, "Name must not be empty: without a name the request is about "+
-		"all objects, and DELETE deletes them.", func(t *guard.T) {
+	guard.Test(t, "An empty name is an error: without a name the path means all objects, and a DELETE removes "+
+		"them all.", func(t *guard.T) {
 		t.Did(`Delete, Resource "deployments", Name ""`)
 		r := client(t, "http://api").Delete().Namespace("default").Resource("deployments").Name("")
 		require.Error(t, r.Error(), `the error of Name("")`)
@@ -208,7 +227,8 @@ func TestTask1_Empty_name_is_an_error(t *testing.T) {
 }
 
 func TestTask1_First_error_stays(t *testing.T) {
-	guard.Test(t, "The first mistake in a request is kept: later ones are often caused by it.", func(t *guard.T) {
+	guard.Test(t, "Its first error is kept, and nothing is sent: later errors are often its "+
+		"consequence.", func(t *guard.T) {
 		t.Did(`Name "", then Namespace "..", then Resource "a/b", then Name "web"`)
 		r := client(t, "http://api").Get().Name("")
 		first := r.Error()
@@ -231,8 +251,8 @@ func (versions) EncodeParameters(obj runtime.Object, to schema.GroupVersion) (ur
 }
 
 func TestTask1_Options_are_written_for_the_clients_version(t *testing.T) {
-	guard.Test(t, "VersionedParams writes the options for the client's group and version: their fields have other "+
-		"names in other versions.", func(t *guard.T) {
+	guard.Test(t, "VersionedParams adds the fields of obj to the query, as codec encodes them for the client's "+
+		"group and version: another version may name them differently.", func(t *guard.T) {
 		t.Did("VersionedParams, with a codec that writes the version it is asked for, and a client for apps/v1")
 		u := client(t, "http://api").Get().VersionedParams(&metav1.ListOptions{}, versions{}).URL()
 		require.Equal(t, "version=apps/v1", mustUnescape(u.RawQuery), "the query of the URL")
@@ -248,8 +268,8 @@ func mustUnescape(query string) string {
 }
 
 func TestTask1_Options_that_cannot_be_encoded_are_an_error(t *testing.T) {
-	guard.Test(t, "Options that cannot be encoded are an error: a request "+
-		"without them asks for something else.", func(t *guard.T) {
+	guard.Test(t, "An obj that codec cannot encode is an error: without its options, the request asks for "+
+		"something else.", func(t *guard.T) {
 		t.Did("VersionedParams of a type that the codec does not know")
 		r := client(t, "http://api").Get().VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec)
 		require.Error(t, r.Error(), "the error of VersionedParams")

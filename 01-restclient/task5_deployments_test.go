@@ -31,13 +31,17 @@ func (w world) requireLast(verb, rest string) {
 }
 
 const (
-	returnsStored  = "Each method returns the object as the server has stored it."
-	optionsInQuery = "Options are query parameters, whatever the method: a dry run whose option is lost is a real " +
-		"change."
+	inQuery       = "The options are query parameters"
+	creates       = "Create stores a new Deployment, and returns the stored object"
+	updates       = "Update replaces a Deployment, except for its status, and returns the stored object"
+	patches       = "Patch changes part of a Deployment, or of the named subresource, and returns the stored object"
+	updatesStatus = "UpdateStatus replaces the status of a Deployment and nothing else, and returns the stored " +
+		"object"
+	itsStatus = "The server's Status becomes an error that apierrors.IsNotFound and the others recognize"
 )
 
 func TestTask5_Create_and_Get(t *testing.T) {
-	guard.Test(t, "Create is a POST, and its path has no name. Options are query parameters.", func(t *guard.T) {
+	guard.Test(t, creates+": it is a POST, and its path has no name.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		t.Did("Create web")
 		d := deployment("web")
@@ -45,11 +49,11 @@ func TestTask5_Create_and_Get(t *testing.T) {
 		created, err := c.Create(t.Context(), d, metav1.CreateOptions{FieldValidation: "Strict"})
 		require.NoError(t, err, "the error of Create")
 		w.requireLast("POST", "?fieldValidation=Strict")
-		t.Rule(returnsStored)
+		t.Rule(creates + ".")
 		require.Equal(t, "default", created.Namespace, "the namespace of the object that Create returns")
-		t.Rule("The caller's object stays as it is.")
+		t.Rule("The caller's object does not change.")
 		require.Empty(t, d.UID, "the UID of the caller's object after Create")
-		t.Rule("Get returns one Deployment: its path is namespace, resource and name.")
+		t.Rule("Get returns the Deployment with this name.")
 		t.Did("Get web")
 		got, err := c.Get(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err, "the error of Get")
@@ -59,10 +63,10 @@ func TestTask5_Create_and_Get(t *testing.T) {
 }
 
 func TestTask5_Create_says_what_is_wrong(t *testing.T) {
-	guard.Test(t, "The server's Status is the error of the typed client, too, with its reason.", func(t *guard.T) {
+	guard.Test(t, itsStatus+".", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
-		t.Did("Create web, which is there already")
+		t.Did("Create web, which exists")
 		_, err := c.Create(t.Context(), deployment("web"), metav1.CreateOptions{})
 		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, err, "Create of web, which exists")
 		bad := deployment("bad")
@@ -75,10 +79,9 @@ func TestTask5_Create_says_what_is_wrong(t *testing.T) {
 
 func TestTask5_List_in_pages(t *testing.T) {
 	const (
-		limit     = "Options are query parameters: the Limit reaches the server, which returns a page."
-		continues = "Each page has a Continue, which goes into the options for the next one."
+		limit = "With a Limit, List returns a page, whose Continue goes into the options for the next one"
 	)
-	guard.Test(t, limit, func(t *guard.T) {
+	guard.Test(t, limit+".", func(t *guard.T) {
 		w, c := typed(t, "default")
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			w.Create(deployment(name))
@@ -95,32 +98,35 @@ func TestTask5_List_in_pages(t *testing.T) {
 				break
 			}
 		}
-		t.Rule(continues)
+		t.Rule(limit + ". All pages together contain each object once.")
 		require.Equal(t, []string{"a", "b", "c", "d", "e"}, all, "names in all pages")
 	})
 }
 
 func TestTask5_List_of_a_selector_or_of_all_namespaces(t *testing.T) {
-	guard.Test(t, "Options are query parameters: the server selects, and does "+
-		"not send the other objects.", func(t *guard.T) {
+	guard.Test(t, "List returns the Deployments that the options select: the server selects them, and sends no "+
+		"others.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		other := deployment("c")
 		other.Namespace = "other"
-		w.Create(deployment("a"), deployment("b"), other)
+		same := deployment("b")
+		same.Namespace = "other"
+		w.Create(deployment("a"), deployment("b"), other, same)
 		t.Did("List with a selector")
 		list, err := c.List(t.Context(), metav1.ListOptions{LabelSelector: "app=b"})
 		require.NoError(t, err, "the error of List with a selector")
-		require.Equal(t, []string{"b"}, names(list), "names in the list with a selector")
-		t.Rule("A client with an empty namespace is for the Deployments of all namespaces.")
+		require.Equal(t, []string{"default/b"}, keys(list), "objects in the list with a selector")
+		t.Rule("List returns the Deployments that the options select: without a namespace, those of all namespaces.")
 		t.Did("List of all namespaces")
 		list, err = restclient.NewDeployments(w.client, "").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err, "the error of List of all namespaces")
-		require.Equal(t, []string{"a", "b", "c"}, names(list), "names in the list of all namespaces")
+		require.Equal(t, []string{"default/a", "default/b", "other/b", "other/c"}, keys(list),
+			"objects in the list of all namespaces")
 	})
 }
 
 func TestTask5_Update_needs_the_newest_version(t *testing.T) {
-	guard.Test(t, "Update is a PUT, and the name in its path is that of the object.", func(t *guard.T) {
+	guard.Test(t, updates+": it is a PUT, and its path has the object's name.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("Get web, and Update it with 5 replicas")
@@ -131,11 +137,11 @@ func TestTask5_Update_needs_the_newest_version(t *testing.T) {
 		updated, err := c.Update(t.Context(), d, metav1.UpdateOptions{})
 		require.NoError(t, err, "the error of Update")
 		w.requireLast("PUT", "/web")
-		t.Rule(returnsStored)
+		t.Rule(updates + ".")
 		require.EqualValues(t, 5, *updated.Spec.Replicas, "replicas of the object that Update returns")
 		require.NotEqual(t, stale.ResourceVersion, updated.ResourceVersion,
 			"the version of the object that Update returns")
-		t.Rule("An Update of an old version is a conflict: it would undo the changes that came after it.")
+		t.Rule(itsStatus + ": an Update of an old version is a conflict.")
 		t.Did("Update web as it was before")
 		_, err = c.Update(t.Context(), stale, metav1.UpdateOptions{})
 		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Update of an old version")
@@ -143,8 +149,7 @@ func TestTask5_Update_needs_the_newest_version(t *testing.T) {
 }
 
 func TestTask5_UpdateStatus_is_about_the_status(t *testing.T) {
-	guard.Test(t, "UpdateStatus stores another status, and nothing else: the status is a resource below the object, "+
-		"with permissions of its own.", func(t *guard.T) {
+	guard.Test(t, updatesStatus+": the status is a subresource with permissions of its own.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("UpdateStatus with 2 replicas in the status and 9 in the spec")
@@ -160,15 +165,15 @@ func TestTask5_UpdateStatus_is_about_the_status(t *testing.T) {
 }
 
 func TestTask5_Options_of_Get_and_Update_are_sent(t *testing.T) {
-	guard.Test(t, "Options are query parameters: without resourceVersion=0 the answer comes from etcd, not from the "+
-		"server's cache.", func(t *guard.T) {
+	guard.Test(t, inQuery+": with resourceVersion=0 the server answers from its cache, not from "+
+		"etcd.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("Get web, with ResourceVersion 0")
 		d, err := c.Get(t.Context(), "web", metav1.GetOptions{ResourceVersion: "0"})
 		require.NoError(t, err, "the error of Get")
 		w.requireLast("GET", "/web?resourceVersion=0")
-		t.Rule(optionsInQuery)
+		t.Rule(inQuery + ": if the option of a dry run is lost, the change is real.")
 		t.Did("Update web, with DryRun")
 		d, err = c.Update(t.Context(), d, metav1.UpdateOptions{DryRun: []string{"All"}, FieldManager: "me"})
 		require.NoError(t, err, "the error of Update")
@@ -181,23 +186,26 @@ func TestTask5_Options_of_Get_and_Update_are_sent(t *testing.T) {
 }
 
 func TestTask5_Delete_with_its_options(t *testing.T) {
-	guard.Test(t, "The options of Delete are sent in the body: if the condition on the UID does not arrive, another "+
+	guard.Test(t, "The options of Delete are the body of the request: if the condition on the UID does not arrive, "+
+		"another "+
 		"object is deleted.", func(t *guard.T) {
 		w, c := typed(t, "default")
-		w.Create(deployment("web"))
+		other := deployment("web")
+		other.Namespace = "other"
+		w.Create(deployment("web"), deployment("db"), other)
 		uid := types.UID("another")
 		t.Did("Delete web, if its UID is another")
 		err := c.Delete(t.Context(), "web", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
 		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Delete with another UID")
-		t.Rule("The options of Delete are not query parameters: they have conditions within them, and a query is flat.")
+		t.Rule("The options of Delete are the body of the request: they are nested, and a query is flat.")
 		w.requireLast("DELETE", "/web")
 		require.Contains(t, w.Requests("delete")[0].Body, `"uid":"another"`, "the body of the DELETE")
-		t.Rule("Delete removes one Deployment, by its name.")
+		t.Rule("Delete removes the Deployment with this name.")
 		t.Did("Delete web")
 		require.NoError(t, c.Delete(t.Context(), "web", metav1.DeleteOptions{}), "the error of Delete")
 		w.requireLast("DELETE", "/web")
-		require.Empty(t, w.Objects("deployments"), "Deployments on the server after Delete")
-		t.Rule("The server's Status is the error of the typed client, too, with its reason.")
+		require.Equal(t, 2, len(w.Objects("deployments")), "Deployments on the server after Delete")
+		t.Rule(itsStatus + ".")
 		t.Did("Delete web again")
 		err = c.Delete(t.Context(), "web", metav1.DeleteOptions{})
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "the 2nd Delete")
@@ -205,8 +213,8 @@ func TestTask5_Delete_with_its_options(t *testing.T) {
 }
 
 func TestTask5_Delete_without_a_name_deletes_nothing(t *testing.T) {
-	guard.Test(t, "Delete without a name is an error, and nothing is sent: its "+
-		"path would be that of all Deployments.", func(t *guard.T) {
+	guard.Test(t, "An empty name is an error, and nothing is sent: the path would mean all "+
+		"Deployments.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"), deployment("db"))
 		t.Did(`Delete ""`)
@@ -216,7 +224,7 @@ func TestTask5_Delete_without_a_name_deletes_nothing(t *testing.T) {
 }
 
 func TestTask5_Patch_of_an_object_and_of_its_status(t *testing.T) {
-	guard.Test(t, returnsStored, func(t *guard.T) {
+	guard.Test(t, patches+".", func(t *guard.T) {
 		w, c := typed(t, "default")
 		w.Create(deployment("web"))
 		t.Did("Patch web with 7 replicas")
@@ -224,11 +232,11 @@ func TestTask5_Patch_of_an_object_and_of_its_status(t *testing.T) {
 		patched, err := c.Patch(t.Context(), "web", types.MergePatchType, data, opts)
 		require.NoError(t, err, "the error of Patch")
 		require.EqualValues(t, 7, *patched.Spec.Replicas, "replicas of the object that Patch returns")
-		t.Rule("Patch sends its options as query parameters, and the type of the patch as the content type.")
+		t.Rule("The type of the patch is its content type.")
 		w.requireLast("PATCH", "/web?fieldManager=me")
 		require.Equal(t, "application/merge-patch+json", w.Requests("patch")[0].Header.Get("Content-Type"),
 			"the content type of the request")
-		t.Rule("Patch changes the subresource that is named: its path is below that of the object.")
+		t.Rule(patches + ". The path of a subresource follows the object's path.")
 		t.Did(`Patch the "status" of web`)
 		data = []byte(`{"status":{"replicas":7}}`)
 		_, err = c.Patch(t.Context(), "web", types.MergePatchType, data, metav1.PatchOptions{}, "status")
@@ -238,18 +246,19 @@ func TestTask5_Patch_of_an_object_and_of_its_status(t *testing.T) {
 }
 
 func TestTask5_Watch_says_watch(t *testing.T) {
-	guard.Test(t, "Watch says watch=true, whether or not the options do: without it the request is a list, and its "+
-		"body not a stream of events.", func(t *guard.T) {
+	guard.Test(t, "Watch sets watch=true, whatever the options say: without it the request is a list, and its "+
+		"body is not a stream of events.", func(t *guard.T) {
 		w, c := typed(t, "default")
+		w.Create(deployment("db"))
 		version := w.ResourceVersion()
 		w.Create(deployment("web"))
 		t.Did("Watch from version %s", version)
 		events, err := c.Watch(t.Context(), metav1.ListOptions{ResourceVersion: version})
 		require.NoError(t, err, "the error of Watch")
 		require.Equal(t, 1, len(w.Requests("watch")), "watches that the server has received")
-		t.Rule("A watch from a version receives the changes since that version.")
+		t.Rule("Watch returns the changes of the Deployments that the options select: here those since a version.")
 		require.Equal(t, "ADDED web", next(events), "the 1st event")
-		t.Rule("Stop ends the watch, on the server, too.")
+		t.Rule(nothingLeft + ": Stop also ends the watch on the server.")
 		events.Stop()
 		synctest.Wait()
 		require.Equal(t, 0, w.Watches(), "open watches of the server after Stop")

@@ -1,7 +1,7 @@
 package watchstream
 
-// This file makes an event of a frame: what happened, and to which object. It stands between the frames and the
-// StreamWatcher. It mirrors client-go's rest/watch/decoder.go and apimachinery's serializer/streaming.
+// This file decodes a frame into an event: the event type and the object. It mirrors client-go's rest/watch/decoder.go
+// and apimachinery's serializer/streaming.
 
 import (
 	"io"
@@ -14,43 +14,46 @@ import (
 )
 
 const (
-	// smallestBuffer is what a decoder begins with. Most objects are larger, but watches are many.
+	// smallestBuffer is the first size of a decoder's buffer. Most objects are larger, but a program may have hundreds
+	// of watches.
 	smallestBuffer = 4 << 10
-	// largestFrame is the most that a frame may have. Etcd takes 1.5 MiB, so something is wrong with more.
+	// largestFrame is the size limit of a frame. Etcd accepts 1.5 MiB, so a larger frame is a mistake.
 	largestFrame = 16 << 20
 )
 
-// Decoder reads events from a stream of frames. It implements watch.Decoder. Decode is for one goroutine, Close for
-// any.
+// Decoder decodes events from a stream of frames. It implements watch.Decoder. Only one goroutine at a time may call
+// Decode. Any goroutine may call Close.
 type Decoder struct {
 	frames io.ReadCloser
-	// objects reads the object in an event.
+	// objects decodes the object in an event.
 	objects *fastjson.Decoder
-	// buffer holds one frame. It is used again for the next one.
-	buffer []byte
-	// tooLarge says that the frame that was begun is too large, and its rest is still to come.
-	tooLarge bool
+	buffer  []byte
 }
 
 var _ watch.Decoder = (*Decoder)(nil)
 
-// NewDecoder returns a decoder that owns frames, a reader as NewFrameReader's, and reads the object in each event by
-// objects. Mirrors NewDecoder of client-go's rest/watch, on top of one of apimachinery's serializer/streaming.
+// NewDecoder returns a decoder that reads from frames, such as a NewFrameReader, and owns it. objects decodes the
+// object in each event. Mirrors NewDecoder of client-go's rest/watch, on top of NewDecoder of apimachinery's
+// serializer/streaming.
 func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
 	return &Decoder{frames: frames, objects: fastjson.NewDecoder(objects), buffer: make([]byte, smallestBuffer)}
 }
 
-// Decode returns the next event. It waits for it, until Close, which makes it return an error.
+// Decode returns the type and the object of the next event. The type is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.
+// The object's own kind and apiVersion decide its Go type. An event may be written in any way that JSON allows. Field
+// names are case-sensitive. A later Decode does not change an object.
 //
-// An event is a JSON object with a type, which is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR, and an object, which is
-// whatever its kind says: of an ERROR a server sends a *metav1.Status, and Decode does not check that. Another type, or
-// an object that cannot be read, is an error, and no event. A frame of more than 16 MiB is streaming.ErrObjectTooLarge;
-// the next Decode returns the event behind it. Errors of the frame reader, such as io.EOF, are returned as they are,
-// and not wrapped: utilnet.IsProbableEOF, which is asked about them later, does not look into what fmt wraps around
-// them. Mirrors Decoder.Decode of client-go's rest/watch.
+// An unknown type is an error, not an event. An object that cannot be decoded is an error, not an event. A frame that
+// is not a JSON object is an error. Errors of the frame reader are returned as they are, not wrapped.
+//
+// A frame may have up to 16 MiB. For a larger frame, Decode returns streaming.ErrObjectTooLarge. The next Decode
+// returns the event after it, or the error that the frame reader returns before that event. A decoder needs little
+// memory until a large frame arrives. It keeps no object, and no frame except the last one.
+//
+// Close makes a waiting Decode return an error. Mirrors Decoder.Decode of client-go's rest/watch.
 func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
 	panic(todo.Task(2, "Decoder.Decode"))
 }
 
-// Close closes the stream. It makes a Decode that waits return.
+// Close closes the frame reader. A waiting Decode then returns.
 func (d *Decoder) Close() { d.frames.Close() }

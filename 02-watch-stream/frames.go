@@ -1,16 +1,16 @@
-// Package watchstream is chapter 02 of the workshop: from the bytes of an answer that does not end to events.
+// Package watchstream is chapter 02 of the workshop: it turns the body of a watch, which does not end, into events.
 //
 //	RESTClient ──▶ [ frames ──▶ events ──▶ StreamWatcher ] ──▶ Reflector
 //
 // The files, in the order in which a byte passes through them:
 //
-//   - frames.go, this one: where one JSON value ends and the next one begins.
-//   - decoder.go: what is in a value: a type, and an object.
-//   - stream_watcher.go: a channel of events, and an end to it.
-//   - listwatch.go: what a Reflector takes: a list, and a watch.
-//   - watcher.go, scheme.go: the first three put together, and the types there are. They are given.
+//   - frames.go, this one: splits the stream into frames, one JSON object each.
+//   - decoder.go: decodes a frame into an event type and an object.
+//   - stream_watcher.go: sends the events on a channel, and ends with the stream or at Stop.
+//   - listwatch.go: the list and watch functions that a Reflector takes.
+//   - watcher.go, scheme.go: connect the first three, and register the Go types. They are given.
 //
-// What is left out: watches in protobuf, whose frames have their length in front; client-go's code serves those.
+// This package leaves out watches in protobuf, whose frames begin with their length. client-go's code decodes those.
 package watchstream
 
 import (
@@ -19,45 +19,37 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// frameReader finds frames in a stream of JSON. It is for one goroutine, but Close may be called from any.
+// frameReader reads frames from a stream of JSON. Only one goroutine at a time may call Read. Any goroutine may call
+// Close.
 type frameReader struct {
 	source io.ReadCloser
-	// unread is what has been read from the source and not looked at yet, a part of buffer.
-	unread []byte
 	buffer []byte
-	// err is how the source ended. It is for when unread is used up.
-	err error
-	// scan knows where in a value the last byte was.
-	scan scan
 }
 
-// scan follows a JSON object to its end. What is in between it does not check: whoever reads the frame will.
-type scan struct {
-	depth   int  // how many brackets are open
-	text    bool // within a string
-	escaped bool // behind a backslash in it
-}
-
-// NewFrameReader returns a reader of frames: each Read returns the bytes of one, a JSON object, without the white space
-// around it. However the source cuts the stream into pieces, a frame is a frame: several may come in one piece, and one
-// in many.
-//
-// If a frame does not fit, Read fills what there is and returns io.ErrShortBuffer, and the next Read returns what
-// follows, until the frame's last part comes without an error. At the end of the source it returns io.EOF, and
-// io.ErrUnexpectedEOF if a frame has begun. Any other error of the source is returned when all frames before it have
-// been. What is no JSON object is an error; client-go takes any JSON for a frame, so an array may pass. After an error
-// nothing more is asked of it, and bytes that come along with one are no frame. Close closes the source. Mirrors
+// NewFrameReader returns a reader of the frames in r, and owns r. A frame is the bytes of one JSON object. Mirrors
 // NewFrameReader of apimachinery's json.Framer.
 func NewFrameReader(r io.ReadCloser) io.ReadCloser {
 	return &frameReader{source: r, buffer: make([]byte, 16<<10)}
 }
 
-// Close closes the source.
+// Close closes the source, even while a Read waits for it. It returns the error of the source's Close.
 func (r *frameReader) Close() error {
 	panic(todo.Task(1, "FrameReader.Close"))
 }
 
-// Read returns one frame, or a part of one.
+// Read returns one frame, without the white space around it. Read returns the same frames, however the source cuts the
+// stream. It returns a frame as soon as the frame's last byte has arrived. A frame may have any length, any depth, and
+// any bytes in its strings.
+//
+// If a frame does not fit into p, Read fills p and returns io.ErrShortBuffer. The next Read returns the next part of
+// the same frame. The last part of a frame has no error. After Read has returned, p belongs to the caller again.
+//
+// At the end of the source, Read returns io.EOF. In the middle of a frame, it returns io.ErrUnexpectedEOF instead. Any
+// other error of the source is returned as it is. The frames before an error are returned first. Bytes that cannot
+// begin a JSON value are an error. After an error, Read returns the same error again and does not read the source.
+// Bytes returned with an error other than io.ErrShortBuffer are not a frame.
+//
+// Read does not read the source byte by byte. Returned frames do not stay in memory.
 func (r *frameReader) Read(p []byte) (n int, err error) {
 	panic(todo.Task(1, "FrameReader.Read"))
 }

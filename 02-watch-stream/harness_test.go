@@ -1,10 +1,10 @@
 package watchstream_test
 
-// This file has the helpers of chapter 02's tests: streams that come in pieces, decoders that follow a script, and
-// consumers that may be slow. Tests see exported names only, so they run over your code, the solution and client-go.
+// This file has the helpers of chapter 02's tests: streams that arrive in pieces, decoders that follow a script, and
+// consumers that may be slow. Tests use exported names only, so they run over your code, the solution and client-go.
 //
 // A test runs in a bubble (package synctest), in which time passes only when all goroutines wait. synctest.Wait returns
-// when all others wait, so an event that has not come by then does not come by itself.
+// when all other goroutines wait. An event that has not arrived by then does not arrive later without a new cause.
 
 import (
 	"errors"
@@ -24,13 +24,15 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// source is a stream that comes in these pieces, and ends with err, or io.EOF.
+// source is a stream that arrives in these pieces, and ends with err, or with io.EOF if err is nil.
 type source struct {
 	pieces []string
 	err    error
-	// together returns the error along with the last piece, as a Reader may.
+	// together makes Read return the error together with the last piece, as a Reader may.
 	together bool
+	reads    int
 	closed   int
+	closeErr error
 }
 
 func pieces(all ...string) *source { return &source{pieces: all} }
@@ -43,6 +45,7 @@ func (s *source) end() error {
 }
 
 func (s *source) Read(p []byte) (int, error) {
+	s.reads++
 	if len(s.pieces) == 0 {
 		return 0, s.end()
 	}
@@ -56,12 +59,12 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (s *source) Close() error { s.closed++; return nil }
+func (s *source) Close() error { s.closed++; return s.closeErr }
 
 // bytewise cuts a text into single bytes.
 func bytewise(text string) *source { return pieces(strings.Split(text, "")...) }
 
-// frames reads all frames, into a buffer of this many bytes, and returns them and the error at their end.
+// frames reads all frames with a buffer of this many bytes. It returns them, and the error after them.
 func frames(r io.Reader, buffer int) (all []string, err error) {
 	all = []string{}
 	frame := ""
@@ -80,20 +83,20 @@ func frames(r io.Reader, buffer int) (all []string, err error) {
 	return all, errors.New("no end after 10,000 reads")
 }
 
-// event is an event about a Deployment, as it comes over the wire.
+// event returns an event about a Deployment, as a server writes it.
 func event(eventType, name, version string) string {
 	const format = `{"type":%q,"object":{"kind":"Deployment","apiVersion":"apps/v1",` +
 		`"metadata":{"name":%q,"resourceVersion":%q}}}`
 	return fmt.Sprintf(format, eventType, name, version)
 }
 
-// notedDecoder is a decoder that notes each call as a step of the test.
+// notedDecoder is a decoder that records each call as a step of the test.
 type notedDecoder struct {
 	watch.Decoder
 	t *guard.T
 }
 
-// decode makes a decoder of a stream.
+// decode returns a decoder of a stream.
 func decode(t *guard.T, s io.ReadCloser) notedDecoder {
 	return notedDecoder{watchstream.NewDecoder(watchstream.NewFrameReader(s), watchstream.Objects()), t}
 }
@@ -102,10 +105,14 @@ func decode(t *guard.T, s io.ReadCloser) notedDecoder {
 func (d notedDecoder) next() string {
 	d.t.Did("Decode")
 	eventType, obj, err := d.Decode()
-	if err != nil {
+	event := watch.Event{Type: eventType, Object: obj}
+	switch {
+	case err != nil && (obj != nil || eventType != ""):
+		return "an error, and " + describe(event)
+	case err != nil:
 		return fmt.Sprint("error: ", err)
 	}
-	return describe(watch.Event{Type: eventType, Object: obj})
+	return describe(event)
 }
 
 // requireError asserts that Decode returns an error and no event.
@@ -126,11 +133,14 @@ func describe(e watch.Event) string {
 	return fmt.Sprintf("%s %T", e.Type, e.Object)
 }
 
-// script is a watch.Decoder that returns one step after another. Without a step it waits, until it is closed.
+// script is a watch.Decoder that returns one step after another. Without a step it waits until it is closed.
 type script struct {
 	steps  chan step
 	once   sync.Once
 	closed chan struct{}
+	// gate, if set, blocks Close until gate is closed. deaf makes Decode ignore Close.
+	gate chan struct{}
+	deaf bool
 
 	lock   sync.Mutex
 	closes int
@@ -155,10 +165,14 @@ func (s *script) Decode() (watch.EventType, runtime.Object, error) {
 		return step.event.Type, step.event.Object, step.err
 	default:
 	}
+	closed := s.closed
+	if s.deaf {
+		closed = nil
+	}
 	select {
 	case step := <-s.steps:
 		return step.event.Type, step.event.Object, step.err
-	case <-s.closed:
+	case <-closed:
 		return "", nil, errors.New("use of a closed stream")
 	}
 }
@@ -167,6 +181,9 @@ func (s *script) Close() {
 	s.lock.Lock()
 	s.closes++
 	s.lock.Unlock()
+	if s.gate != nil {
+		<-s.gate
+	}
 	s.once.Do(func() { close(s.closed) })
 }
 
@@ -184,10 +201,15 @@ func named(name string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: "1"}}
 }
 
-// reporter makes a Status of an error. It implements watch.Reporter.
-type reporter struct{}
+// reporter makes a Status from an error. It implements watch.Reporter. gate, if set, blocks it until gate is closed.
+type reporter struct{ gate chan struct{} }
 
-func (reporter) AsObject(err error) runtime.Object { return &metav1.Status{Message: err.Error()} }
+func (r reporter) AsObject(err error) runtime.Object {
+	if r.gate != nil {
+		<-r.gate
+	}
+	return &metav1.Status{Message: "reported: " + err.Error()}
+}
 
 // watching starts a StreamWatcher on a script, and stops it when the test is over.
 func watching(t *guard.T, s *script) watch.Interface {
@@ -196,7 +218,7 @@ func watching(t *guard.T, s *script) watch.Interface {
 	return w
 }
 
-// running starts a StreamWatcher on a script, for tests that come before Stop is written: when the test is over the
+// running starts a StreamWatcher on a script, for tests of tasks before Stop is written. When the test is over, the
 // stream ends, and the remaining events are received.
 func running(t *guard.T, s *script) watch.Interface {
 	w := watchstream.NewStreamWatcher(s, reporter{})
@@ -212,7 +234,7 @@ const (
 	theEnd  = "the end"
 )
 
-// receive returns what comes next as text: an event, theEnd, or nothing.
+// receive returns the next result of the channel as text: an event, theEnd, or nothing.
 func receive(w watch.Interface) string {
 	synctest.Wait()
 	select {
@@ -226,7 +248,7 @@ func receive(w watch.Interface) string {
 	}
 }
 
-// all receives until the end, or until no event comes.
+// all receives until the end, or until no event arrives.
 func all(w watch.Interface) []string {
 	var events []string
 	for range 1000 {

@@ -1,6 +1,6 @@
 package watchstream
 
-// This file is given: the types that a watch of Deployments can tell of.
+// This file is given. It registers the types that a watch of Deployments can contain.
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	// Scheme knows the types of apps/v1, and those that every group has.
+	// Scheme has the types of apps/v1, and the types that every group has.
 	Scheme = newScheme()
-	// Codecs reads and writes them, as typed clients do: without conversion and defaults.
+	// Codecs decodes and encodes these types as typed clients do: without conversion and defaults.
 	Codecs = serializer.NewCodecFactory(Scheme).WithoutConversion()
 )
 
@@ -24,7 +24,7 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// Objects reads the object in an event: JSON of any kind in Scheme.
+// Objects returns the decoder for the object in an event: JSON of any kind in Scheme.
 func Objects() runtime.Decoder {
 	info, _ := runtime.SerializerInfoForMediaType(Codecs.SupportedMediaTypes(), runtime.ContentTypeJSON)
 	return Codecs.DecoderToVersion(info.Serializer, nil)

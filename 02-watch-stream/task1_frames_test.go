@@ -17,9 +17,9 @@ import (
 )
 
 func TestTask1_Each_Read_is_one_frame(t *testing.T) {
-	guard.Test(t, "Each Read returns one frame: three events that come in "+
-		"one piece are still three.", func(t *guard.T) {
-		t.Did("three objects come in one piece")
+	guard.Test(t, "Read returns the same frames, however the source cuts the stream. Three frames in one piece "+
+		"are three frames.", func(t *guard.T) {
+		t.Did("three objects arrive in one piece")
 		got, err := frames(watchstream.NewFrameReader(pieces("{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n")), 1000)
 		require.Equal(t, []string{`{"a":1}`, `{"b":2}`, `{"c":3}`}, got, "frames read")
 		t.Rule("At the end of the source, Read returns io.EOF.")
@@ -27,26 +27,26 @@ func TestTask1_Each_Read_is_one_frame(t *testing.T) {
 	})
 }
 
-func TestTask1_Nothing_needs_to_stand_between_frames(t *testing.T) {
-	guard.Test(t, "A frame is a JSON object without the white space around it: JSON shows where an object ends, and "+
-		"the new line that Kubernetes writes is not needed.", func(t *guard.T) {
-		t.Did("objects come with nothing, and with much, between them")
+func TestTask1_Frames_need_nothing_between_them(t *testing.T) {
+	guard.Test(t, "Read returns one frame, without the white space around it. JSON shows where an object ends, "+
+		"so the newline that Kubernetes writes is not needed.", func(t *guard.T) {
+		t.Did("objects arrive with no white space between them, and with much of it")
 		got, err := frames(watchstream.NewFrameReader(pieces(" \r\n\t{}{\"a\":{}}\n\n   {}\n")), 1000)
 		require.Equal(t, []string{`{}`, `{"a":{}}`, `{}`}, got, "frames read")
-		t.Rule("White space at the end of the source is not a frame: Read returns io.EOF.")
+		t.Rule("At the end of the source, Read returns io.EOF. White space there is not a frame.")
 		require.ErrorIs(t, err, io.EOF, "the error of Read after the last frame")
 	})
 }
 
 func TestTask1_Frames_are_whole_however_the_stream_is_cut(t *testing.T) {
-	guard.Test(t, "However the bytes come, a frame is a frame: a network also cuts in a string, and after a "+
-		"backslash.", func(t *guard.T) {
-		text := `{"a":"}"}{"b":["\\","\"{"]}` + "\n" + `{"c":{"d":[{}]}}`
-		want := []string{`{"a":"}"}`, `{"b":["\\","\"{"]}`, `{"c":{"d":[{}]}}`}
-		t.Did("a stream comes byte by byte")
+	guard.Test(t, "Read returns the same frames, however the source cuts the stream. The network may cut in a "+
+		"string, in a letter, or after a backslash.", func(t *guard.T) {
+		text := `{"a":"}é"}{"b":["\\","\"{"]}` + "\n" + `{"c":{"d":[{}]}}`
+		want := []string{`{"a":"}é"}`, `{"b":["\\","\"{"]}`, `{"c":{"d":[{}]}}`}
+		t.Did("a stream arrives byte by byte")
 		got, _ := frames(watchstream.NewFrameReader(bytewise(text)), 1000)
-		require.Equal(t, want, got, "frames of a stream that comes byte by byte")
-		for i := range text {
+		require.Equal(t, want, got, "frames of a stream that arrives byte by byte")
+		for i := range len(text) {
 			t.Did("a stream is cut before byte %d: %q", i, text[i:])
 			got, _ := frames(watchstream.NewFrameReader(pieces(text[:i], text[i:])), 1000)
 			require.Equal(t, want, got, "frames of a stream that is cut before byte %d", i)
@@ -55,11 +55,12 @@ func TestTask1_Frames_are_whole_however_the_stream_is_cut(t *testing.T) {
 }
 
 func TestTask1_Brackets_in_strings_do_not_count(t *testing.T) {
-	guard.Test(t, "A bracket in a string does not count. Neither does a quote after a backslash, unless that "+
-		"backslash follows another one.", func(t *guard.T) {
+	guard.Test(t, "A frame may have any length, any depth, and any bytes in its strings. A bracket in a string "+
+		"does not count. A quote after a backslash does not end the string, unless another backslash escapes "+
+		"that backslash.", func(t *guard.T) {
 		for _, frame := range []string{
 			`{"a":"{{{"}`, `{"a":"}]"}`, `{"}":1}`, `{"a":"\"}"}`, `{"a":"\\"}`, `{"a":"\\\"}"}`, `{"a":"\u007d"}`,
-			`{"a":[[],{},"]"]}`,
+			`{"a":[[],{},"]"]}`, "{\"a\":\"\xff}\"}",
 		} {
 			t.Did("%s", frame)
 			got, _ := frames(watchstream.NewFrameReader(pieces(frame+frame)), 1000)
@@ -68,9 +69,9 @@ func TestTask1_Brackets_in_strings_do_not_count(t *testing.T) {
 	})
 }
 
-func TestTask1_Frame_is_told_as_soon_as_it_is_whole(t *testing.T) {
-	guard.Test(t, "An event comes not later than its last byte: the next event may come in an hour, so Read does not "+
-		"wait for its first byte, or for a full buffer.", func(t *guard.T) {
+func TestTask1_Frame_is_returned_as_soon_as_it_is_whole(t *testing.T) {
+	guard.Test(t, "It returns a frame as soon as the frame's last byte has arrived. The next frame may arrive in "+
+		"an hour, so Read does not wait for its first byte, or for a full buffer.", func(t *guard.T) {
 		r, w := io.Pipe()
 		f := watchstream.NewFrameReader(r)
 		defer w.Close()
@@ -90,29 +91,31 @@ func TestTask1_Frame_is_told_as_soon_as_it_is_whole(t *testing.T) {
 
 func TestTask1_Small_buffer_gets_a_frame_in_parts(t *testing.T) {
 	const (
-		fills = "If a frame does not fit, Read fills the buffer and returns io.ErrShortBuffer: the caller learns " +
-			"that there is more of this frame."
-		follows = "After io.ErrShortBuffer, the next Read returns what follows of the same frame, and nothing of the " +
-			"next one. The last part comes without an error."
-		justFits = "A frame that just fits is whole: Read returns it without an error."
+		fills = "If a frame does not fit into p, Read fills p and returns io.ErrShortBuffer. The error says " +
+			"that this is only a part of a frame."
+		follows  = "The next Read returns the next part of the same frame, and no byte of the next frame."
+		lastPart = "The last part of a frame has no error."
+		justFits = "If a frame does not fit into p, Read fills p and returns io.ErrShortBuffer. A frame as " +
+			"long as p does fit."
 	)
 	guard.Test(t, fills, func(t *guard.T) {
 		f := watchstream.NewFrameReader(pieces(`{"a":"0123456789"}{"b":1}`))
 		p := make([]byte, 8)
-		t.Did("Read with room for 8 bytes of 18")
+		t.Did("Read with a buffer of 8 bytes; the frame has 18")
 		n, err := f.Read(p)
 		require.Equal(t, `{"a":"01`, string(p[:n]), "bytes of the 1st Read")
 		require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the 1st Read")
-		t.Did("Read with room for 8 bytes of 10")
+		t.Did("Read with a buffer of 8 bytes; 10 bytes of the frame are left")
 		n, err = f.Read(p)
 		t.Rule(follows)
 		require.Equal(t, `23456789`, string(p[:n]), "bytes of the 2nd Read")
 		require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the 2nd Read")
-		t.Did("Read with room for 8 bytes of 2")
+		t.Did("Read with a buffer of 8 bytes; 2 bytes of the frame are left")
 		n, err = f.Read(p)
 		require.Equal(t, `"}`, string(p[:n]), "bytes of the 3rd Read")
+		t.Rule(lastPart)
 		require.NoError(t, err, "the error of the 3rd Read")
-		t.Did("Read with room for 7 bytes of 7")
+		t.Did("Read with a buffer of 7 bytes; the frame has 7")
 		n, err = f.Read(p[:7])
 		t.Rule(justFits)
 		require.Equal(t, `{"b":1}`, string(p[:n]), "bytes of the 4th Read")
@@ -120,12 +123,13 @@ func TestTask1_Small_buffer_gets_a_frame_in_parts(t *testing.T) {
 	})
 }
 
-func TestTask1_Any_buffer_will_do(t *testing.T) {
-	guard.Test(t, "The parts of a frame make the frame, whatever the size of the buffer. Bytes of a piece that do "+
-		"not fit come with the next Read.", func(t *guard.T) {
+func TestTask1_Any_size_of_buffer_works(t *testing.T) {
+	guard.Test(t, "The next Read returns the next part of the same frame, whatever the size of the buffer, and "+
+		"of the pieces of the stream.", func(t *guard.T) {
 		text := `{"a":"}","b":["\\","\"{"]}`
 		for size := 1; size <= len(text)+1; size++ {
-			t.Did("buffers of %d bytes, and the stream comes in one piece, in some, and byte by byte", size)
+			t.Did("a buffer of %d bytes; the stream arrives in one piece, in several, and byte by "+
+				"byte", size)
 			got, _ := frames(watchstream.NewFrameReader(pieces(text+text)), size)
 			require.Equal(t, []string{text, text}, got, "frames of one piece, with a buffer of %d bytes", size)
 			for cut := 2; cut < len(text); cut++ {
@@ -148,7 +152,7 @@ func chunks(text string, n int) (all []string) {
 }
 
 func TestTask1_Large_frames(t *testing.T) {
-	guard.Test(t, "A frame has no limit in the frame reader, and its bytes are those of the stream.", func(t *guard.T) {
+	guard.Test(t, "A frame may have any length, any depth, and any bytes in its strings.", func(t *guard.T) {
 		large := `{"a":"` + strings.Repeat("x", 1<<20) + `"}`
 		t.Did("a frame of 1 MiB, a small one, and another of 1 MiB")
 		got, _ := frames(watchstream.NewFrameReader(pieces(large+"{}"+large)), 2<<20)
@@ -166,19 +170,19 @@ func lengths(frames []string) []int {
 }
 
 func TestTask1_Deep_frames(t *testing.T) {
-	guard.Test(t, "A frame may be nested deeply: a schema in a CustomResourceDefinition and a manifest in an "+
-		"annotation have no limit.", func(t *guard.T) {
+	guard.Test(t, "A frame may have any length, any depth, and any bytes in its strings. The schema in a "+
+		"CustomResourceDefinition may be nested deeply.", func(t *guard.T) {
 		deep := `{"a":` + strings.Repeat(`[`, 1000) + strings.Repeat(`]`, 1000) + `}`
-		t.Did("a frame with 1000 brackets within each other, and a small one")
+		t.Did("a frame with 1000 nested brackets, and a small one")
 		got, _ := frames(watchstream.NewFrameReader(pieces(deep+"{}")), 4000)
 		require.Equal(t, []int{len(deep), 2}, lengths(got), "lengths of the frames")
 		require.Equal(t, []string{deep, "{}"}, got, "frames read")
 	})
 }
 
-func TestTask1_Stream_that_breaks_off_says_so(t *testing.T) {
-	guard.Test(t, "If a frame has begun, the end of the source is io.ErrUnexpectedEOF: io.EOF means that no frame "+
-		"was cut.", func(t *guard.T) {
+func TestTask1_Stream_that_ends_in_a_frame_is_cut(t *testing.T) {
+	guard.Test(t, "In the middle of a frame, it returns io.ErrUnexpectedEOF instead: io.EOF means that the last "+
+		"frame is complete.", func(t *guard.T) {
 		whole := `{"a":{"b":"c"}}`
 		for i := 1; i < len(whole); i++ {
 			t.Did("the stream ends after %s", whole[:i])
@@ -190,10 +194,10 @@ func TestTask1_Stream_that_breaks_off_says_so(t *testing.T) {
 
 func TestTask1_Error_comes_after_the_frames_before_it(t *testing.T) {
 	const (
-		afterAll = "An error of the source is returned after all frames before it. A Reader may return bytes and an " +
-			"error at once."
-		asItIs = "Within a frame only io.EOF becomes another error: the consumer distinguishes a connection that " +
-			"was cancelled from one that broke."
+		afterAll = "The frames before an error are returned first. One Read of the source may return bytes " +
+			"and an error together."
+		asItIs = "Any other error of the source is returned as it is, in the middle of a frame too. So the " +
+			"consumer can distinguish a cancelled request from a broken connection."
 	)
 	guard.Test(t, afterAll, func(t *guard.T) {
 		broken := errors.New("the connection is gone")
@@ -202,7 +206,7 @@ func TestTask1_Error_comes_after_the_frames_before_it(t *testing.T) {
 			for _, end := range []error{broken, io.EOF} {
 				s := pieces(`{"a":1}{"b":2}`)
 				s.err, s.together = end, together
-				t.Did("two frames come, and then %v; in the same Read: %t", end, together)
+				t.Did("two frames arrive, and then: %v (in the same Read: %t)", end, together)
 				got, err := frames(watchstream.NewFrameReader(s), 1000)
 				require.Equal(t, []string{`{"a":1}`, `{"b":2}`}, got, "frames before the error")
 				require.ErrorIs(t, err, end, "the error after the frames")
@@ -210,21 +214,21 @@ func TestTask1_Error_comes_after_the_frames_before_it(t *testing.T) {
 			t.Rule(asItIs)
 			s := pieces(`{"a":1}{"b":`)
 			s.err, s.together = broken, together
-			t.Did("a frame and a half come, and then an error; in the same Read: %t", together)
+			t.Did("a frame and a half arrive, and then an error (in the same Read: %t)", together)
 			_, err := frames(watchstream.NewFrameReader(s), 1000)
-			require.ErrorIs(t, err, broken, "the error within a frame")
+			require.ErrorIs(t, err, broken, "the error in the middle of a frame")
 		}
 	})
 }
 
-func TestTask1_What_is_no_object_is_an_error(t *testing.T) {
+func TestTask1_Bytes_that_are_not_an_object_are_an_error(t *testing.T) {
 	const (
-		before  = "The frames before an error are returned."
-		anError = "Bytes that are not a JSON object are an error, such as a proxy's page in the middle of a stream. " +
-			"It is not io.EOF, which means that the stream has ended."
+		before  = "The frames before an error are returned first."
+		anError = "Bytes that cannot begin a JSON value are an error, such as a proxy's error page in the " +
+			"middle of a stream. The error is not io.EOF, because the stream has not ended."
 	)
 	guard.Test(t, anError, func(t *guard.T) {
-		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`} {
+		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}"} {
 			t.Did("%s", text)
 			got, err := frames(watchstream.NewFrameReader(pieces(`{"a":1}`+text)), 1000)
 			t.Rule(before)
@@ -237,10 +241,26 @@ func TestTask1_What_is_no_object_is_an_error(t *testing.T) {
 }
 
 func TestTask1_Close_closes_the_source(t *testing.T) {
-	guard.Test(t, "Close closes the source: the frame reader owns the body.", func(t *guard.T) {
+	const closes = "Close closes the source, even while a Read waits for it. Otherwise that Read may wait forever."
+	guard.Test(t, closes, func(t *guard.T) {
 		s := pieces("{}")
 		t.Did("Close")
 		require.NoError(t, watchstream.NewFrameReader(s).Close(), "the error of Close")
 		require.Equal(t, 1, s.closed, "calls of the source's Close")
+		r, w := io.Pipe()
+		defer w.Close()
+		f := watchstream.NewFrameReader(r)
+		t.Did("Read, while no byte arrives")
+		var err error
+		t.Go(func() { _, err = f.Read(make([]byte, 100)) })
+		synctest.Wait()
+		t.Did("Close")
+		f.Close()
+		synctest.Wait()
+		require.Error(t, err, "the error of Read after Close")
+		t.Rule("It returns the error of the source's Close.")
+		s.closeErr = errors.New("closed already")
+		t.Did("Close of a source whose Close fails")
+		require.ErrorIs(t, watchstream.NewFrameReader(s).Close(), s.closeErr, "the error of Close")
 	})
 }

@@ -8,21 +8,28 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"os"
+	"runtime/metrics"
 	"syscall"
 	"testing"
 	"testing/synctest"
+	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 
+	watchstream "client-go-workshop/02-watch-stream"
 	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask3_Events_come_in_order(t *testing.T) {
-	guard.Test(t, "The channel has each event once, in the order in which they were decoded: an older state after a "+
-		"newer one takes the cache back in time.", func(t *guard.T) {
+	guard.Test(t, "Each event is sent once, in the order of decoding. An old state after a newer one takes the "+
+		"cache back in time.", func(t *guard.T) {
 		var steps []step
 		want := []string{}
 		for i := range 50 {
@@ -35,21 +42,21 @@ func TestTask3_Events_come_in_order(t *testing.T) {
 	})
 }
 
-func TestTask3_Event_comes_when_it_is_there(t *testing.T) {
+func TestTask3_Event_is_sent_at_once(t *testing.T) {
 	guard.Test(t, "An event is sent as soon as it is decoded, and the watch goes on.", func(t *guard.T) {
 		s := newScript(added("web"))
 		w := running(t, s)
 		t.Did("the decoder has one event, and then it waits")
 		require.Equal(t, []string{"ADDED web@1", nothing}, all(w), "events received")
-		t.Did("another event comes")
+		t.Did("another event arrives")
 		s.steps <- added("db")
-		require.Equal(t, []string{"ADDED db@1", nothing}, all(w), "events received after another one came")
+		require.Equal(t, []string{"ADDED db@1", nothing}, all(w), "events received after another event arrived")
 	})
 }
 
-func TestTask3_Nobody_receives_and_nothing_more_is_read(t *testing.T) {
-	guard.Test(t, "The channel has no room: the next event is decoded when this one has been taken. Events that are "+
-		"read too early fill the memory, and look as if they had been received.", func(t *guard.T) {
+func TestTask3_Next_event_is_not_decoded_early(t *testing.T) {
+	guard.Test(t, "The channel has no buffer: the next event is decoded when this one has been received. Events "+
+		"that are decoded early use memory, and look as if the consumer had received them.", func(t *guard.T) {
 		s := newScript(added("a"), added("b"), added("c"))
 		w := running(t, s)
 		t.Did("the decoder has three events, and no consumer receives")
@@ -62,21 +69,31 @@ func TestTask3_Nobody_receives_and_nothing_more_is_read(t *testing.T) {
 	})
 }
 
-func TestTask3_End_of_the_stream_is_no_event(t *testing.T) {
+func TestTask3_End_of_the_stream_is_not_an_event(t *testing.T) {
 	const (
-		isNoEvent = "The end of a stream is not an error, and not an event: servers end watches all the time, " +
-			"connections break, and the consumer watches again."
-		isClosed = "At the end of the stream the decoder is closed, once. Otherwise its connection stays open."
+		isNoEvent = "The end of the stream is not an event. Servers end watches all the time, connections " +
+			"break, and the consumer watches again."
+		which = "Each error for which utilnet.IsProbableEOF or utilnet.IsTimeout returns true is the end of " +
+			"the stream, io.EOF among them."
+		isClosed = "After an error of the decoder, the watcher closes the decoder once, and then the " +
+			"channel. Otherwise the connection stays open."
 	)
 	guard.Test(t, isNoEvent, func(t *guard.T) {
 		reset := &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-		for _, end := range []error{
+		for i, end := range []error{
 			io.EOF, io.ErrUnexpectedEOF, reset, context.DeadlineExceeded, os.ErrDeadlineExceeded,
+			&url.Error{Op: "Get", URL: "/apis", Err: io.EOF}, &url.Error{Op: "Get", URL: "/apis", Err: reset},
+			&net.DNSError{Err: "i/o timeout", IsTimeout: true}, fmt.Errorf("read: %w", os.ErrDeadlineExceeded),
+			&net.OpError{Op: "read", Net: "tcp", Err: net.ErrClosed},
+			errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1999, ErrCode=NO_ERROR"),
+			errors.New("http: can't write HTTP request on broken connection"),
 		} {
 			s := newScript(added("web"), fails(end))
 			w := running(t, s)
 			t.Did("the decoder has one event, and then: %v", end)
-			t.Rule(isNoEvent)
+			if t.Rule(isNoEvent); i > 0 {
+				t.Rule(which)
+			}
 			require.Equal(t, []string{"ADDED web@1", theEnd}, all(w), "events of a stream that ends with: %v", end)
 			t.Rule(isClosed)
 			require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close, after: %v", end)
@@ -85,25 +102,40 @@ func TestTask3_End_of_the_stream_is_no_event(t *testing.T) {
 }
 
 func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
-	guard.Test(t, "The events before an error are sent.", func(t *guard.T) {
-		s := newScript(added("web"), fails(errors.New("no kind is set")), added("db"))
-		w := running(t, s)
-		t.Did("the decoder has one event, then an error, and would have another event")
-		require.Equal(t, "ADDED web@1", receive(w), "the 1st event")
-		failed := receive(w)
-		t.Rule("An error other than the end of the stream becomes one event of type ERROR, whose object the reporter " +
-			"makes of it. If it is swallowed, the watch ends for no reason (#73937).")
-		require.Contains(t, failed, "ERROR ", "the 2nd event")
-		require.Contains(t, failed, "no kind is set", "the 2nd event")
-		t.Rule("After an error the channel is closed: events may be lost, so a later one cannot be trusted.")
-		require.Equal(t, theEnd, receive(w), "the 3rd event")
-		t.Rule("After an error the decoder is closed, once. Otherwise its connection stays open.")
-		require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close")
+	const (
+		inOrder = "Each event is sent once, in the order of decoding, before an error too."
+		becomes = "Any other error of the decoder becomes one ERROR event. Without it, the watch ends, and " +
+			"the consumer does not know why (#73937)."
+		reported = "The reporter makes its object from an error whose text contains the decoder's error."
+		closes   = "After an error of the decoder, the watcher closes the decoder once, and then the " +
+			"channel. An event may be lost, so later ones must not be sent."
+	)
+	guard.Test(t, inOrder, func(t *guard.T) {
+		for _, failure := range []error{
+			errors.New("no kind is set"), streaming.ErrObjectTooLarge, context.Canceled,
+			fmt.Errorf("unable to decode: %w", io.EOF), errors.New("unexpected EOF in a string"),
+			&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.EHOSTUNREACH)},
+		} {
+			s := newScript(added("web"), fails(failure), added("db"))
+			w := running(t, s)
+			t.Did("the decoder has one event, then an error, and would have another event: %v", failure)
+			t.Rule(inOrder)
+			require.Equal(t, "ADDED web@1", receive(w), "the 1st event")
+			failed := receive(w)
+			t.Rule(becomes)
+			require.Contains(t, failed, "ERROR ", "the 2nd event")
+			t.Rule(reported)
+			require.Contains(t, failed, "ERROR reported: ", "the 2nd event")
+			require.Contains(t, failed, failure.Error(), "the 2nd event")
+			t.Rule(closes)
+			require.Equal(t, theEnd, receive(w), "the 3rd event")
+			require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close")
+		}
 	})
 }
 
 func TestTask3_ERROR_of_the_server_does_not_end_the_watch(t *testing.T) {
-	guard.Test(t, "An event of type ERROR is an event like any other for this layer: the consumer decides what it "+
+	guard.Test(t, "An ERROR event of the decoder is an event like any other: the consumer decides what it "+
 		"means.", func(t *guard.T) {
 		expired := step{event: watch.Event{Type: watch.Error, Object: &metav1.Status{Message: "too old"}}}
 		bookmark := step{event: watch.Event{Type: watch.Bookmark, Object: named("")}}
@@ -114,7 +146,8 @@ func TestTask3_ERROR_of_the_server_does_not_end_the_watch(t *testing.T) {
 }
 
 func TestTask3_ResultChan_is_always_the_same(t *testing.T) {
-	guard.Test(t, "ResultChan returns the same channel each time: a loop may call it in each round.", func(t *guard.T) {
+	guard.Test(t, "ResultChan returns the channel of events, the same one each time. A loop may call it for each "+
+		"event.", func(t *guard.T) {
 		w := running(t, newScript(added("web")))
 		t.Did("ResultChan, twice")
 		first, second := w.ResultChan(), w.ResultChan()
@@ -123,10 +156,85 @@ func TestTask3_ResultChan_is_always_the_same(t *testing.T) {
 }
 
 func TestTask3_Channel_stays_closed(t *testing.T) {
-	guard.Test(t, "The channel is closed after the last event, so that every receive sees the end.", func(t *guard.T) {
+	guard.Test(t, "After an error of the decoder, the watcher closes the decoder once, and then the channel. "+
+		"Every later receive sees the end.", func(t *guard.T) {
 		w := running(t, newScript(fails(io.EOF)))
 		t.Did("the decoder has io.EOF, and the consumer receives three times")
 		require.Equal(t, []string{theEnd, theEnd, theEnd}, []string{receive(w), receive(w), receive(w)},
 			"results of three receives")
+	})
+}
+
+func TestTask3_Decoder_is_closed_before_the_channel(t *testing.T) {
+	guard.Test(t, "After an error of the decoder, the watcher closes the decoder once, and then the channel. So "+
+		"a consumer that sees the end and watches again does not have two connections.", func(t *guard.T) {
+		s := newScript(fails(io.EOF))
+		s.gate = make(chan struct{})
+		w := watchstream.NewStreamWatcher(s, reporter{})
+		t.Did("the decoder has io.EOF, and its Close takes a while")
+		got := receive(w)
+		close(s.gate)
+		end := receive(w)
+		require.Equal(t, nothing, got, "result of receive while the decoder is being closed")
+		require.Equal(t, theEnd, end, "result of receive after the decoder is closed")
+	})
+}
+
+func TestTask3_Decoding_starts_at_once(t *testing.T) {
+	guard.Test(t, "It starts to decode at once, without a receiver: the server must not wait for the client.",
+		func(t *guard.T) {
+			s := newScript(added("web"))
+			t.Did("NewStreamWatcher")
+			w := running(t, s)
+			synctest.Wait()
+			require.Equal(t, 0, len(s.steps), "events left in the decoder")
+			require.Equal(t, "ADDED web@1", receive(w), "the event received")
+		})
+}
+
+func TestTask3_A_quiet_week(t *testing.T) {
+	guard.Test(t, "A watcher waits for the decoder and for the consumer as long as it takes. A watch may be "+
+		"quiet, and a consumer may be slow.", func(t *guard.T) {
+		s := newScript()
+		w := running(t, s)
+		t.Did("no event arrives for three days")
+		before := wakeUps()
+		time.Sleep(3 * 24 * time.Hour)
+		require.Equal(t, nothing, receive(w), "result of receive after three days")
+		t.Did("an event arrives, and the consumer receives it four days later")
+		s.steps <- added("web")
+		time.Sleep(4 * 24 * time.Hour)
+		require.Equal(t, []string{"ADDED web@1", nothing}, all(w), "events received")
+		require.Equal(t, 0, s.timesClosed(), "calls of the decoder's Close")
+		t.Rule("While it waits, no goroutine wakes up: a program may have hundreds of quiet watches.")
+		require.Less(t, wakeUps()-before, uint64(500), "wake-ups of goroutines in a week")
+	})
+}
+
+// wakeUps returns about an eighth of how often a goroutine of this process has started to run. The runtime counts only
+// every eighth time.
+func wakeUps() (n uint64) {
+	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
+	metrics.Read(sample)
+	for _, count := range sample[0].Value.Float64Histogram().Counts {
+		n += count
+	}
+	return n
+}
+
+func TestTask3_Received_events_are_not_kept(t *testing.T) {
+	guard.Test(t, "The watcher does not keep events that were received: in a week, a watch receives "+
+		"gigabytes.", func(t *guard.T) {
+		s := newScript()
+		w := running(t, s)
+		var received []weak.Pointer[appsv1.Deployment]
+		t.Did("100 events arrive and are received")
+		for range 100 {
+			s.steps <- added("web")
+			e := <-w.ResultChan()
+			received = append(received, weak.Make(e.Object.(*appsv1.Deployment)))
+		}
+		synctest.Wait()
+		require.LessOrEqual(t, inMemory(received), 3, "objects of 100 events that are still in memory")
 	})
 }

@@ -1,13 +1,15 @@
 package watchstream_test
 
-// Task 4: Stop, and nothing that is left behind.
+// Task 4: Stop without leaks.
 
 import (
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	goruntime "runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	watchstream "client-go-workshop/02-watch-stream"
@@ -24,21 +27,21 @@ import (
 )
 
 func TestTask4_Stop_ends_the_channel(t *testing.T) {
-	guard.Test(t, "Stop ends the channel, so that a loop over it ends, too.", func(t *guard.T) {
+	guard.Test(t, "Stop ends the watch: when it returns, the decoder is closed, and the channel will "+
+		"close.", func(t *guard.T) {
 		s := newScript()
 		w := watching(t, s)
 		require.Equal(t, nothing, receive(w), "result of receive before Stop")
 		t.Did("Stop")
 		w.Stop()
+		require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close when Stop returns")
 		require.Equal(t, theEnd, receive(w), "result of receive after Stop")
-		t.Rule("Stop closes the decoder, and with it the stream: that is how the server learns of it.")
-		require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close")
 	})
 }
 
 func TestTask4_Stop_again_does_nothing(t *testing.T) {
-	guard.Test(t, "Stop closes the decoder once, however often it is called: a "+
-		"consumer may defer a second Stop.", func(t *guard.T) {
+	guard.Test(t, "Several goroutines may call Stop, more than once, and while the stream ends. A consumer may "+
+		"defer a second Stop.", func(t *guard.T) {
 		s := newScript()
 		w := watching(t, s)
 		t.Did("Stop, three times")
@@ -46,13 +49,14 @@ func TestTask4_Stop_again_does_nothing(t *testing.T) {
 		w.Stop()
 		w.Stop()
 		require.Equal(t, theEnd, receive(w), "result of receive after Stop")
+		t.Rule("The decoder is closed once, however often Stop is called.")
 		require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close")
 	})
 }
 
 func TestTask4_Stop_after_the_end_does_nothing(t *testing.T) {
-	guard.Test(t, "The decoder is closed once: by Stop or at the end "+
-		"of the stream, whichever comes first.", func(t *guard.T) {
+	guard.Test(t, "The decoder is closed once: by Stop or at the end of the stream, whichever comes "+
+		"first.", func(t *guard.T) {
 		s := newScript(fails(io.EOF))
 		w := watching(t, s)
 		t.Did("the stream ends, and then Stop")
@@ -62,49 +66,49 @@ func TestTask4_Stop_after_the_end_does_nothing(t *testing.T) {
 	})
 }
 
-func TestTask4_Stop_frees_an_event_that_nobody_takes(t *testing.T) {
-	guard.Test(t, "Stop ends a send: an event that is being offered is dropped. A goroutine that only sends stays "+
-		"forever (#98653).", func(t *guard.T) {
+func TestTask4_Stop_ends_a_send_that_no_consumer_receives(t *testing.T) {
+	guard.Test(t, "Stop ends a send that no consumer receives, of an event or of an error. A goroutine that "+
+		"waits only for a receiver waits forever (#98653).", func(t *guard.T) {
 		s := newScript(added("web"), added("db"), added("cdn"))
 		w := watchstream.NewStreamWatcher(s, reporter{})
-		t.Did("three events come, and no consumer receives")
+		t.Did("three events arrive, and no consumer receives")
 		synctest.Wait()
 		t.Did("Stop")
 		w.Stop()
 		// The guard checks that no goroutine is left when the test is over.
-		for range w.ResultChan() { // one event more may come before the end
+		for range w.ResultChan() { // one more event may arrive before the end
 		}
-		t.Rule("Stop closes the decoder, once.")
+		t.Rule("The decoder is closed once.")
 		require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close")
 	})
 }
 
 func TestTask4_Stop_without_receiving_leaves_nothing_behind(t *testing.T) {
-	guard.Test(t, "Stop ends a send, of an event or of an error, without a receiver. Goroutines that wait for a "+
-		"receiver that has gone add up, one for each watch (#98653).", func(t *guard.T) {
-		t.Did("an event comes, no consumer receives, and Stop")
+	guard.Test(t, "Stop ends a send that no consumer receives, of an event or of an error. Otherwise each "+
+		"stopped watch may leave a goroutine that waits forever (#98653).", func(t *guard.T) {
+		t.Did("an event arrives, no consumer receives, and Stop")
 		w := watchstream.NewStreamWatcher(newScript(added("web"), added("db")), reporter{})
 		synctest.Wait()
 		w.Stop()
-		t.Did("an error comes, no consumer receives, and Stop")
+		t.Did("an error arrives, no consumer receives, and Stop")
 		w = watchstream.NewStreamWatcher(newScript(fails(errors.New("no kind is set"))), reporter{})
 		synctest.Wait()
 		w.Stop()
-		t.Did("Stop, before anything has come")
+		t.Did("Stop, before any event has arrived")
 		watchstream.NewStreamWatcher(newScript(), reporter{}).Stop()
 		synctest.Wait()
 		require.NotNil(t, w.ResultChan(), "ResultChan after Stop")
 	})
 }
 
-func TestTask4_Stop_frees_a_Decode_that_waits(t *testing.T) {
-	guard.Test(t, "Stop ends a read: the goroutine that decodes waits for "+
-		"the stream until that is closed.", func(t *guard.T) {
+func TestTask4_Stop_ends_a_Decode_that_waits(t *testing.T) {
+	guard.Test(t, "Stop ends a Decode that waits for bytes. A goroutine in a Read waits until the stream is "+
+		"closed.", func(t *guard.T) {
 		r, pipe := io.Pipe()
 		defer pipe.Close()
 		d := watchstream.NewDecoder(watchstream.NewFrameReader(r), watchstream.Objects())
 		w := watchstream.NewStreamWatcher(d, reporter{})
-		t.Did("a stream from which nothing comes")
+		t.Did("a stream that brings no byte")
 		synctest.Wait()
 		t.Did("Stop")
 		w.Stop()
@@ -114,22 +118,119 @@ func TestTask4_Stop_frees_a_Decode_that_waits(t *testing.T) {
 	})
 }
 
-func TestTask4_Stop_from_many(t *testing.T) {
-	guard.Race(t, "Stop may be called while others call it, and while the stream ends: the first of them closes the "+
-		"decoder, once.", func(t *guard.T) {
-		for range 200 {
-			s := newScript(added("web"), fails(io.EOF))
-			w := watchstream.NewStreamWatcher(s, reporter{})
-			t.Did("Stop by four goroutines, while the stream ends")
-			var wg sync.WaitGroup
-			for range 4 {
-				wg.Go(w.Stop)
-			}
-			for range w.ResultChan() {
-			}
-			wg.Wait()
-			require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close")
+// idle is a decoder that has no event. It waits until it is closed.
+type idle struct {
+	closed chan struct{}
+	closes atomic.Int32
+}
+
+func (d *idle) Decode() (watch.EventType, runtime.Object, error) {
+	<-d.closed
+	return "", nil, io.EOF
+}
+
+func (d *idle) Close() {
+	if d.closes.Add(1) == 1 {
+		close(d.closed)
+	}
+}
+
+func TestTask4_Stop_from_several_goroutines(t *testing.T) {
+	guard.Race(t, "Several goroutines may call Stop, more than once, and while the stream ends. Only the first "+
+		"of them closes the decoder.", func(t *guard.T) {
+		const watches = 2000
+		rounds := 40
+		if guard.RaceDetector || guard.Brief {
+			rounds = 4
 		}
+		t.Did("%d times: two goroutines stop the same %d watches, at the same moments", rounds, watches)
+		for range rounds {
+			sources := make([]idle, watches)
+			var started []watch.Interface
+			for i := range sources {
+				sources[i].closed = make(chan struct{})
+				started = append(started, watchstream.NewStreamWatcher(&sources[i], reporter{}))
+			}
+			// The goroutines wait for each other before each Stop. Then the first to arrive, which notices the other
+			// late, and the other, which idles for a while of changing length, call Stop at nearly the same moment.
+			var arrived atomic.Int32
+			var both sync.WaitGroup
+			for range 2 {
+				both.Go(func() {
+					for i, w := range started {
+						all := int32(2 * (i + 1))
+						if arrived.Add(1) == all {
+							idle := i % 64
+							for idle > 0 {
+								idle--
+							}
+						}
+						for spins := 0; arrived.Load() < all; spins++ {
+							if spins > 1000 {
+								goruntime.Gosched()
+							}
+						}
+						w.Stop()
+					}
+				})
+			}
+			both.Wait()
+			for i, w := range started {
+				for range w.ResultChan() {
+				}
+				require.Equal(t, int32(1), sources[i].closes.Load(), "calls of the decoder's Close")
+			}
+		}
+	})
+}
+
+func TestTask4_Stop_waits_only_for_Close(t *testing.T) {
+	const (
+		decode = "Stop waits for nothing except the decoder's Close. It does not wait for a Decode that " +
+			"returns late."
+		reports = "Stop waits for nothing except the decoder's Close. It does not wait for the reporter."
+	)
+	guard.Test(t, decode, func(t *guard.T) {
+		s := newScript()
+		s.deaf = true
+		w := watchstream.NewStreamWatcher(s, reporter{})
+		synctest.Wait()
+		t.Did("Stop, while Decode does not return")
+		w.Stop()
+		s.steps <- fails(io.EOF)
+		require.Equal(t, theEnd, receive(w), "result of receive after Decode has returned")
+		t.Rule(reports)
+		gate := make(chan struct{})
+		w = watchstream.NewStreamWatcher(newScript(fails(errors.New("no kind is set"))), reporter{gate})
+		synctest.Wait()
+		t.Did("Stop, while the reporter's AsObject does not return")
+		w.Stop()
+		close(gate)
+		all(w)
+	})
+}
+
+func TestTask4_Close_may_take_a_while(t *testing.T) {
+	guard.Test(t, "ResultChan returns the channel of events, the same one each time. It does so even while Stop "+
+		"waits for the decoder's Close, because a consumer may call it at that moment.", func(t *guard.T) {
+		s := newScript()
+		s.gate = make(chan struct{})
+		w := watchstream.NewStreamWatcher(s, reporter{})
+		t.Did("Stop, and the decoder's Close does not return")
+		returned := false
+		t.Go(func() {
+			w.Stop()
+			returned = true
+		})
+		synctest.Wait()
+		early := returned
+		t.Did("ResultChan")
+		got := w.ResultChan()
+		close(s.gate)
+		require.NotNil(t, got, "result of ResultChan")
+		t.Rule("Stop ends the watch: when it returns, the decoder is closed, and the channel will close.")
+		require.False(t, early, "Stop has returned before the decoder's Close")
+		require.Equal(t, theEnd, receive(w), "result of receive after Close has returned")
 	})
 }
 
@@ -149,7 +250,7 @@ func deployment(name string) *appsv1.Deployment {
 	}
 }
 
-// overHTTP starts a watch of all Deployments from a version on.
+// overHTTP starts a watch of all Deployments, from a version.
 func overHTTP(t *guard.T, api *fakeapi.Server, accept, version string) watch.Interface {
 	c := api.Client()
 	t.Cleanup(c.CloseIdleConnections)
@@ -169,9 +270,10 @@ func overHTTP(t *guard.T, api *fakeapi.Server, accept, version string) watch.Int
 
 func TestTask4_Twenty_minutes_of_a_real_watch(t *testing.T) {
 	const (
-		eachOnce = "The consumer receives each event once, and a bookmark each minute. The first minute has none, " +
-			"because nothing had changed."
-		stopCloses = "Stop closes the body, so that the server ends the watch."
+		eachOnce = "Each event is sent once, in the order of decoding. This server sends a bookmark each " +
+			"minute, except in the first, when nothing had changed."
+		stopCloses = "Stop ends the watch: when it returns, the decoder is closed, and the channel will " +
+			"close. So the server's side of the watch ends too."
 	)
 	guard.Test(t, eachOnce, func(t *guard.T) {
 		for _, accept := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
@@ -199,8 +301,8 @@ func TestTask4_Twenty_minutes_of_a_real_watch(t *testing.T) {
 }
 
 func TestTask4_A_real_watch_that_is_cut(t *testing.T) {
-	guard.Test(t, "Half an event is not an event, and a broken connection is not an error: the channel is closed, "+
-		"and the consumer watches again from its last version.", func(t *guard.T) {
+	guard.Test(t, "The end of the stream is not an event. Half an event is not an event either: the channel "+
+		"closes, and the consumer watches again from its last version.", func(t *guard.T) {
 		for _, cut := range []int{0, 1, 50, 200} {
 			api := fakeapi.Start(t)
 			version := api.ResourceVersion()

@@ -1,16 +1,20 @@
 package reflector_test
 
-// This file has the helpers of chapter 03's tests: a store that notes its calls, and an API server that runs inside the
-// test. script_test.go has a source of lists and watches that a test scripts. Tests see exported names only, so they
-// run over your code, the solution and client-go.
+// This file has the helpers of chapter 03's tests: a store that records its calls, and an API server inside the test.
+// script_test.go has a source whose lists and watches a test scripts. Tests use exported names only, so they run over
+// your code, the solution and client-go.
 //
-// A test runs in a bubble (package synctest), in which time passes only when every goroutine waits: five minutes of
-// watching take no time, and back-offs can be measured to the nanosecond. Back-offs have chance in them, on purpose, so
-// tests ask for ranges that every right answer lies in.
+// A test runs in a bubble of package synctest. Time passes there only when every goroutine waits: five minutes of
+// watching take no time, and a test can measure back-offs to the nanosecond. Back-offs are random, so tests ask for
+// ranges.
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -44,11 +48,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// store notes its calls. It implements cache.ReflectorStore.
+// store records its calls. It implements cache.ReflectorStore.
 type store struct {
 	lock  sync.Mutex
 	noted []string
-	// onCall is called after each call is noted, and fails the call if it returns an error.
+	// onCall is called after each call is recorded. If it returns an error, the call fails.
 	onCall func(call string) error
 }
 
@@ -77,7 +81,7 @@ func (s *store) Replace(objs []any, version string) error {
 	return s.note("Replace [%s] @%s", strings.Join(names, " "), version)
 }
 
-// calls returns the calls of the store since calls was called last.
+// calls returns the calls of the store since the last call of calls.
 func (s *store) calls() []string {
 	synctest.Wait()
 	s.lock.Lock()
@@ -93,16 +97,20 @@ type versionStore struct{ *store }
 func (s versionStore) Bookmark(version string) error        { return s.note("Bookmark @%s", version) }
 func (s versionStore) UpdateResourceVersion(version string) { s.note("version %s", version) }
 
-// name returns an object's name and version.
+// name returns an object's name and version, and its namespace if that is not default.
 func name(obj any) string {
 	object, err := meta.Accessor(obj)
 	if err != nil {
 		return fmt.Sprintf("%T", obj)
 	}
-	return object.GetName() + "@" + object.GetResourceVersion()
+	text := object.GetName() + "@" + object.GetResourceVersion()
+	if namespace := object.GetNamespace(); namespace != "" && namespace != "default" {
+		return namespace + "/" + text
+	}
+	return text
 }
 
-// listed is a source that cannot list by a watch.
+// listed is a source that cannot stream lists.
 type listed struct{ cache.ListerWatcher }
 
 func (listed) IsWatchListSemanticsUnSupported() bool { return true }
@@ -148,6 +156,7 @@ func (w *world) source() *cache.ListWatch {
 	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
 	config := w.server.Config()
 	config.QPS = -1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusals{w.t, next} })
 	config.APIPath, config.GroupVersion = "/apis", &appsv1.SchemeGroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c, err := rest.RESTClientFor(config)
@@ -155,7 +164,27 @@ func (w *world) source() *cache.ListWatch {
 	return cache.NewListWatchFromClient(c, "deployments", "", fields.Everything())
 }
 
-// run starts the Reflector, which ends with the test at the latest.
+// refusals records each refused request as a step, except for those that tests script (410 and 429).
+type refusals struct {
+	t    *guard.T
+	next http.RoundTripper
+}
+
+func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := r.next.RoundTrip(request)
+	if err != nil || response.StatusCode < 400 || response.StatusCode == 410 || response.StatusCode == 429 {
+		return response, err
+	}
+	body, _ := io.ReadAll(response.Body)
+	response.Body.Close()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	status := metav1.Status{Message: string(body)}
+	_ = json.Unmarshal(body, &status) // what is not a Status is shown as it is
+	r.t.Did("the server refuses GET ?%s: %d %s", request.URL.RawQuery, response.StatusCode, status.Message)
+	return response, err
+}
+
+// run starts the Reflector. It stops with the test at the latest.
 func (w *world) run() *world {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.stop = cancel
@@ -206,7 +235,7 @@ func (w *world) change(name string) {
 	w.server.Update(d)
 }
 
-// script makes the server answer the next requests of a verb with faults, and notes that as a step.
+// script makes the server answer the next requests of a verb with faults, and records that as a step.
 func (w *world) script(what, verb string, faults ...fakeapi.Fault) {
 	w.t.Did("the server: %s", what)
 	w.server.Script(verb, faults...)

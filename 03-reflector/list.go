@@ -1,17 +1,19 @@
 package reflector
 
-// This file is the list: everything that the server has, at one version, and the store is made equal to it. It comes
-// first, and again whenever a watch has ended in such a way that something may have been missed.
+// This file is the list: it replaces the store's contents by all objects of the server, at one version. A list comes
+// first, and again after each watch that may have missed something.
 
 import "client-go-workshop/internal/testkit/todo"
 
-// expired says whether the server has forgotten the version that it was asked for: reason Expired, or the older Gone.
+// expired reports whether the server has forgotten the requested version: the reason of err is Expired, or Gone. The
+// error may be wrapped.
 func expired(err error) bool {
 	panic(todo.Task(3, "expired"))
 }
 
-// tooLarge says whether the server has not heard of the version that it was asked for. There may be several servers,
-// and this one may be behind. Its Status has a cause for that.
+// tooLarge reports whether the server has not reached the requested version: err has a cause of type
+// CauseTypeResourceVersionTooLarge. In the answer of an older server the reason is Timeout, and "Too large resource
+// version" is the message of a cause (1.17.0 to 1.18.5), or in the message of the Status (before 1.17).
 func tooLarge(err error) bool {
 	panic(todo.Task(3, "tooLarge"))
 }

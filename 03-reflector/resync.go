@@ -1,7 +1,6 @@
 package reflector
 
-// This file is the resync: every now and then the store is told to go over everything again, though nothing has
-// happened.
+// This file is the resync: once each period, the store goes over all its objects again.
 
 import (
 	"context"
@@ -9,8 +8,9 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// resync calls the store's Resync when resyncPeriod has passed since the last one has ended, if ShouldResync agrees,
-// until the context ends. With a period of 0 it does nothing. An error of the store goes to failed, and ends it.
+// resync calls the store's Resync once each resyncPeriod, until the context ends. The next period starts when a resync
+// has ended. ShouldResync is called before each resync, which is skipped if it returns false. An error of Resync ends
+// the resyncs and makes a list due. The error goes to failed.
 func (r *Reflector) resync(ctx context.Context, failed chan<- error) {
 	panic(todo.Task(5, "Reflector.resync"))
 }

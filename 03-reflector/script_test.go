@@ -1,14 +1,18 @@
 package reflector_test
 
-// This file has the script: a source of lists and watches in which the test writes each answer.
+// This file has the script: a source of lists and watches for which the test writes each answer.
 
 import (
 	"context"
 	"errors"
+	goroutines "runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,16 +23,18 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// script is a source that a test writes: one function for each list and each watch to come. After the last one lists
-// fail, and watches stay open without an event.
+// script is a source for which a test writes one function for each list and each watch. After the last function, lists
+// fail and watches stay open without an event.
 type script struct {
 	lock    sync.Mutex
 	lists   []listFunc
 	watches []watchFunc
 	asked   []string
 	options []metav1.ListOptions
-	// begun counts the watches that were started, stopped those that were stopped.
-	begun, stopped int
+	// onRequest is called with each request, before the answer.
+	onRequest func(request string)
+	// started and stopped count watches.
+	started, stopped int
 }
 
 type (
@@ -47,8 +53,8 @@ func (s *script) Watch(options metav1.ListOptions) (watch.Interface, error) {
 }
 
 func (s *script) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	s.ask("list@", options)
 	s.lock.Lock()
-	s.asked, s.options = append(s.asked, "list@"+options.ResourceVersion), append(s.options, options)
 	if len(s.lists) == 0 {
 		s.lock.Unlock()
 		return nil, errors.New("no more lists in this test")
@@ -60,8 +66,8 @@ func (s *script) ListWithContext(ctx context.Context, options metav1.ListOptions
 }
 
 func (s *script) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	s.ask("watch@", options)
 	s.lock.Lock()
-	s.asked, s.options = append(s.asked, "watch@"+options.ResourceVersion), append(s.options, options)
 	next := s.sends()
 	if len(s.watches) > 0 {
 		next = s.watches[0]
@@ -69,6 +75,17 @@ func (s *script) WatchWithContext(ctx context.Context, options metav1.ListOption
 	}
 	s.lock.Unlock()
 	return next(options)
+}
+
+// ask records a request.
+func (s *script) ask(verb string, options metav1.ListOptions) {
+	s.lock.Lock()
+	onRequest := s.onRequest
+	s.asked, s.options = append(s.asked, verb+options.ResourceVersion), append(s.options, options)
+	s.lock.Unlock()
+	if onRequest != nil {
+		onRequest(verb + options.ResourceVersion)
+	}
 }
 
 // requests returns the requests to the source, in order.
@@ -84,14 +101,14 @@ func (s *script) left() int {
 	synctest.Wait()
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.begun - s.stopped
+	return s.started - s.stopped
 }
 
 // channel makes a watch that sends these events, and then stays open.
 func (s *script) channel(events ...watch.Event) *channel {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	s.begun++
+	s.started++
 	c := &channel{script: s, result: make(chan watch.Event, 100)}
 	for _, e := range events {
 		c.result <- e
@@ -110,9 +127,17 @@ type channel struct {
 	script *script
 	result chan watch.Event
 	once   sync.Once
+	// asked counts the calls of ResultChan, unless it is nil.
+	asked *atomic.Int64
 }
 
-func (c *channel) ResultChan() <-chan watch.Event { return c.result }
+func (c *channel) ResultChan() <-chan watch.Event {
+	if c.asked != nil {
+		c.asked.Add(1)
+	}
+	return c.result
+}
+
 func (c *channel) Stop() {
 	c.once.Do(func() {
 		c.script.lock.Lock()
@@ -160,7 +185,12 @@ func event(eventType watch.EventType, name, version string) watch.Event {
 
 // newScripted makes a Reflector of Deployments on a script.
 func newScripted(s *script, store cache.ReflectorStore) *reflector.Reflector {
-	return reflector.NewReflector(s, &appsv1.Deployment{}, store, 0)
+	return newReflector(s, store)
+}
+
+// newReflector makes a Reflector of Deployments.
+func newReflector(lw cache.ListerWatcher, store cache.ReflectorStore) *reflector.Reflector {
+	return reflector.NewReflector(lw, &appsv1.Deployment{}, store, 0)
 }
 
 // once calls ListAndWatchWithContext on a script, with a context that ends after an hour.
@@ -184,4 +214,68 @@ func listAndWatchFor(t *guard.T, r *reflector.Reflector, d time.Duration) {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	_ = r.ListAndWatchWithContext(ctx)
+}
+
+// in moves an event's object to another namespace.
+func in(namespace string, e watch.Event) watch.Event {
+	e.Object.(*appsv1.Deployment).Namespace = namespace
+	return e
+}
+
+// page answers with one page of a list at version 7, and the token of the next page.
+func page(next string, names ...string) listFunc {
+	return func(o metav1.ListOptions) (runtime.Object, error) {
+		list, err := lists("7", names...)(o)
+		list.(*appsv1.DeploymentList).Continue = next
+		return list, err
+	}
+}
+
+// bare is a context whose type package context does not know. So each context made from it costs a goroutine, and so
+// does each context.AfterFunc, until it is cancelled. The number of goroutines counts these registrations too.
+type bare struct {
+	context.Context
+	done <-chan struct{}
+}
+
+func (b bare) Done() <-chan struct{} { return b.done }
+
+// newBare makes a bare context that ends with ctx.
+func newBare(ctx context.Context) bare {
+	done := make(chan struct{})
+	context.AfterFunc(ctx, func() { close(done) })
+	return bare{ctx, done}
+}
+
+// counted is a context that counts the calls of Done and Err.
+type counted struct {
+	context.Context
+	asked *atomic.Int64
+}
+
+func (c counted) Done() <-chan struct{} { c.asked.Add(1); return c.Context.Done() }
+func (c counted) Err() error            { c.asked.Add(1); return c.Context.Err() }
+
+// requireNoLeak runs a Reflector until its source has received 110 requests of a verb. It requires that the program
+// then has about as many goroutines as after 10 requests. The context has not ended at that time.
+func requireNoLeak(t *guard.T, s *script, r *reflector.Reflector, verb string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var after []int
+	requests := 0
+	s.onRequest = func(request string) {
+		if strings.HasPrefix(request, verb) {
+			requests++
+		}
+		if strings.HasPrefix(request, verb) && (requests == 10 || requests == 110) {
+			after = append(after, goroutines.NumGoroutine())
+		}
+		if len(after) == 2 {
+			cancel()
+		}
+	}
+	r.RunWithContext(newBare(ctx))
+	require.Len(t, after, 2, "numbers of goroutines, after 10 and after 110 requests")
+	require.Less(t, after[1]-after[0], 20, "goroutines that 100 requests have added, while the context lives")
 }

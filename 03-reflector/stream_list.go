@@ -1,8 +1,8 @@
 package reflector
 
 // This file is the bonus: a list that comes as a watch. The server sends its objects as ADDED, one by one, and then a
-// bookmark that ends the list. Neither server nor client holds the whole list in its encoded form. client-go tries this
-// first, since 0.35.
+// bookmark that ends the list. Neither the server nor the client holds the whole list in its encoded form. client-go
+// tries this first since 0.35.
 
 import (
 	"context"
@@ -12,17 +12,21 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// streamList starts a watch that begins with the objects that exist, collects them up to the bookmark that ends them,
-// and replaces the store's contents. It returns the watch, which goes on from there. It returns errStopped if the
-// context ends. Any other error means that this server cannot stream a list, or that the store has failed; a list may
-// succeed.
+// streamList replaces the store's contents by a streamed list, and returns the watch, which goes on from there. A
+// stream is a watch with SendInitialEvents, AllowWatchBookmarks and ResourceVersionMatch NotOlderThan. The bookmark
+// that ends a streamed list has the annotation InitialEventsAnnotationKey, with the value true. The store receives
+// nothing of a stream that did not reach its bookmark. No version before the bookmark counts.
 //
-// It asks for the store's version, or for none. If the connection breaks before the bookmark, or the server refuses
-// connections or has too much to do, it starts again; if the server refuses the version, without one. An attempt that
-// did not reach its bookmark leaves nothing in the store, and none of its versions counts as seen: its events have no
-// order. If Replace fails, streamList stops the watch and returns the error.
+// A stream asks for the last version, or for none before the first list. If the server refuses the version, the next
+// stream starts at once, without one. If the connection breaks before the bookmark, a new stream starts after the
+// back-off. If the server refuses connections or has too much to do (429), a new stream starts after the back-off. If
+// streamList returns any other error, a list follows. A stream that lasted less than a second and brought nothing is an
+// error (cache.VeryShortWatchError). If the context ends, streamList returns an error, and no list follows.
 //
-// ListAndWatchWithContext calls it first, on every call, if r.streams; an earlier failure means nothing.
+// If the store is a cache.TransformingStore, each object is transformed when it arrives. If an object cannot be
+// transformed, streamList returns the error. If Replace fails, streamList stops the watch and returns the error.
+//
+// ListAndWatchWithContext calls streamList first, on every call, if r.streams.
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 	panic(todo.Task(7, "Reflector.streamList"))
 }

@@ -5,52 +5,47 @@ package reflector_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 	"time"
-	"weak"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// noWatch is for tests that end before the watch.
-var noWatch = watchFails(errors.New("no watch in this test"))
-
 func TestTask1_First_list_asks_for_0(t *testing.T) {
-	guard.Test(t, "The first list asks for version 0, which is whatever the server has at hand. A thousand programs "+
-		"that start together must not all read from etcd.", func(t *guard.T) {
+	guard.Test(t, "The first list asks for version 0: any version that the server has in memory. A thousand "+
+		"programs that start together must not all read from etcd.", func(t *guard.T) {
 		s := &script{}
-		s.lists, s.watches = append(s.lists, lists("7", "a", "b")), append(s.watches, noWatch)
+		s.lists = append(s.lists, lists("7", "a", "b"))
 		once(t, s, &store{})
 		require.Equal(t, "list@0", s.requests()[0], "the first request")
 	})
 }
 
 func TestTask1_List_replaces_what_is_in_the_store(t *testing.T) {
-	guard.Test(t, "ListAndWatchWithContext fills the store with a list: one Replace with all of it, because only "+
-		"Replace removes objects that are gone.", func(t *guard.T) {
+	guard.Test(t, "ListAndWatchWithContext replaces the store's contents by a list. It calls Replace once, "+
+		"with all objects, because only Replace removes objects that are gone.", func(t *guard.T) {
 		s, st := &script{}, &store{}
-		s.lists, s.watches = append(s.lists, lists("7", "a", "b")), append(s.watches, noWatch)
+		s.lists = append(s.lists, lists("7", "a", "b"))
 		t.Did("the source lists a@1 and b@1, at version 7")
 		r, _ := once(t, s, st)
 		require.Equal(t, []string{"Replace [a@1 b@1] @7"}, st.calls(), "calls of the store")
-		t.Rule("LastSyncResourceVersion is the version of the last list, not that of an object in it.")
+		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has " +
+			"received. The version of a list is not that of an object in it.")
 		require.Equal(t, "7", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list")
 	})
 }
 
 func TestTask1_Empty_list_is_a_list(t *testing.T) {
-	guard.Test(t, "An empty list goes into the store too: the store may still have objects, and a consumer waits for "+
-		"its first list.", func(t *guard.T) {
+	guard.Test(t, "An empty list goes into the store too. The store may still have objects, and a consumer "+
+		"waits for its first list.", func(t *guard.T) {
 		s, st := &script{}, &store{}
-		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, noWatch)
+		s.lists = append(s.lists, lists("7"))
 		t.Did("the source lists nothing, at version 7")
 		once(t, s, st)
 		require.Equal(t, []string{"Replace [] @7"}, st.calls(), "calls of the store")
@@ -66,7 +61,8 @@ func TestTask1_No_version_before_the_first_list(t *testing.T) {
 }
 
 func TestTask1_List_that_fails_is_an_error(t *testing.T) {
-	guard.Test(t, "ListAndWatchWithContext returns an error if there was no list.", func(t *guard.T) {
+	guard.Test(t, "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not "+
+		"start.", func(t *guard.T) {
 		broken := errors.New("the server is on fire")
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, listFails(broken))
@@ -83,20 +79,22 @@ func TestTask1_List_that_fails_is_an_error(t *testing.T) {
 }
 
 func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
-	guard.Test(t, "If Replace fails, ListAndWatchWithContext returns its error.", func(t *guard.T) {
+	guard.Test(t, "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not "+
+		"start.", func(t *guard.T) {
 		broken := errors.New("an object without a key")
 		s, st := &script{}, &store{onCall: func(string) error { return broken }}
 		s.lists = append(s.lists, lists("7", "a"))
 		t.Did("the store refuses the list")
 		r, err := once(t, s, st)
 		require.ErrorContains(t, err, broken.Error(), "the error of ListAndWatchWithContext")
-		t.Rule("If Replace fails, the store does not have the list: a watch from its version would miss the objects in it.")
+		t.Rule("If Replace fails, the store does not have the list: a watch from its version would miss the objects in " +
+			"it.")
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the Replace that failed")
 		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
 	})
 }
 
-func TestTask1_What_is_no_list_is_an_error(t *testing.T) {
+func TestTask1_Answer_that_is_not_a_list_is_an_error(t *testing.T) {
 	guard.Test(t, "An answer that is not a list is an error, and does not go into the store: an empty Replace would "+
 		"delete all objects.", func(t *guard.T) {
 		for what, answer := range map[string]apiruntime.Object{
@@ -115,59 +113,22 @@ func TestTask1_What_is_no_list_is_an_error(t *testing.T) {
 }
 
 func TestTask1_Version_comes_after_Replace(t *testing.T) {
-	guard.Test(t, "First the store, then the version: a version is the Reflector's only when the store has received the "+
-		"list or event that it belongs to.", func(t *guard.T) {
+	guard.Test(t, "The version moves only after the store has received the list or event. First the store, "+
+		"then the version.", func(t *guard.T) {
 		s, st := &script{}, &store{}
-		s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, noWatch)
+		s.lists = append(s.lists, lists("7", "a"))
 		r := newScripted(s, st)
 		seen := "not asked"
 		st.onCall = func(string) error { seen = r.LastSyncResourceVersion(); return nil }
 		t.Did("ListAndWatchWithContext; the store asks for the version in Replace")
-		r.ListAndWatchWithContext(t.Context())
+		listAndWatchFor(t, r, time.Minute)
 		require.Equal(t, "", seen, "LastSyncResourceVersion during the first Replace")
 	})
 }
 
-func TestTask1_List_comes_in_pages_if_that_is_wanted(t *testing.T) {
-	guard.Test(t, "The store receives a list in pages as one list: a Replace with half of it would delete the other "+
-		"half.", func(t *guard.T) {
-		s, st := &script{}, &store{}
-		page := func(next string, names ...string) listFunc {
-			return func(o metav1.ListOptions) (apiruntime.Object, error) {
-				list, err := lists("7", names...)(o)
-				list.(*appsv1.DeploymentList).Continue = next
-				return list, err
-			}
-		}
-		s.lists = append(s.lists, page("more", "a", "b"), page("even more", "c", "d"), page("", "e"))
-		s.watches = append(s.watches, noWatch)
-		r := newScripted(s, st)
-		r.WatchListPageSize = 2
-		t.Did("the source lists [a b], [c d] and [e], in 3 pages; WatchListPageSize 2, ListAndWatchWithContext")
-		r.ListAndWatchWithContext(t.Context())
-		require.Equal(t, []string{"Replace [a@1 b@1 c@1 d@1 e@1] @7"}, st.calls(), "calls of the store")
-		first, second, third := s.options[0], s.options[1], s.options[2]
-		t.Rule("WatchListPageSize is how many objects a page of a list has.")
-		require.Equal(t, []int64{2, 2, 2}, []int64{first.Limit, second.Limit, third.Limit}, "limits of the 3 requests")
-		t.Rule("Each page has a token, with which the request for the next page goes on.")
-		require.Equal(t, []string{"", "more", "even more"}, []string{first.Continue, second.Continue, third.Continue},
-			"tokens of the 3 requests")
-	})
-}
-
-func TestTask1_Pages_of_the_first_list(t *testing.T) {
-	guard.Test(t, "If WatchListPageSize is 0, the list at 0 is asked for in pages of the pager's own size. A server "+
-		"that has nothing at hand reads it from etcd, and not a gigabyte at once.", func(t *guard.T) {
-		s := &script{}
-		s.lists, s.watches = append(s.lists, lists("7", "a")), append(s.watches, noWatch)
-		once(t, s, &store{})
-		require.NotZero(t, s.options[0].Limit, "limit of the first list")
-	})
-}
-
 func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
-	guard.Test(t, "A context that ends ends everything at once: a program that stops does not wait for "+
-		"lists.", func(t *guard.T) {
+	guard.Test(t, "When the context ends, every request, watch and wait ends at once: a program that stops "+
+		"does not wait for lists.", func(t *guard.T) {
 		st := &store{}
 		s := &script{}
 		s.lists = append(s.lists, func(metav1.ListOptions) (apiruntime.Object, error) {
@@ -188,15 +149,14 @@ func TestTask1_Cancel_during_the_list_is_prompt(t *testing.T) {
 	})
 }
 
-func TestTask1_List_that_comes_too_late_is_not_told(t *testing.T) {
-	guard.Test(t, "A list that comes when the context has ended does not go into the store, because the caller may have "+
-		"closed the store.", func(t *guard.T) {
+func TestTask1_Late_list_does_not_reach_the_store(t *testing.T) {
+	guard.Test(t, "The store does not receive a list that comes after the end of the context, because the caller may "+
+		"have closed the store.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, func(o metav1.ListOptions) (apiruntime.Object, error) {
 			time.Sleep(time.Minute)
 			return lists("7", "a")(o)
 		})
-		s.watches = append(s.watches, noWatch)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		r := newScripted(s, st)
@@ -205,9 +165,10 @@ func TestTask1_List_that_comes_too_late_is_not_told(t *testing.T) {
 		r.ListAndWatchWithContext(ctx)
 		time.Sleep(time.Hour)
 		require.Empty(t, st.calls(), "calls of the store")
-		t.Rule("A version is the Reflector's only when the store has received the list that it belongs to.")
+		t.Rule("The version moves only after the store has received the list or event.")
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the late list")
-		t.Rule("A context that ends ends everything: no request comes after it.")
+		t.Rule("When the context ends, every request, watch and wait ends at once: no request comes after " +
+			"it.")
 		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
 	})
 }
@@ -230,38 +191,3 @@ func (c cancellable) ListWithContext(ctx context.Context, options metav1.ListOpt
 		return nil, ctx.Err()
 	}
 }
-
-func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
-	guard.Test(t, "The store receives copies of the list's items. The items are one array, and a pointer into it keeps "+
-		"10,000 objects in memory for the sake of one (#113305).", func(t *guard.T) {
-		keeper := &keeping{}
-		var other weak.Pointer[appsv1.Deployment]
-		s := &script{}
-		s.watches = append(s.watches, noWatch)
-		s.lists = append(s.lists, func(o metav1.ListOptions) (apiruntime.Object, error) {
-			list, err := lists("7", "a", "b", "c")(o)
-			other = weak.Make(&list.(*appsv1.DeploymentList).Items[2])
-			return list, err
-		})
-		t.Did("a list of a, b and c; the store keeps a")
-		once(t, s, keeper)
-		runtime.GC()
-		runtime.GC()
-		require.NotNil(t, keeper.first, "the object that the store keeps")
-		require.False(t, other.Value() != nil, "object c of the list is still in memory")
-		runtime.KeepAlive(keeper)
-	})
-}
-
-// keeping is a store that keeps the first object of a list.
-type keeping struct {
-	store
-	first any
-}
-
-func (k *keeping) Replace(objs []any, _ string) error {
-	k.first = objs[0]
-	return nil
-}
-
-var _ cache.ReflectorStore = (*keeping)(nil)

@@ -4,12 +4,12 @@ package reflector_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,14 +22,21 @@ import (
 var (
 	errExpired  = apierrors.NewResourceExpired("too old resource version")
 	errGone     = apierrors.NewGone("too old resource version")
-	errTooLarge = func() error {
-		err := apierrors.NewTimeoutError("Too large resource version: 7, current: 5", 1)
-		err.ErrStatus.Details.Causes = []metav1.StatusCause{{
-			Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
-		}}
-		return err
-	}()
+	errTooLarge = timeout("Too large resource version: 7, current: 5", metav1.StatusCause{
+		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
+	})
+	// Servers from 1.17.0 to 1.18.5 leave out the type of the cause; servers before 1.17 leave out the cause.
+	errTooLargeIn1_17 = timeout("Too large resource version: 7, current: 5",
+		metav1.StatusCause{Message: "Too large resource version"})
+	errTooLargeBefore1_17 = timeout("Too large resource version: 7, current: 5")
 )
+
+// timeout is an answer with reason Timeout and these causes.
+func timeout(message string, causes ...metav1.StatusCause) error {
+	err := apierrors.NewTimeoutError(message, 1)
+	err.ErrStatus.Details.Causes = causes
+	return err
+}
 
 // failing is a watch event of type ERROR.
 func failing(err *apierrors.StatusError) watch.Event {
@@ -37,8 +44,8 @@ func failing(err *apierrors.StatusError) watch.Event {
 }
 
 func TestTask3_Relist_asks_for_the_last_version(t *testing.T) {
-	guard.Test(t, "A relist asks for the last version: the answer is not older. At 0 it may be older than the store, "+
-		"which would go back in time (#59848).", func(t *guard.T) {
+	guard.Test(t, "A relist asks for the last version, so the store never goes back in time. At 0 the answer may be "+
+		"older than the store (#59848).", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7", "a"), lists("9", "a"))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "b", "8"), failing(errExpired)))
@@ -50,47 +57,43 @@ func TestTask3_Relist_asks_for_the_last_version(t *testing.T) {
 
 func TestTask3_Gone_watch_makes_a_list_due(t *testing.T) {
 	const (
-		due = "A watch that gets 410 makes a list due: the deletion of b is forgotten, and only a list shows that b is " +
-			"gone."
-		version = "After a watch that got 410 the list asks for the last version: any server can give something that is " +
-			"not older."
+		due = "A watch that gets 410 makes a list due. The server has forgotten the deletion of b, and " +
+			"only a list shows that b is gone."
+		version = "After a watch that got 410 the list asks for the last version: any server can answer " +
+			"with a list that is not older."
 	)
 	guard.Test(t, due, func(t *guard.T) {
-		for _, how := range []string{"as an event", "as an answer"} {
-			t.Rule(due)
-			w := newWorld(t, "a", "b").run()
-			w.pass(time.Minute)
-			w.did("the watch ends, and the next one gets 410, %s; b is deleted before the list is answered", how)
-			fault := fakeapi.Event(410)
-			if how == "as an answer" {
-				fault = fakeapi.Answer(410, "")
-			}
-			w.server.Script("watch", fault)
-			w.server.Script("list", fakeapi.Slow(time.Second))
-			w.store.calls()
-			w.server.EndWatches()
-			synctest.Wait()
-			w.server.Delete(deployment("b"))
-			w.server.Compact()
-			w.pass(3 * time.Minute)
-			require.Equal(t, []string{"Replace [a@2] @4"}, w.store.calls(), "calls of the store after 410 %s", how)
-			t.Rule(version)
-			require.Equal(t, []string{"list@0", "watch@3", "watch@3", "list@3", "watch@4"}, w.requests(),
-				"requests to the server, with 410 %s", how)
-			w.stop()
-		}
+		w := newWorld(t, "a", "b").run()
+		w.pass(time.Minute)
+		w.did("the watch ends, and the next one brings 410; b is deleted before the list is answered")
+		w.server.Script("watch", fakeapi.Event(410))
+		w.server.Script("list", fakeapi.Slow(time.Second))
+		w.store.calls()
+		w.server.EndWatches()
+		synctest.Wait()
+		w.server.Delete(deployment("b"))
+		w.server.Compact()
+		w.pass(3 * time.Minute)
+		require.Equal(t, []string{"Replace [a@2] @4"}, w.store.calls(), "calls of the store after 410")
+		t.Rule(version)
+		require.Equal(t, []string{"list@0", "watch@3", "watch@3", "list@3", "watch@4"}, w.requests(),
+			"requests to the server")
 	})
 }
 
 func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 	const (
-		refusal = "A list that is refused (410 Expired or Gone, or too large) is repeated at once, without a version. With " +
-			"the version, the server refuses it for hours (#91073)."
-		restore = "The list without a version is right, even if its version is smaller: the server may have been restored " +
-			"from a backup."
+		refusal = "If the server refuses the version of a list (410 Expired or Gone, or too large), the " +
+			"next list comes at once, without a version. With the version, the server may refuse every " +
+			"list for hours (#91073)."
+		restore = "The store takes the list without a version, even if it is at a smaller version: the " +
+			"server may have been restored from a backup."
 	)
 	guard.Test(t, refusal, func(t *guard.T) {
-		for _, refused := range []error{errExpired, errGone, errTooLarge} {
+		for _, refused := range []error{
+			errExpired, errGone, errTooLarge, errTooLargeIn1_17, errTooLargeBefore1_17,
+			fmt.Errorf("list: %w", errExpired), fmt.Errorf("list: %w", errGone), fmt.Errorf("list: %w", errTooLarge),
+		} {
 			t.Story(8)
 			t.Rule(refusal)
 			s := &script{}
@@ -118,8 +121,8 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 }
 
 func TestTask3_Version_is_used_again_after_a_good_list(t *testing.T) {
-	guard.Test(t, "After a good list, the next one asks for its version again. A list without a version is the most "+
-		"expensive one, and one refusal is no reason for more of them.", func(t *guard.T) {
+	guard.Test(t, "After a list that succeeds, the next one asks for its version again. A list without a "+
+		"version is the most expensive one, and after one refusal it is needed once.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), lists("8"), lists("9"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
@@ -132,22 +135,29 @@ func TestTask3_Version_is_used_again_after_a_good_list(t *testing.T) {
 }
 
 func TestTask3_Refused_twice_stays_refused(t *testing.T) {
-	guard.Test(t, "A refused version is not used again before a list has succeeded.", func(t *guard.T) {
+	guard.Test(t, "After a refused version, lists ask for no version until one has succeeded.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(errTooLarge), lists("8"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)))
+		r := newScripted(s, &store{})
+		var versions []string
+		s.onRequest = func(request string) { versions = append(versions, r.LastSyncResourceVersion()) }
 		t.Did("RunWithContext; the list after the refused one fails too")
-		runFor(t, newScripted(s, &store{}), 10*time.Minute)
+		runFor(t, r, 10*time.Minute)
 		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@", "watch@8"}, s.requests(),
 			"requests to the source")
+		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the " +
+			"store has received. A refusal does not change the store.")
+		require.Equal(t, []string{"", "7", "7", "7", "7", "8"}, versions, "LastSyncResourceVersion at each of these requests")
 	})
 }
 
-func TestTask3_Other_failures_say_nothing_of_the_version(t *testing.T) {
-	guard.Test(t, "Only a server that refuses the version makes it useless. After any other failure the list asks for "+
-		"it again: without it a list costs more, and at 0 the store may go back in time (#59848).", func(t *guard.T) {
+func TestTask3_Other_failures_say_nothing_about_the_version(t *testing.T) {
+	guard.Test(t, "After a list that failed for another reason, the next list asks for the same version again. "+
+		"Without a version a list costs more, and at 0 the store may go back in time (#59848).", func(t *guard.T) {
 		for _, failure := range []error{
-			apierrors.NewTimeoutError("the server is slow", 1),
+			timeout("the server is slow"),
+			timeout("the server is slow", metav1.StatusCause{Message: "etcd is slow"}),
 			apierrors.NewInternalError(errors.New("etcd is away")),
 			errors.New("the network is away"),
 		} {
@@ -163,9 +173,20 @@ func TestTask3_Other_failures_say_nothing_of_the_version(t *testing.T) {
 	})
 }
 
+func TestTask3_First_list_may_be_refused_too(t *testing.T) {
+	guard.Test(t, "If the server refuses the version of a list (410 Expired or Gone, or too large), the next "+
+		"list comes at once, without a version. That holds for the first list too.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, listFails(errExpired), lists("9"))
+		t.Did("the list at 0 is answered: %v", errExpired)
+		once(t, s, &store{})
+		require.Equal(t, []string{"list@0", "list@", "watch@9"}, s.requests(), "requests to the source")
+	})
+}
+
 func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
-	guard.Test(t, "A relist comes in one piece: the server answers it from its memory. It reads a list with a limit "+
-		"from etcd, and after an outage every client lists at once.", func(t *guard.T) {
+	guard.Test(t, "If WatchListPageSize is 0, a relist comes in one piece. Every server with a watch cache answers it "+
+		"from memory, and after an outage every client lists at once.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"), lists("8"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)))
@@ -173,19 +194,36 @@ func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
 		require.Equal(t, "7", s.options[2].ResourceVersion, "version that the relist asks for")
 		require.Equal(t, int64(0), s.options[2].Limit, "limit of the relist")
+
+		t.Rule("WatchListPageSize is the number of objects in a page of every list.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"), lists("8"))
+		s.watches = append(s.watches, s.sends(failing(errExpired)))
+		r := newScripted(s, &store{})
+		r.WatchListPageSize = 50
+		t.Did("the same, with WatchListPageSize 50")
+		runFor(t, r, 10*time.Minute)
+		require.Equal(t, int64(50), s.options[2].Limit, "limit of the relist with WatchListPageSize 50")
+
+		t.Rule("If WatchListPageSize is 0, a relist comes in one piece. A list in pages without a version is not a " +
+			"reason for pages later: only the first list shows that the server has no watch cache.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(errors.New("the server is on fire")),
+			page("more", "a"), page("", "b"), lists("8"))
+		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
+		t.Did("the same, but the relist is refused, and the second list without a version comes in two pages")
+		runFor(t, newScripted(s, &store{}), 10*time.Minute)
+		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@", "list@", "watch@7", "list@7", "watch@8"},
+			s.requests(), "requests to the source")
+		require.Equal(t, int64(0), s.options[7].Limit, "limit of the relist after the list in pages")
 	})
 }
 
 func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
-	guard.Test(t, "If the list at 0 came in pages, relists come in pages too. This server has no list in its memory, "+
-		"and would read all of it from etcd at once.", func(t *guard.T) {
+	guard.Test(t, "If the list at 0 came in pages, relists come in pages too. This server has no watch cache, "+
+		"and would read the whole list from etcd at once.", func(t *guard.T) {
 		s := &script{}
-		first := func(o metav1.ListOptions) (runtime.Object, error) {
-			list, err := lists("7", "a")(o)
-			list.(*appsv1.DeploymentList).Continue = "more"
-			return list, err
-		}
-		s.lists = append(s.lists, first, lists("7", "b"), lists("8", "a", "b"))
+		s.lists = append(s.lists, page("more", "a"), page("", "b"), lists("8", "a", "b"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)))
 		t.Did("RunWithContext; the list at 0 comes in two pages, and the watch ends with 410")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
@@ -195,8 +233,9 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 }
 
 func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
-	guard.Test(t, "A watch without a version first sends the current objects as ADDED, in any order: none of their "+
-		"versions is a place to resume from. At 9 events are missed, at 3 the answer is 410 (#136583).", func(t *guard.T) {
+	guard.Test(t, "After a watch without a version has started, the first event that is not ADDED moves the "+
+		"version, and each event after it. Before that, the watch brings the current objects in any order: "+
+		"a watch from 9 would miss events, and one from 3 would get 410 (#136583).", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists(""))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3")))
@@ -205,8 +244,8 @@ func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 		listAndWatchFor(t, r, time.Minute)
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3")
 
-		t.Rule("The first event that is not ADDED ends the current objects. From there on the events are in order, and " +
-			"each moves the version.")
+		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version, and " +
+			"each event after it.")
 		s.lists = append(s.lists, lists(""))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"),
 			event(watch.Modified, "a", "10"), event(watch.Added, "d", "11")))

@@ -38,8 +38,8 @@ func failingLists(s *script, n int, moments *[]time.Time) {
 }
 
 func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
-	guard.Test(t, "A server in trouble is left alone, for longer each time (#87794). A wait is 800ms, doubled with each "+
-		"try up to 30s, and up to twice as much by chance.", func(t *guard.T) {
+	guard.Test(t, "Each wait is 800ms, doubled with each try up to 30s, and up to twice as long by chance. The "+
+		"Reflector waits before it asks a server in trouble again, and longer each time (#87794).", func(t *guard.T) {
 		var moments []time.Time
 		s := &script{}
 		failingLists(s, 1000, &moments)
@@ -53,15 +53,15 @@ func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
 				require.LessOrEqual(t, gap, 1600*time.Millisecond<<i, "wait %d", i+1)
 			}
 		}
-		t.Rule("RunWithContext lists again and again, until the context ends, with a back-off before each try.")
+		t.Rule("RunWithContext calls ListAndWatchWithContext again and again until the context ends.")
 		require.Greater(t, len(moments), 25, "lists in half an hour")
 		require.Less(t, len(moments), 300, "lists in half an hour")
 	})
 }
 
-func TestTask4_Waits_have_chance_in_them(t *testing.T) {
-	guard.Test(t, "Each wait is up to twice as long by chance: clients that were cut off together must not come back "+
-		"together.", func(t *guard.T) {
+func TestTask4_Waits_are_random(t *testing.T) {
+	guard.Test(t, "Each wait is 800ms, doubled with each try up to 30s, and up to twice as long by chance. Clients "+
+		"that were cut off together must not come back together.", func(t *guard.T) {
 		distinct := map[time.Duration]bool{}
 		t.Did("the first wait of ten Reflectors whose list fails")
 		for range 10 {
@@ -76,9 +76,9 @@ func TestTask4_Waits_have_chance_in_them(t *testing.T) {
 	})
 }
 
-func TestTask4_Waits_begin_anew_after_a_good_time(t *testing.T) {
-	guard.Test(t, "After two minutes without a failure the waits begin at 800ms again. Otherwise the store is stale for "+
-		"up to a minute after a short outage.", func(t *guard.T) {
+func TestTask4_Waits_start_at_the_beginning_after_a_good_time(t *testing.T) {
+	guard.Test(t, "After two minutes without a failure the waits start with 800ms again. Otherwise the store is stale "+
+		"for up to a minute after a short outage.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.did("an outage of ten minutes, an hour without one, and an outage of three seconds")
 		w.server.Down()
@@ -99,8 +99,8 @@ func TestTask4_Waits_begin_anew_after_a_good_time(t *testing.T) {
 }
 
 func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
-	guard.Test(t, "A wait ends with the context. A program whose wait does not end is killed while it waits "+
-		"(#55242).", func(t *guard.T) {
+	guard.Test(t, "When the context ends, every request, watch and wait ends at once. If the wait goes on, "+
+		"Kubernetes kills the program (#55242).", func(t *guard.T) {
 		for _, what := range []string{"a list that fails", "a server that refuses watches"} {
 			t.Story(8)
 			w := newWorld(t, "a")
@@ -108,6 +108,7 @@ func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 				w.server.Down()
 			}
 			w.run()
+			w.pass(time.Minute) // otherwise the watch is a very short one, and a list is due
 			w.server.Down()
 			w.pass(10*time.Minute + time.Millisecond)
 			w.did("during the wait after %s, the context is cancelled", what)
@@ -118,8 +119,8 @@ func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 }
 
 func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
-	guard.Test(t, "If the server refuses connections, the watch begins again after the back-off, at the version that "+
-		"the store has. The server has forgotten nothing, and after an outage it has no time for lists "+
+	guard.Test(t, "If the server refuses connections or has too much to do (429), the next watch starts after the "+
+		"back-off, at the last version. The server has forgotten nothing, and after an outage it has no time for lists "+
 		"(#87794).", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
@@ -136,8 +137,8 @@ func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
 }
 
 func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
-	guard.Test(t, "A refused connection needs no list, and the error may be wrapped: four layers between the socket and "+
-		"the Reflector can do so (#81634).", func(t *guard.T) {
+	guard.Test(t, "The error may be wrapped: there are four layers between the socket and the Reflector, and "+
+		"each may wrap it (#81634).", func(t *guard.T) {
 		w := newWorld(t)
 		w.server.Down()
 		_, refused := w.server.Client().Get("http://in-memory/")
@@ -151,26 +152,41 @@ func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 }
 
 func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
-	guard.Test(t, "Only a refused connection and 429 mean that the server has forgotten nothing. A watch that fails in "+
-		"any other way makes a list due.", func(t *guard.T) {
+	guard.Test(t, "A watch that fails to start for any other reason makes a list due. Only a refused connection and "+
+		"429 mean that the server has forgotten nothing.", func(t *guard.T) {
 		for _, failure := range []error{
 			apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("etcd is away")),
-			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"),
+			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"), errExpired, errTooLarge,
 		} {
 			t.Story(8)
 			s := &script{}
 			s.lists = append(s.lists, lists("7"), lists("8"))
 			s.watches = append(s.watches, watchFails(failure))
 			t.Did("RunWithContext; the watch is answered: %v", failure)
-			runFor(t, newScripted(s, &store{}), time.Minute)
+			r := newScripted(s, &store{})
+			r.MaxInternalErrorRetryDuration = time.Minute // that is for watches that end with an internal error
+			runFor(t, r, time.Minute)
 			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests(), "requests to the source")
 		}
 	})
 }
 
+func TestTask4_Watch_that_cannot_start_is_an_error(t *testing.T) {
+	guard.Test(t, "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not "+
+		"start.", func(t *guard.T) {
+		broken := errors.New("certificate signed by unknown authority")
+		s := &script{}
+		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, watchFails(broken))
+		t.Did("the watch fails: %v", broken)
+		_, err := once(t, s, &store{})
+		require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+	})
+}
+
 func TestTask4_Busy_server_needs_no_list(t *testing.T) {
-	guard.Test(t, "A server that is too busy for a watch (429) is too busy for a list: the watch begins again after the "+
-		"back-off (#100878).", func(t *guard.T) {
+	guard.Test(t, "If the server refuses connections or has too much to do (429), the next watch starts after the "+
+		"back-off, at the last version. A server that is too busy for a watch is too busy for a list "+
+		"(#100878).", func(t *guard.T) {
 		for _, how := range []string{"as an answer", "as an event"} {
 			t.Story(8)
 			w := newWorld(t, "a").run()
@@ -200,41 +216,60 @@ func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 }
 
 func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
-	guard.Test(t, "MaxInternalErrorRetryDuration is how long a watch that ends with an internal error is begun again, "+
-		"without a list.", func(t *guard.T) {
+	const (
+		again = "After an internal error that ends a watch, the next watch starts at once, without a list, for as long " +
+			"as MaxInternalErrorRetryDuration says."
+		never = "If MaxInternalErrorRetryDuration is 0, an internal error that ends a watch makes a list due."
+	)
+	guard.Test(t, again, func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
-		for _, c := range []struct {
-			retry time.Duration
-			want  []string
-			rule  string
-		}{
-			{
-				0, []string{"list@0", "watch@7", "list@8"},
-				"If MaxInternalErrorRetryDuration is 0, a watch that ends with an internal error makes a list due.",
-			},
-			{
-				time.Minute, []string{"list@0", "watch@7", "watch@8", "watch@8"},
-				"For as long as MaxInternalErrorRetryDuration says, a watch that ends with an internal error is begun " +
-					"again at once, without a wait and without a list.",
-			},
+		for retry, want := range map[time.Duration][]string{
+			0:           {"list@0", "watch@7", "list@8"},
+			time.Minute: {"list@0", "watch@7", "watch@8", "watch@8"},
 		} {
 			t.Story(8)
-			t.Rule("%s", c.rule)
+			t.Rule(again)
+			if retry == 0 {
+				t.Rule(never)
+			}
 			s := &script{}
 			s.lists = append(s.lists, lists("7"))
 			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), internal), s.sends(internal), s.sends())
 			r := newScripted(s, &store{})
-			r.MaxInternalErrorRetryDuration = c.retry
-			t.Did("MaxInternalErrorRetryDuration %v; watches bring internal errors", c.retry)
+			r.MaxInternalErrorRetryDuration = retry
+			t.Did("MaxInternalErrorRetryDuration %v; watches bring internal errors", retry)
 			runFor(t, r, 2*time.Second)
 			requests := s.requests()
-			require.Equal(t, c.want, requests[:min(len(requests), len(c.want))], "the first %d requests", len(c.want))
+			require.Equal(t, want, requests[:min(len(requests), len(want))], "the first %d requests", len(want))
 		}
 	})
 }
 
-func TestTask4_Internal_errors_are_not_tried_for_ever(t *testing.T) {
-	guard.Test(t, "After MaxInternalErrorRetryDuration, an internal error of a watch makes a list due.", func(t *guard.T) {
+func TestTask4_Internal_errors_of_long_ago_do_not_count(t *testing.T) {
+	guard.Test(t, "After a minute without an internal error, the next one counts as the first again.", func(t *guard.T) {
+		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
+		later := func(s *script) watchFunc {
+			return func(metav1.ListOptions) (watch.Interface, error) {
+				c := s.channel()
+				time.AfterFunc(10*time.Minute, func() { c.result <- internal })
+				return c, nil
+			}
+		}
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, later(s), later(s), later(s), s.sends())
+		r := newScripted(s, &store{})
+		r.MaxInternalErrorRetryDuration = 20 * time.Second
+		t.Did("MaxInternalErrorRetryDuration 20s; three watches, each for ten minutes, end with an internal error")
+		listAndWatchFor(t, r, time.Hour)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
+			"requests to the source")
+	})
+}
+
+func TestTask4_Internal_errors_are_not_tried_forever(t *testing.T) {
+	guard.Test(t, "After MaxInternalErrorRetryDuration of internal errors, the next one makes a list "+
+		"due.", func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
@@ -251,7 +286,7 @@ func TestTask4_Internal_errors_are_not_tried_for_ever(t *testing.T) {
 		runFor(t, r, 90*time.Second)
 		requests := s.requests()
 		require.Contains(t, requests[2:], "list@7", "requests after the first list and watch")
-		t.Rule("A server in trouble is left alone for a while: the back-off comes before each list.")
+		t.Rule("RunWithContext waits for the back-off after each call.")
 		require.Less(t, len(requests), 60, "requests in a minute and a half")
 	})
 }

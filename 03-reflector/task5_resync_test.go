@@ -5,7 +5,9 @@ package reflector_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/guard"
@@ -24,7 +27,8 @@ func newResyncing(s *script, st *store, period time.Duration) *reflector.Reflect
 }
 
 func TestTask5_Resync_comes_each_period(t *testing.T) {
-	guard.Test(t, "The store's Resync is called once each period, even if nothing happens.", func(t *guard.T) {
+	guard.Test(t, "resync calls the store's Resync once each resyncPeriod, until the context ends. It does so even if "+
+		"nothing happens.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a").run()
 		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store at the start")
 		w.pass(59 * time.Second)
@@ -49,14 +53,14 @@ func TestTask5_No_period_no_resync(t *testing.T) {
 }
 
 func TestTask5_ShouldResync_is_asked(t *testing.T) {
-	guard.Test(t, "ShouldResync is asked before each resync, even after a no. An informer with handlers of different "+
-		"periods says no most of the time.", func(t *guard.T) {
+	guard.Test(t, "ShouldResync is called before each resync, which is skipped if it returns false. In an "+
+		"informer with handlers of different periods it returns false most of the time.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		asked := 0
 		w.r.ShouldResync = func() bool { asked++; return asked%2 == 0 }
 		w.run()
 		w.store.calls()
-		w.did("ShouldResync says no, yes, no, yes")
+		w.did("ShouldResync answers false, true, false, true")
 		w.pass(time.Minute)
 		require.Empty(t, w.store.calls(), "calls of the store after the 1st answer")
 		w.pass(3 * time.Minute)
@@ -66,17 +70,33 @@ func TestTask5_ShouldResync_is_asked(t *testing.T) {
 }
 
 func TestTask5_Resync_goes_on_through_watches(t *testing.T) {
-	guard.Test(t, "The period goes on when a watch ends. Watches last five to ten minutes, so a longer period would "+
-		"never pass.", func(t *guard.T) {
+	guard.Test(t, "resync calls the store's Resync once each resyncPeriod, until the context ends. The period goes on "+
+		"when a watch ends: watches last five to ten minutes, so a longer period would never pass.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: 10 * time.Minute}, "a").run()
 		w.store.calls()
 		w.pass(time.Hour)
 		require.Len(t, w.store.calls(), 6, "calls of the store in an hour, with a period of 10 minutes")
+
+		t.Rule("resync calls the store's Resync once each resyncPeriod, until the context ends. The period goes on when an " +
+			"event comes: in a busy cluster a longer period would never pass.")
+		w.did("an hour passes, with an event each minute")
+		resyncs := 0
+		for range 60 {
+			time.Sleep(time.Minute)
+			w.server.Update(deployment("a"))
+		}
+		for _, call := range w.store.calls() {
+			if call == "Resync" {
+				resyncs++
+			}
+		}
+		require.Equal(t, 6, resyncs, "calls of Resync in an hour with sixty events")
 	})
 }
 
 func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
-	guard.Test(t, "A resync that fails makes a list due, and the watch that was open is stopped.", func(t *guard.T) {
+	guard.Test(t, "An error of Resync ends the resyncs and makes a list due. The watch that was open is "+
+		"stopped.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		w.store.onCall = refuseResync
 		w.run()
@@ -95,9 +115,9 @@ func refuseResync(call string) error {
 	return nil
 }
 
-func TestTask5_Period_begins_when_a_resync_has_ended(t *testing.T) {
-	guard.Test(t, "The next period begins when a resync has ended. Otherwise a store that takes longer than the period "+
-		"does nothing else.", func(t *guard.T) {
+func TestTask5_Period_starts_when_a_resync_has_ended(t *testing.T) {
+	guard.Test(t, "The next period starts when a resync has ended. Otherwise a store that takes longer than the "+
+		"period does nothing else.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		start := time.Now()
 		var moments []time.Duration
@@ -124,9 +144,9 @@ func durations(all []time.Duration) (texts []string) {
 	return texts
 }
 
-func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
-	guard.Test(t, "A resync that fails ends the resyncs until the next list. An outage makes no list due, so none "+
-		"comes.", func(t *guard.T) {
+func TestTask5_Resync_that_fails_in_an_outage(t *testing.T) {
+	guard.Test(t, "An error of Resync ends the resyncs and makes a list due. While the server refuses connections no "+
+		"list comes, and no resync either.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
 		w.store.onCall = refuseResync
 		w.run()
@@ -136,16 +156,17 @@ func TestTask5_Resync_that_fails_in_an_outage_holds_up_nobody(t *testing.T) {
 		w.server.Down()
 		w.pass(10 * time.Minute)
 		require.Equal(t, []string{"Resync"}, w.store.calls(), "calls of the store in the outage")
-		t.Rule("While no watch is open, nothing receives the error of a resync: its goroutine must not wait for that.")
+		t.Rule("When the context ends, every request, watch and wait ends at once. While no watch is open, " +
+			"nothing receives the error of a resync: its goroutine must not wait for a receiver.")
 		w.did("the context is cancelled")
 		w.stop()
 		require.True(t, w.hasEnded(), "RunWithContext has returned")
 	})
 }
 
-func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
-	guard.Test(t, "When ListAndWatchWithContext returns nothing of it is left: it waits for a resync that is under way, "+
-		"because the caller may close the store.", func(t *guard.T) {
+func TestTask5_Running_resync_is_waited_for(t *testing.T) {
+	guard.Test(t, "When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no "+
+		"call of the store. It waits for a running resync, because the caller may close the store.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		under := false
@@ -162,13 +183,13 @@ func TestTask5_Resync_that_is_under_way_is_waited_for(t *testing.T) {
 		listAndWatchFor(t, r, 65*time.Second)
 		returned := under
 		time.Sleep(time.Minute)
-		require.False(t, returned, "a resync was under way when ListAndWatchWithContext returned")
+		require.False(t, returned, "a resync was still running when ListAndWatchWithContext returned")
 	})
 }
 
 func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
-	guard.Test(t, "When ListAndWatchWithContext returns nothing of it is left: it ends the resyncs and waits for their "+
-		"goroutine. Otherwise there is one more after each list.", func(t *guard.T) {
+	guard.Test(t, "When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no "+
+		"call of the store. Otherwise each list adds one more resync per period.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		r := newResyncing(s, st, time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
@@ -192,8 +213,8 @@ func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
 }
 
 func TestTask5_Resync_ends_with_the_watch(t *testing.T) {
-	guard.Test(t, "When ListAndWatchWithContext returns nothing of it is left, and no resync comes any "+
-		"more.", func(t *guard.T) {
+	guard.Test(t, "When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call of "+
+		"the store. No resync comes after it.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		r := newResyncing(s, st, time.Second)
@@ -206,4 +227,73 @@ func TestTask5_Resync_ends_with_the_watch(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.Empty(t, st.calls(), "calls of the store after the end")
 	})
+}
+
+func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
+	guard.Test(t, "The end of a watch that has started is not an error. An error of Resync ends the "+
+		"watch.", func(t *guard.T) {
+		s, st := &script{}, &store{onCall: refuseResync}
+		s.lists = append(s.lists, lists("7"))
+		t.Did("ListAndWatchWithContext with a period of a minute; the store refuses the resync")
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := newResyncing(s, st, time.Minute).ListAndWatchWithContext(ctx)
+		require.NoError(t, err, "the error of ListAndWatchWithContext")
+		require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
+	})
+}
+
+func TestTask5_Nothing_is_left_of_each_resync(t *testing.T) {
+	guard.Test(t, "When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call of "+
+		"the store. A Reflector may list a hundred times while its context lives.", func(t *guard.T) {
+		s := &script{}
+		for range 200 {
+			s.lists = append(s.lists, lists("7"))
+		}
+		t.Did("RunWithContext with a period of a second; the store refuses each resync, and 110 lists follow")
+		requireNoLeak(t, s, newResyncing(s, &store{onCall: refuseResync}, time.Second), "list")
+	})
+}
+
+func TestTask5_Resync_does_not_poll(t *testing.T) {
+	guard.Test(t, "Between two events the Reflector does no work. A resync is an event that comes once each "+
+		"period.", func(t *guard.T) {
+		var asked atomic.Int64
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, &store{},
+			cache.ReflectorOptions{ResyncPeriod: 10 * time.Minute, Clock: countedClock{asked: &asked}})
+		t.Did("ListAndWatchWithContext with a period of 10 minutes, and an hour in which the watch brings nothing")
+		t.Go(func() { r.ListAndWatchWithContext(counted{ctx, &asked}) })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := asked.Load()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.LessOrEqual(t, asked.Load()-before, int64(40),
+			"calls of the clock and of the context's Done and Err in an hour")
+	})
+}
+
+// countedClock is the real clock, and counts how often it is asked.
+type countedClock struct {
+	clock.RealClock
+	asked *atomic.Int64
+}
+
+func (c countedClock) Now() time.Time { c.asked.Add(1); return c.RealClock.Now() }
+
+func (c countedClock) Sleep(d time.Duration) { c.asked.Add(1); c.RealClock.Sleep(d) }
+
+func (c countedClock) After(d time.Duration) <-chan time.Time {
+	c.asked.Add(1)
+	return c.RealClock.After(d)
+}
+
+func (c countedClock) NewTimer(d time.Duration) clock.Timer {
+	c.asked.Add(1)
+	return c.RealClock.NewTimer(d)
 }

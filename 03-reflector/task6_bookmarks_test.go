@@ -3,7 +3,9 @@ package reflector_test
 // Task 6: bookmarks.
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +18,8 @@ import (
 )
 
 func TestTask6_Bookmark_moves_the_version(t *testing.T) {
-	guard.Test(t, "A bookmark moves the version: the Reflector has seen everything up to this one.", func(t *guard.T) {
+	guard.Test(t, "A bookmark moves the version. It says that the watch has sent every event up to this "+
+		"version.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), event(watch.Bookmark, "", "20")))
@@ -40,8 +43,8 @@ func TestTask6_Watch_resumes_at_the_bookmark(t *testing.T) {
 		w.store.calls()
 		w.server.SendBookmarks()
 		require.Empty(t, w.store.calls(), "calls of the store for the bookmark")
-		t.Rule("A watch that ends is resumed at the bookmark. At the version of the list it would get 410, and a list " +
-			"would be due.")
+		t.Rule("A bookmark moves the version. The next watch starts there; at the version of the list it would get 410, " +
+			"and a list would be due.")
 		w.did("the server forgets the history, and ends the watch")
 		w.server.Compact()
 		w.server.EndWatches()
@@ -51,30 +54,55 @@ func TestTask6_Watch_resumes_at_the_bookmark(t *testing.T) {
 	})
 }
 
-func TestTask6_Store_that_wants_to_know_is_told(t *testing.T) {
-	guard.Test(t, "A cache.ReflectorBookmarkStore receives each bookmark. A cache.ResourceVersionUpdater receives each "+
-		"version that an event brings, after the call for that event.", func(t *guard.T) {
+func TestTask6_Store_receives_bookmarks_and_versions(t *testing.T) {
+	guard.Test(t, "applyBookmark passes the version of a bookmark to a store that implements "+
+		"cache.ReflectorBookmarkStore.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), event(watch.Bookmark, "", "20"),
 			event(watch.Deleted, "a", "21")))
 		t.Did("a store with Bookmark and UpdateResourceVersion; the watch sends a@8, a bookmark of version 20, and a@21")
-		listAndWatchFor(t, newScripted(s, versionStore{st}), time.Minute)
+		r := newScripted(s, versionStore{st})
+		var seen []string
+		st.onCall = func(call string) error {
+			version := r.LastSyncResourceVersion()
+			if !strings.HasPrefix(call, "version") {
+				seen = append(seen, version)
+			}
+			if call == "Replace [] @7" {
+				return nil
+			}
+			return errors.New("the store refuses everything but the list")
+		}
+		listAndWatchFor(t, r, time.Minute)
+		calls := st.calls()
+		require.Contains(t, calls, "Bookmark @20", "calls of the store")
+		t.Rule("A store that implements cache.ResourceVersionUpdater receives each version to which an event moves the " +
+			"Reflector's, after the call for that event. It receives the version even if the store has refused the event.")
 		require.Equal(t, []string{
 			"Replace [] @7", "Add a@8", "version 8", "Bookmark @20", "version 20", "Delete a@21", "version 21",
-		}, st.calls(), "calls of the store")
+		}, calls, "calls of the store")
+		t.Rule("The version moves only after the store has received the list or event.")
+		require.Equal(t, []string{"", "7", "8", "20"}, seen,
+			"LastSyncResourceVersion during Replace, Add, Bookmark and Delete")
 	})
 }
 
 func TestTask6_Bookmark_ends_the_synthetic_events(t *testing.T) {
-	guard.Test(t, "A watch without a version first sends the current objects as ADDED, in any order. A bookmark ends "+
-		"that, and each later event moves the version.", func(t *guard.T) {
+	guard.Test(t, "After a watch without a version has started, the first event that is not ADDED moves the version, "+
+		"and each event after it. A bookmark is such an event.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists(""))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"),
 			event(watch.Bookmark, "", "9"), event(watch.Added, "d", "12")))
 		t.Did("the list has no version; the watch sends c@9, a@3, a bookmark of version 9, and d@12")
-		r, _ := once(t, s, &store{})
+		st := &store{}
+		r, _ := once(t, s, versionStore{st})
 		require.Equal(t, "12", r.LastSyncResourceVersion(), "LastSyncResourceVersion after d@12")
+		t.Rule("A store that implements cache.ResourceVersionUpdater receives each version to which an event moves the " +
+			"Reflector's, after the call for that event. Events that do not move it bring none.")
+		require.Equal(t, []string{
+			"Replace [] @", "Add c@9", "Add a@3", "Bookmark @9", "version 9", "Add d@12", "version 12",
+		}, st.calls(), "calls of the store")
 	})
 }

@@ -169,7 +169,7 @@ func BenchmarkParallel8(b *testing.B) { parallel(b, 8) }
 func parallel(b *testing.B, producers int) {
 	objs := fleet(1_000)
 	compare(b, func(b *testing.B, q cache.Queue, _ cache.Store) {
-		must(b, q.Update(objs[0])) // a hole has to be met here, where it can be skipped
+		must(b, q.Update(objs[0])) // if Update is not written yet, skip here
 		pop(b, q)
 		consumed := make(chan struct{})
 		go func() {

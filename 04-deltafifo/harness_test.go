@@ -1,8 +1,7 @@
 package deltafifo_test
 
-// This file has the helpers of chapter 04's tests: Deployments in one word, a store that stands for the consumer's
-// cache, and a queue that notes each call. Tests see exported names only, so they run over your code, the solution and
-// client-go.
+// This file has the helpers of chapter 04's tests: short names for Deployments, the consumer's store, and a queue that
+// notes each call. Tests use exported names only, so they run over your code, the solution and client-go.
 
 import (
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -25,8 +25,8 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// TestMain removes the handler with which client-go slows its error reports down: it compares a bubble's clock with the
-// real one, and sleeps for years.
+// TestMain removes the handler that slows down client-go's error reports: it compares a bubble's clock with the real
+// one, and sleeps for years.
 func TestMain(m *testing.M) {
 	utilruntime.ErrorHandlers = nil
 	os.Exit(m.Run())
@@ -50,7 +50,7 @@ func deploys(texts ...string) []any {
 	return list
 }
 
-// tombstone makes the stand-in for an object whose deletion nobody saw; last is its last known state, "" for none.
+// tombstone makes a tombstone; last is the last known state of the object, "" for none.
 func tombstone(key, last string) cache.DeletedFinalStateUnknown {
 	if last == "" {
 		return cache.DeletedFinalStateUnknown{Key: key}
@@ -81,7 +81,7 @@ func show(obj any) string {
 		}
 		return fmt.Sprintf("[%s] at %s", strings.Join(all, " "), o.ResourceVersion)
 	case cache.SyncAllInfo:
-		return "of what you know"
+		return "of the known objects"
 	case cache.BookmarkInfo:
 		return "at " + o.ResourceVersion
 	default:
@@ -121,14 +121,15 @@ func describe(obj any) string {
 	}
 }
 
-// store stands for the cache behind the queue, which holds the known objects. ListKeys calls during, unless it is nil;
-// the queue calls ListKeys with its lock held.
+// store is the consumer's cache, which holds the known objects. ListKeys calls during, unless it is nil. The queue
+// calls ListKeys with its lock held.
 type store struct {
 	mu     sync.Mutex
 	objs   map[string]any
 	broken map[string]error // the errors that lookups of these keys return
 	ghosts []string         // keys that are listed and cannot be found
 	during func()
+	asked  int // keys that ListKeys has returned, and calls of GetByKey
 }
 
 func storeOf(texts ...string) *store {
@@ -146,14 +147,19 @@ func (s *store) ListKeys() []string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked += len(s.objs)
 	return append(slices.Sorted(maps.Keys(s.objs)), s.ghosts...)
 }
 
 func (s *store) GetByKey(key string) (any, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked++
 	if err := s.broken[key]; err != nil {
 		return s.objs[key], false, err // an object that comes with an error must not be used
+	}
+	if slices.Contains(s.ghosts, key) {
+		return deploy(key + "@0"), false, nil // nor one that does not exist
 	}
 	obj, exists := s.objs[key]
 	return obj, exists, nil
@@ -176,7 +182,7 @@ func (s *store) String() string {
 	return strings.Join(all, ", ")
 }
 
-// take brings the store to the newest state, as an informer does with the deltas that it pops.
+// take applies popped deltas to the store, as an informer does.
 func (s *store) take(popped any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -295,9 +301,63 @@ func (q recordedQueue) drain() []string {
 	}
 }
 
-// meanwhile runs call on a goroutine of its own and reports whether it ended. It gives call far more turns than it
-// needs when nothing blocks it. It is for the places where the queue holds its lock and calls the test. With one
-// processor a turn that is given up goes to the other goroutine, however busy the machine is.
+// pendingObjects pops until the queue is empty, and returns the objects of the deltas.
+func (q recordedQueue) pendingObjects() []any {
+	q.t.Helper()
+	q.t.Did("Pop until the queue is empty")
+	require.NoError(q.t, q.Queue.Add(deploy("the/end")), "the error of Add, of the key that marks the end")
+	var all []any
+	for {
+		popped, err := q.Pop(func(any, bool) error { return nil })
+		require.NoError(q.t, err, "the error of Pop")
+		deltas, _ := popped.(cache.Deltas)
+		for _, d := range deltas {
+			if strings.HasPrefix(describe(d.Object), "the/end@") {
+				return all
+			}
+			all = append(all, d.Object)
+		}
+	}
+}
+
+// bytesPerCall returns how much memory a call allocates, on average over many.
+func bytesPerCall(calls int, call func(i int)) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range calls {
+		call(i)
+	}
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc-before.TotalAlloc) / calls
+}
+
+// heapInUse returns the number of bytes in use after a garbage collection.
+func heapInUse() int {
+	runtime.GC()
+	runtime.GC() // what had a finalizer or was in a sync.Pool
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// requireCollected collects garbage, and requires that none of the objects is left.
+func requireCollected(t *guard.T, objs ...weak.Pointer[appsv1.Deployment]) {
+	t.Helper()
+	t.Did("collect garbage")
+	runtime.GC()
+	runtime.GC()
+	kept := 0
+	for _, obj := range objs {
+		if obj.Value() != nil {
+			kept++
+		}
+	}
+	require.Equal(t, 0, kept, "popped objects that are still in memory")
+}
+
+// meanwhile runs call on its own goroutine and reports whether it ended. It gives call far more turns than it needs if
+// nothing blocks it. Use it where the queue holds its lock and calls the test. With one processor, Gosched gives the
+// turn to the other goroutine, however busy the machine is.
 func meanwhile(t *guard.T, call func()) (ended bool) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	done := make(chan struct{})

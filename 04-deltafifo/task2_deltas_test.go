@@ -1,30 +1,37 @@
 package deltafifo_test
 
-// Task 2: several deltas for one key, and when a deletion is one.
+// Task 2: several deltas for one key, and which deletions are recorded.
 
 import (
 	"errors"
+	"fmt"
+	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
 
+	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask2_Deltas_accumulate_oldest_first(t *testing.T) {
-	guard.Test(t, "A key is in the queue once, and is popped with all of its deltas, oldest first.", func(t *guard.T) {
+	guard.Test(t, "Pop removes the first key and calls process with its cache.Deltas, oldest first, and with "+
+		"whether the key belongs to the first list. All pending deltas of the key come at "+
+		"once.", func(t *guard.T) {
 		q := newQueue(t, options{})
 		require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
 		require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update")
 		require.NoError(t, q.Update(deploy("default/web@3")), "the error of Update")
-		require.Equal(t, []string{"default/web: Added @1, Updated @2, Updated @3"}, q.drain(), "all popped deltas")
+		require.Equal(t, []string{"default/web: Added @1, Updated @2, Updated " +
+			"@3"}, q.drain(), "all popped deltas")
 	})
 }
 
-func TestTask2_Later_deltas_join_the_key_where_it_stands(t *testing.T) {
-	guard.Test(t, "A key is in the queue once, where its first pending delta put it. Otherwise an object that changes "+
-		"all the time would never be popped.", func(t *guard.T) {
+func TestTask2_Later_deltas_do_not_move_the_key(t *testing.T) {
+	guard.Test(t, "Later deltas do not move the key. Otherwise an object that changes all the time would never "+
+		"be popped.", func(t *guard.T) {
 		q := newQueue(t, options{})
 		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
 		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add")
@@ -34,8 +41,8 @@ func TestTask2_Later_deltas_join_the_key_where_it_stands(t *testing.T) {
 	})
 }
 
-func TestTask2_Equal_updates_are_both_told(t *testing.T) {
-	guard.Test(t, "Only deletions are ever merged. Two equal updates are two deltas.", func(t *guard.T) {
+func TestTask2_Equal_updates_are_both_recorded(t *testing.T) {
+	guard.Test(t, "Only deletions in a row are merged. Two equal updates are two deltas.", func(t *guard.T) {
 		web := deploy("default/web@1")
 		q := newQueue(t, options{})
 		require.NoError(t, q.Update(web), "the error of the 1st Update")
@@ -44,9 +51,9 @@ func TestTask2_Equal_updates_are_both_told(t *testing.T) {
 	})
 }
 
-func TestTask2_Delete_joins_what_is_pending(t *testing.T) {
-	guard.Test(t, "Delete records the deletion of a key with pending deltas: the consumer receives that the object "+
-		"came, and that it went.", func(t *guard.T) {
+func TestTask2_Delete_joins_pending_deltas(t *testing.T) {
+	guard.Test(t, "Each object that the consumer has or will have, and that is no longer on the server, is "+
+		"reported as deleted. The consumer will have each pending object.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
@@ -54,26 +61,95 @@ func TestTask2_Delete_joins_what_is_pending(t *testing.T) {
 	})
 }
 
-func TestTask2_Delete_of_a_known_object_is_told(t *testing.T) {
-	guard.Test(t, "Delete records the deletion of a known object, even if nothing is pending: the consumer has it in "+
-		"its store.", func(t *guard.T) {
+func TestTask2_Delete_of_a_known_object_is_recorded(t *testing.T) {
+	guard.Test(t, "Delete is like Add, but records a Deleted. It records the deletion of a known object even if "+
+		"nothing is pending, because the consumer's store has the object.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
-		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
-		require.Equal(t, []string{"default/web: Deleted @2"}, q.drain(), "all popped deltas")
+		last := deploy("default/web@2")
+		require.NoError(t, q.Delete(last), "the error of Delete")
+		objects := q.pendingObjects()
+		require.Len(t, objects, 1, "objects of all popped deltas")
+		require.Same(t, any(last), objects[0], "the object in the Deleted")
 	})
 }
 
-func TestTask2_Delete_of_a_stranger_does_nothing(t *testing.T) {
-	guard.Test(t, "If the key has no pending deltas, and the known objects do not have it either, nothing is recorded: "+
-		"the consumer does not have the object.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/other@1")})
+func TestTask2_Delete_wakes_a_Pop(t *testing.T) {
+	guard.Test(t, "Delete is like Add, but records a Deleted. It wakes a waiting Pop.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
+		popped := ""
+		t.Go(func() { popped = q.pop() })
+		synctest.Wait()
+		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
+		synctest.Wait()
+		require.Equal(t, "default/web: Deleted @2", popped, "deltas of the Pop that waited")
+	})
+}
+
+func TestTask2_Delete_does_the_same_work_with_many_known_objects(t *testing.T) {
+	guard.Test(t, "Add, Update, Delete and Pop do the same amount of work, however many keys are pending or "+
+		"known. Delete looks up one key and does not list all of them.", func(t *guard.T) {
+		for _, n := range []int{10, 1_000} {
+			known, keys := storeOf(), 0
+			q := newQueue(t, options{KnownObjects: known, KeyFunction: func(obj any) (string, error) {
+				keys++
+				return cache.MetaNamespaceKeyFunc(obj)
+			}})
+			for i := range n {
+				web := fmt.Sprintf("default/web-%d", i)
+				known.objs[web] = deploy(web + "@1")
+				require.NoError(t, q.Queue.Add(deploy(fmt.Sprintf("default/new-%d@2", i))),
+					"the error of Add")
+			}
+			gone := []any{deploy("default/web-7@3"), deploy("default/new-7@3"), deploy("default/other@3")}
+			t.Did("with %d keys in the queue and %d known objects: Delete one of each, and an unknown "+
+				"object", n, n)
+			keys = 0
+			bytes := bytesPerCall(len(gone), func(i int) { _ = q.Queue.Delete(gone[i]) })
+			require.LessOrEqual(t, known.asked, 2*len(gone),
+				"keys that Delete asks the known objects for, with %d", n)
+			require.LessOrEqual(t, keys, 2*len(gone),
+				"calls of the key function, with %d keys in the queue", n)
+			require.Less(t, bytes, 4_000, "bytes allocated for each Delete, with %d keys in the queue", n)
+		}
+	})
+}
+
+func TestTask2_Delete_does_not_look_for_a_key(t *testing.T) {
+	guard.Test(t, "Add, Update, Delete and Pop do the same amount of work, however many keys are pending or "+
+		"known. Delete compares its key with only a few others.", func(t *guard.T) {
+		del := func(q *deltafifo.DeltaFIFO, key string) { _ = q.Delete(key) }
+		requireNoSearch(t, "Delete of a pending key", pendingInTheMiddle, del)
+		requireNoSearch(t, "Delete of an unknown key", notPending, del)
+	})
+}
+
+func TestTask2_Delete_of_an_unknown_object_does_nothing(t *testing.T) {
+	guard.Test(t, "If the key has no pending deltas and the object is not known, Delete records nothing and "+
+		"returns nil. The consumer does not have the object.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf("default/other@1", "other/web@1")})
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
 		require.Empty(t, q.drain(), "all popped deltas")
 	})
 }
 
+func TestTask2_Delete_of_unknown_objects_keeps_nothing(t *testing.T) {
+	guard.Test(t, "If the key has no pending deltas and the object is not known, Delete records nothing and "+
+		"returns nil. The queue does not keep the key either.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf()})
+		before := heapInUse()
+		t.Did("Delete 20000 objects that are neither known nor pending")
+		for i := range 20_000 {
+			require.NoError(t, q.Queue.Delete(deploy(fmt.Sprintf("default/web-%d@1", i))),
+				"the error of Delete")
+		}
+		require.Less(t, (heapInUse()-before)/20_000, 40, "bytes in use for each Delete")
+		runtime.KeepAlive(q)
+	})
+}
+
 func TestTask2_Delete_without_known_objects_asks_the_queue_alone(t *testing.T) {
-	guard.Test(t, "Without known objects (nil) only pending deltas count: Delete records a deletion if there are some.",
+	guard.Test(t, "Without known objects (nil) only pending deltas count. Delete records a deletion if there are "+
+		"some.",
 		func(t *guard.T) {
 			q := newQueue(t, options{})
 			require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
@@ -87,9 +163,9 @@ func TestTask2_Delete_without_known_objects_asks_the_queue_alone(t *testing.T) {
 		})
 }
 
-func TestTask2_Delete_is_told_when_the_lookup_fails(t *testing.T) {
-	guard.Test(t, "A lookup that fails proves nothing, so the deletion is recorded. One deletion too many does less "+
-		"harm than a lost one.", func(t *guard.T) {
+func TestTask2_Delete_is_recorded_when_the_lookup_fails(t *testing.T) {
+	guard.Test(t, "If the lookup of the known object fails, Delete records the deletion. One deletion too many "+
+		"does less harm than a missing one.", func(t *guard.T) {
 		known := storeOf()
 		known.broken["default/web"] = errLookup
 		q := newQueue(t, options{KnownObjects: known})
@@ -99,7 +175,8 @@ func TestTask2_Delete_is_told_when_the_lookup_fails(t *testing.T) {
 }
 
 func TestTask2_Delete_takes_a_tombstone(t *testing.T) {
-	guard.Test(t, "Delete accepts the object's last state, or a tombstone, which is recorded as it is.", func(t *guard.T) {
+	guard.Test(t, "Instead of the object's last state, obj may be a tombstone. Delete records the tombstone "+
+		"itself.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
 		require.NoError(t, q.Delete(tombstone("default/web", "default/web@1")), "the error of Delete")
 		require.Equal(t, []string{"default/web: Deleted tombstone(@1)"}, q.drain(), "all popped deltas")
@@ -107,7 +184,8 @@ func TestTask2_Delete_takes_a_tombstone(t *testing.T) {
 }
 
 func TestTask2_Delete_of_an_object_without_a_key_is_a_KeyError(t *testing.T) {
-	guard.Test(t, "An object without a key is a cache.KeyError that carries the object, from Delete as from Add.",
+	guard.Test(t, "If an object has no key, the error is a cache.KeyError that carries the object and wraps the "+
+		"key function's error. That is true for Delete too.",
 		func(t *guard.T) {
 			q := newQueue(t, options{KnownObjects: storeOf()})
 			err := q.Delete("nameless")
@@ -117,10 +195,10 @@ func TestTask2_Delete_of_an_object_without_a_key_is_a_KeyError(t *testing.T) {
 }
 
 func TestTask2_Two_deletions_in_a_row_are_one(t *testing.T) {
-	guard.Test(t, "Two deletions in a row are one. If the earlier one is a tombstone the later one takes its place, "+
-		"because it may know the object's last state; otherwise the earlier one stays.", func(t *guard.T) {
+	guard.Test(t, "Two deletions in a row become one. If the earlier deletion is a tombstone, the later one "+
+		"replaces it; otherwise the earlier one stays. So the more exact one stays.", func(t *guard.T) {
 		known, seen := tombstone("default/web", "default/web@1"), deploy("default/web@2")
-		for _, c := range []struct {
+		for i, c := range []struct {
 			first, second any
 			want          string
 		}{
@@ -130,6 +208,10 @@ func TestTask2_Two_deletions_in_a_row_are_one(t *testing.T) {
 			{seen, deploy("default/web@3"), "default/web: Deleted @2"},
 		} {
 			t.Story(8)
+			if i > 0 {
+				t.Rule("If the earlier deletion is a tombstone, the later one replaces it; otherwise " +
+					"the earlier one stays.")
+			}
 			q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
 			require.NoError(t, q.Delete(c.first), "the error of the 1st Delete")
 			require.NoError(t, q.Delete(c.second), "the error of the 2nd Delete")
@@ -139,32 +221,33 @@ func TestTask2_Two_deletions_in_a_row_are_one(t *testing.T) {
 }
 
 func TestTask2_Only_neighbours_merge(t *testing.T) {
-	guard.Test(t, "Only deletions in a row are merged. An object that went, came back, and went again is two objects of "+
-		"one name, and both are gone.", func(t *guard.T) {
+	guard.Test(t, "Only deletions in a row are merged. Deleted, Added, Deleted are two objects of one name, and "+
+		"both are gone.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of the 1st Delete")
 		require.NoError(t, q.Add(deploy("default/web@3")), "the error of Add")
 		require.NoError(t, q.Delete(deploy("default/web@4")), "the error of the 2nd Delete")
-		require.Equal(t, []string{"default/web: Deleted @2, Added @3, Deleted @4"}, q.drain(), "all popped deltas")
+		require.Equal(t, []string{"default/web: Deleted @2, Added @3, Deleted " +
+			"@4"}, q.drain(), "all popped deltas")
 	})
 }
 
-func TestTask2_Everything_that_comes_in_is_transformed(t *testing.T) {
-	guard.Test(t, "The object goes through the transformer first, and once: after Add, Update and Delete alike. Here a "+
-		"' stands for each time.", func(t *guard.T) {
+func TestTask2_Each_recorded_object_is_transformed(t *testing.T) {
+	guard.Test(t, "The object goes through the transformer first, if there is one. Add, Update and Delete each "+
+		"call it once. Here a ' stands for each call.", func(t *guard.T) {
 		web := deploy("default/web@1")
 		q := newQueue(t, options{KnownObjects: storeOf(), Transformer: transformed})
 		require.NoError(t, q.Add(web), "the error of Add")
 		require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update")
 		require.NoError(t, q.Delete(deploy("default/web@3")), "the error of Delete")
 		require.Equal(t, "default/web: Added @1', Updated @2', Deleted @3'", q.pop(), "the popped deltas")
-		t.Rule("The queue never changes an object: it stores the one that the transformer returns.")
+		t.Rule("The queue never changes an object. It stores the one that the transformer returns.")
 		require.Equal(t, "@1", show(web), "the object that was added")
 	})
 }
 
 func TestTask2_Tombstone_is_not_transformed(t *testing.T) {
-	guard.Test(t, "A tombstone does not go through the transformer: the object in it has been through it before.",
+	guard.Test(t, "A tombstone does not go through the transformer. Its object has been transformed before.",
 		func(t *guard.T) {
 			// transformed panics if it gets anything but a Deployment.
 			q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: transformed})
@@ -174,18 +257,21 @@ func TestTask2_Tombstone_is_not_transformed(t *testing.T) {
 }
 
 func TestTask2_Transformer_error_is_returned(t *testing.T) {
-	guard.Test(t, "An error of the transformer is returned as it is, and nothing has gone into the queue.",
+	guard.Test(t, "An error of the transformer is returned unchanged.",
 		func(t *guard.T) {
 			refused := errors.New("cannot transform this")
-			q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: func(obj any) (any, error) {
+			transformer := func(obj any) (any, error) {
 				if obj.(interface{ GetName() string }).GetName() == "end" {
 					return obj, nil
 				}
 				return nil, refused
-			}})
-			for name, call := range map[string]func(any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete} {
-				require.ErrorIs(t, call(deploy("default/web@2")), refused, "the error of %s", name)
 			}
+			q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: transformer})
+			calls := map[string]func(any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}
+			for name, call := range calls {
+				require.Equal(t, refused, call(deploy("default/web@2")), "the error of %s", name)
+			}
+			t.Rule("A change that fails leaves nothing in the queue.")
 			require.Empty(t, q.drain(), "all popped deltas")
 		})
 }

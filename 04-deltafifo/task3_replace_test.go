@@ -1,11 +1,13 @@
 package deltafifo_test
 
-// Task 3: Replace, and the deletions that nobody has seen.
+// Task 3: Replace, and deletions without an event.
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,19 +18,21 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-func TestTask3_Replace_tells_of_each_object_in_the_order_of_the_list(t *testing.T) {
-	guard.Test(t, "Replace records a delta for each object of the list, in the order of the list. Its type is Replaced: "+
-		"the object may be new, changed, or the same as before.", func(t *guard.T) {
+func TestTask3_Replace_records_the_list_in_its_order(t *testing.T) {
+	guard.Test(t, "Replace first records a delta for each object, in the order of the list, even for two objects "+
+		"of one key. The type is Replaced: an object may be new, changed or unchanged.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Replace(deploys("default/c@1", "default/a@2", "default/b@3"), "3"), "the error of Replace")
-		require.Equal(t, []string{"default/c: Replaced @1", "default/a: Replaced @2", "default/b: Replaced @3"}, q.drain(),
-			"all popped deltas, in order")
+		require.NoError(t, q.Replace(deploys("default/c@1", "default/a@2", "default/b@3"), "3"),
+			"the error of Replace")
+		require.Equal(t,
+			[]string{"default/c: Replaced @1", "default/a: Replaced @2", "default/b: Replaced @3"},
+			q.drain(), "all popped deltas, in order")
 	})
 }
 
-func TestTask3_Replace_deletes_what_vanished_while_disconnected(t *testing.T) {
-	guard.Test(t, "Replace records a deletion for each key that is known and not in the list, after the list. The "+
-		"server sends no event for it any more, so it is a tombstone with the known object.", func(t *guard.T) {
+func TestTask3_Replace_deletes_known_objects_that_are_not_listed(t *testing.T) {
+	guard.Test(t, "Replace then records a deletion for each key that is pending or known but not in the list, in "+
+		"any order. The server sends no event for it, so the delta carries a tombstone.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2")})
 		require.NoError(t, q.Replace(deploys("default/a@3"), "7"), "the error of Replace")
 		require.Equal(t, []string{"default/a: Replaced @3", "default/b: Deleted tombstone(@2)"}, q.drain(),
@@ -36,24 +40,28 @@ func TestTask3_Replace_deletes_what_vanished_while_disconnected(t *testing.T) {
 	})
 }
 
-func TestTask3_Replace_says_Sync_to_those_who_did_not_ask_for_Replaced(t *testing.T) {
-	guard.Test(t, "The type is Sync if the options do not ask for EmitDeltaTypeReplaced. Either way the objects go "+
-		"through the transformer, and deletions are Deleted.", func(t *guard.T) {
+func TestTask3_Replace_uses_Sync_without_EmitDeltaTypeReplaced(t *testing.T) {
+	guard.Test(t, "The deltas of listed objects have the type Replaced, or Sync if the options do not ask for "+
+		"EmitDeltaTypeReplaced. Deletions have the type Deleted.", func(t *guard.T) {
 		silent := klog.New(nil)
 		t.Did("known objects: [default/gone@1]")
 		q := recordedQueue{deltafifo.NewDeltaFIFOWithOptions(options{
 			Logger: &silent, KnownObjects: storeOf("default/gone@1"), Transformer: transformed,
 		}), t}
 		require.NoError(t, q.Replace(deploys("default/web@2"), "2"), "the error of Replace")
-		require.Equal(t, []string{"default/web: Sync @2'", "default/gone: Deleted tombstone(@1)"}, q.drain(),
+		popped := q.drain()
+		if len(popped) > 0 && popped[0] == "default/web: Sync @2" {
+			t.Rule("With either type the objects go through the transformer.")
+		}
+		require.Equal(t, []string{"default/web: Sync @2'", "default/gone: Deleted tombstone(@1)"}, popped,
 			"all popped deltas, in order")
 	})
 }
 
-func TestTask3_Replace_deletes_what_is_only_in_the_queue(t *testing.T) {
-	guard.Test(t, "Replace records a deletion for each key that is pending and not in the list, with its newest pending "+
-		"object. Otherwise its Added is popped, and the object stays in the cache until the next list "+
-		"(#115658).", func(t *guard.T) {
+func TestTask3_Replace_deletes_objects_that_are_only_in_the_queue(t *testing.T) {
+	guard.Test(t, "Replace then records a deletion for each key that is pending or known but not in the list, in "+
+		"any order. Otherwise a pending Added is popped, and the object stays in the cache until the next "+
+		"list (#115658).", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Add(deploy("default/b@1")), "the error of Add")
 		require.NoError(t, q.Update(deploy("default/b@2")), "the error of Update")
@@ -66,18 +74,20 @@ func TestTask3_Replace_deletes_what_is_only_in_the_queue(t *testing.T) {
 }
 
 func TestTask3_Pending_object_is_newer_than_the_known_one(t *testing.T) {
-	guard.Test(t, "A tombstone carries the newest object: that of the last pending delta, or else the known one. A key "+
-		"that is pending and known is deleted once.", func(t *guard.T) {
+	guard.Test(t, "The object of a deletion is a cache.DeletedFinalStateUnknown with the key and the newest "+
+		"object: that of the last pending delta, or otherwise the known one. A key that is both pending and "+
+		"known is deleted once.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/b@1")})
 		require.NoError(t, q.Update(deploy("default/b@2")), "the error of Update")
 		require.NoError(t, q.Replace(nil, "7"), "the error of Replace")
-		require.Equal(t, []string{"default/b: Updated @2, Deleted tombstone(@2)"}, q.drain(), "all popped deltas")
+		require.Equal(t, []string{"default/b: Updated @2, Deleted tombstone(@2)"}, q.drain(),
+			"all popped deltas")
 	})
 }
 
 func TestTask3_Tombstone_never_holds_a_tombstone(t *testing.T) {
-	guard.Test(t, "A tombstone never holds a tombstone. If the last pending delta is one, the new tombstone carries its "+
-		"object, and the two merge.", func(t *guard.T) {
+	guard.Test(t, "A tombstone never holds a tombstone. If the last pending delta has one, the new tombstone "+
+		"carries the object in it, and the two deletions merge.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/b@1")})
 		require.NoError(t, q.Replace(nil, "7"), "the error of the 1st Replace")
 		require.NoError(t, q.Replace(nil, "8"), "the error of the 2nd Replace")
@@ -85,9 +95,36 @@ func TestTask3_Tombstone_never_holds_a_tombstone(t *testing.T) {
 	})
 }
 
+func TestTask3_Deletion_from_the_watch_is_not_replaced_by_a_tombstone(t *testing.T) {
+	guard.Test(t, "Two deletions in a row become one. The deletion from the watch carries the last state, and "+
+		"the tombstone from Replace may carry an old one.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
+		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
+		require.NoError(t, q.Replace(nil, "7"), "the error of Replace")
+		require.Equal(t, []string{"default/web: Deleted @2"}, q.drain(), "all popped deltas")
+	})
+}
+
+func TestTask3_Equal_names_in_two_namespaces(t *testing.T) {
+	guard.Test(t, "Replace then records a deletion for each key that is pending or known but not in the list, in "+
+		"any order. Objects of the same name in two namespaces have two keys.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf("blue/known@1", "green/known@1")})
+		require.NoError(t, q.Add(deploy("blue/pending@2")), "the error of Add")
+		require.NoError(t, q.Add(deploy("green/pending@3")), "the error of Add")
+		require.NoError(t, q.Replace(deploys("blue/known@4", "blue/pending@5"), "7"), "the error of Replace")
+		require.ElementsMatch(t, []string{
+			"blue/pending: Added @2, Replaced @5",
+			"green/pending: Added @3, Deleted tombstone(@3)",
+			"blue/known: Replaced @4",
+			"green/known: Deleted tombstone(@1)",
+		}, q.drain(), "all popped deltas")
+	})
+}
+
 func TestTask3_Replace_after_a_pending_deletion_brings_the_object_back(t *testing.T) {
-	guard.Test(t, "Pending deletions do not hide the list: the object went and came back, and both are recorded. "+
-		"Otherwise the cache lacks an object that exists (#83810).", func(t *guard.T) {
+	guard.Test(t, "A pending deletion does not hide an object of the list. The object was deleted and created "+
+		"again, and both are recorded. Otherwise the cache lacks an object that exists "+
+		"(#83810).", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
 		require.NoError(t, q.Replace(deploys("default/web@5"), "7"), "the error of Replace")
@@ -95,9 +132,9 @@ func TestTask3_Replace_after_a_pending_deletion_brings_the_object_back(t *testin
 	})
 }
 
-func TestTask3_Replace_joins_a_pending_key_where_it_stands(t *testing.T) {
-	guard.Test(t, "A key is in the queue once, where its first pending delta put it. Replace adds to the deltas of a "+
-		"pending key, and the key keeps its place.", func(t *guard.T) {
+func TestTask3_Replace_does_not_move_a_pending_key(t *testing.T) {
+	guard.Test(t, "A key is in the queue once, at the place of its first pending delta, and is popped with all "+
+		"of its deltas. Replace does not move a pending key.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@1")})
 		require.NoError(t, q.Update(deploy("default/b@2")), "the error of Update")
 		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@3"), "7"), "the error of Replace")
@@ -106,9 +143,10 @@ func TestTask3_Replace_joins_a_pending_key_where_it_stands(t *testing.T) {
 	})
 }
 
-func TestTask3_Object_listed_twice_is_told_twice(t *testing.T) {
-	guard.Test(t, "Replace records a delta for each object of the list, even for two objects of one key. A list in "+
-		"pages can bring an object twice, and the later one is newer.", func(t *guard.T) {
+func TestTask3_Object_listed_twice_is_recorded_twice(t *testing.T) {
+	guard.Test(t, "Replace first records a delta for each object, in the order of the list, even for two objects "+
+		"of one key. A list in pages can contain an object twice, and the later one is "+
+		"newer.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
 		require.NoError(t, q.Replace(deploys("default/web@2", "default/web@3"), "7"), "the error of Replace")
 		require.Equal(t, []string{"default/web: Replaced @2, Replaced @3"}, q.drain(), "all popped deltas")
@@ -116,8 +154,8 @@ func TestTask3_Object_listed_twice_is_told_twice(t *testing.T) {
 }
 
 func TestTask3_Known_object_that_cannot_be_found_gets_an_empty_tombstone(t *testing.T) {
-	guard.Test(t, "A known key whose object cannot be found gets a tombstone that carries nil. The key is enough for "+
-		"the consumer, so Replace does not fail.", func(t *guard.T) {
+	guard.Test(t, "If the known object cannot be found, the tombstone carries nil. The consumer needs only the "+
+		"key, so Replace does not fail.", func(t *guard.T) {
 		known := storeOf("default/broken@1")
 		known.broken["default/broken"] = errLookup
 		known.ghosts = []string{"default/ghost"}
@@ -131,31 +169,33 @@ func TestTask3_Known_object_that_cannot_be_found_gets_an_empty_tombstone(t *test
 }
 
 func TestTask3_Replace_without_known_objects_asks_the_queue_alone(t *testing.T) {
-	guard.Test(t, "Without known objects (nil) Replace compares the list with the pending keys alone.", func(t *guard.T) {
+	guard.Test(t, "Without known objects (nil) only pending keys are compared with the list.", func(t *guard.T) {
 		q := newQueue(t, options{})
 		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
 		q.pop()
 		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add")
 		require.NoError(t, q.Replace(nil, "7"), "the error of Replace")
-		require.Equal(t, []string{"default/b: Added @2, Deleted tombstone(@2)"}, q.drain(), "all deltas popped after Replace")
+		require.Equal(t, []string{"default/b: Added @2, Deleted tombstone(@2)"}, q.drain(),
+			"all deltas popped after Replace")
 	})
 }
 
 func TestTask3_Replace_transforms_objects_and_not_tombstones(t *testing.T) {
-	guard.Test(t, "The objects of the list go through the transformer. A tombstone does not: the object in it has been "+
-		"through it before.", func(t *guard.T) {
+	guard.Test(t, "With either type the objects go through the transformer. A tombstone does not: its object has "+
+		"been transformed before.", func(t *guard.T) {
 		list := deploys("default/web@2")
 		q := newQueue(t, options{KnownObjects: storeOf("default/gone@1"), Transformer: transformed})
 		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
 		require.Equal(t, "default/web: Replaced @2'", q.pop(), "deltas of the 1st Pop")
 		require.Equal(t, "default/gone: Deleted tombstone(@1)", q.pop(), "deltas of the 2nd Pop")
-		t.Rule("The list belongs to the caller: Replace does not change it.")
+		t.Rule("Replace changes neither the list nor its objects. They belong to the caller.")
 		require.Equal(t, "@2", show(list[0]), "the object in the caller's list")
 	})
 }
 
 func TestTask3_Every_key_comes_from_the_key_function(t *testing.T) {
-	guard.Test(t, "Every key comes from the key function. This one ignores namespaces, so web is one key in all of them.",
+	guard.Test(t, "Every key comes from the key function. This one ignores namespaces, so web has one key in all "+
+		"of them.",
 		func(t *guard.T) {
 			known := storeOf()
 			known.objs["web"], known.objs["gone"] = deploy("blue/web@1"), deploy("blue/gone@2")
@@ -165,21 +205,22 @@ func TestTask3_Every_key_comes_from_the_key_function(t *testing.T) {
 			require.NoError(t, q.Replace(deploys("green/web@3"), "7"), "the error of Replace")
 			require.NoError(t, q.Update(deploy("blue/web@4")), "the error of Update")
 			require.NoError(t, q.Delete(deploy("green/web@5")), "the error of Delete")
-			require.Equal(t, "green/web: Replaced @3, Updated @4, Deleted @5", q.pop(), "deltas of the 1st Pop")
+			require.Equal(t,
+				"green/web: Replaced @3, Updated @4, Deleted @5", q.pop(), "deltas of the 1st Pop")
 			t.Rule("A tombstone carries the key under which the known objects list the object.")
 			require.Equal(t, "gone: Deleted tombstone(@2)", q.pop(), "deltas of the 2nd Pop")
 		})
 }
 
 func TestTask3_Replace_returns_errors(t *testing.T) {
-	guard.Test(t, "An object without a key is a cache.KeyError that carries the object, from Replace as from Add.",
+	guard.Test(t, "If an object of the list has no key, the error is a cache.KeyError that carries the object.",
 		func(t *guard.T) {
 			q := newQueue(t, options{KnownObjects: storeOf()})
 			err := q.Replace([]any{"nameless"}, "7")
 			require.ErrorAs(t, err, &cache.KeyError{}, "the error of Replace")
 			require.Equal(t, any("nameless"), keyErrorOf(err).Obj, "the object in the error of Replace")
 
-			t.Rule("An error of the transformer is returned too.")
+			t.Rule("Replace returns an error of the transformer.")
 			q = newQueue(t, options{KnownObjects: storeOf(), Transformer: func(any) (any, error) {
 				return nil, errors.New("cannot transform this")
 			}})
@@ -191,9 +232,73 @@ func TestTask3_Replace_returns_errors(t *testing.T) {
 		})
 }
 
+func TestTask3_Replace_records_the_objects_themselves(t *testing.T) {
+	guard.Test(t, "Replace changes neither the list nor its objects. Without a transformer it records the "+
+		"objects themselves, not copies.", func(t *guard.T) {
+		known, list := storeOf("default/gone@1"), deploys("default/a@2", "default/b@3")
+		q := newQueue(t, options{KnownObjects: known})
+		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
+		objects := q.pendingObjects()
+		require.Len(t, objects, 3, "objects of all popped deltas")
+		require.Same(t, list[0], objects[0], "the object of the 1st delta")
+		require.Same(t, list[1], objects[1], "the object of the 2nd delta")
+		stone, ok := objects[2].(cache.DeletedFinalStateUnknown)
+		require.True(t, ok, "the object of the 3rd delta is a cache.DeletedFinalStateUnknown")
+		require.Same(t, known.objs["default/gone"], stone.Obj, "the object in the tombstone")
+	})
+}
+
+func TestTask3_Popped_list_can_be_collected(t *testing.T) {
+	guard.Test(t, "The queue keeps nothing of a popped key. It does not keep the list of Replace either.",
+		func(t *guard.T) {
+			q := newQueue(t, options{KnownObjects: storeOf()})
+			listed := func() (all []weak.Pointer[appsv1.Deployment]) { // a frame of its own: no reference
+				list := deploys("default/a@1", "default/b@2")
+				require.NoError(t, q.Replace(list, "7"), "the error of Replace")
+				for _, obj := range list {
+					all = append(all, weak.Make(obj.(*appsv1.Deployment)))
+				}
+				return all
+			}()
+			require.NoError(t, q.Add(deploy("default/c@3")), "the error of Add")
+			q.pop()
+			q.pop()
+			requireCollected(t, listed...)
+			require.Equal(t, "default/c: Added @3", q.pop(), "deltas of the key that waited")
+		})
+}
+
+func TestTask3_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
+	guard.Test(t, "Replace does a fixed amount of work for each key that is listed, pending or known. If it "+
+		"scans for each of them, a relist of 10,000 objects takes minutes.", func(t *guard.T) {
+		for _, n := range []int{10, 1_000} {
+			known, keys := storeOf(), 0
+			q := newQueue(t, options{KnownObjects: known, KeyFunction: func(obj any) (string, error) {
+				keys++
+				return cache.MetaNamespaceKeyFunc(obj)
+			}})
+			var list []any
+			for i := range n {
+				gone := fmt.Sprintf("default/gone-%d", i)
+				known.objs[gone] = deploy(gone + "@1")
+				require.NoError(t, q.Queue.Add(deploy(fmt.Sprintf("default/pending-%d@2", i))),
+					"the error of Add")
+				list = append(list, deploy(fmt.Sprintf("default/listed-%d@3", i)))
+			}
+			t.Did("Replace, with %d objects in the list, %d others known, and %d others pending", n, n, n)
+			keys = 0
+			bytes := bytesPerCall(1, func(int) { _ = q.Queue.Replace(list, "7") })
+			require.LessOrEqual(t, keys, 5*n, "calls of the key function, for %d of each", n)
+			require.LessOrEqual(t, known.asked, 4*n,
+				"keys that Replace asks the known objects for, for %d of each", n)
+			require.Less(t, bytes, 4_000*n, "bytes allocated, for %d of each", n)
+		}
+	})
+}
+
 func TestTask3_Replace_wakes_as_many_Pops_as_there_are_keys(t *testing.T) {
-	guard.Test(t, "A new key is work for one Pop: Replace wakes one for each object and each deletion that it records. "+
-		"A Pop that sleeps beside a full queue wakes with the next event.", func(t *guard.T) {
+	guard.Test(t, "Each new key wakes one Pop, and Close wakes all. Replace wakes one for each object and each "+
+		"deletion that it records.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/c@1")})
 		left := 3
 		for range 3 {

@@ -1,6 +1,6 @@
 package deltafifo_test
 
-// Task 4: when is the first list through?
+// Task 4: HasSynced, Done and the first list.
 
 import (
 	"errors"
@@ -14,8 +14,9 @@ import (
 )
 
 func TestTask4_Synced_when_the_first_list_has_been_popped(t *testing.T) {
-	guard.Test(t, "HasSynced reports whether everything that the first Replace put into the queue has been popped and "+
-		"processed. A controller that starts earlier finds half a cluster.", func(t *guard.T) {
+	guard.Test(t, "HasSynced reports whether every key that was in the queue after the first Replace, deletions "+
+		"included, has been popped and processed. A controller that starts earlier sees half a "+
+		"cluster.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.False(t, q.HasSynced(), "the queue has synced before the first list")
 		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"), "the error of Replace")
@@ -28,7 +29,7 @@ func TestTask4_Synced_when_the_first_list_has_been_popped(t *testing.T) {
 }
 
 func TestTask4_Empty_list_is_synced_at_once(t *testing.T) {
-	guard.Test(t, "An empty list is synced at once: there is nothing to pop in an empty cluster.", func(t *guard.T) {
+	guard.Test(t, "An empty list is synced at once. There is nothing to pop.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Replace(nil, "7"), "the error of Replace")
 		require.True(t, q.HasSynced(), "the queue has synced after an empty list")
@@ -36,8 +37,8 @@ func TestTask4_Empty_list_is_synced_at_once(t *testing.T) {
 }
 
 func TestTask4_Object_listed_twice_counts_once(t *testing.T) {
-	guard.Test(t, "HasSynced counts keys: two objects of one key are popped together. A queue that counts objects waits "+
-		"forever (#96797).", func(t *guard.T) {
+	guard.Test(t, "A key counts once, even if the list had two objects of it. They are popped together, so a "+
+		"queue that counts objects waits forever (#96797).", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Replace(deploys("default/web@1", "default/web@2"), "7"), "the error of Replace")
 		q.pop()
@@ -46,8 +47,9 @@ func TestTask4_Object_listed_twice_counts_once(t *testing.T) {
 }
 
 func TestTask4_Deletions_of_the_first_list_count(t *testing.T) {
-	guard.Test(t, "HasSynced counts everything that the first Replace put into the queue, deletions included. Until "+
-		"they are popped, the store holds objects that do not exist.", func(t *guard.T) {
+	guard.Test(t, "HasSynced reports whether every key that was in the queue after the first Replace, deletions "+
+		"included, has been popped and processed. Until then the store holds objects that do not "+
+		"exist.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/gone@1")})
 		require.NoError(t, q.Replace(deploys("default/web@2"), "7"), "the error of Replace")
 		q.pop()
@@ -58,8 +60,8 @@ func TestTask4_Deletions_of_the_first_list_count(t *testing.T) {
 }
 
 func TestTask4_Event_before_the_first_list_means_synced(t *testing.T) {
-	guard.Test(t, "If Add, Update or Delete were called before, there is no first list to wait for: HasSynced is true, "+
-		"and stays true when a list comes.", func(t *guard.T) {
+	guard.Test(t, "If Add, Update or Delete is called before any Replace, HasSynced is true from then on. There "+
+		"is no first list to wait for.", func(t *guard.T) {
 		for _, call := range []func(q recordedQueue) error{
 			func(q recordedQueue) error { return q.Add(deploy("default/web@1")) },
 			func(q recordedQueue) error { return q.Update(deploy("default/web@1")) },
@@ -69,15 +71,21 @@ func TestTask4_Event_before_the_first_list_means_synced(t *testing.T) {
 			q := newQueue(t, options{KnownObjects: storeOf("default/known@1")})
 			require.NoError(t, call(q), "the error of the first call")
 			require.True(t, q.HasSynced(), "the queue has synced after the first event")
+			t.Rule("Once true, HasSynced stays true. Pop counts only the keys of the first list.")
+			q.pop()
+			require.True(t, q.HasSynced(),
+				"the queue has still synced after the key of the first event was popped")
 			require.NoError(t, q.Replace(deploys("default/a@2"), "7"), "the error of Replace")
-			require.True(t, q.HasSynced(), "the queue has still synced after the list that follows the event")
+			require.True(t, q.HasSynced(),
+				"the queue has still synced after the list that follows the event")
+			t.Rule("If Add, Update or Delete is called before any Replace, HasSynced is true from then on.")
 		}
 	})
 }
 
-func TestTask4_Event_that_leaves_nothing_to_tell_is_an_event(t *testing.T) {
-	guard.Test(t, "A Delete that has nothing to record is an event all the same: it came before any list, so HasSynced "+
-		"is true.", func(t *guard.T) {
+func TestTask4_Delete_that_records_nothing_is_an_event(t *testing.T) {
+	guard.Test(t, "A Delete before any Replace makes HasSynced true, even if it records "+
+		"nothing.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Delete(deploy("default/web@1")), "the error of Delete")
 		require.True(t, q.HasSynced(), "the queue has synced after the first event")
@@ -85,10 +93,12 @@ func TestTask4_Event_that_leaves_nothing_to_tell_is_an_event(t *testing.T) {
 }
 
 func TestTask4_Later_lists_change_nothing(t *testing.T) {
-	guard.Test(t, "HasSynced counts only keys of the first list. Once true it stays true.", func(t *guard.T) {
+	guard.Test(t, "Once true, HasSynced stays true. HasSynced counts only keys of the first "+
+		"list.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of the 1st Replace")
-		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "8"), "the error of the 2nd Replace")
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "8"),
+			"the error of the 2nd Replace")
 		q.pop()
 		require.True(t, q.HasSynced(), "the queue has synced after the only key of the 1st list was popped")
 		require.NoError(t, q.Replace(deploys("default/c@3"), "9"), "the error of the 3rd Replace")
@@ -97,10 +107,21 @@ func TestTask4_Later_lists_change_nothing(t *testing.T) {
 }
 
 func TestTask4_Failed_list_is_not_the_first_list(t *testing.T) {
-	guard.Test(t, "A Replace that failed was not the first list: the next one is.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf()})
+	guard.Test(t, "A Replace that fails is not the first list. The next one is.", func(t *guard.T) {
+		fails := false
+		q := newQueue(t, options{KnownObjects: storeOf(), Transformer: func(obj any) (any, error) {
+			if fails {
+				return nil, errors.New("cannot transform this")
+			}
+			return obj, nil
+		}})
 		require.Error(t, q.Replace([]any{"nameless"}, "7"), "the error of Replace with an object without a key")
 		require.False(t, q.HasSynced(), "the queue has synced after a Replace that failed")
+		fails = true
+		require.Error(t, q.Replace(deploys("default/a@1"), "8"),
+			"the error of Replace when the transformer fails")
+		require.False(t, q.HasSynced(), "the queue has synced after a Replace that failed")
+		fails = false
 		require.NoError(t, q.Replace(deploys("default/a@1"), "8"), "the error of the 2nd Replace")
 		require.False(t, q.HasSynced(), "the queue has synced before the key of the 2nd Replace was popped")
 		q.pop()
@@ -109,25 +130,31 @@ func TestTask4_Failed_list_is_not_the_first_list(t *testing.T) {
 }
 
 func TestTask4_Key_that_could_not_be_processed_counts(t *testing.T) {
-	guard.Test(t, "A popped key counts even if process fails or panics, because it is not put back. Otherwise one bad "+
-		"object keeps a controller from ever starting.", func(t *guard.T) {
+	guard.Test(t, "A key counts even if process returned an error or panicked. It is not put back, so one bad "+
+		"object would keep a controller from starting.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"), "the error of Replace")
+		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 		t.Did("Pop, with a process function that fails")
 		_, err := q.Pop(func(any, bool) error { return errors.New("the consumer failed") })
 		require.Error(t, err, "the error of Pop with a process function that fails")
+		require.True(t, q.HasSynced(), "the queue has synced after its only key was popped")
+
+		q = newQueue(t, options{KnownObjects: storeOf()})
+		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 		t.Did("Pop, with a process function that panics")
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
 		}()
-		require.True(t, q.HasSynced(), "the queue has synced after both keys were popped")
+		t.Rule("If process panics, Pop releases the lock and counts the key as processed.")
+		require.True(t, q.HasSynced(), "the queue has synced after its only key was popped")
 	})
 }
 
-func TestTask4_Process_is_told_what_belongs_to_the_first_list(t *testing.T) {
-	guard.Test(t, "Pop calls process with the deltas, and with whether they belong to the first list. A key of the "+
-		"first list belongs to it even if it has changed since.", func(t *guard.T) {
+func TestTask4_Process_learns_which_keys_belong_to_the_first_list(t *testing.T) {
+	guard.Test(t, "Pop removes the first key and calls process with its cache.Deltas, oldest first, and with "+
+		"whether the key belongs to the first list. A key of the first list may have changed "+
+		"since.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"), "the error of Replace")
 		require.NoError(t, q.Update(deploy("default/b@3")), "the error of Update")
@@ -153,6 +180,37 @@ func TestTask4_Process_is_told_what_belongs_to_the_first_list(t *testing.T) {
 	})
 }
 
+func TestTask4_Keys_that_come_back_are_not_counted_again(t *testing.T) {
+	guard.Test(t, "HasSynced reports whether every key that was in the queue after the first Replace, deletions "+
+		"included, has been popped and processed. The task's table shows this case.", func(t *guard.T) {
+		known := storeOf("default/c@0")
+		q := newQueue(t, options{KnownObjects: known})
+		require.False(t, q.HasSynced(), "the queue has synced before the first list")
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"),
+			"the error of the 1st Replace")
+		require.False(t, q.HasSynced(), "the queue has synced before any of its 3 keys was popped")
+		for i, row := range []struct {
+			popped          string
+			initial, synced bool
+		}{
+			{"default/a: Replaced @1", true, false},
+			{"default/b: Replaced @2, Replaced @4", true, false},
+			{"default/c: Deleted tombstone(@0)", true, true},
+			{"default/a: Replaced @3", false, true},
+		} {
+			popped, initial := q.popInitial()
+			delete(known.objs, "default/c")
+			require.Equal(t, row.popped, popped, "deltas of Pop %d", i+1)
+			require.Equal(t, row.initial, initial, "isInInitialList of %s", popped)
+			require.Equal(t, row.synced, q.HasSynced(), "HasSynced after Pop %d", i+1)
+			if i == 0 {
+				require.NoError(t, q.Replace(deploys("default/a@3", "default/b@4"), "8"),
+					"the error of the 2nd Replace")
+			}
+		}
+	})
+}
+
 func TestTask4_Done_closes_when_synced(t *testing.T) {
 	guard.Test(t, "Done returns a channel that is closed when HasSynced becomes true.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf(), Name: "deployments"})
@@ -166,21 +224,25 @@ func TestTask4_Done_closes_when_synced(t *testing.T) {
 		q.pop()
 		synctest.Wait()
 		require.True(t, synced, "Done is closed after the key of the first list was popped")
-		require.NoError(t, q.Replace(nil, "8"), "the error of a later Replace") // panics if it closes Done twice
+		require.NoError(t, q.Replace(nil, "8"),
+			"the error of a later Replace") // a second close would panic
 		t.Rule("client-go's cache.WaitFor can wait for the queue.")
-		require.True(t, cache.WaitFor(t.Context(), "", checker), "cache.WaitFor returns true for the synced queue")
+		require.True(t, cache.WaitFor(t.Context(), "", checker),
+			"cache.WaitFor returns true for the synced queue")
 	})
 }
 
 func TestTask4_Done_closes_without_a_Pop(t *testing.T) {
-	guard.Test(t, "Done returns a channel that is closed when HasSynced becomes true: at once, if there is nothing to "+
-		"pop.", func(t *guard.T) {
+	guard.Test(t, "Done returns a channel that is closed when HasSynced becomes true. If there is nothing to "+
+		"pop, that is at once.", func(t *guard.T) {
 		for _, first := range []struct {
 			name string
 			call func(q recordedQueue) error
 		}{
 			{"an empty list", func(q recordedQueue) error { return q.Replace(nil, "7") }},
-			{"an event before any list", func(q recordedQueue) error { return q.Add(deploy("default/web@1")) }},
+			{"an event before any list", func(q recordedQueue) error {
+				return q.Add(deploy("default/web@1"))
+			}},
 		} {
 			t.Story(8)
 			q := newQueue(t, options{KnownObjects: storeOf()})
@@ -193,9 +255,9 @@ func TestTask4_Done_closes_without_a_Pop(t *testing.T) {
 	})
 }
 
-func TestTask4_Replace_happens_at_once(t *testing.T) {
-	guard.Test(t, "All of Replace happens under one hold of the lock. A Pop in the middle of it takes a key that is not "+
-		"counted yet, and the count stays wrong.", func(t *guard.T) {
+func TestTask4_Replace_is_one_step(t *testing.T) {
+	guard.Test(t, "Replace is one step: no other call takes effect in the middle of it. Otherwise a Pop can take "+
+		"a key before Replace counts it, and the count stays wrong.", func(t *guard.T) {
 		known := storeOf("default/gone@1")
 		q := newQueue(t, options{KnownObjects: known})
 		early := ""

@@ -1,6 +1,6 @@
 package deltafifo_test
 
-// Task 5: Resync and Close. What is checked over the whole chapter is in task5_whole_test.go.
+// Task 5: Resync and Close. The tests of the whole chapter are in task5_whole_test.go.
 
 import (
 	"runtime"
@@ -15,36 +15,60 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-func TestTask5_Resync_tells_of_every_known_object(t *testing.T) {
-	guard.Test(t, "Resync records a Sync of every known object that has no pending deltas: the consumer wants to look "+
-		"at everything again.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2")})
+func TestTask5_Resync_records_every_known_object(t *testing.T) {
+	guard.Test(t, "Resync records a Sync for every known object without pending deltas, in any order. Objects of "+
+		"the same name in two namespaces are two objects.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf("blue/a@1", "blue/b@2", "green/a@3")})
+		require.NoError(t, q.Update(deploy("blue/b@4")), "the error of Update")
 		require.NoError(t, q.Resync(), "the error of Resync")
-		require.ElementsMatch(t, []string{"default/a: Sync @1", "default/b: Sync @2"}, q.drain(), "all popped deltas")
+		require.ElementsMatch(t,
+			[]string{"blue/b: Updated @4", "blue/a: Sync @1", "green/a: Sync @3"}, q.drain(),
+			"all popped deltas")
 	})
 }
 
-func TestTask5_Resync_leaves_out_what_is_pending(t *testing.T) {
-	guard.Test(t, "Nothing goes back in time: Resync leaves out an object with pending deltas, because they are newer "+
-		"than the known object. A Sync behind them would bring a deleted object back to life (#32125).", func(t *guard.T) {
+func TestTask5_Resync_wakes_as_many_Pops_as_there_are_keys(t *testing.T) {
+	guard.Test(t, "Each new key wakes one Pop, and Close wakes all. Resync wakes one for each Sync that it "+
+		"records.",
+		func(t *guard.T) {
+			q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2", "default/c@3")})
+			left := 3
+			for range 3 {
+				t.Go(func() {
+					_, _ = q.Pop(func(any, bool) error { left--; return nil })
+				})
+			}
+			t.Did("three Pops wait")
+			synctest.Wait()
+			require.NoError(t, q.Resync(), "the error of Resync")
+			synctest.Wait()
+			require.Equal(t, 0, left, "Pops that still wait")
+		})
+}
+
+func TestTask5_Resync_leaves_out_pending_objects(t *testing.T) {
+	guard.Test(t, "No delta is popped after a newer one of its object. Resync leaves out an object with pending "+
+		"deltas, because a Sync behind them could bring a deleted object back (#32125).", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2", "default/c@3")})
 		require.NoError(t, q.Update(deploy("default/a@5")), "the error of Update")
 		require.NoError(t, q.Delete(deploy("default/b@6")), "the error of Delete")
 		require.NoError(t, q.Resync(), "the error of Resync")
-		require.Equal(t, []string{"default/a: Updated @5", "default/b: Deleted @6", "default/c: Sync @3"}, q.drain(),
+		require.Equal(t,
+			[]string{"default/a: Updated @5", "default/b: Deleted @6", "default/c: Sync @3"}, q.drain(),
 			"all popped deltas, in order")
 	})
 }
 
 func TestTask5_Resync_before_the_first_list_means_nothing(t *testing.T) {
-	guard.Test(t, "A Resync brings nothing from the server, so it is not an event, and the Replace after it is the "+
-		"first list.", func(t *guard.T) {
+	guard.Test(t, "A Resync is not an event: HasSynced does not become true. A Resync does not come from the "+
+		"server, and the Replace after it is the first list.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1")})
 		require.NoError(t, q.Resync(), "the error of Resync")
 		require.False(t, q.HasSynced(), "the queue has synced after a Resync alone")
 		require.NoError(t, q.Replace(deploys("default/b@2"), "7"), "the error of Replace")
 		q.pop()
-		t.Rule("HasSynced counts a key that was pending when the first Replace came, too: that Replace records its deletion.")
+		t.Rule("HasSynced reports whether every key that was in the queue after the first Replace, deletions " +
+			"included, has been popped and processed. A key that was pending before Replace counts too.")
 		require.False(t, q.HasSynced(), "the queue has synced after 1 of 2 keys was popped")
 		q.pop()
 		require.True(t, q.HasSynced(), "the queue has synced after both keys were popped")
@@ -52,8 +76,9 @@ func TestTask5_Resync_before_the_first_list_means_nothing(t *testing.T) {
 }
 
 func TestTask5_Resync_twice_is_once(t *testing.T) {
-	guard.Test(t, "Resync leaves out an object with pending deltas, even if that is a Sync. Otherwise a consumer that "+
-		"is slower than the resync period falls behind forever.", func(t *guard.T) {
+	guard.Test(t, "Resync records a Sync for every known object without pending deltas, in any order. A pending "+
+		"Sync is a delta too. Otherwise a consumer that is slower than the resync period falls behind "+
+		"forever.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1")})
 		require.NoError(t, q.Resync(), "the error of the 1st Resync")
 		require.NoError(t, q.Resync(), "the error of the 2nd Resync")
@@ -62,11 +87,17 @@ func TestTask5_Resync_twice_is_once(t *testing.T) {
 }
 
 func TestTask5_Resync_does_not_transform(t *testing.T) {
-	guard.Test(t, "The objects of a Resync do not go through the transformer, because they have already. Others read "+
-		"them, so a transformer that writes to them is a data race (#124337).", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/a@1"), Transformer: transformed})
+	guard.Test(t, "The Sync carries the known object itself, which does not go through the transformer again. "+
+		"Other goroutines read it, so a transformer that writes to it is a data race "+
+		"(#124337).", func(t *guard.T) {
+		known := storeOf("default/a@1")
+		q := newQueue(t, options{KnownObjects: known, Transformer: transformed})
 		require.NoError(t, q.Resync(), "the error of Resync")
 		require.Equal(t, "default/a: Sync @1", q.pop(), "the popped deltas")
+		require.NoError(t, q.Resync(), "the error of the 2nd Resync")
+		objects := q.pendingObjects()
+		require.Len(t, objects, 1, "objects of all popped deltas")
+		require.Same(t, known.objs["default/a"], objects[0], "the object of the Sync")
 	})
 }
 
@@ -80,21 +111,22 @@ func TestTask5_Resync_without_known_objects_does_nothing(t *testing.T) {
 	})
 }
 
-func TestTask5_Resync_leaves_out_what_cannot_be_found(t *testing.T) {
-	guard.Test(t, "A known object that cannot be found is left out, and Resync returns nil. The Reflector ends its "+
-		"watch if Resync fails.", func(t *guard.T) {
+func TestTask5_Resync_leaves_out_objects_that_cannot_be_found(t *testing.T) {
+	guard.Test(t, "A known object that cannot be found is left out, and Resync returns nil. If Resync fails, the "+
+		"Reflector ends its watch.", func(t *guard.T) {
 		known := storeOf("default/a@1", "default/broken@2", "default/c@3")
 		known.broken["default/broken"] = errLookup
 		known.ghosts = []string{"default/ghost"}
 		q := newQueue(t, options{KnownObjects: known})
 		require.NoError(t, q.Resync(), "the error of Resync")
-		require.ElementsMatch(t, []string{"default/a: Sync @1", "default/c: Sync @3"}, q.drain(), "all popped deltas")
+		require.ElementsMatch(t, []string{"default/a: Sync @1", "default/c: Sync @3"}, q.drain(),
+			"all popped deltas")
 	})
 }
 
 func TestTask5_Close_wakes_every_Pop(t *testing.T) {
-	guard.Test(t, "Close lets every Pop that waits, and every later one, return cache.ErrFIFOClosed. Use Broadcast, "+
-		"because Signal wakes one.", func(t *guard.T) {
+	guard.Test(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue "+
+		"is empty. Otherwise the program hangs when it stops.", func(t *guard.T) {
 		q := newQueue(t, options{})
 		var errs [3]error
 		for i := range errs {
@@ -114,7 +146,7 @@ func TestTask5_Close_wakes_every_Pop(t *testing.T) {
 }
 
 func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
-	guard.Test(t, "The keys in a closed queue can still be popped. When it is empty Pop returns "+
+	guard.Test(t, "The keys in a closed queue can still be popped. Then Pop returns "+
 		"cache.ErrFIFOClosed.", func(t *guard.T) {
 		q := newQueue(t, options{})
 		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
@@ -122,30 +154,55 @@ func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
 		q.Close()
 		require.Equal(t, "default/a: Added @1", q.pop(), "deltas of the 1st Pop after Close")
 		require.Equal(t, "default/b: Added @2", q.pop(), "deltas of the 2nd Pop after Close")
+		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
 		t.Did("Pop")
 		_, err := q.Pop(func(any, bool) error { return nil })
 		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of Pop when the closed queue is empty")
 	})
 }
 
+func TestTask5_Closed_queue_still_accepts_changes(t *testing.T) {
+	guard.Test(t, "A closed queue still accepts changes. When a controller stops, its Reflector may be in the "+
+		"middle of a call.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2", "default/c@3")})
+		q.Close()
+		require.NoError(t, q.Resync(), "the error of Resync after Close")
+		require.NoError(t, q.Add(deploy("default/d@4")), "the error of Add after Close")
+		require.NoError(t, q.Update(deploy("default/a@5")), "the error of Update after Close")
+		require.NoError(t, q.Delete(deploy("default/b@6")), "the error of Delete after Close")
+		require.NoError(t, q.Replace(deploys("default/a@7"), "7"), "the error of Replace after Close")
+		require.ElementsMatch(t, []string{
+			"default/a: Sync @1, Updated @5, Replaced @7",
+			"default/b: Sync @2, Deleted @6",
+			"default/c: Sync @3, Deleted tombstone(@3)",
+			"default/d: Added @4, Deleted tombstone(@4)",
+		}, q.drain(), "all popped deltas")
+	})
+}
+
 func TestTask5_Close_twice_is_fine(t *testing.T) {
-	guard.Test(t, "IsClosed reports whether Close has been called. Closing again does nothing.", func(t *guard.T) {
+	guard.Test(t, "IsClosed reports whether Close has been called. It is true even if the queue still has "+
+		"keys.", func(t *guard.T) {
 		q := deltafifo.NewDeltaFIFOWithOptions(options{})
-		t.Did("Close, and Close")
+		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
 		require.False(t, q.IsClosed(), "the queue is closed before the 1st Close")
+		t.Did("Add default/a@1, and Close")
 		q.Close()
 		require.True(t, q.IsClosed(), "the queue is closed after the 1st Close")
+		t.Did("Close")
+		t.Rule("Closing again does nothing.")
 		q.Close()
 		require.True(t, q.IsClosed(), "the queue is closed after the 2nd Close")
 	})
 }
 
-// Pop looks whether the queue is open, and then it sleeps. Close must not find a gap between the two. A gap is some
-// nanoseconds wide, so the test runs Pop and Close together very often, and Close comes a little later each time. A
-// Close that waits for the lock leaves no gap, as a rule; then fewer rounds are enough.
+// Pop sees that the queue is open, and then it waits. There must be no gap between the two for Close. A gap is only
+// nanoseconds wide, so the test runs Pop and Close together many times, and Close starts a little later each time. If
+// Close waits for the lock, there is usually no gap, and fewer rounds are enough.
 func TestTask5_No_Pop_sleeps_through_Close(t *testing.T) {
-	guard.Test(t, "Close sets the flag under the lock. Otherwise it can come after Pop has seen an open queue and "+
-		"before Pop sleeps: then it wakes nobody, and the Pop sleeps forever (#90581).", func(t *guard.T) {
+	guard.Test(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue "+
+		"is empty. A Pop that has seen an open queue but does not wait yet must notice Close too "+
+		"(#90581).", func(t *guard.T) {
 		rounds := int64(400_000)
 		if guard.RaceDetector {
 			rounds /= 10 // the detector does not look for this
@@ -191,19 +248,19 @@ func closeWhilePopping(t *guard.T, rounds int64) bool {
 		for turns := 0; ended.Load() < round && turns < 100; turns++ {
 		}
 		if ended.Load() < round {
-			synctest.Wait() // now it has ended, or never will
+			synctest.Wait() // now it has ended, or it never will
 		}
 		if ended.Load() < round {
-			q.Close() // set it free
+			q.Close() // end it
 			return false
 		}
 	}
 	return true
 }
 
-func TestTask5_What_compares_waits_for_process(t *testing.T) {
-	guard.Test(t, "Delete, Replace and Resync compare under the lock, so they wait for process. Before it ends, the "+
-		"popped key is neither in the queue nor in the known objects.", func(t *guard.T) {
+func TestTask5_Calls_that_compare_wait_for_process(t *testing.T) {
+	guard.Test(t, "The consumer works under the queue's lock, so no call sees the moment in which an object is "+
+		"neither in the queue nor in the store. Delete, Replace and Resync wait for it.", func(t *guard.T) {
 		for _, c := range []struct {
 			name string
 			call func(q recordedQueue) error
@@ -234,13 +291,14 @@ func TestTask5_What_compares_waits_for_process(t *testing.T) {
 			})
 			require.NoError(t, err, "the error of Pop")
 			synctest.Wait()
-			require.Equal(t, []string{c.want}, q.drain(), "all deltas popped after the %s that waited", c.name)
+			require.Equal(t, []string{c.want}, q.drain(),
+				"all deltas popped after the %s that waited", c.name)
 		}
 	})
 }
 
 func TestTask5_Every_method_takes_the_lock(t *testing.T) {
-	guard.Race(t, "Every method may be called from any goroutine: each takes the lock before it touches a "+
+	guard.Race(t, "Every method may be called from any goroutine. Each takes the lock before it touches a "+
 		"field.", func(t *guard.T) {
 		known := storeOf("default/d@1", "default/e@1")
 		q := deltafifo.NewDeltaFIFOWithOptions(options{KnownObjects: known, EmitDeltaTypeReplaced: true})
@@ -263,7 +321,8 @@ func TestTask5_Every_method_takes_the_lock(t *testing.T) {
 }
 
 func TestTask5_IsClosed_takes_the_lock(t *testing.T) {
-	guard.Race(t, "Close writes the field that IsClosed reads, so both take the lock.", func(t *guard.T) {
+	guard.Race(t, "Every method may be called from any goroutine. Close writes the field that IsClosed reads, so "+
+		"both take the lock.", func(t *guard.T) {
 		t.Did("Close and IsClosed, from two goroutines")
 		q := deltafifo.NewDeltaFIFOWithOptions(options{})
 		guard.Storm(func(int) { q.Close() }, func(int) { q.IsClosed() })

@@ -15,6 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	cachetesting "k8s.io/client-go/tools/cache/testing"
 	"k8s.io/klog/v2"
@@ -24,7 +27,7 @@ import (
 	"client-go-workshop/internal/testkit/modeltest"
 )
 
-// model is a DeltaFIFO in the fewest lines. It is slow, and must be used by one goroutine.
+// model is a simple and slow DeltaFIFO for one goroutine.
 type model struct {
 	known   map[string]string // the objects that the consumer has
 	pending map[string]string // the deltas of a key, as showDeltas prints them
@@ -70,7 +73,8 @@ func (m *model) replace(listed []string, version string) {
 	}
 	for key, deltas := range m.pending {
 		if !slices.Contains(listed, key) {
-			last := strings.TrimSuffix(strings.TrimPrefix(deltas[strings.LastIndex(deltas, " ")+1:], "tombstone("), ")")
+			last := deltas[strings.LastIndex(deltas, " ")+1:]
+			last = strings.TrimSuffix(strings.TrimPrefix(last, "tombstone("), ")")
 			m.put(key, "Deleted tombstone("+last+")", nil)
 		}
 	}
@@ -122,14 +126,15 @@ func (m *model) pop(key string) string {
 	return key + ": " + deltas
 }
 
-// The rules of Any_sequence_of_calls. The first one holds wherever no other is named.
+// The rules of Any_sequence_of_calls. The first one holds unless another is named.
 const (
-	allDeltas = "A key is popped with all of its deltas since it was last popped: nothing is lost, and nothing goes " +
-		"back in time."
-	firstList = "HasSynced reports whether everything that the first Replace put into the queue has been popped and " +
-		"processed."
-	belongs = "Pop calls process with the deltas, and with whether they belong to the first list."
-	closing = "The keys in a closed queue can still be popped. When it is empty Pop returns cache.ErrFIFOClosed."
+	allDeltas = "A key is in the queue once, at the place of its first pending delta, and is popped with all of " +
+		"its deltas. No delta is lost, and none comes after a newer one."
+	firstList = "HasSynced reports whether every key that was in the queue after the first Replace, deletions " +
+		"included, has been popped and processed."
+	belongs = "Pop removes the first key and calls process with its cache.Deltas, oldest first, and with whether " +
+		"the key belongs to the first list."
+	closing = "The keys in a closed queue can still be popped. Then Pop returns cache.ErrFIFOClosed."
 )
 
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
@@ -138,7 +143,7 @@ func TestTask5_Any_sequence_of_calls(t *testing.T) {
 	})
 }
 
-// anySequence is one run: a new queue and a new model, some dozens of calls to both, and a comparison after each.
+// anySequence is one run: dozens of calls to a new queue and a new model, and a comparison after each.
 func anySequence(t *guard.T, s *modeltest.T) {
 	silent := klog.New(nil)
 	known, m, version := storeOf(), &model{known: map[string]string{}, pending: map[string]string{}}, 0
@@ -186,7 +191,7 @@ func anySequence(t *guard.T, s *modeltest.T) {
 			if m.next() == nil {
 				s.Skip("Pop would wait")
 			}
-			s.Did("Pop, and bring the store to the newest state")
+			s.Did("Pop, and apply the deltas to the store")
 			popped, initial, expected := "", false, m.begun && m.initial > 0
 			require.True(s, s.Returns(func() {
 				_, _ = q.Pop(func(obj any, isInInitialList bool) error {
@@ -198,7 +203,8 @@ func anySequence(t *guard.T, s *modeltest.T) {
 			key, _, _ := strings.Cut(popped, ": ")
 			require.Equal(s, m.pop(key), popped, "the popped deltas")
 			s.Rule(belongs)
-			require.Equal(s, expected || !m.begun, initial, "isInInitialList of %s", popped)
+			// Before any list or event isInInitialList is not specified.
+			require.Equal(s, expected, initial && m.begun, "isInInitialList of %s", popped)
 			s.Rule(allDeltas)
 		},
 		"": func() {
@@ -228,7 +234,7 @@ type source struct {
 
 func (source) IsWatchListSemanticsUnSupported() bool { return true }
 
-// consumer is the end of the pipeline: it brings its store to the newest state, and notes the deltas that it receives.
+// consumer is the end of the pipeline: it applies deltas to its store, and notes them.
 type consumer struct {
 	*store
 	mu       sync.Mutex
@@ -260,7 +266,7 @@ func (c *consumer) news() []string {
 
 // run starts client-go's own controller, which fills queue from src and calls c.process with the deltas that it pops.
 // The controller runs until the test ends.
-func (c *consumer) run(t *guard.T, src source, queue cache.Queue) {
+func (c *consumer) run(t *guard.T, src cache.ListerWatcher, queue cache.Queue) {
 	ctx, cancel := context.WithCancel(t.Context())
 	silent := klog.New(nil)
 	ended := make(chan struct{})
@@ -282,8 +288,8 @@ func (c *consumer) run(t *guard.T, src source, queue cache.Queue) {
 }
 
 func TestTask5_Under_client_gos_own_controller(t *testing.T) {
-	guard.Test(t, "A consumer cannot tell your queue from client-go's: under the same controller both deliver the same "+
-		"deltas.", func(t *guard.T) {
+	guard.Test(t, "Your queue and client-go's deliver the same deltas under the same "+
+		"controller.", func(t *guard.T) {
 		silent := klog.New(nil)
 		src := source{cachetesting.NewFakeControllerSource()}
 		t.Cleanup(src.Shutdown)
@@ -298,7 +304,8 @@ func TestTask5_Under_client_gos_own_controller(t *testing.T) {
 			require.Equal(t, want, yours.news(), "deltas from your queue after %s", after)
 		}
 
-		t.Did("run client-go's controller on your queue, and another one on client-go's; the server has three Deployments")
+		t.Did("run client-go's controller on your queue, and another one on client-go's; the server has " +
+			"three Deployments")
 		opts := options{Logger: &silent, KnownObjects: yours, EmitDeltaTypeReplaced: true}
 		q := deltafifo.NewDeltaFIFOWithOptions(opts)
 		yours.run(t, src, q)
@@ -307,7 +314,7 @@ func TestTask5_Under_client_gos_own_controller(t *testing.T) {
 		compare("the first list")
 		require.True(t, q.HasSynced(), "your queue has synced after the three were listed and popped")
 
-		t.Did("on the server, change a, delete b, and make d")
+		t.Did("on the server, change a, delete b, and create d")
 		src.Modify(deploy("default/a"))
 		src.Delete(deploy("default/b"))
 		src.Add(deploy("default/d"))
@@ -318,10 +325,59 @@ func TestTask5_Under_client_gos_own_controller(t *testing.T) {
 		src.ResetWatch()
 		time.Sleep(10 * time.Minute) // simulated: enough for any back-off
 		compare("the broken watch")
-		require.Equal(t, []string{"default/a", "default/d"}, yours.keys(), "keys in the store after the broken watch")
+		require.Equal(t, []string{"default/a", "default/d"}, yours.keys(),
+			"keys in the store after the broken watch")
 
 		t.Did("let an hour pass, after which the controller calls Resync")
 		time.Sleep(time.Hour)
 		compare("the Resync")
+	})
+}
+
+// stream is a source that streams its first list, as servers do by default: each object as an event, then a bookmark.
+type stream struct {
+	*cachetesting.FakeControllerSource
+	objs []runtime.Object
+}
+
+func (s stream) Watch(opts metav1.ListOptions) (watch.Interface, error) {
+	w := watch.NewRaceFreeFake()
+	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		for _, obj := range s.objs {
+			w.Add(obj)
+		}
+		end := deploy("/@9")
+		end.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+		w.Action(watch.Bookmark, end)
+	}
+	return w, nil
+}
+
+func TestTask5_Streamed_objects_go_through_the_transformer_twice(t *testing.T) {
+	guard.Test(t, "With either type the objects go through the transformer. Objects of a streamed list go "+
+		"through it twice, because the Reflector's own store uses the queue's transformer "+
+		"too.", func(t *guard.T) {
+		for _, c := range []struct{ name, want string }{
+			{"lists", "default/a: Replaced @1' (first list)"},
+			{"streams the list", "default/a: Replaced @1'' (first list)"},
+		} {
+			t.Story(8)
+			fake := cachetesting.NewFakeControllerSource()
+			t.Cleanup(fake.Shutdown)
+			var src cache.ListerWatcher = stream{fake, []runtime.Object{deploy("default/a@1")}}
+			if c.name == "lists" {
+				fake.Add(deploy("default/a"))
+				src = source{fake}
+			}
+			t.Did("run client-go's controller on your queue, with a transformer; its Reflector %s", c.name)
+			silent, end := klog.New(nil), &consumer{store: storeOf()}
+			opts := options{
+				Logger: &silent, KnownObjects: end,
+				EmitDeltaTypeReplaced: true, Transformer: transformed,
+			}
+			end.run(t, src, deltafifo.NewDeltaFIFOWithOptions(opts))
+			require.Equal(t, []string{c.want}, end.news(),
+				"deltas of the first list; a ' stands for each transformation")
+		}
 	})
 }

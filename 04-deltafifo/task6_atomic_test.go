@@ -16,11 +16,12 @@ import (
 
 func TestTask6_Atomic_Replace_is_one_item(t *testing.T) {
 	const (
-		oneItem = "With AtomicEvents Replace puts one ReplacedAll into the queue: the whole list, transformed, and its " +
-			"version."
-		counting = "HasSynced reports whether everything that the first Replace put into the queue has been popped and " +
-			"processed. With AtomicEvents that is one item."
-		marking = "Pop calls process with the item, and with whether it belongs to the first list."
+		oneItem = "With AtomicEvents Replace queues one ReplacedAll with a cache.ReplacedAllInfo: the " +
+			"objects and the version."
+		counting = "HasSynced reports whether every item that was in the queue after the first Replace has " +
+			"been popped and processed."
+		marking = "Pop removes the first item and calls process with it, as cache.Deltas of length one, and " +
+			"with whether it belongs to the first list."
 	)
 	bonus(t, oneItem, func(t *guard.T) {
 		list := deploys("default/b@1", "default/a@2")
@@ -36,7 +37,7 @@ func TestTask6_Atomic_Replace_is_one_item(t *testing.T) {
 		require.Equal(t, true, initial, "isInInitialList of the ReplacedAll")
 		t.Rule(counting)
 		require.True(t, q.HasSynced(), "the queue has synced after the ReplacedAll was popped")
-		t.Rule("Replace does not change the list of its caller.")
+		t.Rule("The objects go through the transformer, and the list itself is not changed.")
 		require.Equal(t, "@1", show(list[0]), "the 1st object in the caller's list")
 		t.Rule("An item that came after the list stays behind it.")
 		popped, initial = q.popInitial()
@@ -47,8 +48,8 @@ func TestTask6_Atomic_Replace_is_one_item(t *testing.T) {
 }
 
 func TestTask6_Empty_list_is_an_item_too(t *testing.T) {
-	bonus(t, "With AtomicEvents the first list is one item, even if it is empty: the consumer may still have objects "+
-		"that do not exist any more.", func(t *guard.T) {
+	bonus(t, "With AtomicEvents the list is one item, even if it is empty. The consumer may still have objects "+
+		"that no longer exist.", func(t *guard.T) {
 		q := newRealFIFO(t, nil, cache.RealFIFOOptions{})
 		require.NoError(t, q.Replace(nil, "7"), "the error of Replace")
 		require.False(t, q.HasSynced(), "the queue has synced before its item was popped")
@@ -57,7 +58,7 @@ func TestTask6_Empty_list_is_an_item_too(t *testing.T) {
 		require.Equal(t, true, initial, "isInInitialList of the ReplacedAll")
 		require.True(t, q.HasSynced(), "the queue has synced after its item was popped")
 
-		t.Rule("With known objects an empty list puts nothing into the queue, so it is synced at once.")
+		t.Rule("With known objects an empty list queues nothing, so it is synced at once.")
 		q = newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
 		require.NoError(t, q.Replace(nil, "7"), "the error of Replace with known objects")
 		require.True(t, q.HasSynced(), "the queue has synced after an empty list")
@@ -65,91 +66,111 @@ func TestTask6_Empty_list_is_an_item_too(t *testing.T) {
 }
 
 func TestTask6_Atomic_Resync_and_Bookmark_are_items(t *testing.T) {
-	bonus(t, "With AtomicEvents Resync puts one SyncAll into the queue. Bookmark puts in a Bookmark if the options ask "+
-		"for EmitDeltaTypeBookmark. Neither counts as an event or a list.", func(t *guard.T) {
+	bonus(t, "With AtomicEvents Resync queues one SyncAll with a cache.SyncAllInfo.", func(t *guard.T) {
 		for _, bookmarks := range []bool{true, false} {
-			q := newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: bookmarks, Transformer: transformed})
+			opts := cache.RealFIFOOptions{EmitDeltaTypeBookmark: bookmarks, Transformer: transformed}
+			q := newRealFIFO(t, nil, opts)
 			t.Did("Bookmark 7, with EmitDeltaTypeBookmark %v", bookmarks)
-			require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark("7"), "the error of Bookmark")
+			require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark("7"),
+				"the error of Bookmark")
 			require.NoError(t, q.Resync(), "the error of Resync")
-			want := []string{"Bookmark at 7", "SyncAll of what you know"}
+			want := []string{"Bookmark at 7", "SyncAll of the known objects"}
 			if !bookmarks {
 				want = want[1:]
 			}
+			t.Rule("A Bookmark is not an event: HasSynced does not become true. A Resync is not an event " +
+				"either.")
 			require.False(t, q.HasSynced(), "the queue has synced before any event or list")
-			require.Equal(t, want, q.drain(), "all popped items, with EmitDeltaTypeBookmark %v", bookmarks)
+			t.Rule("With AtomicEvents Resync queues one SyncAll with a cache.SyncAllInfo.")
+			popped := q.drain()
+			require.Contains(t, popped, "SyncAll of the known objects", "all popped items")
+			t.Rule("Bookmark puts a Bookmark with a cache.BookmarkInfo at the end of the queue, if the " +
+				"options ask for EmitDeltaTypeBookmark; otherwise it does nothing.")
+			require.Equal(t, want, popped, "all popped items, with EmitDeltaTypeBookmark %v", bookmarks)
 		}
 	})
 }
 
 func TestTask6_Options_that_contradict_each_other_panic(t *testing.T) {
-	bonus(t, "NewRealFIFOWithOptions panics if the options contradict each other.", func(t *guard.T) {
+	bonus(t, "NewRealFIFOWithOptions panics if the options contradict each other: KnownObjects are required "+
+		"without AtomicEvents and forbidden with them; UnlockWhileProcessing and EmitDeltaTypeBookmark "+
+		"require AtomicEvents.", func(t *guard.T) {
 		for _, c := range []struct {
-			name, why string
-			opts      cache.RealFIFOOptions
+			name string
+			opts cache.RealFIFOOptions
 		}{
 			{
-				"no options", "without AtomicEvents the queue compares, so it needs KnownObjects",
+				"no options", // without AtomicEvents the queue compares
 				cache.RealFIFOOptions{},
 			},
 			{
-				"AtomicEvents and KnownObjects", "with AtomicEvents the queue does not use KnownObjects",
+				"AtomicEvents and KnownObjects",
 				cache.RealFIFOOptions{AtomicEvents: true, KnownObjects: storeOf()},
 			},
 			{
-				"KnownObjects and UnlockWhileProcessing",
-				"Replace reads the known objects under the lock, so process must run under it too",
+				"KnownObjects and UnlockWhileProcessing", // Replace reads known objects under the lock
 				cache.RealFIFOOptions{KnownObjects: storeOf(), UnlockWhileProcessing: true},
 			},
 			{
-				"KnownObjects and EmitDeltaTypeBookmark",
-				"tombstones of known objects have old versions, so bookmarks would be out of order",
+				"KnownObjects and EmitDeltaTypeBookmark", // tombstones have old versions
 				cache.RealFIFOOptions{KnownObjects: storeOf(), EmitDeltaTypeBookmark: true},
 			},
 		} {
-			t.Rule("NewRealFIFOWithOptions panics if the options contradict each other: %s.", c.why)
 			t.Did("NewRealFIFOWithOptions with %s", c.name)
-			require.Panics(t, func() { deltafifo.NewRealFIFOWithOptions(c.opts) }, "NewRealFIFOWithOptions with %s", c.name)
+			require.Panics(t, func() { deltafifo.NewRealFIFOWithOptions(c.opts) },
+				"NewRealFIFOWithOptions with %s", c.name)
 		}
 	})
 }
 
 func TestTask6_Unlocked_process_lets_events_in(t *testing.T) {
-	bonus(t, "With UnlockWhileProcessing process runs without the queue's lock: a slow consumer must not hold up the "+
-		"Reflector.", func(t *guard.T) {
-		q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true})
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		t.Did("Pop; while process runs, Add default/b on another goroutine")
-		early := false
-		_, err := q.Pop(func(any, bool) error {
-			early = meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
-			return nil
-		})
-		require.NoError(t, err, "the error of Pop")
-		require.True(t, early, "Add returns while process is running")
-		require.Equal(t, []string{"default/b: Added @2"}, q.drain(), "all items popped afterwards")
-	})
-}
-
-func TestTask6_Locked_process_keeps_events_out(t *testing.T) {
-	bonus(t, "process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or "+
-		"more are waiting. Then the lock slows the producer down before the queue fills the memory.", func(t *guard.T) {
-		many, unlocked := 2_000, cache.RealFIFOOptions{UnlockWhileProcessing: true}
-		for name, q := range map[string]recordedQueue{
-			"without UnlockWhileProcessing":                  newRealFIFO(t, nil, cache.RealFIFOOptions{}),
-			"with UnlockWhileProcessing and 2000 items left": newRealFIFO(t, nil, unlocked),
-		} {
-			for range many + 1 {
+	bonus(t, "process runs under the queue's lock; with UnlockWhileProcessing it runs without the lock, unless "+
+		"2000 items or more are waiting. Otherwise a slow consumer blocks the Reflector.", func(t *guard.T) {
+		for _, waiting := range []int{0, 1_999} {
+			q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true})
+			for range waiting + 1 {
 				require.NoError(t, q.Queue.Add(deploy("default/a@1")), "the error of Add")
 			}
-			t.Did("Pop, %s, while another goroutine calls Add", name)
+			t.Did("Pop, with %d items left; while process runs, Add on another goroutine", waiting)
 			early := false
 			_, err := q.Pop(func(any, bool) error {
 				early = meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
 				return nil
 			})
 			require.NoError(t, err, "the error of Pop")
-			require.False(t, early, "Add returned while process was running, %s", name)
+			require.True(t, early, "Add returns while process is running, with %d items left", waiting)
+			popped := q.drain()
+			require.Equal(t, "default/b: Added @2", popped[len(popped)-1],
+				"the last item popped afterwards")
+		}
+	})
+}
+
+func TestTask6_Locked_process_keeps_events_out(t *testing.T) {
+	bonus(t, "process runs under the queue's lock; with UnlockWhileProcessing it runs without the lock, unless "+
+		"2000 items or more are waiting. Then the lock slows down the producer before the queue fills the "+
+		"memory.", func(t *guard.T) {
+		unlocked := cache.RealFIFOOptions{UnlockWhileProcessing: true}
+		for _, c := range []struct {
+			name    string
+			q       recordedQueue
+			waiting int
+		}{
+			{"without UnlockWhileProcessing", newRealFIFO(t, nil, cache.RealFIFOOptions{}), 0},
+			{"with KnownObjects", newRealFIFO(t, storeOf(), cache.RealFIFOOptions{}), 0},
+			{"with UnlockWhileProcessing and 2000 items left", newRealFIFO(t, nil, unlocked), 2_000},
+		} {
+			for range c.waiting + 1 {
+				require.NoError(t, c.q.Queue.Add(deploy("default/a@1")), "the error of Add")
+			}
+			t.Did("Pop, %s, while another goroutine calls Add", c.name)
+			early := false
+			_, err := c.q.Pop(func(any, bool) error {
+				early = meanwhile(t, func() { _ = c.q.Queue.Add(deploy("default/b@2")) })
+				return nil
+			})
+			require.NoError(t, err, "the error of Pop")
+			require.False(t, early, "Add returned while process was running, %s", c.name)
 			synctest.Wait()
 		}
 	})
@@ -157,8 +178,8 @@ func TestTask6_Locked_process_keeps_events_out(t *testing.T) {
 
 // The same events go into three queues: go test ./04-deltafifo -run Side_by_side -v prints the deltas that come out.
 func TestTask6_Side_by_side(t *testing.T) {
-	bonus(t, "A DeltaFIFO pops all deltas of a key together. A RealFIFO pops each change alone, in order; with "+
-		"AtomicEvents it leaves the comparing to the consumer.", func(t *guard.T) {
+	bonus(t, "A DeltaFIFO pops all deltas of a key together. A RealFIFO pops each change alone, in order. With "+
+		"AtomicEvents the consumer compares, not the queue.", func(t *guard.T) {
 		known := func() *store { return storeOf("ns/a@1", "ns/b@1") }
 		columns := []string{"DeltaFIFO", "RealFIFO with KnownObjects", "RealFIFO with AtomicEvents"}
 		delivered := map[string][]string{}
@@ -190,7 +211,7 @@ func TestTask6_Side_by_side(t *testing.T) {
 			},
 			columns[2]: {
 				"a: Updated @2", "a: Updated @3", "b: Deleted @4", "b: Added @5",
-				"SyncAll of what you know", "ReplacedAll [ns/a@6] at 6",
+				"SyncAll of the known objects", "ReplacedAll [ns/a@6] at 6",
 			},
 		}
 		for _, name := range columns {

@@ -1,14 +1,15 @@
 package indexer_test
 
-// This file has the helpers of chapter 05's tests: Deployments in one line, a store that notes each call, and a reader
-// in the middle of a write. Tests see exported names only, so they run over your code, the solution and client-go.
+// This file has the helpers of chapter 05's tests: Deployments in one line, and a store that notes each call. Tests see
+// exported names only, so they run over your code, the solution and client-go.
 
 import (
 	"fmt"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+	"unsafe"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -35,8 +36,8 @@ func deploy(key string, images ...string) *appsv1.Deployment {
 	return d
 }
 
-// images is the index function of most tests: which Deployments run this image? A Deployment has one value for each of
-// its containers: none, one or several, and the same one twice if two containers run it.
+// images is the index function of most tests. A Deployment has one value for each of its containers: none, one or
+// several, and the same one twice if two containers run it.
 func images(obj any) ([]string, error) {
 	d, ok := obj.(*appsv1.Deployment)
 	if !ok {
@@ -58,11 +59,11 @@ type notedStore struct {
 	t *guard.T
 }
 
-// newStore makes an indexer keyed the way client-go keys its own, deletions included.
+// newStore returns an indexer with the key function of client-go's informers, which accepts tombstones.
 func newStore(t *guard.T, indexers cache.Indexers, objs ...any) notedStore {
 	t.Helper()
 	if indexers == nil {
-		indexers = cache.Indexers{} // client-go keeps the map it is given, and writes to it
+		indexers = cache.Indexers{} // client-go keeps this map and writes to it
 	}
 	s := notedStore{indexer.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, indexers), t}
 	for _, obj := range objs {
@@ -127,7 +128,7 @@ func (s notedStore) requireLike(example any, keys ...string) {
 	require.Equal(s.t, append([]string{}, keys...), s.like(example), "keys of Index image, like "+describe(example))
 }
 
-// keysOf returns the keys of objects, sorted, because a store has no order. A nil object stays visible, as "<nil>".
+// keysOf returns the keys of objects, sorted, because a store has no order. A nil object is "<nil>".
 func keysOf(objs []any) []string {
 	keys := []string{}
 	for _, obj := range objs {
@@ -182,31 +183,36 @@ func sorted(in []string) []string {
 	return slices.Sorted(slices.Values(in))
 }
 
-// midway is an index function that starts a reader in the middle of each write: the store calls it while it moves an
-// object, so the map and the indexes are half done. A reader either has to wait for the writer, or finds the state
-// before the write; saw holds the answers of the readers that did not wait. It uses one processor: then the turns that
-// the writer gives up go to the reader, however busy the machine is.
-type midway struct {
-	read func() string // nil while there is no reader
-	saw  []string
-	late sync.WaitGroup // the readers that had to wait
+// text returns a copy of s in memory of its own, and a weak pointer to that memory.
+func text(s string) (string, weak.Pointer[byte]) {
+	b := append(make([]byte, 0, 64), s...) // smaller ones would share their memory with others
+	return unsafe.String(&b[0], len(b)), weak.Make(&b[0])
 }
 
-func (m *midway) index(obj any) ([]string, error) {
-	if d := obj.(*appsv1.Deployment); m.read == nil || d.Namespace == "example" {
-		return images(obj)
-	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	read, answer := m.read, make(chan string, 1)
-	m.late.Go(func() { answer <- read() })
-	for range 1_000 { // far more turns than an answer needs without a lock in its way
-		select {
-		case saw := <-answer:
-			m.saw = append(m.saw, saw)
-			return images(obj)
-		default:
-			runtime.Gosched()
+// stillHeld collects garbage and returns how many of the pointers still have their target.
+func stillHeld[V any](all []weak.Pointer[V]) string {
+	held := 0
+	for range 3 {
+		runtime.GC()
+		held = 0
+		for _, p := range all {
+			if p.Value() != nil {
+				held++
+			}
 		}
 	}
-	return images(obj)
+	if held <= 2 { // a register or a stack may hold one for a while
+		held = 0
+	}
+	return fmt.Sprintf("%d of %d still in memory", held, len(all))
+}
+
+// elsewhere runs f on a goroutine that ends, so that no stack holds the objects that f made.
+func elsewhere(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	<-done
 }

@@ -1,15 +1,11 @@
-// Package indexer is chapter 05 of the workshop: the local copy of the cluster that every informer keeps.
-//
-//	watch ──▶ Reflector ──▶ DeltaFIFO ──▶ [ Indexer ] ◀── listers, your controller
-//
-// Three files, from the inside out:
-//
-//   - index.go, this one: one index, a table from indexed value to the keys of the objects that have it.
-//   - thread_safe_store.go: a map from key to object, its indexes, and the one lock around both.
-//   - store.go: the outer face, which works out the key of each object: a cache.Indexer.
-//
-// What is left out: transactions (cache.ThreadSafeStoreWithTransaction), transformers and metrics.
+// Package indexer re-creates client-go's cache.Indexer, the local copy of the cluster that every informer keeps. The
+// informer writes to it. Listers read from it, by key or by a value that is computed from an object.
 package indexer
+
+// This file has one index. thread_safe_store.go stores objects under keys and keeps their indexes. store.go makes the
+// keys: it is the outermost layer.
+//
+// The chapter leaves out transactions (cache.ThreadSafeStoreWithTransaction), transformers and metrics.
 
 import (
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -18,16 +14,11 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// An index finds objects by a value computed from them, such as their namespace. It holds keys, not objects: an object
-// may have several values, a value belongs to several objects, and the objects themselves stand once, in the store.
-//
-// An index has no lock of its own. Whoever calls it holds the store's.
+// index is a table from each indexed value to the keys of the objects that have it. An object may have several values,
+// and several objects may have the same value. The caller of a method holds the store's lock.
 type index struct {
-	// values computes an object's indexed values. It must give the same answer for the same object every time: that
-	// is how update finds the entries of the old one again.
-	values cache.IndexFunc
-	// keys holds, for each indexed value, the keys of the objects that have it. No set in it is ever empty.
-	keys map[string]sets.Set[string]
+	values cache.IndexFunc             // returns an object's indexed values, the same ones at every call
+	keys   map[string]sets.Set[string] // by indexed value
 }
 
 func newIndex(values cache.IndexFunc) *index {
@@ -35,24 +26,15 @@ func newIndex(values cache.IndexFunc) *index {
 }
 
 // update moves key from the indexed values of old to those of obj. A new object has a nil old, a deleted one a nil obj.
-// A value that no key is left under is forgotten.
-//
-// It panics when values fails for either object: the index could only go on wrong, and silently (#43605, #50555).
+// A value that no object has leaves the index. If the index function fails, update panics.
 func (x *index) update(key string, old, obj any) {
 	panic(todo.Task(2, "index.update"))
 }
 
-// keysOfAny returns the keys that stand under at least one of values, each once. The result may be the index's own set:
-// it is to be read only, and only under the lock.
-func (x *index) keysOfAny(values []string) sets.Set[string] {
-	panic(todo.Task(3, "index.keysOfAny"))
-}
-
-// MetaNamespaceIndexFunc is the index function of the index "namespace" (cache.NamespaceIndex): an object's one indexed
-// value is its namespace, which is "" for a cluster-scoped object. An object without metadata is an error.
-//
-// It takes whatever has metadata, so also a bare *metav1.ObjectMeta with nothing but a namespace set: that is what
-// listers pass to Index to say which namespace they want. Mirrors cache.MetaNamespaceIndexFunc.
+// MetaNamespaceIndexFunc returns the one indexed value of an object: its namespace, which is "" for a cluster-scoped
+// object. An object without metadata is an error. Any object with metadata has a namespace, even a bare
+// *metav1.ObjectMeta: a lister passes one to Index, to name the namespace. Mirrors cache.MetaNamespaceIndexFunc, the
+// function of the index "namespace" (cache.NamespaceIndex).
 func MetaNamespaceIndexFunc(obj any) ([]string, error) {
 	panic(todo.Task(5, "MetaNamespaceIndexFunc"))
 }

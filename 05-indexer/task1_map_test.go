@@ -1,12 +1,13 @@
 package indexer_test
 
-// Task 1: a map from key to object, behind one lock.
+// Task 1: the map from key to object.
 
 import (
 	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -16,7 +17,8 @@ import (
 )
 
 func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
-	guard.Test(t, "The key of an object is namespace/name: two namespaces may each have a web.", func(t *guard.T) {
+	guard.Test(t, "MetaNamespaceKeyFunc returns the key of an object, namespace/name: two namespaces may each have a "+
+		"web.", func(t *guard.T) {
 		t.Did("MetaNamespaceKeyFunc default/web")
 		key, err := indexer.MetaNamespaceKeyFunc(deploy("default/web"))
 		require.NoError(t, err, "the error of MetaNamespaceKeyFunc for default/web")
@@ -33,12 +35,18 @@ func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
 		key, err = indexer.MetaNamespaceKeyFunc(cache.ExplicitKey("default/web"))
 		require.NoError(t, err, "the error of MetaNamespaceKeyFunc for an ExplicitKey")
 		require.Equal(t, "default/web", key, `the key of ExplicitKey("default/web")`)
+
+		t.Rule("An object has metadata if meta.Accessor finds it: its only method may be GetObjectMeta.")
+		t.Did("MetaNamespaceKeyFunc of an object whose only method is GetObjectMeta")
+		key, err = indexer.MetaNamespaceKeyFunc(onlyAccessor{deploy("default/web")})
+		require.NoError(t, err, "the error of MetaNamespaceKeyFunc for an object with GetObjectMeta")
+		require.Equal(t, "default/web", key, "the key of an object with GetObjectMeta")
 	})
 }
 
 func TestTask1_Key_of_what_has_no_metadata_is_an_error(t *testing.T) {
-	guard.Test(t, "An object without metadata is an error: it has neither namespace nor name, and two invented keys "+
-		"would collide.", func(t *guard.T) {
+	guard.Test(t, "An object without metadata is an error: it has neither namespace nor name. Two objects with an "+
+		"invented key would collide.", func(t *guard.T) {
 		t.Did("MetaNamespaceKeyFunc of the string \"web\"")
 		_, err := indexer.MetaNamespaceKeyFunc("web")
 		require.Error(t, err, "the error of MetaNamespaceKeyFunc for a string")
@@ -46,7 +54,7 @@ func TestTask1_Key_of_what_has_no_metadata_is_an_error(t *testing.T) {
 }
 
 func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
-	guard.Test(t, "Get returns the stored object that has the same key: "+
+	guard.Test(t, "Get returns the stored object that has the same key as obj: "+
 		"it compares keys, not objects.", func(t *guard.T) {
 		web := deploy("default/web")
 		s := newStore(t, nil, web, deploy("kube-system/web"))
@@ -55,26 +63,26 @@ func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
 		got, exists, err := s.Get(deploy("default/web"))
 		require.NoError(t, err, "the error of Get")
 		require.True(t, exists, "Get finds default/web")
-		t.Rule("Objects are shared: what goes in comes out, the same pointer, not a copy.")
+		t.Rule("Objects are shared: a lookup returns the pointer that was stored, not a copy.")
 		require.Same(t, web, got, "the object that Get returns")
 
 		t.Did("GetByKey default/web")
 		got, exists, _ = s.GetByKey("default/web")
-		t.Rule("GetByKey returns the object under the key, as Get does.")
+		t.Rule("Get returns the object under key, and so does GetByKey.")
 		require.True(t, exists, "GetByKey finds default/web")
 		require.Same(t, web, got, "the object that GetByKey returns")
 
 		t.Did("GetByKey default/db, which was never added")
 		_, exists, err = s.GetByKey("default/db")
-		t.Rule("A key that is not stored is an answer, not an error.")
+		t.Rule("For a key that is not stored, exists is false and err is nil.")
 		require.NoError(t, err, "the error of GetByKey for an unknown key")
 		require.False(t, exists, "GetByKey finds default/db, which was never added")
 	})
 }
 
 func TestTask1_Update_takes_the_place_of_what_stood_there(t *testing.T) {
-	guard.Test(t, "Update stores the object in the place of the one that has its key: a cache keeps the newest state "+
-		"only.", func(t *guard.T) {
+	guard.Test(t, "Update stores obj under its key and replaces the object that has this key: a cache keeps only the "+
+		"newest state.", func(t *guard.T) {
 		newer := deploy("default/web", "nginx:2")
 		s := newStore(t, nil, deploy("default/web", "nginx:1"))
 		require.NoError(t, s.Update(newer), "the error of Update")
@@ -82,11 +90,39 @@ func TestTask1_Update_takes_the_place_of_what_stood_there(t *testing.T) {
 		got, _, _ := s.GetByKey("default/web")
 		require.Same(t, newer, got, "the object under default/web")
 		require.Equal(t, []string{"default/web"}, s.ListKeys(), "ListKeys after the Update")
+
+		t.Rule("Update stores obj under its key and replaces the object that has this key, whatever their versions " +
+			"are: the server has decided which is newer.")
+		for _, version := range []string{"7", "7", "5", ""} {
+			next := deploy("default/web", "nginx:3", "@"+version)
+			require.NoError(t, s.Update(next), "the error of Update")
+			got, _, _ := s.GetByKey("default/web")
+			require.Same(t, next, got, "the object under default/web")
+		}
+	})
+}
+
+func TestTask1_Store_uses_its_key_function(t *testing.T) {
+	guard.Test(t, "A store finds the key of an object with its own key function, not with "+
+		"MetaNamespaceKeyFunc.", func(t *guard.T) {
+		byUID := func(obj any) (string, error) { return string(obj.(*appsv1.Deployment).UID), nil }
+		s := indexer.NewStore(byUID)
+		web, db := deploy("default/web"), deploy("default/db")
+		web.UID, db.UID = "uid-1", "uid-2"
+		t.Did("Add, Get, Update and Delete, with a key function that returns the UID")
+		require.NoError(t, s.Add(web), "the error of Add")
+		require.NoError(t, s.Update(db), "the error of Update")
+		require.Equal(t, []string{"uid-1", "uid-2"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		_, exists, err := s.Get(web)
+		require.NoError(t, err, "the error of Get")
+		require.True(t, exists, "Get finds the object with the key uid-1")
+		require.NoError(t, s.Delete(web), "the error of Delete")
+		require.Equal(t, []string{"uid-2"}, s.ListKeys(), "ListKeys after the Delete")
 	})
 }
 
 func TestTask1_Update_of_an_unknown_key_adds(t *testing.T) {
-	guard.Test(t, "Update stores an object whose key is unknown, too: after a lost event the first event of an "+
+	guard.Test(t, "Update also stores an object whose key is unknown: after a lost event, the first event of an "+
 		"object can be MODIFIED.", func(t *guard.T) {
 		s := newStore(t, nil)
 		require.NoError(t, s.Update(deploy("default/web")), "the error of Update")
@@ -95,29 +131,35 @@ func TestTask1_Update_of_an_unknown_key_adds(t *testing.T) {
 }
 
 func TestTask1_Delete_forgets(t *testing.T) {
-	guard.Test(t, "Delete removes the object that has this key, and no other.", func(t *guard.T) {
+	guard.Test(t, "Delete removes the stored object that has obj's key, and no other.", func(t *guard.T) {
 		s := newStore(t, nil, deploy("default/web"), deploy("default/db"))
 		require.NoError(t, s.Delete(deploy("default/web")), "the error of Delete")
 		require.Equal(t, []string{"default/db"}, s.ListKeys(), "ListKeys after the Delete")
-		t.Rule("A key that is not there is no error: after a relist the same deletion can be reported twice.")
+		t.Rule("Delete removes the stored object that has obj's key, and no other: it compares neither UIDs nor " +
+			"versions.")
+		db := deploy("default/db", "@1")
+		db.UID = "another"
+		require.NoError(t, s.Delete(db), "the error of Delete")
+		require.Empty(t, s.ListKeys(), "ListKeys after the Delete of default/db")
+		t.Rule("A key that is not stored is not an error: after a relist the same deletion can be reported twice.")
 		require.NoError(t, s.Delete(deploy("default/web")), "the error of the 2nd Delete")
 	})
 }
 
 func TestTask1_Delete_takes_a_tombstone(t *testing.T) {
-	guard.Test(t, "A tombstone says that an object is gone, and names its key. Delete asks the store's key function "+
-		"for that key, and does not look at the object.", func(t *guard.T) {
+	guard.Test(t, "Delete asks the store's key function for the key, and does not look at the object: a tombstone "+
+		"has the right key, and everything else in it may be old.", func(t *guard.T) {
 		s := newStore(t, nil, deploy("default/web", "@7"))
 		require.NoError(t, s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web"}), "the error of Delete")
 		require.Empty(t, s.ListKeys(), "ListKeys after the Delete")
-		t.Rule("A tombstone has no metadata, so the store keeps its version.")
+		t.Rule("If obj is nil or a tombstone, the store keeps its version.")
 		require.Equal(t, "7", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the Delete")
 	})
 }
 
 func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
-	guard.Test(t, "A key function that fails gives a cache.KeyError. It carries the object, so that the caller "+
-		"learns which one it was, and wraps the error of the key function.", func(t *guard.T) {
+	guard.Test(t, "If the key function fails, the caller receives a cache.KeyError, which carries the object and "+
+		"wraps the error.", func(t *guard.T) {
 		cause := errors.New("no key today")
 		s := indexer.NewStore(func(any) (string, error) { return "", cause })
 		for name, call := range map[string]func(any) error{
@@ -138,15 +180,21 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 			require.ErrorAs(t, err, &keyError, "the error of "+name)
 			require.Equal(t, "web", keyError.Obj, "the object in the KeyError of "+name)
 		}
-		t.Rule("When a KeyError is returned, the store is as it was before.")
+		t.Rule("After a KeyError the store is the same as before.")
 		require.Empty(t, s.ListKeys(), "ListKeys after these calls")
 	})
 }
 
 func TestTask1_List_and_ListKeys_belong_to_the_caller(t *testing.T) {
-	guard.Test(t, "The slices that come out belong to the caller: sorting or overwriting one does not change the "+
-		"store.", func(t *guard.T) {
+	guard.Test(t, "The slices that a lookup returns belong to the caller: if the caller sorts or overwrites one, the "+
+		"store does not change.", func(t *guard.T) {
 		s := newStore(t, nil, deploy("default/a"), deploy("default/b"))
+		t.Rule("List returns all objects, in any order.")
+		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "the keys of List")
+		t.Rule("ListKeys returns all keys, in any order.")
+		require.Equal(t, []string{"default/a", "default/b"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		t.Rule("The slices that a lookup returns belong to the caller: if the caller sorts or overwrites one, the " +
+			"store does not change.")
 		t.Did("List and ListKeys, then overwrite both results")
 		clear(s.List())
 		clear(s.ListKeys())
@@ -162,9 +210,11 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 			t.Helper()
 			require.Equal(t, wanted, s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after "+after)
 		}
+		t.Did("LastStoreSyncResourceVersion, before any write")
 		requireVersion("", "no write")
 
-		t.Rule("The store's version becomes that of the last write, higher or lower: to the store it is opaque.")
+		t.Rule("The store's version becomes that of the last write, higher, lower or empty: a caller can " +
+			"ask how recent the cache is.")
 		require.NoError(t, s.Add(deploy("default/web", "@5")), "the error of Add")
 		requireVersion("5", "Add @5")
 		require.NoError(t, s.Update(deploy("default/web", "@7")), "the error of Update")
@@ -172,33 +222,44 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		require.NoError(t, s.Add(deploy("default/db", "@8")), "the error of Add")
 		requireVersion("8", "Add @8")
 
-		t.Rule("The version of a deletion is that of the object that comes with it, whatever it was before: Delete " +
-			"passes the object on, with DeleteWithObject.")
+		t.Rule("The version of a deletion is that of obj, even if the key is not stored: the last event that the " +
+			"store received has this version.")
 		require.NoError(t, s.Delete(deploy("default/web", "@9")), "the error of Delete")
 		requireVersion("9", "Delete @9")
 		require.NoError(t, s.Delete(deploy("default/gone", "@10")), "the error of Delete for an unknown key")
 		requireVersion("10", "Delete @10 of an unknown key")
 
-		t.Rule("The store's version becomes that of the last write, higher, lower or empty: to the store it is opaque.")
+		t.Rule("The store's version becomes that of the last write, higher, lower or empty: for the " +
+			"store a version is an opaque string.")
 		require.NoError(t, s.Update(deploy("default/db", "@6")), "the error of Update")
 		requireVersion("6", "Update @6")
 		require.NoError(t, s.Update(deploy("default/db")), "the error of Update without a version")
 		requireVersion("", "Update without a version")
 
+		require.NoError(t, s.Update(deploy("default/db", "@7")), "the error of Update")
+		require.NoError(t, s.Delete(deploy("default/db")), "the error of Delete without a version")
+		requireVersion("", "Delete without a version")
+		t.Did("Add of an object whose only method is GetObjectMeta, @8")
+		require.NoError(t, s.Indexer.Add(onlyAccessor{deploy("default/db", "@8")}), "the error of Add")
+		requireVersion("8", "Add @8 of an object with GetObjectMeta")
+
 		t.Rule("Bookmark sets the version of a store whose content did not change.")
 		t.Did("Bookmark 12")
 		s.Bookmark("12")
 		requireVersion("12", "Bookmark 12")
-		t.Rule("A store does not compare versions: a server that was restored from a backup begins at an earlier one.")
+		t.Rule("A store does not compare versions: a server that was restored from a backup starts at an earlier one.")
 		t.Did("Bookmark 3")
 		s.Bookmark("3")
 		requireVersion("3", "Bookmark 3")
+		t.Did("Bookmark of the empty version")
+		s.Bookmark("")
+		requireVersion("", "Bookmark of the empty version")
 	})
 }
 
 func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
-	guard.Test(t, "A store holds any object, and one without metadata leaves "+
-		"the store's version as it was.", func(t *guard.T) {
+	guard.Test(t, "An object without metadata does not change the store's version, "+
+		"and is stored like any other.", func(t *guard.T) {
 		s := indexer.NewThreadSafeStore(nil, cache.Indices{})
 		requireVersion5 := func(after string) {
 			t.Helper()
@@ -208,12 +269,20 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 		s.Add("default/web", deploy("default/web", "@5"))
 		s.Update("plain", "an object without metadata")
 		requireVersion5("the Update of a string")
-		t.Rule("Delete takes a key. A key has no version, so the store's version stays.")
+		t.Rule("Get reports whether the key is stored, even if its object is nil.")
+		t.Did("Update nothing, with nil")
+		s.Update("nothing", nil)
+		obj, exists := s.Get("nothing")
+		require.True(t, exists, "Get finds the key of the nil")
+		require.Nil(t, obj, "the object under the key of the nil")
+		requireVersion5("the Update of a nil")
+		s.Delete("nothing")
+		t.Rule("If obj is nil or a tombstone, the store keeps its version. Delete has a key and no object.")
 		s.Delete("default/web")
 		require.Equal(t, []string{"plain"}, s.ListKeys(), "ListKeys after the Delete")
 		requireVersion5("the Delete")
-		t.Rule("A tombstone has no metadata. The object in it is an old one, and its version is not that of the " +
-			"deletion.")
+		t.Rule("If obj is nil or a tombstone, the store keeps its version. The object in a tombstone may be old, " +
+			"and its version is not that of the deletion.")
 		t.Did("DeleteWithObject of a tombstone that holds an object @3")
 		s.DeleteWithObject("plain", cache.DeletedFinalStateUnknown{Key: "plain", Obj: deploy("default/web", "@3")})
 		requireVersion5("DeleteWithObject")
@@ -221,8 +290,8 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 }
 
 func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
-	guard.Race(t, "Writers hold the lock for themselves, readers share it: every method takes it for as long as it "+
-		"touches the map, Lock to change it, RLock to read it.", func(t *guard.T) {
+	guard.Race(t, "Any goroutine may call any method: every method holds the lock while it uses a field, Lock to "+
+		"write and RLock to read.", func(t *guard.T) {
 		s := newThreadSafe(nil)
 		a, b := deploy("default/a", "@1"), deploy("default/b", "@22")
 		t.Did("Update, DeleteWithObject, Bookmark, Get, List, ListKeys and LastStoreSyncResourceVersion, " +
@@ -235,10 +304,18 @@ func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
 			func(i int) { s.Get("default/a") },
 			func(i int) { s.List() },
 			func(i int) { s.ListKeys() },
-			func(i int) { s.LastStoreSyncResourceVersion() },
+			func(i int) {
+				version := s.LastStoreSyncResourceVersion()
+				require.Contains(t, []string{"", "1", "22", "333"}, version, "LastStoreSyncResourceVersion")
+			},
 		)
 	})
 }
+
+// onlyAccessor is an object whose metadata only meta.Accessor finds.
+type onlyAccessor struct{ object metav1.Object }
+
+func (o onlyAccessor) GetObjectMeta() metav1.Object { return o.object }
 
 func newThreadSafe(indexers cache.Indexers) cache.ThreadSafeStore {
 	return indexer.NewThreadSafeStore(indexers, cache.Indices{})

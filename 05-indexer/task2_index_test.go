@@ -5,6 +5,7 @@ package indexer_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,8 +22,14 @@ func TestTask2_ByIndex_finds_by_value(t *testing.T) {
 		s := newStore(t, byImage(), web, deploy("default/db", "postgres"), deploy("shop/web", "nginx"))
 		s.requireRunning("nginx", "default/web", "shop/web")
 		s.requireRunning("postgres", "default/db")
-		t.Rule("A value that no object has finds nothing, and is no error.")
+		t.Rule("For a value that no object has, ByIndex returns no objects and no error.")
 		s.requireRunning("redis")
+		t.Did("IndexKeys image=redis")
+		keys, err := s.IndexKeys("image", "redis")
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Empty(t, keys, "keys under image=redis")
+		t.Rule("A lookup does not add its value to the index.")
+		s.requireValues("after the lookups", "nginx", "postgres")
 
 		objs, _ := s.ByIndex("image", "nginx")
 		t.Rule("Objects are shared: ByIndex returns the stored objects, not copies.")
@@ -31,19 +38,19 @@ func TestTask2_ByIndex_finds_by_value(t *testing.T) {
 }
 
 func TestTask2_Update_moves_the_entry(t *testing.T) {
-	guard.Test(t, "An index names exactly the objects that have the value now.", func(t *guard.T) {
+	guard.Test(t, "Under each value, an index names exactly the objects that have it now.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		s.Update(deploy("default/web", "caddy"))
 		s.requireRunning("caddy", "default/web")
-		t.Rule("An object is not found under a value that it used to have: Update asks the index function about the " +
-			"old object, too.")
+		t.Rule("An object is not found under a value that it had before: Update also asks the index function " +
+			"about the old object.")
 		s.requireRunning("nginx")
 	})
 }
 
 func TestTask2_Update_in_place_serves_the_new_object(t *testing.T) {
-	guard.Test(t, "An index holds keys, not objects: after an update that changes no indexed value, a lookup returns "+
-		"the new object.", func(t *guard.T) {
+	guard.Test(t, "After an update that changes no indexed value, a lookup by value returns the new object: an index "+
+		"holds keys, not objects.", func(t *guard.T) {
 		newer := deploy("default/web", "nginx", "@2")
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "@1"))
 		s.Update(newer)
@@ -55,19 +62,25 @@ func TestTask2_Update_in_place_serves_the_new_object(t *testing.T) {
 }
 
 func TestTask2_Delete_takes_the_entry_out(t *testing.T) {
-	guard.Test(t, "Delete removes the index entries of the stored object. The object passed to Delete may have other "+
-		"values.", func(t *guard.T) {
+	guard.Test(t, "DeleteWithObject removes the object under key from the store and from every index. Its entries "+
+		"are those of the stored object: the object that is passed to Delete may have other values.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"), deploy("shop/web", "nginx"))
-		s.Delete(deploy("default/web")) // only the key is right: the event of a deletion may have other containers
+		s.Delete(deploy("default/web")) // the deletion's object may have other containers, only its key is right
 		s.requireRunning("nginx", "shop/web")
 	})
 }
 
 func TestTask2_Value_that_nobody_has_is_forgotten(t *testing.T) {
-	guard.Test(t, "A value that no object has any more takes no memory: when its last key leaves, its set goes, too. "+
-		"With thousands of short-lived namespaces, the memory of every controller grew (#84959).", func(t *guard.T) {
+	guard.Test(t, "A value that no object has takes no memory: when its last key leaves, the value leaves "+
+		"the index. With thousands of short-lived namespaces, each controller's memory grew (#84959).", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx:1"))
+		t.Rule("ListIndexFuncValues returns every indexed value that an object has, each once.")
 		s.requireValues("after Add", "nginx:1")
+		s.Add(deploy("default/db", "nginx:1"))
+		s.requireValues("after Add of a 2nd object with the value", "nginx:1")
+		s.Delete(deploy("default/db"))
+		s.requireValues("after Delete of the 2nd object", "nginx:1")
+		t.Rule("A value that no object has takes no memory: when its last key leaves, the value leaves the index.")
 		s.Update(deploy("default/web", "nginx:2"))
 		s.requireValues("after Update", "nginx:2")
 		s.Delete(deploy("default/web"))
@@ -75,8 +88,23 @@ func TestTask2_Value_that_nobody_has_is_forgotten(t *testing.T) {
 	})
 }
 
+func TestTask2_Store_leaves_the_values_alone(t *testing.T) {
+	guard.Test(t, "The values belong to the index function, which may return a slice that is part of the object: the "+
+		"store does not sort or change it.", func(t *guard.T) {
+		finalizers := func(obj any) ([]string, error) { return obj.(*appsv1.Deployment).Finalizers, nil }
+		web, newer := deploy("default/web"), deploy("default/web")
+		web.Finalizers, newer.Finalizers = []string{"c", "a", "a", "b"}, []string{"d", "b", "a"}
+		s := newStore(t, cache.Indexers{"finalizer": finalizers}, web)
+		s.Update(newer)
+		t.Did("Delete default/web")
+		s.Delete(newer)
+		require.Equal(t, []string{"c", "a", "a", "b"}, web.Finalizers, "finalizers of the old object")
+		require.Equal(t, []string{"d", "b", "a"}, newer.Finalizers, "finalizers of the new object")
+	})
+}
+
 func TestTask2_IndexKeys_is_sorted(t *testing.T) {
-	guard.Test(t, "IndexKeys returns the keys sorted: the order of a Go "+
+	guard.Test(t, "IndexKeys returns the keys of the objects that have the indexed value, sorted: the order of a Go "+
 		"map changes from call to call.", func(t *guard.T) {
 		s := newStore(t, byImage())
 		for _, name := range []string{"g", "c", "f", "a", "e", "b", "d"} {
@@ -113,7 +141,7 @@ func TestTask2_Unknown_index_is_an_error(t *testing.T) {
 		require.Error(t, err, `the error of ByIndex imgae=nginx`)
 		_, err = s.IndexKeys("imgae", "nginx")
 		require.Error(t, err, `the error of IndexKeys imgae=nginx`)
-		t.Rule("An unknown index has no values: ListIndexFuncValues has no error to return.")
+		t.Rule("An unknown index has no values. ListIndexFuncValues cannot return an error.")
 		require.Empty(t, s.ListIndexFuncValues("imgae"), `values of the unknown index "imgae"`)
 
 		t.Rule("A lookup that fails releases the lock.")
@@ -123,8 +151,8 @@ func TestTask2_Unknown_index_is_an_error(t *testing.T) {
 }
 
 func TestTask2_Results_belong_to_the_caller(t *testing.T) {
-	guard.Test(t, "The slices that come out belong to the caller: sorting or overwriting one does not change the "+
-		"store.", func(t *guard.T) {
+	guard.Test(t, "The slices that a lookup returns belong to the caller: if the caller sorts or overwrites one, the "+
+		"store does not change.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/a", "nginx"), deploy("default/b", "nginx"))
 		t.Did("ask for nginx in three ways, and overwrite the results")
 		objs, _ := s.ByIndex("image", "nginx")
@@ -143,10 +171,10 @@ func TestTask2_Results_belong_to_the_caller(t *testing.T) {
 func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 	const (
 		mustPanic = "If an index function fails, Update panics: an index without the entry would be wrong from then " +
-			"on, and nothing would report it (#50555)."
-		noGhost = "Even after an index function has failed, no index names a key that the store lacks: a lookup " +
-			"would return a nil, and every lister that met one crashed (#43605). "
-		mapFirst = noGhost + "An object goes into the map before it goes into any index."
+			"on, and no error would report it (#50555)."
+		noGhost = "Even after an index function has failed, no index names a key that is not in the store: a " +
+			"lookup would return a nil, and every lister that received one crashed (#43605). "
+		mapFirst = noGhost + "An object enters the map before it enters an index."
 		mapLast  = noGhost + "An object leaves every index before it leaves the map."
 	)
 	guard.Test(t, mustPanic, func(t *guard.T) {
@@ -199,45 +227,47 @@ func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
 		return "one: " + both(s.ListIndexFuncValues("one"), nil) + "; two: " + both(s.ListIndexFuncValues("two"), nil)
 	}
 	for name, read := range map[string]func(s cache.Indexer) string{
-		"Get":                 get,
-		"List":                func(s cache.Indexer) string { return describe(s.List()...) },
-		"ListKeys":            func(s cache.Indexer) string { return strings.Join(s.ListKeys(), " ") },
-		"ByIndex":             byIndex,
-		"IndexKeys":           indexKeys,
-		"ListIndexFuncValues": listValues,
+		"Get":                          get,
+		"List":                         func(s cache.Indexer) string { return describe(s.List()...) },
+		"ListKeys":                     func(s cache.Indexer) string { return strings.Join(s.ListKeys(), " ") },
+		"LastStoreSyncResourceVersion": func(s cache.Indexer) string { return s.LastStoreSyncResourceVersion() },
+		"ByIndex":                      byIndex,
+		"IndexKeys":                    indexKeys,
+		"ListIndexFuncValues":          listValues,
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, "No reader meets half a change: one hold of the lock covers the map and all indexes. A "+
-				"reader that does not wait for the writer must see the state before the change.", func(t *guard.T) {
-				one, two := &midway{}, &midway{}
-				s := newStore(t, cache.Indexers{"one": one.index, "two": two.index}, deploy("default/a", "nginx", "@1"))
-				for _, write := range []struct {
-					name string
-					call func()
-				}{
-					{"Update", func() { s.Update(deploy("default/a", "nginx", "envoy", "@2")) }},
-					{"Delete", func() { s.Delete(deploy("default/a", "@3")) }},
+			guard.Test(t, "No reader sees half of a change: the writer changes the map and all indexes in one "+
+				"hold of the lock. A reader that does not wait must see the state before the change.", func(t *guard.T) {
+				m := &midway{}
+				s := newStore(t, cache.Indexers{"one": m.index, "two": m.index}, deploy("default/a", "nginx", "@1"))
+				for _, write := range []call{
+					write("Update", func(cache.Indexer) error { return s.Update(deploy("default/a", "nginx", "envoy", "@2")) }),
+					write("Delete", func(cache.Indexer) error { return s.Delete(deploy("default/a", "@3")) }),
 				} {
 					before := read(s.Indexer)
-					one.read = func() string { return read(s.Indexer) }
-					two.read = one.read
 					t.Did("%s, in the middle of the next call", name)
-					write.call()
-					one.read, two.read = nil, nil
-					one.late.Wait()
-					two.late.Wait()
-					for _, saw := range append(one.saw, two.saw...) {
+					inside, _ := m.during(func() { write.do(s) }, func() string { return read(s.Indexer) })
+					for _, saw := range inside {
 						require.Equal(t, before, saw, name+" in the middle of "+write.name)
 					}
-					one.saw, two.saw = nil, nil
 				}
 			})
 		})
 	}
 }
 
+func TestTask2_Calls_that_overlap_come_one_after_the_other(t *testing.T) {
+	guard.Test(t, "Concurrent calls have the same effect as if one came after the other: what a writer reads under "+
+		"the lock is out of date as soon as it releases the lock.", func(t *guard.T) {
+		for _, second := range slices.Concat(lookups1, lookups2, writes2) {
+			requireOneAfterTheOther(t, always(firstUpdate), second)
+			requireOneAfterTheOther(t, always(firstDelete), second)
+		}
+	})
+}
+
 func TestTask2_Lock_covers_the_indexes(t *testing.T) {
-	guard.Race(t, "Every method that reads an index holds the lock: "+
+	guard.Race(t, "Any goroutine may call any method: every method that reads an index holds the lock. "+
 		"ListIndexFuncValues once forgot it (#25141).", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		one, two := deploy("default/a", "nginx"), deploy("default/a", "caddy")
@@ -255,8 +285,8 @@ func TestTask2_Lock_covers_the_indexes(t *testing.T) {
 }
 
 func TestTask2_Object_and_entries_change_together(t *testing.T) {
-	guard.Race(t, "The object and its index entries change under one hold of the lock: if the writer releases it in "+
-		"between, ByIndex finds under nginx an object that runs caddy.", func(t *guard.T) {
+	guard.Race(t, "No reader sees half of a change: the object and its index entries change in one hold of the lock. "+
+		"If the writer releases it in between, ByIndex finds under nginx an object that runs caddy.", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		versions := []any{deploy("default/a", "nginx"), deploy("default/a", "caddy")}
 		t.Did("move default/a between nginx and caddy many times, while others read it, and ask for nginx")
@@ -272,7 +302,7 @@ func TestTask2_Object_and_entries_change_together(t *testing.T) {
 	})
 }
 
-// both makes one text of an answer, which has objects or strings, and its error.
+// both returns an answer, which has objects or strings, and its error as one text.
 func both[V any](found []V, err error) string {
 	var all []string
 	for _, v := range found {
@@ -295,7 +325,7 @@ func both[V any](found []V, err error) string {
 func versions(objs []any) (all string) {
 	for _, obj := range objs {
 		d, there := obj.(*appsv1.Deployment)
-		if !there { // an index has named a key that the store lacks
+		if !there { // an index names a key that is not in the store
 			all += fmt.Sprintf("@%v", obj)
 			continue
 		}

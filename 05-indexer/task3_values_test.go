@@ -3,9 +3,12 @@ package indexer_test
 // Task 3: objects with several values, none, or the same one twice.
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
@@ -17,7 +20,7 @@ func TestTask3_Each_value_finds_the_object(t *testing.T) {
 		s.requireRunning("nginx", "default/web")
 		s.requireRunning("envoy", "default/web")
 		s.Delete(deploy("default/web"))
-		t.Rule("An object that is deleted leaves each of its values, and a value that no object has is forgotten.")
+		t.Rule("An object that is deleted leaves each of its values, and a value that no object has leaves the index.")
 		s.requireValues("after Delete")
 	})
 }
@@ -28,7 +31,7 @@ func TestTask3_One_value_to_many_keeps_the_shared_one(t *testing.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		s.Update(deploy("default/web", "nginx", "envoy"))
 		s.requireRunning("nginx", "default/web")
-		t.Rule("envoy is a new value, so it must come.")
+		t.Rule("envoy is a new value, so it must be added.")
 		s.requireRunning("envoy", "default/web")
 	})
 }
@@ -38,14 +41,14 @@ func TestTask3_Many_values_to_one_keeps_the_shared_one(t *testing.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "envoy"))
 		s.Update(deploy("default/web", "envoy"))
 		s.requireRunning("envoy", "default/web")
-		t.Rule("nginx is an old value only, so it must go.")
+		t.Rule("nginx is only an old value, so it must go.")
 		s.requireRunning("nginx")
 	})
 }
 
 func TestTask3_Values_may_change_in_part(t *testing.T) {
-	guard.Test(t, "Old values go, new ones come and shared ones stay, in any "+
-		"order that the index function returns.", func(t *guard.T) {
+	guard.Test(t, "Old values go, new ones are added and shared ones stay, in "+
+		"whatever order the index function returns them.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "a", "b", "c"))
 		s.Update(deploy("default/web", "c", "d", "b"))
 		s.requireValues("after Update", "b", "c", "d")
@@ -58,6 +61,11 @@ func TestTask3_No_value_at_all(t *testing.T) {
 		s.requireValues("after Add")
 		t.Rule("An object without values is in the store like any other.")
 		require.Equal(t, []string{"default/empty"}, s.ListKeys(), "ListKeys")
+		t.Rule("The empty string is a value like any other.")
+		s.Add(deploy("default/blank", ""))
+		s.requireRunning("", "default/blank")
+		s.requireValues("after Add of an object with the value \"\"", "")
+		s.Delete(deploy("default/blank"))
 		t.Rule("Values can come with an update.")
 		s.Update(deploy("default/empty", "nginx"))
 		s.requireRunning("nginx", "default/empty")
@@ -70,15 +78,15 @@ func TestTask3_No_value_at_all(t *testing.T) {
 }
 
 func TestTask3_Same_value_twice_counts_once(t *testing.T) {
-	guard.Test(t, "An index holds sets of keys: an object that has a value "+
-		"twice is found under it once.", func(t *guard.T) {
+	guard.Test(t, "An object that has a value twice is found "+
+		"under it once.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "nginx"))
 		s.requireRunning("nginx", "default/web")
 		s.Update(deploy("default/web", "nginx"))
-		t.Rule("An index names exactly the objects that have the value now: one container still runs nginx.")
+		t.Rule("Under each value, an index names exactly the objects that have it now: one container still runs nginx.")
 		s.requireRunning("nginx", "default/web")
 		s.Update(deploy("default/web", "caddy"))
-		t.Rule("A value that no object has any more is forgotten: an index that counts containers keeps nginx here.")
+		t.Rule("A value that no object has leaves the index: an index that counts containers keeps nginx here.")
 		s.requireValues("after the 2nd Update", "caddy")
 	})
 }
@@ -89,13 +97,41 @@ func TestTask3_Index_returns_each_object_once(t *testing.T) {
 		s := newStore(t, byImage(), deploy("default/both", "nginx", "envoy"),
 			deploy("default/one", "envoy"), deploy("default/other", "postgres"))
 		s.requireLike(deploy("example/x", "nginx", "envoy"), "default/both", "default/one")
-		t.Rule("Only default/both runs nginx: an earlier call of Index leaves nothing in the answer.")
+		t.Rule("Only default/both runs nginx: the answer has nothing from an earlier call of Index.")
 		s.requireLike(deploy("example/x", "nginx"), "default/both")
+		t.Rule("Index returns the objects that share at least one indexed value with the example, however many it has.")
+		s.requireLike(deploy("example/x", "a", "b", "postgres", "c", "envoy"),
+			"default/both", "default/one", "default/other")
+	})
+}
+
+func TestTask3_Index_asks_the_index_it_names(t *testing.T) {
+	guard.Test(t, "Index asks the index that it names, and no other.", func(t *guard.T) {
+		byName := func(obj any) ([]string, error) { return []string{obj.(*appsv1.Deployment).Name}, nil }
+		s := newStore(t, cache.Indexers{"image": images, "name": byName, "another": images},
+			deploy("default/nginx", "caddy"), deploy("default/web", "nginx"), deploy("shop/web", "envoy"))
+		s.requireLike(deploy("example/nginx", "envoy"), "shop/web")
+		t.Did("Index name, like example/web running caddy")
+		objs, err := s.Index("name", deploy("example/web", "caddy"))
+		require.NoError(t, err, "the error of Index name")
+		require.Equal(t, []string{"default/web", "shop/web"}, keysOf(objs), "keys of Index name, like example/web")
+	})
+}
+
+func TestTask3_Index_calls_the_index_function_once(t *testing.T) {
+	guard.Test(t, "Index calls the index function for the example, and for no stored object.", func(t *guard.T) {
+		images, calls := countedIndex()
+		s := newThreadSafe(cache.Indexers{"image": images})
+		t.Did("Update 1000 keys, of objects that run nginx")
+		for i := range 1000 {
+			s.Update(fmt.Sprintf("default/web-%d", i), deploy("default/web", "nginx"))
+		}
+		requireCalls(t, calls, 1, "Index", func() { s.Index("image", deploy("example/x", "nginx", "envoy")) })
 	})
 }
 
 func TestTask3_Index_leaves_the_tables_alone(t *testing.T) {
-	guard.Test(t, "Index only reads: to join two sets, it joins them in a third.", func(t *guard.T) {
+	guard.Test(t, "Index only reads: it never adds the keys of one set to another set in the table.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"), deploy("default/proxy", "envoy"))
 		s.like(deploy("example/x", "nginx", "envoy"))
 		objs, _ := s.Index("image", deploy("example/x", "nginx"))
@@ -103,7 +139,8 @@ func TestTask3_Index_leaves_the_tables_alone(t *testing.T) {
 		s.requireRunning("nginx", "default/web")
 		s.requireRunning("envoy", "default/proxy")
 		s.like(deploy("example/x", "redis", "mysql"))
-		t.Rule("A lookup of a value does not create it.")
+		s.like(deploy("example/x", "valkey"))
+		t.Rule("A lookup does not add its value to the index.")
 		s.requireValues("after the lookups", "envoy", "nginx")
 	})
 }
@@ -114,39 +151,70 @@ func TestTask3_Index_of_a_bad_example_is_an_error(t *testing.T) {
 		t.Did("Index imgae, then Index image with a string as the example")
 		_, err := s.Index("imgae", deploy("default/web", "nginx"))
 		require.Error(t, err, "the error of Index imgae")
-		t.Rule("An index function that fails for the example is an error. It is no reason to panic, because nothing " +
-			"is stored.")
+		t.Rule("An index function that fails for the example is an error. Index does not panic, because it stores " +
+			"nothing.")
 		_, err = s.Index("image", "not a Deployment")
 		require.Error(t, err, "the error of Index image, like a string")
 		t.Rule("A lookup that fails releases the lock.")
 		s.Add(deploy("default/db", "postgres")) // hangs if one of the calls above kept the lock
 		s.requireRunning("postgres", "default/db")
+
+		t.Rule("A call that panics releases the lock, even if the index function itself panics.")
+		panics := func(any) ([]string, error) { panic("cannot tell") }
+		more := newThreadSafe(cache.Indexers{"image": panics})
+		t.Did("Index, with an index function that panics; then Update of an object without values")
+		require.Panics(t, func() { more.Index("image", deploy("example/x")) }, "Index")
+		more.Update("nothing", nil) // hangs if the panic kept the lock; a nil has no values
 	})
 }
 
 func TestTask3_Index_waits_or_sees_what_was_before(t *testing.T) {
-	guard.Test(t, "No reader meets half a change: Index holds the lock over the tables and the map. A reader that "+
-		"does not wait for the writer must see the state before the change.", func(t *guard.T) {
-		one, two := &midway{}, &midway{}
-		s := newStore(t, cache.Indexers{"one": one.index, "two": two.index}, deploy("default/a", "nginx", "@1"))
+	guard.Test(t, "No reader sees half of a change: Index reads the table and the map in one hold of the lock. A "+
+		"reader that does not wait for the writer must see the state before the change.", func(t *guard.T) {
+		m := &midway{}
+		s := newStore(t, cache.Indexers{"one": m.index, "two": m.index}, deploy("default/a", "nginx", "@1"))
 		example := deploy("example/x", "nginx", "envoy")
 		read := func() string {
 			return "one: " + both(s.Index("one", example)) + "; two: " + both(s.Index("two", example))
 		}
 		before := read()
-		one.read, two.read = read, read
 		t.Did("Index, like %s, in the middle of the next call", describe(example))
-		s.Update(deploy("default/a", "caddy", "@2"))
-		one.late.Wait()
-		two.late.Wait()
-		for _, saw := range append(one.saw, two.saw...) {
+		inside, _ := m.during(func() { s.Update(deploy("default/a", "caddy", "@2")) }, read)
+		for _, saw := range inside {
 			require.Equal(t, before, saw, "Index in the middle of Update")
 		}
 	})
 }
 
+func TestTask3_Readers_do_not_wait_for_each_other(t *testing.T) {
+	guard.Test(t, "Readers do not wait for each other: they share the lock. If only one goroutine can hold the lock, "+
+		"one slow lookup delays every lister of the process.", func(t *guard.T) {
+		for _, second := range slices.Concat(lookups1, lookups2, lookups3) {
+			t.Story(8)
+			m := &midway{once: true}
+			s := overlapping(m.index)
+			t.Did("start Index, like %s", describe(deploy("example/y", "envoy")))
+			t.Did("%s, while the store waits for the answer of the index function", second.name)
+			inside, _ := m.during(func() { s.Index("image", deploy("example/y", "envoy")) },
+				func() string { return second.do(s) })
+			require.Len(t, inside, 1, "answers of "+second.name+" in the middle of Index")
+		}
+	})
+}
+
+func TestTask3_Calls_that_overlap_come_one_after_the_other(t *testing.T) {
+	guard.Test(t, "Concurrent calls have the same effect as if one came after the other: Index answers with the "+
+		"objects before the other call, or with those after it.", func(t *guard.T) {
+		for _, second := range writes2 {
+			requireOneAfterTheOther(t, always(lookups3[0]), second)
+		}
+		requireOneAfterTheOther(t, always(firstUpdate), lookups3[0])
+		requireOneAfterTheOther(t, always(firstDelete), lookups3[0])
+	})
+}
+
 func TestTask3_Index_looks_everything_up_at_once(t *testing.T) {
-	guard.Race(t, "Index looks up all values under one hold of the lock: default/a runs nginx or envoy at every "+
+	guard.Race(t, "Index looks up all values in one hold of the lock: default/a runs nginx or envoy at every "+
 		"moment. If Index releases the lock between two values, it finds the "+
 		"object under neither, or under both.", func(t *guard.T) {
 		s := newThreadSafe(byImage())
@@ -164,8 +232,8 @@ func TestTask3_Index_looks_everything_up_at_once(t *testing.T) {
 }
 
 func TestTask3_Lock_covers_Index(t *testing.T) {
-	guard.Race(t, "Index reads the tables and the map, so it holds the lock over both: at every moment that a reader "+
-		"can see, each key in an index is a key of the store.", func(t *guard.T) {
+	guard.Race(t, "Index reads the table and the map in one hold of the lock: whenever it is free, each key in an "+
+		"index is a key of the store.", func(t *guard.T) {
 		s := newThreadSafe(byImage())
 		example := deploy("example/x", "nginx", "envoy")
 		t.Did("Update and Delete, against Index, each in a goroutine of its own")

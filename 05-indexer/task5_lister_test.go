@@ -1,6 +1,6 @@
 package indexer_test
 
-// Task 5: your indexer under the lister that client-go generates for Deployments.
+// Task 5: your indexer under the generated lister of Deployments.
 
 import (
 	"testing"
@@ -24,17 +24,25 @@ func byNamespace() cache.Indexers {
 }
 
 func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
-	guard.Test(t, `The one indexed value of an object is its namespace, which is "" for a cluster-scoped object. Any `+
-		"object with metadata has one, even a bare *metav1.ObjectMeta.", func(t *guard.T) {
+	const (
+		namespace = "MetaNamespaceIndexFunc returns the one indexed value of an object: its namespace, which is \"\" " +
+			"for a cluster-scoped object."
+		bare = "Any object with metadata has a namespace, even a bare *metav1.ObjectMeta: a lister passes one to " +
+			"Index, to name the namespace."
+	)
+	guard.Test(t, namespace, func(t *guard.T) {
 		for _, c := range []struct {
+			rule   string
 			what   string
 			obj    any
 			wanted string
 		}{
-			{"a Deployment in shop", deploy("shop/web"), "shop"},
-			{"a Node, which has no namespace", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, ""},
-			{"a bare *metav1.ObjectMeta with nothing but a namespace", &metav1.ObjectMeta{Namespace: "shop"}, "shop"},
+			{namespace, "a Deployment in shop", deploy("shop/web"), "shop"},
+			{namespace, "a Node", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, ""},
+			{bare, "a bare *metav1.ObjectMeta", &metav1.ObjectMeta{Namespace: "shop"}, "shop"},
+			{bare, "an object whose only method is GetObjectMeta", onlyAccessor{deploy("shop/web")}, "shop"},
 		} {
+			t.Rule("%s", c.rule)
 			t.Did("MetaNamespaceIndexFunc of %s", c.what)
 			values, err := indexer.MetaNamespaceIndexFunc(c.obj)
 			require.NoError(t, err, "the error of MetaNamespaceIndexFunc of "+c.what)
@@ -48,8 +56,8 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 }
 
 func TestTask5_Lister_lists_one_namespace(t *testing.T) {
-	guard.Test(t, "A lister of one namespace returns the objects in it. An unknown namespace has none, and is no "+
-		"error.", func(t *guard.T) {
+	guard.Test(t, "A lister of one namespace returns the objects in it. For an unknown namespace it returns none, and "+
+		"no error.", func(t *guard.T) {
 		s := newStore(t, byNamespace(), deploy("default/web"), deploy("default/db"), deploy("shop/web"))
 		lister := listers.NewDeploymentLister(s)
 		requireListed(t, lister, "default", labels.Everything(), "default/db", "default/web")
@@ -65,7 +73,7 @@ func TestTask5_Lister_lists_one_namespace(t *testing.T) {
 
 func TestTask5_Lister_asks_the_index_and_not_the_store(t *testing.T) {
 	guard.Test(t, `A lister asks Index("namespace", &metav1.ObjectMeta{Namespace: …}). If that fails, it goes `+
-		"through the whole store instead: right, and slow.", func(t *guard.T) {
+		"through the whole store instead: the answer is right, but slow.", func(t *guard.T) {
 		s := countedStore{newStore(t, byNamespace(), deploy("default/web"), deploy("shop/web")), new(int)}
 		lister := listers.NewDeploymentLister(s)
 		requireListed(t, lister, "shop", labels.Everything(), "shop/web")
@@ -74,7 +82,7 @@ func TestTask5_Lister_asks_the_index_and_not_the_store(t *testing.T) {
 }
 
 func TestTask5_Lister_filters_by_label(t *testing.T) {
-	guard.Test(t, "The index narrows to the namespace, and the lister's selector to the label.", func(t *guard.T) {
+	guard.Test(t, "The index selects the namespace, and the lister's selector the labels.", func(t *guard.T) {
 		front, back := deploy("shop/front"), deploy("shop/back")
 		front.Labels, back.Labels = map[string]string{"tier": "front"}, map[string]string{"tier": "back"}
 		lister := listers.NewDeploymentLister(newStore(t, byNamespace(), front, back))
@@ -92,7 +100,7 @@ func TestTask5_Lister_gets_one(t *testing.T) {
 		require.NoError(t, err, "the error of the lister's Get for a stored object")
 		require.Same(t, web, got, "the object that the lister's Get returns")
 
-		t.Rule(`A controller tells "deleted" from "broken" by the reason NotFound: for an unknown key, GetByKey ` +
+		t.Rule(`A controller recognises a deleted object by the reason NotFound: for an unknown key, GetByKey ` +
 			"returns exists=false and no error.")
 		t.Did("lister.Deployments(default).Get(gone)")
 		_, err = lister.Deployments("default").Get("gone")
@@ -102,8 +110,8 @@ func TestTask5_Lister_gets_one(t *testing.T) {
 }
 
 func TestTask5_Lister_follows_the_store(t *testing.T) {
-	guard.Test(t, "A lister is a view of the store: the next call sees "+
-		"each write, and a relist, too.", func(t *guard.T) {
+	guard.Test(t, "A lister is a view of the store: its next call sees "+
+		"each write, and each relist.", func(t *guard.T) {
 		s := newStore(t, byNamespace(), deploy("default/web"), deploy("default/db"))
 		lister := listers.NewDeploymentLister(s)
 		s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")})

@@ -1,7 +1,7 @@
 package indexer
 
-// This file is the store itself: keys, objects, indexes, one lock. It sits below store.go, which knows how to name
-// objects, and above index.go, which knows how to find them. It mirrors client-go's tools/cache/thread_safe_store.go.
+// This file has the store of keys, objects and indexes. store.go calls it, and it calls index.go. It mirrors
+// client-go's tools/cache/thread_safe_store.go.
 
 import (
 	"sync"
@@ -13,18 +13,12 @@ import (
 
 // threadSafeMap implements cache.ThreadSafeStore. Every method may be called from any goroutine.
 //
-// The objects are shared, not copied: what goes in is what comes out, for every reader. Nobody may change an object
-// once it is in here. The slices returned belong to the caller; the objects in them do not.
+// The objects are shared, not copied: a reader receives the pointer that a writer stored. So an object must not be
+// changed while it is in the store. Returned slices belong to the caller, and the objects in them do not.
 type threadSafeMap struct {
-	// lock guards all fields below. Readers share it; a writer changes items and indexes under one hold, so that no
-	// reader meets the one without the other.
-	lock sync.RWMutex
-	// items holds each object under its key.
-	items map[string]any
-	// indexes holds each index under its name. Every key in an index is a key of items, at all times: an object goes
-	// into items before its indexes hear of it, and leaves after them.
+	lock    sync.RWMutex // guards the fields below
+	items   map[string]any
 	indexes map[string]*index
-	// version is the resourceVersion that the last write, Replace or Bookmark brought.
 	version string
 }
 
@@ -32,8 +26,8 @@ var _ cache.ThreadSafeStore = (*threadSafeMap)(nil)
 
 // NewThreadSafeStore returns an empty store that keeps one index for each of indexers.
 //
-// The second parameter is there because client-go's constructor has it, for indexes that are filled already. Outside of
-// its tests client-go passes an empty one; ours is not used. Mirrors cache.NewThreadSafeStore.
+// The second parameter is not used. In client-go it takes indexes that are filled already, but outside of its tests
+// client-go always passes an empty map. Mirrors cache.NewThreadSafeStore.
 func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSafeStore {
 	s := &threadSafeMap{items: map[string]any{}, indexes: map[string]*index{}}
 	for name, values := range indexers {
@@ -42,94 +36,96 @@ func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSa
 	return s
 }
 
-// Add is Update: a store does not care whether it knew the key.
+// Add is the same as Update, whether the key is stored or not.
 func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 
-// Update puts obj under key, in the place of the object that stood there, and moves it in every index. If obj has
-// metadata, the store's version becomes its resourceVersion, also if that is empty. If an index function fails, Update
-// panics: obj is stored then, and may be missing in some indexes.
+// Update stores obj under its key and replaces the object that has this key. Under each value, an index names exactly
+// the objects that have it now. The store's version becomes that of the last write, higher, lower or empty. An object
+// without metadata does not change the store's version. If an index function fails, Update panics. Even after an index
+// function has failed, no index names a key that is not in the store.
 func (s *threadSafeMap) Update(key string, obj any) {
 	panic(todo.Task(1, "ThreadSafeStore.Update"))
 }
 
-// Delete takes out what stands under key. Unlike DeleteWithObject it has no object to learn a version from.
+// Delete removes the object under key. The store keeps its version, because no object carries that of the deletion.
 func (s *threadSafeMap) Delete(key string) { s.DeleteWithObject(key, nil) }
 
-// DeleteWithObject takes out what stands under key, from the store and from every index. A key that is not there is no
-// error. If obj has metadata, the store's version becomes its resourceVersion: obj is the object's last state, so this
-// is the version of the deletion. obj may be nil, or something without metadata, such as a tombstone.
+// DeleteWithObject removes the object under key from the store and from every index. A key that is not stored is not an
+// error. The version of a deletion is that of obj. If obj is nil or a tombstone, the store keeps its version.
 func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
 	panic(todo.Task(1, "ThreadSafeStore.DeleteWithObject"))
 }
 
-// Get returns the object under key.
+// Get returns the object under key. Get reports whether the key is stored, even if its object is nil.
 func (s *threadSafeMap) Get(key string) (obj any, exists bool) {
 	panic(todo.Task(1, "ThreadSafeStore.Get"))
 }
 
-// List returns all objects, in no order.
+// List returns all objects, in any order.
 func (s *threadSafeMap) List() []any {
 	panic(todo.Task(1, "ThreadSafeStore.List"))
 }
 
-// ListKeys returns all keys, in no order.
+// ListKeys returns all keys, in any order.
 func (s *threadSafeMap) ListKeys() []string {
 	panic(todo.Task(1, "ThreadSafeStore.ListKeys"))
 }
 
-// Replace makes items the whole content of the store, rebuilds every index from it, and sets the store's version. For
-// readers all of that happens at once. The store keeps items, which must not be nil; the caller must not touch it
-// again. If an index function fails, Replace panics; even then no index names a key that items lacks.
+// Replace makes the list the whole content of the store. Replace rebuilds every index from the list. Replace sets the
+// store's version to that of the list. For readers Replace is one step. If an index function fails, Replace panics. The
+// keys of items are those of its objects. The store keeps items: the map must not be nil, and the caller must not use
+// it again.
 func (s *threadSafeMap) Replace(items map[string]any, version string) {
 	panic(todo.Task(4, "ThreadSafeStore.Replace"))
 }
 
-// Bookmark sets the version of a store whose content did not change: the server says how far it has got, although none
-// of its news was for us.
+// Bookmark sets the version of a store whose content did not change. A store does not compare versions.
 func (s *threadSafeMap) Bookmark(version string) {
 	panic(todo.Task(1, "ThreadSafeStore.Bookmark"))
 }
 
-// LastStoreSyncResourceVersion returns the store's version: "" before the first write.
+// LastStoreSyncResourceVersion returns the store's version, that of the last write, Replace or Bookmark. The version of
+// a store is "" before the first write.
 func (s *threadSafeMap) LastStoreSyncResourceVersion() string {
 	panic(todo.Task(1, "ThreadSafeStore.LastStoreSyncResourceVersion"))
 }
 
-// Index returns the objects that share at least one indexed value with obj, in no order, each once. obj is an example;
-// it need not be in the store. An unknown index is an error, and so is an index function that fails for obj.
+// Index returns the objects that share at least one indexed value with the example, each once. Index calls the index
+// function for the example, and for no stored object. An unknown index is an error. An index function that fails for
+// the example is an error. The example, obj, need not be in the store.
 func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 	panic(todo.Task(3, "ThreadSafeStore.Index"))
 }
 
-// ByIndex returns the objects that have indexedValue, in no order. An unknown index is an error; a value that no object
-// has is not.
+// ByIndex returns the objects that have the indexed value. For a value that no object has, ByIndex returns no objects
+// and no error. An unknown index is an error.
 func (s *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
 	panic(todo.Task(2, "ThreadSafeStore.ByIndex"))
 }
 
-// IndexKeys returns the keys of the objects that have indexedValue, sorted. An unknown index is an error.
+// IndexKeys returns the keys of the objects that have the indexed value, sorted. An unknown index is an error.
 func (s *threadSafeMap) IndexKeys(indexName, indexedValue string) ([]string, error) {
 	panic(todo.Task(2, "ThreadSafeStore.IndexKeys"))
 }
 
-// ListIndexFuncValues returns every indexed value that some object in the store has, in no order, each once. An unknown
-// index has none.
+// ListIndexFuncValues returns every indexed value that an object has, each once. An unknown index has no values.
 func (s *threadSafeMap) ListIndexFuncValues(indexName string) []string {
 	panic(todo.Task(2, "ThreadSafeStore.ListIndexFuncValues"))
 }
 
-// GetIndexers returns the index functions by the names of their indexes. The map belongs to the caller (client-go
-// returns its own one, without the lock).
+// GetIndexers returns the index functions by the names of their indexes. The map that GetIndexers returns belongs to
+// the caller.
 func (s *threadSafeMap) GetIndexers() cache.Indexers {
 	panic(todo.Task(4, "ThreadSafeStore.GetIndexers"))
 }
 
-// AddIndexers gives the store more indexes, which find also what is stored already. If one of the names is taken, it
-// returns an error and adds none of them. If an index function fails for a stored object, it panics, like Update, and
-// adds none of them.
+// AddIndexers adds indexes, which find the objects that are stored already. If one of the names is taken, AddIndexers
+// returns an error. If one of the names is taken, AddIndexers adds none of them. If an index function fails for a
+// stored object, AddIndexers panics. If an index function fails for a stored object, AddIndexers adds none of the
+// indexes. The map of index functions belongs to the caller.
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
 	panic(todo.Task(4, "ThreadSafeStore.AddIndexers"))
 }
 
-// Resync does nothing. It is here for the sake of cache.Store, where a queue has work to do on it (chapter 04).
+// Resync does nothing. cache.Store demands it because a queue, which has the same methods, resyncs (chapter 04).
 func (s *threadSafeMap) Resync() error { return nil }

@@ -1,8 +1,8 @@
 package workqueue
 
-// This file says how long a failed item waits for its next try. It stands beside the queues: a limiter only answers
-// with a time, and rate_limiting_queue.go lets the item wait. It mirrors client-go's
-// util/workqueue/default_rate_limiters.go, without TypedItemFastSlowRateLimiter.
+// This file decides how long a failed item waits for its next retry. A limiter only returns a duration, and
+// rate_limiting_queue.go delays the item. It mirrors client-go's util/workqueue/default_rate_limiters.go, without
+// TypedItemFastSlowRateLimiter.
 
 import (
 	"sync"
@@ -15,14 +15,12 @@ import (
 )
 
 // TypedItemExponentialFailureRateLimiter implements workqueue.TypedRateLimiter. Each failure of an item doubles its
-// wait, up to a maximum, and no item knows of the others. Its methods may be called from any goroutine.
+// wait, up to a maximum. Items do not affect each other. Every method may be called from any goroutine.
 type TypedItemExponentialFailureRateLimiter[T comparable] struct {
 	baseDelay time.Duration
 	maxDelay  time.Duration
 
-	// lock guards failures.
-	lock sync.Mutex
-	// failures counts how often When was asked for an item since its last Forget. An item without failures is not in it.
+	lock     sync.Mutex // guards failures
 	failures map[T]int
 }
 
@@ -34,29 +32,30 @@ func NewTypedItemExponentialFailureRateLimiter[T comparable](
 	return &TypedItemExponentialFailureRateLimiter[T]{baseDelay: baseDelay, maxDelay: maxDelay, failures: map[T]int{}}
 }
 
-// When counts one more failure of item, and says how long it waits for its next try. It never overflows, however often
-// it is called.
+// When counts a failure of item and returns its wait: baseDelay after the first failure, doubled by each further one,
+// and never more than maxDelay. The failures of other items do not count. When never overflows, however often it is
+// called.
 func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	panic(todo.Task(4, "TypedItemExponentialFailureRateLimiter.When"))
 }
 
-// NumRequeues says how many failures of item were counted since the last Forget.
+// NumRequeues returns how many failures of item were counted since the last Forget.
 func (r *TypedItemExponentialFailureRateLimiter[T]) NumRequeues(item T) int {
 	panic(todo.Task(4, "TypedItemExponentialFailureRateLimiter.NumRequeues"))
 }
 
-// Forget drops what was counted for item: it starts from baseDelay again.
+// Forget drops the failures of item, so its next wait is baseDelay.
 func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) {
 	panic(todo.Task(4, "TypedItemExponentialFailureRateLimiter.Forget"))
 }
 
-// TypedBucketRateLimiter implements workqueue.TypedRateLimiter: a token bucket that all items share. It knows no item,
-// so it has nothing to forget.
+// TypedBucketRateLimiter implements workqueue.TypedRateLimiter: a token bucket that all items share. It does not count
+// failures of single items, so it has nothing to forget.
 type TypedBucketRateLimiter[T comparable] struct {
 	*rate.Limiter
 }
 
-// When reserves the next token, and says how long it takes until it is there.
+// When takes the next token of the bucket, which all items share, and returns the time until that token exists.
 func (r *TypedBucketRateLimiter[T]) When(item T) time.Duration {
 	panic(todo.Task(4, "TypedBucketRateLimiter.When"))
 }
@@ -64,7 +63,7 @@ func (r *TypedBucketRateLimiter[T]) When(item T) time.Duration {
 // NumRequeues is always 0.
 func (r *TypedBucketRateLimiter[T]) NumRequeues(item T) int { return 0 }
 
-// Forget does nothing.
+// Forget has no effect.
 func (r *TypedBucketRateLimiter[T]) Forget(item T) {}
 
 // TypedMaxOfRateLimiter implements workqueue.TypedRateLimiter: the strictest of several.
@@ -72,29 +71,27 @@ type TypedMaxOfRateLimiter[T comparable] struct {
 	limiters []workqueue.TypedRateLimiter[T]
 }
 
-// NewTypedMaxOfRateLimiter returns a limiter that asks all the given ones. Mirrors workqueue.NewTypedMaxOfRateLimiter.
+// NewTypedMaxOfRateLimiter returns the strictest of limiters. Mirrors workqueue.NewTypedMaxOfRateLimiter.
 func NewTypedMaxOfRateLimiter[T comparable](limiters ...workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimiter[T] {
 	return &TypedMaxOfRateLimiter[T]{limiters: limiters}
 }
 
-// When asks every limiter, since each has to count the failure, and says the longest of their waits. Without limiters
-// that is 0.
+// When returns the longest wait of all limiters, and each of them counts the failure. Without limiters the wait is 0.
 func (r *TypedMaxOfRateLimiter[T]) When(item T) time.Duration {
 	panic(todo.Task(4, "TypedMaxOfRateLimiter.When"))
 }
 
-// NumRequeues says the largest number that one of the limiters has counted.
+// NumRequeues returns the largest number of failures that one of the limiters has counted.
 func (r *TypedMaxOfRateLimiter[T]) NumRequeues(item T) int {
 	panic(todo.Task(4, "TypedMaxOfRateLimiter.NumRequeues"))
 }
 
-// Forget lets every limiter forget item.
+// Forget makes every limiter forget item.
 func (r *TypedMaxOfRateLimiter[T]) Forget(item T) {
 	panic(todo.Task(4, "TypedMaxOfRateLimiter.Forget"))
 }
 
-// TypedWithMaxWaitRateLimiter implements workqueue.TypedRateLimiter: another limiter, but no wait of it is longer than
-// a maximum.
+// TypedWithMaxWaitRateLimiter implements workqueue.TypedRateLimiter: another limiter, whose waits are cut at a maximum.
 type TypedWithMaxWaitRateLimiter[T comparable] struct {
 	limiter  workqueue.TypedRateLimiter[T]
 	maxDelay time.Duration
@@ -108,30 +105,26 @@ func NewTypedWithMaxWaitRateLimiter[T comparable](
 	return &TypedWithMaxWaitRateLimiter[T]{limiter: limiter, maxDelay: maxDelay}
 }
 
-// When says what the limiter says, and at most the maximum.
+// When returns the wait of the inner limiter, or maxDelay if that is shorter.
 func (r TypedWithMaxWaitRateLimiter[T]) When(item T) time.Duration {
 	panic(todo.Task(4, "TypedWithMaxWaitRateLimiter.When"))
 }
 
-// NumRequeues says what the limiter says.
-func (r TypedWithMaxWaitRateLimiter[T]) NumRequeues(item T) int {
-	panic(todo.Task(4, "TypedWithMaxWaitRateLimiter.NumRequeues"))
-}
+// NumRequeues returns the number of failures that the inner limiter has counted.
+func (r TypedWithMaxWaitRateLimiter[T]) NumRequeues(item T) int { return r.limiter.NumRequeues(item) }
 
-// Forget lets the limiter forget item.
-func (r TypedWithMaxWaitRateLimiter[T]) Forget(item T) {
-	panic(todo.Task(4, "TypedWithMaxWaitRateLimiter.Forget"))
-}
+// Forget makes the inner limiter forget item.
+func (r TypedWithMaxWaitRateLimiter[T]) Forget(item T) { r.limiter.Forget(item) }
 
-// DefaultTypedControllerRateLimiter returns what most controllers use: for each item 5ms, doubled up to 1000s, and for
-// all together 10 tries a second, with a hundred at once after a rest. Mirrors
+// DefaultTypedControllerRateLimiter returns the limiter of most controllers: for each item 5ms, doubled up to 1000s,
+// and for all items together 10 retries a second, with a hundred at once after a pause. Mirrors
 // workqueue.DefaultTypedControllerRateLimiter.
 func DefaultTypedControllerRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	panic(todo.Task(4, "DefaultTypedControllerRateLimiter"))
 }
 
-// DefaultTypedItemBasedRateLimiter returns a limiter for each item alone: 1ms, doubled up to 1000s. Mirrors
+// DefaultTypedItemBasedRateLimiter returns a limiter that counts for each item alone: 1ms, doubled up to 1000s. Mirrors
 // workqueue.DefaultTypedItemBasedRateLimiter.
 func DefaultTypedItemBasedRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
-	panic(todo.Task(4, "DefaultTypedItemBasedRateLimiter"))
+	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
 }

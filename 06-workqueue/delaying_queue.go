@@ -1,7 +1,7 @@
 package workqueue
 
-// This file is the second layer: items that come later. It sits on any workqueue.TypedInterface and hands each item to
-// it when its time has come. It mirrors client-go's util/workqueue/delaying_queue.go.
+// This file is the second layer: items that come later. It works on top of any workqueue.TypedInterface, and adds each
+// item to it when the item is due. It mirrors client-go's util/workqueue/delaying_queue.go.
 
 import (
 	"sync"
@@ -13,27 +13,13 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// delayingQueue implements workqueue.TypedDelayingInterface. Items that wait for their time stand in a heap, each once,
-// and one goroutine sleeps until the first of them is due.
-//
-// Every method may be called from any goroutine. AddAfter never waits for anything but the lock.
+// delayingQueue implements workqueue.TypedDelayingInterface. Every method may be called from any goroutine.
 type delayingQueue[T comparable] struct {
-	// TypedInterface is the layer below: what is due goes there, and all methods but those in this file are its own.
-	workqueue.TypedInterface[T]
-	clock clock.Clock
+	workqueue.TypedInterface[T] // the layer below
+	clock                       clock.Clock
 
-	// lock guards waiting and entries. It is never held while the layer below is called.
-	lock sync.Mutex
-	// waiting is a heap: the entry that is due first stands at 0.
+	lock    sync.Mutex // guards the delayed items
 	waiting waitingHeap[T]
-	// entries finds the entry in waiting that an item has.
-	entries map[T]*entry[T]
-
-	// wake tells the goroutine that another entry has become the first. It holds one such message; more say no more.
-	wake chan struct{}
-	// stop is closed when the goroutine is to end.
-	stop     chan struct{}
-	stopOnce sync.Once
 }
 
 var _ workqueue.TypedDelayingInterface[string] = (*delayingQueue[string])(nil)
@@ -43,41 +29,43 @@ func NewTypedDelayingQueue[T comparable]() workqueue.TypedDelayingInterface[T] {
 	return NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[T]{})
 }
 
-// NewTypedDelayingQueueWithConfig returns a queue on top of config.Queue, or of a new one if there is none, that takes
-// the time from config.Clock, or the real one. It has a goroutine, which ends with ShutDown or ShutDownWithDrain.
-// Mirrors workqueue.NewTypedDelayingQueueWithConfig.
+// NewTypedDelayingQueueWithConfig returns a queue on top of config.Queue; nil means a new Typed. The queue measures all
+// delays with config.Clock; nil means the real clock. ShutDown and ShutDownWithDrain leave no goroutine and no timer
+// behind. Mirrors workqueue.NewTypedDelayingQueueWithConfig.
 func NewTypedDelayingQueueWithConfig[T comparable](
 	config workqueue.TypedDelayingQueueConfig[T],
 ) workqueue.TypedDelayingInterface[T] {
 	panic(todo.Task(3, "NewTypedDelayingQueueWithConfig"))
 }
 
-// AddAfter adds item when delay has passed. A delay of 0 or less has passed already: that is Add. An item that waits
-// has one time, the earliest that it was given, and no Add changes that: it comes now, and once more when its time has
-// come. After ShutDown, AddAfter does nothing.
+// AddAfter adds item to the layer below when delay has passed. If delay is 0 or less, AddAfter adds the item at once. A
+// delayed item has one due time, the earliest that it was given. Add does not change the due time of a delayed item: it
+// comes now, and once more when it is due. Items are added in the order of their due times. An item that has come can
+// be delayed again. After ShutDown, AddAfter has no effect. AddAfter does not wait for other calls of the layer below
+// to end. Mirrors workqueue.TypedDelayingInterface.AddAfter.
 func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
 	panic(todo.Task(3, "DelayingQueue.AddAfter"))
 }
 
-// ShutDown is that of the layer below. What still waits for its time is dropped.
+// ShutDown calls ShutDown of the layer below, each time. ShutDown drops the delayed items.
 func (q *delayingQueue[T]) ShutDown() {
 	panic(todo.Task(3, "DelayingQueue.ShutDown"))
 }
 
-// ShutDownWithDrain is that of the layer below. What still waits for its time is dropped, not waited for.
+// ShutDownWithDrain drops the delayed items, and then drains the layer below.
 func (q *delayingQueue[T]) ShutDownWithDrain() {
 	panic(todo.Task(3, "DelayingQueue.ShutDownWithDrain"))
 }
 
-// entry is an item that waits for its time.
+// entry is a delayed item.
 type entry[T comparable] struct {
 	item T
 	due  time.Time
-	// index is where the entry stands in the heap.
+	// index is the entry's position in the heap.
 	index int
 }
 
-// waitingHeap implements heap.Interface. The entry that is due first comes out first.
+// waitingHeap implements heap.Interface. The entry that is due first is at index 0.
 type waitingHeap[T comparable] []*entry[T]
 
 func (h waitingHeap[T]) Len() int           { return len(h) }
@@ -97,7 +85,7 @@ func (h *waitingHeap[T]) Push(x any) {
 func (h *waitingHeap[T]) Pop() any {
 	last := len(*h) - 1
 	e := (*h)[last]
-	(*h)[last] = nil // or the array would keep the item alive
+	(*h)[last] = nil // otherwise the array would keep the item in memory
 	*h = (*h)[:last]
 	return e
 }

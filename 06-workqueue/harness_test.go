@@ -1,28 +1,30 @@
 package workqueue_test
 
-// This file has the helpers of the tests of chapter 06: a queue that notes each call, calls that may wait, and measures
-// of memory. Tests see exported names only, so they run over your code, the solution and client-go.
+// This file has the helpers of the tests of chapter 06: a queue that records each call, calls that may wait, and
+// measures of memory. Tests use exported names only, so they run over your code, the solution and client-go.
 //
-// A test runs in a bubble (package synctest), in which time passes only when every goroutine waits. synctest.Wait
-// returns when all other goroutines wait, so a call that has not returned by then never will by itself. And
-// time.Sleep(time.Hour) takes no time.
+// A test runs in a bubble (package synctest), in which time passes only when every goroutine waits, so
+// time.Sleep(time.Hour) takes no time. synctest.Wait returns when all other goroutines wait. A call that has not
+// returned by then never returns by itself.
 
 import (
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 	"weak"
 
 	clientgo "k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
 	workqueue "client-go-workshop/06-workqueue"
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// loggedQueue is a queue that notes each call as a step of the test. Its Get never waits.
+// loggedQueue is a queue that records each call as a step of the test. Its Get never waits.
 type loggedQueue struct {
 	clientgo.TypedInterface[string]
 	t *guard.T
@@ -77,7 +79,12 @@ func (q loggedQueue) Len() int {
 
 func (q loggedQueue) AddAfter(item string, delay time.Duration) {
 	q.t.Did("AddAfter %s, %v", item, delay)
-	q.TypedInterface.(clientgo.TypedDelayingInterface[string]).AddAfter(item, delay)
+	q.delayed().AddAfter(item, delay)
+}
+
+// delayed returns the queue itself, whose calls are not recorded.
+func (q loggedQueue) delayed() clientgo.TypedDelayingInterface[string] {
+	return q.TypedInterface.(clientgo.TypedDelayingInterface[string])
 }
 
 func (q loggedQueue) AddRateLimited(item string) {
@@ -99,22 +106,22 @@ func (q loggedQueue) limited() clientgo.TypedRateLimitingInterface[string] {
 	return q.TypedInterface.(clientgo.TypedRateLimitingInterface[string])
 }
 
-// Get returns the item that the queue's Get returns, shutdown, or waits if the call does not return.
+// Get returns the result of the queue's Get: an item or shutdown. It returns waits if the call does not return.
 func (q loggedQueue) Get() string { return q.GetLater().result() }
 
-// GetLater calls Get on a goroutine of its own.
+// GetLater calls Get on a new goroutine.
 func (q loggedQueue) GetLater() *call {
 	q.t.Did("Get")
 	return start(q.t, func() string { return answer(q.TypedInterface.Get()) })
 }
 
-// DrainLater calls ShutDownWithDrain on a goroutine of its own.
+// DrainLater calls ShutDownWithDrain on a new goroutine.
 func (q loggedQueue) DrainLater() *call {
 	q.t.Did("ShutDownWithDrain")
 	return start(q.t, func() string { q.TypedInterface.ShutDownWithDrain(); return returned })
 }
 
-// All takes the items that are in the queue, and gives none of them back.
+// All gets the items that are in the queue, and calls Done for none of them.
 func (q loggedQueue) All() []string {
 	items := []string{}
 	for q.TypedInterface.Len() > 0 {
@@ -137,7 +144,10 @@ const (
 )
 
 func answer(item string, down bool) string {
-	if down {
+	switch {
+	case down && item != "":
+		return shutdown + ", with the item " + item
+	case down:
 		return shutdown
 	}
 	return item
@@ -168,7 +178,7 @@ func (c *call) set(answer string) {
 	c.answer = answer
 }
 
-// result returns the result of the call, or waits if it cannot return without help from the test.
+// result returns the result of the call. It returns waits if the call cannot return before the test does more.
 func (c *call) result() string {
 	synctest.Wait()
 	c.lock.Lock()
@@ -221,8 +231,8 @@ func memory() int {
 	return least
 }
 
-// ordered is a Queue for the config: it hands out items in alphabetical order, and notes those that are touched.
-// It has no lock, because the queue's own guards it.
+// ordered is a Queue for the config. It returns items in alphabetical order, and records the touched items. It needs no
+// lock, because the lock of Typed guards it.
 type ordered struct {
 	items   []string
 	touched []string
@@ -238,4 +248,98 @@ func (o *ordered) Pop() string {
 	first := o.items[0]
 	o.items = o.items[1:]
 	return first
+}
+
+// crowded is a Queue for the config that counts its calls. It starts rival calls in the middle of a call, and records
+// those that overlap with another one.
+type crowded struct {
+	clientgo.Queue[string]
+	t      *guard.T
+	rivals []func()
+	inside atomic.Int32
+	met    []string
+	calls  int
+}
+
+// crowd makes a call and starts the rivals in the middle of it. It returns when their calls have ended too.
+func (c *crowded) crowd(t *guard.T, rivals []func(), call func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the rivals run whenever the call yields
+	c.t, c.rivals = t, rivals
+	call()
+	synctest.Wait()
+}
+
+func (c *crowded) enter(name string) (leave func()) {
+	c.calls++
+	if c.inside.Add(1) > 1 {
+		c.met = append(c.met, name)
+	}
+	rivals := c.rivals
+	c.rivals = nil
+	for _, rival := range rivals {
+		c.t.Go(rival)
+	}
+	if rivals != nil {
+		yield(func() bool { return false })
+	}
+	return func() { c.inside.Add(-1) }
+}
+
+func (c *crowded) Touch(item string) { defer c.enter("Touch")(); c.Queue.Touch(item) }
+func (c *crowded) Push(item string)  { defer c.enter("Push")(); c.Queue.Push(item) }
+func (c *crowded) Pop() string       { defer c.enter("Pop")(); return c.Queue.Pop() }
+func (c *crowded) Len() int          { defer c.enter("Len")(); return c.Queue.Len() }
+
+// hooked is a layer below that calls functions of the test: hook before each of its methods, and after at the end of
+// Add. Both get the method's name.
+type hooked struct {
+	clientgo.TypedInterface[string]
+	hook, after func(method string)
+}
+
+// once returns a hook that calls f in the first call of a method.
+func once(method string, f func()) func(string) {
+	var called atomic.Bool
+	return func(name string) {
+		if name == method && called.CompareAndSwap(false, true) {
+			f()
+		}
+	}
+}
+
+func (h *hooked) enter(method string) clientgo.TypedInterface[string] {
+	if h.hook != nil {
+		h.hook(method)
+	}
+	return h.TypedInterface
+}
+
+func (h *hooked) Add(item string) {
+	h.enter("Add").Add(item)
+	if h.after != nil {
+		h.after("Add")
+	}
+}
+
+func (h *hooked) ShuttingDown() bool { return h.enter("ShuttingDown").ShuttingDown() }
+func (h *hooked) ShutDown()          { h.enter("ShutDown").ShutDown() }
+func (h *hooked) ShutDownWithDrain() { h.enter("ShutDownWithDrain").ShutDownWithDrain() }
+
+// countedClock is the bubble's clock. It counts the calls of its methods.
+type countedClock struct {
+	clock clock.RealClock
+	calls atomic.Int64
+}
+
+func (c *countedClock) count() clock.RealClock { c.calls.Add(1); return c.clock }
+
+func (c *countedClock) Now() time.Time                         { return c.count().Now() }
+func (c *countedClock) Since(t time.Time) time.Duration        { return c.count().Since(t) }
+func (c *countedClock) After(d time.Duration) <-chan time.Time { return c.count().After(d) }
+func (c *countedClock) NewTimer(d time.Duration) clock.Timer   { return c.count().NewTimer(d) }
+func (c *countedClock) NewTicker(d time.Duration) clock.Ticker { return c.count().NewTicker(d) }
+func (c *countedClock) Tick(d time.Duration) <-chan time.Time  { return c.count().Tick(d) }
+func (c *countedClock) Sleep(d time.Duration)                  { c.count().Sleep(d) }
+func (c *countedClock) AfterFunc(d time.Duration, f func()) clock.Timer {
+	return c.count().AfterFunc(d, f)
 }

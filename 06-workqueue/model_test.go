@@ -1,7 +1,7 @@
 package workqueue_test
 
-// This file is a model of a queue in its plainest form, without goroutines, locks or a clock. Tests make random calls
-// to it and to a real queue, and compare the two.
+// This file is a model of a queue: the simplest correct code, without goroutines, locks or a clock. Tests make random
+// calls to it and to a real queue, and compare the two.
 
 import (
 	"slices"
@@ -24,7 +24,7 @@ type model struct {
 	failures   map[string]int
 	now        time.Duration
 	down       bool
-	timed      bool // some item has waited for its time
+	timed      bool // an item was delayed
 }
 
 func newModel() *model {
@@ -108,17 +108,17 @@ func (m *model) get(s *modeltest.T, q clientgo.TypedInterface[string]) {
 		got = <-answers
 	}
 	if len(m.queue) == 0 {
-		s.Rule("After ShutDown every Get on an empty queue returns shutdown.")
+		s.Rule("Get still returns the queued items after ShutDown, and then every Get returns shutdown and the zero item.")
 		require.Equal(s, shutdown, got, "Get")
 		return
 	}
 	next := m.queue[0]
 	switch {
 	case len(next) == 1:
-		s.Rule("First in, first out. The README's table shows which item enters the queue when.")
+		s.Rule("First in, first out. The README's table shows when an item enters the queue.")
 		require.Equal(s, next[0], got, "Get")
 	case !slices.Contains(next, got):
-		s.Rule("Items are added in the order of their times. Those of the same time may come in any order.")
+		s.Rule("Items are added in the order of their due times. Those with the same due time may come in any order.")
 		require.Equal(s, strings.Join(next, ", or "), got, "Get")
 	}
 	m.queue[0] = slices.DeleteFunc(next, func(it string) bool { return it == got })
@@ -131,9 +131,9 @@ func (m *model) get(s *modeltest.T, q clientgo.TypedInterface[string]) {
 
 func (m *model) done(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	if len(m.processing) == 0 {
-		s.Skip("no item is in hand")
+		s.Skip("no item is being processed")
 	}
-	it := modeltest.Pick(s, "item in hand", sortedItems(m.processing)...)
+	it := modeltest.Pick(s, "item being processed", sortedItems(m.processing)...)
 	s.Did("Done %s", it)
 	delete(m.processing, it)
 	if m.dirty[it] {
@@ -158,18 +158,19 @@ func (m *model) checkLen(s *modeltest.T, q clientgo.TypedInterface[string]) {
 	require.Equal(s, m.length(), q.Len(), "Len")
 }
 
-// rule returns the rules that Len follows from. It leaves out those that the sequence has not used.
+// rule returns the rules that determine Len. It leaves out those that the sequence has not used.
 func (m *model) rule() string {
-	rule := "Len returns how many items wait in the queue."
+	rule := "Len returns how many items are queued."
 	if m.timed {
-		rule += " An item that waits for its time is added then: at the earliest time that it was given, whatever Add does."
+		rule += " A delayed item is added when it is due: at the earliest time that it was given, even if " +
+			"Add comes before."
 	}
 	if len(m.failures) > 0 {
 		rule += " Its wait doubles with each failure, from 1ms up to 4ms."
 	}
 	if m.down {
-		rule += " After ShutDown nothing new comes in, but an item that was added in hand before still comes once more " +
-			"after Done."
+		rule += " After ShutDown, Add has no effect. But if an item was added before, while it was being " +
+			"processed, Done still queues it."
 	}
 	return rule
 }

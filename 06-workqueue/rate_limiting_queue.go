@@ -1,7 +1,7 @@
 package workqueue
 
-// This file is the third layer, the one that controllers use: a limiter says when a failed item comes back, and the
-// delaying queue below lets it wait. It mirrors client-go's util/workqueue/rate_limiting_queue.go.
+// This file is the third layer, the one that controllers use: a limiter decides how long a failed item waits, and the
+// delaying queue below delays it. It mirrors client-go's util/workqueue/rate_limiting_queue.go.
 
 import (
 	"k8s.io/client-go/util/workqueue"
@@ -9,11 +9,10 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// rateLimitingQueue implements workqueue.TypedRateLimitingInterface. It has no state of its own and so no lock.
+// rateLimitingQueue implements workqueue.TypedRateLimitingInterface. Every method may be called from any goroutine.
 type rateLimitingQueue[T comparable] struct {
-	// TypedDelayingInterface is the layer below, and does all the rest.
-	workqueue.TypedDelayingInterface[T]
-	limiter workqueue.TypedRateLimiter[T]
+	workqueue.TypedDelayingInterface[T] // the layer below
+	limiter                             workqueue.TypedRateLimiter[T]
 }
 
 var _ workqueue.TypedRateLimitingInterface[string] = (*rateLimitingQueue[string])(nil)
@@ -25,26 +24,28 @@ func NewTypedRateLimitingQueue[T comparable](
 	return NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[T]{})
 }
 
-// NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue, or of a new one on config.Clock
-// if there is none. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
+// NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue. If config.DelayingQueue is nil,
+// the queue makes one with config.Clock. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
 func NewTypedRateLimitingQueueWithConfig[T comparable](
 	limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T],
 ) workqueue.TypedRateLimitingInterface[T] {
-	panic(todo.Task(5, "NewTypedRateLimitingQueueWithConfig"))
+	below := config.DelayingQueue
+	if below == nil {
+		below = NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[T]{Clock: config.Clock})
+	}
+	return &rateLimitingQueue[T]{TypedDelayingInterface: below, limiter: limiter}
 }
 
-// AddRateLimited counts a failure of item, and adds it when the limiter says so.
+// AddRateLimited counts a failure of item, and adds it when the limiter's wait is over.
 func (q *rateLimitingQueue[T]) AddRateLimited(item T) {
 	panic(todo.Task(5, "RateLimitingQueue.AddRateLimited"))
 }
 
-// NumRequeues says how many failures of item were counted since the last Forget.
-func (q *rateLimitingQueue[T]) NumRequeues(item T) int {
-	panic(todo.Task(5, "RateLimitingQueue.NumRequeues"))
-}
+// NumRequeues returns how many failures of item were counted since the last Forget.
+func (q *rateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Forget drops the failures of item: its next one is its first again. That is all. An item that waits goes on waiting,
-// and one that is in hand still has to be given back with Done.
+// Forget drops the failures of item, so its next failure counts as the first. Forget does not change the queue: a
+// delayed item stays delayed, and an item being processed stays so until Done.
 func (q *rateLimitingQueue[T]) Forget(item T) {
 	panic(todo.Task(5, "RateLimitingQueue.Forget"))
 }

@@ -19,15 +19,17 @@ import (
 )
 
 func TestTask4_Each_failure_doubles_the_wait(t *testing.T) {
-	guard.Test(t, "Each failure of an item doubles its wait.", func(t *guard.T) {
+	guard.Test(t, "When counts a failure of item and returns its wait: baseDelay after the first failure, doubled by "+
+		"each further one, and never more than maxDelay.", func(t *guard.T) {
 		r := exponential(time.Millisecond, time.Second)
 		require.Equal(t, "1ms 2ms 4ms 8ms 16ms", when(t, r, "web", 5), "the waits of 5 failures, base 1ms, max 1s")
 	})
 }
 
 func TestTask4_Wait_has_an_upper_limit(t *testing.T) {
-	guard.Test(t, "Each failure of an item doubles its wait, up to maxDelay. No wait is longer, not "+
-		"even the first.", func(t *guard.T) {
+	guard.Test(t, "When counts a failure of item and returns its wait: baseDelay after the first failure, "+
+		"doubled by each further one, and never more than maxDelay. That includes the first "+
+		"wait.", func(t *guard.T) {
 		r := exponential(time.Millisecond, 5*time.Millisecond)
 		require.Equal(t, "1ms 2ms 4ms 5ms 5ms", when(t, r, "web", 5), "the waits of 5 failures, base 1ms, max 5ms")
 		r = exponential(time.Second, time.Millisecond)
@@ -38,7 +40,7 @@ func TestTask4_Wait_has_an_upper_limit(t *testing.T) {
 }
 
 func TestTask4_Wait_never_overflows(t *testing.T) {
-	guard.Test(t, "When never overflows, however often it is called. An overflow once made a controller try again "+
+	guard.Test(t, "When never overflows, however often it is called. An overflow once made a controller retry "+
 		"without any wait (#31396).", func(t *guard.T) {
 		for _, c := range []struct{ base, most time.Duration }{
 			{3 * time.Millisecond, time.Hour}, {time.Millisecond, math.MaxInt64}, {7, math.MaxInt64},
@@ -61,8 +63,21 @@ func TestTask4_Wait_never_overflows(t *testing.T) {
 	})
 }
 
+func TestTask4_Wait_never_overflows_for_any_base(t *testing.T) {
+	guard.Test(t, "When never overflows, however often it is called, and for any base.", func(t *guard.T) {
+		r := exponential(1, math.MaxInt64)
+		t.Did("NewTypedItemExponentialFailureRateLimiter, base 1ns, max %v", forEver)
+		var last time.Duration
+		for i := range 100 {
+			wait := r.When("web")
+			require.GreaterOrEqual(t, wait, last, "wait number %d, base 1ns", i+1)
+			last = wait
+		}
+	})
+}
+
 func TestTask4_Each_item_counts_for_itself(t *testing.T) {
-	guard.Test(t, "Each failure of an item doubles its wait. The failures of other items do not.", func(t *guard.T) {
+	guard.Test(t, "The failures of other items do not count.", func(t *guard.T) {
 		r := exponential(time.Millisecond, time.Second)
 		require.Equal(t, "1ms 2ms 4ms", when(t, r, "web", 3), "the waits of 3 failures of web")
 		require.Equal(t, "1ms", when(t, r, "db", 1), "the wait of the 1st failure of db")
@@ -74,7 +89,7 @@ func TestTask4_Each_item_counts_for_itself(t *testing.T) {
 }
 
 func TestTask4_Forget_starts_over_for_one_item(t *testing.T) {
-	guard.Test(t, "Forget drops the failures of item: it starts from baseDelay again. The failures of other items "+
+	guard.Test(t, "Forget drops the failures of item, so its next wait is baseDelay. The failures of other items "+
 		"still count.", func(t *guard.T) {
 		r := exponential(time.Millisecond, time.Second)
 		require.Equal(t, "1ms 2ms", when(t, r, "web", 2), "the waits of 2 failures of web")
@@ -87,31 +102,82 @@ func TestTask4_Forget_starts_over_for_one_item(t *testing.T) {
 	})
 }
 
-func TestTask4_Nothing_is_kept_of_what_was_forgotten(t *testing.T) {
-	guard.Test(t, "Nothing is kept that the items do not account for: an item without failures is not in "+
-		"the limiter.", func(t *guard.T) {
-		r := workqueue.NewTypedItemExponentialFailureRateLimiter[*payload](time.Millisecond, time.Second)
-		t.Did("When of 100 items; Forget of these, and of 100 that never failed")
-		var items []weak.Pointer[payload]
-		start(t, func() string { // on a goroutine that ends, so that its stack holds none of them
-			for i := range 200 {
-				item := new(payload)
-				items = append(items, weak.Make(item))
-				if i < 100 {
+func TestTask4_Nothing_is_kept_of_items_without_failures(t *testing.T) {
+	guard.Test(t, "Each layer uses memory only for the items that it has: a limiter has no item without "+
+		"failures.", func(t *guard.T) {
+		exponential := workqueue.NewTypedItemExponentialFailureRateLimiter[*payload]
+		bucket := &workqueue.TypedBucketRateLimiter[*payload]{Limiter: rate.NewLimiter(10, 2)}
+		for name, r := range map[string]clientgo.TypedRateLimiter[*payload]{
+			"TypedItemExponentialFailureRateLimiter": exponential(time.Millisecond, time.Second),
+			"TypedBucketRateLimiter":                 bucket,
+			"TypedMaxOfRateLimiter":                  workqueue.NewTypedMaxOfRateLimiter(exponential(1, 2), bucket),
+			"TypedWithMaxWaitRateLimiter":            workqueue.NewTypedWithMaxWaitRateLimiter(exponential(1, 2), 1),
+		} {
+			t.Story(8)
+			t.Did("%s: When of 100 items; Forget and NumRequeues of these, and of 100 that never failed", name)
+			var items []weak.Pointer[payload]
+			start(t, func() string { // on a goroutine that ends, so that its stack holds none of them
+				for i := range 200 {
+					item := new(payload)
+					items = append(items, weak.Make(item))
+					if i < 100 {
+						r.When(item)
+					}
+					r.Forget(item)
+					r.NumRequeues(item)
+				}
+				return returned
+			}).result()
+			require.Equal(t, "0 of 200 still in memory", stillHeld(items), "the items that have no failures")
+			runtime.KeepAlive(r)
+		}
+	})
+}
+
+func TestTask4_Bucket_keeps_no_item(t *testing.T) {
+	guard.Test(t, "Each layer uses memory only for the items that it has: a bucket counts no items, so it keeps none.",
+		func(t *guard.T) {
+			r := &workqueue.TypedBucketRateLimiter[*payload]{Limiter: rate.NewLimiter(10, 2)}
+			t.Did("TypedBucketRateLimiter: When of 100 items, without Forget")
+			var items []weak.Pointer[payload]
+			start(t, func() string {
+				for range 100 {
+					item := new(payload)
+					items = append(items, weak.Make(item))
 					r.When(item)
 				}
-				r.Forget(item)
-			}
-			return returned
-		}).result()
-		require.Equal(t, "0 of 200 still in memory", stillHeld(items), "the items that were forgotten")
-		runtime.KeepAlive(r)
+				return returned
+			}).result()
+			require.Equal(t, "0 of 100 still in memory", stillHeld(items), "the items that the bucket was asked for")
+			runtime.KeepAlive(r)
+		})
+}
+
+func TestTask4_Failures_are_counted_without_end(t *testing.T) {
+	guard.Test(t, "NumRequeues returns how many failures of item were counted since the last Forget, without an "+
+		"upper limit.", func(t *guard.T) {
+		r := workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.NewTypedMaxOfRateLimiter(
+			exponential(time.Millisecond, time.Second)), time.Minute)
+		t.Did("TypedWithMaxWaitRateLimiter of a TypedMaxOfRateLimiter of an exponential one: When web, 1000 times")
+		for range 1_000 {
+			r.When("web")
+		}
+		require.Equal(t, 1_000, r.NumRequeues("web"), "NumRequeues of web")
+	})
+}
+
+func TestTask4_When_counts_every_failure(t *testing.T) {
+	guard.Test(t, "Every method may be called from any goroutine: each failure is counted.", func(t *guard.T) {
+		r := workqueue.NewTypedItemExponentialFailureRateLimiter[any](time.Millisecond, time.Second)
+		t.Did("When of an item by four goroutines at once; NumRequeues")
+		inLine(t, func(other any) { r.When(other) }, func(int) { r.When("web") })
+		require.Equal(t, 4, r.NumRequeues("web"), "NumRequeues after 4 failures")
 	})
 }
 
 func TestTask4_Bucket_is_shared(t *testing.T) {
-	guard.Test(t, "When reserves the next token and returns how long it takes until it is there. All items share "+
-		"the bucket.", func(t *guard.T) {
+	guard.Test(t, "When takes the next token of the bucket, which all items share, and returns the time until "+
+		"that token exists.", func(t *guard.T) {
 		r := &workqueue.TypedBucketRateLimiter[string]{Limiter: rate.NewLimiter(10, 2)}
 		t.Did("TypedBucketRateLimiter, 10 a second, 2 at once")
 		require.Equal(t, "0s 0s 100ms 200ms", when(t, r, "web", 4), "the waits of 4 failures of web")
@@ -119,7 +185,8 @@ func TestTask4_Bucket_is_shared(t *testing.T) {
 		t.Did("Forget web, 1s passes")
 		r.Forget("web")
 		time.Sleep(time.Second)
-		t.Rule("After a rest the bucket is full again, with no more tokens than fit.")
+		t.Rule("When takes the next token of the bucket. After a pause the bucket is full again, with no " +
+			"more tokens than fit.")
 		require.Equal(t, "0s 0s 100ms", when(t, r, "web", 3), "the waits of 3 failures of web after 1s")
 		t.Rule("A bucket does not know the items, so NumRequeues is always 0.")
 		require.Equal(t, 0, r.NumRequeues("web"), "NumRequeues of web")
@@ -127,8 +194,7 @@ func TestTask4_Bucket_is_shared(t *testing.T) {
 }
 
 func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
-	guard.Test(t, "When asks every limiter, since each has to count the failure, and returns the longest of their "+
-		"waits. NumRequeues returns the largest of their counts, not the sum.", func(t *guard.T) {
+	guard.Test(t, "When returns the longest wait of all limiters, and each of them counts the failure.", func(t *guard.T) {
 		for _, order := range [][]int{{0, 1}, {1, 0}} {
 			t.Story(8)
 			limiters := []clientgo.TypedRateLimiter[string]{
@@ -138,6 +204,7 @@ func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
 			r := workqueue.NewTypedMaxOfRateLimiter(limiters[order[0]], limiters[order[1]])
 			require.Equal(t, "3ms 4ms 4ms 8ms", when(t, r, "web", 4), "the waits of 4 failures of web")
 			t.Did("When db of the first limiter alone, twice; NumRequeues of web and db")
+			t.Rule("NumRequeues returns the largest number of failures that one of the limiters has counted, not their sum.")
 			limiters[0].When("db")
 			limiters[0].When("db")
 			require.Equal(t, []int{4, 2}, []int{r.NumRequeues("web"), r.NumRequeues("db")}, "NumRequeues of web and db")
@@ -150,7 +217,7 @@ func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
 }
 
 func TestTask4_MaxOf_forgets_in_all(t *testing.T) {
-	guard.Test(t, "Forget makes every limiter forget the item.", func(t *guard.T) {
+	guard.Test(t, "Forget makes every limiter forget item.", func(t *guard.T) {
 		first, second := exponential(time.Millisecond, time.Second), exponential(time.Millisecond, time.Second)
 		r := workqueue.NewTypedMaxOfRateLimiter(first, second)
 		when(t, r, "web", 3)
@@ -162,23 +229,26 @@ func TestTask4_MaxOf_forgets_in_all(t *testing.T) {
 }
 
 func TestTask4_WithMaxWait_cuts_the_wait(t *testing.T) {
-	guard.Test(t, "When returns the wait of the limiter inside, and at most maxDelay.", func(t *guard.T) {
+	guard.Test(t, "When returns the wait of the inner limiter, or maxDelay if that is shorter.", func(t *guard.T) {
 		inner := exponential(time.Millisecond, time.Second)
 		r := workqueue.NewTypedWithMaxWaitRateLimiter(inner, 3*time.Millisecond)
 		t.Did("NewTypedWithMaxWaitRateLimiter of 1ms, 2ms, 4ms …, at most 3ms")
 		require.Equal(t, "1ms 2ms 3ms 3ms", when(t, r, "web", 4), "the waits of 4 failures of web, at most 3ms")
 		t.Did("NumRequeues web")
-		t.Rule("The limiter inside counts every failure, even if its wait is cut.")
+		t.Rule("NumRequeues returns the number of failures that the inner limiter has counted. A wait that " +
+			"is cut is a failure too.")
 		require.Equal(t, 4, r.NumRequeues("web"), "NumRequeues of web after 4 failures")
 		t.Did("Forget web, NumRequeues web")
 		r.Forget("web")
-		t.Rule("Forget makes the limiter inside forget the item.")
+		t.Rule("Forget makes the inner limiter forget item.")
 		require.Equal(t, 0, r.NumRequeues("web"), "NumRequeues of web after Forget")
 	})
 }
 
 func TestTask4_Default_of_controllers(t *testing.T) {
-	guard.Test(t, "The default of controllers is, for each item, 5ms, doubled up to 1000s.", func(t *guard.T) {
+	guard.Test(t, "DefaultTypedControllerRateLimiter returns the limiter of most controllers: for each item 5ms, "+
+		"doubled up to 1000s, and for all items together 10 retries a second, with a hundred at once after a "+
+		"pause.", func(t *guard.T) {
 		r := workqueue.DefaultTypedControllerRateLimiter[string]()
 		t.Did("DefaultTypedControllerRateLimiter")
 		require.Equal(t, "5ms 10ms 20ms 40ms", when(t, r, "web", 4), "the waits of 4 failures of web")
@@ -186,22 +256,20 @@ func TestTask4_Default_of_controllers(t *testing.T) {
 			r.When(fmt.Sprint("item ", i))
 		}
 		t.Did("When of 96 other items, once each")
-		t.Rule("The default of controllers is, for all items together, 10 tries a second, with a hundred at once " +
-			"after a rest.")
-		require.Equal(t, "100ms 200ms", when(t, r, "db", 1)+" "+when(t, r, "cdn", 1), "the waits of the 101st and 102nd try")
+		require.Equal(t, "100ms 200ms", when(t, r, "db", 1)+" "+when(t, r, "cdn", 1), "the 101st and 102nd wait")
 		t.Did("1h passes, in which the bucket fills")
 		time.Sleep(time.Hour)
 		for range 20 {
 			r.When("web")
 		}
 		t.Did("When web, 20 times")
-		t.Rule("The default of controllers is, for each item, 5ms, doubled up to 1000s.")
 		require.Equal(t, "16m40s", when(t, r, "web", 1), "the wait of the 25th failure of web")
 	})
 }
 
 func TestTask4_Default_of_items(t *testing.T) {
-	guard.Test(t, "The default for items is, for each item alone, 1ms, doubled up to 1000s.", func(t *guard.T) {
+	guard.Test(t, "DefaultTypedItemBasedRateLimiter returns a limiter that counts for each item alone: 1ms, doubled up "+
+		"to 1000s.", func(t *guard.T) {
 		r := workqueue.DefaultTypedItemBasedRateLimiter[string]()
 		t.Did("DefaultTypedItemBasedRateLimiter")
 		require.Equal(t, "1ms 2ms 4ms", when(t, r, "web", 3), "the waits of 3 failures of web")
@@ -214,14 +282,13 @@ func TestTask4_Default_of_items(t *testing.T) {
 			r.When(fmt.Sprint("item ", i))
 		}
 		t.Did("When of 200 other items, once each")
-		t.Rule("The default for items shares nothing between them.")
 		require.Equal(t, "1ms", when(t, r, "db", 1), "the wait of the 1st failure of db")
 	})
 }
 
 func TestTask4_Every_method_takes_the_lock(t *testing.T) {
-	guard.Race(t, "The methods of a limiter may be called from any goroutine, so each takes the lock that guards "+
-		"the failures.", func(t *guard.T) {
+	guard.Race(t, "Every method may be called from any goroutine: each takes the lock that guards the "+
+		"failures.", func(t *guard.T) {
 		r := exponential(time.Millisecond, time.Second)
 		t.Did("When by two goroutines, Forget and NumRequeues by one each")
 		guard.Storm(
@@ -237,7 +304,7 @@ func exponential(base, most time.Duration) clientgo.TypedRateLimiter[string] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[string](base, most)
 }
 
-// when asks n times how long item has to wait: "1ms 2ms 4ms".
+// when returns the results of n calls of When for item, such as "1ms 2ms 4ms".
 func when(t *guard.T, r clientgo.TypedRateLimiter[string], item string, n int) string {
 	text := ""
 	for range n {

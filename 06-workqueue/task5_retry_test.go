@@ -17,9 +17,9 @@ import (
 	"client-go-workshop/internal/testkit/modeltest"
 )
 
-func TestTask5_AddRateLimited_waits_as_the_limiter_says(t *testing.T) {
-	guard.Test(t, "AddRateLimited counts a failure of the item, and adds it when the "+
-		"limiter's wait is over.", func(t *guard.T) {
+func TestTask5_AddRateLimited_waits_for_the_limiter(t *testing.T) {
+	guard.Test(t, "AddRateLimited counts a failure of item, and adds it when the limiter's wait is "+
+		"over.", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		for _, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second} {
 			q.AddRateLimited("web")
@@ -32,8 +32,43 @@ func TestTask5_AddRateLimited_waits_as_the_limiter_says(t *testing.T) {
 	})
 }
 
+func TestTask5_The_queue_never_gives_up(t *testing.T) {
+	guard.Test(t, "AddRateLimited counts a failure of item, and adds it when the limiter's wait is over. The "+
+		"queue never gives up; only the controller can.", func(t *guard.T) {
+		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
+		t.Did("100 times: AddRateLimited web, 1m0s passes, Get and Done")
+		limited := q.limited()
+		for i := range 100 {
+			limited.AddRateLimited("web")
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			require.Equal(t, 1, limited.Len(), "Len a minute after failure number %d", i+1)
+			item, _ := limited.Get()
+			limited.Done(item)
+		}
+		require.Equal(t, 100, q.NumRequeues("web"), "NumRequeues of web")
+	})
+}
+
+func TestTask5_ShutDown_ends_a_drain(t *testing.T) {
+	guard.Test(t, "AddRateLimited counts a failure of item even during a drain, which drops the item. ShutDown "+
+		"still ends the drain.", func(t *guard.T) {
+		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
+		q.Add("web")
+		require.Equal(t, "web", q.Get(), "Get")
+		drain := q.DrainLater()
+		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with web being processed")
+		q.AddRateLimited("web")
+		require.Equal(t, 1, q.NumRequeues("web"), "NumRequeues of web after AddRateLimited")
+		q.pass(time.Minute)
+		require.Equal(t, 0, q.Len(), "Len a minute later")
+		q.ShutDown()
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain after ShutDown")
+	})
+}
+
 func TestTask5_Forget_starts_over(t *testing.T) {
-	guard.Test(t, "AddRateLimited counts a failure of the item, and Forget drops its failures.", func(t *guard.T) {
+	guard.Test(t, "Forget drops the failures of item, so its next failure counts as the first.", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		q.AddRateLimited("web")
 		q.AddRateLimited("web")
@@ -42,19 +77,20 @@ func TestTask5_Forget_starts_over(t *testing.T) {
 		q.Forget("web")
 		require.Equal(t, 0, q.NumRequeues("web"), "NumRequeues of web after Forget")
 		q.pass(time.Second)
-		t.Rule("Forget concerns the limiter alone: an item that waits goes on waiting, and comes.")
+		t.Rule("Forget does not change the queue: a delayed item stays delayed, and an item being processed " +
+			"stays so until Done.")
 		require.Equal(t, []string{"web"}, q.All(), "the items in the queue 1s after AddRateLimited and Forget")
 		q.Done("web")
 		q.AddRateLimited("web")
 		q.pass(time.Second)
-		t.Rule("After Forget the next failure of the item is its first again.")
+		t.Rule("Forget drops the failures of item, so its next failure counts as the first.")
 		require.Equal(t, []string{"web"}, q.All(), "the items in the queue 1s after the next AddRateLimited")
 	})
 }
 
 func TestTask5_Forget_is_not_Done(t *testing.T) {
-	guard.Test(t, "Forget is not Done: it concerns the limiter alone. An item in hand stays there "+
-		"until Done.", func(t *guard.T) {
+	guard.Test(t, "Forget does not change the queue: a delayed item stays delayed, and an item being processed "+
+		"stays so until Done.", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
 		q.Add("web")
 		require.Equal(t, "web", q.Get(), "Get")
@@ -67,7 +103,8 @@ func TestTask5_Forget_is_not_Done(t *testing.T) {
 }
 
 func TestTask5_Config_chooses_the_queue_below(t *testing.T) {
-	guard.Test(t, "The queue stands on config.DelayingQueue: AddRateLimited calls its AddAfter.", func(t *guard.T) {
+	guard.Test(t, "NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue: "+
+		"AddRateLimited calls its AddAfter.", func(t *guard.T) {
 		below := clientgo.NewTypedDelayingQueue[string]()
 		q := loggedQueue{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
 			clientgo.TypedRateLimitingQueueConfig[string]{DelayingQueue: below}), t}
@@ -81,7 +118,7 @@ func TestTask5_Config_chooses_the_queue_below(t *testing.T) {
 }
 
 func TestTask5_Config_brings_the_clock(t *testing.T) {
-	guard.Test(t, "Without config.DelayingQueue the queue makes one on config.Clock.", func(t *guard.T) {
+	guard.Test(t, "If config.DelayingQueue is nil, the queue makes one with config.Clock.", func(t *guard.T) {
 		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 		q := loggedQueue{workqueue.NewTypedRateLimitingQueueWithConfig(exponential(time.Second, time.Minute),
 			clientgo.TypedRateLimitingQueueConfig[string]{Clock: clock}), t}
@@ -89,8 +126,8 @@ func TestTask5_Config_brings_the_clock(t *testing.T) {
 		t.Did("NewTypedRateLimitingQueueWithConfig, with a Clock that stands still")
 		q.AddRateLimited("web")
 		q.pass(time.Hour)
-		require.Equal(t, 0, q.Len(), "Len before the Clock goes on")
-		t.Did("the Clock goes on by 1s")
+		require.Equal(t, 0, q.Len(), "Len before the Clock advances")
+		t.Did("the Clock advances by 1s")
 		clock.Step(time.Second)
 		synctest.Wait()
 		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a second of the Clock")
@@ -98,10 +135,11 @@ func TestTask5_Config_brings_the_clock(t *testing.T) {
 }
 
 func TestTask5_Retry_on_any_mix_of_layers(t *testing.T) {
-	guard.Test(t, "Each failure of an item waits longer, up to the limit, and holds up no other item.", func(t *guard.T) {
+	guard.Test(t, "Each layer works on top of any other that has client-go's interface.", func(t *guard.T) {
 		whose := []string{"your", "client-go's"}
 		for mix := range 7 { // the eighth would be client-go's alone
 			t.Story(8)
+			t.Rule("Each layer works on top of any other that has client-go's interface.")
 			plain, delaying, limiting := mix&1, mix>>1&1, mix>>2
 			t.Did("%s rate-limiting queue, on %s delaying queue, on %s Typed", whose[limiting], whose[delaying], whose[plain])
 
@@ -127,7 +165,7 @@ func TestTask5_Retry_on_any_mix_of_layers(t *testing.T) {
 
 // retry runs three workers, as a controller does, on a queue of two items: "web" fails five times, "db" never.
 func retry(t *guard.T, q clientgo.TypedRateLimitingInterface[string]) {
-	t.Did("three workers: Get, then AddRateLimited if it failed or Forget if not, then Done")
+	t.Did("three workers: Get, then AddRateLimited after a failure or Forget after a success, then Done")
 	begin := time.Now()
 	tries := make(chan string, 100)
 	var workers []*call
@@ -159,19 +197,19 @@ func retry(t *guard.T, q clientgo.TypedRateLimitingInterface[string]) {
 	for try := range tries {
 		all = append(all, try)
 	}
-	t.Rule("Each failure of an item waits longer, up to the limit, and holds up no other item.")
+	t.Rule("After each failure an item waits longer, up to the limit. It does not delay other items.")
 	require.Equal(t, []string{
 		"web after 0s", "db after 1ms", "web after 1s", "web after 3s", "web after 7s", "web after 11s", "web after 15s",
-	}, all, "the tries of the workers")
+	}, all, "the items that the workers got")
 	t.Did("ShutDown")
 	q.ShutDown()
-	t.Rule("ShutDown goes down through all layers, to the one in which the workers wait.")
+	t.Rule("Each layer passes ShutDown on to the layer below, where the workers wait.")
 	require.Equal(t, []string{returned, returned, returned}, results(workers...), "the results of three workers")
 }
 
 func TestTask5_Any_sequence_of_calls(t *testing.T) {
-	guard.Test(t, "The rate-limiting queue does the same as the model in model_test.go, whatever the "+
-		"sequence of calls.", func(t *guard.T) {
+	guard.Test(t, "The rate-limiting queue does the same as the model in model_test.go for every sequence of "+
+		"calls.", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
 			q := workqueue.NewTypedRateLimitingQueue(exponential(baseDelay, maxDelay))
 			defer q.ShutDown()

@@ -5,7 +5,7 @@ package workqueue_test
 //	go test ./06-workqueue -run '^$' -bench . -count 10 > bench.txt
 //	go run golang.org/x/perf/cmd/benchstat@latest -col /impl bench.txt
 //
-// What you have not written yet is skipped.
+// Benchmarks of code that is not written yet are skipped.
 
 import (
 	"fmt"
@@ -66,7 +66,7 @@ func comparePlain(b *testing.B, run func(b *testing.B, q clientgo.TypedInterface
 	}
 }
 
-// skipHoles skips a benchmark that has met code which is not written yet.
+// skipHoles skips a benchmark that needs code which is not written yet.
 func skipHoles(b *testing.B) {
 	switch reason := recover().(type) {
 	case nil:
@@ -97,7 +97,7 @@ func BenchmarkAddGetDone(b *testing.B) {
 	})
 }
 
-// BenchmarkRelist adds all keys and then works them off, as a controller does when it starts.
+// BenchmarkRelist adds all keys and then processes them, as a controller does when it starts.
 func BenchmarkRelist10000(b *testing.B) {
 	all := keys(10_000)
 	comparePlain(b, func(b *testing.B, q clientgo.TypedInterface[string]) {
@@ -113,7 +113,7 @@ func BenchmarkRelist10000(b *testing.B) {
 	})
 }
 
-// BenchmarkAddHotKey adds a key that is in the queue already: most events of a busy object.
+// BenchmarkAddHotKey adds a key that is already queued, like most events of a busy object.
 func BenchmarkAddHotKey(b *testing.B) {
 	comparePlain(b, func(b *testing.B, q clientgo.TypedInterface[string]) {
 		for b.Loop() {
@@ -122,8 +122,8 @@ func BenchmarkAddHotKey(b *testing.B) {
 	})
 }
 
-// BenchmarkWorkers runs n goroutines. Each adds a key, takes one and gives it back, until b.N keys were added. There
-// are many keys, or only one, for which the goroutines have to wait.
+// BenchmarkWorkers runs n goroutines. Each calls Add, Get and Done, until b.N keys were added. There are many keys, or
+// only one, for which the goroutines have to wait.
 func BenchmarkWorkers(b *testing.B) {
 	for _, from := range []int{10_000, 1} {
 		all := keys(from)
@@ -138,7 +138,7 @@ func BenchmarkWorkers(b *testing.B) {
 								i := int(added.Add(1))
 								q.Add(all[i%len(all)])
 								if i >= b.N {
-									q.ShutDown() // for the goroutines that wait, too
+									q.ShutDown() // for the goroutines that still wait
 								}
 								item, shutdown := q.Get()
 								if shutdown {
@@ -155,7 +155,7 @@ func BenchmarkWorkers(b *testing.B) {
 	}
 }
 
-// BenchmarkDelayed100000 lets 100,000 items wait until all of them come. The test sets the clock, so the benchmark
+// BenchmarkDelayed100000 delays 100,000 items until all of them come. The test sets the clock, so the benchmark
 // measures the work and not the waiting.
 func BenchmarkDelayed100000(b *testing.B) {
 	all := keys(100_000)
@@ -171,7 +171,7 @@ func BenchmarkDelayed100000(b *testing.B) {
 					q.AddAfter(key, time.Second+time.Duration(i*7919%len(all))*time.Microsecond)
 				}
 				for q.Len() < len(all) {
-					clock.Step(time.Second) // again, if the items had not all arrived yet
+					clock.Step(time.Second) // again, if not all items were delayed yet
 					time.Sleep(50 * time.Microsecond)
 				}
 				for range all {
@@ -183,8 +183,8 @@ func BenchmarkDelayed100000(b *testing.B) {
 	}
 }
 
-// BenchmarkAddAfterAgain asks for a later time for items that wait already: a controller that asks for its next look at
-// the end of each reconcile.
+// BenchmarkAddAfterAgain asks for a later time for delayed items, like a controller that asks for its next look at the
+// end of each reconcile.
 func BenchmarkAddAfterAgain(b *testing.B) {
 	all := keys(10_000)
 	for _, impl := range implementations {

@@ -1,52 +1,60 @@
-// budget.go says what the right PodDisruptionBudget for a Deployment is, and to
-// whom an existing one belongs. Pure functions: no cache, no network, no clock.
+// This file knows which PodDisruptionBudget is right for a Deployment, and who owns an existing one. Its functions are
+// pure: they use no cache, no network and no clock.
 //
-// Left out: percentages, a rule other than "one Pod may go at a time", and
-// budgets for anything but Deployments.
+// Left out: percentages, rules other than "one Pod at a time", budgets for objects other than Deployments, and two
+// Deployments whose selectors overlap.
 
 package controller
 
 import (
+	"fmt"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
 
 const (
-	// OptOutAnnotation on a Deployment, with the value OptOutValue, says that it
-	// must have no budget. Any other value means nothing.
+	// OptOutAnnotation on a Deployment, with the value OptOutValue, means that it must have no budget. Any other value
+	// means nothing.
 	OptOutAnnotation = "client-go-workshop/pdb"
 	OptOutValue      = "disabled"
 
-	// ManagedByLabel, with the value ManagedByValue, marks a budget as made by this
-	// controller, so that it can be recognized after its owner reference was cut.
+	// ManagedByLabel, with the value ManagedByValue, marks a budget of this controller, so that it can be recognized
+	// after a user has cut its owner reference.
 	ManagedByLabel = "app.kubernetes.io/managed-by"
 	ManagedByValue = "pdb-controller"
 )
 
-// deploymentKind goes into owner references. It is spelled out because objects
-// that come out of an informer have an empty TypeMeta.
+// deploymentKind goes into owner references. Objects from an informer have an empty TypeMeta, so it is a constant.
 var deploymentKind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 
-// wantsBudget reports whether the Deployment should have a budget. With a single
-// replica it should not: minAvailable 0 protects nothing, and 1 would block each
-// node drain for good.
+// wantsBudget reports whether the Deployment should have a budget. A Deployment of one replica should not: minAvailable
+// 0 protects nothing, and 1 would block every drain of its node.
 func wantsBudget(deployment *appsv1.Deployment) bool {
 	return desiredReplicas(deployment) >= 2 && deployment.Annotations[OptOutAnnotation] != OptOutValue
 }
 
-// desiredReplicas is spec.replicas; nil means 1, as the API server would fill in.
+// whyUnwanted returns the reason why wantsBudget reports false.
+func whyUnwanted(deployment *appsv1.Deployment) string {
+	if deployment.Annotations[OptOutAnnotation] == OptOutValue {
+		return fmt.Sprintf("the annotation %s is %q", OptOutAnnotation, OptOutValue)
+	}
+	return fmt.Sprintf("spec.replicas is %d", desiredReplicas(deployment))
+}
+
+// desiredReplicas returns spec.replicas. Nil means 1, as in the API server.
 func desiredReplicas(deployment *appsv1.Deployment) int32 {
 	return ptr.Deref(deployment.Spec.Replicas, 1)
 }
 
-// NewBudget returns the budget to create for the Deployment. It shares no memory with it.
+// NewBudget returns the budget to create for the Deployment. It shares no memory with the Deployment.
 func NewBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{
 		Namespace: deployment.Namespace,
@@ -56,18 +64,16 @@ func NewBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget {
 	return budget
 }
 
-// Conform changes budget, which the caller must own, to what the Deployment needs
-// and says what it changed; no changes means that the budget was right. Creating
-// and repairing both come through here, so they cannot disagree.
+// Conform changes budget, which the caller must own, to what the Deployment needs, and returns what it changed. No
+// changes mean that the budget was right. Creating and repairing both use it, so they cannot disagree.
 //
-// Only what this controller set itself is compared. All else, such as other labels
-// and unhealthyPodEvictionPolicy, belongs to others; comparing the whole object
-// would also start an endless repair once the API server fills in a new default.
+// Conform compares only the fields that this controller sets. Other labels and unhealthyPodEvictionPolicy belong to
+// other programs. A comparison of the whole object would also start an endless repair after the API server fills in a
+// new default.
 //
-// maxUnavailable: 1 would say the same and never need an update on scaling.
-// minAvailable is chosen because the number in `kubectl get pdb` then follows the
-// Deployment before one's eyes. The price: after growing, until the repair lands,
-// more Pods may be evicted than should be.
+// maxUnavailable: 1 would mean the same and never need an update after scaling. minAvailable is chosen because the
+// number in `kubectl get pdb` then follows the Deployment visibly. The price: after the Deployment grows, too many Pods
+// can be evicted until the repair.
 func Conform(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment) (changes []string) {
 	minAvailable := intstr.FromInt32(desiredReplicas(deployment) - 1)
 	if budget.Spec.MinAvailable == nil || *budget.Spec.MinAvailable != minAvailable {
@@ -94,8 +100,8 @@ func Conform(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment
 	return changes
 }
 
-// ownedBy returns owners with the Deployment among them as the controlling one.
-// Owners that others added stay, each in its place: only a change is a repair.
+// ownedBy returns owners with the Deployment among them as the controlling one. Owners that other programs added keep
+// their places, so that only a difference causes a repair.
 func ownedBy(deployment *appsv1.Deployment, owners []metav1.OwnerReference) []metav1.OwnerReference {
 	controller := *metav1.NewControllerRef(deployment, deploymentKind)
 	owners = slices.Clone(owners)
@@ -107,19 +113,18 @@ func ownedBy(deployment *appsv1.Deployment, owners []metav1.OwnerReference) []me
 	return owners
 }
 
-// claim says what an existing budget with a Deployment's name is to that Deployment.
+// claim is the relation of an existing budget to the Deployment of its name.
 type claim int
 
 const (
-	foreign  claim = iota // somebody else's: must never be touched
-	leftover              // of an earlier Deployment with this name: the garbage collector's
+	foreign  claim = iota // of another owner: never write to it
+	leftover              // of an earlier Deployment of this name: the garbage collector deletes it
 	ours                  // to repair or to remove
 )
 
-// claimOn finds out whose the budget is. Owners count by UID: a name comes back when a
-// Deployment is deleted and created again, and the new one must not inherit what is
-// about to be garbage collected. A budget without a controlling owner is ours if it has
-// our label: then somebody cut the reference. One that lost both is no longer ours.
+// claimOn returns the claim of the Deployment on the budget. Owners count by UID: if a Deployment is deleted and
+// created again, the new one must not inherit a budget that the garbage collector is about to delete. A budget without
+// a controlling owner is ours if it has our label: then a user cut the reference. One that lost both is no longer ours.
 func claimOn(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment) claim {
 	owner := metav1.GetControllerOfNoCopy(budget)
 	switch {
@@ -136,8 +141,39 @@ func claimOn(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment
 	}
 }
 
-// isDeployment compares group and kind only: the version in an owner reference is
-// whatever its writer used.
+// isDeployment compares group and kind only, since the version in an owner reference depends on its writer.
 func isDeployment(owner *metav1.OwnerReference) bool {
 	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == deploymentKind.GroupKind()
+}
+
+// madeForDeployment reports whether this controller made the budget, for a Deployment that still controls it: it has
+// our label, and its controlling owner is the Deployment of its name. A copy under another name has neither.
+func madeForDeployment(budget *policyv1.PodDisruptionBudget) bool {
+	owner := metav1.GetControllerOfNoCopy(budget)
+	return budget.Labels[ManagedByLabel] == ManagedByValue &&
+		owner != nil && isDeployment(owner) && owner.Name == budget.Name
+}
+
+// selectsPodsOf reports whether the budget selects the Deployment's Pods. As in the API server, a budget without a
+// selector selects none, and an empty selector selects all Pods of the namespace.
+func selectsPodsOf(budget *policyv1.PodDisruptionBudget, deployment *appsv1.Deployment) bool {
+	selector, err := metav1.LabelSelectorAsSelector(budget.Spec.Selector)
+	return err == nil && budget.Namespace == deployment.Namespace &&
+		selector.Matches(labels.Set(deployment.Spec.Template.Labels))
+}
+
+// outlivesDeployment reports whether a budget of ours stays although its Deployment is gone. The garbage collector
+// deletes an object after its last owner is gone, and this budget has another owner. A budget without any owner was
+// orphaned on purpose (kubectl delete --cascade=orphan).
+func outlivesDeployment(budget *policyv1.PodDisruptionBudget) bool {
+	owner := metav1.GetControllerOfNoCopy(budget)
+	if budget.Labels[ManagedByLabel] != ManagedByValue {
+		return false
+	}
+	if owner != nil && !(isDeployment(owner) && owner.Name == budget.Name) {
+		return false
+	}
+	return slices.ContainsFunc(budget.OwnerReferences, func(o metav1.OwnerReference) bool {
+		return owner == nil || o.UID != owner.UID
+	})
 }

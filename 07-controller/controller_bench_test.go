@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -168,7 +169,7 @@ func BenchmarkSync(b *testing.B) {
 	}
 }
 
-// heapOf is what is freed when an informer goes.
+// heapOf returns the memory that is freed with an informer.
 func heapOf(informer cache.SharedIndexInformer) uint64 {
 	var with, without runtime.MemStats
 	runtime.GC()
@@ -233,17 +234,17 @@ func (l last) OnUpdate(_, new any) {
 	}
 }
 
-// BenchmarkUpdates is 10,000 events until each of so many handlers has been told of the last one.
+// BenchmarkUpdates is 10,000 events until each handler has received the last one.
 func BenchmarkUpdates(b *testing.B) {
 	for _, handlers := range []int{1, 8, 80} {
-		b.Run(fmt.Sprintf("handlers=%d", handlers), func(b *testing.B) { told(b, handlers, false) })
+		b.Run(fmt.Sprintf("handlers=%d", handlers), func(b *testing.B) { benchmarkUpdates(b, handlers, false) })
 	}
 }
 
 // BenchmarkSlowHandler is the same for one handler, while another one is stuck.
-func BenchmarkSlowHandler(b *testing.B) { told(b, 1, true) }
+func BenchmarkSlowHandler(b *testing.B) { benchmarkUpdates(b, 1, true) }
 
-func told(b *testing.B, handlers int, stuck bool) {
+func benchmarkUpdates(b *testing.B, handlers int, stuck bool) {
 	const n = 10_000
 	source := updates(n)
 	compare(b, func(b *testing.B, _ layers.Layers, newInformer func(cache.ListerWatcher) cache.SharedIndexInformer) {
@@ -269,5 +270,43 @@ func told(b *testing.B, handlers int, stuck bool) {
 			})
 		}
 		b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	})
+}
+
+// BenchmarkHandlersComeAndGo is the same for one handler, while 100 goroutines add and remove handlers.
+func BenchmarkHandlersComeAndGo(b *testing.B) {
+	const n = 10_000
+	source := updates(n)
+	compare(b, func(b *testing.B, _ layers.Layers, newInformer func(cache.ListerWatcher) cache.SharedIndexInformer) {
+		var came atomic.Int64
+		for b.Loop() {
+			informer, received := newInformer(source), make(chan struct{})
+			if _, err := informer.AddEventHandler(last{strconv.Itoa(n + 1), func() { close(received) }}); err != nil {
+				b.Fatal(err)
+			}
+			comeAndGo := func() {
+				for {
+					select {
+					case <-received:
+						return
+					default:
+					}
+					if handle, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err == nil {
+						_ = informer.RemoveEventHandler(handle)
+					}
+					came.Add(1)
+				}
+			}
+			running(b, informer, func() {
+				var all sync.WaitGroup
+				for range 100 {
+					all.Go(comeAndGo)
+				}
+				<-received
+				all.Wait()
+			})
+		}
+		b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+		b.ReportMetric(float64(came.Load())/float64(n*b.N), "handlers/event")
 	})
 }

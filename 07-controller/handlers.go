@@ -1,5 +1,4 @@
-// This file is about handlers as a group: they come, before the start or late; those that want it are told everything
-// again from time to time; and they go.
+// This file adds and removes handlers, before and after the start, and schedules their resyncs.
 
 package controller
 
@@ -14,16 +13,16 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// schedule is the resyncs of one listener.
+// schedule says when one listener has its resyncs.
 type schedule struct {
 	period time.Duration
-	// next is the moment from which on the listener is due, the moment included. If period is 0 it never is.
+	// next is the moment from which the listener is due. A listener with period 0 is never due.
 	next time.Time
-	// due is true if the listener takes part in the present resync. Before the first resync it does.
+	// due reports whether the listener takes part in the current resync. It is true before the first one.
 	due bool
 }
 
-// minResync is the shortest period of resyncs. Who asks for less gets this.
+// minResync is the shortest period of resyncs.
 const minResync = time.Second
 
 // AddEventHandler adds a handler with the informer's own resync period. See AddEventHandlerWithOptions.
@@ -33,17 +32,16 @@ func (s *sharedIndexInformer) AddEventHandler(
 	return s.AddEventHandlerWithOptions(handler, cache.HandlerOptions{})
 }
 
-// AddEventHandlerWithResyncPeriod adds a handler that is told everything again at least so far apart.
+// AddEventHandlerWithResyncPeriod adds a handler whose resyncs are at least period apart.
 func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(
 	handler cache.ResourceEventHandler, period time.Duration,
 ) (cache.ResourceEventHandlerRegistration, error) {
 	return s.AddEventHandlerWithOptions(handler, cache.HandlerOptions{ResyncPeriod: &period})
 }
 
-// AddEventHandlerWithOptions adds a handler, which is told each change, in order, on a goroutine of its own. One that
-// comes late is told first what the store has, as additions of the initial list. After the end it is an error.
-//
-// Resyncs come at the informer's pace, which is set when it starts: a handler that comes later cannot have them faster.
+// AddEventHandlerWithOptions adds a handler, which receives each change, in order, on its own goroutine. A late handler
+// first receives the objects in the store, as additions of the first list. AddEventHandlerWithOptions returns an error
+// after the end.
 func (s *sharedIndexInformer) AddEventHandlerWithOptions(
 	handler cache.ResourceEventHandler, options cache.HandlerOptions,
 ) (cache.ResourceEventHandlerRegistration, error) {
@@ -68,15 +66,16 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(
 	return l, nil
 }
 
-// joinLate adds a listener, with its schedule, to an informer that runs, and starts it. The listener receives what is
-// in the store, as additions of the initial list, and every later change: no gaps and no duplicates. The caller holds
-// the deltas lock, so no delta is on its way.
+// joinLate registers a listener, with its schedule, with an informer that has started. A late handler first receives
+// the objects in the store, as additions of the first list, and then every change, with no gaps and no duplicates.
+// HasSynced of a late registration is false until its handler has received the objects in the store. The caller holds
+// the deltas lock.
 func (s *sharedIndexInformer) joinLate(l *listener, resyncs *schedule) {
 	panic(todo.Task(3, "sharedIndexInformer.joinLate"))
 }
 
-// distribute adds a notification to the listeners' queues: a resync's to those that take part in it, any other to all.
-// The caller holds the deltas lock.
+// distribute adds a notification to the queues of the listeners: a resync to those that are due, any other to all. The
+// caller holds the deltas lock.
 func (s *sharedIndexInformer) distribute(n notification, resync bool) {
 	for l, resyncs := range s.listeners {
 		if !resync || resyncs.due {
@@ -85,7 +84,7 @@ func (s *sharedIndexInformer) distribute(n notification, resync bool) {
 	}
 }
 
-// startListeners starts the goroutines of those that came before the start. The caller has mu.
+// startListeners starts the goroutines of the listeners that were added before the start. The caller holds mu.
 func (s *sharedIndexInformer) startListeners() {
 	s.deltas.Lock()
 	defer s.deltas.Unlock()
@@ -94,7 +93,8 @@ func (s *sharedIndexInformer) startListeners() {
 	}
 }
 
-// stopListeners ends all of them, and waits until the last handler has returned. From now on nobody can be added.
+// stopListeners stops all listeners, and waits until the last handler has returned. No listener can be added
+// afterwards.
 func (s *sharedIndexInformer) stopListeners() {
 	s.mu.Lock()
 	s.stopped = true
@@ -108,29 +108,26 @@ func (s *sharedIndexInformer) stopListeners() {
 	s.running.Wait()
 }
 
-// RemoveEventHandler removes a handler. The call that it is in goes on; what it has not been told it will not be. A
-// handle that is removed already, or another informer's, is nothing to do; one that is not from AddEventHandler is an
-// error.
+// RemoveEventHandler removes a handler, which receives nothing more. A running call continues, and the remaining
+// notifications are dropped. RemoveEventHandler does not wait for the running call, so a handler may remove itself. If
+// the handler never ran, finished is closed. A removed handler can be freed. RemoveEventHandler does nothing for a
+// handler that is already removed, for the handle of another informer, and after the end. RemoveEventHandler returns an
+// error for a handle that does not come from AddEventHandler.
 func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandlerRegistration) error {
 	panic(todo.Task(4, "sharedIndexInformer.RemoveEventHandler"))
 }
 
-// resyncPeriod is the period that a handler gets which asks for one, and sets the informer's pace if there is still
-// time. The caller has mu.
-//
-//   - An informer that was made without resyncs has none, whatever its handlers want: 0.
-//   - Less than a second is a second.
-//   - Before the start a handler that wants a shorter period than the informer's makes it the informer's. Afterwards
-//
-// that
-//
-//	stays, and nobody can have resyncs faster than that.
+// resyncPeriod returns the resync period of a handler that asks for one. An informer that was made without resyncs has
+// none, whatever its handlers ask for: the result is 0. A period below a second becomes a second. Before the start, a
+// period shorter than the informer's pace becomes the pace. After the start the pace stays, and a shorter period
+// becomes the pace. The caller holds mu.
 func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
 	panic(todo.Task(4, "sharedIndexInformer.resyncPeriod"))
 }
 
-// shouldResync is asked by the Reflector at the informer's pace whether there is to be a resync. It is if it is time
-// for at least one listener; and only those for which it is time take part. Mirrors cache.sharedProcessor.shouldResync.
+// shouldResync reports whether at least one handler is due for a resync. The Reflector calls it at the informer's pace.
+// Each handler has its own resync period, and a resync reaches the handlers that are due. Two resyncs of a handler are
+// at least its period apart. Mirrors cache.sharedProcessor.shouldResync.
 func (s *sharedIndexInformer) shouldResync() bool {
 	panic(todo.Task(4, "sharedIndexInformer.shouldResync"))
 }

@@ -102,6 +102,16 @@ func (w *world) source() cache.ListerWatcher {
 	return client.Deployments("")
 }
 
+// pollTime is more than a design needs that polls for the end of the first list, as cache.WaitForCacheSync does, each
+// 100ms.
+const pollTime = 200 * time.Millisecond
+
+// settle waits until all that is under way has happened, in designs that poll too.
+func settle() {
+	time.Sleep(pollTime)
+	synctest.Wait()
+}
+
 // run starts the informer. It ends with the test at the latest.
 func (w *world) run() *world {
 	ctx, cancel := context.WithCancel(w.t.Context())
@@ -112,7 +122,7 @@ func (w *world) run() *world {
 		defer close(w.ended)
 		w.informer.RunWithContext(ctx)
 	})
-	synctest.Wait()
+	settle()
 	return w
 }
 
@@ -184,13 +194,17 @@ func (w *world) stored() []string {
 	return names
 }
 
-// name returns an object's name and version.
+// name returns an object's name and version, with its namespace unless that is default.
 func name(obj any) string {
 	about, err := meta.Accessor(obj)
 	if err != nil {
 		return fmt.Sprintf("%T", obj)
 	}
-	return about.GetName() + "@" + about.GetResourceVersion()
+	version := about.GetName() + "@" + about.GetResourceVersion()
+	if about.GetNamespace() != "default" {
+		return about.GetNamespace() + "/" + version
+	}
+	return version
 }
 
 // handler notes each call. It implements cache.ResourceEventHandler.
@@ -287,6 +301,12 @@ func numbered(n int) (names []string) {
 		names = append(names, "d"+strconv.Itoa(i))
 	}
 	return names
+}
+
+// in puts a Deployment into another namespace.
+func in(namespace string, d *appsv1.Deployment) *appsv1.Deployment {
+	d.Namespace = namespace
+	return d
 }
 
 func deployment(name string) *appsv1.Deployment {

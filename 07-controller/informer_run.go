@@ -1,4 +1,4 @@
-// This file is the informer at work: what it starts, in which order it stops, and what becomes of a delta.
+// This file runs the informer: how it starts, how it stops, and how it processes a delta.
 
 package controller
 
@@ -13,21 +13,21 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// RunWithContext keeps the store and tells the handlers until the context ends. When it returns nothing is left
-// running. An informer runs once; a second call is logged and returns.
-//
-// It stops in the order of the work: first whatever brings deltas, then the handlers. Each finishes the call it is in,
-// and what has not been delivered by then is dropped.
+// RunWithContext returns when its context ends, and not before. Until then the store follows the server, and the
+// handlers receive every change. When RunWithContext returns, nothing is left running, and no handler is called again.
+// It waits for the delta in progress and for the running handlers, and drops the remaining notifications. An error
+// concerns one object only: it is reported to utilruntime, and the informer continues with the others. A second
+// RunWithContext returns and changes nothing.
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	panic(todo.Task(1, "sharedIndexInformer.RunWithContext"))
 }
 
-// reflect lists and watches until the context ends. It is Reflector.RunWithContext, but for one thing: somebody may
-// want to hear of the errors.
+// reflect lists and watches until the context ends. It is Reflector.RunWithContext, except that errors go to the watch
+// error handler.
 func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Factor: 2, Jitter: 1, Steps: 40}
 	delay := backoff.DelayWithReset(clock.RealClock{}, 2*time.Minute)
-	// Handlers of errors are client-go's, and so is the Reflector that they are told of. This one only has a name.
+	// The watch error handler takes a Reflector of client-go. This one only has a name.
 	named := cache.NewReflectorWithOptions(s.lw, s.example, s.queue,
 		cache.ReflectorOptions{TypeDescription: s.options.ObjectDescription})
 	for ctx.Err() == nil {
@@ -43,17 +43,11 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	}
 }
 
-// handleDeltas brings what has happened to one object, oldest first, to the store and then to the handlers. Who hears
-// of a change finds it in the store.
-//
-//   - Whether it is an addition or an update is for the store to say: a list knows only what is there.
-//   - An update that leaves the resourceVersion as it was is a resync, whatever it is called, and only for those that
-//
-// are
-//
-//	  due for one.
-//	- inInitialList tells handlers that an addition is from the first list.
-//	- A deletion may be a tombstone, and is passed on as it came.
+// handleDeltas applies the deltas of one object, the oldest first. The store changes first, then the handlers: a
+// handler that receives a change finds it in the store. The store decides whether an object is an addition or an
+// update. Only additions of the first list have isInInitialList. A deletion that the watch missed reaches the handlers
+// as a tombstone. An update that does not change the resourceVersion counts as a resync, whatever the type of the
+// delta.
 //
 // Mirrors cache.processDeltas.
 func (s *sharedIndexInformer) handleDeltas(obj any, inInitialList bool) error {

@@ -1,5 +1,4 @@
-// This file is one handler, and the queue before it. The queue has no bound: a handler that is slow, or stuck, costs
-// memory and never time of the others.
+// This file is one handler and its queue.
 
 package controller
 
@@ -14,7 +13,7 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// notification is one change for a handler: an addition has the new state, a deletion the old one, an update both.
+// notification is one change for a handler. An addition has the new state, a deletion the old one, an update both.
 type notification struct {
 	kind          kind
 	old, new      any
@@ -35,19 +34,15 @@ type listener struct {
 	logger  klog.Logger
 	name    string
 
-	// mu guards these. wake is signalled when there is something to do for run.
+	// mu guards these. wake is signalled when run has something to do.
 	mu      sync.Mutex
 	wake    sync.Cond
 	pending *buffer.Ring[notification]
 	stopped bool
-	// initial counts the additions of the first list that the handler has not received yet. upstream is true when the
-	// informer has synced, so that there will be no more of them. synced is closed when initial is 0 and upstream true.
-	initial  int
-	upstream bool
-	synced   chan struct{}
+	// synced is closed when every call for the first list has returned.
+	synced chan struct{}
 
-	// finished is closed when the handler will not be called any more: by run when it returns, and if there will be no
-	// run, by who removes it.
+	// finished is closed when the handler will not be called again.
 	finished chan struct{}
 }
 
@@ -64,30 +59,25 @@ func newListener(handler cache.ResourceEventHandler, logger klog.Logger) *listen
 	return l
 }
 
-// add puts a notification at the end of the queue. It never waits for the handler. Mirrors cache.processorListener.add.
+// add appends a notification to the handler's queue. It never waits for the handler. The queue has no bound. Mirrors
+// cache.processorListener.add.
 func (l *listener) add(n notification) {
 	panic(todo.Task(2, "listener.add"))
 }
 
-// run passes one notification after another to the handler, in order, until the listener is stopped. A handler that
-// panics ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash), run leaves
-// out the notification at which it panicked, and goes on after a second. Mirrors cache.processorListener.run and pop.
+// run calls the handler with each notification, in order, until the listener is stopped. No lock is held while a
+// handler runs. A delivered notification can be freed. A stopped listener drops the remaining notifications. When run
+// returns, finished is closed.
+//
+// A panic of the handler is reported to utilruntime, with the handler's logger. If utilruntime.ReallyCrash is off, the
+// notification is lost, and run continues after a second.
+//
+// Mirrors cache.processorListener.run and pop.
 func (l *listener) run() {
 	panic(todo.Task(2, "listener.run"))
 }
 
-// notifiedInitial counts one addition of the first list as received by the handler.
-func (l *listener) notifiedInitial() {
-	panic(todo.Task(3, "listener.notifiedInitial"))
-}
-
-// upstreamSynced marks the first list as complete: each of its additions is in the queue, or the handler has received
-// it.
-func (l *listener) upstreamSynced() {
-	panic(todo.Task(3, "listener.upstreamSynced"))
-}
-
-// stop lets run return after the call that it is in.
+// stop makes run return after the running call.
 func (l *listener) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -95,11 +85,12 @@ func (l *listener) stop() {
 	l.wake.Signal()
 }
 
-// HasSynced reports whether the handler has received all of the first list: calls that have returned count.
+// HasSynced reports whether every call of the handler for the first list has returned.
 func (l *listener) HasSynced() bool { return cache.IsDone(l.HasSyncedChecker()) }
 
-// HasSyncedChecker is the same, to wait for.
+// HasSyncedChecker is done when HasSynced is true.
 func (l *listener) HasSyncedChecker() cache.DoneChecker { return done{l.name, l.synced} }
 
-// ShutdownChan is closed when the handler will not be called any more. cache.ShutDownEventHandler waits for it.
+// ShutdownChan returns a channel that is closed when the handler will not be called again. cache.ShutDownEventHandler
+// waits for it.
 func (l *listener) ShutdownChan() <-chan struct{} { return l.finished }

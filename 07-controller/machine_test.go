@@ -40,7 +40,8 @@ func (s source) List(options metav1.ListOptions) (runtime.Object, error) {
 	return s.FakeControllerSource.List(options)
 }
 
-// machine is a whole controller on two informers, and the server that they watch.
+// machine is a whole controller on two informers, and the server that they watch. Beside default/web, which the tests
+// are about, there is a Deployment other/web, whose budget is right. No test has a reason to touch that.
 type machine struct {
 	t           *guard.T
 	deployments *fcache.FakeControllerSource
@@ -50,14 +51,22 @@ type machine struct {
 	queue       keyQueue
 	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed
+	// configure, if set, changes the controller's Config.
+	configure func(*controller.Config)
+	// elsewhere are the budgets beside default/web at the start.
+	elsewhere map[string]runtime.Object
 
 	running       chan struct{} // closed when Run has returned
 	stopRun       context.CancelFunc
 	stopInformers context.CancelFunc
 }
 
-// drainTimeout is the machine's; its queue waits 1 s before the first retry, then 2, 4, ….
-const drainTimeout = 10 * time.Second
+const (
+	// drainTimeout is the machine's; its queue waits 1 s before the first retry, then 2, 4, …, at most a minute.
+	drainTimeout = 10 * time.Second
+	// settleTime is enough for a Run that polls, as cache.WaitForCacheSync does each 100 ms.
+	settleTime = time.Second
+)
 
 // start makes a machine and runs it inside the caller's bubble. prepare, if not nil, may put
 // things on the servers first. Resync 0 is none. The caller must call stop.
@@ -72,6 +81,10 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 	}
 	below := m.line.Wrap(below)
 	m.server.source, m.server.line = fcache.NewFakeControllerSource(), m.line
+	neighbour := web(inNamespace("other"), replicas(7))
+	m.deployments.Add(neighbour)
+	m.server.put(budgetOf(neighbour))
+	m.elsewhere = m.server.others()
 	if prepare != nil {
 		prepare(m)
 	}
@@ -93,6 +106,9 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 		Workers:      2,
 		DrainTimeout: drainTimeout,
 	}
+	if m.configure != nil {
+		m.configure(&config)
+	}
 	var err error
 	m.controller, err = controller.New(klog.Background(), config)
 	require.NoError(t, err, "the error of New")
@@ -107,7 +123,7 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 		defer close(m.running)
 		m.controller.Run(runCtx)
 	})
-	synctest.Wait()
+	m.pass(settleTime)
 	return m
 }
 
@@ -120,12 +136,21 @@ func (m *machine) stop() {
 	select {
 	case <-m.running:
 	case <-time.After(time.Hour):
-		m.t.Rule("Run returns when its work is done, and after DrainTimeout at the latest.")
+		m.t.Rule("After DrainTimeout, Run cancels the running requests and starts no other: then Run returns.")
 		require.Less(m.t, time.Since(began), time.Hour, "time that Run takes to return")
 	}
 	m.stopInformers()
 	m.deployments.Shutdown()
 	m.server.source.Shutdown()
+	m.t.Rule("Reconcile corrects the budget of one Deployment with at most one write: it leaves the budget of an " +
+		"equal name in another namespace alone.")
+	require.Equal(m.t, m.elsewhere["other/web"], m.server.others()["other/web"], "the budget other/web on the server")
+}
+
+// pass lets time pass, and waits until the machine is at rest.
+func (m *machine) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
 }
 
 // apply creates or changes the Deployment and waits until the machine is at rest. Time stands still.
@@ -158,4 +183,13 @@ func (m *machine) then(change func(), want int, when string) {
 		}
 	}
 	require.Equal(m.t, want, got, "minAvailable of the budget (-1 for none) %s", when)
+}
+
+// edit returns a change that a user makes to the budget default/web.
+func (m *machine) edit(change func(*policyv1.PodDisruptionBudget)) func() {
+	return func() {
+		budget := m.server.get()
+		change(budget)
+		m.server.put(budget)
+	}
 }

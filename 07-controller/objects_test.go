@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -17,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 	"k8s.io/utils/ptr"
@@ -25,14 +27,16 @@ import (
 	"client-go-workshop/internal/testkit/trace"
 )
 
-// web returns a Deployment default/web. The edits make it the one a test is about.
+// web returns a Deployment default/web, with things of other programs in it. The edits make it the one a test is about.
 func web(edits ...func(*appsv1.Deployment)) *appsv1.Deployment {
-	deployment := &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", UID: "web-uid", ResourceVersion: "1"},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To[int32](3),
-			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-		},
+	deployment := deployment("web")
+	deployment.UID, deployment.ResourceVersion = "web-uid", "1"
+	deployment.Spec.Replicas = ptr.To[int32](3)
+	deployment.Labels = map[string]string{"team": "web", "part-of": "shop"} // team has another value in the budget
+	deployment.Annotations = map[string]string{"note": "of the Deployment", "revision": "3"}
+	deployment.Finalizers = []string{"example.com/backup"}
+	deployment.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "example.com/v1", Kind: "Platform", Name: "prod", UID: "platform"},
 	}
 	for _, edit := range edits {
 		edit(deployment)
@@ -46,7 +50,20 @@ func replicas(n int32) func(*appsv1.Deployment) {
 
 func annotated(value string) func(*appsv1.Deployment) {
 	return func(deployment *appsv1.Deployment) {
-		deployment.Annotations = map[string]string{"client-go-workshop/pdb": value}
+		metav1.SetMetaDataAnnotation(&deployment.ObjectMeta, "client-go-workshop/pdb", value)
+	}
+}
+
+// inNamespace moves a Deployment to another namespace, where it is another one.
+func inNamespace(namespace string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Namespace, d.UID = namespace, types.UID(namespace+"-"+d.Name+"-uid") }
+}
+
+// called gives a Deployment and its Pods another name.
+func called(name string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Spec = *deployment(name).Spec.DeepCopy()
+		d.Name, d.UID, d.Spec.Replicas = name, types.UID(name+"-uid"), ptr.To[int32](3)
 	}
 }
 
@@ -54,36 +71,87 @@ func beingDeleted(deployment *appsv1.Deployment) {
 	deployment.DeletionTimestamp = ptr.To(metav1.Now())
 }
 
-// webBudget returns the right budget for web(), as the server would hand it out. The
-// edits spoil it.
+// webBudget returns the right budget for web(), as the server would hand it out. The edits spoil it.
 func webBudget(edits ...func(*policyv1.PodDisruptionBudget)) *policyv1.PodDisruptionBudget {
-	budget := controller.NewBudget(web())
-	budget.UID, budget.ResourceVersion = "budget-uid", "7"
+	return budgetOf(web(), edits...)
+}
+
+// budgetOf returns the right budget for a Deployment, with things of other programs in it.
+func budgetOf(
+	deployment *appsv1.Deployment, edits ...func(*policyv1.PodDisruptionBudget),
+) *policyv1.PodDisruptionBudget {
+	budget := controller.NewBudget(deployment)
+	budget.UID, budget.ResourceVersion = types.UID("budget-of-"+deployment.UID), "7"
+	ofOthers(budget)
+	budget.Finalizers = []string{"example.com/audit"}
 	for _, edit := range edits {
 		edit(budget)
 	}
 	return budget
 }
 
-func noOwner(budget *policyv1.PodDisruptionBudget) { budget.OwnerReferences = nil }
-func noLabel(budget *policyv1.PodDisruptionBudget) { budget.Labels = nil }
+// ofOthers puts things of other programs into a budget: labels, annotations, an owner and a field of the spec.
+func ofOthers(budget *policyv1.PodDisruptionBudget) {
+	metav1.SetMetaDataLabel(&budget.ObjectMeta, "team", "shop")
+	metav1.SetMetaDataAnnotation(&budget.ObjectMeta, "note", "of the team")
+	budget.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
+	other := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "App", Name: "shop", UID: "app"}
+	budget.OwnerReferences = append([]metav1.OwnerReference{other}, budget.OwnerReferences...)
+}
+
+// noOwner cuts the owner reference of the Deployment.
+func noOwner(budget *policyv1.PodDisruptionBudget) {
+	budget.OwnerReferences = slices.DeleteFunc(budget.OwnerReferences, isControlling)
+}
+
+// noOtherOwner cuts every other owner reference.
+func noOtherOwner(budget *policyv1.PodDisruptionBudget) {
+	budget.OwnerReferences = slices.DeleteFunc(budget.OwnerReferences,
+		func(o metav1.OwnerReference) bool { return !isControlling(o) })
+}
+
+func isControlling(owner metav1.OwnerReference) bool { return ptr.Deref(owner.Controller, false) }
+
+func noLabel(budget *policyv1.PodDisruptionBudget) { delete(budget.Labels, controller.ManagedByLabel) }
 
 func ownedByOther(kind, name string, uid types.UID) func(*policyv1.PodDisruptionBudget) {
 	return func(budget *policyv1.PodDisruptionBudget) {
-		budget.OwnerReferences = []metav1.OwnerReference{{
+		noOwner(budget)
+		budget.OwnerReferences = append(budget.OwnerReferences, metav1.OwnerReference{
 			APIVersion: "apps/v1", Kind: kind, Name: name, UID: uid, Controller: ptr.To(true),
-		}}
+		})
 	}
+}
+
+// handmade returns a budget that a user made by hand, which selects the Pods with these labels (app=web: web's).
+func handmade(name string, podLabels map[string]string, edits ...func(*policyv1.PodDisruptionBudget),
+) *policyv1.PodDisruptionBudget {
+	budget := &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID(name + "-uid"), ResourceVersion: "5"},
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable: ptr.To(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: podLabels},
+		},
+	}
+	for _, edit := range edits {
+		edit(budget)
+	}
+	return budget
 }
 
 // eventLog is a record.EventRecorder that keeps "object type reason" of each Event.
 type eventLog struct {
+	// before, if set, runs at the start of each call.
+	before func()
+
 	mu       sync.Mutex
 	events   []string
 	messages []string
 }
 
 func (l *eventLog) Event(object runtime.Object, eventType, reason, message string) {
+	if l.before != nil {
+		l.before()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	name, _ := cache.ObjectToName(object)
@@ -135,10 +203,13 @@ func (s *budgetServer) client(namespace string) controller.BudgetClient {
 }
 
 // get returns a copy of default/web, nil if there is none.
-func (s *budgetServer) get() *policyv1.PodDisruptionBudget {
+func (s *budgetServer) get() *policyv1.PodDisruptionBudget { return s.at("default", "web") }
+
+// at returns a copy of a budget, nil if there is none.
+func (s *budgetServer) at(namespace, name string) *policyv1.PodDisruptionBudget {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.budgets[cache.NewObjectName("default", "web")].DeepCopy()
+	return s.budgets[cache.NewObjectName(namespace, name)].DeepCopy()
 }
 
 func (s *budgetServer) callLog() []string {
@@ -176,11 +247,13 @@ func (s *budgetServer) note(obj any, what string) {
 	}
 }
 
-// drop deletes default/web as another client than the controller would.
-func (s *budgetServer) drop() {
+// drop deletes default/web as another client than the controller would, with all its finalizers.
+func (s *budgetServer) drop() { s.dropAt("default", "web") }
+
+func (s *budgetServer) dropAt(namespace, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deleteLocked(cache.NewObjectName("default", "web"))
+	s.deleteLocked(cache.NewObjectName(namespace, name))
 }
 
 func (s *budgetServer) deleteLocked(key cache.ObjectName) {
@@ -203,10 +276,10 @@ func (c *budgetClient) call(
 	key := cache.NewObjectName(c.namespace, name)
 	c.server.mu.Lock()
 	c.server.calls = append(c.server.calls, verb+" "+key.String())
-	tooMany := len(c.server.calls) > 100
+	tooMany := len(c.server.calls) > 1000
 	c.server.mu.Unlock()
 	if tooMany { // a controller that answers each of its own writes with another never rests
-		return errors.New("the test's server refuses more than 100 writes")
+		return errors.New("the test's server refuses more than 1000 writes")
 	}
 	if c.server.before != nil {
 		if err := c.server.before(ctx, verb); err != nil {
@@ -259,6 +332,12 @@ func (c *budgetClient) Delete(ctx context.Context, name string, options metav1.D
 			if p.UID != nil && *p.UID != stored.UID || p.ResourceVersion != nil && *p.ResourceVersion != stored.ResourceVersion {
 				return apierrors.NewConflict(budgetResource, name, fmt.Errorf("it is %s at %s", stored.UID, stored.ResourceVersion))
 			}
+		}
+		if len(stored.Finalizers) > 0 { // it stays until they are removed
+			going := stored.DeepCopy()
+			going.DeletionTimestamp = ptr.To(metav1.Now())
+			c.server.storeLocked(going)
+			return nil
 		}
 		c.server.deleteLocked(cache.NewObjectName(c.namespace, name))
 		return nil

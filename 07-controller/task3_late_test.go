@@ -1,10 +1,9 @@
 package controller_test
 
-// Task 3: late handlers, and the question whether a handler has received everything.
+// Task 3: late handlers, and HasSynced of a registration.
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,12 +15,11 @@ import (
 
 	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
-	"client-go-workshop/internal/testkit/layers"
 )
 
-func TestTask3_Late_handler_hears_what_is_there(t *testing.T) {
-	guard.Test(t, "A handler can come at any time: a late one receives the objects in the store, as its "+
-		"first list.", func(t *guard.T) {
+func TestTask3_Late_handler_receives_the_store(t *testing.T) {
+	guard.Test(t, "A late handler first receives the objects in the store, and then every change: the objects "+
+		"come as additions of the first list.", func(t *guard.T) {
 		w := newWorld(t, "a", "b").run()
 		w.remove("b")
 		w.create("c")
@@ -30,9 +28,9 @@ func TestTask3_Late_handler_hears_what_is_there(t *testing.T) {
 	})
 }
 
-func TestTask3_Late_handler_hears_what_comes(t *testing.T) {
-	guard.Test(t, "A handler can come at any time. It receives the objects in the store, and then "+
-		"every change.", func(t *guard.T) {
+func TestTask3_Late_handler_receives_every_change(t *testing.T) {
+	guard.Test(t, "A late handler first receives the objects in the store, and then every "+
+		"change.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		h := w.handle()
 		w.create("b")
@@ -43,8 +41,8 @@ func TestTask3_Late_handler_hears_what_comes(t *testing.T) {
 	})
 }
 
-func TestTask3_Nobody_else_hears_it_again(t *testing.T) {
-	guard.Test(t, "The objects in the store go to the late handler alone.", func(t *guard.T) {
+func TestTask3_Other_handlers_receive_nothing_again(t *testing.T) {
+	guard.Test(t, "The objects in the store go to the late handler only.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		early := w.handle()
 		w.run()
@@ -61,8 +59,9 @@ func TestTask3_Handler_comes_while_a_delta_is_handled(t *testing.T) {
 		"a deletion":  func(w *world) { w.remove("a") },
 	} {
 		t.Run(title, func(t *testing.T) {
-			guard.Test(t, "A late handler receives each change once, with no gap and no duplicate: one lock is held from the "+
-				"store to the last listener.", func(t *guard.T) {
+			guard.Test(t, "A late handler first receives the objects in the store, as additions of the "+
+				"first list, and then every change, with no gaps and no duplicates: it cannot join "+
+				"in the middle of a delta.", func(t *guard.T) {
 				w := newWorld(t, "a")
 				late := &counter{has: map[string]string{}}
 				comes := sync.OnceFunc(func() {
@@ -73,19 +72,19 @@ func TestTask3_Handler_comes_while_a_delta_is_handled(t *testing.T) {
 				store := &pausingIndexer{t: t}
 				w.informer = newInformer(store.under(below), w.source())
 				w.run()
-				store.pause = comes
+				store.change = comes
 				change(w)
 				comes() // after it, if the informer does not take the layers that it is given, as client-go's
 				synctest.Wait()
 				require.Empty(t, late.wrong, "wrong calls of the late handler")
-				require.Equal(t, w.stands(), late.has, "the objects that the late handler knows")
+				require.Equal(t, w.versions(), late.has, "the objects that the late handler knows")
 			})
 		})
 	}
 }
 
-// stands returns the versions in the store, by name.
-func (w *world) stands() map[string]string {
+// versions returns the versions in the store, by name.
+func (w *world) versions() map[string]string {
 	has := map[string]string{}
 	for _, obj := range w.informer.GetStore().List() {
 		d := obj.(*appsv1.Deployment)
@@ -94,43 +93,10 @@ func (w *world) stands() map[string]string {
 	return has
 }
 
-// pausingIndexer starts a goroutine after a change of the store, and gives it far more turns than it needs if no lock
-// is in its way. It does so on one processor, so that the goroutine gets every turn that is given up, however busy the
-// machine is.
-type pausingIndexer struct {
-	cache.Indexer
-	t     *guard.T
-	pause func() // nil as long as no goroutine is to start
-}
-
-func (p *pausingIndexer) under(below layers.Layers) layers.Layers {
-	made := below.NewIndexer
-	below.NewIndexer = func(keys cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
-		p.Indexer = made(keys, indexers)
-		return p
-	}
-	return below
-}
-
-func (p *pausingIndexer) changed(err error) error {
-	if p.pause != nil {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-		p.t.Go(p.pause)
-		p.pause = nil
-		for range 1_000 {
-			runtime.Gosched()
-		}
-	}
-	return err
-}
-
-func (p *pausingIndexer) Add(obj any) error    { return p.changed(p.Indexer.Add(obj)) }
-func (p *pausingIndexer) Update(obj any) error { return p.changed(p.Indexer.Update(obj)) }
-func (p *pausingIndexer) Delete(obj any) error { return p.changed(p.Indexer.Delete(obj)) }
-
 // Changes and handlers that come at the same time can come in any order, so this test makes many of both.
-func TestTask3_No_gap_and_no_double(t *testing.T) {
-	guard.Test(t, "A late handler receives each change once, with no gap and no duplicate.", func(t *guard.T) {
+func TestTask3_No_gap_and_no_duplicate(t *testing.T) {
+	guard.Test(t, "A late handler first receives the objects in the store, as additions of the first list, and "+
+		"then every change, with no gaps and no duplicates.", func(t *guard.T) {
 		w := newWorld(t).run()
 		names := numbered(300)
 		var handlers []*counter
@@ -231,8 +197,8 @@ func TestTask3_HasSynced_does_not_wait_for_later_changes(t *testing.T) {
 }
 
 func TestTask3_HasSynced_not_before_the_list(t *testing.T) {
-	guard.Test(t, "A registration syncs with the first list and not before, even if nothing is left "+
-		"to deliver.", func(t *guard.T) {
+	guard.Test(t, "A registration does not sync before the first list, even if its handler has nothing left to "+
+		"receive.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		registration := w.register(&handler{})
 		require.False(t, registration.HasSynced(), "the registration has synced before the start")
@@ -248,8 +214,8 @@ func TestTask3_HasSynced_not_before_the_list(t *testing.T) {
 }
 
 func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
-	guard.Test(t, "A registration does not sync before its informer, even if its handler has received "+
-		"everything so far.", func(t *guard.T) {
+	guard.Test(t, "A registration does not sync before its informer, even if its handler has received every "+
+		"object so far.", func(t *guard.T) {
 		w, door := held(t, "a", "b")
 		registration := w.register(&handler{})
 		w.run()
@@ -257,7 +223,7 @@ func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
 		require.False(t, registration.HasSynced(), "the registration has synced in the middle of the list")
 		t.Did("that one comes into the store; HasSynced")
 		door.Open()
-		synctest.Wait()
+		settle()
 		require.True(t, registration.HasSynced(), "the registration has synced after the list")
 	})
 }
@@ -279,7 +245,8 @@ func TestTask3_Handler_may_add_a_handler(t *testing.T) {
 }
 
 func TestTask3_HasSynced_with_an_empty_list(t *testing.T) {
-	guard.Test(t, "With an empty first list a registration has synced, be its handler early or late.", func(t *guard.T) {
+	guard.Test(t, "With an empty first list every registration has synced, of early and of late "+
+		"handlers.", func(t *guard.T) {
 		w := newWorld(t)
 		early := w.register(&handler{})
 		w.run()
@@ -291,8 +258,8 @@ func TestTask3_HasSynced_with_an_empty_list(t *testing.T) {
 }
 
 func TestTask3_HasSynced_of_a_late_handler(t *testing.T) {
-	guard.Test(t, "HasSynced of a late registration waits until its handler has received the objects "+
-		"in the store.", func(t *guard.T) {
+	guard.Test(t, "HasSynced of a late registration is false until its handler has received the objects in the "+
+		"store.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		door := gate.New(t)
 		registration := w.register(&handler{before: func(string) { door.Wait() }})
@@ -300,14 +267,14 @@ func TestTask3_HasSynced_of_a_late_handler(t *testing.T) {
 		t.Did("the late handler is at the first object; HasSynced")
 		require.False(t, registration.HasSynced(), "the late registration has synced during the first call")
 		door.Open()
-		synctest.Wait()
+		settle()
 		require.True(t, registration.HasSynced(), "the late registration has synced after the first call")
 	})
 }
 
 func TestTask3_Handler_that_comes_during_the_first_list(t *testing.T) {
-	guard.Test(t, "A handler that comes during the first list receives each object once, and syncs "+
-		"with the list.", func(t *guard.T) {
+	guard.Test(t, "A handler that is added during the first list receives each object once, and syncs with the "+
+		"list.", func(t *guard.T) {
 		w := newWorld(t, "a", "b")
 		source := &slowList{ListerWatcher: w.source(), answer: gate.New(t)}
 		w.informer = newInformer(below, source)
@@ -318,13 +285,15 @@ func TestTask3_Handler_that_comes_during_the_first_list(t *testing.T) {
 		t.Did("the informer runs, its list is not answered; HasSynced of a handler that has just come")
 		require.False(t, registration.HasSynced(), "the registration has synced before the list is answered")
 		source.answer.Open()
+		settle()
 		require.Equal(t, []string{"first a@2", "first b@3"}, sorted(h.calls()), "the handler's calls")
 		require.True(t, registration.HasSynced(), "the registration has synced after the list")
 	})
 }
 
 func TestTask3_No_handlers_after_the_end(t *testing.T) {
-	guard.Test(t, "After the end AddEventHandler is an error.", func(t *guard.T) {
+	guard.Test(t, "AddEventHandlerWithOptions returns an error after the end, and so does "+
+		"AddEventHandler.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.end()
 		_, err := w.informer.AddEventHandler(&handler{})
@@ -333,8 +302,8 @@ func TestTask3_No_handlers_after_the_end(t *testing.T) {
 	})
 }
 
-func TestTask3_Second_run_disturbs_nobody(t *testing.T) {
-	guard.Test(t, "A second RunWithContext returns and changes nothing: the first goes on.", func(t *guard.T) {
+func TestTask3_Second_run_changes_nothing(t *testing.T) {
+	guard.Test(t, "A second RunWithContext returns and changes nothing: the first continues.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		early := w.handle()
 		w.run()
@@ -350,8 +319,8 @@ func TestTask3_Second_run_disturbs_nobody(t *testing.T) {
 }
 
 func TestTask3_End_with_a_late_handler_at_work(t *testing.T) {
-	guard.Test(t, "When RunWithContext returns, no handler will be called again: it waits for late "+
-		"handlers, too.", func(t *guard.T) {
+	guard.Test(t, "When RunWithContext returns, nothing is left running, and no handler is called again: it "+
+		"waits for late handlers too.", func(t *guard.T) {
 		w := newWorld(t, numbered(100)...).run()
 		h := &handler{}
 		h.before = func(string) { time.Sleep(time.Second) }

@@ -1,19 +1,15 @@
 package controller_test
 
-// Task 4: resyncs, and handlers that go.
+// Task 4: resyncs.
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
-	fcache "k8s.io/client-go/tools/cache/testing"
 
-	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -31,7 +27,7 @@ func every(t *guard.T, period time.Duration, names ...string) *world {
 	return newWorldWith(t, cache.SharedIndexInformerOptions{ResyncPeriod: period}, names...)
 }
 
-func TestTask4_Resync_tells_everything_again(t *testing.T) {
+func TestTask4_Resync_delivers_everything_again(t *testing.T) {
 	guard.Test(t, "A resync delivers every object in the store again, as an update from a state to the "+
 		"same state.", func(t *guard.T) {
 		w := every(t, time.Minute, "a", "b")
@@ -48,8 +44,8 @@ func TestTask4_Resync_tells_everything_again(t *testing.T) {
 }
 
 func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
-	guard.Test(t, "Each handler has a resync period of its own, and a resync reaches the handlers "+
-		"that are due.", func(t *guard.T) {
+	guard.Test(t, "Each handler has its own resync period, and a resync reaches the handlers that are "+
+		"due.", func(t *guard.T) {
 		w := every(t, time.Minute, "a")
 		often, seldom, never := w.handle(), w.handleEvery(3*time.Minute), w.handleEvery(0)
 		w.run()
@@ -63,7 +59,7 @@ func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
 	})
 }
 
-func TestTask4_Change_reaches_everybody(t *testing.T) {
+func TestTask4_Change_reaches_every_handler(t *testing.T) {
 	guard.Test(t, "A change reaches every handler, with or without resyncs.", func(t *guard.T) {
 		w := every(t, time.Minute, "a")
 		often, never := w.handle(), w.handleEvery(0)
@@ -84,8 +80,9 @@ func TestTask4_Change_reaches_everybody(t *testing.T) {
 }
 
 func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
-	guard.Test(t, "A list that brings nothing new counts as a resync: an unchanged object goes to the handlers of "+
-		"the last resync (#87957).", func(t *guard.T) {
+	guard.Test(t, "An update that does not change the resourceVersion counts as a resync, whatever the type of "+
+		"the delta: a relist delivers an unchanged object to the handlers of the last resync "+
+		"(#87957).", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		often, never := w.handle(), w.handleEvery(0)
 		w.run()
@@ -98,9 +95,9 @@ func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
 	})
 }
 
-func TestTask4_Change_that_a_list_brings_reaches_everybody(t *testing.T) {
-	guard.Test(t, "A change reaches every handler, even if a list brings it: the new version says that it is "+
-		"not a resync.", func(t *guard.T) {
+func TestTask4_Change_in_a_list_reaches_every_handler(t *testing.T) {
+	guard.Test(t, "A change reaches every handler, even if a list reports it: a new version is not a "+
+		"resync.", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		often, never := w.handle(), w.handleEvery(0)
 		w.run()
@@ -113,9 +110,9 @@ func TestTask4_Change_that_a_list_brings_reaches_everybody(t *testing.T) {
 	})
 }
 
-func TestTask4_Most_impatient_handler_sets_the_pace(t *testing.T) {
-	guard.Test(t, "Before the start a handler that wants a shorter period than the informer's makes it the "+
-		"informer's.", func(t *guard.T) {
+func TestTask4_Shortest_period_sets_the_pace(t *testing.T) {
+	guard.Test(t, "Before the start, a period shorter than the informer's pace becomes the "+
+		"pace.", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		slow, fast := w.handle(), w.handleEvery(10*time.Second)
 		w.run()
@@ -123,14 +120,14 @@ func TestTask4_Most_impatient_handler_sets_the_pace(t *testing.T) {
 		fast.calls()
 		w.pass(time.Minute + time.Second)
 		require.Len(t, fast.calls(), 6, "calls in a minute, with a resync every ten seconds")
-		t.Rule("Each handler has a resync period of its own, and a resync reaches the handlers that are due.")
+		t.Rule("Each handler has its own resync period, and a resync reaches the handlers that are due.")
 		require.Empty(t, slow.calls(), "calls in a minute, with a resync every hour")
 	})
 }
 
 func TestTask4_Late_handler_gets_the_pace_that_there_is(t *testing.T) {
-	guard.Test(t, "Resyncs come at the informer's pace, which is set when it starts: a late handler cannot have "+
-		"them faster.", func(t *guard.T) {
+	guard.Test(t, "After the start the pace stays, and a shorter period becomes the pace: a late handler cannot "+
+		"have faster resyncs.", func(t *guard.T) {
 		w := every(t, time.Minute, "a").run()
 		h := w.handleEvery(time.Second)
 		h.calls()
@@ -142,8 +139,8 @@ func TestTask4_Late_handler_gets_the_pace_that_there_is(t *testing.T) {
 }
 
 func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
-	guard.Test(t, "Resyncs come at the informer's pace, which is set when it starts: a late handler cannot have "+
-		"them faster.", func(t *guard.T) {
+	guard.Test(t, "After the start the pace stays, and a shorter period becomes the pace: a late handler cannot "+
+		"have faster resyncs.", func(t *guard.T) {
 		w := every(t, time.Minute, "a").run()
 		w.pass(30 * time.Second)
 		h := w.handleEvery(time.Second)
@@ -156,7 +153,7 @@ func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
 }
 
 func TestTask4_Not_more_often_than_each_second(t *testing.T) {
-	guard.Test(t, "A resync period of less than a second is a second.", func(t *guard.T) {
+	guard.Test(t, "A period below a second becomes a second.", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		h := w.handleEvery(time.Millisecond)
 		w.run()
@@ -167,7 +164,8 @@ func TestTask4_Not_more_often_than_each_second(t *testing.T) {
 }
 
 func TestTask4_Informer_without_resyncs_has_none(t *testing.T) {
-	guard.Test(t, "An informer that was made without resyncs has none, whatever its handlers want.", func(t *guard.T) {
+	guard.Test(t, "An informer that was made without resyncs has none, whatever its handlers ask for: the result "+
+		"is 0.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		h := w.handleEvery(time.Minute)
 		w.run()
@@ -177,212 +175,67 @@ func TestTask4_Informer_without_resyncs_has_none(t *testing.T) {
 	})
 }
 
-func TestTask4_Removed_handler_is_told_nothing(t *testing.T) {
-	guard.Test(t, "A handler that was removed receives nothing more.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		h, other := &handler{}, w.handle()
-		registration := w.register(h)
+func TestTask4_All_that_are_due_take_part(t *testing.T) {
+	guard.Test(t, "Each handler has its own resync period, and a resync reaches the handlers that are due: all "+
+		"of them, and no others.", func(t *guard.T) {
+		w := every(t, time.Minute, "a")
+		w.Create(in("prod", deployment("a")))
+		all, others := []*handler{}, []*handler{}
+		for range 10 {
+			all = append(all, w.handle())
+			others = append(others, w.handleEvery(0))
+		}
 		w.run()
+		for i, h := range all {
+			h.calls()
+			others[i].calls()
+		}
+		w.pass(time.Minute + time.Second)
+		for i, h := range all {
+			require.Equal(t, []string{"again a@2", "again prod/a@3"}, sorted(h.calls()), "the calls of handler %d of 10", i+1)
+			require.Empty(t, others[i].calls(), "the calls of handler %d of 10 without resyncs", i+1)
+		}
+	})
+}
+
+func TestTask4_Resyncs_that_were_missed_are_not_made_up_for(t *testing.T) {
+	guard.Test(t, "Two resyncs of a handler are at least its period apart, even after an outage of many "+
+		"periods.", func(t *guard.T) {
+		w := every(t, 10*time.Second, "a")
+		w.handle()
+		h := w.handleEvery(time.Minute)
+		w.run()
+		t.Did("the server is away for an hour")
+		w.Down()
+		w.Cut()
+		w.pass(time.Hour)
+		w.Up()
+		w.pass(2 * time.Minute)
 		h.calls()
-		other.calls()
-		t.Did("RemoveEventHandler")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-		w.create("b")
-		require.Empty(t, h.calls(), "the calls of the removed handler")
-		t.Rule("The other handlers go on.")
-		require.Equal(t, []string{"add b@3"}, other.calls(), "the calls of the other handler")
+		w.pass(5*time.Minute + time.Second)
+		require.LessOrEqual(t, len(h.calls()), 6, "calls in five minutes, with a resync every minute")
 	})
 }
 
-func TestTask4_Removed_in_the_middle(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler lets the running call go on, and drops the notifications "+
-		"that are left.", func(t *guard.T) {
-		w := newWorld(t)
-		door := gate.New(t)
-		h := &handler{before: func(string) { door.Wait() }}
-		registration := w.register(h)
-		w.run()
-		w.create("a", "b", "c")
-		t.Did("RemoveEventHandler while the handler is in its call for a")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-		door.Open()
-		require.Equal(t, []string{"add a@2"}, h.calls(), "the handler's calls")
-	})
-}
-
-func TestTask4_Handler_may_remove_itself(t *testing.T) {
-	guard.Test(t, "A handler may remove itself: RemoveEventHandler does not wait for the running call.", func(t *guard.T) {
+func TestTask4_List_without_news_before_the_first_resync(t *testing.T) {
+	guard.Test(t, "An update that does not change the resourceVersion counts as a resync, whatever the type of "+
+		"the delta: before the first resync every handler takes part.", func(t *guard.T) {
 		w := newWorld(t, "a", "b")
-		var registration cache.ResourceEventHandlerRegistration
-		door := gate.New(t) // until b waits behind a: what is on its way at that moment may still come
-		h := &handler{}
-		h.before = func(string) {
-			door.Wait()
-			require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-		}
-		registration = w.register(h)
+		early := w.handle()
 		w.run()
-		require.Empty(t, h.calls(), "the handler's calls before RemoveEventHandler")
-		t.Did("RemoveEventHandler, from within the handler")
-		door.Open()
-		require.Len(t, h.calls(), 1, "the handler's calls after RemoveEventHandler")
-	})
-}
-
-func TestTask4_Removed_twice(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler of a handler that is removed already does nothing.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		registration := w.register(&handler{})
-		w.run()
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of the 1st RemoveEventHandler")
-		t.Did("RemoveEventHandler once more")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of the 2nd RemoveEventHandler")
-		w.create("b")
-		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "the store after b was created")
-	})
-}
-
-func TestTask4_Removed_before_the_start(t *testing.T) {
-	guard.Test(t, "A handler that was removed before the start receives nothing.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		h := &handler{}
-		registration := w.register(h)
-		t.Did("RemoveEventHandler before the start")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-		w.run()
-		require.Empty(t, h.calls(), "the handler's calls")
-	})
-}
-
-func TestTask4_Removed_after_the_end(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler after the end does nothing.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		registration := w.register(&handler{})
-		w.run()
-		w.end()
-		t.Did("RemoveEventHandler after the end")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-	})
-}
-
-func TestTask4_Handle_of_another_informer(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler with the handle of another informer does nothing.", func(t *guard.T) {
-		w, other := newWorld(t, "a"), newWorld(t, "a")
-		h := &handler{}
-		w.register(h)
-		stranger := &handler{}
-		theirs := other.register(stranger)
-		w.run()
-		other.run()
-		h.calls()
-		stranger.calls()
-		t.Did("RemoveEventHandler with another informer's handle")
-		require.NoError(t, w.informer.RemoveEventHandler(theirs), "the error of RemoveEventHandler")
-		w.create("b")
-		require.Equal(t, []string{"add b@3"}, h.calls(), "the calls of this informer's handler")
-		t.Did("on the other informer's server:")
-		other.create("b")
-		require.Equal(t, []string{"add b@3"}, stranger.calls(), "the calls of the other informer's handler")
-	})
-}
-
-// strange is a registration that no informer has made.
-type strange struct{}
-
-func (strange) HasSynced() bool                     { return true }
-func (strange) HasSyncedChecker() cache.DoneChecker { return nil }
-
-func TestTask4_Handle_that_nobody_made(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler with a handle that is not from AddEventHandler is an error.", func(t *guard.T) {
-		w := newWorld(t, "a").run()
-		require.Error(t, w.informer.RemoveEventHandler(strange{}), "RemoveEventHandler")
-	})
-}
-
-func TestTask4_ShutDownEventHandler_waits_for_the_last_call(t *testing.T) {
-	guard.Test(t, "When cache.ShutDownEventHandler returns, the handler is not running and will not be "+
-		"called again.", func(t *guard.T) {
-		w := newWorld(t)
-		h := &handler{before: func(string) { time.Sleep(time.Minute) }}
-		registration := w.register(h)
-		w.run()
-		w.create("a", "b")
-		before := time.Now()
-		t.Did("cache.ShutDownEventHandler while the handler is in its call for a")
-		require.NoError(t, cache.ShutDownEventHandler(w.informer, registration), "the error of ShutDownEventHandler")
-		require.Equal(t, time.Minute, time.Since(before), "time that ShutDownEventHandler waits for the call")
-		require.Equal(t, []string{"add a@2"}, h.calls(), "the handler's calls")
-	})
-}
-
-func TestTask4_ShutDownEventHandler_before_the_start(t *testing.T) {
-	guard.Test(t, "A handler that never ran will not be called any more, so cache.ShutDownEventHandler "+
-		"does not wait.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		registration := w.register(&handler{})
-		returned := make(chan struct{})
-		t.Did("cache.ShutDownEventHandler before the start")
-		t.Go(func() {
-			defer close(returned)
-			require.NoError(t, cache.ShutDownEventHandler(w.informer, registration), "the error of ShutDownEventHandler")
-		})
-		synctest.Wait()
-		require.True(t, isClosed(returned), "ShutDownEventHandler has returned")
-		w.run()
-		t.Rule("The informer starts as if the handler had never been there.")
-		require.Equal(t, []string{"a@2"}, w.stored(), "the store after the start")
-	})
-}
-
-func TestTask4_Handlers_come_and_go_from_many(t *testing.T) {
-	guard.Race(t, "Handlers may come and go while the informer distributes deltas: one lock guards the list "+
-		"of listeners.", func(t *guard.T) {
-		source := fcache.NewFakeControllerSource()
-		informer := newInformer(below, noStreams{source})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			informer.RunWithContext(ctx)
-		}()
-		comeAndGo := func(int) {
-			if registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err == nil {
-				_ = informer.RemoveEventHandler(registration)
-			}
-		}
-		t.Did("AddEventHandler and RemoveEventHandler by two goroutines, while a Deployment changes")
-		guard.Storm(func(int) { source.Modify(deployment("a")) }, comeAndGo, comeAndGo)
-		cancel()
-		<-ended
-		source.Shutdown()
-	})
-}
-
-func TestTask4_Handlers_come_while_it_starts_and_ends(t *testing.T) {
-	guard.Race(t, "Handlers may come and go at any time: a lock guards the fields of RunWithContext.", func(t *guard.T) {
-		t.Did("20 times, all at once: RunWithContext, the end of its context, and a handler that comes and goes, twice")
-		for range 20 {
-			source := fcache.NewFakeControllerSource()
-			informer := newInformer(below, noStreams{source})
-			ctx, cancel := context.WithCancel(t.Context())
-			var all sync.WaitGroup
-			all.Go(func() { informer.RunWithContext(ctx) })
-			for range 2 {
-				all.Go(func() {
-					if registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err == nil {
-						_ = informer.RemoveEventHandler(registration)
-					}
-				})
-			}
-			all.Go(cancel)
-			all.Wait()
-			source.Shutdown()
-		}
+		late := w.handle()
+		early.calls()
+		late.calls()
+		t.Did("this informer has no resyncs")
+		w.away(func() { w.create("c") })
+		require.Equal(t, []string{"add c@4", "again a@2", "again b@3"}, sorted(early.calls()), "the early handler's calls")
+		require.Equal(t, []string{"add c@4", "again a@2", "again b@3"}, sorted(late.calls()), "the late handler's calls")
 	})
 }
 
 func TestTask4_Removed_handler_asks_for_no_resync(t *testing.T) {
-	guard.Test(t, "A handler that was removed asks for no resync: the others keep their own periods.", func(t *guard.T) {
+	guard.Test(t, "RemoveEventHandler removes a handler, which receives nothing more: it causes no resync "+
+		"either.", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		eager := &handler{}
 		registration, err := w.informer.AddEventHandlerWithResyncPeriod(eager, time.Minute)

@@ -1,16 +1,14 @@
 package controller_test
 
-// Task 5: what else can be said to an informer, and the places where one is used.
+// Task 5: an informer's settings.
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -19,17 +17,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	appsv1listers "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
-	"k8s.io/client-go/util/workqueue"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask5_Transform_sees_everything_first(t *testing.T) {
-	guard.Test(t, "Handlers and the store get the objects that the transform has made.", func(t *guard.T) {
+	guard.Test(t, "Handlers and the store receive the objects that it returns, from lists, additions and "+
+		"updates.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		t.Did("SetTransform, with a function that takes the template away")
 		err := w.informer.SetTransform(func(obj any) (any, error) {
@@ -39,21 +36,44 @@ func TestTask5_Transform_sees_everything_first(t *testing.T) {
 			return obj, nil
 		})
 		require.NoError(t, err, "the error of SetTransform")
-		var heard []int
-		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
-			heard = append(heard, len(obj.(*appsv1.Deployment).Spec.Template.Spec.Containers))
-		}})
+		containers := func(obj any) int { return len(obj.(*appsv1.Deployment).Spec.Template.Spec.Containers) }
+		var received []int
+		w.register(cache.ResourceEventHandlerFuncs{
+			AddFunc:    func(obj any) { received = append(received, containers(obj)) },
+			UpdateFunc: func(old, new any) { received = append(received, containers(old), containers(new)) },
+		})
 		w.run()
 		w.create("b")
-		require.Equal(t, []int{0, 0}, heard, "containers in the handler's objects")
+		w.change("a")
+		require.Equal(t, []int{0, 0, 0, 0}, received, "containers in the handler's objects")
+		w.away(func() { w.create("c") })
 		for _, obj := range w.informer.GetStore().List() {
-			require.Empty(t, obj.(*appsv1.Deployment).Spec.Template.Spec.Containers, "containers of %s in the store", name(obj))
+			require.Zero(t, containers(obj), "containers of %s in the store", name(obj))
 		}
 	})
 }
 
+func TestTask5_Last_transform_counts(t *testing.T) {
+	guard.Test(t, "A second SetTransform replaces the first.", func(t *guard.T) {
+		w := newWorld(t, "a")
+		for _, mark := range []string{"first", "second"} {
+			err := w.informer.SetTransform(func(obj any) (any, error) {
+				if d, ok := obj.(*appsv1.Deployment); ok {
+					d.Labels = map[string]string{mark: "yes"}
+				}
+				return obj, nil
+			})
+			require.NoError(t, err, "the error of SetTransform")
+		}
+		w.run()
+		require.Len(t, w.stored(), 1, "objects in the store")
+		obj := w.informer.GetStore().List()[0]
+		require.Equal(t, map[string]string{"second": "yes"}, obj.(*appsv1.Deployment).Labels, "labels of a in the store")
+	})
+}
+
 func TestTask5_Transform_not_after_the_start(t *testing.T) {
-	guard.Test(t, "SetTransform is an error after the start: the objects in the store would not have gone "+
+	guard.Test(t, "SetTransform returns an error after the start: the objects in the store have not passed "+
 		"through it.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		require.Error(t, w.informer.SetTransform(func(obj any) (any, error) { return obj, nil }),
@@ -62,10 +82,10 @@ func TestTask5_Transform_not_after_the_start(t *testing.T) {
 }
 
 func TestTask5_Indexers_can_be_added_late(t *testing.T) {
-	guard.Test(t, "AddIndexers adds indexes after the start, too; they cover the objects that are "+
-		"there already.", func(t *guard.T) {
+	guard.Test(t, "AddIndexers adds indexes to the store, before or after the start.", func(t *guard.T) {
 		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}}, "a").run()
 		t.Did("AddIndexers after the start")
+		t.Rule("New indexes cover the objects that are already in the store.")
 		err := w.informer.AddIndexers(cache.Indexers{"image": func(obj any) ([]string, error) {
 			return []string{obj.(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Image}, nil
 		}})
@@ -78,9 +98,24 @@ func TestTask5_Indexers_can_be_added_late(t *testing.T) {
 	})
 }
 
+func TestTask5_Indexers_come_before_the_start(t *testing.T) {
+	guard.Test(t, "AddIndexers adds indexes to the store, before or after the start.", func(t *guard.T) {
+		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}}, "a")
+		byName := func(obj any) ([]string, error) { return []string{obj.(*appsv1.Deployment).Name}, nil }
+		require.NoError(t, w.informer.AddIndexers(cache.Indexers{"name": byName}), "the error of AddIndexers")
+		w.run()
+		keys, err := w.informer.GetIndexer().IndexKeys("name", "a")
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Equal(t, []string{"default/a"}, keys, "keys under name=a")
+		t.Did("AddIndexers, with a name that there is already")
+		t.Rule("AddIndexers returns the indexer's error, for example for an index that exists already.")
+		require.Error(t, w.informer.AddIndexers(cache.Indexers{"name": byName}), "AddIndexers of the same name")
+	})
+}
+
 func TestTask5_Settings_come_while_it_starts_and_ends(t *testing.T) {
-	guard.Race(t, "AddIndexers and SetTransform may be called at any time: a lock guards whether the informer has "+
-		"started or ended.", func(t *guard.T) {
+	guard.Race(t, "AddIndexers and SetTransform may be called at any time: a lock guards whether the informer "+
+		"has started or stopped.", func(t *guard.T) {
 		t.Did("20 times: RunWithContext, the end of its context, AddIndexers and SetTransform, all at once")
 		for range 20 {
 			source := fcache.NewFakeControllerSource()
@@ -101,7 +136,7 @@ func TestTask5_Settings_come_while_it_starts_and_ends(t *testing.T) {
 }
 
 func TestTask5_Indexers_not_after_the_end(t *testing.T) {
-	guard.Test(t, "AddIndexers is an error after the end.", func(t *guard.T) {
+	guard.Test(t, "AddIndexers returns an error after the end.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.end()
 		require.Error(t, w.informer.AddIndexers(cache.Indexers{}), "AddIndexers after the end")
@@ -131,8 +166,9 @@ func (b *brokenList) WatchWithContext(ctx context.Context, options metav1.ListOp
 	return cache.ToListerWatcherWithContext(b.ListerWatcher).WatchWithContext(ctx, options)
 }
 
-func TestTask5_Watch_errors_are_told(t *testing.T) {
-	guard.Test(t, "The watch error handler receives the error of every list that fails.", func(t *guard.T) {
+func TestTask5_Watch_errors_are_reported(t *testing.T) {
+	guard.Test(t, "SetWatchErrorHandlerWithContext sets the function that receives the error of every failed "+
+		"list.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		source := &brokenList{ListerWatcher: w.source()}
 		source.broken.Store(true)
@@ -150,7 +186,7 @@ func TestTask5_Watch_errors_are_told(t *testing.T) {
 		t.Did("lists go well again")
 		source.broken.Store(false)
 		w.pass(2 * time.Minute)
-		t.Rule("A list that fails is tried again until it works, whatever the handler does.")
+		t.Rule("A failed list is tried again until it succeeds, whatever the handler does.")
 		require.Equal(t, []string{"a@2"}, w.stored(), "the store after lists work again")
 	})
 }
@@ -172,15 +208,15 @@ func TestTask5_Watch_error_handler_of_the_old_kind(t *testing.T) {
 }
 
 func TestTask5_Watch_error_handler_not_after_the_start(t *testing.T) {
-	guard.Test(t, "SetWatchErrorHandlerWithContext is an error after the start.", func(t *guard.T) {
+	guard.Test(t, "SetWatchErrorHandlerWithContext returns an error after the start.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		require.Error(t, w.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler),
 			"SetWatchErrorHandlerWithContext after the start")
 	})
 }
 
-func TestTask5_Nothing_is_told_if_nothing_fails(t *testing.T) {
-	guard.Test(t, "The watch error handler receives failures only: a watch that times out is not an error, and "+
+func TestTask5_Nothing_is_reported_if_nothing_fails(t *testing.T) {
+	guard.Test(t, "The watch error handler receives failures only. A watch that times out is not an error, and "+
 		"neither is the end.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		received := []error{}
@@ -196,7 +232,8 @@ func TestTask5_Nothing_is_told_if_nothing_fails(t *testing.T) {
 }
 
 func TestTask5_Controller_of_old_code_is_only_asked(t *testing.T) {
-	guard.Test(t, "GetController returns a controller for old code, which can be asked, but not run.", func(t *guard.T) {
+	guard.Test(t, "GetController returns a controller for old code, which can call its methods but cannot run "+
+		"it.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		c := w.informer.GetController()
 		require.True(t, c.HasSynced(), "the controller has synced")
@@ -206,115 +243,14 @@ func TestTask5_Controller_of_old_code_is_only_asked(t *testing.T) {
 	})
 }
 
-func TestTask5_Typed_informers_take_it(t *testing.T) {
-	guard.Test(t, "client-go's typed informers wrap any informer.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		typed := cache.NewTypedSharedIndexInformer[*appsv1.Deployment](w.informer)
-		var heard []string
-		_, err := typed.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*appsv1.Deployment]{
-			AddFunc: func(d *appsv1.Deployment) { heard = append(heard, d.Name) },
-		})
-		require.NoError(t, err, "the error of AddTypedEventHandler")
-		w.run()
-		require.Equal(t, []string{"a"}, heard, "Deployments that the typed handler received")
-	})
-}
-
-// The pattern of Kubernetes' sample-controller: a handler that puts keys into a queue, a worker that asks a lister.
-func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
-	guard.Test(t, "The pattern of Kubernetes' sample-controller runs on the informer: the worker finds each change "+
-		"in the cache.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
-		defer queue.ShutDown()
-		enqueue := func(obj any) {
-			if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
-				queue.Add(key)
-			}
-		}
-		registration := w.register(cache.ResourceEventHandlerFuncs{
-			AddFunc: enqueue, UpdateFunc: func(_, new any) { enqueue(new) }, DeleteFunc: enqueue,
-		})
-		lister := appsv1listers.NewDeploymentLister(w.informer.GetIndexer())
-		var work []string
-		w.run()
-		patience, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		require.True(t, cache.WaitFor(patience, "", registration.HasSyncedChecker()),
-			"the registration has synced within a minute")
-		t.Go(func() {
-			for {
-				key, shutdown := queue.Get()
-				if shutdown {
-					return
-				}
-				d, err := lister.Deployments(key.Namespace).Get(key.Name)
-				switch {
-				case err != nil:
-					work = append(work, key.Name+" is gone")
-				default:
-					work = append(work, name(d))
-				}
-				queue.Forget(key)
-				queue.Done(key)
-			}
-		})
-		synctest.Wait()
-		w.change("a")
-		w.remove("a")
-		queue.ShutDown()
-		synctest.Wait()
-		require.Equal(t, []string{"a@2", "a@3", "a is gone"}, work, "the objects that the worker found")
-	})
-}
-
-// The handler of the ingress article: Endpoints can change while their subsets stay, and the subsets are what matters.
-func TestTask5_Endpoints_handler_compares_subsets(t *testing.T) {
-	guard.Test(t, "A handler receives the old and the new state together, so it can ignore changes that do "+
-		"not matter.", func(t *guard.T) {
-		source := fcache.NewFakeControllerSource()
-		t.Cleanup(source.Shutdown)
-		endpoints := func(version int, ip string) *corev1.Endpoints {
-			e := &corev1.Endpoints{Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: ip}}}}}
-			e.Namespace, e.Name, e.Annotations = "default", "web", map[string]string{"renewed": fmt.Sprint(version)}
-			return e
-		}
-		informer := controller.NewSharedIndexInformerOn(below, noStreams{source}, &corev1.Endpoints{},
-			cache.SharedIndexInformerOptions{})
-		reloads := 0
-		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(old, new any) {
-			before, now := old.(*corev1.Endpoints).Subsets, new.(*corev1.Endpoints).Subsets
-			if before[0].Addresses[0].IP != now[0].Addresses[0].IP {
-				reloads++
-			}
-		}})
-		require.NoError(t, err, "the error of AddEventHandler")
-		source.Add(endpoints(0, "10.0.0.1"))
-		ctx, cancel := context.WithCancel(t.Context())
-		t.Cleanup(cancel)
-		t.Go(func() { informer.RunWithContext(ctx) })
-		synctest.Wait()
-		t.Did("the Endpoints change ten times, and their address once")
-		for i := range 10 {
-			ip := "10.0.0.1"
-			if i >= 5 {
-				ip = "10.0.0.2"
-			}
-			source.Modify(endpoints(i, ip))
-		}
-		synctest.Wait()
-		require.Equal(t, 1, reloads, "changes of the address")
-	})
-}
-
 // noStreams says that a source cannot list by a watch.
 type noStreams struct{ *fcache.FakeControllerSource }
 
 func (noStreams) IsWatchListSemanticsUnSupported() bool { return true }
 
 func TestTask5_Object_that_cannot_be_transformed_costs_no_other(t *testing.T) {
-	guard.Test(t, "An error concerns one object only: an object that cannot be transformed does not keep out "+
-		"the others.", func(t *guard.T) {
+	guard.Test(t, "An error concerns one object only: if one object cannot be transformed, the others still "+
+		"reach the store.", func(t *guard.T) {
 		w := newWorld(t)
 		err := w.informer.SetTransform(func(obj any) (any, error) {
 			if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "bad" {

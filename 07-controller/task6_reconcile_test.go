@@ -1,199 +1,198 @@
 package controller_test
 
-// Task 6: one step of the controller, on caches that the test fills, and a server that may be ahead of them.
+// Task 6: one step of the controller. What it writes, and what it leaves alone.
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
 )
 
-// cacheOf returns an informer that never runs: the test fills its store.
-func cacheOf(example runtime.Object) cache.SharedIndexInformer {
-	byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	return cache.NewSharedIndexInformer(&cache.ListWatch{}, example, 0, byNamespace)
-}
+var (
+	create, created  = []string{"create default/web"}, []string{"default/web Normal BudgetCreated"}
+	update, repaired = []string{"update default/web"}, []string{"default/web Normal BudgetRepaired"}
+	remove, removed  = []string{"delete default/web"}, []string{"default/web Normal BudgetRemoved"}
+	conflict         = []string{"default/web Warning BudgetConflict"}
+)
 
-// inWords returns an object as kubectl shows it.
-func inWords(t *guard.T, obj any) string {
-	text, err := yaml.Marshal(obj)
-	require.NoError(t, err, "the error of yaml.Marshal")
-	return string(text)
-}
-
-// owners names a budget's owners, for the steps of a failing test.
-func owners(budget *policyv1.PodDisruptionBudget) string {
-	if len(budget.OwnerReferences) == 0 {
-		return "no owner"
-	}
-	var all []string
-	for _, o := range budget.OwnerReferences {
-		all = append(all, fmt.Sprintf("%s %s (%s)", o.Kind, o.Name, o.UID))
-	}
-	return "owner " + strings.Join(all, ", ")
-}
-
-// noEvent is the rule of each step that changes nothing.
-const noEvent = "An Event reports a change of the controller: without a change there is none."
-
-// step is one call of Reconcile for default/web. A nil object is not in the cache.
-type step struct {
+// case6 is a step, and what it does.
+type case6 struct {
 	deployment *appsv1.Deployment
 	budget     *policyv1.PodDisruptionBudget
-	server     *budgetServer
-	events     eventLog
+	calls      []string
+	events     []string
+	rule       string
 }
 
-// run makes the step, and checks what holds for every step: the caches are as before. Afterwards the test's rule is the
-// given one.
-func (s *step) run(t *guard.T, rule string) error {
-	t.Helper()
-	deployments, budgets := cacheOf(&appsv1.Deployment{}), cacheOf(&policyv1.PodDisruptionBudget{})
-	if s.deployment != nil {
-		require.NoError(t, deployments.GetStore().Add(s.deployment), "the error of Add")
-		t.Did("in the cache: a Deployment with %d replicas, annotations %v",
-			*s.deployment.Spec.Replicas, s.deployment.Annotations)
-	}
-	if s.budget != nil {
-		require.NoError(t, budgets.GetStore().Add(s.budget), "the error of Add")
-		t.Did("in the cache: a budget with minAvailable %v, labels %v, %s",
-			s.budget.Spec.MinAvailable, s.budget.Labels, owners(s.budget))
-	}
-	if s.server == nil {
-		s.server = newBudgetServer()
-		if s.budget != nil {
-			s.server = newBudgetServer(s.budget)
+// run takes the step. Apart from more, the budgets in the way, it needs nothing but the case.
+func (c case6) run(t *testing.T, more ...*policyv1.PodDisruptionBudget) {
+	guard.Test(t, c.rule, func(t *guard.T) {
+		s := step{deployment: c.deployment, budget: c.budget, more: more}
+		before := c.budget.DeepCopy()
+		require.NoError(t, s.run(t, c.rule), "the error of Reconcile")
+		require.Equal(t, c.calls, s.server.callLog(), "writes to the server")
+		t.Rule("Each successful write records one Event.")
+		require.Equal(t, c.events, s.events.list(), "Events")
+		t.Rule("%s", c.rule)
+		now := s.server.get()
+		switch {
+		case len(c.calls) == 0:
+			require.Equal(t, inWords(t, before), inWords(t, now), "the budget on the server")
+		case c.calls[0] == remove[0] && now != nil:
+			require.NotNil(t, now.DeletionTimestamp, "the deletion timestamp of the budget on the server")
+		case c.calls[0] == create[0]:
+			want := controller.NewBudget(c.deployment)
+			want.UID, want.ResourceVersion = now.UID, now.ResourceVersion
+			require.Equal(t, inWords(t, want), inWords(t, now), "the budget on the server")
+		case c.calls[0] == update[0]:
+			t.Rule("repair updates a budget of ours to what Conform says, and changes nothing else in " +
+				"it: its other labels, annotations, finalizers, owners and fields belong to other " +
+				"programs.")
+			controller.Conform(before, c.deployment)
+			before.ResourceVersion = now.ResourceVersion
+			require.Equal(t, inWords(t, before), inWords(t, now), "the budget on the server")
 		}
-	}
-	deploymentBefore, budgetBefore := s.deployment.DeepCopy(), s.budget.DeepCopy()
-
-	c, err := controller.New(klog.Background(), controller.Config{
-		Deployments: deployments, Budgets: budgets, Client: s.server.client, Recorder: &s.events, Workers: 1,
 	})
-	require.NoError(t, err, "the error of New")
-	t.Did("Reconcile default/web")
-	err = c.Reconcile(t.Context(), cache.NewObjectName("default", "web"))
-
-	t.Rule("Cached objects are shared with every other reader and must never be changed: copy first.")
-	require.Equal(t, inWords(t, deploymentBefore), inWords(t, s.deployment), "the Deployment in the cache")
-	require.Equal(t, inWords(t, budgetBefore), inWords(t, s.budget), "the budget in the cache")
-	t.Rule("%s", rule)
-	return err
 }
 
 func TestTask6_One_step(t *testing.T) {
 	drifted := func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) }
 	going := func(b *policyv1.PodDisruptionBudget) { b.DeletionTimestamp = ptr.To(metav1.Now()) }
+	wide := func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }
+	both := func(b *policyv1.PodDisruptionBudget) { b.Spec.MaxUnavailable = ptr.To(intstr.FromInt32(1)) }
 	otherOwner := ownedByOther("StatefulSet", "db", "db-uid")
-	var (
-		create, created  = []string{"create default/web"}, []string{"default/web Normal BudgetCreated"}
-		update, repaired = []string{"update default/web"}, []string{"default/web Normal BudgetRepaired"}
-		remove, removed  = []string{"delete default/web"}, []string{"default/web Normal BudgetRemoved"}
-		conflict         = []string{"default/web Warning BudgetConflict"}
-	)
-	for name, test := range map[string]struct {
-		deployment *appsv1.Deployment
-		budget     *policyv1.PodDisruptionBudget
-		calls      []string
-		events     []string
-		rule       string
-	}{
+	for name, test := range map[string]case6{
 		"creates what is missing": {web(), nil, create, created,
-			"A Deployment that wants a budget and has none gets one."},
+			"Reconcile creates a budget for a Deployment that wants one and has none."},
+		"creates with two replicas": {web(replicas(2)), nil, create, created,
+			"Reconcile creates a budget for a Deployment that wants one and has none: two replicas are enough."},
+		"another annotation": {web(annotated("enabled")), nil, create, created,
+			"Reconcile creates a budget for a Deployment that wants one and has none: only one value opts out."},
 		"leaves alone what is right": {web(), webBudget(), nil, nil,
-			"A budget that is right is not written: each write is an event that comes back here."},
+			"Reconcile does not write a budget that is right: each write is an event that comes back here."},
+		"sends no repair of nothing": {web(replicas(2)), budgetOf(web(replicas(2))), nil, nil,
+			"If the budget is right, repair sends nothing."},
 		"repairs an edit": {web(), webBudget(drifted), update, repaired,
-			"A budget of ours that is wrong is repaired: here its spec was edited."},
+			"Reconcile repairs a budget of ours that is wrong: a user has edited its spec."},
+		"repairs a wide selector": {web(), webBudget(wide), update, repaired,
+			"Reconcile repairs a budget of ours that is wrong: its selector selects every Pod."},
+		"repairs maxUnavailable": {web(), webBudget(both), update, repaired,
+			"Reconcile repairs a budget of ours that is wrong: it has maxUnavailable."},
 		"follows a scale-up": {web(replicas(6)), webBudget(), update, repaired,
-			"A budget of ours that is wrong is repaired: minAvailable is one less than the replicas."},
+			"Reconcile repairs a budget of ours that is wrong: minAvailable is one less than the replicas."},
 		"repairs a cut owner": {web(), webBudget(noOwner), update, repaired,
-			"A budget with our label is ours, and is repaired if its owner reference was cut."},
+			"Reconcile repairs a budget of ours that is wrong: with our label it is ours, although its " +
+				"owner reference was cut."},
+		"repairs without any owner": {web(), webBudget(noOwner, noOtherOwner), update, repaired,
+			"Reconcile repairs a budget of ours that is wrong: with our label it is ours, although its " +
+				"owner references were cut."},
 		"repairs a cut label": {web(), webBudget(noLabel), update, repaired,
-			"A budget that the Deployment controls is ours, and is repaired if its label was cut."},
+			"Reconcile repairs a budget of ours that is wrong: the Deployment controls it, so it is ours " +
+				"even without the label."},
 		"removes after a scale-down": {web(replicas(1)), webBudget(), remove, removed,
-			"A budget of ours is removed if none is wanted: with one replica it would block every drain."},
+			"Reconcile removes a budget of ours that the Deployment does not want: it would block every drain."},
+		"removes at zero": {web(replicas(0)), webBudget(), remove, removed,
+			"Reconcile removes a budget of ours that the Deployment does not want: there are no replicas."},
 		"removes after an opt-out": {web(annotated("disabled")), webBudget(), remove, removed,
-			"A budget of ours is removed if none is wanted: the annotation opts out."},
+			"Reconcile removes a budget of ours that the Deployment does not want: the annotation opts out."},
 		"removes even what drifted": {web(replicas(1)), webBudget(drifted, noOwner), remove, removed,
-			"A budget of ours is removed if none is wanted: its label says that it is ours, even if it was edited."},
+			"Reconcile removes a budget of ours that the Deployment does not want: with our label it is ours."},
 		"wants none and has none": {web(replicas(1)), nil, nil, nil,
-			"A Deployment of one replica wants no budget, so there is nothing to do."},
+			"A nil error means that there is nothing to do until the next event: one replica wants no budget."},
 		"opted out and has none": {web(annotated("disabled")), nil, nil, nil,
-			"A Deployment that opts out wants no budget, so there is nothing to do."},
-		"no Deployment, no budget": {nil, nil, nil, nil,
-			"The key of a deleted Deployment is not an error."},
-		"no Deployment, a budget": {nil, webBudget(), nil, nil,
-			"The budget of a deleted Deployment is left to the garbage collector, or was orphaned on purpose."},
+			"A nil error means that there is nothing to do until the next event: the Deployment opts out."},
 		"Deployment going, none": {web(beingDeleted), nil, nil, nil,
-			"A Deployment that is being deleted gets no budget: that would hold up a foreground deletion."},
+			"Reconcile writes nothing for a Deployment that is being deleted: a new budget would delay " +
+				"its deletion."},
 		"Deployment going, drifted": {web(beingDeleted), webBudget(drifted), nil, nil,
-			"The budget of a Deployment that is being deleted is left to the garbage collector."},
+			"Reconcile writes nothing for a Deployment that is being deleted: the garbage collector " +
+				"deletes its budget."},
+		"Deployment going, unwanted": {web(beingDeleted, replicas(1)), webBudget(), nil, nil,
+			"Reconcile writes nothing for a Deployment that is being deleted: the garbage collector " +
+				"deletes its budget."},
 		"Deployment going, orphaning": {web(beingDeleted), webBudget(noOwner), nil, nil,
-			"The garbage collector cuts the owner reference when asked to orphan: a repair would undo that."},
+			"Reconcile writes nothing for a Deployment that is being deleted: the garbage collector cuts " +
+				"the owner reference to orphan the budget, and a repair would undo that."},
 		"budget going": {web(), webBudget(going, drifted), nil, nil,
-			"A budget that is being deleted is left alone: an update cannot bring it back, and its end brings the key back."},
+			"Reconcile does not write to a budget that is being deleted: an update cannot bring it back, " +
+				"and its delete event brings the key back."},
 		"budget going, none wanted": {web(replicas(1)), webBudget(going), nil, nil,
-			"A budget that is being deleted is left alone: it needs no second deletion."},
+			"Reconcile does not write to a budget that is being deleted: it needs no second deletion."},
+		"budget going, Deployment gone": {nil, webBudget(going), nil, nil,
+			"Reconcile does not write to a budget that is being deleted: it needs no second deletion."},
 		"foreign in the way": {web(), webBudget(noOwner, noLabel, drifted), nil, conflict,
-			"A budget that is not ours is never touched, and an Event tells the Deployment's owner that it is in the way."},
+			"If a Deployment wants a budget, and a foreign one has its name, Reconcile calls " +
+				"recordConflict."},
 		"foreign, controlled": {web(), webBudget(otherOwner), nil, conflict,
-			"A budget that another object controls is never touched, even with our label on it."},
+			"Reconcile never writes to a foreign budget: another object controls it, even with our label " +
+				"on it."},
 		"foreign, none wanted": {web(replicas(1)), webBudget(noOwner, noLabel), nil, nil,
-			"A budget that is not ours is never touched: none is wanted, so it is not in the way."},
+			"Reconcile never writes to a foreign budget: none is wanted, so it is not in the way."},
 		"foreign, opted out": {web(annotated("disabled")), webBudget(noOwner, noLabel), nil, nil,
-			"A budget that is not ours is never touched: a Deployment that opts out may have one."},
+			"Reconcile never writes to a foreign budget: a Deployment that opts out may have one."},
 		"previous Deployment's budget": {web(), webBudget(ownedByOther("Deployment", "web", "old-uid")), nil, nil,
-			"A budget of an earlier Deployment is left to the garbage collector; its end brings the key back."},
+			"Reconcile leaves the budget of an earlier Deployment to the garbage collector: its delete " +
+				"event brings the key back."},
+		"previous, none wanted": {web(replicas(1)), webBudget(ownedByOther("Deployment", "web", "old-uid")), nil, nil,
+			"Reconcile leaves the budget of an earlier Deployment to the garbage collector: its delete " +
+				"event brings the key back."},
 	} {
-		t.Run(name, func(t *testing.T) {
-			guard.Test(t, test.rule, func(t *guard.T) {
-				s := step{deployment: test.deployment, budget: test.budget}
-				require.NoError(t, s.run(t, test.rule), "the error of Reconcile")
-				require.Equal(t, test.calls, s.server.callLog(), "writes to the server")
-				require.Equal(t, test.events, s.events.list(), "Events")
-				switch {
-				case test.events == nil, test.events[0] == conflict[0]:
-					require.Equal(t, inWords(t, test.budget), inWords(t, s.server.get()), "the budget on the server")
-				case test.events[0] == removed[0]:
-					require.Nil(t, s.server.get(), "the budget on the server")
-				default:
-					changes := controller.Conform(s.server.get(), test.deployment)
-					require.Empty(t, changes, "changes that the budget on the server still needs")
-				}
-			})
-		})
+		t.Run(name, func(t *testing.T) { test.run(t) })
 	}
 }
 
-func TestTask6_Namespaces_are_worlds_of_their_own(t *testing.T) {
-	guard.Test(t, "A budget of the same name in another namespace is another budget.", func(t *guard.T) {
+func TestTask6_Deployment_that_is_gone(t *testing.T) {
+	byOther := ownedByOther("StatefulSet", "db", "db-uid")
+	sameName := ownedByOther("StatefulSet", "web", "db-uid")
+	const stays = "Every other budget of a Deployment that is gone stays: "
+	for name, test := range map[string]case6{
+		"no budget": {nil, nil, nil, nil, "A nil error means that there is nothing to do until the next event: the key " +
+			"of a deleted Deployment is not an error."},
+		"its only owner": {nil, webBudget(noOtherOwner), nil, nil, stays + "the garbage collector takes it, since its " +
+			"only owner is gone."},
+		"kept by another owner": {nil, webBudget(), remove, removed,
+			"For a Deployment that is gone, Reconcile removes a budget of ours that another owner keeps: " +
+				"the garbage collector leaves an object until its last owner is gone."},
+		"the dead owner cut already": {nil, webBudget(noOwner), remove, removed,
+			"For a Deployment that is gone, Reconcile removes a budget of ours that another owner keeps: " +
+				"the garbage collector has cut the reference to the Deployment."},
+		"orphaned on purpose": {nil, webBudget(noOwner, noOtherOwner), nil, nil, stays + "without an owner it was orphaned " +
+			"on purpose."},
+		"not made by us":                {nil, webBudget(noLabel), nil, nil, stays + "it does not have our label."},
+		"a user's":                      {nil, webBudget(noOwner, noLabel), nil, nil, stays + "it is a user's."},
+		"another controller":            {nil, webBudget(byOther), nil, nil, stays + "another object controls it."},
+		"another controller, same name": {nil, webBudget(sameName), nil, nil, stays + "another object controls it."},
+		"of another Deployment": {nil, webBudget(ownedByOther("Deployment", "api", "api-uid")), nil, nil,
+			stays + "another Deployment controls it."},
+	} {
+		t.Run(name, func(t *testing.T) { test.run(t) })
+	}
+}
+
+func TestTask6_Equal_names_in_two_namespaces(t *testing.T) {
+	guard.Test(t, "Reconcile corrects the budget of one Deployment with at most one write: a budget of the same "+
+		"name in another namespace is another budget.", func(t *guard.T) {
 		deployments, budgets := cacheOf(&appsv1.Deployment{}), cacheOf(&policyv1.PodDisruptionBudget{})
-		for _, namespace := range []string{"default", "other"} {
-			err := deployments.GetStore().Add(web(func(d *appsv1.Deployment) { d.Namespace = namespace }))
-			require.NoError(t, err, "the error of Add")
+		for _, d := range []*appsv1.Deployment{web(), web(inNamespace("other"), replicas(6))} {
+			require.NoError(t, deployments.GetStore().Add(d), "the error of Add")
 		}
 		require.NoError(t, budgets.GetStore().Add(webBudget()), "the error of Add")
 		server := newBudgetServer(webBudget())
+		events := eventLog{}
 		c, err := controller.New(klog.Background(), controller.Config{
-			Deployments: deployments, Budgets: budgets, Client: server.client, Recorder: &eventLog{}, Workers: 1,
+			Deployments: deployments, Budgets: budgets, Client: server.client, Recorder: &events, Workers: 1,
 		})
 		require.NoError(t, err, "the error of New")
 		t.Did("in the cache: the Deployments default/web and other/web, and a budget default/web")
@@ -202,141 +201,85 @@ func TestTask6_Namespaces_are_worlds_of_their_own(t *testing.T) {
 		require.NoError(t, c.Reconcile(t.Context(), other), "the error of Reconcile other/web")
 		require.NoError(t, c.Reconcile(t.Context(), own), "the error of Reconcile default/web")
 		require.Equal(t, []string{"create other/web"}, server.callLog(), "writes to the server")
+		require.Equal(t, []string{"other/web Normal BudgetCreated"}, events.list(), "Events")
+		require.Equal(t, 5, server.at("other", "web").Spec.MinAvailable.IntValue(), "minAvailable of other/web")
+	})
+}
+
+func TestTask6_Steps_run_side_by_side(t *testing.T) {
+	guard.Test(t, "Reconcile may run for different keys at once: no write waits for another one.", func(t *guard.T) {
+		deployments, budgets := cacheOf(&appsv1.Deployment{}), cacheOf(&policyv1.PodDisruptionBudget{})
+		names := []string{"web", "api"}
+		for _, name := range names {
+			require.NoError(t, deployments.GetStore().Add(web(called(name))), "the error of Add")
+		}
+		server, met := newBudgetServer(), make(chan struct{}, len(names))
+		server.before = func(ctx context.Context, _ string) error { // each write waits for the other one
+			met <- struct{}{}
+			for len(met) < len(names) {
+				time.Sleep(time.Second)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+			}
+			return nil
+		}
+		c, err := controller.New(klog.Background(), controller.Config{
+			Deployments: deployments, Budgets: budgets, Client: server.client, Recorder: &eventLog{}, Workers: 1,
+		})
+		require.NoError(t, err, "the error of New")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		errs := make(chan error, len(names))
+		for _, name := range names {
+			t.Did("Reconcile default/%s", name)
+			t.Go(func() { errs <- c.Reconcile(ctx, cache.NewObjectName("default", name)) })
+		}
+		for range names {
+			require.NoError(t, <-errs, "the error of Reconcile")
+		}
 	})
 }
 
 func TestTask6_Events_say_what_was_done(t *testing.T) {
-	const rule = "An Event says what the controller has done, and why."
+	const rule = "The Event says why the budget was removed. Other Events say what the controller did."
 	inTheWay := func(whose string) string {
 		return "PodDisruptionBudget web is not this Deployment's (" + whose + ") and is left as it is; " +
 			`delete or rename it, or set the annotation client-go-workshop/pdb to "disabled"`
 	}
+	covered := handmade("by-hand", map[string]string{"app": "web"})
 	for name, test := range map[string]struct {
 		deployment *appsv1.Deployment
 		budget     *policyv1.PodDisruptionBudget
+		other      *policyv1.PodDisruptionBudget
 		want       string
 	}{
-		"created": {web(), nil, "Created PodDisruptionBudget web with minAvailable 2"},
-		"repaired": {web(replicas(4)), webBudget(noLabel), "Repaired PodDisruptionBudget web: " +
+		"created": {web(), nil, nil, "Created PodDisruptionBudget web with minAvailable 2"},
+		"repaired": {web(replicas(4)), webBudget(noLabel), nil, "Repaired PodDisruptionBudget web: " +
 			"set minAvailable to 3, label app.kubernetes.io/managed-by to pdb-controller"},
-		"shrunk": {web(replicas(1)), webBudget(), "Removed PodDisruptionBudget web: spec.replicas is 1"},
-		"opted": {web(annotated("disabled")), webBudget(),
+		"shrunk": {web(replicas(1)), webBudget(), nil, "Removed PodDisruptionBudget web: spec.replicas is 1"},
+		"opted": {web(annotated("disabled")), webBudget(), nil,
 			`Removed PodDisruptionBudget web: the annotation client-go-workshop/pdb is "disabled"`},
-		"foreign": {web(), webBudget(ownedByOther("StatefulSet", "db", "db-uid")), inTheWay("StatefulSet db controls it")},
-		"by hand": {web(), webBudget(noOwner, noLabel), inTheWay("nothing controls it")},
+		"gone": {nil, webBudget(), nil,
+			"Removed PodDisruptionBudget web: its Deployment is gone, and it has another owner"},
+		"not alone": {web(), webBudget(), covered,
+			"Removed PodDisruptionBudget web: PodDisruptionBudget by-hand selects the same Pods"},
+		"foreign": {web(), webBudget(ownedByOther("StatefulSet", "db", "db-uid")), nil,
+			inTheWay("StatefulSet db controls it")},
+		"by hand": {web(), webBudget(noOwner, noLabel), nil, inTheWay("nothing controls it")},
+		"another name": {web(), nil, covered, "PodDisruptionBudget by-hand selects this Deployment's Pods (nothing " +
+			"controls it), and a Pod with two budgets cannot be evicted, so this Deployment gets none; delete it or narrow " +
+			`its selector, or set the annotation client-go-workshop/pdb to "disabled"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, rule, func(t *guard.T) {
 				s := step{deployment: test.deployment, budget: test.budget}
+				if test.other != nil {
+					s.more = append(s.more, test.other)
+				}
 				require.NoError(t, s.run(t, rule), "the error of Reconcile")
 				require.Equal(t, []string{test.want}, s.events.messages, "the messages of the Events")
 			})
 		})
 	}
-}
-
-// In each of these the cache is one version behind the server.
-func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
-	newer := webBudget(func(b *policyv1.PodDisruptionBudget) {
-		b.ResourceVersion = "8"
-		b.Spec.MinAvailable = ptr.To(intstr.FromInt32(9))
-	})
-	recreated := webBudget(func(b *policyv1.PodDisruptionBudget) { b.UID = "its-successor" })
-	for name, test := range map[string]struct {
-		deployment     *appsv1.Deployment
-		cached, stored *policyv1.PodDisruptionBudget
-		refused        metav1.StatusReason
-		rule           string
-	}{
-		"create meets one that exists": {web(), nil, newer, metav1.StatusReasonAlreadyExists,
-			"A budget that the cache has not seen may not be ours: it stays as it is."},
-		"update meets a newer version": {web(), webBudget(noLabel), newer, metav1.StatusReasonConflict,
-			"An update carries the resourceVersion it was decided on, so a newer version is not overwritten."},
-		"delete meets a newer version": {web(replicas(1)), webBudget(), newer, metav1.StatusReasonConflict,
-			"A deletion takes preconditions, this UID and this version, so a newer version is not deleted."},
-		"delete meets a successor": {web(replicas(1)), webBudget(), recreated, metav1.StatusReasonConflict,
-			"A deletion takes preconditions, this UID and this version, so a successor is not deleted."},
-		"update meets nothing": {web(), webBudget(noLabel), nil, metav1.StatusReasonNotFound,
-			"A budget that is gone is created when the cache knows that, and not before."},
-	} {
-		t.Run(name, func(t *testing.T) {
-			guard.Test(t, test.rule, func(t *guard.T) {
-				s := step{deployment: test.deployment, budget: test.cached, server: newBudgetServer()}
-				if test.stored != nil {
-					s.server = newBudgetServer(test.stored)
-				}
-				err := s.run(t, test.rule)
-				t.Rule("Reconcile returns the server's refusal, wrapped (%%w), so that the key is tried again. %s", test.rule)
-				require.Error(t, err, "the error of Reconcile")
-				require.Equal(t, test.refused, apierrors.ReasonForError(err), "the reason of Reconcile's error (%v)", err)
-				t.Rule("%s", test.rule)
-				require.Equal(t, inWords(t, test.stored), inWords(t, s.server.get()), "the budget on the server")
-				t.Rule(noEvent)
-				require.Empty(t, s.events.list(), "Events")
-				t.Rule("A step makes one attempt: a second one would decide on the same stale cache.")
-				require.Len(t, s.server.callLog(), 1, "writes to the server")
-			})
-		})
-	}
-
-	t.Run("delete meets nothing", func(t *testing.T) {
-		const rule = "A budget that is gone already needs no deletion: an error would only make the key come back."
-		guard.Test(t, rule, func(t *guard.T) {
-			s := step{deployment: web(replicas(1)), budget: webBudget(), server: newBudgetServer()}
-			require.NoError(t, s.run(t, rule), "the error of Reconcile")
-			t.Rule(noEvent)
-			require.Empty(t, s.events.list(), "Events")
-		})
-	})
-}
-
-func TestTask6_Failures_are_returned(t *testing.T) {
-	const rule = "Reconcile returns an error that wraps the failure, so that the worker can tell a conflict from the rest."
-	down := errors.New("connection refused")
-	for name, test := range map[string]*step{
-		"create": {deployment: web()},
-		"update": {deployment: web(replicas(4)), budget: webBudget()},
-		"delete": {deployment: web(replicas(1)), budget: webBudget()},
-	} {
-		t.Run(name, func(t *testing.T) {
-			guard.Test(t, rule, func(t *guard.T) {
-				s := test
-				s.server = newBudgetServer()
-				s.server.before = func(context.Context, string) error { return down }
-				err := s.run(t, rule)
-				require.ErrorIs(t, err, down, "the error of Reconcile")
-				t.Rule("An error says what was attempted, on what, and what happened.")
-				require.ErrorContains(t, err, "default/web", "the error of Reconcile")
-				t.Rule(noEvent)
-				require.Empty(t, s.events.list(), "Events")
-			})
-		})
-	}
-}
-
-func TestTask6_Forbidden_for_another_reason_is_an_error(t *testing.T) {
-	const rule = "A 403 is an error, unless the namespace is going away: a missing role may be there in a minute."
-	guard.Test(t, rule, func(t *guard.T) {
-		forbidden := apierrors.NewForbidden(budgetResource, "web", errors.New("no role allows it"))
-		s := step{deployment: web(), server: newBudgetServer()}
-		s.server.before = func(context.Context, string) error { return forbidden }
-		require.ErrorIs(t, s.run(t, rule), forbidden, "the error of Reconcile")
-		t.Rule(noEvent)
-		require.Empty(t, s.events.list(), "Events")
-	})
-}
-
-func TestTask6_Namespace_on_its_way_out_is_left_alone(t *testing.T) {
-	const rule = "Nothing can be created in a namespace that is going away: to try again is noise."
-	guard.Test(t, rule, func(t *guard.T) {
-		s := step{deployment: web(), server: newBudgetServer()}
-		s.server.before = func(context.Context, string) error {
-			err := apierrors.NewForbidden(budgetResource, "web", errors.New("the namespace is being terminated"))
-			err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-			return err
-		}
-		require.NoError(t, s.run(t, rule), "the error of Reconcile")
-		t.Rule(noEvent)
-		require.Empty(t, s.events.list(), "Events")
-	})
 }

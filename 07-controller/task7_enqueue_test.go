@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -21,42 +22,73 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 	tombstone := func(key string, obj any) cache.DeletedFinalStateUnknown {
 		return cache.DeletedFinalStateUnknown{Key: key, Obj: obj}
 	}
+	pods := func(app string) map[string]string { return map[string]string{"app": app} }
+	elsewhereByHand := handmade("by-hand", pods("web"))
+	elsewhereByHand.Namespace = "other"
 	stranger := webBudget(ownedByOther("StatefulSet", "db", "db-uid"))
 	of := func(owner string) *policyv1.PodDisruptionBudget {
 		return webBudget(ownedByOther("Deployment", owner, "uid"))
 	}
 	beta := of("api")
-	beta.OwnerReferences[0].APIVersion = "apps/v1beta1"
+	beta.OwnerReferences[1].APIVersion = "apps/v1beta1"
 	notApps := of("api")
-	notApps.OwnerReferences[0].APIVersion = "example.com/v1"
+	notApps.OwnerReferences[1].APIVersion = "example.com/v1"
 	notController := of("api")
-	notController.OwnerReferences[0].Controller = nil
+	notController.OwnerReferences[1].Controller = nil
 	elsewhere := of("api")
 	elsewhere.Namespace = "other"
 
+	const (
+		byName     = "An event concerns the Deployment of the object's name."
+		byOwner    = "A budget's event concerns the Deployment that controls the budget."
+		bySelector = "A foreign budget also concerns the Deployments whose Pods it selects."
+		ignored    = "A state that is not an object with a name is reported to utilruntime and ignored."
+		once       = "Each key is added once, however many states name it."
+	)
+	// In the cache are the Deployments default/web, default/api and other/web.
 	for title, test := range map[string]struct {
 		object any
 		want   []string
+		rule   string
 	}{
-		"a Deployment":                         {web(), []string{"default/web"}},
-		"a Deployment's tombstone":             {tombstone("default/web", web()), []string{"default/web"}},
-		"a budget of ours, once":               {webBudget(), []string{"default/web"}},
-		"a budget of another Deployment":       {of("api"), []string{"default/web", "default/api"}},
-		"a budget in another namespace":        {elsewhere, []string{"other/web", "other/api"}},
-		"its tombstone":                        {tombstone("default/web", of("api")), []string{"default/web", "default/api"}},
-		"a tombstone without an object":        {tombstone("default/web", nil), []string{"default/web"}},
-		"another version of the same kind":     {beta, []string{"default/web", "default/api"}},
-		"a Deployment of another group":        {notApps, []string{"default/web"}},
-		"a Deployment that does not control":   {notController, []string{"default/web"}},
-		"a budget of something else":           {stranger, []string{"default/web"}},
-		"a budget of nobody":                   {webBudget(noOwner, noLabel), []string{"default/web"}},
-		"what is no object, without a failure": {"nonsense", nil},
-		"a tombstone with a broken key":        {tombstone("a/b/c", nil), nil},
+		"a Deployment":                  {web(), []string{"default/web"}, byName},
+		"a Deployment elsewhere":        {web(inNamespace("other")), []string{"other/web"}, byName},
+		"a Deployment's tombstone":      {tombstone("default/web", web()), []string{"default/web"}, byName},
+		"a budget of ours":              {webBudget(), []string{"default/web"}, once},
+		"a budget of ours, elsewhere":   {budgetOf(web(inNamespace("other"))), []string{"other/web"}, once},
+		"a tombstone without an object": {tombstone("default/web", nil), []string{"default/web"}, byName},
+
+		"a budget of another Deployment": {of("api"), []string{"default/web", "default/api"}, byOwner},
+		"a budget in another namespace":  {elsewhere, []string{"other/web", "other/api"}, byOwner},
+		"its tombstone": {
+			tombstone("default/web", of("api")), []string{"default/web", "default/api"}, byOwner},
+		"another version of the same kind":   {beta, []string{"default/web", "default/api"}, byOwner},
+		"a Deployment of another group":      {notApps, []string{"default/web"}, byOwner},
+		"a Deployment that does not control": {notController, []string{"default/web"}, byOwner},
+		"a budget of something else":         {stranger, []string{"default/web"}, byOwner},
+		"a budget without an owner":          {webBudget(noOwner, noLabel), []string{"default/web"}, byOwner},
+
+		"a user's, of web's Pods": {handmade("by-hand", pods("web")), []string{"default/by-hand", "default/web"}, bySelector},
+		"its end, missed": {tombstone("default/by-hand", handmade("by-hand", pods("api"))),
+			[]string{"default/by-hand", "default/api"}, bySelector},
+		"a user's, of all Pods": {handmade("by-hand", nil),
+			[]string{"default/by-hand", "default/web", "default/api"}, bySelector},
+		"a user's, elsewhere":     {elsewhereByHand, []string{"other/by-hand", "other/web"}, bySelector},
+		"a user's, of other Pods": {handmade("by-hand", pods("db")), []string{"default/by-hand"}, bySelector},
+
+		"what is no object":             {"nonsense", nil, ignored},
+		"a tombstone with a broken key": {tombstone("a/b/c", nil), nil, ignored},
 	} {
 		t.Run(title, func(t *testing.T) {
-			guard.Test(t, "A budget's event concerns the Deployment of its name, and the Deployment that "+
-				"controls it.", func(t *guard.T) {
-				queue, _, budgets := wired(t)
+			guard.Test(t, test.rule, func(t *guard.T) {
+				reported := 0
+				defer replace(&utilruntime.ErrorHandlers, []utilruntime.ErrorHandler{
+					func(context.Context, error, string, ...any) { reported++ },
+				})()
+				queue, deployments, budgets := wired(t)
+				for _, d := range []*appsv1.Deployment{web(), web(called("api")), web(inNamespace("other"))} {
+					require.NoError(t, deployments.GetStore().Add(d), "the error of Add")
+				}
 				t.Did("the handler is called with %s", title)
 				if _, ok := test.object.(cache.DeletedFinalStateUnknown); ok {
 					budgets.handler.OnDelete(test.object)
@@ -64,15 +96,17 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 					budgets.handler.OnAdd(test.object, false)
 				}
 				require.ElementsMatch(t, test.want, keysOf(queue), "keys in the queue")
+				require.Equal(t, test.want == nil, reported == 1, "whether an error was reported to utilruntime")
 			})
 		})
 	}
 }
 
 // wired makes a controller whose handlers the test calls.
-func wired(t *guard.T) (queue keyQueue, deployments, budgets *handlerRecorder) {
+func wired(t *guard.T) (queue *countingQueue, deployments, budgets *handlerRecorder) {
 	limiter := workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]()
-	queue = below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
+	config := workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{}
+	queue = &countingQueue{keyQueue: below.NewWorkQueue(limiter, config)}
 	t.Cleanup(queue.ShutDown)
 	deployments = &handlerRecorder{SharedIndexInformer: cacheOf(&appsv1.Deployment{})}
 	budgets = &handlerRecorder{SharedIndexInformer: cacheOf(&policyv1.PodDisruptionBudget{})}
@@ -85,11 +119,23 @@ func wired(t *guard.T) (queue keyQueue, deployments, budgets *handlerRecorder) {
 
 type keyQueue = workqueue.TypedRateLimitingInterface[cache.ObjectName]
 
+// countingQueue counts the calls of Add.
+type countingQueue struct {
+	keyQueue
+	adds int
+}
+
+func (q *countingQueue) Add(key cache.ObjectName) {
+	q.adds++
+	q.keyQueue.Add(key)
+}
+
 // keysOf empties a queue and returns its keys, as namespace/name.
 func keysOf(queue keyQueue) (keys []string) {
 	for queue.Len() > 0 {
 		key, _ := queue.Get()
 		keys = append(keys, key.Namespace+"/"+key.Name)
+		queue.Done(key)
 	}
 	return keys
 }
@@ -108,19 +154,40 @@ func (r *handlerRecorder) AddEventHandlerWithOptions(
 }
 
 func TestTask7_Update_counts_old_and_new(t *testing.T) {
-	guard.Test(t, "An event concerns the Deployments of both states: if an edit cut the owner reference, only the "+
-		"old state knows it.", func(t *guard.T) {
-		queue, _, budgets := wired(t)
+	const rule = "Both states count: the old one may name a Deployment that the new one does not"
+	guard.Test(t, rule+", if an edit cut the owner reference.", func(t *guard.T) {
+		queue, deployments, budgets := wired(t)
 		old, new := webBudget(ownedByOther("Deployment", "api", "uid")), webBudget(noOwner)
 		t.Did("a user cuts the owner reference of a budget of api")
 		budgets.handler.OnUpdate(old, new)
 		require.ElementsMatch(t, []string{"default/api", "default/web"}, keysOf(queue), "keys in the queue")
+
+		t.Rule(rule + ", if an edit changed the selector.")
+		require.NoError(t, deployments.GetStore().Add(web()), "the error of Add")
+		t.Did("a user's budget selects the Pods of web no more")
+		budgets.handler.OnUpdate(handmade("by-hand", map[string]string{"app": "web"}), handmade("by-hand", nil,
+			func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }))
+		require.ElementsMatch(t, []string{"default/by-hand", "default/web"}, keysOf(queue), "keys in the queue")
+	})
+}
+
+func TestTask7_Keys_of_an_event_come_once(t *testing.T) {
+	guard.Test(t, "Each key is added once, however many states name it: otherwise a worker could process it "+
+		"twice, the second time on a cache without the first write.", func(t *guard.T) {
+		queue, deployments, budgets := wired(t)
+		t.Did("web changes")
+		deployments.handler.OnUpdate(web(), web(replicas(5)))
+		require.Equal(t, 1, queue.adds, "calls of Add")
+		t.Did("its budget changes")
+		budgets.handler.OnUpdate(webBudget(), webBudget(noLabel))
+		require.Equal(t, 2, queue.adds, "calls of Add")
 	})
 }
 
 func TestTask7_Handlers_do_no_work(t *testing.T) {
-	guard.Test(t, "A handler only puts the key into the queue, where ten are one: the work is for "+
-		"the workers.", func(t *guard.T) {
+	guard.Test(t, "enqueue adds to the queue the keys of the Deployments that an event concerns, and does "+
+		"nothing else: ten events of one Deployment are one key, and the work is for the "+
+		"workers.", func(t *guard.T) {
 		queue, deployments, _ := wired(t)
 		t.Did("the same Deployment changes ten times, and no worker runs")
 		for range 10 {
@@ -144,7 +211,7 @@ func TestTask7_New_refuses_what_cannot_work(t *testing.T) {
 			"the error of New with an informer that has stopped")
 		queue, deployments, _ := wired(t)
 		deployments.handler.OnAdd(web(), true)
-		t.Rule("The handlers of New put keys into the queue.")
+		t.Rule("The handlers of New add keys to the queue.")
 		require.Len(t, keysOf(queue), 1, "keys in the queue")
 	})
 }

@@ -13,7 +13,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
@@ -105,43 +104,77 @@ func sortedKeys[V any](m map[string]V) (keys []string) {
 }
 
 func (c *cluster) checkBudgets() *problem {
-	for _, name := range shops {
-		d, isThere := find[*appsv1.Deployment](c, "deployments", name)
+	for _, name := range sortedKeys(c.foreign) {
 		b, hasBudget := find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", name)
-		p := &problem{line: c.line, kind: "", key: "default/" + name, value: "the budget default/" + name + " on the server"}
-		if foreign, ok := c.foreign[name]; ok {
-			if !hasBudget || !equality.Semantic.DeepEqual(foreign, b) {
-				p.rule = "A budget that is not ours is never touched."
-				p.wanted, p.got = "the budget as it was made", "another one, or none"
-				return p
-			}
+		if !hasBudget || !equality.Semantic.DeepEqual(c.foreign[name], b) {
+			return c.wrongBudget(name, "Reconcile never writes to a foreign budget.",
+				"the budget as it was made", "another one, or none")
+		}
+	}
+	for _, name := range shops {
+		if p := c.checkTwin(name); p != nil {
+			return p
+		}
+		if _, isForeign := c.foreign[name]; isForeign {
 			continue
 		}
-		wanted := isThere && d.Spec.Replicas != nil && *d.Spec.Replicas >= 2 &&
-			d.Annotations[controller.OptOutAnnotation] != controller.OptOutValue
-		switch {
-		case wanted && !hasBudget && c.line.Unseen("default/"+name):
-			// A user deleted the budget that the controller had created before its informer came back with a list. That list
-			// is the same as the one before, so the informer cannot know. A resync would help, and there is none here.
-		case wanted && !hasBudget:
-			p.rule = "Each Deployment of two or more replicas has its budget."
-			p.wanted, p.got = "a budget", "none"
-		case !isThere && hasBudget && metav1.GetControllerOf(b) == nil:
-			// Orphaned: a user cut the reference, and the Deployment went before the cut was repaired. The budget must stay.
-		case !wanted && hasBudget:
-			p.rule = "A Deployment that has fewer than two replicas, has opted out or is gone has no budget."
-			p.wanted, p.got = "none", "a budget"
-		case wanted:
-			if changes := controller.Conform(b.DeepCopy(), d); len(changes) > 0 {
-				p.rule = "Each budget is as its Deployment needs it."
-				p.wanted, p.got = "a right budget", fmt.Sprint("a wrong one; to repair it, set ", changes)
-			}
-		}
-		if p.rule != "" {
+		if p := c.checkBudget(name); p != nil {
 			return p
 		}
 	}
 	return nil
+}
+
+func (c *cluster) wrongBudget(name, rule, wanted, got string) *problem {
+	return &problem{
+		line: c.line, key: "default/" + name, value: "the budget default/" + name + " on the server",
+		rule: rule, wanted: wanted, got: got,
+	}
+}
+
+// checkBudget checks the controller's budget of one Deployment.
+func (c *cluster) checkBudget(name string) *problem {
+	d, isThere := find[*appsv1.Deployment](c, "deployments", name)
+	b, hasBudget := find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", name)
+	_, hasSecond := c.foreign[secondOf(name)]
+	wanted := isThere && d.Spec.Replicas != nil && *d.Spec.Replicas >= 2 &&
+		d.Annotations[controller.OptOutAnnotation] != controller.OptOutValue
+	switch {
+	case wanted && hasSecond && hasBudget:
+		return c.wrongBudget(name, "If ours exists beside such a budget, Reconcile removes ours: a Pod with two budgets "+
+			"cannot be evicted.", "none, since a user has made one for the same Pods", "a budget")
+	case wanted && hasSecond:
+	case wanted && !hasBudget && c.line.Unseen("default/"+name):
+		// A user deleted the budget that the controller had created before its informer came back with a list. That list
+		// is the same as the one before, so the informer cannot know. A resync would help, and there is none here.
+	case wanted && !hasBudget:
+		return c.wrongBudget(name, "Each Deployment of two or more replicas has its budget.", "a budget", "none")
+	case !isThere && hasBudget && len(b.OwnerReferences) == 0:
+		// Orphaned: a user cut the reference, and the Deployment went before the cut was repaired. The budget must stay.
+	case !wanted && hasBudget:
+		return c.wrongBudget(name, "A Deployment that has fewer than two replicas, has opted out or is gone has no budget.",
+			"none", "a budget")
+	case wanted:
+		if changes := controller.Conform(b.DeepCopy(), d); len(changes) > 0 {
+			return c.wrongBudget(name, "Each budget is as its Deployment needs it.", "a right budget",
+				fmt.Sprint("a wrong one; to repair it, set ", changes))
+		}
+	}
+	return nil
+}
+
+// checkTwin checks the Deployment of the same name in another namespace, where nothing has happened.
+func (c *cluster) checkTwin(name string) *problem {
+	for _, obj := range c.Objects("poddisruptionbudgets") {
+		b := obj.(*policyv1.PodDisruptionBudget)
+		if b.Namespace == "other" && b.Name == name && b.Spec.MinAvailable.IntValue() == 8 {
+			return nil
+		}
+	}
+	p := c.wrongBudget(name, "A Deployment of an equal name in another namespace is another one.", "minAvailable 8",
+		"another one, or none")
+	p.key, p.value = "other/"+name, "the budget other/"+name+" on the server"
+	return p
 }
 
 // checkEnd checks the cluster after everything has stopped.

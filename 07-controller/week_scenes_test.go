@@ -56,6 +56,18 @@ func (c *cluster) do(s scene) {
 			c.change("made by a user", mine, c.Create)
 			c.foreign[s.name], _ = find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", s.name)
 		}
+	case "second budget":
+		c.secondBudget(s.name)
+	case "drop second":
+		if second, exists := find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", secondOf(s.name)); exists {
+			delete(c.foreign, second.Name)
+			c.change("deleted by a user", second, c.Delete)
+		}
+	case "add owner":
+		if hasBudget && !isForeign && len(b.OwnerReferences) < 2 {
+			b.OwnerReferences = append(b.OwnerReferences, keeper)
+			c.change("another owner, which lives forever", b, c.Update)
+		}
 	case "handler joins":
 		c.join([]cache.SharedIndexInformer{c.deployments, c.budgets}[s.n%2])
 	case "handler leaves":
@@ -66,6 +78,24 @@ func (c *cluster) do(s scene) {
 	default:
 		c.goWrong(s)
 	}
+}
+
+// keeper is an owner that keeps a budget from the garbage collector.
+var keeper = metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "App", Name: "shop", UID: "app"}
+
+func secondOf(name string) string { return name + "-by-hand" }
+
+// secondBudget makes a budget of a user under another name, which selects the Pods of a Deployment.
+func (c *cluster) secondBudget(name string) {
+	second := secondOf(name)
+	if _, exists := find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", second); exists {
+		return
+	}
+	c.change("made by a user, for the Pods of "+name, &policyv1.PodDisruptionBudget{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: second},
+		Spec:       policyv1.PodDisruptionBudgetSpec{Selector: deployment(name).Spec.Selector},
+	}, c.Create)
+	c.foreign[second], _ = find[*policyv1.PodDisruptionBudget](c, "poddisruptionbudgets", second)
 }
 
 func (c *cluster) changeDeployment(s scene, d *appsv1.Deployment) {

@@ -28,9 +28,11 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/failure"
@@ -132,6 +134,7 @@ var (
 	actions = map[string]int{
 		"create": 8, "scale": 10, "touch": 6, "opt out": 2, "opt in": 2, "delete": 4,
 		"edit budget": 3, "delete budget": 4, "cut owner": 2, "foreign budget": 1,
+		"second budget": 2, "drop second": 2, "add owner": 2,
 		"end watches": 2, "cut connections": 3, "restart": 2, "compact": 2, "bookmarks": 2, "outage": 3,
 		"watch fault": 5, "list fault": 3, "write fault": 5, "handler joins": 1, "handler leaves": 1,
 	}
@@ -174,6 +177,11 @@ type cluster struct {
 // simulate plays a story and returns the first problem, nil if there is none.
 func simulate(t *guard.T, story []scene) *problem {
 	c := &cluster{Server: fakeapi.Start(t), t: t, line: trace.New(), foreign: map[string]*policyv1.PodDisruptionBudget{}}
+	for _, name := range shops { // the same names in another namespace, where nothing happens
+		twin := deployment(name)
+		twin.Namespace, twin.Spec.Replicas = "other", ptr.To[int32](9)
+		c.change("created, 9 replicas", twin, c.Create)
+	}
 	stop := c.start()
 	began := time.Now()
 	for _, s := range story {
@@ -254,15 +262,23 @@ func (c *cluster) join(informer cache.SharedIndexInformer) {
 	c.watchers = append(c.watchers, h)
 }
 
-// collect is the garbage collector: budgets go whose Deployment has gone.
+// collect is the garbage collector: budgets go whose owners have all gone. From the others it cuts what is gone.
 func (c *cluster) collect() {
-	alive := map[string]bool{}
+	alive := map[types.UID]bool{keeper.UID: true}
 	for _, d := range c.Objects("deployments") {
-		alive[string(d.GetUID())] = true
+		alive[d.GetUID()] = true
 	}
-	for _, b := range c.Objects("poddisruptionbudgets") {
-		if owner := metav1.GetControllerOf(b); owner != nil && !alive[string(owner.UID)] {
+	for _, obj := range c.Objects("poddisruptionbudgets") {
+		b := obj.(*policyv1.PodDisruptionBudget)
+		living := slices.DeleteFunc(slices.Clone(b.OwnerReferences),
+			func(owner metav1.OwnerReference) bool { return !alive[owner.UID] })
+		switch {
+		case len(living) == len(b.OwnerReferences):
+		case len(living) == 0:
 			c.change("collected", b, c.Delete)
+		default:
+			b.OwnerReferences = living
+			c.change("kept by another owner", b, c.Update)
 		}
 	}
 }
@@ -271,7 +287,7 @@ func (c *cluster) collect() {
 func (c *cluster) change(what string, obj fakeapi.Object, do func(...fakeapi.Object)) {
 	do(obj)
 	for _, now := range c.Objects(resourceOf(obj)) {
-		if now.GetName() == obj.GetName() {
+		if now.GetName() == obj.GetName() && now.GetNamespace() == obj.GetNamespace() {
 			obj = now
 		}
 	}
@@ -285,10 +301,10 @@ func resourceOf(obj fakeapi.Object) string {
 	return "poddisruptionbudgets"
 }
 
-// find returns the server's object of a name, and whether there is one.
+// find returns the server's object of a name in the namespace default, and whether there is one.
 func find[T fakeapi.Object](c *cluster, resource, name string) (found T, exists bool) {
 	for _, obj := range c.Objects(resource) {
-		if obj.GetName() == name {
+		if obj.GetName() == name && obj.GetNamespace() == "default" {
 			return obj.(T), true
 		}
 	}

@@ -2,7 +2,7 @@
 
 package controller_test
 
-// With -tags yours the chapters below can be those that you have written. All of them have to compile then.
+// With -tags yours the chapters below can be yours. All of them must compile then.
 
 import "client-go-workshop/internal/testkit/layers/yours"
 

@@ -16,10 +16,11 @@
 //	e2e_test.go       the story
 //	rbac_test.go      the same controller with the rights of its manifests, and with each of them missing
 //	cluster_test.go   the cluster and the controller as processes
+//	evict_test.go     evictions, with our budget and with another program's
 //	objects_test.go   making objects, and waiting for what should become of them
 //
 // Left out: what the controller's own tests show better without a cluster
-// (conflicts, foreign budgets, back-off).
+// (conflicts, budgets with our name, back-off).
 package e2e
 
 import (
@@ -54,6 +55,20 @@ func TestControllerOnRealControlPlane(t *testing.T) {
 	step("the disruption controller takes the budget for real", func(t *testing.T) {
 		c.awaitDisruptionsAllowed(t, "web", 1, 20*time.Second)
 	})
+	step("a Pod can be evicted with our budget alone", func(t *testing.T) {
+		c.requireEviction(t, "web")
+		c.awaitReady(t, "web", 3, 20*time.Second)
+	})
+	step("a budget of another program for the same Pods replaces ours, with a Warning, and evictions go on",
+		func(t *testing.T) {
+			c.createForeignBudget(t, "theirs", "web")
+			c.awaitNoBudget(t, "web", 5*time.Second)
+			require.Contains(t, c.awaitWarning(t, "web", "BudgetConflict").Message, "theirs")
+			c.requireEviction(t, "web")
+			c.deleteBudget(t, "theirs")
+			c.awaitBudget(t, "web", 2, 5*time.Second)
+			c.awaitReady(t, "web", 3, 20*time.Second)
+		})
 	step("a deleted budget is back within a second", func(t *testing.T) {
 		old := c.budget(t, "web")
 		deleted := time.Now()

@@ -44,6 +44,7 @@ func serve(ctx context.Context, address, file string, out io.Writer) error {
 		return err
 	}
 	api := fakeapi.New()
+	api.Bound()
 	defer api.Close()
 	url, err := api.Listen(address)
 	if err != nil {

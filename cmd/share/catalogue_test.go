@@ -40,7 +40,7 @@ example.com/gone v3.0.0 h1:DDD=
 example.com/gone v3.0.0/go.mod h1:EEE=
 `
 
-// cache is the module cache of somebody who also works.
+// cache is the module cache of an instructor who also works on other projects.
 func cache(t *testing.T) string {
 	return folder(t,
 		"example.com/!big/lib/@v/list", "v1.1.0\nv1.2.0\n",
@@ -104,7 +104,7 @@ func TestServes_the_modules_that_go_sum_names(t *testing.T) {
 	require.Equal(t, "789", w.Body.String())
 }
 
-// Whoever teaches also works, and the cache has the modules of that work in it.
+// An instructor also works on other projects, and the cache has their modules in it.
 func TestServes_nothing_else_of_the_cache(t *testing.T) {
 	download := cache(t)
 	s := testCatalogue(t, download)
@@ -283,7 +283,7 @@ func TestCounts_attendees_and_ends_cleanly(t *testing.T) {
 	require.Equal(t, []string{"127.0.0.1"}, came)
 	require.Equal(t, "1 attendee, 2 requests, 20 B", stats.String())
 	_, err = net.Dial("tcp", listener.Addr().String())
-	require.Error(t, err, "after the end nobody listens")
+	require.Error(t, err, "after the end no server listens")
 }
 
 func TestRoom_sums_up_in_the_number_that_it_has(t *testing.T) {

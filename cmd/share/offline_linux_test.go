@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// startInOwnNetwork starts a command in a network and with mounts of its own, which nobody may set up without being
-// root, but anybody in a user namespace of his own. Some systems forbid that.
+// startInOwnNetwork starts a command in its own network, with its own mounts. Outside of a user namespace only root may
+// do that. Some systems forbid user namespaces.
 func startInOwnNetwork(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,

@@ -135,7 +135,7 @@ func TestOffline_attendee_does_the_whole_workshop(t *testing.T) {
 
 // emptyModuleCache makes a module cache that is empty, and returns where, and the flags to use it with. Where it can,
 // it puts it in this machine's own one's place, for this process and its children only; the real one moves to where
-// GOMODCACHE then says. A package is compiled anew when it lies elsewhere, and so nothing has to be that CI has
+// GOMODCACHE then says. Go compiles a package again if its folder changes, and so nothing has to be that CI has
 // compiled already. Where that cannot be done, -trimpath at least makes it the same the next time.
 func emptyModuleCache(t *testing.T) (cache, flags string) {
 	t.Helper()
@@ -188,7 +188,7 @@ func serveHere(t *testing.T, root string) (url string) {
 	return "http://" + listener.Addr().String()
 }
 
-// attendee is somebody with a terminal.
+// attendee is a person with a terminal.
 type attendee struct {
 	t   *testing.T
 	dir string

@@ -20,6 +20,8 @@ import (
 	"golang.org/x/term"
 
 	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
 
@@ -64,7 +66,8 @@ func newApp(cmd *cobra.Command) (*app, error) {
 		current, _, _ := a.current()
 		for _, c := range a.chapters {
 			if c.Dir == folders[0] && c.Dir != current.Dir && !c.Done() {
-				a.progress.At = c.Tasks[0].ID
+				next, _ := c.Next()
+				a.progress.At = next.ID
 			}
 		}
 	}
@@ -74,6 +77,15 @@ func newApp(cmd *cobra.Command) (*app, error) {
 // current returns the current chapter and task. ok is false when no task is left.
 func (a *app) current() (c progress.Chapter, task progress.TaskState, ok bool) {
 	return progress.Current(a.chapters, a.progress.At)
+}
+
+// placeIn returns the task of a chapter that the learner is at.
+func (a *app) placeIn(c progress.Chapter) progress.TaskState {
+	if current, task, ok := a.current(); ok && current.Dir == c.Dir {
+		return task
+	}
+	next, _ := c.Next()
+	return next
 }
 
 // pick returns the chapter and task that args name, or else the current ones. A zero task is the whole chapter.
@@ -101,6 +113,44 @@ func (a *app) finished(c progress.Chapter) progress.Chapter {
 		return a.chapters[i-1]
 	}
 	return c
+}
+
+// next returns what comes after a task or chapter that is green.
+func (a *app) next() []string {
+	f, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
+	all, err := progress.All(a.root, f)
+	if err != nil {
+		return nil // the caller has just read the same files
+	}
+	c, task, ok := progress.Current(all, f.At)
+	if !ok {
+		return append([]string{""}, allDone(all)...)
+	}
+	return nextLines(c, task)
+}
+
+// nextLines returns the task to work at, and below it where to read and what to run.
+func nextLines(c progress.Chapter, task progress.TaskState) []string {
+	if c.WasGreen() && task.Green && task.State == runner.Unknown {
+		return []string{
+			fmt.Sprintf("Next: all tests of %s. Each task has passed, but the files have changed since.", c.Dir),
+			"  test   go test ./" + c.Dir,
+		}
+	}
+	return []string{
+		fmt.Sprintf("Next: %s, task %d: %s (%d min)", c.Dir, task.Number, task.Title, task.Minutes),
+		"  read   " + c.Dir + "/README.md#" + task.Anchor,
+		"  test   " + task.Command,
+	}
+}
+
+// allDone returns what there is to do when every chapter is green.
+func allDone(all []progress.Chapter) []string {
+	return []string{style.Good("Every chapter is done."), "",
+		"  your controller, on your layers   go run ./07-controller/cmd/pdb-controller --layers yours",
+		"  on a real Kubernetes              go tool workshop cluster up",
+		"  predict what programs print       go tool workshop predict " + all[0].Dir,
+		"  a game: find the bug              go tool workshop bugs " + all[0].Dir}
 }
 
 // chapterCommand returns a command that takes at most one chapter or task as its argument. run receives the chapter and
@@ -217,7 +267,7 @@ func (a *app) readLine() (string, error) {
 	select {
 	case err := <-done:
 		if err != nil {
-			err = fmt.Errorf("read what you type: %w", err)
+			err = fmt.Errorf("read your answer: %w", err)
 		}
 		return strings.TrimSpace(line), err
 	case <-a.ctx.Done():

@@ -24,12 +24,12 @@ import (
 func newCompare() *cobra.Command {
 	count, bench, benchtime := 6, ".", 100*time.Millisecond
 	var linesOnly bool
-	cmd := chapterCommand("compare [chapter]", "Yours, the solution and client-go side by side: lines, speed, allocations",
-		`Yours, the solution and client-go side by side: lines of code, and the medians of
-the chapter's benchmarks, all run in one process. A factor stands beside a figure
-if it differs from client-go's by more than chance (p < 0.05); 2.0x is twice as
-fast, or half the memory. For figures to quote, close everything else and take
---count 10 --benchtime 1s.`,
+	cmd := chapterCommand("compare [chapter]", "Compare your code, the solution and client-go: lines, speed, allocations",
+		`Compare your code, the solution and client-go: lines of code, without those of bonus
+tasks, and the medians of the chapter's benchmarks, all run in one process. A figure
+has a factor if it differs from client-go's by more than chance (p < 0.05); 2.0x is
+twice as fast, or half the memory. To quote figures, close all other programs and
+use --count 10 --benchtime 1s.`,
 		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			c = a.finished(c)
 			if err := a.compareLines(c); err != nil || linesOnly {
@@ -44,17 +44,21 @@ fast, or half the memory. For figures to quote, close everything else and take
 		})
 	cmd.Flags().IntVar(&count, "count", count, "runs of each benchmark; with fewer than 5 every difference may be chance")
 	cmd.Flags().StringVar(&bench, "bench", bench, "the benchmarks to run, as go test's -bench")
-	cmd.Flags().DurationVar(&benchtime, "benchtime", benchtime, "how long one run takes")
+	cmd.Flags().DurationVar(&benchtime, "benchtime", benchtime, "the duration of one run")
 	cmd.Flags().BoolVar(&linesOnly, "lines", false, "count lines only")
 	return cmd
 }
 
 func (a *app) compareLines(c progress.Chapter) error {
-	yours, err := compare.DirLines(filepath.Join(a.root, c.Dir))
+	bonus, err := compare.BonusFiles(a.root, c.Chapter)
 	if err != nil {
 		return err
 	}
-	solution, err := compare.DirLines(filepath.Join(a.root, c.Solution()))
+	yours, err := compare.DirLines(filepath.Join(a.root, c.Dir), bonus)
+	if err != nil {
+		return err
+	}
+	solution, err := compare.DirLines(filepath.Join(a.root, c.Solution()), bonus)
 	if err != nil {
 		return err
 	}

@@ -15,14 +15,14 @@ import (
 
 func newHint() *cobra.Command {
 	var again bool
-	cmd := chapterCommand("hint [chapter/task]", "The next hint for the current task",
-		`The next hint for the current task. Hints climb: where to look, then what
-must hold, then the shape. None of them is code. After the last one the command
-shows all of them; --again shows those you have taken.`,
+	cmd := chapterCommand("hint [chapter/task]", "Show the next hint for the current task",
+		`Show the next hint for the current task. The first hint says where to look, the
+second what must always hold, the third how the code is built. None of them is code.
+After the last hint, the command shows all of them; --again shows those that you
+have taken.`,
 		func(a *app, c progress.Chapter, task course.Task) ([]string, error) {
 			if task.Number == 0 {
-				open, _ := c.Next()
-				task = open.Task
+				task = a.placeIn(c).Task
 			}
 			texts, err := hintsOf(a.root, c, task)
 			if err != nil {
@@ -32,19 +32,27 @@ shows all of them; --again shows those you have taken.`,
 			out := []string{style.Strong(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))}
 			if !again {
 				if from, to, err = takeHint(a.root, task, len(texts)); err != nil {
-					a.warn(fmt.Errorf("%w; so it cannot know which hints you have taken, and shows all", err))
+					a.warn(fmt.Errorf("%w; the command does not know which hints you have taken, and shows all", err))
 				}
 				if from == to || err != nil {
 					from, out = 0, append(out, "These are all of them:")
 				}
 			}
 			if to == 0 {
-				out = append(out, "You have not taken one yet.")
+				out = append(out, "You have not taken a hint yet.")
 			}
-			return append(out, hintLines(texts, from, to, a.width())...), nil
+			return append(append(out, bareNote(c)...), hintLines(texts, from, to, a.width())...), nil
 		})
 	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have taken")
 	return cmd
+}
+
+// bareNote returns what to know about the hints of a bare chapter, and nothing for an ordinary one.
+func bareNote(c progress.Chapter) []string {
+	if !c.Bare {
+		return nil
+	}
+	return []string{style.Faint("Hints use the names of the ordinary stub; yours may differ.")}
 }
 
 func hintsOf(root string, c progress.Chapter, task course.Task) ([]string, error) {
@@ -87,11 +95,12 @@ func (a *app) nextHints(c progress.Chapter, t progress.TaskState, width int) ([]
 		return nil, err
 	}
 	_, taken, _ := takeHint(a.root, t.Task, len(texts))
-	out := []string{style.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title)), ""}
+	out := append([]string{style.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title))}, bareNote(c)...)
+	out = append(out, "")
 	out = append(out, hintLines(texts, 0, taken, width)...)
-	more := "h  the next one"
+	more := "h  the next hint"
 	if taken == len(texts) {
-		more = "That was the last one."
+		more = "That was the last hint."
 	}
 	return append(out, "", style.Faint(more)), nil
 }

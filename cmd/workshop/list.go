@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,11 +16,11 @@ import (
 )
 
 func newList() *cobra.Command {
-	return chapterCommand("list [chapter]", "Every chapter and task: its state, and how long it takes",
-		`Every chapter and task: its state, and how many minutes it takes.
+	return chapterCommand("list [chapter]", "List every chapter and task, with its state and minutes",
+		`List every chapter and task, with its state and minutes.
 
-Runs no test: it shows the last results of the tests, where the files are still
-the same, and what the files show.`,
+The command does not run tests. For unchanged files it shows the last results of
+their tests. For other files it shows only which code is still missing.`,
 		func(a *app, only progress.Chapter, _ course.Task) ([]string, error) {
 			current, task, _ := a.current()
 			var out []string
@@ -56,22 +57,33 @@ func taskMarks(c progress.Chapter) string {
 // summary returns the state of a chapter in a few words.
 func summary(c progress.Chapter) string {
 	text := fmt.Sprintf("%d min", c.Minutes())
+	if c.TestsChanged {
+		return style.Warn("the tests were changed; to restore them: go tool workshop reset --tests " + c.Dir)
+	}
+	bare := ""
+	if c.Bare {
+		bare = "bare, "
+	}
 	switch {
 	case c.Skipped:
 		text = "skipped: the finished layer is in its place"
-	case c.Untouched:
+	case !slices.ContainsFunc(c.Tasks, begun):
 		text += ", not begun"
 	case c.Done():
-		return style.Good("done")
+		return style.Good(bare + "done")
 	case !c.Fresh:
 		text = "changed since the last run of its tests"
 	}
-	return style.Faint(text)
+	return style.Faint(bare + text)
+}
+
+func begun(t progress.TaskState) bool {
+	return t.State != runner.Open && t.State != runner.Bonus
 }
 
 func newProgress() *cobra.Command {
 	var asJSON bool
-	cmd := chapterCommand("progress", "How far you are; with --json for editors and dashboards", "",
+	cmd := chapterCommand("progress", "Show your progress; with --json for editors and dashboards", "",
 		func(a *app, _ progress.Chapter, _ course.Task) ([]string, error) {
 			if asJSON {
 				return nil, printJSON(a.out, progressJSON(a))
@@ -114,13 +126,16 @@ type jsonTask struct {
 }
 
 type jsonChapter struct {
-	ID      string     `json:"id"`
-	Folder  string     `json:"folder"`
-	Title   string     `json:"title"`
-	Done    bool       `json:"done"`
-	Skipped bool       `json:"skipped,omitempty"`
-	Fresh   bool       `json:"fresh"` // the states are about the present files
-	Tasks   []jsonTask `json:"tasks"`
+	ID      string `json:"id"`
+	Folder  string `json:"folder"`
+	Title   string `json:"title"`
+	Done    bool   `json:"done"`
+	Skipped bool   `json:"skipped,omitempty"`
+	Bare    bool   `json:"bare,omitempty"` // begun with reset --bare
+	Fresh   bool   `json:"fresh"`          // the states are about the present files
+	// TestsChanged says that a test of the chapter is edited or gone, so the states are not those of the workshop.
+	TestsChanged bool       `json:"testsChanged,omitempty"`
+	Tasks        []jsonTask `json:"tasks"`
 }
 
 func progressJSON(a *app) any {
@@ -134,7 +149,7 @@ func progressJSON(a *app) any {
 	}
 	for _, c := range a.chapters {
 		jc := jsonChapter{ID: c.Topic, Folder: c.Dir, Title: c.Title, Done: c.Done(), Skipped: c.Skipped,
-			Fresh: c.Fresh || c.Untouched}
+			Bare: c.Bare, Fresh: c.Fresh || c.Untouched, TestsChanged: c.TestsChanged}
 		for _, t := range c.Tasks {
 			jc.Tasks = append(jc.Tasks, jsonTask{t.ID, t.Former, t.Number, t.Title, t.Minutes, t.Bonus, t.State,
 				t.Passed, t.Tests, t.Hints, t.Command, c.Dir + "/README.md#" + t.Anchor})

@@ -168,7 +168,7 @@ func TestLive_from_the_welcome_to_the_finished_chapter(t *testing.T) {
 	require.Regexp(t, `did +Put`, wrong)
 	require.Regexp(t, `wanted +1`, wrong)
 	require.Regexp(t, `got +2`, wrong)
-	require.Regexp(t, `why +what is put in is in`, wrong)
+	require.Regexp(t, `why +Put adds one`, wrong)
 
 	s.types("h")
 	s.sees(`(?s)hint 1 of 2.*Look\.`)
@@ -203,10 +203,40 @@ func TestLive_newer_save_cancels_what_runs(t *testing.T) {
 	s := sit(t, box(t), 80, 24, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
 	s.saves("box.go", boxEndless) // the tests' own watchdog needs seconds for it
-	slow := s.sees(`TestTask2_\w+ has run for \d+s\. After 30s it is stopped`)
-	require.Regexp(t, `(?s)this has failed in it:.*TestTask1_Put_counts.*got +2`, slow, "nobody has to wait for that")
+	slow := s.sees(`TestTask2_\w+ has run for \d+s\. (?s:.*This test has failed)`)
+	require.Regexp(t, `(?s)This test has failed:.*TestTask1_Put_counts.*got +2`, slow, "the learner does not wait for that")
 	s.saves("box.go", boxRight)
 	s.sees(`01 ✓✓`)
+}
+
+// Where an endless loop spins is known long before there is a verdict, and a key ends the run.
+func TestLive_says_where_a_loop_spins_and_ends_it(t *testing.T) {
+	s := sit(t, box(t), 80, 24, nil, "watch", "1")
+	s.sees(`Box\.Put is not written yet`)
+	s.types("c")
+	s.sees(`No test is running\.`)
+	s.saves("box.go", boxEndless)
+	spins := s.sees(`still\s+running:\s+\(\*Box\)\.Empty\s+at\s+box\.go:\d+`)
+	require.Regexp(t, `c ends it, or it ends after 30s`, strings.Join(strings.Fields(spins), " "))
+	s.types("c")
+	ended := s.sees(`(?s)Stopped: you ended it\..*TestTask2_\w+`)
+	require.Regexp(t, `it was still running when the run was stopped, in \(\*Box\)\.Empty at box\.go:\d+`,
+		strings.Join(strings.Fields(ended), " "))
+	s.saves("box.go", boxRight)
+	s.sees(`01 ✓✓`)
+}
+
+func TestTest_says_where_a_loop_spins_when_it_is_interrupted(t *testing.T) {
+	root := box(t)
+	s := sit(t, root, 120, 24, nil, "test", "1")
+	s.sees(`Box\.Put is not written yet`)
+	require.Equal(t, 1, s.ends())
+	require.NoError(t, os.WriteFile(filepath.Join(root, "01-box", "box.go"), []byte(boxEndless), 0o644))
+	s = sit(t, root, 120, 24, nil, "test", "1/2")
+	s.sees(`TestTask2_\w+ is still running: \(\*Box\)\.Empty at box\.go:\d+ \(Ctrl-C ends it\)`)
+	s.types("\x03")
+	s.sees(`(?s)Stopped: you ended it\..*running\s+when\s+the\s+run\s+was\s+stopped,\s+in\s+\(\*Box\)\.Empty`)
+	require.Equal(t, 130, s.ends())
 }
 
 func TestLive_pages_and_the_way_back(t *testing.T) {
@@ -272,7 +302,7 @@ func TestLive_fits_any_terminal_and_follows_its_size(t *testing.T) {
 	s := sit(t, box(t), 60, 15, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
 	s.types("?")
-	help := s.sees(`A save runs the tests`)
+	help := s.sees(`A save runs the chapter's tests`)
 	require.NotContains(t, help, "…", "what does not fit into a row goes on in the next")
 	s.types("\x1b[F") // end
 	s.sees(`Saves are noticed by`)

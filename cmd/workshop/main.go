@@ -23,7 +23,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	err := newRoot().ExecuteContext(ctx)
 	var code exitCode
@@ -51,20 +51,21 @@ func newRoot() *cobra.Command {
 		Short: "Re-create client-go, layer by layer",
 		Long: `Re-create client-go, layer by layer.
 
-Each numbered folder is a chapter: read its README.md, write the code that is
-missing, and run its tests with plain go test, for instance
+Each numbered folder is a chapter: read its README.md, write the missing code, and
+run its tests with plain go test, for instance
 
     go test ./01-restclient
 
-Without a command this is the live view, which runs them at each save; without a
-terminal it prints where you are.`,
+Without a command, the live view opens. It runs the tests of the current chapter at
+each save. To choose a chapter, name it: go tool workshop 05. Without a terminal,
+the command prints your progress and the next step.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSuchCommand,
 		RunE:          newWatch().RunE,
 	}
-	root.AddCommand(newWatch(), newList(), newTest(), newHint(), newProgress(), newReset(), newSkip(), newRestore(),
-		newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(),
+	root.AddCommand(newWatch(), newList(), newPredict(), newTest(), newHint(), newProgress(), newReset(), newSkip(),
+		newRestore(), newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(),
 		programCommand("cluster up|down|status|logs|…", "Run a real Kubernetes API on this machine, without Docker",
 			launch.Cluster),
 		programCommand("kubectl …", "Run kubectl on the workshop's own cluster, never on yours", launch.Cluster, "kubectl"),
@@ -78,7 +79,11 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if root, err := course.Root("."); err == nil {
-		if c, _, err := course.FindTask(root, args[0]); err == nil {
+		c, task, err := course.FindTask(root, args[0])
+		if err == nil && task.Number == 0 && len(args) == 1 {
+			return nil // the chapter's live view
+		}
+		if err == nil {
 			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; "+
 				"its tests: go tool workshop test %s", args[0], c.Dir, args[0])
 		}

@@ -5,14 +5,17 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
@@ -29,7 +32,7 @@ const program = "workshop"
 
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
-	testscript.Main(m, map[string]func(){program: main})
+	testscript.Main(m, map[string]func(){program: main, "workshop-loop": stressLoop})
 }
 
 // run runs the program in dir.
@@ -151,6 +154,42 @@ func TestShare_ends_when_it_is_told_to(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(rest), "Nothing is served any more")
 	require.NoError(t, cmd.Wait())
+}
+
+// A terminal that is closed sends SIGHUP. No process can ignore SIGKILL.
+func TestWorkshop_takes_the_tests_along_when_it_ends(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends the children of a process that is killed")
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGKILL} {
+		root := t.TempDir()
+		require.NoError(t, layOut(root, "testdata/workshop.txtar"))
+		mark := filepath.Join(t.TempDir(), "pid")
+		box, err := os.ReadFile(filepath.Join(root, "01-box/box.go"))
+		require.NoError(t, err)
+		spins := strings.NewReplacer(
+			`panic(todo.Task(1, "Box.Put"))`,
+			fmt.Sprintf("os.WriteFile(%q, fmt.Append(nil, os.Getpid()), 0o600)\nfor { }", mark),
+			`import "client-go-workshop/internal/testkit/todo"`,
+			"import (\n\"fmt\"\n\"os\"\n\n\"client-go-workshop/internal/testkit/todo\"\n)").Replace(string(box))
+		require.NoError(t, os.WriteFile(filepath.Join(root, "01-box/box.go"), []byte(spins), 0o644))
+
+		cmd := exec.Command(program, "test", "01/1")
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-buildvcs=false", "GOWORK=off")
+		require.NoError(t, cmd.Start())
+		pid := 0
+		require.Eventually(t, func() bool {
+			text, _ := os.ReadFile(mark)
+			pid, err = strconv.Atoi(string(text))
+			return err == nil
+		}, time.Minute, 10*time.Millisecond, "the test spins")
+		require.NoError(t, cmd.Process.Signal(signal))
+		_ = cmd.Wait()
+		require.Eventually(t, func() bool {
+			_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // a zombie has none
+			return err != nil
+		}, 10*time.Second, 10*time.Millisecond, "process %d, the test, ends after %v", pid, signal)
+	}
 }
 
 const waitsForSIGTERM = `package main

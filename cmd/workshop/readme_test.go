@@ -3,7 +3,7 @@
 package main
 
 // The screens in the README are made by this test, from the real chapter on a real terminal: go test ./cmd/workshop
-// -run Readme -update writes them anew.
+// -run Readme -update writes them again.
 
 import (
 	"os"
@@ -58,7 +58,7 @@ func TestReadme_shows_the_live_view_as_it_is(t *testing.T) {
 		fresh := plainScreen(screens[m[1]])
 		if !*update {
 			require.Equal(t, seconds.ReplaceAllString(fresh, " TIME"), seconds.ReplaceAllString(m[2], " TIME"),
-				"the screen %q in the README is not what the live view shows; write it anew with -update", m[1])
+				"the screen %q in the README is not what the live view shows; write it again with -update", m[1])
 			return block
 		}
 		return "<!-- screen: " + m[1] + " -->\n```text\n" + fresh + "\n```\n"

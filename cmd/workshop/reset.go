@@ -17,36 +17,61 @@ import (
 )
 
 func newReset() *cobra.Command {
-	var tests, missing bool
-	cmd := chapterCommand("reset [chapter]", "Start a chapter again; your code is kept in a backup",
-		`Put the untouched stubs of a chapter back. The command copies your code first,
-and prints where; "go tool workshop restore" brings it back.
+	var tests, missing, bare bool
+	cmd := chapterCommand("reset [chapter]", "Start a chapter again, after a backup of your code",
+		`Put the original stubs of a chapter back. The command first copies your code, and
+prints the folder of the copy. "go tool workshop restore" brings your code back.
 
-With --tests it puts back the chapter's tests, if you have changed one; with
---missing the stubs of missing files. Both leave everything else as it is.`,
-		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
+With --bare it leaves only the exported names of the chapter and their comments.
+You then design fields, helper functions and files: the tests see exported names
+only.
+
+With --tests it puts back the chapter's tests, if you have changed one. With
+--missing it puts back the stubs of missing files. Both change nothing else.`,
+		func(a *app, c progress.Chapter, task course.Task) ([]string, error) {
 			do, state := workspace.Reset, c.Dir+" is untouched"
 			switch {
+			case bare:
+				return a.resetBare(c, task)
 			case tests:
 				do, state = workspace.RestoreTests, "the tests of "+c.Dir+" are unchanged"
 			case missing:
 				do, state = workspace.ResetMissing, "every file of "+c.Dir+" is there"
 			}
 			change, err := do(a.root, c.Chapter)
+			if err == nil && !tests && !missing && !change.Nothing() {
+				err = a.startAgain(c)
+			}
 			return describe(c, state, change, err)
 		})
+	cmd.Flags().BoolVar(&bare, "bare", false, "leave only the exported names, and design the rest yourself")
 	cmd.Flags().BoolVar(&tests, "tests", false, "put back the tests, not the stubs")
 	cmd.Flags().BoolVar(&missing, "missing", false, "put back only the stubs of missing files")
-	cmd.MarkFlagsMutuallyExclusive("tests", "missing")
+	cmd.MarkFlagsMutuallyExclusive("bare", "tests", "missing")
 	return cmd
 }
 
+// resetBare puts the bare stub of a chapter in place.
+func (a *app) resetBare(c progress.Chapter, task course.Task) ([]string, error) {
+	if a.named && task.Number > 0 {
+		return nil, fmt.Errorf("--bare is for a whole chapter, because its tasks share one design; without the task: "+
+			"go tool workshop reset %s --bare", c.Dir)
+	}
+	change, err := workspace.ResetBare(a.root, c.Chapter)
+	out, err := describe(c, c.Dir+" is bare", change, err)
+	if err != nil {
+		return nil, err
+	}
+	return append(out, "it has the exported names and what their comments promise; the ordinary stubs: go tool workshop "+
+		"reset "+c.Dir), nil
+}
+
 func newSkip() *cobra.Command {
-	cmd := chapterCommand("skip chapter", "Put the finished layer in a chapter's place; yours is kept in a backup",
-		`Put the finished layer in a chapter's place, so that you can go on with the
-next one. The command copies your code first, and prints where; "go tool workshop
-restore" brings it back. An untouched chapter needs no copy: "go tool workshop
-reset" brings its stubs back.`,
+	cmd := chapterCommand("skip chapter", "Replace a chapter by its finished layer, after a backup of your code",
+		`Replace a chapter by its finished layer, so that you can continue with the next one.
+The command first copies your code, and prints the folder of the copy. "go tool
+workshop restore" brings your code back. The command does not copy an untouched
+chapter: "go tool workshop reset" brings its stubs back.`,
 		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			change, err := workspace.Skip(a.root, c.Chapter)
 			return describe(c, c.Dir+" is the finished layer", change, err)
@@ -63,10 +88,9 @@ reset" brings its stubs back.`,
 func newRestore() *cobra.Command {
 	var list bool
 	var name string
-	cmd := chapterCommand("restore [chapter]", "Bring back what reset, skip or restore has replaced",
-		`Bring a backup of a chapter back: the newest that differs from the present
-files, or the one named with --backup. The command copies the present files
-first.`,
+	cmd := chapterCommand("restore [chapter]", "Bring back the code that reset, skip or restore has replaced",
+		`Bring a backup of a chapter back: the newest that differs from the present files, or
+the one that --backup names. The command first copies the present files.`,
 		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			if !list {
 				change, from, err := workspace.Restore(a.root, c.Chapter, name)

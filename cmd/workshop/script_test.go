@@ -1,7 +1,8 @@
 package main
 
-// These are transcripts of every command, in testdata/script: what somebody types, and what they see. Each has a small
-// workshop of its own (testdata/workshop.txtar) with the real guard. With -update the golden parts are made anew.
+// These are transcripts of every command, in testdata/script: what a learner types, and what the command prints. Each
+// has its own small workshop (testdata/workshop.txtar) with the real guard. With -update the golden parts are made
+// again.
 
 import (
 	"flag"
@@ -24,7 +25,7 @@ import (
 // stamp is how a backup is named.
 var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d(_\d+)?`)
 
-var update = flag.Bool("update", false, "make the golden parts of testdata/script anew, and the screens in the README")
+var update = flag.Bool("update", false, "make the golden parts of testdata/script again, and the screens in the README")
 
 func TestScripts(t *testing.T) {
 	env := goEnv(t)
@@ -71,7 +72,7 @@ func goEnv(t *testing.T) map[string]string {
 	env := map[string]string{
 		"GOFLAGS": "-buildvcs=false", "GORACE": raceOptions, "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOWORK": "off", "GOENV": "off",
 		"NO_COLOR": "1", "TERM": "dumb", "VISUAL": "", "EDITOR": "",
-		// For git, which shall not read whoever's configuration.
+		// For git, which must not read the configuration of the person who runs the tests.
 		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull,
 		"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org",
 	}

@@ -4,10 +4,13 @@ package main
 // code.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -21,16 +24,20 @@ import (
 )
 
 func newSolution() *cobra.Command {
-	var showDiff, yes bool
+	var showDiff, answers, yes bool
 	cmd := chapterCommand("solution [chapter]",
-		"What to take away from a finished chapter, and the solution beside your code",
-		`What to take away from a chapter, its last hints, and where the finished code
-is; with --diff, how it differs from yours. It asks first if the chapter is not
-green.`,
+		"Show a chapter's summary, and the solution beside your code",
+		`Show the summary of a chapter, its last hints, and the folder of the finished code.
+With --diff, show how the solution differs from your code. With --answers, show the
+questions at the end of the chapter's README and their answers. If the chapter is
+not green, the command asks first, except for the answers.`,
 		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			c = a.finished(c)
+			if answers {
+				return a.answers(c, a.proseWidth())
+			}
 			if !c.Done() && !c.Skipped && !yes {
-				if err := a.confirm(c.Dir + " is not green yet, as far as is known. See the solution anyway?"); err != nil {
+				if err := a.confirm(c.Dir + " is not green yet, by its last results. See the solution anyway?"); err != nil {
 					return nil, err
 				}
 			}
@@ -40,6 +47,7 @@ green.`,
 			return a.takeaway(c, a.proseWidth())
 		})
 	cmd.Flags().BoolVar(&showDiff, "diff", false, "show how the solution differs from your code")
+	cmd.Flags().BoolVar(&answers, "answers", false, "print the chapter's questions and their answers")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
 }
@@ -73,17 +81,49 @@ func (a *app) takeaway(c progress.Chapter, width int) ([]string, error) {
 		"  the path through client-go   "+c.Dir+"/README.md#read-the-real-one",
 		"  the finished code            "+filepath.ToSlash(c.Solution()),
 		"  how it differs from yours    go tool workshop solution "+c.Dir+" --diff",
+		"  questions and answers        go tool workshop solution "+c.Dir+" --answers",
 		"  lines, speed, allocations    go tool workshop compare "+c.Dir,
 		"  find the bug                 go tool workshop bugs "+c.Dir), nil
 }
 
+// answers returns the questions at the end of a chapter's README, with their answers.
+func (a *app) answers(c progress.Chapter, width int) ([]string, error) {
+	questions, err := course.Questions(a.root, c.Chapter)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(questions, func(q course.Question) bool { return q.Answer != "" }) {
+		return []string{fmt.Sprintf("%s has no answers yet. Its questions, if it has any: %s/README.md#questions",
+			c.Dir, c.Dir)}, nil
+	}
+	out := []string{style.Strong(c.Title)}
+	for i, q := range questions {
+		out = append(out, "")
+		for _, line := range style.Wrap(fmt.Sprintf("%d. %s", i+1, oneLine(course.PlainLinks(q.Text))), width) {
+			out = append(out, style.Key(line))
+		}
+		out = append(out, prose(cmp.Or(q.Answer, "This question has no answer yet."), width)...)
+	}
+	return out, nil
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // prose wraps Markdown for a terminal. Links become their text.
 func prose(text string, width int) (out []string) {
 	var items []string // paragraphs, items of lists, rows of tables, and the blank lines between them
-	begin := true
+	begin, code := true, false
 	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if fence := strings.HasPrefix(strings.TrimSpace(line), "```"); fence || code {
+			code = code != fence
+			if !fence {
+				items = append(items, "  "+strings.TrimRight(line, "\n"))
+			}
+			begin = true
+			continue
+		}
 		line = strings.TrimSpace(course.PlainLinks(line))
-		if begin || line == "" || strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "|") {
+		if begin || line == "" || listItem.MatchString(line) || strings.HasPrefix(line, "|") {
 			items = append(items, line)
 		} else {
 			items[len(items)-1] += " " + line
@@ -96,6 +136,9 @@ func prose(text string, width int) (out []string) {
 	return out
 }
 
+// listItem is how an item of a list begins.
+var listItem = regexp.MustCompile(`^(-|\d+\.) `)
+
 // diffToSolution compares the learner's files with the solution's, file by file.
 func (a *app) diffToSolution(c progress.Chapter) (out []string, err error) {
 	solution, err := overlay.ReadDir(c.Dir, "solution", filepath.Join(a.root, c.Solution()))
@@ -103,7 +146,7 @@ func (a *app) diffToSolution(c progress.Chapter) (out []string, err error) {
 		return nil, err
 	}
 	for _, f := range solution.Files {
-		yours, err := os.ReadFile(filepath.Join(a.root, c.Dir, f.Name))
+		yours, err := course.ReadFile(filepath.Join(a.root, c.Dir, f.Name))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("read your code: %w", err)
 		}

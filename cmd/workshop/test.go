@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/course"
@@ -31,26 +32,30 @@ argument it runs those of the current chapter.
     go tool workshop test 05/2      its second task
     go tool workshop test 07 --on solutions,reflector=yours
 
-It runs the same go test that the chapter's text shows, and exits with 1 unless
-every test passes, except for bonus tests.`,
+It runs the same go test that the chapter's text shows. It exits with 1 if a test
+fails; bonus tests do not count. During a long test, the terminal shows where the
+test is. Ctrl-C ends the run, and the verdict says where the test was.`,
 		func(a *app, c progress.Chapter, task course.Task) ([]string, error) {
 			if a.named {
 				o.Task = task
 			}
-			v, err := a.test(a.ctx, a.errOut, c.Chapter, o)
-			if err != nil {
+			o.Stop = a.ctx.Done() // Ctrl-C: the verdict says where the run was
+			v, err := a.test(context.WithoutCancel(a.ctx), a.errOut, c.Chapter, o)
+			switch {
+			case err != nil:
 				return nil, err
-			}
-			if !v.Green() {
+			case v.Stopped == runner.EndedByUser:
+				err = exitCode(130)
+			case !v.Green():
 				err = exitCode(1)
 			}
 			return a.verdictLines(v, all), err
 		})
 	cmd.Flags().BoolVar(&o.Race, "race", false, "with the race detector (needs a C compiler)")
 	cmd.Flags().StringVar(&o.On, "on", "",
-		"the layers below chapter 07: solutions, client-go, yours, or a mixture like solutions,reflector=yours")
-	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test so many times")
-	cmd.Flags().DurationVar(&o.Limit, "timeout", 0, "stop everything after so long, compiling included (0 is 5m)")
+		"the layers below chapter 07: solutions, client-go, yours, or a mixture such as solutions,reflector=yours")
+	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test this many times")
+	cmd.Flags().DurationVar(&o.Limit, "timeout", 0, "stop everything after this time, compiling included (0 is 5m)")
 	cmd.Flags().BoolVar(&all, "all", false, "show every failure, not only the first")
 	return cmd
 }
@@ -68,7 +73,11 @@ func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o ru
 			if t.Status != gotest.Running {
 				n++
 			}
-			fmt.Fprintf(errOut, clearLine+"%d tests: %s", n, t.Name)
+			at := ""
+			if t.Status == gotest.Running && t.Place != nil {
+				at = fmt.Sprintf(" is still running: %s (Ctrl-C ends it)", t.Place)
+			}
+			fmt.Fprint(errOut, clearLine+ansi.Truncate(fmt.Sprintf("%d tests: %s%s", n, t.Name, at), a.width(), "…"))
 		}
 		defer fmt.Fprint(errOut, clearLine)
 	}
@@ -78,17 +87,49 @@ func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o ru
 	}
 	after, err := progress.Content(a.root, c)
 	if err == nil && before == after && o.On == "" && len(v.Build) == 0 && v.Stopped == "" {
-		_, err = progress.Update(a.root, func(f *progress.File) {
-			f.Record(v, before)
-			if task, ok := v.First(o.Task.Number); ok {
-				f.At = task.ID
-			}
-		})
+		err = a.store(&v, o, before)
+	} else {
+		err = cmp.Or(err, a.move(&v, o))
 	}
 	if err != nil {
 		fmt.Fprintln(errOut, "workshop:", err)
 	}
 	return v, nil
+}
+
+// store stores a verdict on files whose Content is content, and the place: the task to work at. It notes in v which
+// tasks were ever green.
+func (a *app) store(v *runner.Verdict, o runner.Options, content string) error {
+	_, err := progress.Update(a.root, func(f *progress.File) {
+		f.Record(*v, content)
+		noteGreen(v, *f)
+		task, open := v.First(o.Task.Number)
+		if !open {
+			task = v.Tasks[0] // it has passed, so the place is behind it
+		}
+		f.At = task.ID
+	})
+	return err
+}
+
+// move stores that the learner works at another chapter than before, although its tests came to no result.
+func (a *app) move(v *runner.Verdict, o runner.Options) error {
+	f, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
+	noteGreen(v, f)
+	c, err := progress.Read(a.root, v.Chapter, f)
+	if err != nil || f.At == "" || o.On != "" || c.Has(f.At) {
+		return err
+	}
+	next, _ := c.Next()
+	_, err = progress.Update(a.root, func(f *progress.File) { f.At = cmp.Or(o.Task.ID, next.ID) })
+	return err
+}
+
+// noteGreen notes in v which tasks were ever green.
+func noteGreen(v *runner.Verdict, f progress.File) {
+	for i, t := range v.Tasks {
+		v.Tasks[i].Green = f.WasGreen(t.Task)
+	}
 }
 
 // verdictLines returns the text of a verdict: with all every failure, otherwise the first.
@@ -101,9 +142,8 @@ func (a *app) verdictLines(v runner.Verdict, all bool) []string {
 		return append(out, style.Build(v, a.width(), 0)...)
 	}
 	for _, t := range v.Tasks {
-		passed, n := t.Count()
 		out = append(out, fmt.Sprintf("%s %d  %s %s", style.Mark(t.State), t.Number, padded(t.Title, 56),
-			style.Faint(fmt.Sprintf("%d/%d tests", passed, n))))
+			style.Faint(t.Result())))
 	}
 	if v.Stopped != "" {
 		out = append(out, "", style.Stopped(v))
@@ -111,17 +151,20 @@ func (a *app) verdictLines(v runner.Verdict, all bool) []string {
 	var failures []failure.Failure
 	task, open := v.First(0)
 	f, fails := task.Matters()
+	atTheStop, stopped := v.AtTheStop()
 	switch {
+	case stopped:
+		failures = append(failures, atTheStop)
 	case all:
 		for _, t := range v.Tasks {
 			failures = append(failures, t.Failures()...)
 		}
 	case !open:
-		next := " What to take away: go tool workshop solution "
-		if len(v.Tasks) < len(v.Chapter.Tasks) {
-			next = " The whole chapter: go tool workshop test "
+		good := style.Good("Every test passes.")
+		if len(v.Tasks) == len(v.Chapter.Tasks) {
+			good += " What to take away: go tool workshop solution " + v.Chapter.Dir
 		}
-		return append(out, "", style.Good("Every test passes.")+next+v.Chapter.Dir)
+		return append(append(out, "", good), a.next()...)
 	case fails:
 		failures = append(failures, f)
 	case v.Crash != "":

@@ -3,9 +3,9 @@ package main
 // This file is `workshop verify` and `workshop generate`, for authors of the workshop.
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +14,8 @@ import (
 	"client-go-workshop/internal/authoring/anchor"
 	"client-go-workshop/internal/authoring/verify"
 	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/workspace"
 )
 
 func newVerify() *cobra.Command {
@@ -22,11 +24,11 @@ func newVerify() *cobra.Command {
 	truths := strings.Join(verify.Names(), ", ")
 	cmd := &cobra.Command{
 		Use:   "verify [chapter…]",
-		Short: "Prove what the workshop claims about itself",
-		Long: `Prove what the workshop claims about itself: that each stub fails every test
-and each solution passes it, that client-go passes it too, that every wrong
-version is caught by the test named for it, and that the texts are true of the
-client-go in go.mod. One line for each truth and chapter.
+		Short: "Prove the workshop's claims about itself",
+		Long: `Prove the workshop's claims about itself. Each stub fails every test; each solution
+passes every test, and so does client-go. Each wrong version fails in the test that
+it names. The texts are true for the client-go in go.mod. The command prints one
+line for each truth and chapter.
 
 It ignores your code in the chapter folders.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -67,11 +69,11 @@ It ignores your code in the chapter folders.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
-	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "demand that the chapter folders hold the untouched stubs")
+	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "require that the chapter folders contain the untouched stubs")
 	cmd.Flags().IntVar(&o.Count, "count", 1,
-		"run the tests over finished code and over wrong versions this often, to find what chance decides")
+		"run the tests over finished code and wrong versions this many times, to find results that depend on chance")
 	cmd.Flags().BoolVar(&o.AllTests, "all-tests", false,
-		"run all tests over each wrong version, not only the one that is named for it")
+		"run all tests over each wrong version, not only the test that it names")
 	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+truths)
 	return cmd
 }
@@ -119,48 +121,85 @@ func newGenerate() *cobra.Command {
 		Use:   "generate [chapter…]",
 		Short: "Generate the stubs and the shown outputs from the solutions",
 		Long: `Generate the stubs in the chapter folders from the solutions, merge changes of the
-solutions into the wrong versions, and update the outputs that the texts show.
-It is for authors, after a change to a solution, a test or a text. It does not
-overwrite a stub that was changed, and writes the new one beside it.`,
+solutions into the wrong versions, and update the outputs and the programs that
+the texts show. Authors run it after a change to a solution, a test or a text. It
+does not overwrite a changed stub, but writes the new stub beside it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root, some, err := chapters(args)
 			if err != nil {
 				return err
 			}
-			out := cmd.OutOrStdout()
 			for _, c := range some {
-				written, kept, err := verify.Generate(root, c)
-				for _, name := range written {
-					fmt.Fprintf(out, "made %s/%s\n", c.Dir, name)
-				}
-				for _, name := range kept {
-					fmt.Fprintf(out, "kept %s/%s, which was changed; the new stub is %s.stub\n", c.Dir, name, name)
-				}
-				if err != nil {
-					return err
-				}
-				merged, conflicts, err := anchor.Update(filepath.Join(root, c.Solution()))
-				if len(merged) > 0 {
-					fmt.Fprintf(out, "merged the solution's changes into %s\n", strings.Join(merged, ", "))
-				}
-				for _, conflict := range conflicts {
-					fmt.Fprintln(out, conflict)
-				}
-				if err == nil && len(conflicts) > 0 {
-					err = fmt.Errorf("%d declarations of wrong versions need you; see above", len(conflicts))
-				}
-				if err != nil {
-					return err
-				}
-				changed, err := verify.UpdateShown(cmd.Context(), root, c)
-				for _, place := range changed {
-					fmt.Fprintf(out, "updated what is shown in %s\n", place)
-				}
-				if err != nil {
+				if err := generateChapter(cmd.Context(), cmd.OutOrStdout(), root, c); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}
+}
+
+// generateChapter generates all of a chapter that is generated, and prints what it changes.
+func generateChapter(ctx context.Context, out io.Writer, root string, c course.Chapter) error {
+	written, kept, err := generate(root, c)
+	for _, name := range written {
+		fmt.Fprintf(out, "made %s/%s\n", c.Dir, name)
+	}
+	for _, name := range kept {
+		fmt.Fprintf(out, "kept %s/%s, which was changed; the new stub is %s.stub\n", c.Dir, name, name)
+	}
+	if err != nil {
+		return err
+	}
+	if err := mergeBanks(out, root, c); err != nil {
+		return err
+	}
+	for _, update := range []func(context.Context, string, course.Chapter) ([]string, error){
+		verify.UpdateShown, verify.UpdatePredict,
+	} {
+		changed, err := update(ctx, root, c)
+		for _, place := range changed {
+			fmt.Fprintf(out, "updated the shown outputs in %s\n", place)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate makes the stubs while no other command changes the chapter's folder.
+func generate(root string, c course.Chapter) (written, kept []string, err error) {
+	unlock, err := workspace.Lock(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	return verify.Generate(root, c)
+}
+
+// mergeBanks merges changes of the solution and of other designs into their wrong versions.
+func mergeBanks(out io.Writer, root string, c course.Chapter) error {
+	banks, err := bugs.Banks(root, c)
+	if err != nil {
+		return err
+	}
+	left := 0
+	for _, bank := range banks {
+		merged, conflicts, err := anchor.Update(bank)
+		if err != nil {
+			return err
+		}
+		if len(merged) > 0 {
+			fmt.Fprintf(out, "merged changes of the %s into %s\n", bank.Code.Name, strings.Join(merged, ", "))
+		}
+		for _, conflict := range conflicts {
+			fmt.Fprintln(out, conflict)
+		}
+		left += len(conflicts)
+	}
+	if left > 0 {
+		return fmt.Errorf("%d declarations of wrong versions need a merge by hand; see above", left)
+	}
+	return nil
 }

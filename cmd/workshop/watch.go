@@ -31,11 +31,11 @@ import (
 )
 
 func newWatch() *cobra.Command {
-	return chapterCommand("watch [chapter]", "The live view: runs a chapter's tests at each save, and shows what matters",
-		`The live view. At each save it runs the chapter's tests, and shows the failure to
-look at first. Keep it open beside your editor; ? lists its keys.
+	return chapterCommand("watch [chapter]", "Open the live view: run a chapter's tests at each save",
+		`Open the live view. At each save it runs the chapter's tests, and shows the failure
+to look at first. Keep it open beside your editor; ? lists its keys.
 
-Without a terminal it prints where you are, and exits.`, watch)
+Without a terminal, it prints your progress and the next step, and exits.`, watch)
 }
 
 // watch shows the live view, or prints one screen.
@@ -49,22 +49,18 @@ func watch(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 			return nil, err
 		}
 	}
-	current, task, ok := a.current()
-	if !ok || c.Dir != current.Dir {
-		task, _ = c.Next()
-	}
-	m := tui.New(a.ctx, a.actions(), a.chapters, c, task)
+	m := tui.New(a.ctx, a.actions(), a.chapters, c, a.placeIn(c))
 	return nil, m.Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
 }
 
 // welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
 func (a *app) welcome() (progress.Chapter, error) {
 	out := []string{style.Strong("Welcome to the client-go workshop."), "",
-		"You re-create client-go in seven chapters. In each you read its README.md, write",
-		"the functions that are missing, and save: this window runs the tests and shows",
-		"the one failure to look at. Everything also works with plain go test.", ""}
+		"You re-create client-go in seven chapters. In each, read its README.md, write the",
+		"missing functions, and save. This window runs the tests and shows the failure to",
+		"look at first. Everything also works with plain go test.", ""}
 	out = append(append(out, checkMachine(a.ctx, a.root)...), "",
-		"Any chapter can be the first; 05, the indexer, needs least of the rest.")
+		"You can start with any chapter. 05, the indexer, needs least of the others.")
 	if err := a.print(out...); err != nil {
 		return progress.Chapter{}, err
 	}
@@ -111,12 +107,13 @@ func checkMachine(ctx context.Context, root string) (out []string) {
 		gb := float64(free) / (1 << 30)
 		report(gb >= 3, fmt.Sprintf("disk: %.0f GB free (the build cache takes about 2; the cluster 4 more)", gb))
 	}
-	if cc, err := exec.CommandContext(ctx, "go", "env", "CC").Output(); err == nil {
-		lookFor(append(strings.Fields(string(cc)), "cc")[0], true, "C compiler: there, so -race works",
-			"C compiler: none, so -race does not work; all else does")
+	if race := runner.RaceDetector(ctx); race {
+		report(true, "C compiler: found, so -race works")
+	} else {
+		report(false, "C compiler: not found, so -race does not work; everything else does")
 	}
-	lookFor("git", true, "git: there", "git: none; you can do without")
-	lookFor("docker", false, "Docker: there, if you ever want kind", "Docker: none, and not needed")
+	lookFor("git", true, "git: found", "git: not found, and not required")
+	lookFor("docker", false, "Docker: found; only kind needs it", "Docker: not found, and not required")
 	return out
 }
 
@@ -133,20 +130,22 @@ func (a *app) statusLines() []string {
 	}
 	out = append(out, "")
 	if !ok {
-		return append(out, style.Good("Every chapter is done."), "",
-			"  the whole machine, on your layers:  go run ./07-controller/cmd/pdb-controller --layers yours",
-			"  on a real Kubernetes:               go tool workshop cluster up")
+		return append(out, allDone(a.chapters)...)
 	}
-	next := fmt.Sprintf("Next: %s, task %d: %s (%d min)", current.Dir, task.Number, task.Title, task.Minutes)
-	out = append(out, next, "")
+	lines := nextLines(current, task)
+	out = append(out, lines[0], "")
 	if a.toRoot != "" {
-		out = append(out, "  first  cd "+a.toRoot+"       what follows is for the workshop's own folder")
+		out = append(out, "  first  cd "+a.toRoot+"       run the commands below in the workshop's folder")
 	}
-	return append(out,
-		"  read   "+current.Dir+"/README.md#"+task.Anchor,
-		"  test   "+task.Command,
+	return append(append(out, lines[1:]...),
 		"  hint   go tool workshop hint",
 		"  live   go tool workshop watch       everything else: go tool workshop help")
+}
+
+// startAgain forgets which tasks of a chapter have passed.
+func (a *app) startAgain(c progress.Chapter) error {
+	_, err := progress.Update(a.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
+	return err
 }
 
 // actions returns what the live view can do.
@@ -168,9 +167,11 @@ func (a *app) actions() tui.Actions {
 			_, err := progress.Update(a.root, func(f *progress.File) { f.At = id })
 			return err
 		},
-		Hint: a.nextHints,
+		Hint:    a.nextHints,
+		Predict: a.predictions,
 		Reset: func(c progress.Chapter) (string, error) {
 			change, err := workspace.Reset(a.root, c.Chapter)
+			err = cmp.Or(err, a.startAgain(c))
 			if err != nil || change.Backup == "" {
 				return c.Dir + " is untouched", err
 			}
@@ -186,7 +187,8 @@ func (a *app) actions() tui.Actions {
 		},
 		Takeaway: func(c progress.Chapter, width int) ([]string, error) {
 			lines, err := a.takeaway(c, width)
-			return append([]string{style.Good("Every test of this chapter passes."), ""}, lines...), err
+			green := style.Good("Every test of this chapter passes.")
+			return slices.Concat([]string{green, ""}, lines, []string{""}, a.next()), err
 		},
 		Notes: func(c progress.Chapter) []string { return a.folderNotes(c.Chapter) },
 		Edit:  a.editor,

@@ -41,12 +41,12 @@ type Task struct {
 	Number  int
 	Title   string
 	ID      string   // "indexer/one-index"; stays the same when tasks are inserted before it
-	Former  []string // IDs that it had, so that a new title loses nobody's place
+	Former  []string // IDs that it had, so that a learner keeps their place when a title changes
 	Minutes int
 	Anchor  string // of its heading, as GitHub makes it: "task-2-one-index-25-min"
 	Line    int    // of its heading in the README
 	Command string // what the learner types to test just this task
-	Bonus   bool   // nobody has to do it, and nothing after it needs it
+	Bonus   bool   // optional, and no later task needs it
 }
 
 // Package is the name in the chapter's package clause: the topic without dashes.
@@ -67,7 +67,7 @@ func IsGo(name string) bool {
 // IsCode reports whether a file of that name is Go and not a test.
 func IsCode(name string) bool { return IsGo(name) && !strings.HasSuffix(name, "_test.go") }
 
-// Code reads the files in dir for which IsCode is true, by name.
+// Code reads the files in dir for which IsCode is true, by name. One that ReadFile does not read is an error.
 func Code(dir string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -78,7 +78,7 @@ func Code(dir string) (map[string][]byte, error) {
 		if e.IsDir() || !IsCode(e.Name()) {
 			continue
 		}
-		if files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+		if files[e.Name()], err = ReadFile(filepath.Join(dir, e.Name())); err != nil {
 			return nil, err
 		}
 	}
@@ -117,7 +117,7 @@ var runFlag = regexp.MustCompile(`-run[ =]('[^']*'|"[^"]*"|\S+)`)
 var folder = regexp.MustCompile(`^(\d\d)-([a-z][a-z0-9-]*)$`)
 
 // All reads the chapters below root, in order. A numbered folder without a README or without tasks is an error: a
-// chapter that nobody can find their way into.
+// chapter whose tasks learners cannot find.
 func All(root string) ([]Chapter, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil {

@@ -2,8 +2,11 @@ package course
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -131,4 +134,33 @@ func TestTasks_of_the_workshop_have_IDs_of_their_own_and_patterns_that_compile(t
 				"what the command of %s selects", task.ID)
 		}
 	}
+}
+
+func TestReadFile_reads_what_ends(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "box.go")
+	_, err := ReadFile(path)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoError(t, os.WriteFile(path, []byte("package box\n"), 0o644))
+	content, err := ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "package box\n", string(content))
+
+	require.NoError(t, os.Truncate(path, MaxFile+1))
+	_, err = ReadFile(path)
+	require.ErrorContains(t, err, "box.go is 16 MiB large")
+	_, err = ReadFile(dir)
+	require.ErrorContains(t, err, "is a folder")
+	if runtime.GOOS == "windows" {
+		return
+	}
+	require.NoError(t, os.Symlink("/dev/zero", filepath.Join(dir, "zero.go")))
+	_, err = Code(dir)
+	require.Error(t, err, "Code refuses what ReadFile does")
+	_, err = ReadFile(filepath.Join(dir, "zero.go"))
+	require.ErrorContains(t, err, "is a device")
+	pipe := filepath.Join(dir, "pipe.go")
+	require.NoError(t, exec.Command("mkfifo", pipe).Run())
+	_, err = ReadFile(pipe)
+	require.ErrorContains(t, err, "pipe.go is a named pipe, so it is not read; remove it")
 }

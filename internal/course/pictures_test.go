@@ -53,6 +53,9 @@ func TestPictures_are_for_everybody_and_used(t *testing.T) {
 			require.True(t, elements[needed], "%s has no %s", path, needed)
 		}
 		require.Contains(t, string(content), "prefers-color-scheme: dark", "%s on a dark page", path)
+		if strings.Contains(string(content), "animation") {
+			require.Contains(t, string(content), "prefers-reduced-motion: no-preference", "%s moves for everybody", path)
+		}
 		require.Contains(t, texts.String(), filepath.Base(path), "a picture that no text shows")
 	}
 }

@@ -61,7 +61,7 @@ func TestPlans_add_up_and_agree_with_the_chapters(t *testing.T) {
 	require.Equal(t, 4, plans, "plans in docs/teach/instructor.md")
 }
 
-// Whoever teaches a chapter finds a mistake and a question for each of its tasks.
+// The instructor's guide has a mistake and a question for each task of a chapter.
 func TestInstructor_has_a_question_for_each_task(t *testing.T) {
 	root, err := Root(".")
 	require.NoError(t, err)

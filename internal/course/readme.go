@@ -70,6 +70,27 @@ func Section(root string, c Chapter, title string) (string, error) {
 	return text, nil
 }
 
+// Contract returns the points of the chapter's contract: the bulleted lists of its README whose lead is a line such as
+// "The contract, in short:".
+func Contract(root string, c Chapter) (points []markdown.Text, err error) {
+	path := filepath.Join(root, c.Dir, "README.md")
+	doc, err := Text(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range doc.Points {
+		if contractLead.MatchString(p.Lead) {
+			points = append(points, p.Text)
+		}
+	}
+	if len(points) == 0 {
+		return nil, fmt.Errorf("%s has no list below a line that ends like \"The contract, in short:\"", path)
+	}
+	return points, nil
+}
+
+var contractLead = regexp.MustCompile(`(?i)\bcontract[^.]*:$`)
+
 // Hints returns the hints of each task of the chapter in dir, by the task's number: the numbered list below the task's
 // heading in hints.md. Each hint is one line of text; where it has paragraphs, they are lines.
 func Hints(root, dir string) (map[int][]string, error) {

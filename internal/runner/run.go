@@ -5,12 +5,15 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"client-go-workshop/internal/course"
@@ -20,27 +23,33 @@ import (
 
 // Options is how to run the tests. The zero value is plain `go test`.
 type Options struct {
-	Race   bool
-	On     string            // which layers lie below: the -on of chapter 07
-	Count  int               // how often; 0 is once, and Go may answer from its cache
-	Task   course.Task       // only this one's tests; zero means all
+	Race  bool
+	On    string      // which layers lie below: the -on of chapter 07
+	Count int         // how often; 0 is once, and Go may answer from its cache
+	Task  course.Task // only this one's tests; zero means all
+	// Stop ends the run when it is closed; the verdict then says EndedByUser and where the run was. It may be nil.
+	Stop   <-chan struct{}
 	Limit  time.Duration     // how long all of it may take, compiling included; 0 is Limits.Time
-	OnTest func(gotest.Test) // receives each test as it begins and as it ends; may be nil
+	OnTest func(gotest.Test) // receives each test as it begins, tells where it is, and ends; may be nil
 	// OnGreen may be nil. Otherwise the tests run briefly first (see env.Brief). If every one passes, OnGreen receives
-	// that verdict before the tests run in full and go vet follows.
+	// that verdict before the tests run in full, with the race detector if the machine has it, and go vet follows.
 	OnGreen func(Verdict)
 }
 
 // Limits is what a learner's code may take before it is stopped. The tests have a limit of their own, which says more,
-// so this one is for what runs outside of them, such as a package variable's initial value.
-var Limits = gotest.Limits{Time: 5 * time.Minute, Output: 64 << 20}
+// so this one is for what runs outside of them, such as a package variable's initial value. The tests limit their own
+// memory to half of this.
+var Limits = gotest.Limits{Time: 5 * time.Minute, Output: 64 << 20, Memory: 3 << 30, Begin: 20 * time.Second}
+
+// EndedByUser is why a run was stopped that the learner has ended.
+const EndedByUser = "you ended it"
 
 const testTimeout = 2 * time.Minute
 
 // Command is the go test that o means for a chapter, without flags that only a program wants.
 func Command(c course.Chapter, o Options) ([]string, error) {
 	if o.On != "" && !HasLayers(c) {
-		return nil, fmt.Errorf("chapter %s does not run on other layers, so -on means nothing to it; chapter 07 does", c.Dir)
+		return nil, fmt.Errorf("chapter %s does not run on other layers; use -on only with chapter 07", c.Dir)
 	}
 	args := []string{"go", "test"}
 	if o.Race {
@@ -78,10 +87,27 @@ func HasLayers(c course.Chapter) bool { return c.Topic == "controller" }
 // Run runs the tests of c in the workshop at root. A verdict on failing tests, or on code that does not compile, is no
 // error; an error means that there is no verdict. When ctx ends, the verdict says that it was stopped.
 func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict, error) {
-	shown, err := Command(c, o)
-	if err != nil {
+	if _, err := Command(c, o); err != nil {
 		return Verdict{}, err
 	}
+	for flag := range strings.FieldsSeq(Flags()) {
+		if name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "="); name == "run" || name == "skip" {
+			return Verdict{}, fmt.Errorf("test chapter %s: GOFLAGS has %s, which skips tests; to remove it: "+
+				"unset GOFLAGS, or go env -u GOFLAGS", c.Dir, flag)
+		}
+	}
+	if _, err := course.Code(filepath.Join(root, c.Dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Verdict{}, fmt.Errorf("test chapter %s: %w", c.Dir, err) // the go command would wait for a named pipe
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-o.Stop:
+			end(errors.New(EndedByUser))
+		case <-ctx.Done():
+		}
+	}()
 	limits, timeout := Limits, testTimeout
 	if o.Limit > 0 {
 		limits.Time, timeout = o.Limit, o.Limit
@@ -97,20 +123,26 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 	}
 	flags := []string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", timeout)}
 	test := func(brief bool, onTest func(gotest.Test)) (Verdict, error) {
+		shown, err := Command(c, o)
+		if err != nil {
+			return Verdict{}, err
+		}
 		res, err := run(brief, onTest, append(flags, shown[2:]...)...)
 		if err != nil {
 			return Verdict{}, err
 		}
 		v := Judge(c, o, res)
 		v.Command = strings.Join(shown, " ")
-		v.Holes = holes(filepath.Join(root, c.Dir))
-		v.markUntouched(filepath.Join(root, c.Solution()))
+		dir := filepath.Join(root, c.Dir)
+		v.Holes = holes(dir)
+		v.markUntouched(dir, filepath.Join(root, c.Solution()))
 		return v, nil
 	}
 	v, err := test(o.OnGreen != nil, o.OnTest)
 	if v.Green() && o.OnGreen != nil {
 		o.OnGreen(v)
 		took := v.Took
+		o.Race = o.Race || RaceDetector(ctx)
 		if v, err = test(false, nil); v.Green() {
 			v.Took = took
 		}
@@ -127,6 +159,23 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		v.Build, v.Vetted = compilerLines(vetted.Outside), true
 	}
 	return v, nil
+}
+
+// Flags returns GOFLAGS: of the environment, or as `go env -w` has stored it.
+var Flags = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOFLAGS").Output() // without go, every command reports it
+	return strings.TrimSpace(string(out))
+})
+
+// RaceDetector reports whether -race works on this machine: it needs cgo and a C compiler.
+func RaceDetector(ctx context.Context) bool {
+	out, _ := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED", "CC").Output()
+	fields := strings.Fields(string(out)) // none after an error
+	if len(fields) < 2 || fields[0] != "1" {
+		return false
+	}
+	_, err := exec.LookPath(fields[1])
+	return err == nil
 }
 
 // environment is for the go command. Compilers and the linker are a tenth faster if they may leave garbage lying; up to

@@ -52,6 +52,33 @@ func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
 	require.Positive(t, v.Took)
 }
 
+func TestRun_is_ended_by_who_watches_it(t *testing.T) {
+	const test = `package box
+
+import (
+	"testing"
+	"time"
+)
+
+func TestTask1_a(t *testing.T) {
+	t.Attr("place", "eyJjYWxsIjoiR2V0IiwiYXQiOnsiZmlsZSI6InEuZ28iLCJsaW5lIjo0MX19")
+	time.Sleep(time.Hour)
+}
+`
+	stop := make(chan struct{})
+	v, err := Run(t.Context(), module(t, "package box\n", test), box, Options{Stop: stop, OnTest: func(test gotest.Test) {
+		if test.Status == gotest.Running && test.Place != nil {
+			close(stop)
+		}
+	}})
+	require.NoError(t, err)
+	require.Equal(t, EndedByUser, v.Stopped)
+	f, ok := v.AtTheStop()
+	require.True(t, ok)
+	require.Equal(t, "it was still running when the run was stopped, in Get at q.go:41", f.Problem)
+	require.Equal(t, []State{Failing, Unknown, Unknown}, states(v))
+}
+
 // What go test asks of vet is said when nothing else is wrong any more, and then nothing is green.
 func TestRun_asks_vet_last(t *testing.T) {
 	code := "package box\n\nimport \"fmt\"\n\nfunc Put() string { return fmt.Sprintf(\"%d\", \"one\") }\n"
@@ -67,7 +94,7 @@ func TestRun_asks_vet_last(t *testing.T) {
 	v, err = Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) "+
 		"{}\nfunc TestTask2_a(t *testing.T) {}\n"), box, options)
 	require.NoError(t, err)
-	require.Len(t, green, 1, "who waits is told of green tests at once")
+	require.Len(t, green, 1, "the caller learns of green tests at once")
 	require.Empty(t, green[0].Build)
 	require.Equal(t, "go test ./01-box", green[0].Command)
 	require.Len(t, v.Build, 1)
@@ -90,7 +117,35 @@ func TestRun_is_brief_first_and_then_as_always(t *testing.T) {
 
 	v, err = Run(t.Context(), root, box, Options{})
 	require.NoError(t, err)
-	require.Equal(t, []State{Failing, Passed, Unknown}, states(v), "where nobody waits nothing is brief")
+	require.Equal(t, []State{Failing, Passed, Unknown}, states(v), "without OnGreen nothing is brief")
+}
+
+func TestRun_looks_for_races_when_all_is_green(t *testing.T) {
+	if !RaceDetector(t.Context()) {
+		t.Skip("the race detector needs a C compiler")
+	}
+	test := "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {\n\tn, done := 0, make(chan bool)\n\t" +
+		"go func() { n++; done <- true }()\n\tn++\n\t<-done\n}\nfunc TestTask2_a(t *testing.T) {}\n"
+	green := 0
+	v, err := Run(t.Context(), module(t, "package box\n", test), box, Options{OnGreen: func(v Verdict) { green++ }})
+	require.NoError(t, err)
+	require.Equal(t, 1, green, "nothing is wrong without the detector")
+	require.Equal(t, []State{Failing, Passed, Unknown}, states(v))
+	require.Equal(t, "go test -race ./01-box", v.Command)
+}
+
+func TestRun_says_that_the_binary_ended_before_its_first_test(t *testing.T) {
+	for name, body := range map[string]string{
+		"os.Exit(0)": "func init() { os.Exit(0) }", "os.Exit(3)": "var x = func() int { os.Exit(3); return 0 }()",
+		"standard output": "func init() { os.Stdout.Close() }",
+	} {
+		root := module(t, "package box\n\nimport \"os\"\n\n"+body+"\n",
+			"package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\n")
+		v, err := Run(t.Context(), root, box, Options{})
+		require.NoError(t, err)
+		require.NotEmpty(t, v.Build, name)
+		require.Contains(t, v.Build[0], "before its first test", name)
+	}
 }
 
 func TestRun_stops_at_its_limit(t *testing.T) {

@@ -28,8 +28,11 @@ const (
 	Failing State = "failing" // begun
 	Passed  State = "passed"
 	Bonus   State = "bonus"   // skipped: it is optional
-	Unknown State = "unknown" // the tests did not run, or not to their end
+	Unknown State = "unknown" // the tests did not run, or not to their end; a task without any code is Open then
 )
+
+// States are all states of a task.
+var States = []State{Open, Failing, Passed, Bonus, Unknown}
 
 // Verdict is what became of a run.
 type Verdict struct {
@@ -51,6 +54,7 @@ type Task struct {
 	Tests []Test
 	// Untouched reports whether every function that the task asks for is still to be written.
 	Untouched bool
+	Green     bool // it has passed in an earlier run; the caller of Run fills it in
 }
 
 // Test is one test.
@@ -62,6 +66,29 @@ type Test struct {
 
 // Count returns how many of the task's tests passed, and how many there are.
 func (t Task) Count() (passed, all int) { return t.with(gotest.Passed), len(t.Tests) }
+
+// Result returns what is known about the task's tests, such as "3/5 tests".
+func (t Task) Result() string {
+	passed, all := t.Count()
+	switch {
+	case t.notRun() == all:
+		return "not run"
+	case t.State == Unknown:
+		return "stopped before the end"
+	}
+	return fmt.Sprintf("%d/%d tests", passed, all)
+}
+
+// notRun counts the tests that were left out, or that could not run on the layers below.
+func (t Task) notRun() (n int) {
+	left := func(f failure.Failure) bool { return f.Kind == failure.NotRun || f.Hole != nil && f.Hole.Chapter != "" }
+	for _, test := range t.Tests {
+		if slices.ContainsFunc(test.Failures, left) {
+			n++
+		}
+	}
+	return n
+}
 
 // with counts the tests with a status.
 func (t Task) with(status gotest.Status) (n int) {
@@ -84,29 +111,60 @@ func (v Verdict) Green() bool {
 	return len(v.Build) == 0 && v.Stopped == "" && len(v.Tasks) > 0
 }
 
-// markUntouched compares the holes with those of the untouched stubs. Without a solution no task is untouched.
-func (v *Verdict) markUntouched(solution string) {
-	left, all := map[int]int{}, map[int]int{} // by task
-	for _, h := range v.Holes {
-		left[h.Task]++
-	}
-	files, _ := course.Code(solution)
-	for name, src := range files {
-		made, _ := stub.Holes(name, src)
-		for _, h := range made {
-			all[h.Task]++
+// markUntouched marks the tasks without any code. If their tests did not run, they are not begun.
+func (v *Verdict) markUntouched(dir, solution string) {
+	untouched := untouched(v.Holes, dir, solution)
+	for i, t := range v.Tasks {
+		v.Tasks[i].Untouched = untouched[t.Number]
+		if t.State == Unknown && untouched[t.Number] {
+			v.Tasks[i].State = NotBegun(t.Task)
 		}
 	}
-	for i, t := range v.Tasks {
-		v.Tasks[i].Untouched = left[t.Number] > 0 && left[t.Number] == all[t.Number]
+}
+
+// NotBegun returns the state of a task without any code.
+func NotBegun(t course.Task) State {
+	if t.Bonus {
+		return Bonus
 	}
+	return Open
+}
+
+// Untouched has the tasks, by their numbers, of which every function is still to be written: the chapter in dir has as
+// many holes for them as the untouched stubs, or as the bare stub if dir began with it. Without a solution no task is
+// untouched.
+func Untouched(dir, solution string) map[int]bool { return untouched(holes(dir), dir, solution) }
+
+func untouched(present []failure.Hole, dir, solution string) map[int]bool {
+	start := stub.Dir
+	if files, _ := course.Code(dir); stub.IsBare(files) {
+		start = stub.BareDir
+	}
+	made, _ := start(solution)
+	left, all := map[int]int{}, map[int]int{} // by task
+	for _, h := range present {
+		left[h.Task]++
+	}
+	for _, h := range holesIn(made) {
+		all[h.Task]++
+	}
+	none := map[int]bool{}
+	for task, n := range left {
+		none[task] = n == all[task]
+	}
+	return none
 }
 
 var holePattern = regexp.MustCompile(`panic\(todo\.Task\((\d+), "([^"]+)"\)\)`)
 
 // holes finds the functions that are not written yet. It ignores errors, because the tests report them.
-func holes(dir string) (all []failure.Hole) {
+func holes(dir string) []failure.Hole {
 	files, _ := course.Code(dir)
+	return holesIn(files)
+}
+
+// holesIn finds the functions that are not written yet in files, which it receives by name.
+func holesIn(files map[string][]byte) (all []failure.Hole) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		number := 0
 		for line := range strings.Lines(string(files[name])) {
@@ -130,9 +188,13 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 	case len(res.Tests) > 0 || v.Stopped != "":
 	case died.MatchString(res.Outside): // before its first test
 		v.Crash = short(res.Outside)
+	case res.Began && !strings.Contains(res.Outside, "no tests to run"):
+		v.Build = append([]string{fmt.Sprintf("the test binary ended with exit code %d before its first test. Does an init "+
+			"function, or the value of a package variable, call os.Exit or log.Fatal, or close standard output?", res.Exit)},
+			compilerLines(res.Outside)...)
 	default:
 		if v.Build = compilerLines(res.Outside); len(v.Build) == 0 {
-			v.Build = []string{fmt.Sprintf("go test ran no test and said nothing (exit code %d)", res.Exit)}
+			v.Build = []string{fmt.Sprintf("go test ran no test and printed nothing (exit code %d)", res.Exit)}
 		}
 	}
 	for _, task := range c.Tasks {
@@ -156,6 +218,8 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 	return v
 }
 
+const stillRunning = "it was still running when the run was stopped"
+
 // ofGoTest is a line that go test prints about a test.
 var ofGoTest = regexp.MustCompile(`^ *--- (FAIL|PASS|SKIP): `)
 
@@ -164,9 +228,12 @@ var ofGoTest = regexp.MustCompile(`^ *--- (FAIL|PASS|SKIP): `)
 func failures(c course.Chapter, test gotest.Test, stopped bool) []failure.Failure {
 	switch {
 	case test.Status == gotest.Broken && stopped:
+		problem := stillRunning
+		if test.Place != nil {
+			problem += ", in " + test.Place.String()
+		}
 		return []failure.Failure{{
-			Test: test.Name, Kind: failure.Hang, Problem: "it was still running when the run was stopped",
-			Rest: strings.Split(short(test.Text()), "\n"),
+			Test: test.Name, Kind: failure.Hang, Problem: problem, Rest: strings.Split(short(test.Text()), "\n"),
 		}}
 	case test.Status != gotest.Failed && test.Status != gotest.Broken:
 		return nil
@@ -198,6 +265,9 @@ func ReadLink(c course.Chapter, f failure.Failure) string {
 	if f.Hole != nil {
 		number = f.Hole.Task
 	}
+	if f.Hole != nil && f.Hole.Chapter != "" {
+		return f.Read
+	}
 	readme := c.Dir + "/README.md"
 	if task, ok := c.Task(number); ok {
 		return readme + "#" + task.Anchor
@@ -213,7 +283,7 @@ func short(text string) string {
 	const lines, wide = 100, 1000 // at each end; of each
 	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if n := len(all) - 2*lines; n > 1 {
-		all = append(append(slices.Clone(all[:lines]), fmt.Sprintf("… %d lines left out …", n)), all[len(all)-lines:]...)
+		all = append(append(slices.Clone(all[:lines]), fmt.Sprintf("… %d lines omitted …", n)), all[len(all)-lines:]...)
 	}
 	for i, line := range all {
 		if len(line) > wide {
@@ -225,13 +295,14 @@ func short(text string) string {
 
 func (t Task) judge(stopped bool) State {
 	n, passed, skipped, holes := len(t.Tests), t.with(gotest.Passed), t.with(gotest.Skipped), 0
+	notRun := t.notRun()
 	for _, test := range t.Tests {
 		if test.onlyHoles() {
 			holes++
 		}
 	}
 	switch {
-	case n == 0, stopped && passed == n:
+	case n == 0, notRun > 0 && passed+skipped+notRun == n, stopped && passed == n:
 		return Unknown
 	case passed+skipped == n && passed > 0:
 		return Passed
@@ -241,56 +312,6 @@ func (t Task) judge(stopped bool) State {
 		return Open
 	}
 	return Failing
-}
-
-func (t Test) failed() bool { return t.Status == gotest.Failed || t.Status == gotest.Broken }
-
-// onlyHoles reports whether all failures of the test are functions that are not written yet.
-func (t Test) onlyHoles() bool {
-	wrong := func(f failure.Failure) bool { return f.Hole == nil }
-	return t.failed() && len(t.Failures) > 0 && !slices.ContainsFunc(t.Failures, wrong)
-}
-
-// First returns the task to work at: the one with that number, if there is one and it has not passed, otherwise the
-// first that has not. ok is false when nothing is left.
-func (v Verdict) First(number int) (task Task, ok bool) {
-	i := slices.IndexFunc(v.Tasks, func(t Task) bool { return t.Number == number && t.State != Passed })
-	if i < 0 {
-		i = slices.IndexFunc(v.Tasks, func(t Task) bool { return t.State != Passed && t.State != Bonus })
-	}
-	if i < 0 {
-		return Task{}, false
-	}
-	return v.Tasks[i], true
-}
-
-// Matters returns the failure of the task to look at first. A failure of written code comes before a hole, because it
-// is about the code that was just typed; unless nothing of the task is written. Among equals the order is that of the
-// tests, which is the text's.
-func (t Task) Matters() (f failure.Failure, ok bool) {
-	for _, holes := range []bool{t.Untouched, !t.Untouched} { // whether of tests that met nothing but holes
-		for _, test := range t.Tests {
-			if !test.failed() || test.onlyHoles() != holes {
-				continue
-			}
-			i := slices.IndexFunc(test.Failures, func(f failure.Failure) bool { return (f.Hole != nil) == holes })
-			if i >= 0 {
-				return test.Failures[i], true
-			}
-			return failure.Failure{
-				Test: test.Name, Kind: failure.Other, Problem: "the test binary ended before this test did",
-			}, true
-		}
-	}
-	return failure.Failure{}, false
-}
-
-// Failures are all failures of the task, in the order of its tests.
-func (t Task) Failures() (all []failure.Failure) {
-	for _, test := range t.Tests {
-		all = append(all, test.Failures...)
-	}
-	return all
 }
 
 // aroundCompiler is a line that go test prints around the compiler's messages.

@@ -5,6 +5,8 @@ package runner
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/testkit/failure"
 )
@@ -82,7 +85,7 @@ func TestJudge_tells_how_each_task_stands(t *testing.T) {
 		"the bonus is begun": {[]gotest.Test{pass(1), pass(2), wrong("TestTask3_a")},
 			[]State{Passed, Passed, Failing}, true},
 		"a task has no tests": {[]gotest.Test{pass(1)}, []State{Passed, Unknown, Unknown}, false},
-		"a test of nobody's fails": {[]gotest.Test{pass(1), pass(2), wrong("TestBug_mine")},
+		"a test that belongs to no task fails": {[]gotest.Test{pass(1), pass(2), wrong("TestBug_mine")},
 			[]State{Passed, Passed, Unknown}, true},
 		"the binary died with a test": {[]gotest.Test{pass(1), test("TestTask2_a", gotest.Broken, "panic: gone\n")},
 			[]State{Passed, Failing, Unknown}, false},
@@ -101,7 +104,7 @@ func TestJudge_of_one_task_has_that_one_alone(t *testing.T) {
 	require.True(t, v.Green())
 }
 
-// Whoever runs a bonus by itself wants to know how it stands.
+// A bonus task that runs alone has a verdict.
 func TestGreen_of_a_bonus_alone_means_that_it_passes(t *testing.T) {
 	only := Options{Task: box.Tasks[2]}
 	require.False(t, Judge(box, only, gotest.Result{Tests: []gotest.Test{wrong("TestTask3_a")}}).Green())
@@ -130,7 +133,7 @@ func TestJudge_of_a_run_without_tests_says_what_the_go_command_said(t *testing.T
 	v := Judge(box, Options{}, gotest.Result{Outside: "?   \tclient-go-workshop/01-box\t[no test files]\n"})
 	require.Equal(t, []string{"?   \tclient-go-workshop/01-box\t[no test files]"}, v.Build)
 	v = Judge(box, Options{}, gotest.Result{Exit: 3})
-	require.Equal(t, []string{"go test ran no test and said nothing (exit code 3)"}, v.Build)
+	require.Equal(t, []string{"go test ran no test and printed nothing (exit code 3)"}, v.Build)
 }
 
 // A package variable may panic, before there is any test.
@@ -167,6 +170,31 @@ func TestJudge_of_a_run_that_was_stopped_before_its_first_test_has_no_build_erro
 	require.Equal(t, []State{Unknown, Unknown, Unknown}, states(v))
 }
 
+func left(name string) gotest.Test {
+	return failed(name, failure.Failure{Test: name, Kind: failure.NotRun, Problem: "not run: 3 earlier tests hung"})
+}
+
+// After some hangs no test is run, which says nothing about the tasks behind.
+func TestJudge_of_tests_that_were_left_out_knows_nothing(t *testing.T) {
+	v := judge(wrong("TestTask1_a"), left("TestTask1_b"), left("TestTask2_a"), left("TestTask2_b"),
+		test("TestTask3_a", gotest.Passed), left("TestTask3_b"))
+	require.Equal(t, []State{Failing, Unknown, Unknown}, states(v))
+	require.Equal(t, "0/2 tests", v.Tasks[0].Result())
+	require.Equal(t, "not run", v.Tasks[1].Result())
+	require.Equal(t, "stopped before the end", v.Tasks[2].Result())
+	require.Equal(t, "not run", judge().Tasks[0].Result(), "not 0/0 tests")
+}
+
+// A hole of another chapter says nothing about a task of this one.
+func TestJudge_of_a_hole_in_a_layer_below_knows_nothing(t *testing.T) {
+	below := hole("TestTask1_a")
+	below.Failures[0].Hole.Chapter, below.Failures[0].Read = "05-indexer", "05-indexer/README.md"
+	v := judge(below)
+	require.Equal(t, Unknown, v.Tasks[0].State)
+	require.Equal(t, "not run", v.Tasks[0].Result())
+	require.Equal(t, "05-indexer/README.md", v.Tasks[0].Failures()[0].Read)
+}
+
 func TestJudge_of_a_crash_keeps_the_dump(t *testing.T) {
 	v := Judge(box, Options{}, gotest.Result{Outside: "exit status 2\n", Tests: []gotest.Test{
 		test("TestTask1_a", gotest.Passed), test("TestTask2_a", gotest.Broken,
@@ -186,7 +214,7 @@ func TestJudge_shortens_what_nobody_would_read(t *testing.T) {
 	require.True(t, ok)
 	require.Len(t, f.Rest, 200, "100 lines at each end, one in between, and the first is the title")
 	require.Equal(t, strings.Repeat("é", 500)+"…", f.Problem)
-	require.Contains(t, f.Rest, "… 9802 lines left out …")
+	require.Contains(t, f.Rest, "… 9802 lines omitted …")
 	require.Equal(t, "the end", f.Rest[199])
 }
 
@@ -261,7 +289,7 @@ func TestFirst_is_the_task_asked_for_or_the_first_that_has_not_passed(t *testing
 	require.Equal(t, 2, first(v, 0))
 	require.Equal(t, 2, first(v, 1), "it has passed")
 	require.Equal(t, 2, first(v, 9), "there is no such task")
-	require.Equal(t, 3, first(v, 3), "a bonus, for whoever wants it")
+	require.Equal(t, 3, first(v, 3), "a bonus task comes last")
 	v = judge(test("TestTask1_a", gotest.Passed), test("TestTask2_a", gotest.Passed), test("TestTask3_a", gotest.Skipped))
 	require.Equal(t, 0, first(v, 0), "a bonus is nothing that is left to do")
 	v = judge(wrong("TestTask1_a"), wrong("TestTask2_a"))
@@ -269,7 +297,45 @@ func TestFirst_is_the_task_asked_for_or_the_first_that_has_not_passed(t *testing
 	require.Equal(t, 2, first(v, 2))
 }
 
-// A test may be wrong on a stub before it meets a hole. Nobody who has typed nothing shall look for a mistake.
+func TestMarkUntouched_compares_with_the_stub_that_the_learner_began_with(t *testing.T) {
+	dir, solution := t.TempDir(), t.TempDir()
+	src := "package box\n\nfunc New() int { return hidden() }\n\n//workshop:task 1\nfunc hidden() int { return 1 }\n\n" +
+		"//workshop:task 2\nfunc Two() {}\n"
+	require.NoError(t, os.WriteFile(filepath.Join(solution, "box.go"), []byte(src), 0o644))
+	for _, start := range []func(string) (map[string][]byte, error){stub.Dir, stub.BareDir} {
+		files, err := start(solution)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "box.go"), files["box.go"], 0o644))
+		v := judge()
+		v.Holes = holes(dir)
+		v.markUntouched(dir, solution)
+		require.True(t, v.Tasks[0].Untouched)
+		require.True(t, v.Tasks[1].Untouched)
+		v.Holes = v.Holes[1:]
+		v.markUntouched(dir, solution)
+		require.False(t, v.Tasks[0].Untouched)
+		require.True(t, v.Tasks[1].Untouched)
+	}
+}
+
+func TestFirst_is_behind_the_last_green_task_unless_a_green_one_is_broken(t *testing.T) {
+	chapter := box
+	chapter.Tasks = []course.Task{box.Tasks[0], box.Tasks[1],
+		{Number: 3, Title: "Len", ID: "box/len", Command: "go test ./01-box -run Task3"}}
+	v := Judge(chapter, Options{}, gotest.Result{Tests: []gotest.Test{
+		wrong("TestTask1_a"), test("TestTask2_a", gotest.Passed), hole("TestTask3_a")}})
+	first, _ := v.First(0)
+	require.Equal(t, 3, first.Number)
+	require.False(t, v.Broken())
+	first, _ = v.First(1)
+	require.Equal(t, 1, first.Number, "the learner works at it")
+	v.Tasks[0].Green = true
+	first, _ = v.First(0)
+	require.Equal(t, 1, first.Number, "it was green")
+	require.True(t, v.Broken())
+}
+
+// A test may be wrong on a stub before it meets a hole. A learner who has written nothing has no mistake to look for.
 func TestMatters_begins_with_what_is_to_write(t *testing.T) {
 	task := judge(wrong("TestTask1_a"), hole("TestTask1_b")).Tasks[0]
 	f, ok := task.Matters()

@@ -23,16 +23,20 @@ type binding struct {
 
 // bindings are all keys except numbers and those that scroll, in the order of the help page and the footer.
 var bindings = []binding{
+	{"p", "p", "a program of this task: predict what it prints; enter shows it", "p predict", (*Model).predict},
 	{"h", "h", "the next hint for this task", "h hint", (*Model).hint},
-	{"a", "a", "all failures; enter or esc goes back to the one that matters", "a all", toggle(pageAll)},
-	{"esc enter", "", "", "", toggle(pageNow)},
-	{"n right", "n p", "next and previous task; N P next and previous chapter, or its number", "n/p task", nextTask(+1)},
-	{"p left", "", "", "", nextTask(-1)},
+	{"a", "a", "all failures; enter or esc goes back to the first one", "a all", toggle(pageAll)},
+	{"esc", "", "", "", toggle(pageNow)},
+	{"enter", "", "", "", (*Model).enter},
+	{"n right", "n b", "next task and back; N B next chapter and back, or its number", "n/b task", nextTask(+1)},
+	{"b left", "", "", "", nextTask(-1)},
 	{"N ]", "", "", "", nextChapter(+1)},
-	{"P [", "", "", "", nextChapter(-1)},
+	{"B P [", "", "", "", nextChapter(-1)},
 	{"o e", "o", "open the place in your editor (VISUAL, EDITOR)", "o open", (*Model).edit},
-	{"r", "r", "with the race detector, on and off", "r race", (*Model).toggleRace},
+	{"r", "r", "the race detector, on and off; its first run compiles client-go", "r race",
+		(*Model).toggleRace},
 	{"t space", "t", "run the tests again", "", (*Model).start},
+	{"c", "c", "end the run, and show where it was", "", (*Model).end},
 	{"l", "l", "list of all chapters and tasks", "l list", toggle(pageList)},
 	{"s", "s", "how the solution differs from your code", "s solution", (*Model).solution},
 	{"w", "w", "what to take away, when the chapter is green", "", (*Model).takeaway},
@@ -83,6 +87,14 @@ func toggle(p page) func(*Model) tea.Cmd {
 	}
 }
 
+// enter goes on with the programs to predict, and closes any other page.
+func (m *Model) enter() tea.Cmd {
+	if m.page == pagePredict {
+		return m.predict()
+	}
+	return toggle(pageNow)(m)
+}
+
 func scroll(to func(*viewport.Model) []string) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		to(&m.body)
@@ -114,6 +126,15 @@ func (m *Model) toggleRace() tea.Cmd {
 	return m.start()
 }
 
+func (m *Model) end() tea.Cmd {
+	m.message = "No test is running."
+	if m.running {
+		m.message = "Ending the run."
+		m.endRun()
+	}
+	return nil
+}
+
 func (m *Model) reset() tea.Cmd {
 	c := m.chapter
 	m.confirm = fmt.Sprintf("Start %s again? Your code is kept in a backup. y/n", c.Dir)
@@ -143,7 +164,7 @@ func (m *Model) solution() tea.Cmd {
 func (m *Model) takeaway() tea.Cmd {
 	c, width := m.chapter, m.width
 	if !c.Done() && (m.verdict == nil || !m.verdict.Green()) {
-		m.message = "What to take away comes when the chapter is green."
+		m.message = "What to take away is shown when the chapter is green."
 		return nil
 	}
 	return m.load(pageTakeaway, func() ([]string, error) { return m.actions.Takeaway(c, width) })
@@ -164,9 +185,14 @@ func nextTask(by int) func(*Model) tea.Cmd {
 // nextChapter goes to the chapter that is so many further.
 func nextChapter(by int) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
-		i := slices.IndexFunc(m.all, func(c progress.Chapter) bool { return c.Dir == m.chapter.Dir })
-		return m.goToChapter(m.all[(i+by+len(m.all))%len(m.all)])
+		return m.goToChapter(m.neighbour(by))
 	}
+}
+
+// neighbour returns the chapter that is so many further.
+func (m *Model) neighbour(by int) progress.Chapter {
+	i := slices.IndexFunc(m.all, func(c progress.Chapter) bool { return c.Dir == m.chapter.Dir })
+	return m.all[(i+by+len(m.all))%len(m.all)]
 }
 
 func (m *Model) goToChapter(c progress.Chapter) tea.Cmd {

@@ -137,7 +137,7 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 		version.Store(int64(i))
 		go func() { save <- struct{}{} }()
 		l.until("the save is being tested", func() bool { return seen == first+i })
-		if i%7 == 0 { // now and then somebody waits for what comes of it
+		if i%7 == 0 { // now and then the learner waits for the result
 			l.until("the newest verdict is shown", func() bool { return !m.running })
 			require.Equal(t, fmt.Sprint("version ", i), m.verdict.Command)
 			require.NoError(t, m.failed)

@@ -38,6 +38,8 @@ type Actions struct {
 	GoTo func(id string) error
 	// Hint takes the next hint of a task and returns all that were taken, laid out for a width.
 	Hint func(c progress.Chapter, t progress.TaskState, width int) ([]string, error)
+	// Predict returns the programs of a task to predict, one or more, laid out for a width.
+	Predict func(c progress.Chapter, t progress.TaskState, width int) ([]Prediction, error)
 	// Reset puts the stubs back, and returns what it has done.
 	Reset func(c progress.Chapter) (string, error)
 	// Diff returns how the solution differs from the learner's code; Takeaway, what is worth knowing after a chapter.
@@ -66,6 +68,7 @@ const (
 	pageDiff                 // the solution beside yours
 	pageHelp                 // the keys
 	pageTakeaway             // what to take away
+	pagePredict              // a program to predict
 )
 
 // Model is the whole state of the screen.
@@ -80,7 +83,8 @@ type Model struct {
 	task          int  // the number of the task that is shown
 	pinned        bool // the learner has chosen it, so it stays although others are open
 
-	stopRun  context.CancelFunc
+	stopRun  context.CancelFunc // without a verdict
+	endRun   func()             // with a verdict on what has run
 	running  bool
 	vetting  bool    // every test has passed once, which the screen shows; a closer look goes on
 	ended    int     // tests that have ended in this run
@@ -98,6 +102,8 @@ type Model struct {
 	by        string   // how saves are noticed, see filewatch.Watch
 	noted     []string // see Actions.Notes
 
+	predicting predicting
+
 	page         page
 	scrollToTask bool     // the list was just opened, and has to show the current task
 	lines        []string // of a page that an action returned
@@ -110,8 +116,9 @@ type Model struct {
 
 // begun is a test that has not ended yet.
 type begun struct {
-	name string
-	at   time.Time
+	name  string
+	at    time.Time
+	place *failure.Place // where it is; nil before it has told
 }
 
 // change is the message of a goroutine: a change to the model, which Update applies.
@@ -131,8 +138,9 @@ func unless(ctx context.Context, do change) change {
 func New(ctx context.Context, actions Actions, all []progress.Chapter, c progress.Chapter,
 	task progress.TaskState) *Model {
 	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24,
-		send: func(tea.Msg) {}, stopRun: func() {}, stopWatch: func() {},
-		body: viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
+		send: func(tea.Msg) {}, stopRun: func() {}, endRun: func() {}, stopWatch: func() {},
+		predicting: predicting{stop: func() {}},
+		body:       viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
 	m.body.SetHorizontalStep(0)
 	m.show(c, task)
 	return m
@@ -145,6 +153,7 @@ func (m *Model) Run(options ...tea.ProgramOption) error {
 	_, err := program.Run()
 	m.stopRun()
 	m.stopWatch()
+	m.predicting.stop()
 	stopped := make(chan struct{})
 	go func() { m.tests.Wait(); close(stopped) }()
 	select { // no process of a test outlives the screen
@@ -174,6 +183,9 @@ func (m *Model) current() progress.TaskState {
 
 func (m *Model) open(p page, lines []string) {
 	m.page, m.lines = p, lines
+	if p != pagePredict {
+		m.predicting.stop()
+	}
 	m.body.GotoTop()
 }
 
@@ -224,9 +236,12 @@ func (m *Model) start() tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.stopRun, m.running, m.vetting = cancel, true, false
 	m.ended, m.began, m.underway, m.early = 0, time.Now(), nil, nil
+	stop := make(chan struct{})
+	m.endRun = sync.OnceFunc(func() { close(stop) })
 	c := m.chapter
 	options := runner.Options{
 		Race:    m.race,
+		Stop:    stop,
 		OnTest:  func(t gotest.Test) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.see(t) })) },
 		OnGreen: func(v runner.Verdict) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.green(v) })) },
 	}
@@ -238,11 +253,16 @@ func (m *Model) start() tea.Cmd {
 	}
 }
 
-// see follows a test that begins or has ended.
+// see follows a test that begins, tells where it is, or has ended.
 func (m *Model) see(t gotest.Test) tea.Cmd {
+	i := slices.IndexFunc(m.underway, func(other begun) bool { return other.name == t.Name })
+	if i >= 0 && t.Place != nil && t.Status == gotest.Running {
+		m.underway[i].place = t.Place
+		return nil
+	}
 	m.underway = slices.DeleteFunc(m.underway, func(other begun) bool { return other.name == t.Name })
 	if t.Status == gotest.Running {
-		m.underway = append(m.underway, begun{t.Name, time.Now()})
+		m.underway = append(m.underway, begun{name: t.Name, at: time.Now()})
 		return nil
 	}
 	m.ended++
@@ -305,11 +325,14 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 			m.page = pageNow
 		}
 	}
-	number := 0
-	if m.pinned {
-		number = m.task
+	number := m.task
+	if !m.pinned && v.Broken() {
+		number = 0
 	}
 	if task, open := v.First(number); open && task.Number != m.task {
+		if m.success != "" {
+			m.success += fmt.Sprintf(" Next: task %d, %s.", task.Number, task.Title)
+		}
 		m.task, m.pinned = task.Number, false
 		return tea.Batch(m.look(), m.goTo(task.ID))
 	}

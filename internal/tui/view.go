@@ -54,7 +54,7 @@ func (m *Model) header() string {
 	right := ""
 	switch {
 	case m.vetting:
-		right = style.Good("green") + style.Faint(", looking closer")
+		right = style.Good("green") + style.Faint(", running the full tests")
 	case m.running:
 		right = style.Warn(fmt.Sprintf("running, %d tests, %ds", m.ended, int(time.Since(m.began).Seconds())))
 	case m.failed != nil:
@@ -135,6 +135,9 @@ func (m *Model) footer() string {
 	if m.page != pageNow {
 		keys = []string{"esc back", "↑/↓ scroll", "? keys", "q quit"}
 	}
+	if m.page == pagePredict {
+		keys = append([]string{"enter go on"}, keys...)
+	}
 	for len(keys) > 2 && ansi.StringWidth(strings.Join(keys, "  "))+len(right)+1 > m.width {
 		keys = slices.Delete(keys, len(keys)-3, len(keys)-2) // the help page has those that do not fit
 	}
@@ -161,6 +164,8 @@ func (m *Model) draw() {
 		lines = append(lines, m.list()...)
 	case pageHelp:
 		lines = append(lines, m.help()...)
+	case pagePredict:
+		lines = append(lines, m.predictLines()...)
 	default:
 		lines = append(lines, m.lines...)
 	}
@@ -170,6 +175,7 @@ func (m *Model) draw() {
 		m.body.SetYOffset(max(current-m.body.Height()/2, 0))
 	}
 	m.scrollToTask = false
+	m.scrollToAnswer()
 }
 
 func (m *Model) wrap(text string) []string { return style.Wrap(text, m.width) }
@@ -190,7 +196,7 @@ func (m *Model) now(rows int) []string {
 		return m.result(rows)
 	}
 	if m.early != nil && time.Since(m.began) > 3*time.Second {
-		out := append(m.patience(), style.Warn("The run goes on; this has failed in it:"))
+		out := append(m.patience(), style.Warn("The run continues. This test has failed:"))
 		return append(out, style.Failure(*m.early, m.width, max(rows-5, 12))...)
 	}
 	old := m.result(rows)
@@ -206,7 +212,9 @@ func (m *Model) result(rows int) (out []string) {
 		out = append(out, m.warning(note)...)
 	}
 	if m.success != "" {
-		out = append(out, style.Good(m.success))
+		for _, row := range m.wrap(m.success) {
+			out = append(out, style.Good(row))
+		}
 	}
 	v := m.verdict
 	switch {
@@ -220,18 +228,23 @@ func (m *Model) result(rows int) (out []string) {
 		return append(out, style.Build(*v, m.width, rows-len(out))...)
 	case v.Stopped != "":
 		out = append(out, style.Stopped(*v))
+		if f, ok := v.AtTheStop(); ok {
+			return append(out, style.Failure(f, m.width, max(rows-len(out)-1, 12))...)
+		}
 	}
 	task, open := v.First(m.task)
 	switch {
 	case !open:
 		out = append(append(out, style.Good("Every test of this chapter passes.")), m.reached()...)
-		return append(out, "", "  w  what to take away", "  s  how the solution differs from yours", "  N  the next chapter")
+		return append(out, "", "  w  what to take away", "  s  how the solution differs from yours",
+			"  N  the next chapter: "+m.neighbour(+1).Dir)
 	case task.Number != m.task: // the learner looks at one that has passed
 		return append(out, style.Good(fmt.Sprintf("Task %d passes.", m.task)), "",
-			fmt.Sprintf("  n/p  other tasks; task %d is the first that does not pass", task.Number))
+			fmt.Sprintf("  n/b  other tasks; task %d is the first that does not pass", task.Number))
 	}
-	passed, n := task.Count()
-	out = append(out, style.Faint(fmt.Sprintf("%d of %d tests pass", passed, n)))
+	if passed, n := task.Count(); task.State != runner.Unknown && n > 0 {
+		out = append(out, style.Faint(fmt.Sprintf("%d of %d tests pass", passed, n)))
+	}
 	f, fails := task.Matters()
 	switch {
 	case !fails && v.Crash == "":
@@ -268,16 +281,19 @@ func (m *Model) reached() (out []string) {
 // first is for the seconds before the first verdict.
 func (m *Model) first() []string {
 	text := "Running go test ./" + m.chapter.Dir + "."
-	if time.Since(m.began) > 5*time.Second && m.ended == 0 {
+	if time.Since(m.began) > 5*time.Second && m.ended == 0 && !m.race {
 		text += " The first time, Go compiles client-go, which takes a minute."
 	}
 	read := "Read " + m.chapter.Dir + "/README.md#" + m.current().Anchor + " meanwhile."
 	return slices.Concat(m.wrap(text), []string{""}, m.wrap(read))
 }
 
-// patience is for a test that takes long. Most tests take less than a moment, so something loops, or waits in vain.
+// patience is for a run that takes long. Most tests take less than a moment, so something loops, or waits in vain.
 func (m *Model) patience() []string {
-	if len(m.underway) == 0 || time.Since(m.underway[0].at) < 4*time.Second {
+	if m.race && m.ended == 0 && len(m.underway) == 0 && time.Since(m.began) > 2*time.Second {
+		return append(m.warning("Go compiles client-go for the race detector. The first time this takes a minute."), "")
+	}
+	if len(m.underway) == 0 {
 		return nil
 	}
 	limit := "30s"
@@ -285,8 +301,16 @@ func (m *Model) patience() []string {
 		limit = "a minute"
 	}
 	longest := m.underway[0]
-	return append(m.warning(fmt.Sprintf("%s has run for %ds. After %s it is stopped at the latest, and says where it was.",
-		longest.name, int(time.Since(longest.at).Seconds()), limit)), "")
+	seconds := int(time.Since(longest.at).Seconds())
+	switch {
+	case longest.place != nil:
+		return append(m.warning(fmt.Sprintf("%s has run for %ds. It is still running: %s. c ends it, or it ends after %s.",
+			longest.name, seconds, longest.place, limit)), "")
+	case seconds >= 4:
+		return append(m.warning(fmt.Sprintf("%s has run for %ds. The run stops it after %s at the latest, "+
+			"and shows where it was.", longest.name, seconds, limit)), "")
+	}
+	return nil
 }
 
 // everything is the page with all failures of the chapter.
@@ -331,12 +355,11 @@ func (m *Model) list() (out []string) {
 }
 
 func (m *Model) help() []string {
-	how := "events: a save is noticed at once"
+	how := "events, at once"
 	if m.by == filewatch.Polling {
-		how = "polling: this system sends no events for these files, so they are read five times a second"
+		how = "polling, five times a second: this system sends no events for these files"
 	}
-	out := append(m.wrap("A save runs the tests of the chapter, briefly first; if all pass, once more at length, "+
-		"and then go vet. A newer save cancels what runs."), "")
+	out := append(m.wrap("A save runs the chapter's tests: briefly, then in full, then go vet."), "")
 	for _, b := range bindings {
 		if b.keys == "" {
 			continue
@@ -347,5 +370,5 @@ func (m *Model) help() []string {
 			keys = ""
 		}
 	}
-	return slices.Concat(out, []string{""}, m.wrap(style.Legend), []string{""}, m.wrap("Saves are noticed by "+how+"."))
+	return slices.Concat(out, []string{""}, m.wrap(style.Legend), m.wrap("Saves are noticed by "+how+"."))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -16,6 +17,7 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/workspace/progress"
 )
 
@@ -77,9 +79,9 @@ func TestScreen_is_as_wide_and_high_as_the_terminal(t *testing.T) {
 
 func TestFooter_drops_what_has_no_room_and_keeps_the_keys_and_quit(t *testing.T) {
 	for width, wanted := range map[int]string{
-		120: "h hint  a all  n/p task  o open  r race  l list  s solution  ? keys  q quit",
-		60:  "h hint  a all  n/p task  o open  r race  ? keys  q quit",
-		40:  "h hint  a all  n/p task  ? keys  q quit",
+		120: "p predict  h hint  a all  n/b task  o open  r race  l list  s solution  ? keys  q quit",
+		60:  "p predict  h hint  a all  n/b task  o open  ? keys  q quit",
+		40:  "p predict  h hint  ? keys  q quit",
 		18:  "? keys  q quit",
 	} {
 		m := screenOf(t, seven(runner.Open), "layer1/part1", width, 24)
@@ -138,6 +140,27 @@ func judged(v runner.Verdict) change {
 	return func(m *Model) tea.Cmd { return m.judge(v, nil) }
 }
 
+func TestRun_says_what_takes_long(t *testing.T) {
+	m := screenOf(t, seven(runner.Open), "layer1/part1", 80, 24)
+	m.start()
+	text := func() string {
+		m.Update(nil)
+		return strings.Join(strings.Fields(strings.Join(picture(m), " ")), " ")
+	}
+	m.began = m.began.Add(-3 * time.Second)
+	require.NotContains(t, text(), "race detector")
+	m.race = true
+	require.Contains(t, text(), "Go compiles client-go for the race detector. The first time this takes a minute.")
+
+	m.see(gotest.Test{Name: "TestTask1_a", Status: gotest.Running})
+	m.underway[0].at = m.underway[0].at.Add(-2 * time.Second)
+	require.NotContains(t, text(), "race detector", "it is compiled")
+	require.NotContains(t, text(), "TestTask1_a")
+	m.see(gotest.Test{Name: "TestTask1_a", Status: gotest.Running,
+		Place: &failure.Place{Call: "(*Queue).Get", At: failure.Position{File: "queue.go", Line: 41}}})
+	require.Contains(t, text(), "TestTask1_a has run for 2s. It is still running: (*Queue).Get at queue.go:41. c ends it")
+}
+
 func TestTask_of_a_green_chapter_is_shown(t *testing.T) {
 	all := seven(runner.Passed)
 	m := screenOf(t, all, "layer7/part1", 80, 24)
@@ -154,7 +177,7 @@ func TestGreen_is_shown_before_vet_has_had_its_say(t *testing.T) {
 	m := screenOf(t, all, "layer7/part1", 80, 24)
 	m.start()
 	m.Update(change(func(m *Model) tea.Cmd { return m.green(green(all[6])) }))
-	require.Contains(t, picture(m)[0], "green, looking closer")
+	require.Contains(t, picture(m)[0], "green, running the full tests")
 	require.Contains(t, strings.Join(picture(m), "\n"), "Every test of this chapter passes.")
 
 	m.Update(judged(green(all[6])))

@@ -1,6 +1,6 @@
 package workspace
 
-// This file is the promise of the package as a property: somebody edits, resets, skips and restores in any order, on
+// This file is the promise of the package as a property: a learner edits, resets, skips and restores in any order, on
 // any day, and whatever a command has replaced is in a backup.
 
 import (
@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// story is a chapter's folder and what somebody has written there.
+// story is a chapter's folder and what the learner has written there.
 type story struct {
 	root  string
 	clock time.Time
@@ -25,7 +25,10 @@ type story struct {
 }
 
 func TestNothing_that_somebody_wrote_is_ever_lost(t *testing.T) {
-	t.Cleanup(func() { now = time.Now })
+	t.Cleanup(func() { now, writeSynced = time.Now, writeNew })
+	writeSynced = func(path string, content []byte) error { // without a wait for the disk
+		return os.WriteFile(path, content, 0o666)
+	}
 	parent := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		root, err := os.MkdirTemp(parent, "")
@@ -52,8 +55,9 @@ func TestNothing_that_somebody_wrote_is_ever_lost(t *testing.T) {
 			"clock": func(t *rapid.T) {
 				s.clock = s.clock.Add(time.Duration(rapid.IntRange(-100, 100).Draw(t, "seconds")) * time.Second)
 			},
-			"reset": func(t *rapid.T) { s.command(t, func() (Change, error) { return Reset(root, box) }) },
-			"skip":  func(t *rapid.T) { s.command(t, func() (Change, error) { return Skip(root, box) }) },
+			"reset":      func(t *rapid.T) { s.command(t, func() (Change, error) { return Reset(root, box) }) },
+			"reset bare": func(t *rapid.T) { s.command(t, func() (Change, error) { return ResetBare(root, box) }) },
+			"skip":       func(t *rapid.T) { s.command(t, func() (Change, error) { return Skip(root, box) }) },
 			"restore": func(t *rapid.T) {
 				s.command(t, func() (Change, error) {
 					change, _, err := Restore(root, box, "")

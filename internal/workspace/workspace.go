@@ -1,7 +1,8 @@
-// Package workspace changes what lies in a chapter's folder, and never loses a line that somebody wrote there.
+// Package workspace changes the files in a chapter's folder, and never loses a line that a learner wrote there.
 //
-// It copies files before it replaces or removes them, to .workshop/backup/05-indexer/2026-11-20_19.04.05, and changes
-// nothing unless it has read the copies back. Restore is such a change too, so it can be undone.
+// It copies files before it replaces or removes them (backup.go), and changes nothing unless the copies are complete.
+// Restore is such a change too, so it can be undone. Two changes never overlap, in one process or in several: each
+// holds a lock on the workshop.
 //
 // It does not ask for confirmation; the commands do.
 package workspace
@@ -19,7 +20,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
@@ -38,11 +40,53 @@ type Change struct {
 // Nothing reports whether the folder was already as it should be.
 func (c Change) Nothing() bool { return len(c.Written)+len(c.Removed) == 0 }
 
-// Reset puts the stubs back.
-func Reset(root string, c course.Chapter) (Change, error) { return reset(root, c, nil) }
+// Lock waits until no other process changes the chapter folders of the workshop at root. The functions of this package
+// hold the lock already.
+func Lock(root string) (unlock func(), err error) {
+	path := filepath.Join(root, ".workshop", "lock")
+	err = os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		unlock, err = lockedfile.MutexAt(path).Lock()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("nothing was changed, because the workshop's folder could not be locked: %w", err)
+	}
+	return unlock, nil
+}
 
-// ResetMissing puts back the stubs that are gone, and leaves all else as it is.
+// locked makes a change while it holds the lock.
+func locked(root string, change func() (Change, error)) (Change, error) {
+	unlock, err := Lock(root)
+	if err != nil {
+		return Change{}, err
+	}
+	defer unlock()
+	return change()
+}
+
+// Reset puts the stubs back.
+func Reset(root string, c course.Chapter) (Change, error) {
+	return locked(root, func() (Change, error) { return reset(root, c, nil) })
+}
+
+// ResetBare puts the bare stub in place: the chapter's exported names alone.
+func ResetBare(root string, c course.Chapter) (Change, error) {
+	return locked(root, func() (Change, error) {
+		files, err := stub.BareDir(filepath.Join(root, c.Solution()))
+		if err != nil {
+			return Change{}, err
+		}
+		return put(root, c, files)
+	})
+}
+
+// ResetMissing puts back the stubs that are gone, and leaves all else as it is. In a chapter that began bare it puts
+// back the files of the bare stub.
 func ResetMissing(root string, c course.Chapter) (Change, error) {
+	return locked(root, func() (Change, error) { return resetMissing(root, c) })
+}
+
+func resetMissing(root string, c course.Chapter) (Change, error) {
 	present, err := code(root, c)
 	if err != nil {
 		return Change{}, err
@@ -51,7 +95,11 @@ func ResetMissing(root string, c course.Chapter) (Change, error) {
 }
 
 func reset(root string, c course.Chapter, keep map[string][]byte) (Change, error) {
-	files, err := stub.Dir(filepath.Join(root, c.Solution()))
+	start := stub.Dir
+	if stub.IsBare(keep) {
+		start = stub.BareDir
+	}
+	files, err := start(filepath.Join(root, c.Solution()))
 	if err != nil {
 		return Change{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
 	}
@@ -61,6 +109,10 @@ func reset(root string, c course.Chapter, keep map[string][]byte) (Change, error
 
 // Skip puts the finished layer in place.
 func Skip(root string, c course.Chapter) (Change, error) {
+	return locked(root, func() (Change, error) { return skip(root, c) })
+}
+
+func skip(root string, c course.Chapter) (Change, error) {
 	files, err := course.Code(filepath.Join(root, c.Solution()))
 	if err != nil {
 		return Change{}, fmt.Errorf("read the solution of %s: %w", c.Dir, err)
@@ -70,7 +122,16 @@ func Skip(root string, c course.Chapter) (Change, error) {
 
 // Restore brings a backup back: the one called name, or the newest that differs from the present files. It returns the
 // name of that backup.
-func Restore(root string, c course.Chapter, name string) (Change, string, error) {
+func Restore(root string, c course.Chapter, name string) (change Change, backup string, err error) {
+	change, err = locked(root, func() (Change, error) {
+		var change Change
+		change, backup, err = restore(root, c, name)
+		return change, err
+	})
+	return change, backup, err
+}
+
+func restore(root string, c course.Chapter, name string) (Change, string, error) {
 	names, err := Backups(root, c)
 	if err != nil {
 		return Change{}, "", err
@@ -84,8 +145,7 @@ func Restore(root string, c course.Chapter, name string) (Change, string, error)
 		if err != nil {
 			return Change{}, "", fmt.Errorf("read the backup %s of %s: %w", candidate, c.Dir, err)
 		}
-		wanted := candidate == name || name == "" && !maps.EqualFunc(files, present, bytes.Equal)
-		if wanted && len(files) > 0 { // otherwise the copy was interrupted
+		if candidate == name || name == "" && len(files) > 0 && !maps.EqualFunc(files, present, bytes.Equal) {
 			change, err := put(root, c, files)
 			return change, candidate, err
 		}
@@ -95,27 +155,6 @@ func Restore(root string, c course.Chapter, name string) (Change, string, error)
 	}
 	return Change{}, "", fmt.Errorf("there is no backup of %s that differs from the present files; "+
 		"for the stubs: go tool workshop reset %s", c.Dir, c.Dir)
-}
-
-// Backups lists the backups of a chapter, the newest last.
-func Backups(root string, c course.Chapter) ([]string, error) { return folders(backupFolder(root, c)) }
-
-// folders lists the folders in dir by name; one that does not exist has none.
-func folders(dir string) (names []string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look for backups: %w", err)
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
-}
-
-func backupFolder(root string, c course.Chapter) string {
-	return filepath.Join(root, ".workshop", "backup", c.Dir)
 }
 
 // code reads the chapter's present code.
@@ -168,7 +207,7 @@ func (c Change) carryOut(root string, chapter course.Chapter, files map[string][
 		path := filepath.Join(folder, filepath.FromSlash(name))
 		err := os.MkdirAll(filepath.Dir(path), 0o755)
 		if err == nil {
-			err = replace(path, files[name])
+			err = Replace(path, files[name])
 		}
 		if err != nil {
 			return fmt.Errorf("write %s/%s: %w", chapter.Dir, name, err)
@@ -182,92 +221,22 @@ func (c Change) carryOut(root string, chapter course.Chapter, files map[string][
 	return nil
 }
 
-// worthKeeping reports whether any file is neither the stub nor the solution.
+// worthKeeping reports whether any file is neither a stub, ordinary or bare, nor the solution.
 func worthKeeping(root string, c course.Chapter, now map[string][]byte) bool {
-	listed, _ := checksum.Read(filepath.Join(root, c.Solution())) // if it is unreadable, everything is worth keeping
+	solution := filepath.Join(root, c.Solution())
+	listed, _ := checksum.Read(solution) // if it is unreadable, everything is worth keeping
+	var bare map[string][]byte
+	if stub.IsBare(now) {
+		bare, _ = stub.BareDir(solution) // likewise
+	}
 	for name, content := range now {
-		reference, err := os.ReadFile(filepath.Join(root, c.Solution(), name))
-		if listed.Stubs[name] != checksum.Of(content) && (err != nil || !bytes.Equal(reference, content)) {
+		reference, err := os.ReadFile(filepath.Join(solution, name))
+		isBare := bare[name] != nil && bytes.Equal(bare[name], content)
+		if listed.Stubs[name] != checksum.Of(content) && !isBare && (err != nil || !bytes.Equal(reference, content)) {
 			return true
 		}
 	}
 	return false
-}
-
-// backup copies files to a new folder in parent, and reads the copies back before it returns the folder.
-func backup(root, parent string, files map[string][]byte) (_ string, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("nothing was changed, because your files could not be copied first: %w", err)
-		}
-	}()
-	folder, err := makeNewest(parent, now())
-	if err != nil {
-		return "", err
-	}
-	for name, content := range files {
-		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, content, 0o644); err != nil {
-			return "", err
-		}
-		copied, err := os.ReadFile(path)
-		if err == nil && !bytes.Equal(copied, content) {
-			err = fmt.Errorf("the copy %s does not have the content of the file", path)
-		}
-		if err != nil {
-			return "", err
-		}
-	}
-	return filepath.Rel(root, folder)
-}
-
-// now is replaced in tests.
-var now = time.Now
-
-const stampLayout = "2006-01-02_15.04.05"
-
-// makeNewest makes a folder in parent whose name is the time and comes after all others, because Restore takes the last
-// for the newest: also twice within a second, and after the clock was set back.
-func makeNewest(parent string, at time.Time) (string, error) {
-	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return "", err
-	}
-	names, err := folders(parent)
-	if err != nil {
-		return "", err
-	}
-	stamp, n := at.Format(stampLayout), 1
-	if len(names) > 0 && names[len(names)-1] >= stamp {
-		last := names[len(names)-1]
-		if len(last) >= len(stampLayout) {
-			stamp = last[:len(stampLayout)]
-			fmt.Sscanf(last[len(stampLayout):], "_%d", &n)
-		}
-		n++
-	}
-	for ; ; n++ { // another process may make one at the same time
-		folder := filepath.Join(parent, stamp)
-		if n > 1 {
-			folder = fmt.Sprintf("%s_%04d", folder, n)
-		}
-		if err := os.Mkdir(folder, 0o755); !errors.Is(err, fs.ErrExist) {
-			return folder, err
-		}
-	}
-}
-
-// replace writes a file as a whole or not at all.
-func replace(path string, content []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(path), ".workshop-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temporary.Name()) // it is gone if all went well
-	_, err = temporary.Write(content)
-	if err := errors.Join(err, temporary.Chmod(0o644), temporary.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
 }
 
 // EditedTests lists the chapter's generated tests that are changed or gone. Tests that a learner has added are not
@@ -286,7 +255,7 @@ func editedTests(root string, c course.Chapter) (edited map[string][]byte, sums 
 	}
 	edited = map[string][]byte{}
 	for name, sum := range listed.Tests {
-		content, err := os.ReadFile(filepath.Join(root, c.Dir, filepath.FromSlash(name)))
+		content, err := course.ReadFile(filepath.Join(root, c.Dir, filepath.FromSlash(name)))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, err
 		}
@@ -300,6 +269,10 @@ func editedTests(root string, c course.Chapter) (edited map[string][]byte, sums 
 // RestoreTests restores edited tests from git's history. It finds them by their check sum, because a learner may have
 // committed the edit. It copies edited ones to a backup first.
 func RestoreTests(root string, c course.Chapter) (Change, error) {
+	return locked(root, func() (Change, error) { return restoreTests(root, c) })
+}
+
+func restoreTests(root string, c course.Chapter) (Change, error) {
 	edited, sums, err := editedTests(root, c)
 	if err != nil {
 		return Change{}, err
@@ -339,20 +312,30 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 }
 
 // BrokenFiles returns files that break the chapter's folder in a way that the compiler reports badly: missing files of
-// the stub, and files of the stub with the package clause of another package.
+// the stub, and files of the stub with the package clause of another package. In a chapter that began bare the learner
+// chooses the files, so none is missing, and all have to be of the chapter's package.
 func BrokenFiles(root string, c course.Chapter) (missing, misnamed []string) {
-	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
-	if err != nil {
-		return nil, nil
-	}
-	for _, name := range slices.Sorted(maps.Keys(listed.Stubs)) {
-		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, c.Dir, name), nil, parser.PackageClauseOnly)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+	for _, name := range stubNames(root, c) {
+		src, err := course.ReadFile(filepath.Join(root, c.Dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, name)
-		case file != nil && file.Name.Name != c.Package():
+		}
+		if err != nil {
+			continue
+		}
+		file, _ := parser.ParseFile(token.NewFileSet(), name, src, parser.PackageClauseOnly) // the compiler reports errors
+		if file != nil && file.Name.Name != c.Package() {
 			misnamed = append(misnamed, name)
 		}
 	}
 	return missing, misnamed
+}
+
+// stubNames returns the names of the files that the chapter must have; none if they are unknown.
+func stubNames(root string, c course.Chapter) []string {
+	if present, _ := code(root, c); stub.IsBare(present) {
+		return slices.Sorted(maps.Keys(present))
+	}
+	listed, _ := checksum.Read(filepath.Join(root, c.Solution()))
+	return slices.Sorted(maps.Keys(listed.Stubs))
 }

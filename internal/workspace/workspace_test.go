@@ -5,12 +5,18 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/course"
@@ -68,7 +74,7 @@ func TestReset_of_what_is_untouched_does_nothing(t *testing.T) {
 	change, err := Reset(root, box)
 	require.NoError(t, err)
 	require.True(t, change.Nothing())
-	require.NoDirExists(t, filepath.Join(root, ".workshop"))
+	require.NoDirExists(t, filepath.Join(root, ".workshop", "backup"))
 }
 
 func TestReset_says_what_it_wrote_and_took_away_and_where_it_is(t *testing.T) {
@@ -102,6 +108,46 @@ func TestSkip_keeps_no_backup_of_what_can_be_made_again(t *testing.T) {
 	change, err = Reset(root, box)
 	require.NoError(t, err)
 	require.Empty(t, change.Backup)
+}
+
+func TestResetBare_keeps_what_was_written_and_can_be_taken_back(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	change, err := ResetBare(root, box)
+	require.NoError(t, err)
+	require.Equal(t, Change{Written: []string{"box.go"}}, change, "the stub of lid.go is bare")
+	require.Contains(t, text(t, root, "01-box/box.go"), stub.BareMark)
+	bare := text(t, root, "01-box/box.go")
+
+	write(t, root, "01-box/box.go", bare+"\n// mine\n")
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box/lid.go")))
+	missing, misnamed := BrokenFiles(root, box)
+	require.Empty(t, missing, "the learner chooses the files")
+	require.Empty(t, misnamed)
+	change, err = ResetMissing(root, box)
+	require.NoError(t, err)
+	require.Equal(t, Change{Written: []string{"lid.go"}}, change)
+	change, err = Reset(root, box)
+	require.NoError(t, err)
+	require.True(t, change.Restorable)
+	_, _, err = Restore(root, box, "")
+	require.NoError(t, err)
+	require.Equal(t, bare+"\n// mine\n", text(t, root, "01-box/box.go"))
+
+	change, err = ResetBare(root, box)
+	require.NoError(t, err)
+	require.NotEmpty(t, change.Backup)
+	change, err = Reset(root, box)
+	require.NoError(t, err)
+	require.Empty(t, change.Backup, "an untouched bare stub can be made again")
+}
+
+func TestBrokenFiles_of_a_bare_chapter_are_of_another_package(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	_, err := ResetBare(root, box)
+	require.NoError(t, err)
+	write(t, root, "01-box/mine.go", "package shelf\n")
+	_, misnamed := BrokenFiles(root, box)
+	require.Equal(t, []string{"mine.go"}, misnamed)
 }
 
 // Twice within a second, and with a clock that is set back, the newest backup stays the newest.
@@ -154,15 +200,98 @@ func TestRestore_of_a_named_backup_brings_that_one(t *testing.T) {
 	require.ErrorContains(t, err, `there is no backup "../../.."`)
 }
 
-func TestRestore_passes_over_a_copy_that_was_broken_off(t *testing.T) {
+// A process was killed while it made the newest backup.
+func TestRestore_passes_over_a_copy_that_was_interrupted(t *testing.T) {
 	root := newRoot(t, t.TempDir())
 	write(t, root, "01-box/box.go", "package box\n\n// mine\n")
 	change, err := Reset(root, box)
 	require.NoError(t, err)
-	require.NoError(t, os.Mkdir(filepath.Join(root, change.Backup+"_9999"), 0o755))
+	left := filepath.Join(filepath.Dir(change.Backup), unfinished+"2999-01-01_00.00.00")
+	write(t, root, left+"/box.go", "pack")
+	require.NoError(t, os.Mkdir(filepath.Join(root, change.Backup+"_9999"), 0o755), "as older versions left it")
+
 	_, _, err = Restore(root, box, "")
 	require.NoError(t, err)
 	require.Equal(t, "package box\n\n// mine\n", text(t, root, "01-box/box.go"))
+	_, _, err = Restore(root, box, unfinished+"2999-01-01_00.00.00")
+	require.ErrorContains(t, err, "there is no backup")
+
+	_, err = Reset(root, box)
+	require.NoError(t, err)
+	require.NoDirExists(t, filepath.Join(root, left), "the next backup tidies up")
+}
+
+func TestFull_disk_leaves_no_half_of_a_backup(t *testing.T) {
+	defer func() { writeSynced = writeNew }()
+	root := newRoot(t, t.TempDir())
+	write(t, root, "01-box/box.go", "package box\n\n// mine\n")
+	write(t, root, "01-box/lid.go", "package box\n\n// mine too\n")
+	writeSynced = func(path string, content []byte) error {
+		return errors.Join(writeNew(path, content[:3]), errors.New("no space left on device"))
+	}
+	_, err := Reset(root, box)
+	require.ErrorContains(t, err, "nothing was changed")
+	require.ErrorContains(t, err, "no space left on device")
+	require.Equal(t, "package box\n\n// mine\n", text(t, root, "01-box/box.go"))
+
+	writeSynced = writeNew
+	_, _, err = Restore(root, box, "")
+	require.ErrorContains(t, err, "there is no backup of 01-box")
+	require.Equal(t, "package box\n\n// mine\n", text(t, root, "01-box/box.go"))
+	entries, err := os.ReadDir(filepath.Join(root, ".workshop/backup/01-box"))
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+// Four processes change one chapter at once, many times. Each backup is a state that there was: all files of one.
+func TestCommands_at_once_do_not_mix(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	states := map[string]bool{}
+	for i := range 8 {
+		body := fmt.Sprintf("package box\n\n// %d\n", i)
+		states[body+body] = true
+		write(t, root, "01-box/box.go", body)
+		write(t, root, "01-box/lid.go", body)
+		var all sync.WaitGroup
+		for _, do := range []func(string, course.Chapter) (Change, error){Reset, Skip, Reset, Skip} {
+			all.Go(func() {
+				_, err := do(root, box)
+				assert.NoError(t, err)
+			})
+		}
+		all.Wait()
+		boxNow, lidNow := text(t, root, "01-box/box.go"), text(t, root, "01-box/lid.go")
+		isStub := strings.Contains(boxNow, "todo.Task")
+		isSolution := boxNow == text(t, root, "solutions/01-box/box.go") && lidNow == text(t, root, "solutions/01-box/lid.go")
+		require.True(t, isStub || isSolution, "the folder is of one command: %s%s", boxNow, lidNow)
+	}
+	names, err := Backups(root, box)
+	require.NoError(t, err)
+	require.Len(t, names, 8)
+	for _, name := range names {
+		backup := ".workshop/backup/01-box/" + name
+		require.True(t, states[text(t, root, backup+"/box.go")+text(t, root, backup+"/lid.go")], "%s is of one state", name)
+	}
+}
+
+func TestWritten_files_have_the_mode_that_the_umask_gives(t *testing.T) {
+	root := newRoot(t, t.TempDir())
+	write(t, root, "own.go", "")
+	wanted, err := os.Stat(filepath.Join(root, "own.go"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box/lid.go")))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "01-box/box.go"), []byte("package box\n"), 0o600))
+	require.NoError(t, os.Chmod(filepath.Join(root, "01-box/box.go"), 0o600))
+	_, err = Reset(root, box)
+	require.NoError(t, err)
+	created, err := os.Stat(filepath.Join(root, "01-box/lid.go"))
+	require.NoError(t, err)
+	require.Equal(t, wanted.Mode()&^0o022, created.Mode()&^0o022)
+	replaced, err := os.Stat(filepath.Join(root, "01-box/box.go"))
+	require.NoError(t, err)
+	if runtime.GOOS != "windows" {
+		require.Equal(t, fs.FileMode(0o600), replaced.Mode(), "a replaced file keeps its mode")
+	}
 }
 
 func TestNothing_is_changed_if_it_cannot_be_copied_first(t *testing.T) {
@@ -171,7 +300,7 @@ func TestNothing_is_changed_if_it_cannot_be_copied_first(t *testing.T) {
 	write(t, root, ".workshop", "a file where a folder should be")
 	for name, do := range map[string]func(string, course.Chapter) (Change, error){"reset": Reset, "skip": Skip} {
 		_, err := do(root, box)
-		require.ErrorContains(t, err, "nothing was changed, because your files could not be copied first", name)
+		require.ErrorContains(t, err, "nothing was changed", name)
 		require.Equal(t, "package box\n\n// mine\n", text(t, root, "01-box/box.go"))
 	}
 }
@@ -262,12 +391,20 @@ func TestBrokenFiles_are_missing_or_of_another_package(t *testing.T) {
 	require.Empty(t, misnamed, "the compiler reports a syntax error")
 }
 
+func TestReplace_tidies_up_after_a_kill(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, ".workshop-new", "what another process has left, which is longer")
+	require.NoError(t, Replace(filepath.Join(dir, "box.go"), []byte("x")))
+	require.Equal(t, "x", text(t, dir, "box.go"))
+	require.NoFileExists(t, filepath.Join(dir, ".workshop-new"))
+}
+
 func TestReplace_leaves_no_half_of_a_file(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "box.go"), 0o755))
-	require.Error(t, replace(filepath.Join(dir, "box.go"), []byte("x")), "a folder is in its place")
+	require.Error(t, Replace(filepath.Join(dir, "box.go"), []byte("x")), "a folder is in its place")
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "nothing temporary is left")
-	require.True(t, errors.Is(replace(filepath.Join(dir, "none", "box.go"), nil), os.ErrNotExist))
+	require.True(t, errors.Is(Replace(filepath.Join(dir, "none", "box.go"), nil), os.ErrNotExist))
 }

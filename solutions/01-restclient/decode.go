@@ -1,10 +1,10 @@
 package restclient
 
-// This file is given. It turns objects into bytes and bytes into objects, by the serializers of apimachinery, and
-// stands under request.go and result.go.
+// This file is given. It encodes and decodes objects with the serializers of apimachinery, for request.go and
+// result.go.
 //
-// Reading has the same outcome as the serializer's Decode, and takes less time for JSON, which package fastjson reads
-// once and not twice.
+// Decoding has the same result as the serializer's Decode. It takes less time for JSON, which package fastjson reads
+// once instead of twice.
 
 import (
 	"io"
@@ -23,13 +23,13 @@ import (
 	"client-go-workshop/internal/testkit/fastjson"
 )
 
-// content is how a client writes and reads objects.
+// content encodes and decodes the objects of a client.
 type content struct {
 	version     schema.GroupVersion
-	contentType string // of what is sent
-	accept      string // what is wanted
+	contentType string // of request bodies
+	accept      string // the Accept header
 	negotiator  runtime.ClientNegotiator
-	// decoders are those for the content types that have come.
+	// decoders has a decoder for each content type that the server has sent.
 	decoders *sync.Map
 }
 
@@ -50,7 +50,7 @@ func newContent(config *rest.Config) content {
 	return c
 }
 
-// encode writes an object as the client's content type wants it.
+// encode encodes an object in the client's content type.
 func (c *content) encode(obj runtime.Object) ([]byte, error) {
 	encoder, err := c.negotiator.Encoder(c.contentType, nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *content) encode(obj runtime.Object) ([]byte, error) {
 	return runtime.Encode(encoder, obj)
 }
 
-// decoderFor returns what reads a content type, nil if nothing does.
+// decoderFor returns the decoder for a content type, or nil if there is none.
 func (c *content) decoderFor(contentType string) *decoder {
 	if known, ok := c.decoders.Load(contentType); ok {
 		return known.(*decoder)
@@ -77,13 +77,13 @@ func (c *content) decoderFor(contentType string) *decoder {
 	return d
 }
 
-// decoder reads objects.
+// decoder decodes the objects of one content type.
 type decoder struct {
 	general runtime.Decoder
 	*fastjson.Decoder
 }
 
-// newWatcher makes events of the body of a watch.
+// newWatcher returns the events in the body of a watch.
 func (c *RESTClient) newWatcher(body io.ReadCloser, contentType, verb string) (watch.Interface, error) {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	if err != nil {

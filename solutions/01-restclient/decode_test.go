@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// bodies are the seeds of the fuzz test. Each is read in both ways in each `go test`.
+// bodies are the seeds of the fuzz test. Each `go test` decodes each of them in both ways.
 var bodies = []string{
 	`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"},"spec":{"replicas":3}}`,
 	`{"kind":"DeploymentList","apiVersion":"apps/v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]}`,
@@ -39,7 +39,7 @@ var bodies = []string{
 	`[{"kind":"Deployment","apiVersion":"apps/v1"}]`, `{}`, `null`, ``, `"kind"`, "{\"kind\":\"Deployment\xff\"}",
 }
 
-// FuzzDecode reads whatever comes in both ways, and wants the same.
+// FuzzDecode decodes any body in both ways, and requires the same result.
 func FuzzDecode(f *testing.F) {
 	for _, body := range bodies {
 		f.Add([]byte(body))

@@ -1,7 +1,7 @@
 package restclient
 
-// This file is what an answer means: an object, or an error that says what the server said. It stands behind send.go.
-// It mirrors the last part of client-go's rest/request.go.
+// This file turns an answer into an object, or into an error with the server's message. It mirrors the last part of
+// client-go's rest/request.go.
 //
 //workshop:file task 2
 
@@ -19,19 +19,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Result is what came of a request: the answer, or why there is none. Mirrors rest.Result.
+// Result is the outcome of a request: the answer, or the reason why there is none. Mirrors rest.Result.
 type Result struct {
-	body []byte
-	// code and contentType are those of the answer.
+	body        []byte
 	code        int
 	contentType string
-	// decoder reads the body. It is nil if the content type is not one that can be read.
-	decoder *decoder
-	// err is why there is no object in the body. If the server answered, a Status in the body may say more.
-	err error
+	decoder     *decoder
+	err         error
 }
 
-// read reads an answer to its end.
+// read reads an answer to its end. The Result's decoder is nil if no decoder exists for the content type, and its err
+// is set unless the code is 2xx. Result.Error may find a Status in the body, which says more.
 func (r *Request) read(resp *http.Response) Result {
 	body, err := readAll(resp)
 	if err != nil {
@@ -48,7 +46,7 @@ func (r *Request) read(resp *http.Response) Result {
 	return result
 }
 
-// readAll reads a body into as much memory as it needs, if the server says how much that is.
+// readAll reads a body. If the server sends its length, readAll allocates the memory once.
 func readAll(resp *http.Response) ([]byte, error) {
 	if resp.ContentLength < 0 {
 		return io.ReadAll(resp.Body)
@@ -59,12 +57,12 @@ func readAll(resp *http.Response) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// longestMessage is how much of a body goes into an error.
+// longestMessage limits how many bytes of a body an error contains.
 //
 //workshop:omit
 const longestMessage = 2048
 
-// generic is the error for an answer of which nothing is known but its code. A proxy on the way gives such answers.
+// generic returns the error for an answer without a Status. Proxies send such answers.
 func (r *Request) generic(resp *http.Response, body []byte) error {
 	message := "unknown"
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -81,17 +79,16 @@ func (r *Request) generic(resp *http.Response, body []byte) error {
 //workshop:keep
 func (r Result) Raw() ([]byte, error) { return r.body, r.err }
 
-// Error returns why there is no object in the answer, nil if there may be one. If the server answered something other
-// than 2xx and its body is a Status that says Failure (a v1 one, if it has no apiVersion), the error is that Status: an
-// apierrors.StatusError, for which apierrors.IsNotFound and the others are made. If the body is something else, the
-// error is made of the code (apierrors.NewGenericServerResponse), as one that nobody expected
-// (apierrors.IsUnexpectedServerError), with the seconds of Retry-After, and with the body in it if that is text: its
-// content type begins with text/, or it has none. Mirrors rest.Result.Error.
+// Error returns nil after an answer of 2xx, and an error after any other answer or none. If the body is a Status whose
+// status is Failure, the error is that Status, as an apierrors.StatusError. A Status without an apiVersion is a v1
+// Status. Any other body gives an error with the code's reason, and the name, group and resource of the request. Such
+// an error satisfies apierrors.IsUnexpectedServerError, and suggests the delay of Retry-After. Its text contains the
+// first 2 KiB of the body, if the content type begins with text/ or is missing. Mirrors rest.Result.Error.
 func (r Result) Error() error {
 	if r.err == nil || r.decoder == nil || len(r.body) == 0 || !apierrors.IsUnexpectedServerError(r.err) {
 		return r.err
 	}
-	// Old servers did not say which version the Status is of.
+	// Old servers sent a Status without its version.
 	obj, _, err := r.decoder.general.Decode(r.body, &schema.GroupVersionKind{Version: "v1"}, nil)
 	if err != nil {
 		return r.err
@@ -102,24 +99,28 @@ func (r Result) Error() error {
 	return r.err
 }
 
-// Get returns the object in the answer, of whatever kind it is. If that is a Status that does not say Success, it is
-// the error, also if the code was 200. Mirrors rest.Result.Get.
+// Get returns the object in the answer, in the Go type of its kind. A Status other than Success is an error, whatever
+// the code. An empty body is an error. A body that cannot be decoded is an error, and so is an unknown content type.
+// Mirrors rest.Result.Get.
 func (r Result) Get() (runtime.Object, error) {
 	return r.decode(nil)
 }
 
-// Into puts the object in the answer into obj. If the answer is a Status that does not say Success, it is the error,
-// also if the code was 200. An empty body is an error: obj would look like an object whose fields all are empty. An
-// object of another kind than obj leaves it as it is. Mirrors rest.Result.Into.
+// Into decodes the object in the answer into obj. A Status other than Success is an error, whatever the code. An empty
+// body is an error. A body that cannot be decoded is an error, and so is an unknown content type. An object of another
+// kind than obj is an error. A Result can be decoded any number of times. Mirrors rest.Result.Into.
 func (r Result) Into(obj runtime.Object) error {
 	if r.err == nil && len(r.body) == 0 {
 		return fmt.Errorf("0-length response with status code: %d and content type: %s", r.code, r.contentType)
 	}
-	_, err := r.decode(obj)
+	got, err := r.decode(obj)
+	if err == nil && got != obj {
+		return fmt.Errorf("the answer is a %T, and not a %T", got, obj)
+	}
 	return err
 }
 
-// decode reads the object, into obj if its kind is that of obj.
+// decode returns the decoded object. It is into, if the object has the kind of into.
 func (r Result) decode(into runtime.Object) (runtime.Object, error) {
 	if r.err != nil {
 		return nil, r.Error()

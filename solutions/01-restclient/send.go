@@ -1,8 +1,7 @@
 package restclient
 
-// This file sends a request, and sends it again if the server asks for that or the connection broke in a way that does
-// no harm. It stands between the builder (request.go) and the answer (result.go). It mirrors client-go's
-// rest/with_retry.go and the part of rest/request.go that sends.
+// This file sends a request, and sends it again where that does no harm. request.go builds the request, and result.go
+// decodes the answer. It mirrors client-go's rest/with_retry.go and the part of rest/request.go that sends.
 //
 //workshop:file task 2
 
@@ -13,33 +12,35 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Do sends the request and reads the answer to its end. The Result has the error if there is one.
+// Do sends the request and reads the answer to its end. A builder error is returned, and nothing is sent. An empty
+// namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace was called. An answer without a
+// content type is decoded in the client's content type. Do does not change the request, which can be sent again.
 //
-// A builder error, or a request with an impossible namespace, is returned and nothing is sent: a POST with an empty
-// namespace, or a GET, PUT or DELETE of a name with an empty namespace, where Namespace was called.
+// If the answer is 429 or any 5xx, and its Retry-After header is a whole number, Do sends the request again that many
+// seconds later. A negative number counts as 0. If the connection of a GET breaks without an answer (a reset, an EOF,
+// "HTTP/2 connection lost"), Do sends the request again a second later. In all other cases, Do sends the request once.
+// A request is sent again at most MaxRetries times. Each try sends the whole body. A request whose Body is an io.Reader
+// is sent once. Before a retry, at most 2 KiB of the answer are read. After the last try, Do returns the answer or
+// error of that try. If the last try has no answer, its error also names the error of an earlier try: "… - error from a
+// previous attempt: EOF".
 //
-// Do tries the request again, at most MaxRetries times, in two cases. If the answer is 429 or any 5xx and has a
-// Retry-After header that is a whole number, it does so that many seconds later. If a GET's connection broke without an
-// answer (a reset, an EOF, "HTTP/2 connection lost"), a second later. In other cases a change might be made twice, or
-// no server listens. A body that is an io.Reader has been read, so such a request is never tried again.
-//
-// An answer without a content type is read as one of the client's own.
-//
-// The rate limiter is asked before each try, with the context. Its wait before the first try does not count for
-// Timeout; its wait before another try does. When the context ends, Do returns at once with the context's error, and
-// does not mention the limiter if that was waiting. Mirrors rest.Request.Do.
+// Each try waits for the rate limiter first, with the context. If the limiter returns an error, nothing is sent, and
+// the error says "client rate limiter Wait returned an error". Timeout excludes the limiter's wait before the first
+// try, and includes its wait before a retry. When the context ends, Do returns at once with the context's error, which
+// does not mention the limiter. Mirrors rest.Request.Do.
 func (r *Request) Do(ctx context.Context) Result {
 	return r.exchange(ctx)
 }
 
-// DoRaw is Do, but returns the body of the answer as it came. An answer other than 2xx is an error, and its body is
-// returned along with the error, not decoded. A body that breaks off is an error. Mirrors rest.Request.DoRaw.
+// DoRaw sends the request as Do does, and returns the body of the answer as it came. An answer other than 2xx is an
+// error, and its body is returned with it. A truncated body is an error. Mirrors rest.Request.DoRaw.
 func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {
 	return r.exchange(ctx).Raw()
 }
@@ -49,7 +50,7 @@ func (r *Request) exchange(ctx context.Context) Result {
 	if err := r.check(); err != nil {
 		return Result{err: err}
 	}
-	// The limiter first: a request that had to wait would otherwise time out before it was sent.
+	// The limiter comes first: otherwise a request that waits for it times out before it is sent.
 	if err := r.throttle(ctx); err != nil {
 		return Result{err: err}
 	}
@@ -58,18 +59,18 @@ func (r *Request) exchange(ctx context.Context) Result {
 		ctx, cancel = context.WithTimeout(ctx, r.timeout)
 		defer cancel()
 	}
-	resp, err := r.send(ctx, func(err error) bool {
+	resp, earlier, err := r.send(ctx, func(err error) bool {
 		return r.verb == http.MethodGet &&
 			(utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err))
 	})
 	if err != nil {
-		return Result{err: err}
+		return Result{err: withEarlier(err, earlier)}
 	}
 	defer discard(resp)
 	return r.read(resp)
 }
 
-// check returns the request's error before it is sent: the builder's, or one about an empty namespace.
+// check returns an error for a request that must not be sent: the builder's, or one about an empty namespace.
 func (r *Request) check() error {
 	if r.err != nil || !r.namespaceSet || r.namespace != "" {
 		return r.err
@@ -95,36 +96,52 @@ func (r *Request) throttle(ctx context.Context) error {
 	return fmt.Errorf("client rate limiter Wait returned an error: %w", err)
 }
 
-// send tries the request until no further try is due, and returns the last answer. The caller closes its body. harmless
-// reports whether the request may be sent again after an error.
-func (r *Request) send(ctx context.Context, harmless func(error) bool) (*http.Response, error) {
+// send tries the request until no retry is due, and returns the last answer, whose body the caller closes, or the last
+// error. earlier is the newest error of the tries before, or nil if all of them were answered. harmless reports whether
+// the request may be sent again after an error. send does not retry a body that is an io.Reader, which can be read only
+// once.
+func (r *Request) send(ctx context.Context, harmless func(error) bool) (resp *http.Response, earlier, err error) {
 	for tries := 0; ; tries++ {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, earlier, err
 		}
 		request, err := r.newHTTPRequest(ctx)
 		if err != nil {
-			return nil, err
+			return nil, earlier, err
 		}
 		resp, err := r.client.http.Do(request)
 		wait, again := retryAfter(resp, err, harmless)
 		if !again || tries >= r.maxRetries || r.body != nil {
-			return resp, err
+			return resp, earlier, err
 		}
-		if resp != nil {
+		if err != nil {
+			earlier = err
+		} else {
 			discard(resp)
 		}
 		if err := sleep(ctx, wait); err != nil {
-			return nil, err
+			return nil, earlier, err
 		}
 		if err := r.throttle(ctx); err != nil {
-			return nil, err
+			return nil, earlier, err
 		}
 	}
 }
 
-// newHTTPRequest makes a new request for each try: the last one's body has been read, and the transport may still read
-// it (#113933).
+// withEarlier adds the error of an earlier try to the text of the last one, unless both say the same.
+func withEarlier(err, earlier error) error {
+	if earlier == nil || err.Error() == earlier.Error() {
+		return err
+	}
+	var request *url.Error
+	if errors.As(earlier, &request) {
+		earlier = request.Err // without the method and the URL, which are in err
+	}
+	return fmt.Errorf("%w - error from a previous attempt: %v", err, earlier)
+}
+
+// newHTTPRequest makes a new request for each try, with a new reader of the same bytes: the last try has read its
+// reader, and the transport may still read from it (#113933).
 func (r *Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	body := r.body
 	if r.bytes != nil {
@@ -138,7 +155,7 @@ func (r *Request) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// retryAfter reports whether to send the request again, and how long to wait before.
+// retryAfter reports whether to send the request again, and how long to wait first.
 func retryAfter(resp *http.Response, err error, harmless func(error) bool) (time.Duration, bool) {
 	if err != nil {
 		return time.Second, harmless(err)
@@ -150,19 +167,19 @@ func retryAfter(resp *http.Response, err error, harmless func(error) bool) (time
 	return time.Duration(seconds) * time.Second, ok
 }
 
-// retryAfterSeconds returns the header's seconds. A date does not count.
+// retryAfterSeconds returns the seconds in the header, and false if it has no whole number.
 func retryAfterSeconds(resp *http.Response) (int, bool) {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	return seconds, err == nil
 }
 
-// drainLimit is how much of an unwanted answer is read, in bytes. A connection can only be used again when the answer
-// has been read to its end (#31016); if there is more, a new connection is cheaper.
+// drainLimit limits how many bytes of an unwanted answer are read. A connection can be used again only after its answer
+// was read to the end (#31016). If more bytes are left, a new connection is cheaper.
 //
 //workshop:omit
 const drainLimit = 2 << 10
 
-// discard reads what is left of an answer, if it is little, and closes it.
+// discard closes an answer. It reads the rest first, if that is little.
 func discard(resp *http.Response) {
 	if resp.ContentLength <= drainLimit {
 		io.CopyN(io.Discard, resp.Body, drainLimit)
@@ -170,7 +187,7 @@ func discard(resp *http.Response) {
 	resp.Body.Close()
 }
 
-// sleep waits, but no longer than the context.
+// sleep waits for d or until the context ends, whichever is first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -28,7 +28,7 @@ var streams = []string{
 	`{"type":"ADDED","object":{"kind":"Deployment","apiVersion":"apps/v1","x":{"a":"\\\"}{"}}} {"type":"AD`,
 }
 
-// told is what a decoder makes of a stream: its events, and whether it ends well.
+// told has what a decoder makes of a stream: its events, and whether the stream ends without an error.
 func told(d watch.Decoder) (events []watch.Event, end string) {
 	for {
 		kind, obj, err := d.Decode()
@@ -52,8 +52,8 @@ func ours(stream io.Reader) watch.Decoder {
 	return NewDecoder(NewFrameReader(io.NopCloser(stream)), Objects())
 }
 
-// FuzzDecoder gives whatever comes to both decoders, in one piece and byte by byte, and wants the same events and the
-// same end.
+// FuzzDecoder passes the same bytes to both decoders, in one piece and byte by byte. They must return the same events
+// and the same end.
 func FuzzDecoder(f *testing.F) {
 	for _, stream := range streams {
 		f.Add([]byte(stream))
@@ -71,7 +71,7 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-// namesItself says whether a frame has a kind or apiVersion beside its type and object.
+// namesItself reports whether a frame has a kind or apiVersion beside its type and object.
 func namesItself(stream []byte) bool {
 	d := ours(bytes.NewReader(stream)).(*Decoder)
 	for {

@@ -17,7 +17,7 @@ import (
 	watchstream "client-go-workshop/solutions/02-watch-stream"
 )
 
-// Chapter 02 on chapter 01, and on client-go: one constructor takes both clients, and neither is named.
+// This file runs chapter 02 on the clients of chapter 01 and of client-go. One constructor accepts both.
 func TestListWatch_on_the_client_of_chapter_01(t *testing.T) {
 	for _, contentType := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package watchstream
 
-// This file is the other end of the chapter: what a Reflector takes is something that can list and watch one resource,
-// and does not know of clients. It mirrors client-go's tools/cache/listwatch.go.
+// This file makes the list and watch functions that a Reflector takes. A Reflector does not know any client. It mirrors
+// client-go's tools/cache/listwatch.go.
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// ListWatch lists and watches by two functions. It implements cache.ListerWatcher and cache.ListerWatcherWithContext.
+// ListWatch lists and watches with two functions. It implements cache.ListerWatcher and cache.ListerWatcherWithContext.
 // Mirrors cache.ListWatch.
 type ListWatch struct {
 	ListWithContextFunc  func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
@@ -25,9 +25,9 @@ var (
 	_ cache.ListerWatcherWithContext = (*ListWatch)(nil)
 )
 
-// Getter is the part of a REST client that a ListWatch needs. The methods of client-go's client return its own types,
-// and those of chapter 01 return theirs, so no plain interface fits both. Type parameters do, and the compiler infers
-// them from the client: NewListWatchFromClient is called as in client-go.
+// Getter is the part of a REST client that a ListWatch needs. The methods of client-go's client return client-go's
+// types, and those of chapter 01's client return chapter 01's types. So no plain interface fits both clients. Type
+// parameters do. The compiler infers them from the client, so a call looks as in client-go.
 type Getter[R any] interface{ Get() R }
 
 // Request is the part of a request that a ListWatch needs.
@@ -44,10 +44,10 @@ type Result interface {
 	Get() (runtime.Object, error)
 }
 
-// NewListWatchFromClient returns a ListWatch of the objects of a resource in a namespace, or in all if it is empty,
-// that the field selector selects. Mirrors cache.NewListWatchFromClient.
-//
-//workshop:task 5
+// NewListWatchFromClient returns a ListWatch for the objects of a resource that match the field selector, in a
+// namespace, or in all namespaces if it is empty. The field selector applies to lists and watches. It replaces the
+// field selector of the caller's options, and leaves the other options as they are. Mirrors
+// cache.NewListWatchFromClient.
 func NewListWatchFromClient[R Request[R, S], S Result](
 	c Getter[R], resource, namespace string, fieldSelector fields.Selector,
 ) *ListWatch {
@@ -56,9 +56,11 @@ func NewListWatchFromClient[R Request[R, S], S Result](
 	})
 }
 
-// NewFilteredListWatchFromClient returns a ListWatch whose options, on each list and watch, are those that it is called
-// with, changed by modify. A watch says Watch before that, whether or not the caller has. Options are query parameters,
-// as metav1.ParameterCodec writes them. Mirrors cache.NewFilteredListWatchFromClient.
+// NewFilteredListWatchFromClient returns a ListWatch for the objects of a resource in a namespace, or in all namespaces
+// if it is empty. Each list and watch is a new request, with all options of the caller, changed by modify. A watch sets
+// the option Watch before it calls modify, whatever the caller's options say. A list and a watch end with their
+// context. After a watch is stopped, nothing waits for its context. An error of the server keeps its reason. Options
+// are query parameters, as metav1.ParameterCodec writes them. Mirrors cache.NewFilteredListWatchFromClient.
 //
 //workshop:task 5
 func NewFilteredListWatchFromClient[R Request[R, S], S Result](
@@ -89,12 +91,12 @@ func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOp
 	return lw.WatchFuncWithContext(ctx, options)
 }
 
-// List is for callers that have no context.
+// List lists without a context.
 func (lw *ListWatch) List(options metav1.ListOptions) (runtime.Object, error) {
 	return lw.ListWithContext(context.Background(), options)
 }
 
-// Watch is for callers that have no context.
+// Watch watches without a context.
 func (lw *ListWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	return lw.WatchWithContext(context.Background(), options)
 }

@@ -23,8 +23,8 @@ import (
 	watchstream "client-go-workshop/solutions/02-watch-stream"
 )
 
-// first waits for the first event of a type about an object of that name (or about any, if it is empty), however many
-// others there are: on a real server controllers are at work.
+// first waits for the first event of a type about an object of that name, or about any object if the name is empty. It
+// skips other events, because a real server has controllers that change objects.
 func first(t *testing.T, w watch.Interface, kind watch.EventType, name string) watch.Event {
 	late := time.After(time.Minute)
 	for {
@@ -71,7 +71,7 @@ func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
 	}
 	require.Equal(t, 5, found)
 
-	// A watch, and what happens.
+	// A watch, and changes.
 	w, err := lw.WatchWithContext(ctx, metav1.ListOptions{ResourceVersion: version})
 	require.NoError(t, err)
 	_, err = deployments.Patch(ctx, "chapter-02-0", "application/merge-patch+json",
@@ -81,7 +81,7 @@ func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
 	require.NoError(t, deployments.Delete(ctx, "chapter-02-1", metav1.DeleteOptions{}))
 	first(t, w, watch.Deleted, "chapter-02-1")
 
-	// The server forgets, and restarts: the watch ends without an error, and cannot go on where it was.
+	// The server compacts its history and restarts. The watch ends without an error, and cannot resume at its version.
 	compact()
 	for e := range w.ResultChan() {
 		require.NotEqual(t, watch.Error, e.Type, "%v", e.Object)
@@ -94,7 +94,7 @@ func TestReal_pages_and_a_watch_through_a_compaction(t *testing.T) {
 	}
 	require.True(t, apierrors.IsResourceExpired(err) || apierrors.IsGone(err), "%v", err)
 
-	// A list brings it up to date.
+	// A list returns the current objects.
 	obj, err := watchstream.NewListWatchFromClient(c, "deployments", "default",
 		fields.OneTermEqualSelector("metadata.name", "chapter-02-0")).ListWithContext(ctx, metav1.ListOptions{})
 	require.NoError(t, err)

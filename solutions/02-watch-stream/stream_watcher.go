@@ -1,67 +1,78 @@
 package watchstream
 
-// This file makes a channel of events of a decoder, and sees to it that it ends: for the consumer, when the stream
-// does; and for the stream, when the consumer has had enough. It mirrors apimachinery's watch/streamwatcher.go.
+// This file sends the events of a decoder on a channel. The channel ends with the stream, and the stream ends at Stop.
+// It mirrors apimachinery's watch/streamwatcher.go.
 //
 //workshop:file task 3
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// StreamWatcher implements watch.Interface. One goroutine decodes and sends; it ends when the stream does, or after
-// Stop. Its methods may be called from any goroutine.
+// StreamWatcher implements watch.Interface. One goroutine decodes and sends. It ends with the stream, or after Stop.
+// Any goroutine may call the methods.
 type StreamWatcher struct {
 	source   watch.Decoder
 	reporter watch.Reporter
-	// result has no room: an event that nobody takes must not look as if it had been told.
-	result chan watch.Event
-	// done is closed by Stop. Whoever sends also waits for it.
+	result   chan watch.Event
+	// done is closed at the end. Each send also waits for it.
+	//
+	//workshop:omit
 	done chan struct{}
+	// stop makes sure that only one goroutine closes done and the decoder.
+	//
+	//workshop:omit
 	stop sync.Once
 }
 
 var _ watch.Interface = (*StreamWatcher)(nil)
 
-// NewStreamWatcher returns a watcher that owns d and tells its events at once. Mirrors watch.NewStreamWatcher.
+// NewStreamWatcher returns a watcher of d's events, and owns d. It starts to decode at once, without a receiver.
+// Mirrors watch.NewStreamWatcher.
 func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 	w := &StreamWatcher{source: d, reporter: r, result: make(chan watch.Event), done: make(chan struct{})}
 	go w.receive()
 	return w
 }
 
-// ResultChan returns the channel of events, in the order in which they were decoded. It has no room: the next event is
-// decoded when this one has been taken. It is closed after the last one: when the stream has ended, after an error, and
-// after Stop.
+// ResultChan returns the channel of events, the same one each time. Each event is sent once, in the order of decoding.
+// An event is sent as soon as it is decoded. The channel has no buffer: the next event is decoded when this one has
+// been received. A watcher waits for the decoder and for the consumer as long as it takes. While it waits, no goroutine
+// wakes up. An ERROR event of the decoder is an event like any other. The watcher does not keep events that were
+// received.
 //
-// The end of the stream (io.EOF, io.ErrUnexpectedEOF, a time-out, and what else utilnet.IsProbableEOF means) is no
-// event: watches end all the time. Any other error of the decoder is told as one event of type ERROR, whose object the
-// reporter makes of it. Either way the decoder is closed. Mirrors watch.StreamWatcher.ResultChan.
+// The end of the stream is not an event. Each error for which utilnet.IsProbableEOF or utilnet.IsTimeout returns true
+// is the end of the stream, io.EOF among them. Any other error of the decoder becomes one ERROR event. The reporter
+// makes its object from an error whose text contains the decoder's error. After an error of the decoder, the watcher
+// closes the decoder once, and then the channel. Mirrors watch.StreamWatcher.ResultChan.
 func (w *StreamWatcher) ResultChan() <-chan watch.Event { return w.result }
 
-// Stop closes the decoder, once however often it is called, and ends the channel. Nobody has to receive what is still
-// to be sent: an event, or an error, that is being offered is dropped. Who still receives may get one more of them
-// before the end, even the error that Decode returns because it was closed. Stop may be called while others call it.
+// Stop ends the watch: when it returns, the decoder is closed, and the channel will close. The decoder is closed once.
+// Several goroutines may call Stop, more than once, and while the stream ends. Stop ends a Decode that waits for bytes.
+// Stop ends a send that no consumer receives, of an event or of an error. Stop waits for nothing except the decoder's
+// Close. After Stop, a consumer that still receives may receive one last event, even the error of the closed stream.
 // Mirrors watch.StreamWatcher.Stop.
 //
 //workshop:task 4
-func (w *StreamWatcher) Stop() {
+func (w *StreamWatcher) Stop() { w.end() }
+
+// end closes the decoder and ends a send, once. The receive loop calls it too, at the end of the stream.
+func (w *StreamWatcher) end() {
 	w.stop.Do(func() {
 		close(w.done)
 		w.source.Close()
 	})
 }
 
-// receive decodes and sends until there is nothing more, or nobody.
+// receive decodes and sends until the stream ends or Stop is called. Only this goroutine sends on the channel, so only
+// it closes the channel.
 func (w *StreamWatcher) receive() {
 	defer close(w.result)
-	defer w.Stop()
+	defer w.end()
 	for {
 		eventType, obj, err := w.source.Decode()
 		if err != nil {
@@ -77,7 +88,7 @@ func (w *StreamWatcher) receive() {
 	}
 }
 
-// send offers an event, and says whether anybody may want another one.
+// send sends an event, unless Stop comes first, and reports whether the consumer has received it.
 func (w *StreamWatcher) send(e watch.Event) bool {
 	select {
 	case w.result <- e:
@@ -87,7 +98,7 @@ func (w *StreamWatcher) send(e watch.Event) bool {
 	}
 }
 
-// ended says whether an error is the way in which a stream ends.
+// ended reports whether an error means the end of the stream.
 func ended(err error) bool {
-	return err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)
+	return utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err)
 }

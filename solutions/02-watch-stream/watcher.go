@@ -1,6 +1,6 @@
 package watchstream
 
-// This file is given. It puts frames, decoder and StreamWatcher together, for whoever has the body of a watch.
+// This file is given. It connects the frame reader, the decoder and the StreamWatcher to the body of a watch.
 
 import (
 	"fmt"
@@ -15,9 +15,9 @@ import (
 	restwatch "k8s.io/client-go/rest/watch"
 )
 
-// NewWatcherFor returns a function that makes events of the body of a watch, and owns it from then on: what chapter
-// 01's RESTClient has the field NewWatcher for. JSON goes through this chapter's frames and decoder, other forms
-// through client-go's, and all of them through this chapter's StreamWatcher.
+// NewWatcherFor returns a function that makes a watcher from the body of a watch, and owns the body. Chapter 01's
+// RESTClient has the field NewWatcher for it. This chapter's frame reader and decoder read JSON, and client-go's read
+// other media types. This chapter's StreamWatcher sends the events of both.
 func NewWatcherFor(
 	codecs runtime.NegotiatedSerializer, version schema.GroupVersion,
 ) func(body io.ReadCloser, mediaType string) (watch.Interface, error) {

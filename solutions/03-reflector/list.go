@@ -1,13 +1,15 @@
 package reflector
 
-// This file is the list: everything that the server has, at one version, and the store is made equal to it. It comes
-// first, and again whenever a watch has ended in such a way that something may have been missed.
+// This file is the list: it replaces the store's contents by all objects of the server, at one version. A list comes
+// first, and again after each watch that may have missed something.
 //
 //workshop:file omit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,16 +18,14 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// list lists and replaces what is in the store. The version is the list's, once the store has it.
+// list replaces the store's contents by a list, and then moves the version to that of the list. It returns nil if the
+// context ends.
 //
-// The first list asks for "0": whatever the server has at hand will do. Every other one asks for the last version that
-// was seen, so that it is not older than what the store has. If the server refuses that version, as forgotten or as one
-// that it has not heard of, list asks at once for "", which is the newest. That stays so until a list has succeeded.
-//
-// It comes in pages if WatchListPageSize says so, or if it is at "0" or "". If the context ends, it returns nil.
+// If the server refuses the version, as forgotten or as larger than its own, list asks at once without one. So do later
+// lists, until one succeeds.
 func (r *Reflector) list(ctx context.Context) error {
 	list, err := r.fetch(ctx)
-	if expired(err) || tooLarge(err) {
+	if refused(err) {
 		r.setUnavailable(true)
 		list, err = r.fetch(ctx)
 	}
@@ -40,7 +40,7 @@ func (r *Reflector) list(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("failed to list: got %T: %w", list, err)
 	}
-	// With Alloc: pointers into the list would keep all of it alive as long as one object lives (#113305).
+	// WithAlloc is needed here too: pointers into a list in one piece would keep all of it in memory.
 	items, err := meta.ExtractListWithAlloc(list)
 	if err != nil {
 		return fmt.Errorf("failed to list: got %T: %w", list, err)
@@ -50,13 +50,15 @@ func (r *Reflector) list(ctx context.Context) error {
 		objs[i] = item
 	}
 	if err := r.store.Replace(objs, listMeta.GetResourceVersion()); err != nil {
-		return fmt.Errorf("replace what is in the store by the list: %w", err)
+		return fmt.Errorf("replace the store's contents by the list: %w", err)
 	}
 	r.setVersion(listMeta.GetResourceVersion())
 	return nil
 }
 
-// fetch sends the requests for one list.
+// fetch sends the requests for one list. ListWithAlloc copies each object out of its page, which one object would
+// otherwise keep in memory (#113305). If the token of a page has expired, the pager asks for the whole list in one
+// piece.
 func (r *Reflector) fetch(ctx context.Context) (runtime.Object, error) {
 	options := metav1.ListOptions{ResourceVersion: r.listVersion()}
 	p := pager.New(r.lw.ListWithContext)
@@ -65,15 +67,17 @@ func (r *Reflector) fetch(ctx context.Context) (runtime.Object, error) {
 	case r.WatchListPageSize != 0:
 		p.PageSize = r.WatchListPageSize
 	case exact && !r.paged:
-		p.PageSize = 0 // pages come from etcd, the whole comes from the server's memory
+		p.PageSize = 0 // every server with a watch cache answers a list in one piece from memory
 	}
 	list, paged, err := p.ListWithAlloc(ctx, options)
 	if options.ResourceVersion == "0" && paged {
-		r.paged = true
+		r.paged = true // a server with a watch cache ignores the page size at "0", so this one reads from etcd
 	}
 	return list, err
 }
 
+// listVersion returns the version that a list asks for. The first list asks for "0", which is any version that the
+// server has in memory.
 func (r *Reflector) listVersion() string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
@@ -86,15 +90,39 @@ func (r *Reflector) listVersion() string {
 	return r.version
 }
 
-// expired says whether the server has forgotten the version that it was asked for: reason Expired, or the older Gone.
+// refused reports whether the server has refused the requested version. An error without a Status does not come from
+// the server.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && (expired(err) || tooLarge(err))
+}
+
+// expired reports whether the server has forgotten the requested version: the reason of err is Expired, or Gone. The
+// error may be wrapped.
 //
 //workshop:task 3
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// tooLarge says whether the server has not heard of the version that it was asked for. There may be several servers,
-// and this one may be behind. Its Status has a cause for that.
+// tooLarge reports whether the server has not reached the requested version: err has a cause of type
+// CauseTypeResourceVersionTooLarge. In the answer of an older server the reason is Timeout, and "Too large resource
+// version" is the message of a cause (1.17.0 to 1.18.5), or in the message of the Status (before 1.17).
 //
 //workshop:task 3
 func tooLarge(err error) bool {
-	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+	const words = "Too large resource version"
+	var status apierrors.APIStatus
+	switch {
+	case apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge):
+		return true
+	case !apierrors.IsTimeout(err) || !errors.As(err, &status):
+		return false
+	}
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			if cause.Message == words {
+				return true
+			}
+		}
+	}
+	return strings.Contains(status.Status().Message, words)
 }

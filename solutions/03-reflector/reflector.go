@@ -1,18 +1,17 @@
-// Package reflector is chapter 03 of the workshop: what keeps a store equal to the server, through every way in which a
-// watch can die.
+// Package reflector is chapter 03 of the workshop: it keeps a store equal to the server, whatever ends a watch.
 //
 //	ListWatch ──▶ [ Reflector ] ──▶ DeltaFIFO, or any other store
 //
-// The files, in the order of a Reflector's life:
+// The files, in the order in which a Reflector uses them:
 //
-//   - reflector.go, this one: what it is made of, the endless loop, and the version that it has come to.
-//   - list.go: everything at once.
-//   - watch.go: what happens from then on, and what to do when it ends.
-//   - resync.go: nothing has happened, and the store is told so.
-//   - stream_list.go: everything at once, by a watch. It is the bonus.
+//   - reflector.go: the constructor, the loop that never ends, and the version.
+//   - list.go: a list replaces the store's contents.
+//   - watch.go: watches bring every change after the list.
+//   - resync.go: the store goes over its objects again.
+//   - stream_list.go: a list that comes as a watch. It is the bonus.
 //
-// The options are client-go's own. What is left out: names made of the caller's line, objects in Table form, logging of
-// slow lists, and a handler for errors that the informer can set.
+// The options are client-go's own. This package leaves out the names that client-go makes from the caller's line,
+// objects in Table form, the logging of slow lists, and the handler for watch errors.
 //
 //workshop:file omit
 package reflector
@@ -34,27 +33,31 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// What a Reflector does not wait less, or more, than.
+// The durations of a Reflector.
 const (
-	// minWatchTimeout is the shortest time that a watch is asked to last. At most it is twice as long.
+	// minWatchTimeout is the shortest time that a watch asks to last.
 	minWatchTimeout = 5 * time.Minute
-	// The back-off between tries begins with backoffFirst, doubles up to backoffMost, and each wait may be up to twice as
-	// long as that by chance, so that clients that were cut off together do not come back together. After backoffReset it
-	// begins anew.
+	// The back-off starts with backoffFirst and doubles up to backoffMost. Chance makes each wait up to twice as
+	// long. After backoffReset the back-off starts with backoffFirst again.
 	backoffFirst = 800 * time.Millisecond
 	backoffMost  = 30 * time.Second
 	backoffReset = 2 * time.Minute
-	// shortWatch is what a watch that brought nothing must last, or something is wrong with it.
+	// shortWatch is the shortest time that a watch without an event lasts. A shorter one is broken: see
+	// cache.VeryShortWatchError.
+	//
+	//workshop:omit
 	shortWatch = time.Second
-	// internalErrorReset is the minResetPeriod of cache.NewRetryWithDeadline: after so long without an internal error, the
-	// next one is the first again.
+	// internalErrorReset is the minResetPeriod of cache.NewRetryWithDeadline. After this time without an internal
+	// error, the next one counts as the first again.
+	//
+	//workshop:omit
 	internalErrorReset = time.Minute
 )
 
-// Reflector keeps a store equal to what a server has of one resource. Mirrors cache.Reflector.
+// Reflector keeps a store equal to the objects of one resource on a server. Mirrors cache.Reflector.
 //
-// RunWithContext and ListAndWatchWithContext are for one goroutine at a time; the exported fields are set before. The
-// other methods may be called from any goroutine.
+// Only one goroutine at a time may call RunWithContext or ListAndWatchWithContext. Set the exported fields before. Any
+// goroutine may call the other methods.
 type Reflector struct {
 	name     string
 	lw       cache.ListerWatcherWithContext
@@ -64,41 +67,49 @@ type Reflector struct {
 
 	resyncPeriod time.Duration
 	watchTimeout time.Duration
-	// delay returns how long to wait before the next try, and counts it.
+	// delay returns the duration of the next wait. Each call counts as one wait.
 	delay wait.DelayFunc
-	// streams is true if lw can list by a watch.
+	// streams is true if lw supports streaming lists.
 	streams bool
-	// paged says that a list at "0" has come in pages. Then the server has no list in its memory that it could give in one
-	// piece, and relists come in pages too. Whoever lists sets it; the pager says how a list has come.
+	// paged is true if the list at "0" came in pages: the server has no watch cache, so relists come in pages too.
+	//
+	//workshop:omit
 	paged bool
 
 	// lock guards version and unavailable.
+	//
+	//workshop:omit
 	lock sync.RWMutex
-	// version is that of the last list, event or bookmark which the store has got. Empty at first.
+	// version is that of the last list, event or bookmark that the store has received.
+	//
+	//workshop:omit
 	version string
-	// unavailable says that the server has refused version: it has forgotten it, or has not heard of it.
+	// unavailable is true if the server has refused version.
+	//
+	//workshop:omit
 	unavailable bool
 
-	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" are asked for in pages
-	// of the pager's own size, and others in one piece, unless paged.
+	// WatchListPageSize is the number of objects in a page of every list. If it is 0, the list at "0" comes in pages
+	// of the pager's own size, and relists come in one piece. If the list at "0" came in pages, relists do too.
 	WatchListPageSize int64
-	// ShouldResync is asked before each resync. Nil is always.
+	// ShouldResync is called before each resync. If it returns false, this resync is skipped. Nil means true.
 	ShouldResync func() bool
-	// MaxInternalErrorRetryDuration is how long a watch that ends with an internal error is begun again, without a list.
+	// MaxInternalErrorRetryDuration limits how long watches that end with internal errors start again without a
+	// list.
 	MaxInternalErrorRetryDuration time.Duration
 }
 
-// NewReflector returns a Reflector that lists and watches by lw, and puts objects of the type of expectedType into
-// store; nil is any type. Mirrors cache.NewReflector.
+// NewReflector returns a Reflector that lists and watches with lw and fills store. Objects of other types than
+// expectedType are left out; nil means any type. Mirrors cache.NewReflector.
 func NewReflector(
 	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration,
 ) *Reflector {
 	return NewReflectorWithOptions(lw, expectedType, store, cache.ReflectorOptions{ResyncPeriod: resyncPeriod})
 }
 
-// NewReflectorWithOptions is NewReflector with all that can be said. A MinWatchTimeout below five minutes is ignored.
-// If expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out as well. Mirrors
-// cache.NewReflectorWithOptions.
+// NewReflectorWithOptions is NewReflector with options. A MinWatchTimeout below five minutes is ignored. If
+// expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out too. options.Clock
+// measures all durations; nil means the real clock. Mirrors cache.NewReflectorWithOptions.
 func NewReflectorWithOptions(
 	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions,
 ) *Reflector {
@@ -124,8 +135,8 @@ func NewReflectorWithOptions(
 	return r
 }
 
-// RunWithContext lists and watches, again and again, until the context ends. After each time, whether it went well or
-// not, it waits for the back-off. Mirrors cache.Reflector.RunWithContext.
+// RunWithContext calls ListAndWatchWithContext again and again until the context ends. RunWithContext waits for the
+// back-off after each call. Mirrors cache.Reflector.RunWithContext.
 //
 //workshop:task 2
 func (r *Reflector) RunWithContext(ctx context.Context) {
@@ -137,7 +148,7 @@ func (r *Reflector) RunWithContext(ctx context.Context) {
 	}
 }
 
-// sleep waits for the back-off, but no longer than the context.
+// sleep waits for the back-off or the end of the context.
 func (r *Reflector) sleep(ctx context.Context) {
 	timer := r.clock.NewTimer(r.delay())
 	defer timer.Stop()
@@ -147,11 +158,16 @@ func (r *Reflector) sleep(ctx context.Context) {
 	}
 }
 
-// ListAndWatchWithContext fills the store with a list, and then keeps it up to date by watches, one after another,
-// until one ends in a way after which a list is due, or until the context ends. It returns an error if there was no
-// list, or if a watch could not be begun; however one ends that has begun, that is no error. A list that comes when the
-// context has ended is not told to the store. When it returns nothing of it is left. Mirrors
-// cache.Reflector.ListAndWatchWithContext.
+// ListAndWatchWithContext replaces the store's contents by a list. The events of watches follow, one watch after
+// another, until a list is due or the context ends.
+//
+// The first list asks for version 0. The store does not receive a list that comes after the end of the context. A watch
+// starts at the last version. A watch asks for bookmarks. A watch asks to last at least five minutes, or
+// MinWatchTimeout if that is longer, and at most twice as long. However a watch ends, the Reflector stops it.
+//
+// ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not start. The end of a
+// watch that has started is not an error. When ListAndWatchWithContext returns, nothing of it is left: no watch, no
+// goroutine and no call of the store. Mirrors cache.Reflector.ListAndWatchWithContext.
 //
 //workshop:task 1
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
@@ -163,7 +179,7 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 		case errors.Is(err, errStopped):
 			return nil
 		}
-		// This server cannot stream a list. An ordinary list is as good.
+		// This server cannot stream a list now. An ordinary list is as good.
 	}
 	if err := r.list(ctx); err != nil || ctx.Err() != nil {
 		return err
@@ -171,8 +187,9 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	return r.watchAndResync(ctx, nil)
 }
 
-// LastSyncResourceVersion is the version that the store has come to: that of the last list, event or bookmark. It is
-// empty before the first list. Mirrors cache.Reflector.LastSyncResourceVersion.
+// LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has received.
+// LastSyncResourceVersion is empty before the first list. LastSyncResourceVersion may be called from any goroutine.
+// Mirrors cache.Reflector.LastSyncResourceVersion.
 //
 //workshop:task 1
 func (r *Reflector) LastSyncResourceVersion() string {
@@ -181,22 +198,23 @@ func (r *Reflector) LastSyncResourceVersion() string {
 	return r.version
 }
 
-// setVersion is called when the store has what belongs to a version, and not before: whoever asks in between must not
-// believe that it has more than it does.
+// setVersion sets the version to that of the last list, event or bookmark that the store has received. The caller has
+// passed that list or event to the store before.
 func (r *Reflector) setVersion(version string) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.version = version
 }
 
+// setUnavailable notes whether the server has refused the version: it has forgotten the version, or has not reached it.
+// Only a list that was refused sets it, and only a list that succeeded clears it.
 func (r *Reflector) setUnavailable(unavailable bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.unavailable = unavailable
 }
 
-// knownVersion is the version that the server is asked for, or what is older than nothing: it is empty if there is
-// none, or if the server has refused it.
+// knownVersion returns the version of the store. It is empty if there is none, or if the server has refused it.
 func (r *Reflector) knownVersion() string {
 	r.lock.RLock()
 	defer r.lock.RUnlock()
@@ -206,18 +224,16 @@ func (r *Reflector) knownVersion() string {
 	return r.version
 }
 
-// timeoutSeconds is how long the next watch is to last: at least the time-out, and up to twice as long by chance, so
-// that the watches of a cluster do not all end together.
-//
-//workshop:keep
+// timeoutSeconds returns how long the next watch asks to last, in seconds. Chance makes it up to twice as long as the
+// timeout, so that the watches of a cluster do not all end together.
 func (r *Reflector) timeoutSeconds() *int64 {
 	seconds := int64(r.watchTimeout.Seconds() * (1 + rand.Float64()))
 	return &seconds
 }
 
-// expected is what a Reflector lets into its store.
+// expected describes the objects that a Reflector accepts from a watch.
 type expected struct {
-	goType reflect.Type             // nil is any
+	goType reflect.Type             // nil means any
 	kind   *schema.GroupVersionKind // of unstructured objects
 }
 

@@ -1,18 +1,18 @@
 package reflector
 
-// This file is the resync: every now and then the store is told to go over everything again, though nothing has
-// happened.
+// This file is the resync: once each period, the store goes over all its objects again.
 
 import (
 	"context"
 )
 
-// resync calls the store's Resync when resyncPeriod has passed since the last one has ended, if ShouldResync agrees,
-// until the context ends. With a period of 0 it does nothing. An error of the store goes to failed, and ends it.
+// resync calls the store's Resync once each resyncPeriod, until the context ends. The next period starts when a resync
+// has ended. ShouldResync is called before each resync, which is skipped if it returns false. An error of Resync ends
+// the resyncs and makes a list due. The error goes to failed.
 //
 //workshop:task 5
 func (r *Reflector) resync(ctx context.Context, failed chan<- error) {
-	for r.resyncPeriod > 0 {
+	for {
 		timer := r.clock.NewTimer(r.resyncPeriod)
 		select {
 		case <-timer.C():
@@ -24,7 +24,7 @@ func (r *Reflector) resync(ctx context.Context, failed chan<- error) {
 			continue
 		}
 		if err := r.store.Resync(); err != nil {
-			failed <- err
+			failed <- err // does not block, because failed has room for one error
 			return
 		}
 	}

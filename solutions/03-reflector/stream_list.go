@@ -1,8 +1,8 @@
 package reflector
 
 // This file is the bonus: a list that comes as a watch. The server sends its objects as ADDED, one by one, and then a
-// bookmark that ends the list. Neither server nor client holds the whole list in its encoded form. client-go tries this
-// first, since 0.35.
+// bookmark that ends the list. Neither the server nor the client holds the whole list in its encoded form. client-go
+// tries this first since 0.35.
 
 import (
 	"context"
@@ -14,17 +14,21 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// streamList starts a watch that begins with the objects that exist, collects them up to the bookmark that ends them,
-// and replaces the store's contents. It returns the watch, which goes on from there. It returns errStopped if the
-// context ends. Any other error means that this server cannot stream a list, or that the store has failed; a list may
-// succeed.
+// streamList replaces the store's contents by a streamed list, and returns the watch, which goes on from there. A
+// stream is a watch with SendInitialEvents, AllowWatchBookmarks and ResourceVersionMatch NotOlderThan. The bookmark
+// that ends a streamed list has the annotation InitialEventsAnnotationKey, with the value true. The store receives
+// nothing of a stream that did not reach its bookmark. No version before the bookmark counts.
 //
-// It asks for the store's version, or for none. If the connection breaks before the bookmark, or the server refuses
-// connections or has too much to do, it starts again; if the server refuses the version, without one. An attempt that
-// did not reach its bookmark leaves nothing in the store, and none of its versions counts as seen: its events have no
-// order. If Replace fails, streamList stops the watch and returns the error.
+// A stream asks for the last version, or for none before the first list. If the server refuses the version, the next
+// stream starts at once, without one. If the connection breaks before the bookmark, a new stream starts after the
+// back-off. If the server refuses connections or has too much to do (429), a new stream starts after the back-off. If
+// streamList returns any other error, a list follows. A stream that lasted less than a second and brought nothing is an
+// error (cache.VeryShortWatchError). If the context ends, streamList returns an error, and no list follows.
 //
-// ListAndWatchWithContext calls it first, on every call, if r.streams; an earlier failure means nothing.
+// If the store is a cache.TransformingStore, each object is transformed when it arrives. If an object cannot be
+// transformed, streamList returns the error. If Replace fails, streamList stops the watch and returns the error.
+//
+// ListAndWatchWithContext calls streamList first, on every call, if r.streams.
 //
 //workshop:task 7
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
@@ -39,10 +43,9 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 			}
 			r.setVersion(list.version)
 			return list.watch, nil
-		case err == io.EOF: // the connection broke
-		case again(err):
+		case err == io.EOF, again(err): // io.EOF: the connection broke
 			r.sleep(ctx)
-		case expired(err), tooLarge(err):
+		case refused(err) && r.knownVersion() != "":
 			r.setUnavailable(true)
 		default:
 			return nil, err
@@ -60,7 +63,7 @@ type streamedList struct {
 	version string
 }
 
-// stream tries once. It returns io.EOF if the watch ended before the bookmark.
+// stream tries once. If the watch ends before the bookmark, stream returns io.EOF.
 //
 //workshop:omit
 func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
@@ -74,7 +77,7 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 	if err != nil {
 		return streamedList{}, err
 	}
-	collected := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc)
+	collected := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc, r.collecting()...)
 	current := &session{Interface: w, start: start}
 	for {
 		event, object, err := r.nextEvent(ctx, current)
@@ -85,6 +88,20 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 		if event.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
 			return streamedList{w, collected.List(), object.GetResourceVersion()}, nil
 		}
-		r.apply(ctx, collected, event, object.GetResourceVersion())
+		if err := r.apply(ctx, collected, event, object.GetResourceVersion()); err != nil {
+			w.Stop()
+			return streamedList{}, fmt.Errorf("collect the streamed list: %w", err)
+		}
 	}
+}
+
+// collecting returns the options of the store that collects a stream. It transforms as r.store does, so that at most
+// one object is in memory as the server sent it.
+//
+//workshop:omit
+func (r *Reflector) collecting() []cache.StoreOption {
+	if s, ok := r.store.(cache.TransformingStore); ok {
+		return []cache.StoreOption{cache.WithTransformer(s.Transformer())}
+	}
+	return nil
 }

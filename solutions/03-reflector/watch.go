@@ -22,11 +22,16 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// errStopped reports that a watch or a list has ended because the context has.
+// errStopped means that a watch or a list has ended because the context has.
+//
+//workshop:omit
 var errStopped = errors.New("stop requested")
 
-// watchAndResync watches, beginning with w if that is not nil, and resyncs meanwhile.
+// watchAndResync watches, and resyncs meanwhile. If w is not nil, it is the first watch.
 func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error {
+	if r.resyncPeriod == 0 {
+		return r.watch(ctx, w, nil)
+	}
 	resyncing, stop := context.WithCancel(ctx)
 	failed := make(chan error, 1)
 	ended := make(chan struct{})
@@ -41,21 +46,15 @@ func (r *Reflector) watchAndResync(ctx context.Context, w watch.Interface) error
 	return r.watch(ctx, w, failed)
 }
 
-// watch watches from the store's version, again and again, beginning with w if that is not nil. It returns when a list
-// is due or the context has ended. It returns an error only if a watch could not start.
+// watch starts one watch after another, each at the last version, until a list is due or the context ends. If w is not
+// nil, it is the first watch. watch returns an error only if a watch could not start.
 //
-//   - After a watch that ends, watch starts another from the store's version. But a watch that lasted less than a
-//
-// second
-//
-//	  and brought no event is broken: a list is due.
-//	- A server that refuses connections, or that has too much to do (429, as answer or as event), has forgotten
-//
-// nothing.
-//
-//	  The next watch starts after the back-off.
-//	- After an internal error the next watch starts at once, within MaxInternalErrorRetryDuration.
-//	- Any other error makes a list due, 410 first of all.
+//   - When a watch ends, watch starts the next one. But after a watch that lasted less than a second and brought
+//     nothing, a list is due.
+//   - If the server refuses connections, or has too much to do (429, as answer or as event), it has forgotten nothing:
+//     the next watch starts after the back-off.
+//   - After an internal error the next watch starts at once, within MaxInternalErrorRetryDuration.
+//   - Any other error makes a list due. The most common one is 410.
 func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan error) error {
 	retry := cache.NewRetryWithDeadline(r.MaxInternalErrorRetryDuration, internalErrorReset, apierrors.IsInternalError,
 		r.clock)
@@ -65,14 +64,18 @@ func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan 
 			options := metav1.ListOptions{
 				ResourceVersion: r.LastSyncResourceVersion(), TimeoutSeconds: r.timeoutSeconds(), AllowWatchBookmarks: true,
 			}
-			// Without a version the server begins with what there is, in any order.
+			// Without a version the server sends the current objects first, in any order.
 			current.inOrder = options.ResourceVersion != "" && options.ResourceVersion != "0"
 			var err error
-			if current.Interface, err = r.lw.WatchWithContext(ctx, options); err != nil {
-				if again(err) {
-					r.sleep(ctx)
-					continue
-				}
+			current.Interface, err = r.lw.WatchWithContext(ctx, options)
+			switch {
+			case err == nil:
+			case ctx.Err() != nil:
+				return nil
+			case again(err):
+				r.sleep(ctx)
+				continue
+			default:
 				return err
 			}
 		}
@@ -81,7 +84,7 @@ func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan 
 		retry.After(err)
 		switch {
 		case err == io.EOF: // usually the server's timeout
-		case again(err):
+		case apierrors.IsTooManyRequests(err):
 			r.sleep(ctx)
 		case apierrors.IsInternalError(err) && retry.ShouldRetry():
 		default:
@@ -94,7 +97,7 @@ func (r *Reflector) watch(ctx context.Context, w watch.Interface, failed <-chan 
 	return nil
 }
 
-// again reports whether the next watch can start from the store's version after the back-off: the server refuses
+// again reports whether a watch that could not start can start later, at the same version: the server refuses
 // connections, or has too much to do (429). The error may be wrapped.
 //
 //workshop:task 4
@@ -103,6 +106,8 @@ func again(err error) bool {
 }
 
 // session is one watch.
+//
+//workshop:omit
 type session struct {
 	watch.Interface
 	start time.Time
@@ -110,16 +115,16 @@ type session struct {
 	events int
 	// inOrder is true if each event has a larger version than the one before it, from the first event on.
 	inOrder bool
-	// failed brings the error of a resync. Nil never does.
+	// failed receives the error of a resync. If it is nil, there is no resync.
 	failed <-chan error
 }
 
-// consume applies the events of a watch to the store until the watch ends, and stops it. It returns the errors of
+// consume applies the events of a watch to the store until the watch ends, and stops it. consume returns the errors of
 // nextEvent, never nil.
 //
-// The version is that of the last event that the store has. Bookmarks move it too. While events are not in order, which
-// is as long as a watch without a version brings only ADDED, the version does not move: a watch that resumed there
-// would miss the other objects (#136583).
+// Each event moves the version, and so does a bookmark. But a watch without a version brings the current objects
+// first, as ADDED and in any order. During that time the version does not move: a watch that resumed there would miss
+// objects (#136583).
 func (r *Reflector) consume(ctx context.Context, w *session) error {
 	defer w.Stop()
 	for {
@@ -127,7 +132,12 @@ func (r *Reflector) consume(ctx context.Context, w *session) error {
 		if err != nil {
 			return err
 		}
-		r.apply(ctx, r.store, event, object.GetResourceVersion())
+		// An error of the store does not end the watch or hold the version back: the next event is about another object,
+		// and a new watch would bring the same event again.
+		if err := r.apply(ctx, r.store, event, object.GetResourceVersion()); err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "The store has not taken a watch event", "reflector", r.name,
+				"event", event.Type)
+		}
 		w.inOrder = w.inOrder || event.Type != watch.Added
 		if w.inOrder {
 			r.advance(object.GetResourceVersion())
@@ -135,14 +145,14 @@ func (r *Reflector) consume(ctx context.Context, w *session) error {
 	}
 }
 
-// nextEvent returns the next event of a watch and the metadata of its object. It leaves out events of another type, or
-// kind, than is expected. The error is
+// nextEvent returns the next event of a watch and the metadata of its object. It leaves out objects of other types and
+// kinds than the expected ones. The error is
 //
 //   - errStopped if the context has ended,
-//   - the resync's if that has failed,
+//   - the error of a resync that has failed,
 //   - the server's Status for an event of type ERROR,
 //   - a cache.VeryShortWatchError if the watch has ended within a second and without an event,
-//   - io.EOF if it has ended otherwise.
+//   - io.EOF if the watch has ended otherwise.
 func (r *Reflector) nextEvent(ctx context.Context, w *session) (watch.Event, metav1.Object, error) {
 	for {
 		select {
@@ -167,7 +177,7 @@ func (r *Reflector) nextEvent(ctx context.Context, w *session) (watch.Event, met
 	}
 }
 
-// admit returns the metadata of an event's object, and reports whether it is of the expected type and kind.
+// admit returns the metadata of an event's object, and reports whether the object is of the expected type and kind.
 func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object, bool) {
 	if r.expected.goType != nil && reflect.TypeOf(event.Object) != r.expected.goType {
 		utilruntime.HandleErrorWithContext(ctx, nil, "Unexpected type in watch event", "reflector", r.name, "type",
@@ -187,40 +197,34 @@ func (r *Reflector) admit(ctx context.Context, event watch.Event) (metav1.Object
 	return object, true
 }
 
-// apply brings an event to a store. An error of the store does not end the watch or hold the version back: the next
-// event is about another object, and a new watch would bring the same event again.
-func (r *Reflector) apply(ctx context.Context, store cache.ReflectorStore, event watch.Event, version string) {
-	var err error
+// apply applies an event to a store, and returns the store's error. Events of unknown types are left out.
+func (r *Reflector) apply(ctx context.Context, store cache.ReflectorStore, event watch.Event, version string) error {
 	switch event.Type {
 	case watch.Added:
-		err = store.Add(event.Object)
+		return store.Add(event.Object)
 	case watch.Modified:
-		err = store.Update(event.Object)
+		return store.Update(event.Object)
 	case watch.Deleted:
-		err = store.Delete(event.Object)
+		return store.Delete(event.Object)
 	case watch.Bookmark:
-		err = applyBookmark(store, version)
-	default:
-		err = fmt.Errorf("unknown type %q", event.Type)
+		if s, ok := store.(cache.ReflectorBookmarkStore); ok {
+			return applyBookmark(s, version)
+		}
+		return nil
 	}
-	if err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "The store has not taken a watch event", "reflector", r.name, "event",
-			event.Type)
-	}
-}
-
-// applyBookmark passes a bookmark's version to a store that has the methods of cache.ReflectorBookmarkStore, and
-// returns the store's error. It does nothing for other stores.
-//
-//workshop:task 6
-func applyBookmark(store cache.ReflectorStore, version string) error {
-	if s, ok := store.(cache.ReflectorBookmarkStore); ok {
-		return s.Bookmark(version)
-	}
+	utilruntime.HandleErrorWithContext(ctx, nil, "Unknown watch event", "reflector", r.name, "event", event.Type)
 	return nil
 }
 
-// advance moves the version, and passes it to a store that has the method of cache.ResourceVersionUpdater.
+// applyBookmark passes the version of a bookmark to a store that implements cache.ReflectorBookmarkStore. It returns
+// the store's error.
+//
+//workshop:task 6
+func applyBookmark(store cache.ReflectorBookmarkStore, version string) error {
+	return store.Bookmark(version)
+}
+
+// advance moves the version, and passes it to a store that implements cache.ResourceVersionUpdater.
 func (r *Reflector) advance(version string) {
 	r.setVersion(version)
 	if s, ok := r.store.(cache.ResourceVersionUpdater); ok {

@@ -1,12 +1,12 @@
-// Package deltafifo re-creates client-go's DeltaFIFO: the queue between the Reflector and the informer. It keeps, for
-// each object, what happened to it since the consumer last looked.
+// Package deltafifo re-creates client-go's DeltaFIFO, the queue between the Reflector and the informer. For each object
+// it holds the changes that the consumer has not received yet.
 package deltafifo
 
-// This file is the queue: what goes in one change at a time (Add, Update, Delete), and what comes out (Pop). It stands
-// between the Reflector, which calls the methods that write, and the informer, which calls Pop. relist.go beside it
-// has Replace and Resync, initial_list.go counts the first list. It mirrors client-go's tools/cache/delta_fifo.go.
+// This file has the queue and the methods for single objects: Add, Update, Delete and Pop. The Reflector calls those
+// that write, and the informer calls Pop. relist.go has Replace and Resync, initial_list.go tracks the first list. It
+// mirrors client-go's tools/cache/delta_fifo.go.
 //
-// It leaves out: tracing of slow process functions, and NewDeltaFIFO, which is deprecated.
+// It leaves out tracing of slow process functions, and NewDeltaFIFO, which is deprecated.
 //
 //workshop:file omit
 
@@ -17,29 +17,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// DeltaFIFO is a queue of keys. For each key it holds the changes that have happened since the key was last popped,
-// oldest first: its cache.Deltas. It implements cache.Queue and cache.TransformingStore.
+// DeltaFIFO is a queue of keys. For each key it holds the changes since the key was last popped, oldest first: its
+// cache.Deltas. It implements cache.Queue and cache.TransformingStore.
 //
-// Every method may be called from any goroutine. None blocks for longer than another one holds the lock, but for Pop,
-// which waits until there is something to pop.
+// Every method may be called from any goroutine. Only Pop waits for more than the lock.
 //
-// An object that has gone in is shared: with whoever pops it, and with the store it is put into. The queue never
-// changes an object. The Deltas that Pop hands out belong to the caller.
+// The consumer that pops an object and the consumer's store share it with the queue. The queue never changes an object.
 type DeltaFIFO struct {
-	// lock guards the fields down to closed. It is held while a process function runs.
-	lock sync.Mutex
-	// changed is signalled once for each key that comes into the queue, and broadcast when the queue is closed.
+	lock    sync.Mutex // guards the fields down to closed
 	changed *sync.Cond
-	// items holds the pending deltas of each key, at least one.
-	items map[string]cache.Deltas
-	// queue holds the keys of items, each once, in the order in which their first pending deltas came.
-	queue []string
+	items   map[string]cache.Deltas
+	queue   []string
 	initialList
 	closed bool
 
 	keyFunc     cache.KeyFunc
 	known       cache.KeyListerGetter // may be nil
-	replaced    cache.DeltaType       // what Replace says of the objects in its list: Replaced or Sync
+	replaced    cache.DeltaType       // of the objects in a list: Replaced or Sync
 	transformer cache.TransformFunc   // may be nil
 	name        string
 	logger      klog.Logger
@@ -51,9 +45,9 @@ var (
 	_ cache.DoneChecker       = (*DeltaFIFO)(nil)
 )
 
-// NewDeltaFIFOWithOptions returns an empty queue. Without a KeyFunction it uses cache.MetaNamespaceKeyFunc.
-// KnownObjects is the store that the consumer fills with what it pops; the queue asks it what the consumer knows, and
-// calls it with its lock held. Mirrors cache.NewDeltaFIFOWithOptions.
+// NewDeltaFIFOWithOptions returns an empty queue. The default KeyFunction is cache.MetaNamespaceKeyFunc. KnownObjects
+// is the store that the consumer fills with popped objects; nil means that there is none. The queue reads KnownObjects
+// while it holds its lock. Mirrors cache.NewDeltaFIFOWithOptions.
 func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 	q := &DeltaFIFO{
 		items:       map[string]cache.Deltas{},
@@ -82,9 +76,10 @@ func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 	return q
 }
 
-// KeyOf returns the key of obj: of a tombstone (cache.DeletedFinalStateUnknown), the key it carries; of cache.Deltas,
-// the key of the newest object in it, which may be a tombstone; of anything else, what the key function says. Empty
-// Deltas are a cache.KeyError with cache.ErrZeroLengthDeltasObject in it. Mirrors cache.DeltaFIFO.KeyOf.
+// KeyOf returns the key that a tombstone (cache.DeletedFinalStateUnknown) carries. For cache.Deltas KeyOf returns the
+// key of the newest object in them, which may be a tombstone. For any other object KeyOf returns the key or the error
+// of the key function. For empty Deltas KeyOf returns a cache.KeyError that wraps cache.ErrZeroLengthDeltasObject.
+// Mirrors cache.DeltaFIFO.KeyOf.
 //
 //workshop:task 1
 func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
@@ -100,35 +95,34 @@ func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
 	return q.keyFunc(obj)
 }
 
-// Add records that obj was added. The key's first pending delta puts the key at the back of the queue; later ones join
-// it where it stands. The object goes through the transformer first, if there is one.
+// Add records an Added with obj itself, not a copy. The first pending delta of a key puts the key at the back of the
+// queue. Later deltas do not move the key. The object goes through the transformer first, if there is one.
 //
-// An object without a key is a cache.KeyError; an error of the transformer is returned as it is. Then nothing has gone
-// into the queue. Mirrors cache.DeltaFIFO.Add.
+// If an object has no key, the error is a cache.KeyError that carries the object and wraps the key function's error. An
+// error of the transformer is returned unchanged. A change that fails leaves nothing in the queue. Mirrors
+// cache.DeltaFIFO.Add.
 //
 //workshop:task 1
 func (q *DeltaFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
 
-// Update records that obj was changed, in every other way like Add. Mirrors cache.DeltaFIFO.Update.
+// Update is like Add, but records an Updated. Mirrors cache.DeltaFIFO.Update.
 //
 //workshop:task 1
 func (q *DeltaFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
 
-// Delete records that obj was deleted, in every other way like Add. obj is the object's last state, or a tombstone,
-// which does not go through the transformer: what is in it has been there before.
+// Delete is like Add, but records a Deleted. Instead of the object's last state, obj may be a tombstone. A tombstone
+// does not go through the transformer.
 //
-// If the key has no pending deltas, and the known objects do not have it either, nobody has to be told, and nothing is
-// recorded; that is no error. Without known objects (nil) only pending deltas count. A lookup that fails proves
-// nothing, so the deletion is recorded.
+// If the key has no pending deltas and the object is not known, Delete records nothing and returns nil. Without known
+// objects (nil) only pending deltas count. If the lookup of the known object fails, Delete records the deletion.
 //
-// Two deletions in a row are one. If the earlier one is a tombstone the later one takes its place, because it may know
-// the object's last state; otherwise the earlier one stays. Only deletions are ever merged. Mirrors
-// cache.DeltaFIFO.Delete.
+// Two deletions in a row become one. If the earlier deletion is a tombstone, the later one replaces it; otherwise the
+// earlier one stays. Only deletions in a row are merged. Mirrors cache.DeltaFIFO.Delete.
 //
 //workshop:task 2
 func (q *DeltaFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
 
-// record is Add, Update and Delete.
+// record does the work of Add, Update and Delete.
 func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
 	key, err := q.KeyOf(obj)
 	if err != nil {
@@ -137,7 +131,7 @@ func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	q.begin(0)
-	if change == cache.Deleted && !q.hasHeardOf(key) {
+	if change == cache.Deleted && !q.isPendingOrKnown(key) {
 		return nil
 	}
 	if obj, err = transform(q.transformer, obj); err != nil {
@@ -147,8 +141,8 @@ func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
 	return nil
 }
 
-// hasHeardOf says whether the consumer knows the key, or will. The caller holds the lock.
-func (q *DeltaFIFO) hasHeardOf(key string) bool {
+// isPendingOrKnown reports whether the consumer has the object of key, or will have it. The caller holds the lock.
+func (q *DeltaFIFO) isPendingOrKnown(key string) bool {
 	if len(q.items[key]) > 0 || q.known == nil {
 		return len(q.items[key]) > 0
 	}
@@ -156,7 +150,8 @@ func (q *DeltaFIFO) hasHeardOf(key string) bool {
 	return exists || err != nil
 }
 
-// transform is what the transformer makes of obj. There may be none, and a tombstone's object has been through it.
+// transform returns the result of the transformer for obj. It returns obj itself if there is no transformer, or if obj
+// is a tombstone, whose object has been transformed before.
 func transform(transformer cache.TransformFunc, obj any) (any, error) {
 	if _, ok := obj.(cache.DeletedFinalStateUnknown); ok || transformer == nil {
 		return obj, nil
@@ -164,8 +159,9 @@ func transform(transformer cache.TransformFunc, obj any) (any, error) {
 	return transformer(obj)
 }
 
-// enqueue adds delta to those of key. Waking one Pop is enough, because any Pop will do for a key, and there is one key
-// more. The caller holds the lock.
+// enqueue adds delta to the pending deltas of key. items and queue have the same keys whenever the lock is free: queue
+// holds each key once, in the order of their first pending deltas, and items holds at least one delta for it. A new key
+// is work for one Pop, and any Pop can take it, so enqueue wakes one. The caller holds the lock.
 func (q *DeltaFIFO) enqueue(key string, delta cache.Delta) {
 	deltas, queued := q.items[key]
 	if !queued {
@@ -175,7 +171,7 @@ func (q *DeltaFIFO) enqueue(key string, delta cache.Delta) {
 	q.items[key] = merge(deltas, delta)
 }
 
-// merge appends delta to deltas, unless both end in a deletion.
+// merge appends delta to deltas, unless delta and the last of deltas are both deletions.
 func merge(deltas cache.Deltas, delta cache.Delta) cache.Deltas {
 	last := deltas.Newest()
 	if last == nil || last.Type != cache.Deleted || delta.Type != cache.Deleted {
@@ -187,19 +183,20 @@ func merge(deltas cache.Deltas, delta cache.Delta) cache.Deltas {
 	return deltas
 }
 
-// Pop takes the first key out of the queue and calls process with its deltas, which are cache.Deltas, and with whether
-// they belong to the first list. It blocks until there is a key, or until the queue is closed and empty: then it
-// returns cache.ErrFIFOClosed. Several Pops may wait at the same time; each key goes to one of them.
+// Pop removes the first key and calls process with its cache.Deltas, oldest first, and with whether the key belongs to
+// the first list. Pop blocks while the queue is empty. If the queue is empty and closed, Pop returns
+// cache.ErrFIFOClosed. Several Pops may wait at the same time, and each key goes to one of them. The Deltas belong to
+// the caller. The queue keeps nothing of a popped key.
 //
-// process runs under the queue's lock: what it changes in the known objects, nobody sees before the key has left the
-// queue, or after. So it must be quick, and must not call methods of the queue that take the lock. Its error is
-// returned, with the deltas; they are not put back. Mirrors cache.DeltaFIFO.Pop.
+// process runs under the queue's lock. It must be quick, and must not call methods of the queue that take the lock
+// (client-go's HasSynced does). Pop returns the error of process with the deltas, and does not put them back. If
+// process panics, Pop releases the lock and counts the key as processed. Mirrors cache.DeltaFIFO.Pop.
 //
 //workshop:task 1
 func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	for len(q.queue) == 0 { // more than one Pop may have been woken, or another one was faster
+	for len(q.queue) == 0 { // another Pop may have been faster
 		if q.closed {
 			return nil, cache.ErrFIFOClosed
 		}
@@ -214,10 +211,11 @@ func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	return deltas, process(deltas, !q.isDone())
 }
 
-// HasSynced says whether everything that the first Replace put into the queue, deletions included, has been popped and
-// processed. If Add, Update or Delete were called before, there is no first list to wait for, and it is true from then
-// on; also if that Delete had nothing to record. Whether one that returned an error counts is left open. Once true it
-// stays true. Mirrors cache.DeltaFIFO.HasSynced.
+// HasSynced reports whether every key that was in the queue after the first Replace, deletions included, has been
+// popped and processed. A key counts once, even if the list had two objects of it. A key counts even if process
+// returned an error or panicked. If Add, Update or Delete is called before any Replace, HasSynced is true from then on.
+// A Delete before any Replace makes HasSynced true, even if it records nothing. Whether a call that returned an error
+// counts is not specified. Once true, HasSynced stays true. Mirrors cache.DeltaFIFO.HasSynced.
 //
 //workshop:task 4
 func (q *DeltaFIFO) HasSynced() bool { return q.isDone() }
@@ -227,17 +225,18 @@ func (q *DeltaFIFO) HasSynced() bool { return q.isDone() }
 //workshop:task 4
 func (q *DeltaFIFO) Done() <-chan struct{} { return q.synced }
 
-// HasSyncedChecker returns the queue itself: with Name and Done it is a cache.DoneChecker, which can be waited for.
+// HasSyncedChecker returns the queue itself, whose Name and Done make it a cache.DoneChecker for cache.WaitFor.
 func (q *DeltaFIFO) HasSyncedChecker() cache.DoneChecker { return q }
 
-// Name is the name in the options, or "DeltaFIFO".
+// Name returns the name in the options, or "DeltaFIFO".
 func (q *DeltaFIFO) Name() string { return q.name }
 
-// Transformer is the transformer in the options, nil if there is none.
+// Transformer returns the transformer in the options, nil if there is none.
 func (q *DeltaFIFO) Transformer() cache.TransformFunc { return q.transformer }
 
-// Close lets every Pop that waits, and every later one, return cache.ErrFIFOClosed, but not before the queue is empty:
-// what is in it can still be popped. Closing again does nothing. Mirrors cache.DeltaFIFO.Close.
+// Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. The keys in a
+// closed queue can still be popped. A closed queue still accepts changes. Closing again does nothing. Mirrors
+// cache.DeltaFIFO.Close.
 //
 //workshop:task 5
 func (q *DeltaFIFO) Close() {
@@ -247,7 +246,7 @@ func (q *DeltaFIFO) Close() {
 	q.changed.Broadcast()
 }
 
-// IsClosed says whether Close has been called. Mirrors cache.DeltaFIFO.IsClosed.
+// IsClosed reports whether Close has been called. Mirrors cache.DeltaFIFO.IsClosed.
 //
 //workshop:task 5
 func (q *DeltaFIFO) IsClosed() bool {

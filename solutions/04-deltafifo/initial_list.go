@@ -1,21 +1,19 @@
 package deltafifo
 
-// This file counts the first list of a queue down, until all of it has been processed. Both queues embed it.
+// This file tracks how much of a queue's first list has been processed. Both queues embed it.
 //
 //workshop:file omit
 
-// initialList is the first list of a queue. The queue's lock guards it.
+// initialList tracks the first list of a queue. The queue's lock guards it.
 type initialList struct {
-	// populated is true if the first list has come, or an event before it.
 	populated bool
-	// initial counts the items of the first list that have not been processed yet: keys of a DeltaFIFO.
-	initial int
-	// synced is closed when the first list has been processed. Closing it needs the lock, reading from it does not.
-	synced chan struct{}
+	initial   int
+	synced    chan struct{}
 }
 
-// begin sets the first list's number of items. If the first list has come already, or an event before it, it does
-// nothing.
+// begin notes that the first list has come, with its number of items. An event before any list counts as an empty list.
+// Later calls do nothing. synced is closed when populated is true and initial is 0, so begin and processed both check.
+// Closing synced needs the lock; reading from it does not.
 func (l *initialList) begin(items int) {
 	if l.populated {
 		return
@@ -26,7 +24,7 @@ func (l *initialList) begin(items int) {
 	}
 }
 
-// processed counts one item as processed.
+// processed counts one item as processed. After the first list it does nothing, so initial never goes below 0.
 func (l *initialList) processed() {
 	if l.initial == 0 {
 		return

@@ -1,9 +1,9 @@
 package deltafifo
 
-// This file is the bonus: the queue that stands under every SharedInformer today. It keeps each change as an item of
-// its own, in the order in which they came, and merges nothing. It mirrors client-go's tools/cache/the_real_fifo.go.
+// This file is the bonus: the queue of every SharedInformer since client-go 0.36. Each change is an item of its own, in
+// the order of arrival. It mirrors client-go's tools/cache/the_real_fifo.go.
 //
-// It leaves out: PopBatch, by which an informer takes up to a thousand items at once; metrics and tracing; NewRealFIFO,
+// It leaves out PopBatch, with which an informer takes up to 1,000 items at once, metrics, tracing, and NewRealFIFO,
 // which is deprecated.
 //
 //workshop:file task 6
@@ -15,34 +15,28 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// RealFIFO is a queue of changes. It implements cache.Queue and cache.TransformingStore. There are two kinds of it:
+// RealFIFO is a queue of changes, which it does not merge. It implements cache.Queue and cache.TransformingStore. There
+// are two kinds of it:
 //
-//   - With known objects it does what a DeltaFIFO does, Replace and Resync included, but for merging: it compares, and
-//     puts one item into the queue for each object.
-//   - With AtomicEvents it knows nothing. Replace puts all of the list into the queue as one item, Resync another one,
-//     and the consumer compares, when it gets there, with what it has. Then nothing that the consumer does has to
+//   - With known objects, Replace and Resync compare as those of a DeltaFIFO do, and queue one item for each object.
+//   - With AtomicEvents, the queue does not compare. Replace queues the whole list as one item, and the consumer
+//     compares it with its store. So the consumer need not work under the queue's lock: with UnlockWhileProcessing it
+//     does not.
 //
-// happen
-//
-//	under the queue's lock, and with UnlockWhileProcessing it does not.
-//
-// Every method may be called from any goroutine, but with UnlockWhileProcessing only one may call Pop.
+// Every method may be called from any goroutine, but with UnlockWhileProcessing only one goroutine may call Pop.
 type RealFIFO struct {
-	// lock guards the fields down to closed. Whether it is held while a process function runs is an option.
-	lock sync.Mutex
-	// changed is signalled once for each new item, and broadcast when the queue is closed.
+	lock    sync.Mutex // guards the fields down to closed
 	changed *sync.Cond
-	// items holds all changes, oldest first.
-	items []cache.Delta
+	items   []cache.Delta
 	initialList
 	closed bool
 
 	keyFunc     cache.KeyFunc
-	known       cache.KeyListerGetter // nil exactly if atomic
-	atomic      bool                  // a Replace is one item, and so is a Resync
-	unlock      bool                  // process functions run without the lock
-	bookmarks   bool                  // a Bookmark is an item too
-	transformer cache.TransformFunc   // may be nil
+	known       cache.KeyListerGetter // nil if and only if atomic
+	atomic      bool
+	unlock      bool
+	bookmarks   bool
+	transformer cache.TransformFunc // may be nil
 	name        string
 	logger      klog.Logger
 }
@@ -53,11 +47,12 @@ var (
 	_ cache.DoneChecker       = (*RealFIFO)(nil)
 )
 
-// NewRealFIFOWithOptions returns an empty queue. Without a KeyFunction it uses cache.MetaNamespaceKeyFunc, without a
-// Name "RealFIFO". It does not use Identifier and MetricsProvider.
+// NewRealFIFOWithOptions returns an empty queue. The default KeyFunction is cache.MetaNamespaceKeyFunc, and the default
+// Name is "RealFIFO". Identifier and MetricsProvider are not used.
 //
-// It panics if the options contradict each other: KnownObjects are needed without AtomicEvents and forbidden with them;
-// UnlockWhileProcessing and EmitDeltaTypeBookmark need AtomicEvents. Mirrors cache.NewRealFIFOWithOptions.
+// NewRealFIFOWithOptions panics if the options contradict each other: KnownObjects are required without AtomicEvents
+// and forbidden with them; UnlockWhileProcessing and EmitDeltaTypeBookmark require AtomicEvents. Mirrors
+// cache.NewRealFIFOWithOptions.
 func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 	if opts.AtomicEvents == (opts.KnownObjects != nil) {
 		panic("a RealFIFO takes either KnownObjects or AtomicEvents")
@@ -90,18 +85,20 @@ func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 	return q
 }
 
-// Add puts an Added with obj at the end of the queue. The object goes through the transformer first, if there is one,
-// unless it is a tombstone. An object without a key is a cache.KeyError. Mirrors cache.RealFIFO.Add.
+// Add puts an Added with obj at the end of the queue. Each change is an item of its own, and nothing is merged. Each
+// item wakes one Pop. The object goes through the transformer first, if there is one, unless it is a tombstone. If an
+// object has no key, the error is a cache.KeyError that carries the object. A change that fails leaves nothing in the
+// queue. Mirrors cache.RealFIFO.Add.
 func (q *RealFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
 
-// Update puts an Updated at the end of the queue, in every other way like Add. Mirrors cache.RealFIFO.Update.
+// Update is like Add, but puts an Updated at the end of the queue. Mirrors cache.RealFIFO.Update.
 func (q *RealFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
 
-// Delete puts a Deleted at the end of the queue, whether or not anyone has heard of obj, in every other way like Add.
-// Mirrors cache.RealFIFO.Delete.
+// Delete is like Add, but puts a Deleted at the end of the queue, whether or not the object is known. Mirrors
+// cache.RealFIFO.Delete.
 func (q *RealFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
 
-// record is Add, Update and Delete.
+// record does the work of Add, Update and Delete.
 func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
 	if _, err := q.keyOf(obj); err != nil {
 		return cache.KeyError{Obj: obj, Err: err}
@@ -117,6 +114,8 @@ func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
 	return nil
 }
 
+// keyOf returns the key of an object or a tombstone.
+// keyOf returns the key of an object or a tombstone.
 func (q *RealFIFO) keyOf(obj any) (string, error) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return tombstone.Key, nil
@@ -124,14 +123,14 @@ func (q *RealFIFO) keyOf(obj any) (string, error) {
 	return q.keyFunc(obj)
 }
 
-// enqueue is called with the lock held.
+// enqueue appends an item, which is work for one Pop. The caller holds the lock.
 func (q *RealFIFO) enqueue(change cache.DeltaType, obj any) {
 	q.items = append(q.items, cache.Delta{Type: change, Object: obj})
 	q.changed.Signal()
 }
 
 // Bookmark puts a Bookmark with a cache.BookmarkInfo at the end of the queue, if the options ask for
-// EmitDeltaTypeBookmark; otherwise it does nothing. It is no event, and says nothing about the first list. Mirrors
+// EmitDeltaTypeBookmark; otherwise it does nothing. A Bookmark is not an event: HasSynced does not become true. Mirrors
 // cache.RealFIFO.Bookmark.
 func (q *RealFIFO) Bookmark(version string) error {
 	if !q.bookmarks {
@@ -143,15 +142,20 @@ func (q *RealFIFO) Bookmark(version string) error {
 	return nil
 }
 
-// Replace records that the objects of list, and no others, exist. The objects go through the transformer.
+// Replace records that the objects of list exist, and no others. The objects go through the transformer, and the list
+// itself is not changed. Replace is one step: no other call takes effect in the middle of it.
 //
-// With AtomicEvents it puts one ReplacedAll into the queue, with a cache.ReplacedAllInfo: the objects, in a slice that
-// the caller may not touch any more, and the version. Otherwise first, in any order, a Deleted with a tombstone for
-// each key that is pending or known and not in the list, and then a Replaced for each object in it. A key whose last
-// pending item is a Deleted already gets no second one. A tombstone holds what a DeltaFIFO's does.
+// With AtomicEvents Replace queues one ReplacedAll with a cache.ReplacedAllInfo: the objects and the version. The
+// caller must not touch the slice again.
 //
-// Its errors are those of a DeltaFIFO's Replace (client-go's leaves objects without a key to the consumer, with
-// AtomicEvents), and one that failed was not the first list either. Mirrors cache.RealFIFO.Replace.
+// With known objects Replace first queues a Deleted with a tombstone for each key that is pending or known but not in
+// the list, in any order. Replace then queues a Replaced for each object of the list. A key whose last pending item is
+// a Deleted gets no second one. The tombstone carries the newest object: that of the last pending item, or otherwise
+// the known one, or nil if it cannot be found.
+//
+// If an object of the list has no key, the error is a cache.KeyError that carries the object. (With AtomicEvents
+// client-go leaves this error to the consumer.) A Replace that fails is not the first list. Mirrors
+// cache.RealFIFO.Replace.
 func (q *RealFIFO) Replace(list []any, version string) error {
 	listed := make(map[string]bool, len(list))
 	for _, obj := range list {
@@ -179,7 +183,7 @@ func (q *RealFIFO) Replace(list []any, version string) error {
 	return nil
 }
 
-// recordTombstones records a deletion for each key that is pending or known, but not listed. The caller holds the lock.
+// recordTombstones records a deletion for each key that is pending or known but not listed. The caller holds the lock.
 func (q *RealFIFO) recordTombstones(listed map[string]bool) {
 	pending, order := q.pending()
 	for _, key := range order {
@@ -200,8 +204,8 @@ func (q *RealFIFO) recordTombstones(listed map[string]bool) {
 	}
 }
 
-// pending returns the last pending item of each key, and the keys in the order in which they came. The caller holds the
-// lock.
+// pending returns the last pending item of each key, and the keys in the order of their first pending items. The caller
+// holds the lock.
 func (q *RealFIFO) pending() (last map[string]cache.Delta, order []string) {
 	last = make(map[string]cache.Delta, len(q.items))
 	for _, item := range q.items {
@@ -214,9 +218,9 @@ func (q *RealFIFO) pending() (last map[string]cache.Delta, order []string) {
 	return last, order
 }
 
-// Resync lets the consumer look at everything again. With AtomicEvents it puts one SyncAll into the queue, with a
-// cache.SyncAllInfo. Otherwise it puts in a Sync for each known object that has no pending items and can be found, in
-// any order; those objects do not go through the transformer. Mirrors cache.RealFIFO.Resync.
+// Resync lets the consumer process every object again. With AtomicEvents Resync queues one SyncAll with a
+// cache.SyncAllInfo. With known objects Resync queues a Sync for each known object that has no pending items and can be
+// found, in any order. The objects of a Resync do not go through the transformer again. Mirrors cache.RealFIFO.Resync.
 func (q *RealFIFO) Resync() error {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -239,17 +243,17 @@ func (q *RealFIFO) Resync() error {
 	return nil
 }
 
-// mostItemsUnlocked is how long the queue may be for a process function to run without its lock. With the lock held
-// nothing more comes in, so a slow consumer slows the Reflector down before the queue eats all memory.
+// mostItemsUnlocked is the length of the queue from which on a process function keeps the lock. While it holds the lock
+// no item comes in, so a slow consumer slows down the Reflector before the queue fills the memory.
 const mostItemsUnlocked = 2000
 
-// Pop takes the first item out of the queue and calls process with it, as cache.Deltas of length one, and with whether
-// it belongs to the first list. It blocks until there is an item, or until the queue is closed and empty: then it
-// returns cache.ErrFIFOClosed. The error of process is returned, with the deltas. Of an item that has been popped the
-// queue keeps nothing, so that its object can be collected.
+// Pop removes the first item and calls process with it, as cache.Deltas of length one, and with whether it belongs to
+// the first list. Pop blocks while the queue is empty. If the queue is empty and closed, Pop returns
+// cache.ErrFIFOClosed. Pop returns the error of process with the deltas, and does not put them back. If process panics,
+// Pop releases the lock and counts the item as processed. The queue keeps nothing of a popped item.
 //
-// process runs under the queue's lock; with UnlockWhileProcessing it runs without, unless 2000 items or more are
-// waiting. Mirrors cache.RealFIFO.Pop.
+// process runs under the queue's lock; with UnlockWhileProcessing it runs without the lock, unless 2000 items or more
+// are waiting. Mirrors cache.RealFIFO.Pop.
 func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -270,29 +274,31 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	return deltas, process(deltas, !q.isDone())
 }
 
-// HasSynced says whether everything that the first Replace put into the queue has been popped and processed, as for a
-// DeltaFIFO. With AtomicEvents that is one item, even if the list was empty. Mirrors cache.RealFIFO.HasSynced.
+// HasSynced reports whether every item that was in the queue after the first Replace has been popped and processed.
+// With AtomicEvents the list is one item, even if it is empty. If Add, Update or Delete is called before any Replace,
+// HasSynced is true from then on. Mirrors cache.RealFIFO.HasSynced.
 func (q *RealFIFO) HasSynced() bool { return q.isDone() }
 
 // Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.RealFIFO.Done.
 func (q *RealFIFO) Done() <-chan struct{} { return q.synced }
 
-// HasSyncedChecker returns the queue itself: with Name and Done it is a cache.DoneChecker, which can be waited for.
+// HasSyncedChecker returns the queue itself, whose Name and Done make it a cache.DoneChecker for cache.WaitFor.
 //
 //workshop:keep
 func (q *RealFIFO) HasSyncedChecker() cache.DoneChecker { return q }
 
-// Name is the name in the options, or "RealFIFO".
+// Name returns the name in the options, or "RealFIFO".
 //
 //workshop:keep
 func (q *RealFIFO) Name() string { return q.name }
 
-// Transformer is the transformer in the options, nil if there is none.
+// Transformer returns the transformer in the options, nil if there is none.
 //
 //workshop:keep
 func (q *RealFIFO) Transformer() cache.TransformFunc { return q.transformer }
 
-// Close lets every Pop return cache.ErrFIFOClosed as soon as the queue is empty. Mirrors cache.RealFIFO.Close.
+// Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. Mirrors
+// cache.RealFIFO.Close.
 func (q *RealFIFO) Close() {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -300,7 +306,7 @@ func (q *RealFIFO) Close() {
 	q.changed.Broadcast()
 }
 
-// IsClosed says whether Close has been called. Mirrors cache.RealFIFO.IsClosed.
+// IsClosed reports whether Close has been called. Mirrors cache.RealFIFO.IsClosed.
 func (q *RealFIFO) IsClosed() bool {
 	q.lock.Lock()
 	defer q.lock.Unlock()

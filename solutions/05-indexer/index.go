@@ -1,17 +1,13 @@
-// Package indexer is chapter 05 of the workshop: the local copy of the cluster that every informer keeps.
+// Package indexer re-creates client-go's cache.Indexer, the local copy of the cluster that every informer keeps. The
+// informer writes to it. Listers read from it, by key or by a value that is computed from an object.
+package indexer
+
+// This file has one index. thread_safe_store.go stores objects under keys and keeps their indexes. store.go makes the
+// keys: it is the outermost layer.
 //
-//	watch ──▶ Reflector ──▶ DeltaFIFO ──▶ [ Indexer ] ◀── listers, your controller
-//
-// Three files, from the inside out:
-//
-//   - index.go, this one: one index, a table from indexed value to the keys of the objects that have it.
-//   - thread_safe_store.go: a map from key to object, its indexes, and the one lock around both.
-//   - store.go: the outer face, which works out the key of each object: a cache.Indexer.
-//
-// What is left out: transactions (cache.ThreadSafeStoreWithTransaction), transformers and metrics.
+// The chapter leaves out transactions (cache.ThreadSafeStoreWithTransaction), transformers and metrics.
 //
 //workshop:file omit
-package indexer
 
 import (
 	"fmt"
@@ -22,16 +18,11 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// An index finds objects by a value computed from them, such as their namespace. It holds keys, not objects: an object
-// may have several values, a value belongs to several objects, and the objects themselves stand once, in the store.
-//
-// An index has no lock of its own. Whoever calls it holds the store's.
+// index is a table from each indexed value to the keys of the objects that have it. An object may have several values,
+// and several objects may have the same value. The caller of a method holds the store's lock.
 type index struct {
-	// values computes an object's indexed values. It must give the same answer for the same object every time: that
-	// is how update finds the entries of the old one again.
-	values cache.IndexFunc
-	// keys holds, for each indexed value, the keys of the objects that have it. No set in it is ever empty.
-	keys map[string]sets.Set[string]
+	values cache.IndexFunc             // returns an object's indexed values, the same ones at every call
+	keys   map[string]sets.Set[string] // by indexed value
 }
 
 //workshop:keep
@@ -40,9 +31,7 @@ func newIndex(values cache.IndexFunc) *index {
 }
 
 // update moves key from the indexed values of old to those of obj. A new object has a nil old, a deleted one a nil obj.
-// A value that no key is left under is forgotten.
-//
-// It panics when values fails for either object: the index could only go on wrong, and silently (#43605, #50555).
+// A value that no object has leaves the index. If the index function fails, update panics.
 //
 //workshop:task 2
 func (x *index) update(key string, old, obj any) {
@@ -50,8 +39,8 @@ func (x *index) update(key string, old, obj any) {
 	if slices.Equal(before, after) {
 		return // most updates change a status, and no indexed value
 	}
-	// All the old values go before any new one comes. Whoever tries to leave the shared ones alone must get it right
-	// for every pair of lengths; client-go did not (#109115).
+	// Remove all old values before you insert the new ones. Code that skips the values that both have must be right
+	// for every pair of lengths. client-go's was not (#109115).
 	for _, value := range before {
 		x.remove(value, key)
 	}
@@ -60,6 +49,7 @@ func (x *index) update(key string, old, obj any) {
 	}
 }
 
+// valuesOf returns the indexed values of obj, none for a nil. If the index function fails, valuesOf panics.
 func (x *index) valuesOf(key string, obj any) []string {
 	if obj == nil {
 		return nil
@@ -71,6 +61,7 @@ func (x *index) valuesOf(key string, obj any) []string {
 	return values
 }
 
+// insert puts key into the set of value.
 func (x *index) insert(value, key string) {
 	keys := x.keys[value]
 	if keys == nil {
@@ -80,21 +71,20 @@ func (x *index) insert(value, key string) {
 	keys.Insert(key)
 }
 
+// remove takes key out of the set of value. No set stays empty.
 func (x *index) remove(value, key string) {
 	keys := x.keys[value]
 	keys.Delete(key)
 	if len(keys) == 0 {
-		delete(x.keys, value) // or the table grows with every value there ever was (#84959)
+		delete(x.keys, value) // otherwise the table grows with each value that ever existed (#84959)
 	}
 }
 
-// keysOfAny returns the keys that stand under at least one of values, each once. The result may be the index's own set:
-// it is to be read only, and only under the lock.
-//
-//workshop:task 3
+// keysOfAny returns the keys that have at least one of values, each once. The result may be the index's own set. So the
+// caller only reads it, and only while it holds the lock.
 func (x *index) keysOfAny(values []string) sets.Set[string] {
 	if len(values) == 1 {
-		return x.keys[values[0]] // a namespace is one value, and this is what every lister asks for
+		return x.keys[values[0]] // the usual case: a lister asks for one namespace
 	}
 	found := sets.New[string]()
 	for _, value := range values {
@@ -105,11 +95,10 @@ func (x *index) keysOfAny(values []string) sets.Set[string] {
 	return found
 }
 
-// MetaNamespaceIndexFunc is the index function of the index "namespace" (cache.NamespaceIndex): an object's one indexed
-// value is its namespace, which is "" for a cluster-scoped object. An object without metadata is an error.
-//
-// It takes whatever has metadata, so also a bare *metav1.ObjectMeta with nothing but a namespace set: that is what
-// listers pass to Index to say which namespace they want. Mirrors cache.MetaNamespaceIndexFunc.
+// MetaNamespaceIndexFunc returns the one indexed value of an object: its namespace, which is "" for a cluster-scoped
+// object. An object without metadata is an error. Any object with metadata has a namespace, even a bare
+// *metav1.ObjectMeta: a lister passes one to Index, to name the namespace. Mirrors cache.MetaNamespaceIndexFunc, the
+// function of the index "namespace" (cache.NamespaceIndex).
 //
 //workshop:task 5
 func MetaNamespaceIndexFunc(obj any) ([]string, error) {

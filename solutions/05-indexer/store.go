@@ -1,8 +1,8 @@
 package indexer
 
-// This file is the outermost layer: it works out each object's key and hands key and object to a cache.ThreadSafeStore.
-// The informer writes to it what it pops from the queue, listers read from it. It mirrors client-go's
-// tools/cache/store.go.
+// This file has the outermost layer, which makes the key of each object and passes key and object to a
+// cache.ThreadSafeStore. The informer writes each object that it pops from the queue, and listers read. It mirrors
+// client-go's tools/cache/store.go.
 
 import (
 	"fmt"
@@ -11,9 +11,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// MetaNamespaceKeyFunc makes the key under which an object is stored: "namespace/name", or just "name" for a
-// cluster-scoped object. A cache.ExplicitKey is a key already. Metadata is what meta.Accessor finds (of the package
-// k8s.io/apimachinery/pkg/api/meta); an object without it is an error. Mirrors cache.MetaNamespaceKeyFunc.
+// MetaNamespaceKeyFunc returns the key of an object, namespace/name. The key of a cluster-scoped object is its name
+// alone, without a slash. A cache.ExplicitKey is a key already. An object without metadata is an error. An object has
+// metadata if meta.Accessor finds it. That function is in k8s.io/apimachinery/pkg/api/meta. Mirrors
+// cache.MetaNamespaceKeyFunc.
 //
 //workshop:task 1
 func MetaNamespaceKeyFunc(obj any) (string, error) {
@@ -30,12 +31,10 @@ func MetaNamespaceKeyFunc(obj any) (string, error) {
 	return object.GetNamespace() + "/" + object.GetName(), nil
 }
 
-// store implements cache.Indexer: a cache.ThreadSafeStore that finds the keys itself. It has no state of its own and so
-// no lock. A key function that fails gives a cache.KeyError, and the store stays as it was.
+// store implements cache.Indexer. The methods that take an object are below. All others (ListKeys, ByIndex,
+// AddIndexers, …) are those of the embedded cache.ThreadSafeStore.
 type store struct {
 	keyFunc cache.KeyFunc
-	// ThreadSafeStore does the rest: what takes a key or no key at all (ListKeys, ByIndex, AddIndexers …) is its own
-	// method; what takes an object is below.
 	cache.ThreadSafeStore
 }
 
@@ -54,7 +53,9 @@ func NewIndexer(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
 // Add stores obj under its key.
 func (s store) Add(obj any) error { return s.Update(obj) }
 
-// Update stores obj under its key, in the place of what stood there.
+// Update stores obj under its key and replaces the object that has this key. A store finds the key of an object with
+// its own key function. If the key function fails, the caller receives a cache.KeyError, which carries the object and
+// wraps the error. After a KeyError the store is the same as before.
 //
 //workshop:task 1 Store.Update
 func (s store) Update(obj any) error {
@@ -66,8 +67,10 @@ func (s store) Update(obj any) error {
 	return nil
 }
 
-// Delete takes out what stands under obj's key. obj may be whatever the key function takes: the object's last state, or
-// a tombstone (cache.DeletedFinalStateUnknown) with cache.DeletionHandlingMetaNamespaceKeyFunc.
+// Delete removes the stored object that has obj's key, and no other. Delete asks the store's key function for the key,
+// and does not look at the object. A key that is not stored is not an error. If the key function fails, the caller
+// receives a cache.KeyError, which carries the object and wraps the error. With
+// cache.DeletionHandlingMetaNamespaceKeyFunc, obj may be a tombstone (cache.DeletedFinalStateUnknown).
 //
 //workshop:task 1 Store.Delete
 func (s store) Delete(obj any) error {
@@ -79,7 +82,8 @@ func (s store) Delete(obj any) error {
 	return nil
 }
 
-// Get returns the stored object that has the same key as obj.
+// Get returns the stored object that has the same key as obj. For a key that is not stored, exists is false and err is
+// nil. If the key function fails, the caller receives a cache.KeyError, which carries the object and wraps the error.
 //
 //workshop:task 1 Store.Get
 func (s store) Get(obj any) (item any, exists bool, err error) {
@@ -96,8 +100,9 @@ func (s store) GetByKey(key string) (item any, exists bool, err error) {
 	return item, exists, nil
 }
 
-// Replace makes list the whole content of the store, and version its version. If one object has no key, it returns a
-// cache.KeyError and changes nothing. Of two objects with the same key the later one stays.
+// Replace makes the list the whole content of the store. Replace sets the store's version to that of the list. If one
+// object has no key, Replace returns a cache.KeyError, which names the object. Replace is all or nothing. Of two
+// objects with the same key the later one stays. The list belongs to the caller.
 //
 //workshop:task 4 Store.Replace
 func (s store) Replace(list []any, version string) error {

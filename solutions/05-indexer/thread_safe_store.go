@@ -1,7 +1,7 @@
 package indexer
 
-// This file is the store itself: keys, objects, indexes, one lock. It sits below store.go, which knows how to name
-// objects, and above index.go, which knows how to find them. It mirrors client-go's tools/cache/thread_safe_store.go.
+// This file has the store of keys, objects and indexes. store.go calls it, and it calls index.go. It mirrors
+// client-go's tools/cache/thread_safe_store.go.
 //
 //workshop:file task 1 ThreadSafeStore
 
@@ -17,18 +17,12 @@ import (
 
 // threadSafeMap implements cache.ThreadSafeStore. Every method may be called from any goroutine.
 //
-// The objects are shared, not copied: what goes in is what comes out, for every reader. Nobody may change an object
-// once it is in here. The slices returned belong to the caller; the objects in them do not.
+// The objects are shared, not copied: a reader receives the pointer that a writer stored. So an object must not be
+// changed while it is in the store. Returned slices belong to the caller, and the objects in them do not.
 type threadSafeMap struct {
-	// lock guards all fields below. Readers share it; a writer changes items and indexes under one hold, so that no
-	// reader meets the one without the other.
-	lock sync.RWMutex
-	// items holds each object under its key.
-	items map[string]any
-	// indexes holds each index under its name. Every key in an index is a key of items, at all times: an object goes
-	// into items before its indexes hear of it, and leaves after them.
+	lock    sync.RWMutex // guards the fields below
+	items   map[string]any
 	indexes map[string]*index
-	// version is the resourceVersion that the last write, Replace or Bookmark brought.
 	version string
 }
 
@@ -36,8 +30,8 @@ var _ cache.ThreadSafeStore = (*threadSafeMap)(nil)
 
 // NewThreadSafeStore returns an empty store that keeps one index for each of indexers.
 //
-// The second parameter is there because client-go's constructor has it, for indexes that are filled already. Outside of
-// its tests client-go passes an empty one; ours is not used. Mirrors cache.NewThreadSafeStore.
+// The second parameter is not used. In client-go it takes indexes that are filled already, but outside of its tests
+// client-go always passes an empty map. Mirrors cache.NewThreadSafeStore.
 //
 //workshop:keep
 func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSafeStore {
@@ -48,14 +42,15 @@ func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSa
 	return s
 }
 
-// Add is Update: a store does not care whether it knew the key.
+// Add is the same as Update, whether the key is stored or not.
 //
 //workshop:keep
 func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 
-// Update puts obj under key, in the place of the object that stood there, and moves it in every index. If obj has
-// metadata, the store's version becomes its resourceVersion, also if that is empty. If an index function fails, Update
-// panics: obj is stored then, and may be missing in some indexes.
+// Update stores obj under its key and replaces the object that has this key. Under each value, an index names exactly
+// the objects that have it now. The store's version becomes that of the last write, higher, lower or empty. An object
+// without metadata does not change the store's version. If an index function fails, Update panics. Even after an index
+// function has failed, no index names a key that is not in the store.
 func (s *threadSafeMap) Update(key string, obj any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -67,14 +62,13 @@ func (s *threadSafeMap) Update(key string, obj any) {
 	s.observe(obj)
 }
 
-// Delete takes out what stands under key. Unlike DeleteWithObject it has no object to learn a version from.
+// Delete removes the object under key. The store keeps its version, because no object carries that of the deletion.
 //
 //workshop:keep
 func (s *threadSafeMap) Delete(key string) { s.DeleteWithObject(key, nil) }
 
-// DeleteWithObject takes out what stands under key, from the store and from every index. A key that is not there is no
-// error. If obj has metadata, the store's version becomes its resourceVersion: obj is the object's last state, so this
-// is the version of the deletion. obj may be nil, or something without metadata, such as a tombstone.
+// DeleteWithObject removes the object under key from the store and from every index. A key that is not stored is not an
+// error. The version of a deletion is that of obj. If obj is nil or a tombstone, the store keeps its version.
 func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -87,7 +81,7 @@ func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
 	s.observe(obj)
 }
 
-// observe takes over the version of obj, if it has one. The caller holds the lock.
+// observe makes the version of obj that of the store, if obj has metadata. The caller holds the lock.
 func (s *threadSafeMap) observe(obj any) {
 	if obj == nil {
 		return
@@ -97,7 +91,7 @@ func (s *threadSafeMap) observe(obj any) {
 	}
 }
 
-// Get returns the object under key.
+// Get returns the object under key. Get reports whether the key is stored, even if its object is nil.
 func (s *threadSafeMap) Get(key string) (obj any, exists bool) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -105,7 +99,7 @@ func (s *threadSafeMap) Get(key string) (obj any, exists bool) {
 	return obj, exists
 }
 
-// List returns all objects, in no order.
+// List returns all objects, in any order.
 func (s *threadSafeMap) List() []any {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -116,7 +110,7 @@ func (s *threadSafeMap) List() []any {
 	return list
 }
 
-// ListKeys returns all keys, in no order.
+// ListKeys returns all keys, in any order.
 func (s *threadSafeMap) ListKeys() []string {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -127,9 +121,10 @@ func (s *threadSafeMap) ListKeys() []string {
 	return keys
 }
 
-// Replace makes items the whole content of the store, rebuilds every index from it, and sets the store's version. For
-// readers all of that happens at once. The store keeps items, which must not be nil; the caller must not touch it
-// again. If an index function fails, Replace panics; even then no index names a key that items lacks.
+// Replace makes the list the whole content of the store. Replace rebuilds every index from the list. Replace sets the
+// store's version to that of the list. For readers Replace is one step. If an index function fails, Replace panics. The
+// keys of items are those of its objects. The store keeps items: the map must not be nil, and the caller must not use
+// it again.
 //
 //workshop:task 4
 func (s *threadSafeMap) Replace(items map[string]any, version string) {
@@ -138,7 +133,7 @@ func (s *threadSafeMap) Replace(items map[string]any, version string) {
 	s.items = items
 	s.version = version
 	for _, x := range s.indexes {
-		x.keys = map[string]sets.Set[string]{} // in all of them first: an index function may panic below
+		x.keys = map[string]sets.Set[string]{} // empty all of them first: an index function may panic below
 	}
 	for _, x := range s.indexes {
 		for key, obj := range items {
@@ -147,23 +142,24 @@ func (s *threadSafeMap) Replace(items map[string]any, version string) {
 	}
 }
 
-// Bookmark sets the version of a store whose content did not change: the server says how far it has got, although none
-// of its news was for us.
+// Bookmark sets the version of a store whose content did not change. A store does not compare versions.
 func (s *threadSafeMap) Bookmark(version string) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.version = version
 }
 
-// LastStoreSyncResourceVersion returns the store's version: "" before the first write.
+// LastStoreSyncResourceVersion returns the store's version, that of the last write, Replace or Bookmark. The version of
+// a store is "" before the first write.
 func (s *threadSafeMap) LastStoreSyncResourceVersion() string {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
 	return s.version
 }
 
-// Index returns the objects that share at least one indexed value with obj, in no order, each once. obj is an example;
-// it need not be in the store. An unknown index is an error, and so is an index function that fails for obj.
+// Index returns the objects that share at least one indexed value with the example, each once. Index calls the index
+// function for the example, and for no stored object. An unknown index is an error. An index function that fails for
+// the example is an error. The example, obj, need not be in the store.
 //
 //workshop:task 3
 func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
@@ -180,8 +176,8 @@ func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 	return s.objects(x.keysOfAny(values)), nil
 }
 
-// ByIndex returns the objects that have indexedValue, in no order. An unknown index is an error; a value that no object
-// has is not.
+// ByIndex returns the objects that have the indexed value. For a value that no object has, ByIndex returns no objects
+// and no error. An unknown index is an error.
 //
 //workshop:task 2
 func (s *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
@@ -194,7 +190,7 @@ func (s *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
 	return s.objects(x.keys[indexedValue]), nil
 }
 
-// IndexKeys returns the keys of the objects that have indexedValue, sorted. An unknown index is an error.
+// IndexKeys returns the keys of the objects that have the indexed value, sorted. An unknown index is an error.
 //
 //workshop:task 2
 func (s *threadSafeMap) IndexKeys(indexName, indexedValue string) ([]string, error) {
@@ -207,8 +203,7 @@ func (s *threadSafeMap) IndexKeys(indexName, indexedValue string) ([]string, err
 	return sets.List(x.keys[indexedValue]), nil
 }
 
-// ListIndexFuncValues returns every indexed value that some object in the store has, in no order, each once. An unknown
-// index has none.
+// ListIndexFuncValues returns every indexed value that an object has, each once. An unknown index has no values.
 //
 //workshop:task 2
 func (s *threadSafeMap) ListIndexFuncValues(indexName string) []string {
@@ -225,7 +220,7 @@ func (s *threadSafeMap) ListIndexFuncValues(indexName string) []string {
 	return values
 }
 
-// indexNamed finds an index. The caller holds the lock, for reading at least.
+// indexNamed returns the index of this name. The caller holds the lock, for reading at least.
 func (s *threadSafeMap) indexNamed(name string) (*index, error) {
 	x, known := s.indexes[name]
 	if !known {
@@ -234,7 +229,9 @@ func (s *threadSafeMap) indexNamed(name string) (*index, error) {
 	return x, nil
 }
 
-// objects returns the objects under keys. The caller holds the lock, for reading at least.
+// objects returns the objects under keys. All keys in an index are keys of items, even if an index function panics: an
+// object enters items before the indexes, and leaves the indexes before items. The caller holds the lock, for reading
+// at least.
 func (s *threadSafeMap) objects(keys sets.Set[string]) []any {
 	list := make([]any, 0, len(keys))
 	for key := range keys {
@@ -243,8 +240,8 @@ func (s *threadSafeMap) objects(keys sets.Set[string]) []any {
 	return list
 }
 
-// GetIndexers returns the index functions by the names of their indexes. The map belongs to the caller (client-go
-// returns its own one, without the lock).
+// GetIndexers returns the index functions by the names of their indexes. The map that GetIndexers returns belongs to
+// the caller.
 //
 //workshop:task 4
 func (s *threadSafeMap) GetIndexers() cache.Indexers {
@@ -257,9 +254,10 @@ func (s *threadSafeMap) GetIndexers() cache.Indexers {
 	return indexers
 }
 
-// AddIndexers gives the store more indexes, which find also what is stored already. If one of the names is taken, it
-// returns an error and adds none of them. If an index function fails for a stored object, it panics, like Update, and
-// adds none of them.
+// AddIndexers adds indexes, which find the objects that are stored already. If one of the names is taken, AddIndexers
+// returns an error. If one of the names is taken, AddIndexers adds none of them. If an index function fails for a
+// stored object, AddIndexers panics. If an index function fails for a stored object, AddIndexers adds none of the
+// indexes. The map of index functions belongs to the caller.
 //
 //workshop:task 4
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
@@ -279,7 +277,7 @@ func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
 	return nil
 }
 
-// Resync does nothing. It is here for the sake of cache.Store, where a queue has work to do on it (chapter 04).
+// Resync does nothing. cache.Store demands it because a queue, which has the same methods, resyncs (chapter 04).
 //
 //workshop:keep
 func (s *threadSafeMap) Resync() error { return nil }

@@ -1,8 +1,8 @@
 package workqueue
 
-// This file says how long a failed item waits for its next try. It stands beside the queues: a limiter only answers
-// with a time, and rate_limiting_queue.go lets the item wait. It mirrors client-go's
-// util/workqueue/default_rate_limiters.go, without TypedItemFastSlowRateLimiter.
+// This file decides how long a failed item waits for its next retry. A limiter only returns a duration, and
+// rate_limiting_queue.go delays the item. It mirrors client-go's util/workqueue/default_rate_limiters.go, without
+// TypedItemFastSlowRateLimiter.
 //
 //workshop:file task 4
 
@@ -15,14 +15,12 @@ import (
 )
 
 // TypedItemExponentialFailureRateLimiter implements workqueue.TypedRateLimiter. Each failure of an item doubles its
-// wait, up to a maximum, and no item knows of the others. Its methods may be called from any goroutine.
+// wait, up to a maximum. Items do not affect each other. Every method may be called from any goroutine.
 type TypedItemExponentialFailureRateLimiter[T comparable] struct {
 	baseDelay time.Duration
 	maxDelay  time.Duration
 
-	// lock guards failures.
-	lock sync.Mutex
-	// failures counts how often When was asked for an item since its last Forget. An item without failures is not in it.
+	lock     sync.Mutex // guards failures
 	failures map[T]int
 }
 
@@ -36,41 +34,42 @@ func NewTypedItemExponentialFailureRateLimiter[T comparable](
 	return &TypedItemExponentialFailureRateLimiter[T]{baseDelay: baseDelay, maxDelay: maxDelay, failures: map[T]int{}}
 }
 
-// When counts one more failure of item, and says how long it waits for its next try. It never overflows, however often
-// it is called.
+// When counts a failure of item and returns its wait: baseDelay after the first failure, doubled by each further one,
+// and never more than maxDelay. The failures of other items do not count. When never overflows, however often it is
+// called.
 func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	failures := r.failures[item]
 	r.failures[item] = failures + 1
-	// Halving the maximum cannot overflow, doubling the base can: past 63 bits it came out as 0 (#31396).
+	// Halving the maximum cannot overflow. Doubling the base can, and the result was once 0 (#31396).
 	if r.baseDelay > r.maxDelay>>failures {
 		return r.maxDelay
 	}
 	return r.baseDelay << failures
 }
 
-// NumRequeues says how many failures of item were counted since the last Forget.
+// NumRequeues returns how many failures of item were counted since the last Forget.
 func (r *TypedItemExponentialFailureRateLimiter[T]) NumRequeues(item T) int {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	return r.failures[item]
 }
 
-// Forget drops what was counted for item: it starts from baseDelay again.
+// Forget drops the failures of item, so its next wait is baseDelay.
 func (r *TypedItemExponentialFailureRateLimiter[T]) Forget(item T) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	delete(r.failures, item)
 }
 
-// TypedBucketRateLimiter implements workqueue.TypedRateLimiter: a token bucket that all items share. It knows no item,
-// so it has nothing to forget.
+// TypedBucketRateLimiter implements workqueue.TypedRateLimiter: a token bucket that all items share. It does not count
+// failures of single items, so it has nothing to forget.
 type TypedBucketRateLimiter[T comparable] struct {
 	*rate.Limiter
 }
 
-// When reserves the next token, and says how long it takes until it is there.
+// When takes the next token of the bucket, which all items share, and returns the time until that token exists.
 func (r *TypedBucketRateLimiter[T]) When(item T) time.Duration { return r.Limiter.Reserve().Delay() }
 
 // NumRequeues is always 0.
@@ -78,7 +77,7 @@ func (r *TypedBucketRateLimiter[T]) When(item T) time.Duration { return r.Limite
 //workshop:keep
 func (r *TypedBucketRateLimiter[T]) NumRequeues(item T) int { return 0 }
 
-// Forget does nothing.
+// Forget has no effect.
 //
 //workshop:keep
 func (r *TypedBucketRateLimiter[T]) Forget(item T) {}
@@ -88,15 +87,14 @@ type TypedMaxOfRateLimiter[T comparable] struct {
 	limiters []workqueue.TypedRateLimiter[T]
 }
 
-// NewTypedMaxOfRateLimiter returns a limiter that asks all the given ones. Mirrors workqueue.NewTypedMaxOfRateLimiter.
+// NewTypedMaxOfRateLimiter returns the strictest of limiters. Mirrors workqueue.NewTypedMaxOfRateLimiter.
 //
 //workshop:keep
 func NewTypedMaxOfRateLimiter[T comparable](limiters ...workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimiter[T] {
 	return &TypedMaxOfRateLimiter[T]{limiters: limiters}
 }
 
-// When asks every limiter, since each has to count the failure, and says the longest of their waits. Without limiters
-// that is 0.
+// When returns the longest wait of all limiters, and each of them counts the failure. Without limiters the wait is 0.
 func (r *TypedMaxOfRateLimiter[T]) When(item T) time.Duration {
 	var longest time.Duration
 	for _, limiter := range r.limiters {
@@ -105,7 +103,7 @@ func (r *TypedMaxOfRateLimiter[T]) When(item T) time.Duration {
 	return longest
 }
 
-// NumRequeues says the largest number that one of the limiters has counted.
+// NumRequeues returns the largest number of failures that one of the limiters has counted.
 func (r *TypedMaxOfRateLimiter[T]) NumRequeues(item T) int {
 	var most int
 	for _, limiter := range r.limiters {
@@ -114,15 +112,14 @@ func (r *TypedMaxOfRateLimiter[T]) NumRequeues(item T) int {
 	return most
 }
 
-// Forget lets every limiter forget item.
+// Forget makes every limiter forget item.
 func (r *TypedMaxOfRateLimiter[T]) Forget(item T) {
 	for _, limiter := range r.limiters {
 		limiter.Forget(item)
 	}
 }
 
-// TypedWithMaxWaitRateLimiter implements workqueue.TypedRateLimiter: another limiter, but no wait of it is longer than
-// a maximum.
+// TypedWithMaxWaitRateLimiter implements workqueue.TypedRateLimiter: another limiter, whose waits are cut at a maximum.
 type TypedWithMaxWaitRateLimiter[T comparable] struct {
 	limiter  workqueue.TypedRateLimiter[T]
 	maxDelay time.Duration
@@ -138,19 +135,23 @@ func NewTypedWithMaxWaitRateLimiter[T comparable](
 	return &TypedWithMaxWaitRateLimiter[T]{limiter: limiter, maxDelay: maxDelay}
 }
 
-// When says what the limiter says, and at most the maximum.
+// When returns the wait of the inner limiter, or maxDelay if that is shorter.
 func (r TypedWithMaxWaitRateLimiter[T]) When(item T) time.Duration {
 	return min(r.limiter.When(item), r.maxDelay)
 }
 
-// NumRequeues says what the limiter says.
+// NumRequeues returns the number of failures that the inner limiter has counted.
+//
+//workshop:keep
 func (r TypedWithMaxWaitRateLimiter[T]) NumRequeues(item T) int { return r.limiter.NumRequeues(item) }
 
-// Forget lets the limiter forget item.
+// Forget makes the inner limiter forget item.
+//
+//workshop:keep
 func (r TypedWithMaxWaitRateLimiter[T]) Forget(item T) { r.limiter.Forget(item) }
 
-// DefaultTypedControllerRateLimiter returns what most controllers use: for each item 5ms, doubled up to 1000s, and for
-// all together 10 tries a second, with a hundred at once after a rest. Mirrors
+// DefaultTypedControllerRateLimiter returns the limiter of most controllers: for each item 5ms, doubled up to 1000s,
+// and for all items together 10 retries a second, with a hundred at once after a pause. Mirrors
 // workqueue.DefaultTypedControllerRateLimiter.
 func DefaultTypedControllerRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	return NewTypedMaxOfRateLimiter(
@@ -159,8 +160,10 @@ func DefaultTypedControllerRateLimiter[T comparable]() workqueue.TypedRateLimite
 	)
 }
 
-// DefaultTypedItemBasedRateLimiter returns a limiter for each item alone: 1ms, doubled up to 1000s. Mirrors
+// DefaultTypedItemBasedRateLimiter returns a limiter that counts for each item alone: 1ms, doubled up to 1000s. Mirrors
 // workqueue.DefaultTypedItemBasedRateLimiter.
+//
+//workshop:keep
 func DefaultTypedItemBasedRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
 }

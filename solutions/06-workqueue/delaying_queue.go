@@ -1,7 +1,7 @@
 package workqueue
 
-// This file is the second layer: items that come later. It sits on any workqueue.TypedInterface and hands each item to
-// it when its time has come. It mirrors client-go's util/workqueue/delaying_queue.go.
+// This file is the second layer: items that come later. It works on top of any workqueue.TypedInterface, and adds each
+// item to it when the item is due. It mirrors client-go's util/workqueue/delaying_queue.go.
 //
 //workshop:file omit DelayingQueue
 
@@ -15,26 +15,27 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// delayingQueue implements workqueue.TypedDelayingInterface. Items that wait for their time stand in a heap, each once,
-// and one goroutine sleeps until the first of them is due.
-//
-// Every method may be called from any goroutine. AddAfter never waits for anything but the lock.
+// delayingQueue implements workqueue.TypedDelayingInterface. Every method may be called from any goroutine.
 type delayingQueue[T comparable] struct {
-	// TypedInterface is the layer below: what is due goes there, and all methods but those in this file are its own.
-	workqueue.TypedInterface[T]
-	clock clock.Clock
+	workqueue.TypedInterface[T] // the layer below
+	clock                       clock.Clock
 
-	// lock guards waiting and entries. It is never held while the layer below is called.
-	lock sync.Mutex
-	// waiting is a heap: the entry that is due first stands at 0.
+	lock    sync.Mutex // guards the delayed items
 	waiting waitingHeap[T]
-	// entries finds the entry in waiting that an item has.
+	// entries has the entry in waiting of each delayed item. It is nil after the shutdown.
+	//
+	//workshop:omit
 	entries map[T]*entry[T]
 
-	// wake tells the goroutine that another entry has become the first. It holds one such message; more say no more.
+	// wake receives a message when another entry has become the first.
+	//
+	//workshop:omit
 	wake chan struct{}
-	// stop is closed when the goroutine is to end.
-	stop     chan struct{}
+	// stop is closed when the goroutine has to end.
+	//
+	//workshop:omit
+	stop chan struct{}
+	//workshop:omit
 	stopOnce sync.Once
 }
 
@@ -45,9 +46,9 @@ func NewTypedDelayingQueue[T comparable]() workqueue.TypedDelayingInterface[T] {
 	return NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[T]{})
 }
 
-// NewTypedDelayingQueueWithConfig returns a queue on top of config.Queue, or of a new one if there is none, that takes
-// the time from config.Clock, or the real one. It has a goroutine, which ends with ShutDown or ShutDownWithDrain.
-// Mirrors workqueue.NewTypedDelayingQueueWithConfig.
+// NewTypedDelayingQueueWithConfig returns a queue on top of config.Queue; nil means a new Typed. The queue measures all
+// delays with config.Clock; nil means the real clock. ShutDown and ShutDownWithDrain leave no goroutine and no timer
+// behind. Mirrors workqueue.NewTypedDelayingQueueWithConfig.
 //
 //workshop:task 3
 func NewTypedDelayingQueueWithConfig[T comparable](
@@ -57,7 +58,7 @@ func NewTypedDelayingQueueWithConfig[T comparable](
 		TypedInterface: config.Queue,
 		clock:          config.Clock,
 		entries:        map[T]*entry[T]{},
-		wake:           make(chan struct{}, 1),
+		wake:           make(chan struct{}, 1), // room for one message, because one is enough
 		stop:           make(chan struct{}),
 	}
 	if q.TypedInterface == nil {
@@ -70,9 +71,11 @@ func NewTypedDelayingQueueWithConfig[T comparable](
 	return q
 }
 
-// AddAfter adds item when delay has passed. A delay of 0 or less has passed already: that is Add. An item that waits
-// has one time, the earliest that it was given, and no Add changes that: it comes now, and once more when its time has
-// come. After ShutDown, AddAfter does nothing.
+// AddAfter adds item to the layer below when delay has passed. If delay is 0 or less, AddAfter adds the item at once. A
+// delayed item has one due time, the earliest that it was given. Add does not change the due time of a delayed item: it
+// comes now, and once more when it is due. Items are added in the order of their due times. An item that has come can
+// be delayed again. After ShutDown, AddAfter has no effect. AddAfter does not wait for other calls of the layer below
+// to end. Mirrors workqueue.TypedDelayingInterface.AddAfter.
 //
 //workshop:task 3
 func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
@@ -86,17 +89,19 @@ func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
 	if q.enter(item, q.clock.Now().Add(delay)) {
 		select {
 		case q.wake <- struct{}{}:
-		default: // the goroutine has not seen the message before this one
+		default: // the goroutine has not received the last message yet
 		}
 	}
 }
 
-// enter lets item wait until due, unless it waits for something earlier. It says whether item has become the first.
+// enter delays item until due, unless it is due earlier. It reports whether item is now the first.
 func (q *delayingQueue[T]) enter(item T, due time.Time) (first bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	e, known := q.entries[item]
 	switch {
+	case q.entries == nil: // after the shutdown
+		return false
 	case !known:
 		e = &entry[T]{item: item, due: due}
 		q.entries[item] = e
@@ -110,7 +115,7 @@ func (q *delayingQueue[T]) enter(item T, due time.Time) (first bool) {
 	return e.index == 0
 }
 
-// ShutDown is that of the layer below. What still waits for its time is dropped.
+// ShutDown calls ShutDown of the layer below, each time. ShutDown drops the delayed items.
 //
 //workshop:task 3
 func (q *delayingQueue[T]) ShutDown() {
@@ -118,7 +123,7 @@ func (q *delayingQueue[T]) ShutDown() {
 	q.TypedInterface.ShutDown()
 }
 
-// ShutDownWithDrain is that of the layer below. What still waits for its time is dropped, not waited for.
+// ShutDownWithDrain drops the delayed items, and then drains the layer below.
 //
 //workshop:task 3
 func (q *delayingQueue[T]) ShutDownWithDrain() {
@@ -126,8 +131,10 @@ func (q *delayingQueue[T]) ShutDownWithDrain() {
 	q.TypedInterface.ShutDownWithDrain()
 }
 
-// loop hands each item to the layer below when it is due, until the queue is shut down.
+// loop adds each item to the layer below when it is due, until the queue is shut down. Then it drops the delayed items.
+// It does not hold the lock when it calls the layer below.
 func (q *delayingQueue[T]) loop() {
+	defer q.drop()
 	for {
 		now := q.clock.Now()
 		for item, ok := q.popDue(now); ok; item, ok = q.popDue(now) {
@@ -139,12 +146,20 @@ func (q *delayingQueue[T]) loop() {
 	}
 }
 
-// sleep returns when wait has passed since now, or when another entry has become the first. It says whether to go on.
+// drop drops the delayed items.
+func (q *delayingQueue[T]) drop() {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.waiting, q.entries = nil, nil
+}
+
+// sleep returns when wait has passed since now, or when another entry has become the first. It reports whether the loop
+// continues.
 func (q *delayingQueue[T]) sleep(now time.Time, wait time.Duration) bool {
 	timer := q.clock.NewTimer(wait)
-	defer timer.Stop() // one that is left behind may stay until it fires, be it in a year (#83895)
+	defer timer.Stop() // otherwise the timer may stay until it fires, perhaps in a year (#83895)
 	if q.clock.Since(now) >= wait {
-		return true // a clock that is set by hand was set before the timer was there
+		return true // a test has moved its clock before the timer was there
 	}
 	select {
 	case <-timer.C():
@@ -156,7 +171,7 @@ func (q *delayingQueue[T]) sleep(now time.Time, wait time.Duration) bool {
 	}
 }
 
-// popDue removes and returns the first item if it is due.
+// popDue removes and returns the first item. ok is false if no item is due.
 func (q *delayingQueue[T]) popDue(now time.Time) (item T, ok bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -168,7 +183,7 @@ func (q *delayingQueue[T]) popDue(now time.Time) (item T, ok bool) {
 	return first.item, true
 }
 
-// untilNext returns the time from now until the first item is due, or never.
+// untilNext returns the time from now until the first item is due. It is never if there is no item.
 func (q *delayingQueue[T]) untilNext(now time.Time) time.Duration {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -183,15 +198,15 @@ func (q *delayingQueue[T]) untilNext(now time.Time) time.Duration {
 //workshop:omit
 const never = time.Duration(math.MaxInt64)
 
-// entry is an item that waits for its time.
+// entry is a delayed item.
 type entry[T comparable] struct {
 	item T
 	due  time.Time
-	// index is where the entry stands in the heap.
+	// index is the entry's position in the heap.
 	index int
 }
 
-// waitingHeap implements heap.Interface. The entry that is due first comes out first.
+// waitingHeap implements heap.Interface. The entry that is due first is at index 0.
 type waitingHeap[T comparable] []*entry[T]
 
 func (h waitingHeap[T]) Len() int           { return len(h) }
@@ -211,7 +226,7 @@ func (h *waitingHeap[T]) Push(x any) {
 func (h *waitingHeap[T]) Pop() any {
 	last := len(*h) - 1
 	e := (*h)[last]
-	(*h)[last] = nil // or the array would keep the item alive
+	(*h)[last] = nil // otherwise the array would keep the item in memory
 	*h = (*h)[:last]
 	return e
 }

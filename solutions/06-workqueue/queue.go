@@ -1,19 +1,19 @@
-// Package workqueue is chapter 06 of the workshop: the queue between the handlers, which hear of changes, and the
+// Package workqueue is chapter 06 of the workshop: the queue between the handlers, which receive changes, and the
 // workers, which act on them.
 //
 //	Indexer, handlers ──▶ [ workqueue ] ──▶ workers of your controller
 //
 // Four files, from the inside out:
 //
-//   - queue.go, this one: who waits, who is being worked on, and who has to come again.
+//   - queue.go: each item once, and for one worker at a time.
 //   - delaying_queue.go: items that come later.
 //   - default_rate_limiters.go: how much later.
-//   - rate_limiting_queue.go: the two put together, which is what a controller uses.
+//   - rate_limiting_queue.go: both together, which is what a controller uses.
 //
-// The interfaces and the configs are client-go's own, so that each layer can be put under or over one of client-go's.
+// The interfaces and the configs are client-go's own, so each layer works above or below one of client-go's.
 //
-// What is left out: metrics. Of the configs, Queue, DelayingQueue and Clock count; Name, MetricsProvider and Logger are
-// accepted and not used.
+// Metrics are left out. The configs' Queue, DelayingQueue and Clock are used. Name, MetricsProvider and Logger have no
+// effect.
 //
 //workshop:file task 1 Queue
 package workqueue
@@ -25,72 +25,80 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// fifo implements workqueue.Queue: first in, first out. It has no lock of its own; whoever calls it holds the queue's.
+// fifo implements workqueue.Queue: first in, first out. It has no lock. The caller holds that of Typed.
 type fifo[T comparable] struct {
-	// items holds what is in the queue from head on. What stands before head was popped, and is zero.
 	items []T
-	head  int
+	// head is the index of the first item in the queue. The slots before it are zero.
+	//
+	//workshop:omit
+	head int
 }
 
-// DefaultQueue returns an empty queue without priorities: the one that Typed uses unless it is given another one.
-// Mirrors workqueue.DefaultQueue.
+// DefaultQueue returns an empty queue without priorities. Typed uses it if the config has no Queue. Mirrors
+// workqueue.DefaultQueue.
 //
 //workshop:keep
 func DefaultQueue[T comparable]() workqueue.Queue[T] { return &fifo[T]{} }
 
-// Touch does nothing: an item that is added again keeps its place.
+// Touch has no effect: an item that is added again keeps its place.
 //
 //workshop:keep
 func (q *fifo[T]) Touch(item T) {}
 
-// Push puts item at the end.
+// Push puts item at the end of the queue.
 func (q *fifo[T]) Push(item T) {
 	if len(q.items) == cap(q.items) && q.head > len(q.items)/2 {
 		// Most of the array is free, at its beginning. Moving the rest there is cheaper than a larger array.
 		n := copy(q.items, q.items[q.head:])
 		clear(q.items[n:])
 		q.items, q.head = q.items[:n], 0
+		q.shrink()
 	}
 	q.items = append(q.items, item)
 }
 
-// Len says how many items there are.
+// shrink replaces the array if the queue was long once and is short now. It requires that head is 0.
+//
+//workshop:omit
+func (q *fifo[T]) shrink() {
+	if n := len(q.items); cap(q.items) > 64 && n < cap(q.items)/8 {
+		q.items = append(make([]T, 0, 2*n), q.items...)
+	}
+}
+
+// Len returns how many items are in the queue.
 func (q *fifo[T]) Len() int { return len(q.items) - q.head }
 
-// Pop takes the item out that has been here longest, and keeps no reference to it. It must not be called on an empty
-// queue.
+// Pop removes and returns the item that has been in the queue longest. Pop keeps no reference to the item that it
+// returns. It must not be called on an empty queue.
 func (q *fifo[T]) Pop() (item T) {
 	item = q.items[q.head]
-	q.items[q.head] = *new(T) // the array lives on, and would keep the item alive (#105031)
+	q.items[q.head] = *new(T) // otherwise the array would keep the item in memory (#105031)
 	q.head++
 	if q.head == len(q.items) {
 		q.items, q.head = q.items[:0], 0
+		q.shrink()
 	}
 	return item
 }
 
-// Typed implements workqueue.TypedInterface. However often an item is added before a worker takes it, it comes once.
-// While a worker has it, no other worker gets it; if it is added meanwhile, it comes once more after that worker's
-// Done. So no change is ever missed, and no two workers ever work on the same item.
+// Typed implements workqueue.TypedInterface. If an item is added several times before a worker takes it, Get returns it
+// once. Only one worker has an item at a time. If an item is added while it is being processed, Get returns it once
+// more after Done.
 //
 // Every method may be called from any goroutine. Get and ShutDownWithDrain wait, the others do not.
 type Typed[T comparable] struct {
-	// lock guards all fields below.
-	lock sync.Mutex
-	// work is where Get waits for an item or for the end, and idle is where a drain waits for the last Done. Both
-	// belong to lock. An item is for one of those who wait, so Signal is enough; an end is for all of them.
+	lock       sync.Mutex // guards all fields below
 	work, idle sync.Cond
 
-	// queue holds the items that the next Get may hand out, in order: those in dirty that are not in processing.
-	queue workqueue.Queue[T]
-	// dirty holds the items that have to be worked on: added, and not handed out since.
-	dirty sets.Set[T]
-	// processing holds the items in hand: handed out by Get, and not yet given back by Done.
-	processing sets.Set[T]
+	queue      workqueue.Queue[T]
+	dirty      sets.Set[T] // items that have to be processed
+	processing sets.Set[T] // items that workers have
 
-	// shuttingDown is set by the first ShutDown or ShutDownWithDrain, and stays set.
 	shuttingDown bool
 	// shutDowns counts the calls of ShutDown. A drain ends when the count changes.
+	//
+	//workshop:omit
 	shutDowns int
 }
 
@@ -103,8 +111,8 @@ func NewTyped[T comparable]() *Typed[T] {
 	return NewTypedWithConfig(workqueue.TypedQueueConfig[T]{})
 }
 
-// NewTypedWithConfig returns an empty queue that keeps its items in config.Queue, if there is one: it decides in which
-// order they come. It needs no lock, since it is called under the queue's. Mirrors workqueue.NewTypedWithConfig.
+// NewTypedWithConfig returns an empty queue. config.Queue decides in which order the items come; nil means
+// DefaultQueue. config.Queue needs no lock: it is called by one method at a time. Mirrors workqueue.NewTypedWithConfig.
 //
 //workshop:keep
 func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typed[T] {
@@ -116,8 +124,9 @@ func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typ
 	return q
 }
 
-// Add says that there is work to do on item. If it waits in the queue already, nothing changes, and the queue's Touch
-// is told. If it is in hand, it is only marked, and comes again after Done. After ShutDown, Add does nothing.
+// Add puts item at the end of the queue and wakes a worker that waits in Get. An item that is already queued keeps its
+// place, and Add calls Touch of config.Queue for it. If an item is added while it is being processed, Get returns it
+// once more after Done. After ShutDown, Add has no effect. Mirrors workqueue.Typed.Add.
 func (q *Typed[T]) Add(item T) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -138,23 +147,23 @@ func (q *Typed[T]) Add(item T) {
 // push puts item into the queue, and wakes a worker for it. The caller holds the lock.
 func (q *Typed[T]) push(item T) {
 	q.queue.Push(item)
-	q.work.Signal()
+	q.work.Signal() // one item is for one worker
 }
 
-// Len says how many items wait in the queue. Those in hand do not wait, whether they will come again or not.
+// Len returns how many items are queued, without those being processed. Mirrors workqueue.Typed.Len.
 func (q *Typed[T]) Len() int {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	return q.queue.Len()
 }
 
-// Get takes the next item out of the queue, and waits until there is one. From then on it is in the caller's hand, who
-// must give it back with Done. After ShutDown, Get hands out what is left, and once the queue is empty it does not wait
-// but says shutdown, with the zero item.
+// Get waits until there is an item, and removes it from the queue. Only one worker has an item at a time: no other Get
+// returns it before Done. Get still returns the queued items after ShutDown, and then every Get returns shutdown and
+// the zero item. Mirrors workqueue.Typed.Get.
 func (q *Typed[T]) Get() (item T, shutdown bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	for q.queue.Len() == 0 { // a loop: another worker may have been faster
+	for q.queue.Len() == 0 { // a loop, because another worker may have been faster
 		if q.shuttingDown {
 			return item, true
 		}
@@ -166,13 +175,15 @@ func (q *Typed[T]) Get() (item T, shutdown bool) {
 	return item, false
 }
 
-// Done gives item back. If it was added while it was in hand, it goes to the end of the queue now, also after ShutDown.
-// An item that is not in hand is ignored. The last Done wakes every ShutDownWithDrain that waits.
+// Done ends the processing of item: Get returns it again only if it is added again. If an item was added while it was
+// being processed, Done puts it at the end of the queue. If an item was added before ShutDown while it was being
+// processed, Get still returns it after Done. Done ignores an item that is not being processed. The last Done ends
+// every ShutDownWithDrain that waits. Mirrors workqueue.Typed.Done.
 func (q *Typed[T]) Done(item T) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	if !q.processing.Has(item) {
-		return // pushed now, it would stand in the queue twice
+		return // a push could queue the item twice
 	}
 	q.processing.Delete(item)
 	if q.dirty.Has(item) {
@@ -183,12 +194,12 @@ func (q *Typed[T]) Done(item T) {
 	}
 }
 
-// finished says whether there is nothing left to do: nothing waits, and nothing is in hand. The caller holds the lock.
+// finished reports whether nothing is queued and nothing is being processed. The caller holds the lock.
 func (q *Typed[T]) finished() bool { return q.queue.Len() == 0 && q.processing.Len() == 0 }
 
-// ShutDown makes the queue refuse new items. What is queued is still handed out, and what is in hand and was added
-// again comes once more; then every Get says shutdown. ShutDown does not wait, and it ends every ShutDownWithDrain that
-// does. It may be called any number of times.
+// ShutDown wakes every worker that waits in Get. ShutDown ends every ShutDownWithDrain that waits. After ShutDown, Add
+// has no effect. ShutDown does not wait for items that are queued or being processed. ShutDown may be called any number
+// of times. Mirrors workqueue.Typed.ShutDown.
 //
 //workshop:task 2
 func (q *Typed[T]) ShutDown() {
@@ -200,8 +211,9 @@ func (q *Typed[T]) ShutDown() {
 	q.idle.Broadcast()
 }
 
-// ShutDownWithDrain is ShutDown, but it waits until all that is queued or in hand has been worked on, so there have to
-// be workers that take items and give them back. A ShutDown that comes later ends the wait.
+// ShutDownWithDrain waits until workers have emptied the queue and called Done for every item. ShutDownWithDrain wakes
+// every worker that waits in Get, at once. After ShutDownWithDrain, Add has no effect. A later ShutDown ends the wait,
+// and another ShutDownWithDrain does not. Mirrors workqueue.Typed.ShutDownWithDrain.
 //
 //workshop:task 2
 func (q *Typed[T]) ShutDownWithDrain() {
@@ -214,7 +226,7 @@ func (q *Typed[T]) ShutDownWithDrain() {
 	}
 }
 
-// ShuttingDown says whether ShutDown or ShutDownWithDrain was called.
+// ShuttingDown reports whether ShutDown or ShutDownWithDrain was called. Mirrors workqueue.Typed.ShuttingDown.
 //
 //workshop:task 2
 func (q *Typed[T]) ShuttingDown() bool {

@@ -1,7 +1,7 @@
 package workqueue
 
-// This file is the third layer, the one that controllers use: a limiter says when a failed item comes back, and the
-// delaying queue below lets it wait. It mirrors client-go's util/workqueue/rate_limiting_queue.go.
+// This file is the third layer, the one that controllers use: a limiter decides how long a failed item waits, and the
+// delaying queue below delays it. It mirrors client-go's util/workqueue/rate_limiting_queue.go.
 //
 //workshop:file task 5 RateLimitingQueue
 
@@ -9,11 +9,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// rateLimitingQueue implements workqueue.TypedRateLimitingInterface. It has no state of its own and so no lock.
+// rateLimitingQueue implements workqueue.TypedRateLimitingInterface. Every method may be called from any goroutine.
 type rateLimitingQueue[T comparable] struct {
-	// TypedDelayingInterface is the layer below, and does all the rest.
-	workqueue.TypedDelayingInterface[T]
-	limiter workqueue.TypedRateLimiter[T]
+	workqueue.TypedDelayingInterface[T] // the layer below
+	limiter                             workqueue.TypedRateLimiter[T]
 }
 
 var _ workqueue.TypedRateLimitingInterface[string] = (*rateLimitingQueue[string])(nil)
@@ -27,8 +26,10 @@ func NewTypedRateLimitingQueue[T comparable](
 	return NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[T]{})
 }
 
-// NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue, or of a new one on config.Clock
-// if there is none. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
+// NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue. If config.DelayingQueue is nil,
+// the queue makes one with config.Clock. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
+//
+//workshop:keep
 func NewTypedRateLimitingQueueWithConfig[T comparable](
 	limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T],
 ) workqueue.TypedRateLimitingInterface[T] {
@@ -39,12 +40,14 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](
 	return &rateLimitingQueue[T]{TypedDelayingInterface: below, limiter: limiter}
 }
 
-// AddRateLimited counts a failure of item, and adds it when the limiter says so.
+// AddRateLimited counts a failure of item, and adds it when the limiter's wait is over.
 func (q *rateLimitingQueue[T]) AddRateLimited(item T) { q.AddAfter(item, q.limiter.When(item)) }
 
-// NumRequeues says how many failures of item were counted since the last Forget.
+// NumRequeues returns how many failures of item were counted since the last Forget.
+//
+//workshop:keep
 func (q *rateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Forget drops the failures of item: its next one is its first again. That is all. An item that waits goes on waiting,
-// and one that is in hand still has to be given back with Done.
+// Forget drops the failures of item, so its next failure counts as the first. Forget does not change the queue: a
+// delayed item stays delayed, and an item being processed stays so until Done.
 func (q *rateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }

@@ -1,29 +1,33 @@
-// Package controller keeps one PodDisruptionBudget for each Deployment that wants
-// two or more replicas, so that a node drain takes its Pods one at a time.
+// Package controller keeps one PodDisruptionBudget for each Deployment that wants two or more replicas, so that the
+// drain of a node evicts its Pods one at a time.
 //
-// The machine, left to right. The workshop rebuilds all of it but the server:
+// The way of an event, from left to right. The workshop rebuilds all of it except the server:
 //
 //	API server → informer → handler: which key? → queue → worker → reconcile → API server
 //	                └─ cache ─────────────────── read by ─────────────┘
 //
-// The informer is four files, which begin with shared_informer.go. The controller is three:
-//   - controller.go (this one) is the machine: handlers, queue and workers.
-//   - reconcile.go is the idea: what is there, what should be there, one step.
-//   - budget.go is the knowledge: what a right budget is and whose it is. It is given.
+// The informer has four files; begin with shared_informer.go. The controller has three:
+//   - controller.go, this one: the handlers, the queue and the workers.
+//   - reconcile.go: one step from the current state to the desired one.
+//   - budget.go: which budget is right, and who owns it. It is given.
 //
-// What the controller is put together from are client-go's interfaces (cache.SharedIndexInformer,
-// workqueue.TypedRateLimitingInterface, record.EventRecorder), so any implementation fits.
+// Config takes interfaces of client-go (cache.SharedIndexInformer, workqueue.TypedRateLimitingInterface,
+// record.EventRecorder), so any implementation fits.
 //
 // # Rules
 //
-//   - A budget has its Deployment's name, namespace and selector, minAvailable is one
-//     less than the desired replicas, and the Deployment is its controlling owner.
-//   - When the Deployment shrinks below two or carries OptOutAnnotation, the budget goes.
-//     When the Deployment is deleted, the garbage collector takes it by the owner reference.
-//   - A budget that has the name but is not this Deployment's is never touched.
-//   - Adoption: a budget that lost its owner reference but has our label is taken back.
-//     If it was orphaned on purpose in the moment before the cache learned of the
-//     Deployment's deletion, it is taken back as well, and goes with the Deployment.
+//   - A budget is ours if its Deployment controls it, or if it has our label and no controlling owner. Any other budget
+//     is foreign, and the controller never writes to it.
+//   - A right budget has its Deployment's name, namespace and selector. Its minAvailable is one less than the desired
+//     replicas, and the Deployment is its controlling owner.
+//   - A Deployment that shrinks below two replicas, or carries OptOutAnnotation, has no budget.
+//   - A Deployment has no budget of ours beside a foreign one for the same Pods: the API server refuses to evict a Pod
+//     that two budgets select.
+//   - After the Deployment is deleted, the garbage collector deletes the budget. If another owner keeps it, the
+//     controller removes it. A budget without any owner was orphaned on purpose, and stays.
+//   - A refused request is tried again, with longer and longer waits, and is one Event of its Deployment.
+//   - Adoption: a budget that lost its owner reference but has our label gets the reference again. So does one that a
+//     user orphaned just before the cache received the Deployment's deletion, and it is deleted with the Deployment.
 //
 // Left out: metrics, health endpoints, and writing a status.
 package controller
@@ -50,58 +54,69 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 )
 
+// ReconcileTimeout limits one Reconcile. Otherwise a request that the server never answers would hold its worker
+// forever.
+const ReconcileTimeout = 30 * time.Second
+
+// madeByOthersIndex finds, by namespace, the budgets that this controller did not make.
+const madeByOthersIndex = "client-go-workshop/made-by-others"
+
 // BudgetClient writes the budgets of one namespace.
 type BudgetClient = layers.BudgetClient
 
-// Config is what a Controller is put together from. All fields are required.
+// Config has the parts of a Controller. All fields are required.
 type Config struct {
 	Deployments cache.SharedIndexInformer // of *appsv1.Deployment; the caller starts and stops it
 	Budgets     cache.SharedIndexInformer // of *policyv1.PodDisruptionBudget, likewise
 
-	// Queue holds the names of Deployments to look at. It belongs to the Controller,
-	// and nobody else may shut it down.
+	// Queue holds the names of Deployments to look at. Only the Controller may shut it down.
 	Queue workqueue.TypedRateLimitingInterface[cache.ObjectName]
 
 	Client   func(namespace string) BudgetClient
-	Recorder record.EventRecorder
+	Recorder record.EventRecorder // must not block, as client-go's does not
 
 	Workers      int           // Deployments reconciled at the same time, at least 1
-	DrainTimeout time.Duration // how long Run may finish queued work after it is told to stop
+	DrainTimeout time.Duration // how long Run finishes queued work after its context ends
 }
 
-// Controller is the machine. Make it with New.
+// Controller keeps the budgets right. New makes one.
 type Controller struct {
 	deployments appsv1listers.DeploymentLister
 	budgets     policyv1listers.PodDisruptionBudgetLister
-	synced      []cache.DoneChecker
-	queue       workqueue.TypedRateLimitingInterface[cache.ObjectName]
-	client      func(namespace string) BudgetClient
-	recorder    record.EventRecorder
-	workers     int
-	drain       time.Duration
+	// budgetIndexer is the budgets' cache, with madeByOthersIndex.
+	budgetIndexer cache.Indexer
+
+	synced   []cache.DoneChecker
+	queue    workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	client   func(namespace string) BudgetClient
+	recorder record.EventRecorder
+	workers  int
+	drain    time.Duration
+
+	// refused holds the keys whose last results were refusals. Each of them has had its Event.
+	refused sync.Map
 }
 
-// New connects a Controller to its informers, which may be started before or after.
-// From then on their events fill the queue; work begins with Run. The handlers stay
-// with the informers until those stop. An error means a Config that cannot work or
-// an informer that was stopped already.
+// New registers the Controller's handlers with its informers, which may have started already. From then on events add
+// keys to the queue, and Run processes them. The handlers stay until the informers stop. New returns an error for a
+// Config that cannot work, and for an informer that has stopped.
 func New(logger klog.Logger, config Config) (*Controller, error) {
 	if config.Workers < 1 {
 		return nil, fmt.Errorf("making the controller: %d workers cannot do any work, at least 1 is needed", config.Workers)
 	}
 	c := &Controller{
-		deployments: appsv1listers.NewDeploymentLister(config.Deployments.GetIndexer()),
-		budgets:     policyv1listers.NewPodDisruptionBudgetLister(config.Budgets.GetIndexer()),
-		queue:       config.Queue,
-		client:      config.Client,
-		recorder:    config.Recorder,
-		workers:     config.Workers,
-		drain:       config.DrainTimeout,
+		deployments:   appsv1listers.NewDeploymentLister(config.Deployments.GetIndexer()),
+		budgets:       policyv1listers.NewPodDisruptionBudgetLister(config.Budgets.GetIndexer()),
+		budgetIndexer: config.Budgets.GetIndexer(),
+		queue:         config.Queue,
+		client:        config.Client,
+		recorder:      config.Recorder,
+		workers:       config.Workers,
+		drain:         config.DrainTimeout,
 	}
 	for _, informer := range []cache.SharedIndexInformer{config.Deployments, config.Budgets} {
-		// Updates with an unchanged resourceVersion are resyncs and go through as well: a
-		// second look at everything is what a resync is for, and it costs no request where
-		// all is right.
+		// Updates with an unchanged resourceVersion are resyncs, and are not filtered out: a
+		// resync is a second look at everything, and costs no request where all is right.
 		registration, err := informer.AddEventHandlerWithOptions(cache.ResourceEventHandlerFuncs{
 			AddFunc:    func(obj any) { c.enqueue(logger, obj) },
 			UpdateFunc: func(old, new any) { c.enqueue(logger, old, new) },
@@ -110,36 +125,49 @@ func New(logger klog.Logger, config Config) (*Controller, error) {
 		if err != nil {
 			return nil, fmt.Errorf("making the controller: adding an event handler: %w", err)
 		}
-		// The informer's own HasSynced would be too early: then the cache is full, but
-		// the handlers may still be on their way through the first list.
+		// The informer's own HasSynced would be too early: then the cache is full, but the
+		// handlers may not have received all of the first list.
 		c.synced = append(c.synced, registration.HasSyncedChecker())
+	}
+	if err := config.Budgets.AddIndexers(cache.Indexers{madeByOthersIndex: indexMadeByOthers}); err != nil {
+		return nil, fmt.Errorf("making the controller: adding an index: %w", err)
 	}
 	return c, nil
 }
 
-// Run waits for the caches, then reconciles until ctx ends, and returns when no worker
-// is left. What is queued at the end is still worked off, for at most Config.DrainTimeout;
-// then running requests are cancelled. Keys that wait for a retry are dropped: the next
-// start looks at every Deployment anyway. Run may be called once.
+// indexMadeByOthers is an index function. It returns the namespace of a budget that this controller did not make.
+func indexMadeByOthers(obj any) ([]string, error) {
+	if budget, ok := obj.(*policyv1.PodDisruptionBudget); ok && !madeForDeployment(budget) {
+		return []string{budget.Namespace}, nil
+	}
+	return nil, nil
+}
+
+// Run waits until both caches are complete and the handlers have received them. Then Config.Workers workers reconcile
+// until ctx ends. Run may be called once.
 //
-// A panic in a worker ends the program, as everywhere in Kubernetes. If that is switched off (utilruntime.ReallyCrash),
-// the worker starts again after a second. On every way out the queue is shut down.
+// After ctx has ended, Run finishes the running and the queued keys, for at most Config.DrainTimeout. Run cancels no
+// request before DrainTimeout. After DrainTimeout, Run cancels the running requests and starts no other. Run returns
+// when no worker is left. Run drops the keys that wait for a retry: the next start looks at every Deployment anyway.
+// The queue is shut down whenever Run returns.
+//
+// A panic in a worker ends the program, as everywhere in Kubernetes. If utilruntime.ReallyCrash is off, the worker
+// starts again after a second.
 //
 //workshop:task 7
 func (c *Controller) Run(ctx context.Context) {
-	// Also after ShutDownWithDrain below: ShutDown ends the drain if it still waits, and
-	// at once the goroutine that counts the back-offs down.
+	// Needed after ShutDownWithDrain too: ShutDown ends a drain that still waits, and the
+	// goroutine that counts the back-offs down.
 	defer c.queue.ShutDown()
 	logger := klog.FromContext(ctx)
 
-	// Until both caches are complete, a budget that is only not listed yet would look
-	// like one that is missing.
+	// Until both caches are complete, a budget that is not listed yet looks like a missing one.
 	if !cache.WaitFor(ctx, "caches", c.synced...) {
 		return
 	}
 	logger.Info("Starting workers", "count", c.workers)
 
-	// Workers outlive ctx, so that a stop does not cut off a write half way.
+	// Workers outlive ctx, so that a stop does not interrupt a write.
 	workCtx, cancelWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelWork()
 	var workers sync.WaitGroup
@@ -165,7 +193,7 @@ func (c *Controller) Run(ctx context.Context) {
 	workers.Wait()
 }
 
-// work is one worker: it takes keys until the queue is shut down and empty, or ctx ends.
+// work processes keys until the queue is shut down and empty, or ctx ends.
 //
 //workshop:omit
 func (c *Controller) work(ctx context.Context) {
@@ -173,14 +201,13 @@ func (c *Controller) work(ctx context.Context) {
 	}
 }
 
-// processNext waits for a key and reconciles it. It returns false when the queue is
-// shut down and empty. For each key it makes the three calls the queue insists on: Done
-// always, as the queue gives the key to nobody before that; Forget after success, or the
-// next failure would start at a long back-off; AddRateLimited after failure, or the key
-// would wait for an event that may never come.
+// processNext waits for a key and reconciles it. It returns false when the queue is shut down and empty. The queue can
+// give out the key again, even after a panic. It cancels a Reconcile that takes longer than ReconcileTimeout.
 //
-// An error is reported to utilruntime, with two exceptions: that an object has changed (conflict) or exists already is
-// everyday life for who decides on a cache. All are tried again.
+// After a success the next failure begins with the shortest wait. After every failure the key returns to the queue
+// after a longer wait, whatever the error is and however many there were. It passes each result to recordResult.
+//
+// It reports each error to utilruntime, except a conflict and an object that exists already.
 //
 //workshop:task 7
 func (c *Controller) processNext(ctx context.Context) bool {
@@ -191,14 +218,16 @@ func (c *Controller) processNext(ctx context.Context) bool {
 	defer c.queue.Done(key)
 
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "deployment", key)
-	ctx = klog.NewContext(ctx, logger)
+	ctx, cancel := context.WithTimeout(klog.NewContext(ctx, logger), ReconcileTimeout)
+	defer cancel()
 	err := c.Reconcile(ctx, key)
+	c.recordResult(key, err)
 	switch {
 	case err == nil:
 		c.queue.Forget(key)
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		// Decided on a cache that was behind. No harm was done: the write was refused,
-		// and by the next try the cache has most likely caught up. Everyday life, no error.
+		// The cache was behind. The server has refused the write, and by the next try the
+		// cache has most likely caught up. This is normal, and not an error.
 		logger.V(2).Info("The cache was behind the server, trying again", "refused", err)
 		c.queue.AddRateLimited(key)
 	default:
@@ -208,19 +237,18 @@ func (c *Controller) processNext(ctx context.Context) bool {
 	return true
 }
 
-// enqueue asks for a look at the Deployments that an object concerns, of which it gets the
-// new state, or the old and the new. Like every handler it does no more than that: while it
-// runs, the informer's next event waits.
+// enqueue adds to the queue the keys of the Deployments that an event concerns, and does nothing else. It receives the
+// new state of an object, or the old and the new; after a missed deletion the state is a tombstone.
 //
-// The one rule for both kinds is the name. For a Deployment it is the key; for a budget it is
-// the Deployment that the budget serves, or stands in the way of. A budget also concerns the
-// Deployment that controls it, which the old state may know when the new one does not.
+// An event concerns the Deployment of the object's name. A budget's event concerns the Deployment that controls the
+// budget. A foreign budget also concerns the Deployments whose Pods it selects. Both states count: the old one may name
+// a Deployment that the new one does not. Each key is added once, however many states name it. A state that is not an
+// object with a name is reported to utilruntime and ignored.
 //
 //workshop:task 7
 func (c *Controller) enqueue(logger klog.Logger, states ...any) {
-	// A set, because most often all of these are the same. Added twice, a key that a worker
-	// took in between would be worked on twice, the second time on a cache that has not seen
-	// what the first wrote.
+	// A set, because most often all of these are the same. If a worker took a key between two
+	// adds, it would process the key twice, the second time on a cache without its first write.
 	keys := sets.New[cache.ObjectName]()
 	for _, state := range states {
 		key, err := cache.DeletionHandlingObjectToName(state)
@@ -231,8 +259,8 @@ func (c *Controller) enqueue(logger klog.Logger, states ...any) {
 		}
 		keys.Insert(key)
 
-		// A deletion that the watch missed comes as a tombstone: the key, and the last
-		// known state if there is one.
+		// A deletion that the watch missed is a tombstone: the key, and the last known state
+		// if there is one.
 		if tombstone, ok := state.(cache.DeletedFinalStateUnknown); ok {
 			state = tombstone.Obj
 		}
@@ -240,6 +268,7 @@ func (c *Controller) enqueue(logger klog.Logger, states ...any) {
 			if owner := metav1.GetControllerOfNoCopy(budget); owner != nil && isDeployment(owner) {
 				keys.Insert(cache.NewObjectName(budget.Namespace, owner.Name))
 			}
+			keys.Insert(c.deploymentsSelected(budget)...)
 		}
 	}
 	for key := range keys {

@@ -1,6 +1,6 @@
 package controller_test
 
-// This file shows that the simulated week finds things: wrong versions of every layer, of which it has not been told.
+// This file shows that the simulated week finds things: wrong versions of every layer, which it does not know.
 // Each of them has a test of its own in its chapter; here only the week is played.
 //
 //	go test ./solutions/07-controller -run Week -v -finds

@@ -1,4 +1,4 @@
-// This file is the informer at work: what it starts, in which order it stops, and what becomes of a delta.
+// This file runs the informer: how it starts, how it stops, and how it processes a delta.
 //
 //workshop:file task 1
 
@@ -21,11 +21,11 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 )
 
-// RunWithContext keeps the store and tells the handlers until the context ends. When it returns nothing is left
-// running. An informer runs once; a second call is logged and returns.
-//
-// It stops in the order of the work: first whatever brings deltas, then the handlers. Each finishes the call it is in,
-// and what has not been delivered by then is dropped.
+// RunWithContext returns when its context ends, and not before. Until then the store follows the server, and the
+// handlers receive every change. When RunWithContext returns, nothing is left running, and no handler is called again.
+// It waits for the delta in progress and for the running handlers, and drops the remaining notifications. An error
+// concerns one object only: it is reported to utilruntime, and the informer continues with the others. A second
+// RunWithContext returns and changes nothing.
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	if !s.start(ctx) {
@@ -44,7 +44,7 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	s.stopListeners()
 }
 
-// start puts the parts together, and returns false if that has been done before.
+// start makes the parts and starts the handlers. It returns false if the informer has been started before.
 func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +58,8 @@ func (s *sharedIndexInformer) start(ctx context.Context) bool {
 	return true
 }
 
-// newQueue makes the queue. It knows the store, so that it can tell what a list has not got any more, and emits
-// Replaced for what is listed.
+// newQueue makes the queue. The queue knows the store, so it finds the objects that a list no longer has. It emits
+// Replaced for the objects of a list.
 func (s *sharedIndexInformer) newQueue() cache.Queue {
 	return s.below.NewDeltaFIFO(cache.DeltaFIFOOptions{
 		KeyFunction:           cache.MetaNamespaceKeyFunc,
@@ -77,14 +77,14 @@ func (s *sharedIndexInformer) newReflector() layers.Reflector {
 	})
 }
 
-// reflect lists and watches until the context ends. It is Reflector.RunWithContext, but for one thing: somebody may
-// want to hear of the errors.
+// reflect lists and watches until the context ends. It is Reflector.RunWithContext, except that errors go to the watch
+// error handler.
 //
 //workshop:keep
 func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	backoff := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Factor: 2, Jitter: 1, Steps: 40}
 	delay := backoff.DelayWithReset(clock.RealClock{}, 2*time.Minute)
-	// Handlers of errors are client-go's, and so is the Reflector that they are told of. This one only has a name.
+	// The watch error handler takes a Reflector of client-go. This one only has a name.
 	named := cache.NewReflectorWithOptions(s.lw, s.example, s.queue,
 		cache.ReflectorOptions{TypeDescription: s.options.ObjectDescription})
 	for ctx.Err() == nil {
@@ -100,7 +100,7 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	}
 }
 
-// popAll takes deltas from the queue until that is closed and empty.
+// popAll takes deltas from the queue until the queue is closed and empty.
 func (s *sharedIndexInformer) popAll(ctx context.Context) {
 	for {
 		_, err := s.queue.Pop(s.handleDeltas)
@@ -113,7 +113,7 @@ func (s *sharedIndexInformer) popAll(ctx context.Context) {
 	}
 }
 
-// awaitSync notes when the store has everything of the first list.
+// awaitSync closes synced when the store has every object of the first list.
 func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -131,20 +131,14 @@ func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 
 // awaitItemInHand returns when the item that the queue has handed out is processed. Pop holds the queue's lock until
 // then, and HasSynced takes the same lock. A queue counts as synced when it hands out the last item of the first list,
-// which is before the store has that item.
+// before the store has that item.
 func (s *sharedIndexInformer) awaitItemInHand() { s.queue.HasSynced() }
 
-// handleDeltas brings what has happened to one object, oldest first, to the store and then to the handlers. Who hears
-// of a change finds it in the store.
-//
-//   - Whether it is an addition or an update is for the store to say: a list knows only what is there.
-//   - An update that leaves the resourceVersion as it was is a resync, whatever it is called, and only for those that
-//
-// are
-//
-//	  due for one.
-//	- inInitialList tells handlers that an addition is from the first list.
-//	- A deletion may be a tombstone, and is passed on as it came.
+// handleDeltas applies the deltas of one object, the oldest first. The store changes first, then the handlers: a
+// handler that receives a change finds it in the store. The store decides whether an object is an addition or an
+// update. Only additions of the first list have isInInitialList. A deletion that the watch missed reaches the handlers
+// as a tombstone. An update that does not change the resourceVersion counts as a resync, whatever the type of the
+// delta.
 //
 // Mirrors cache.processDeltas.
 //
@@ -183,7 +177,7 @@ func (s *sharedIndexInformer) handleDeltas(obj any, inInitialList bool) error {
 	return nil
 }
 
-// sameVersion tells whether two states of an object are the same to the server.
+// sameVersion reports whether two states of an object are the same to the server.
 func sameVersion(a, b any) bool {
 	old, err := meta.Accessor(a)
 	if err != nil {

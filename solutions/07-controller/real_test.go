@@ -6,7 +6,7 @@ package controller_test
 //
 //	go test ./solutions/07-controller -run Real -v -kubeconfig FILE -compact 'go tool workshop cluster compact'
 //
-// The Deployments are paused, so that no Pods come of them, and no work for anybody but this controller.
+// The Deployments are paused, so no Pods are created, and no other controller has work.
 
 import (
 	"context"
@@ -46,7 +46,7 @@ import (
 
 var howMany = flag.Int("deployments", 200, "how many Deployments")
 
-// network counts, and cuts. It is what stands between the controller and the server.
+// network counts, and cuts. It is between the controller and the server.
 type network struct {
 	requests, conns atomic.Int64
 	lock            sync.Mutex

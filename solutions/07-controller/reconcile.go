@@ -1,19 +1,17 @@
-// reconcile.go is the one idea of a controller: look at what is there now, look at
-// what should be there, and take one step from the first to the second. It never
-// asks which event brought it here; therefore a lost, doubled or late event can
-// delay it and nothing else.
+// This file takes one step from the current state of a Deployment's budget to the desired one. It does not depend on
+// the event that caused the step, so a lost, duplicated or late event can only delay it.
 //
-// What is there comes from the caches, which may be behind the server. So each write
-// names the version it was decided on, and the server refuses it if there is a newer one.
-//
-// Left out: asking the server once more before a budget without an owner is adopted, as
-// the ReplicaSet controller does; see adoption in the package documentation.
+// It reads the current state from caches, which can be behind the server. The ReplicaSet controller asks the server
+// again before it adopts an object without an owner. This controller does not; see adoption in the package comment.
 
 package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,67 +19,96 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 )
 
-// Reasons of the Events that are recorded on a Deployment. People select by them
-// (kubectl get events --field-selector reason=BudgetConflict), so they do not change.
+// Reasons of the Events on a Deployment. Users select Events by them (kubectl get events --field-selector
+// reason=BudgetConflict), so they do not change.
 const (
 	ReasonCreated  = "BudgetCreated"
 	ReasonRepaired = "BudgetRepaired"
 	ReasonRemoved  = "BudgetRemoved"
 	ReasonConflict = "BudgetConflict"
+	ReasonRefused  = "BudgetRefused"
 )
 
-// Reconcile brings the budget of one Deployment to what it should be, by at most one write. A nil error means that
-// there is nothing to do until the next event; any other means try again later, names the budget (namespace/name) and
-// wraps what the server said. It may run for different keys at once, never twice for one.
+// Reconcile corrects the budget of one Deployment with at most one write. Reconcile may run for different keys at once.
+// The caller never runs it twice at once for one key.
 //
-//   - Both objects come from the caches, and are not changed.
-//   - Of a Deployment that is gone, or on its way out, and of a budget on its way out, nothing is done: the garbage
+// Reconcile never changes a cached object. Reconcile creates a budget for a Deployment that wants one and has none.
+// Reconcile repairs a budget of ours that is wrong. Reconcile does not write a budget that is right. Reconcile removes
+// a budget of ours that the Deployment does not want.
 //
-// collector
+// Reconcile never writes to a foreign budget. If a Deployment wants a budget, and a foreign one has its name, Reconcile
+// calls recordConflict. If a foreign budget selects the Deployment's Pods under another name, Reconcile creates none
+// and calls recordConflict. If ours exists beside such a budget, Reconcile removes ours.
 //
-//	  follows the owner reference, and the deletion brings the key back.
-//	- wantsBudget says whether there should be one, claimOn whose the one is that is there. A foreign one is never
+// Reconcile does not write to a budget that is being deleted. Reconcile leaves the budget of an earlier Deployment to
+// the garbage collector. Reconcile writes nothing for a Deployment that is being deleted. For a Deployment that is
+// gone, Reconcile removes a budget of ours that another owner keeps. Every other budget of a Deployment that is gone
+// stays.
 //
-// written to;
+// Each successful write records one Event. A failed write records no Event.
 //
-//	  if it is in the way, recordConflict. A leftover is about to be collected, and left alone.
-//	- Whatever was done is told, by recordCreated, recordRepaired or recordRemoved; nothing else is.
-//	- In a namespace that is being deleted (corev1.NamespaceTerminatingCause) nothing can be created, now or later: no
-//
-// error.
+// A nil error means that there is nothing to do until the next event. An error means that the key has to be tried
+// again. The error names the budget (namespace/name) and wraps the server's error. A namespace that is being deleted
+// (corev1.NamespaceTerminatingCause) accepts no new budget, now or later: this is not an error.
 //
 //workshop:task 6
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
-	deployment, err := c.deployments.Deployments(key.Namespace).Get(key.Name)
-	if apierrors.IsNotFound(err) {
-		return nil // the garbage collector follows the owner reference
-	}
-	if err != nil {
-		return fmt.Errorf("reading Deployment %s from the cache: %w", key, err)
-	}
-	if deployment.DeletionTimestamp != nil {
-		return nil // likewise; a budget made now would have to be deleted again
-	}
-
 	budget, err := c.budgets.PodDisruptionBudgets(key.Namespace).Get(key.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("reading PodDisruptionBudget %s from the cache: %w", key, err)
 	}
-	exists, wanted := err == nil, wantsBudget(deployment)
-
-	switch {
-	case !exists && !wanted:
-		return nil
-	case !exists:
-		return c.create(ctx, deployment)
-	case budget.DeletionTimestamp != nil:
+	exists := err == nil
+	if exists && budget.DeletionTimestamp != nil {
 		return nil // on its way out; its delete event brings the key back
 	}
 
+	deployment, err := c.deployments.Deployments(key.Namespace).Get(key.Name)
+	switch {
+	case apierrors.IsNotFound(err) && exists && outlivesDeployment(budget):
+		return c.remove(ctx, formerDeployment(budget), budget, "its Deployment is gone, and it has another owner")
+	case apierrors.IsNotFound(err):
+		return nil // the garbage collector follows the owner reference
+	case err != nil:
+		return fmt.Errorf("reading Deployment %s from the cache: %w", key, err)
+	case deployment.DeletionTimestamp != nil:
+		return nil // likewise; a budget made now would have to be deleted again
+	}
+	if !exists {
+		return c.reconcileMissing(ctx, deployment)
+	}
+	return c.reconcileExisting(ctx, deployment, budget)
+}
+
+// reconcileMissing creates the budget, if the Deployment wants one and no foreign budget selects its Pods.
+//
+//workshop:omit
+func (c *Controller) reconcileMissing(ctx context.Context, deployment *appsv1.Deployment) error {
+	if !wantsBudget(deployment) {
+		return nil
+	}
+	other, err := c.budgetInTheWay(deployment)
+	if err != nil {
+		return err
+	}
+	if other != nil {
+		c.recordConflict(deployment, other)
+		return nil
+	}
+	return c.create(ctx, deployment)
+}
+
+// reconcileExisting repairs or removes the budget if it is ours.
+//
+//workshop:omit
+func (c *Controller) reconcileExisting(
+	ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget,
+) error {
+	wanted := wantsBudget(deployment)
 	switch claimOn(budget, deployment) {
 	case leftover:
 		klog.FromContext(ctx).V(2).Info("Waiting for the garbage collector to take the previous Deployment's budget")
@@ -93,7 +120,14 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 		return nil
 	}
 	if !wanted {
-		return c.remove(ctx, deployment, budget)
+		return c.remove(ctx, deployment, budget, whyUnwanted(deployment))
+	}
+	other, err := c.budgetInTheWay(deployment)
+	if err != nil {
+		return err
+	}
+	if other != nil {
+		return c.remove(ctx, deployment, budget, fmt.Sprintf("PodDisruptionBudget %s selects the same Pods", other.Name))
 	}
 	return c.repair(ctx, deployment, budget)
 }
@@ -112,17 +146,16 @@ func (c *Controller) create(ctx context.Context, deployment *appsv1.Deployment) 
 	return nil
 }
 
-// repair updates a budget of ours that is not as it should be. It changes a copy, by Conform, and if that finds nothing
-// to change it sends nothing. The server refuses an update with a conflict if somebody has written since the cached
-// version.
+// repair updates a budget of ours to what Conform says, and changes nothing else in it. If the budget is right, repair
+// sends nothing. The server refuses the update if it has a version that the cache has not seen.
 //
 //workshop:task 6
 func (c *Controller) repair(
 	ctx context.Context, deployment *appsv1.Deployment, cached *policyv1.PodDisruptionBudget,
 ) error {
-	// The cached object is shared with everyone who reads this cache: change a copy. The
-	// copy keeps the resourceVersion, which makes the server refuse it with a conflict if
-	// somebody has written since.
+	// Every reader of the cache shares the cached object: change a copy. The copy keeps the
+	// resourceVersion, so the server refuses it with a conflict if another client has
+	// written since.
 	budget := cached.DeepCopy()
 	changes := Conform(budget, deployment)
 	if len(changes) == 0 {
@@ -136,12 +169,12 @@ func (c *Controller) repair(
 	return nil
 }
 
-// remove deletes a budget of ours that is not wanted any more: the very one that was judged, by its UID and version. If
-// there is none any more, that is what was wanted, but it was not done by us.
+// remove deletes this budget, and neither a newer version nor a successor of the same name. A budget that is already
+// gone is not an error, and records no Event. The Event says why the budget was removed.
 //
 //workshop:task 6
 func (c *Controller) remove(
-	ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget,
+	ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget, why string,
 ) error {
 	// A deletion has no object to carry the version, so preconditions do: this budget and
 	// no successor of the same name, and not if it was changed after we judged it.
@@ -154,12 +187,59 @@ func (c *Controller) remove(
 	if err != nil {
 		return fmt.Errorf("deleting PodDisruptionBudget %s: %w", klog.KObj(budget), err)
 	}
-	c.recordRemoved(ctx, deployment)
+	c.recordRemoved(ctx, deployment, why)
 	return nil
 }
 
-// recordCreated, recordRepaired and recordRemoved write down what was done, in the log and as an Event of the
-// Deployment. The changes of a repair are one text, with ", " between them.
+// budgetInTheWay returns a foreign budget that selects the Deployment's Pods under another name, or nil. The API server
+// refuses to evict a Pod that two budgets select, so ours beside it would block every drain. Budgets that this
+// controller made for other Deployments do not count: otherwise two Deployments with overlapping selectors would each
+// lose their budget.
+func (c *Controller) budgetInTheWay(deployment *appsv1.Deployment) (*policyv1.PodDisruptionBudget, error) {
+	others, err := c.budgetIndexer.ByIndex(madeByOthersIndex, deployment.Namespace)
+	if err != nil {
+		return nil, fmt.Errorf("looking for other budgets of %s in the cache: %w", klog.KObj(deployment), err)
+	}
+	var found *policyv1.PodDisruptionBudget
+	for _, obj := range others {
+		other, ok := obj.(*policyv1.PodDisruptionBudget)
+		if ok && other.Name != deployment.Name && selectsPodsOf(other, deployment) &&
+			(found == nil || other.Name < found.Name) { // always the same one, or each look would be another Event
+			found = other
+		}
+	}
+	return found, nil
+}
+
+// deploymentsSelected returns the names of the Deployments in the cache whose Pods a foreign budget selects. For a
+// budget that this controller made it returns none.
+func (c *Controller) deploymentsSelected(budget *policyv1.PodDisruptionBudget) (names []cache.ObjectName) {
+	if madeForDeployment(budget) {
+		return nil
+	}
+	deployments, err := c.deployments.Deployments(budget.Namespace).List(labels.Everything())
+	if err != nil {
+		return nil // a lister reads a cache, and has no errors
+	}
+	for _, deployment := range deployments {
+		if selectsPodsOf(budget, deployment) {
+			names = append(names, cache.MetaObjectToName(deployment))
+		}
+	}
+	return names
+}
+
+// formerDeployment returns a Deployment that is gone, as far as its budget describes it, for an Event.
+func formerDeployment(budget *policyv1.PodDisruptionBudget) *appsv1.Deployment {
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: budget.Namespace, Name: budget.Name}}
+	if owner := metav1.GetControllerOfNoCopy(budget); owner != nil {
+		deployment.UID = owner.UID
+	}
+	return deployment
+}
+
+// recordCreated, recordRepaired and recordRemoved report a successful write, in the log and as an Event of the
+// Deployment. The changes of a repair are one text, separated by ", ".
 func (c *Controller) recordCreated(
 	ctx context.Context, deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget,
 ) {
@@ -174,26 +254,62 @@ func (c *Controller) recordRepaired(ctx context.Context, deployment *appsv1.Depl
 		"Repaired PodDisruptionBudget %s: set %s", deployment.Name, changes)
 }
 
-func (c *Controller) recordRemoved(ctx context.Context, deployment *appsv1.Deployment) {
-	why := fmt.Sprintf("spec.replicas is %d", desiredReplicas(deployment))
-	if deployment.Annotations[OptOutAnnotation] == OptOutValue {
-		why = fmt.Sprintf("the annotation %s is %q", OptOutAnnotation, OptOutValue)
-	}
+func (c *Controller) recordRemoved(ctx context.Context, deployment *appsv1.Deployment, why string) {
 	klog.FromContext(ctx).Info("Removed budget", "because", why)
 	c.recorder.Eventf(deployment, corev1.EventTypeNormal, ReasonRemoved,
 		"Removed PodDisruptionBudget %s: %s", deployment.Name, why)
 }
 
-// recordConflict tells the Deployment's owner that a budget is in the way. It returns
-// no error because trying again cannot help: when the other budget changes or goes, its
-// event brings the key back. Repeated Events are counted up into one by the recorder.
+// recordConflict reports a foreign budget to the Deployment's owner, as an Event. It returns no error, because a retry
+// cannot help: when that budget changes or is deleted, its event brings the key back. The recorder counts repeated
+// Events as one.
 func (c *Controller) recordConflict(deployment *appsv1.Deployment, budget *policyv1.PodDisruptionBudget) {
 	whose := "nothing controls it"
 	if owner := metav1.GetControllerOfNoCopy(budget); owner != nil {
 		whose = fmt.Sprintf("%s %s controls it", owner.Kind, owner.Name)
 	}
+	if budget.Name != deployment.Name {
+		c.recorder.Eventf(deployment, corev1.EventTypeWarning, ReasonConflict,
+			"PodDisruptionBudget %s selects this Deployment's Pods (%s), and a Pod with two budgets cannot be evicted, so "+
+				"this Deployment gets none; delete it or narrow its selector, or set the annotation %s to %q",
+			budget.Name, whose, OptOutAnnotation, OptOutValue)
+		return
+	}
 	c.recorder.Eventf(deployment, corev1.EventTypeWarning, ReasonConflict,
 		"PodDisruptionBudget %s is not this Deployment's (%s) and is left as it is; delete or rename it, or set the "+
 			"annotation %s to %q",
 		budget.Name, whose, OptOutAnnotation, OptOutValue)
+}
+
+// recordResult receives the result of each Reconcile. The first refusal after a success of the key is an Event of the
+// Deployment. Further refusals are not.
+func (c *Controller) recordResult(key cache.ObjectName, err error) {
+	if err == nil {
+		c.refused.Delete(key)
+		return
+	}
+	if !isRefusal(err) {
+		return
+	}
+	deployment, notFound := c.deployments.Deployments(key.Namespace).Get(key.Name)
+	if notFound != nil {
+		return
+	}
+	if _, known := c.refused.LoadOrStore(key, struct{}{}); !known {
+		c.recorder.Eventf(deployment, corev1.EventTypeWarning, ReasonRefused,
+			"The server refuses, and is asked again: %v", err)
+	}
+}
+
+// isRefusal reports whether the server understood the request and refuses it until a person changes something: a role,
+// a quota, an admission webhook. A busy or unreachable server is not a refusal, and neither is a conflict with a stale
+// cache.
+func isRefusal(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	passing := []int32{http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests}
+	return code >= 400 && code < 500 && !slices.Contains(passing, code)
 }

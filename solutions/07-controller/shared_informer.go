@@ -1,17 +1,14 @@
-// This file is the shared informer: one list and watch, one cache, and any number of handlers that hear of every
+// This file is the shared informer: one list and watch, one cache, and any number of handlers that receive every
 // change.
 //
-//	Reflector ──▶ DeltaFIFO ──▶ [ deltas: first the store, then the handlers' queues ] ──▶ handler, handler, handler
-//	                                  └──▶ Indexer
+// It has four files:
+//   - shared_informer.go, this one: its parts, its settings, and what you can ask it.
+//   - informer_run.go: how it starts, how it stops, and how it processes a delta.
+//   - listener.go: one handler and its queue.
+//   - handlers.go: adding and removing handlers, and resyncs.
 //
-// It is made of four files:
-//   - shared_informer.go, this one: what it consists of, and what can be set and asked.
-//   - informer_run.go: how it starts, how it stops, and what happens with each delta.
-//   - listener.go: one handler, and the queue that keeps it from holding up the others.
-//   - handlers.go: handlers come, also late, hear of resyncs, and go.
-//
-// Left out of client-go's: metrics, the detector of cached objects that somebody changes, and the processing in batches
-// that came with RealFIFO.
+// Client-go's informer also has metrics, a detector of changes to cached objects, and the processing in batches that
+// came with RealFIFO.
 
 package controller
 
@@ -31,9 +28,7 @@ import (
 )
 
 // sharedIndexInformer implements cache.SharedIndexInformer. All methods may be called from any goroutine, and from
-// handlers.
-//
-// Of its two locks mu is taken first. No lock is held while a handler runs.
+// handlers. Lock mu before deltas.
 type sharedIndexInformer struct {
 	below   layers.Layers
 	lw      cache.ListerWatcher
@@ -41,27 +36,39 @@ type sharedIndexInformer struct {
 	options cache.SharedIndexInformerOptions
 	indexer cache.Indexer
 
-	// synced is closed when the store has everything of the first list.
+	// synced is closed when the store has every object of the first list.
 	synced chan struct{}
 
-	// mu guards these. What is set after the start would not be heard.
+	// mu guards these.
 	mu                sync.Mutex
 	started, stopped  bool
 	transform         cache.TransformFunc
 	watchErrorHandler cache.WatchErrorHandlerWithContext
-	// resyncCheck is how often it is asked whether a resync is due: the informer's own period, or a shorter one that
-	// a handler has asked for before the start.
+	// resyncCheck is the informer's pace: the time between two calls of shouldResync.
 	resyncCheck time.Duration
 	queue       cache.Queue      // nil before the start
 	reflector   layers.Reflector // likewise
 
-	// deltas is held while a delta goes to the store and to the listeners, and by callers that need the moment between two
-	// deltas. It guards listeners and their schedules.
-	deltas    sync.Mutex
+	// deltas guards listeners and their schedules. Nothing happens in the middle of a delta while it is held.
+	deltas    fairLock
 	listeners map[*listener]*schedule
-	// running counts the goroutines of listeners.
+	// running counts the goroutines of the listeners.
 	running sync.WaitGroup
 }
+
+// fairLock is a lock that waiting goroutines receive in turn. A sync.Mutex often returns to the goroutine that has just
+// released it. If handlers are added and removed without a pause, each delta would then wait for a millisecond.
+//
+// At most one goroutine waits for held: the one that holds next. So no goroutine can overtake it.
+type fairLock struct{ next, held sync.Mutex }
+
+func (l *fairLock) Lock() {
+	l.next.Lock()
+	defer l.next.Unlock()
+	l.held.Lock()
+}
+
+func (l *fairLock) Unlock() { l.held.Unlock() }
 
 // NewSharedIndexInformer returns an informer on client-go's layers. Mirrors cache.NewSharedIndexInformer.
 func NewSharedIndexInformer(
@@ -71,7 +78,7 @@ func NewSharedIndexInformer(
 		cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: indexers})
 }
 
-// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with all that can be said. Mirrors
+// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with all options. Mirrors
 // cache.NewSharedIndexInformerWithOptions.
 func NewSharedIndexInformerWithOptions(
 	lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions,
@@ -79,8 +86,8 @@ func NewSharedIndexInformerWithOptions(
 	return NewSharedIndexInformerOn(clientgo.Layers, lw, example, options)
 }
 
-// NewSharedIndexInformerOn returns an informer on the layers of one's choice. The options are client-go's; those about
-// metrics are not used. client-go has no such function: there the layers are nailed down.
+// NewSharedIndexInformerOn returns an informer on the layers that the caller chooses. It ignores the options about
+// metrics. Client-go has no such function, because its layers are fixed.
 func NewSharedIndexInformerOn(
 	below layers.Layers, lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions,
 ) cache.SharedIndexInformer {
@@ -97,13 +104,15 @@ func NewSharedIndexInformerOn(
 	}
 }
 
-// GetStore is the cache. Who reads from it shares the objects with all others, and must not change them.
+// GetStore returns the cache. Its objects are shared with every other reader and must not be changed.
 func (s *sharedIndexInformer) GetStore() cache.Store { return s.indexer }
 
-// GetIndexer is the same, with its indexes.
+// GetIndexer returns the cache with its indexes.
 func (s *sharedIndexInformer) GetIndexer() cache.Indexer { return s.indexer }
 
-// AddIndexers adds indexes, also after the start; they cover what is there already. After the end it is an error.
+// AddIndexers adds indexes to the store, before or after the start. New indexes cover the objects that are already in
+// the store. AddIndexers returns the indexer's error, for example for an index that exists already. AddIndexers returns
+// an error after the end.
 //
 //workshop:task 5
 func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
@@ -120,8 +129,8 @@ func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 //workshop:omit
 var errStarted = errors.New("the informer has started already")
 
-// SetTransform has every object go through a function before anything else sees it, to make it smaller, say. It is an
-// error after the start: what is in the store already would not have gone through it.
+// SetTransform sets the function that every object passes through before it is stored. Handlers and the store receive
+// the objects that it returns. SetTransform returns an error after the start. A second SetTransform replaces the first.
 //
 //workshop:task 5
 func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error {
@@ -134,8 +143,8 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 	return nil
 }
 
-// SetWatchErrorHandlerWithContext sets what is told when a list, or the beginning of a watch, fails. It is an error
-// after the start. The Reflector that it is given is good for nothing but its name.
+// SetWatchErrorHandlerWithContext sets the function that receives the error of every failed list.
+// SetWatchErrorHandlerWithContext returns an error after the start.
 //
 //workshop:task 5
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
@@ -148,21 +157,21 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.Watc
 	return nil
 }
 
-// SetWatchErrorHandler is the same for handlers without a context.
+// SetWatchErrorHandler is SetWatchErrorHandlerWithContext for handlers without a context.
 func (s *sharedIndexInformer) SetWatchErrorHandler(handler cache.WatchErrorHandler) error {
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *cache.Reflector, err error) { handler(r, err) })
 }
 
-// HasSynced tells whether the store has everything of the first list. Handlers may not have heard of it yet: each
-// registration has a HasSynced of its own.
+// HasSynced reports whether the store has every object of the first list. Handlers may not have received it yet: each
+// registration has a HasSynced too.
 func (s *sharedIndexInformer) HasSynced() bool { return cache.IsDone(s.HasSyncedChecker()) }
 
-// HasSyncedChecker is the same, to wait for.
+// HasSyncedChecker is done when HasSynced is true.
 func (s *sharedIndexInformer) HasSyncedChecker() cache.DoneChecker {
 	return done{fmt.Sprintf("SharedIndexInformer %T", s.example), s.synced}
 }
 
-// done is something to wait for. It implements cache.DoneChecker.
+// done implements cache.DoneChecker with a channel.
 type done struct {
 	name string
 	ch   <-chan struct{}
@@ -171,7 +180,7 @@ type done struct {
 func (d done) Name() string          { return d.name }
 func (d done) Done() <-chan struct{} { return d.ch }
 
-// LastSyncResourceVersion is the version that the Reflector has come to. It is empty before the first list.
+// LastSyncResourceVersion returns the version that the Reflector has reached. It is empty before the first list.
 func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,19 +190,19 @@ func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	return s.reflector.LastSyncResourceVersion()
 }
 
-// IsStopped tells whether the informer has run, and has ended. It cannot run again.
+// IsStopped reports whether the informer has run and has stopped. It cannot run again.
 func (s *sharedIndexInformer) IsStopped() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopped
 }
 
-// Run is RunWithContext until a channel is closed.
+// Run runs the informer until stop is closed. See RunWithContext.
 func (s *sharedIndexInformer) Run(stop <-chan struct{}) {
 	s.RunWithContext(wait.ContextForChannel(stop))
 }
 
-// GetController is for old code. What it returns can be asked, but not run.
+// GetController returns a controller for old code, which can call its methods but cannot run it.
 func (s *sharedIndexInformer) GetController() cache.Controller { return onlyAsked{s} }
 
 type onlyAsked struct{ *sharedIndexInformer }

@@ -1,5 +1,5 @@
-// Command pdb-controller is your program: the informer and the controller that you have written in this chapter, on the
-// layers of your choice. What makes it a program is in internal/testkit/pdbapp.
+// Command pdb-controller runs the informer and the controller of this folder, on the layers of your choice. Its flags,
+// its log and its demonstration are in internal/testkit/pdbapp.
 //
 //	go run ./07-controller/cmd/pdb-controller                                    a demonstration, without a cluster
 //	go run ./07-controller/cmd/pdb-controller --layers yours                     on your own layers below, too

@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,18 +38,21 @@ date are built from source first, which takes minutes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return locked(cmd.Context(), func(w workspace.Workspace) error {
-				return up(cmd.Context(), w, options, os.Stdout, os.Stderr)
+				return up(cmd.Context(), w, options, !cmd.Flags().Changed("keep"), os.Stdout, os.Stderr)
 			})
 		},
 	}
 	cmd.Flags().IntVar(&options.Nodes, "nodes", 1, "how many nodes to simulate")
 	cmd.Flags().IntVar(&options.Port, "port", 0, "port of the API server (default: any free one)")
 	cmd.Flags().BoolVar(&options.Keep, "keep", false,
-		"let the objects in the cluster outlive `cluster down`, for the next `cluster up`")
+		"let the objects outlive `cluster down` and crashes, for each `cluster up` until `cluster down --discard`")
 	return cmd
 }
 
-func up(ctx context.Context, w workspace.Workspace, options controlplane.Options, stdout, stderr io.Writer) error {
+// up starts the cluster. If asBefore is set, a cluster whose objects were kept
+// goes on keeping them.
+func up(ctx context.Context, w workspace.Workspace, options controlplane.Options, asBefore bool,
+	stdout, stderr io.Writer) error {
 	if options.Nodes < 1 || options.Nodes > 1000 {
 		return fmt.Errorf("--nodes=%d: the cluster can simulate 1 to 1000 nodes", options.Nodes)
 	}
@@ -56,21 +60,23 @@ func up(ctx context.Context, w workspace.Workspace, options controlplane.Options
 	if err != nil {
 		return err
 	}
+	if state == nil {
+		if err := forgotten(w); err != nil {
+			return err
+		}
+	}
 	if state != nil && state.Phase == launcher.Ready {
 		if dead := state.Dead(); len(dead) < len(state.Components) {
 			return upAgain(ctx, w, state, dead, stdout, stderr)
 		}
 	}
-	if state != nil && state.Phase != launcher.Stopped {
-		fmt.Fprintln(stderr, "An earlier cluster ended without `cluster down`; removing what it left.")
-		if err := launcher.Stop(w, state); err != nil {
-			return err
-		}
-		if state, err = launcher.Load(w); err != nil {
-			return err
-		}
+	if state, err = tidyUp(w, state, stderr); err != nil {
+		return err
 	}
-	options.Resume = state != nil // now it can only be a Stopped one
+	if options.Resume = state != nil; options.Resume {
+		options.Keep = options.Keep || asBefore
+		fmt.Fprintln(stderr, "The objects of the last cluster are kept, until `cluster down --discard`.")
+	}
 	if err := build.Ensure(ctx, w, stderr); err != nil {
 		return err
 	}
@@ -87,6 +93,23 @@ func up(ctx context.Context, w workspace.Workspace, options controlplane.Options
 	fmt.Fprintf(stderr, "The cluster is up after %.1f s: %s\n", time.Since(began).Seconds(), server)
 	printExport(w, stdout)
 	return nil
+}
+
+// tidyUp ends what is left of a cluster that nobody has taken down. It returns
+// the state of a cluster whose objects are kept, or nil.
+func tidyUp(w workspace.Workspace, state *launcher.State, stderr io.Writer) (*launcher.State, error) {
+	if state == nil || state.Phase == launcher.Stopped {
+		return state, nil
+	}
+	left := "what it left"
+	if state.Keep {
+		left += ", except for its objects"
+	}
+	fmt.Fprintf(stderr, "An earlier cluster ended without `cluster down`; removing %s.\n", left)
+	if err := launcher.Stop(w, state); err != nil {
+		return nil, err
+	}
+	return launcher.Load(w)
 }
 
 // start starts a new cluster, or resumes a kept one, and returns its address.
@@ -150,30 +173,44 @@ func downCommand() *cobra.Command {
 		Short: "Stop the cluster and throw it away (unless it was started with --keep)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return locked(cmd.Context(), func(w workspace.Workspace) error {
-				state, err := launcher.Load(w)
-				if err != nil {
-					return err
-				}
-				if state == nil || state.Phase == launcher.Stopped && !discard {
-					fmt.Fprintln(os.Stderr, "No cluster is up.")
-					return nil
-				}
-				state.Keep = state.Keep && !discard
-				if err := launcher.Stop(w, state); err != nil {
-					return err
-				}
-				if state.Keep {
-					fmt.Fprintln(os.Stderr, "The cluster is stopped; the next `cluster up` finds its objects again.")
-				} else {
-					fmt.Fprintln(os.Stderr, "The cluster is stopped and thrown away.")
-				}
-				return nil
-			})
+			return locked(cmd.Context(), func(w workspace.Workspace) error { return down(w, discard, os.Stderr) })
 		},
 	}
 	cmd.Flags().BoolVar(&discard, "discard", false, "throw away what --keep has kept, too")
 	return cmd
+}
+
+func down(w workspace.Workspace, discard bool, stderr io.Writer) error {
+	state, err := launcher.Load(w)
+	damaged := errors.Is(err, launcher.ErrDamaged)
+	if err != nil && !damaged {
+		return err
+	}
+	found, errFind := launcher.Find(w, build.Components)
+	switch {
+	case damaged && errFind != nil:
+		return fmt.Errorf("%s is damaged, and this system does not show which programs run on %s (%w); end the processes "+
+			"of %s, and delete that folder", w.State(), w.Cluster(), errFind, w.Bin())
+	case len(found) == 0 && (state == nil && !damaged || state != nil && state.Phase == launcher.Stopped && !discard):
+		fmt.Fprintln(stderr, "No cluster is up.")
+		return nil
+	case state == nil:
+		fmt.Fprintf(stderr, "%s is damaged or gone; %d of the cluster's programs still run.\n", w.State(), len(found))
+		_, err := os.Stat(w.Etcd())
+		state = &launcher.State{Keep: err == nil} // it may have been started with --keep
+	}
+	state.Add(found)
+	state.Keep = state.Keep && !discard
+	if err := launcher.Stop(w, state); err != nil {
+		return err
+	}
+	if state.Keep {
+		fmt.Fprintln(stderr, "The cluster is stopped; the next `cluster up` finds its objects again, and "+
+			"`cluster down --discard` throws them away.")
+	} else {
+		fmt.Fprintln(stderr, "The cluster is stopped and thrown away.")
+	}
+	return nil
 }
 
 func statusCommand() *cobra.Command {
@@ -316,13 +353,27 @@ func running() (workspace.Workspace, *launcher.State, error) {
 		return w, nil, err
 	}
 	switch {
-	case state == nil || state.Phase == launcher.Stopped:
+	case state == nil:
+		return w, nil, cmp.Or(forgotten(w), errNotUp)
+	case state.Phase == launcher.Stopped:
 		return w, nil, errNotUp
 	case state.Phase == launcher.Starting:
 		return w, nil, errors.New("the cluster is not up yet: another command is starting it, or was killed while it did; " +
 			"`go tool workshop cluster up` waits for the one, and cleans up after the other")
 	}
 	return w, state, nil
+}
+
+// forgotten returns an error if there is no state file, but programs run on
+// the cluster's folder.
+func forgotten(w workspace.Workspace) error {
+	// Where the system does not show them, there is nothing to report.
+	found, _ := launcher.Find(w, build.Components)
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is gone, and %d of the cluster's programs still run; `go tool workshop cluster down` ends "+
+		"them, and keeps the objects", w.State(), len(found))
 }
 
 // locked runs a command that starts or stops something.

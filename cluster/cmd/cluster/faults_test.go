@@ -261,15 +261,6 @@ func TestSourceThatDoesNotCompile(t *testing.T) {
 	require.FileExists(t, r.Program("etcd"), "the programs that were there stay there")
 }
 
-func TestDamagedState(t *testing.T) {
-	r := newRepository(t)
-	require.NoError(t, os.MkdirAll(r.Cluster(), 0o700))
-	require.NoError(t, os.WriteFile(r.State(), []byte("{"), 0o600))
-	for _, command := range []string{"up", "down", "status"} {
-		require.Contains(t, r.must(1, command).stderr, "state.json is damaged")
-	}
-}
-
 func glob(elements ...string) []string {
 	found, _ := filepath.Glob(filepath.Join(elements...))
 	return found

@@ -117,11 +117,16 @@ func TestKeepAndResume(t *testing.T) {
 	r.does("kwok", "")
 	require.FileExists(t, stored)
 
-	r.must(0, "up")
+	require.Contains(t, r.must(0, "up").stderr, "The objects of the last cluster are kept")
 	require.Equal(t, first, authority(), "what the old authority has signed stays valid")
 	require.FileExists(t, stored)
+	require.Contains(t, r.must(0, "status").stdout, "`cluster down` keeps its objects", "--keep holds until --discard")
 	r.must(0, "down")
-	require.NoFileExists(t, stored, "an `up` without --keep ends the keeping")
+	require.FileExists(t, stored)
+	r.must(0, "up", "--keep=false")
+	require.FileExists(t, stored)
+	r.must(0, "down")
+	require.NoFileExists(t, stored, "--keep=false ends the keeping")
 
 	r.must(0, "up", "--keep")
 	r.must(0, "down")

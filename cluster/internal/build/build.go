@@ -3,6 +3,7 @@
 //
 //	build.go      when to build, the go command's arguments, swapping in
 //	progress.go   what a person sees during the minutes that it takes
+//	work.go       how much there is to do
 //	stamp.go      how we know that the programs are the right ones
 //	pack.go       all programs in one file, for others in the room
 //	fetch.go      putting such a file's programs in place
@@ -34,6 +35,9 @@ import (
 var Programs = []string{
 	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "kubectl",
 }
+
+// Components are the Programs of a running cluster; kubectl is for people.
+var Components = Programs[:5]
 
 // Ensure makes all Programs current and returns at once if they are. It takes
 // minutes the first time and shows its progress on out. When ctx ends, so do
@@ -90,18 +94,22 @@ func build(ctx context.Context, w workspace.Workspace, out io.Writer) error {
 	for i, name := range Programs {
 		packages[i] = "./cmd/" + name
 	}
-	// Also fetches the modules, which is why it comes before the build.
-	list, err := b.goCommand(ctx, append([]string{"list", "-deps"}, packages...)...)
+	flags, err := b.versionFlags(ctx) // also fetches the modules
 	if err != nil {
 		return err
 	}
-	b.progress.expect(bytes.Count(list, []byte("\n")))
-	flags, err := b.versionFlags(ctx)
+	same := []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w " + flags}
+	args := slices.Concat([]string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Stale"}, same, packages)
+	list, err := b.goCommand(ctx, args...)
 	if err != nil {
 		return err
 	}
-	args := append([]string{"build", "-v", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w " + flags, "-o", fresh + string(filepath.Separator)}, packages...)
+	work, err := readWork(list)
+	if err != nil {
+		return err
+	}
+	b.progress.expect(work)
+	args = slices.Concat([]string{"build", "-v"}, same, []string{"-o", fresh + string(filepath.Separator)}, packages)
 	if _, err := b.goCommand(ctx, args...); err != nil {
 		return err
 	}

@@ -5,10 +5,13 @@ package build
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -84,27 +87,63 @@ func TestFullDiskIsOneSentence(t *testing.T) {
 
 // Everything that the go command says lands in one of four places.
 func TestProgressReadsTheGoCommand(t *testing.T) {
-	var out bytes.Buffer
-	p := startProgress(&out)
-	lines := &lineWriter{each: p.line}
-	for _, chunk := range []string{
-		"go: downloading k8s.io/api v0.36.3\ngo: downl", "oading k8s.io/utils v0.1.0\n",
-		"internal/abi\nk8s.io/api/core/v1\r\n", "client-go-workshop/cluster/cmd/etcd\n",
-		"sigs.k8s.io/kwok/pkg/kwok/cmd\n", "# k8s.io/api/core/v1\nx.go:1:1: oops",
-	} {
-		_, err := lines.Write([]byte(chunk))
-		require.NoError(t, err)
-	}
-	lines.flush()
-	p.expect(2795)
-	p.show()
-	p.stop()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := startProgress(&out)
+		lines := &lineWriter{each: p.line}
+		say := func(text string) {
+			_, err := lines.Write([]byte(text))
+			require.NoError(t, err)
+		}
+		say("go: downloading k8s.io/api v0.36.3\ngo: downl")
+		say("oading k8s.io/utils v0.1.0\n")
+		p.show()
+		p.expect(work{"internal/abi": 100, "k8s.io/api/core/v1": 1000, "client-go-workshop/cluster/cmd/etcd": 1900,
+			"sigs.k8s.io/kwok/pkg/kwok/cmd": 999, "last": 6000})
+		p.show()
+		say("internal/abi\n")
+		time.Sleep(3 * time.Second)
+		say("k8s.io/api/core/v1\r\n")
+		p.show()
+		time.Sleep(30 * time.Second)
+		say("client-go-workshop/cluster/cmd/etcd\n")
+		p.show()
+		time.Sleep(267 * time.Second)
+		say("sigs.k8s.io/kwok/pkg/kwok/cmd\n# k8s.io/api/core/v1\nx.go:1:1: oops")
+		lines.flush()
+		p.show()
+		p.stop()
 
-	require.Equal(t, 2, p.fetched)
-	require.Equal(t, 4, p.compiled)
-	require.Equal(t, []string{"etcd"}, p.linking, "a package of another module is no program of ours")
-	require.Equal(t, "# k8s.io/api/core/v1\nx.go:1:1: oops", p.complaints())
-	require.Contains(t, out.String(), "etcd is compiled and being linked (1 of 6)")
-	require.Contains(t, out.String(), "4 packages compiled, of at most 2795: sigs.k8s.io/kwok/pkg/kwok/cmd")
-	require.False(t, strings.Contains(out.String(), "\r"), "no terminal, no escape sequences")
+		require.Equal(t, 2, p.fetched)
+		require.Equal(t, []string{"etcd"}, p.linking, "a package of another module is no program of ours")
+		require.Equal(t, "# k8s.io/api/core/v1\nx.go:1:1: oops", p.complaints())
+		for _, line := range []string{
+			"    0:00  fetching modules: 2 so far",
+			"    0:00  looking for what has to be compiled",
+			"    0:03   1% done: k8s.io/api/core/v1", // too soon to say how long it takes
+			"    0:33  etcd is compiled and being linked (1 of 6)",
+			"    0:33  11% done, about 5 min left: linking takes a while now",
+			"    5:00  30% done, about 12 min left: sigs.k8s.io/kwok/pkg/kwok/cmd", // the machine has become busy
+		} {
+			require.Contains(t, out.String(), line+"\n")
+		}
+		require.False(t, strings.Contains(out.String(), "\r"), "no terminal, no escape sequences")
+	})
+}
+
+func TestWorkIsTheSizeOfWhatIsNotInTheCache(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.go"), "package a\n")
+	write(t, filepath.Join(dir, "b.go"), "package a\n\nvar b int\n")
+	write(t, filepath.Join(dir, "a_test.go"), strings.Repeat("// long\n", 1000))
+	list := func(path string, stale bool, files string) string {
+		return fmt.Sprintf(`{"ImportPath": %q, "Dir": %q, "GoFiles": [%s], "Stale": %t}`, path, dir, files, stale)
+	}
+	w, err := readWork([]byte(list("k8s.io/a", true, `"a.go", "b.go"`) + list("fmt", false, `"a.go"`) +
+		list("unsafe", true, "") + list("client-go-workshop/cluster/cmd/etcd", true, `"a.go"`)))
+	require.NoError(t, err)
+	require.Equal(t, work{"k8s.io/a": startWeight + 31, "unsafe": startWeight,
+		"client-go-workshop/cluster/cmd/etcd": startWeight + 10 + linkWeight}, w)
+	_, err = readWork([]byte("{"))
+	require.ErrorContains(t, err, "reading what there is to build")
 }

@@ -2,6 +2,10 @@
 // default; with -v it names each package as it compiles it. On a terminal
 // that becomes one line that changes in place; elsewhere (a CI log), a line
 // every ten seconds. A program gets a line of its own once it is being linked.
+//
+// How far the build is, and how long it goes on, comes from the packages' sizes
+// (work.go) and from the time that it took so far: a busy machine takes four
+// times as long as an idle one.
 
 package build
 
@@ -9,6 +13,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -28,12 +33,13 @@ type progress struct {
 	stopped  sync.WaitGroup
 
 	mu         sync.Mutex
-	fetched    int      // modules
-	compiled   int      // packages
-	packages   int      // all of them, those in the cache included; 0: not known yet
-	latest     string   // package
-	linking    []string // programs
-	complained []string // what the go command said beyond that
+	fetched    int       // modules
+	work       work      // nil: not known yet
+	begun      time.Time // when the first package was named
+	passed     int64     // the weight of the packages before the latest
+	latest     string    // package
+	linking    []string  // programs
+	complained []string  // what the go command said beyond that
 }
 
 // startProgress begins to report; call stop in the end.
@@ -42,7 +48,8 @@ func startProgress(out io.Writer) *progress {
 	if file, ok := out.(*os.File); ok {
 		p.terminal = term.IsTerminal(int(file.Fd()))
 	}
-	fmt.Fprintln(out, "Building the cluster's programs from source: about 6 minutes on two cores, the first time only.")
+	fmt.Fprintln(out, "Building the cluster's programs from source, the first time only: 6 minutes on two idle cores. "+
+		"The time left follows.")
 	interval := 10 * time.Second
 	if p.terminal {
 		interval = 200 * time.Millisecond
@@ -77,10 +84,11 @@ func (p *progress) done() {
 	p.print(fmt.Sprintf("Built %d programs in %s.", len(Programs), p.elapsed()))
 }
 
-func (p *progress) expect(packages int) {
+// expect sets what there is to do.
+func (p *progress) expect(w work) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.packages = packages
+	p.work = w
 }
 
 // line takes one line of the go command's stderr.
@@ -94,7 +102,10 @@ func (p *progress) line(text string) {
 	case strings.Contains(text, " "): // no package's name has a space in it
 		p.complained = append(p.complained, text)
 	default:
-		p.compiled++
+		if p.latest == "" {
+			p.begun = time.Now()
+		}
+		p.passed += p.work[p.latest] // the go command names a package when it begins with it
 		p.latest = text
 		if program := text[strings.LastIndex(text, "/")+1:]; p.isProgram(text) {
 			p.linking = append(p.linking, program)
@@ -116,16 +127,16 @@ func (p *progress) show() {
 	defer p.mu.Unlock()
 	var text string
 	switch {
-	case p.packages == 0:
+	case p.work == nil:
 		text = fmt.Sprintf("  %6s  fetching modules: %d so far", p.elapsed(), p.fetched)
-	case p.compiled == 0:
-		text = fmt.Sprintf("  %6s  looking for what has to be compiled (%d packages at most)", p.elapsed(), p.packages)
+	case p.latest == "":
+		text = fmt.Sprintf("  %6s  looking for what has to be compiled", p.elapsed())
 	default:
 		latest := p.latest
 		if p.isProgram(latest) {
 			latest = "linking takes a while now"
 		}
-		text = fmt.Sprintf("  %6s  %d packages compiled, of at most %d: %s", p.elapsed(), p.compiled, p.packages, latest)
+		text = fmt.Sprintf("  %6s  %2d%% done%s: %s", p.elapsed(), 100*p.passed/p.work.all(), p.left(), latest)
 	}
 	if !p.terminal {
 		fmt.Fprintln(p.out, text)
@@ -136,6 +147,24 @@ func (p *progress) show() {
 		text = text[:width-1] // a wrapped line could not be written over
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", text)
+}
+
+// leastDone is the share of the work, one in so many, from which the time that
+// it took says something about the rest.
+const leastDone = 50
+
+// left returns ", about 4 min left", or "" as long as that cannot be known. The
+// caller holds mu.
+func (p *progress) left() string {
+	rest := p.work.all() - p.passed
+	if p.passed < p.work.all()/leastDone || rest <= 0 {
+		return ""
+	}
+	seconds := time.Since(p.begun).Seconds() * float64(rest) / float64(p.passed)
+	if seconds < 100 {
+		return fmt.Sprintf(", about %.0f s left", 10*math.Ceil(seconds/10))
+	}
+	return fmt.Sprintf(", about %.0f min left", math.Ceil(seconds/60))
 }
 
 // print writes a line that stays. The caller holds mu.

@@ -3,6 +3,7 @@
 //
 //	component.go   what it needs to know about a program: the Plan
 //	state.go       state.json, the memory between one command and the next
+//	found.go       finding the programs without it
 //	probe.go       asking a program over HTTPS whether it is well
 //	start.go       Start and Restart
 //	stop.go        Stop, and what is thrown away

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -37,11 +38,10 @@ func TestStateRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, state, "no file is no cluster, and no error")
 
-	saved := &State{Phase: Ready, Nodes: 2, Server: "https://127.0.0.1:1", Components: []Running{{
-		Component: Component{Name: "etcd", Path: "/bin/etcd", Args: []string{"--a=b c"}, Env: []string{"HOME=/"},
-			Probe: Probe{URL: "u"}},
-		Process: process.Process{PID: 7, Started: "then"},
-	}}}
+	etcd := Component{Name: "etcd", Path: "/bin/etcd", Args: []string{"--a=b c"}, Env: []string{"HOME=/"},
+		Probe: Probe{URL: "u"}}
+	saved := &State{Phase: Ready, Nodes: 2, Server: "https://127.0.0.1:1", Started: time.Unix(7, 0).UTC(),
+		Components: []Running{{Component: etcd, Process: process.Process{PID: 7, Started: "then"}}}}
 	require.NoError(t, saved.save(w))
 	loaded, err := Load(w)
 	require.NoError(t, err)

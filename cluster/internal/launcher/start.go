@@ -105,8 +105,8 @@ type child struct {
 }
 
 // launch starts component and writes down at once that it did: from then on
-// every later command can find the process. (Only a launcher that is killed
-// between these two steps, microseconds apart, leaves one that none can.)
+// every later command can find the process. (If the launcher is killed between
+// these two steps, microseconds apart, Find does.)
 func launch(w workspace.Workspace, state *State, component Component) (child, error) {
 	if err := os.MkdirAll(w.Logs(), 0o700); err != nil {
 		return child{}, fmt.Errorf("making the folder for logs: %w", err)

@@ -81,15 +81,47 @@ func Load(w workspace.Workspace) (*State, error) {
 		return nil, fmt.Errorf("reading what is running: %w", err)
 	}
 	var state State
-	if err := json.Unmarshal(content, &state); err != nil {
-		return nil, fmt.Errorf("reading what is running: %s is damaged (%w); look with your system's tools for "+
-			"processes of %s, stop them, and delete %s", w.State(), err, w.Bin(), w.Cluster())
-	}
-	if state.Version != stateVersion {
+	err = json.Unmarshal(content, &state)
+	if err == nil && state.Version > 0 && state.Version != stateVersion {
 		return nil, fmt.Errorf("%s was written by another version of this program (format %d, this one reads %d): "+
 			"stop the cluster with that one", w.State(), state.Version, stateVersion)
 	}
+	if err == nil {
+		err = state.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s %w: %w; `go tool workshop cluster down` ends the programs that still run, and keeps "+
+			"the objects", w.State(), ErrDamaged, err)
+	}
 	return &state, nil
+}
+
+// ErrDamaged is in the error of a Load that found a file that no command writes.
+var ErrDamaged = errors.New("is damaged")
+
+// check returns an error if the state is one that no command writes. Without
+// the check, `down` on a file without components would stop nothing and report
+// success.
+func (s *State) check() error {
+	switch s.Phase {
+	case Stopped:
+		return nil
+	case Starting, Ready:
+	default:
+		return fmt.Errorf("its phase is %q", s.Phase)
+	}
+	if len(s.Components) == 0 {
+		return errors.New("it lists no components")
+	}
+	if s.Started.IsZero() || s.Server == "" {
+		return errors.New("it has no time of the start, or no address")
+	}
+	for _, c := range s.Components {
+		if c.Name == "" || c.Path == "" || c.Process.PID <= 0 {
+			return fmt.Errorf("the component %q has no name, no program or no process", c.Name)
+		}
+	}
+	return nil
 }
 
 // save writes the state so that a reader sees the old one or the new one, and

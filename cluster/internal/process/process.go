@@ -7,6 +7,7 @@
 //
 //	process.go           what a Process is, starting, stopping, looking
 //	run.go               running a program, together with all that it starts
+//	find.go              finding processes by their command lines
 //	process_unix.go      sessions and signals
 //	process_linux.go     start times and memory, from /proc
 //	process_darwin.go    start times, from the kernel; memory, from ps

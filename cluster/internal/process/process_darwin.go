@@ -1,5 +1,5 @@
-// Start times, from the kernel; memory, from ps, which knows what the kernel
-// does not tell without C.
+// Start times, from the kernel; memory and command lines, from ps, which knows
+// what the kernel does not tell without C.
 
 package process
 
@@ -39,4 +39,10 @@ func residentSet(pid int) (int64, bool) {
 	}
 	kilobytes, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
 	return kilobytes * 1024, err == nil
+}
+
+// commandLines maps each PID to its program and arguments, joined by spaces.
+func commandLines() (map[int]string, error) {
+	out, err := exec.Command("/bin/ps", "-axww", "-o", "pid=,args=").Output()
+	return parsePS(string(out)), err
 }

@@ -1,4 +1,4 @@
-// Start times and memory, from /proc.
+// Start times, memory and command lines, from /proc.
 
 package process
 
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -54,4 +55,21 @@ func residentSet(pid int) (int64, bool) {
 	}
 	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
 	return pages * int64(os.Getpagesize()), err == nil
+}
+
+// commandLines maps each PID to its program and arguments, joined by spaces.
+func commandLines() (map[int]string, error) {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	lines := map[int]string{}
+	for _, file := range files {
+		line, err := os.ReadFile(file)
+		pid, errPID := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		if err == nil && errPID == nil { // it may have ended since
+			lines[pid] = string(bytes.ReplaceAll(bytes.TrimRight(line, "\x00"), []byte{0}, []byte{' '}))
+		}
+	}
+	return lines, nil
 }

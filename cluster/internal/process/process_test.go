@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,35 @@ func TestMemory(t *testing.T) {
 	}
 	require.Greater(t, bytes, int64(1<<20), "bytes, not pages: a Go program has more than a megabyte")
 	require.Less(t, bytes, int64(1<<30))
+}
+
+func TestFindByCommandLine(t *testing.T) {
+	mark := filepath.Join(t.TempDir(), "a folder", "file")
+	log := filepath.Join(t.TempDir(), "log")
+	child, err := Start(Command{
+		Path: os.Args[0], Args: []string{"--file=" + mark}, Env: []string{role + "=sleeper"}, Log: log,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = child.Kill(); <-child.Exited() })
+	ours := func(line string) bool { return strings.Contains(line, mark) }
+	var found []Process
+	require.Eventually(t, func() bool { // it may still be on its way into memory
+		found, err = Find(ours)
+		return errors.Is(err, errors.ErrUnsupported) || len(found) > 0
+	}, 20*time.Second, 5*time.Millisecond)
+	if err != nil {
+		t.Skip("this system does not show command lines")
+	}
+	require.Equal(t, []Process{child.Process}, found)
+	require.NoError(t, Stop(0, found...))
+	found, err = Find(ours)
+	require.NoError(t, err)
+	require.Empty(t, found)
+}
+
+func TestParsePS(t *testing.T) {
+	require.Equal(t, map[int]string{1: "/sbin/init", 77: "/a folder/etcd --data-dir=/a folder/etcd"},
+		parsePS("    1 /sbin/init\n   77 /a folder/etcd --data-dir=/a folder/etcd\n"))
 }
 
 func TestProgramThatIsNotThere(t *testing.T) {

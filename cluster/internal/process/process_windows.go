@@ -71,3 +71,6 @@ func startIdentity(pid int) (string, error) {
 }
 
 func residentSet(int) (int64, bool) { return 0, false }
+
+// commandLines fails: Windows shows the arguments of a process only to a debugger.
+func commandLines() (map[int]string, error) { return nil, errors.ErrUnsupported }

@@ -20,42 +20,39 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/tools/txtar"
+
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
 )
 
 const command = "go tool workshop generate"
 
-// Check returns the wrong versions in a solution's folder that Update would change or report.
-func Check(solution string) (problems []string) {
-	files, all, err := load(solution)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	for _, b := range all {
+// Check returns the wrong versions of a bank that Update would change or report.
+func Check(bank bugs.Bank) (problems []string) {
+	for _, b := range bank.Bugs {
 		for i := range b.Changes {
 			was := b.Changes[i]
-			conflict := fit(&b.Changes[i], files, func(_, _, _ string) (string, error) { return "", errConflict })
+			conflict := fit(&b.Changes[i], bank.Code.Files, func(_, _, _ string) (string, error) { return "", errConflict })
 			if conflict != nil || b.Changes[i] != was {
-				problems = append(problems, fmt.Sprintf("the wrong version %s is not made from the solution's %s in %s; run `%s`",
-					b.Name, was.Symbol, was.File, command))
+				problems = append(problems, fmt.Sprintf("the wrong version %s is not made from the %s's %s in %s; run `%s`",
+					b.Name, bank.Code.Name, was.Symbol, was.File, command))
 			}
 		}
 	}
 	return problems
 }
 
-// Update merges changes of the solution into the wrong versions of its bank. It returns the names of the wrong versions
-// that it changed, and a sentence for each that needs an author.
-func Update(solution string) (changed, conflicts []string, err error) {
-	files, all, err := load(solution)
-	if err != nil || all == nil {
-		return nil, nil, err
+// Update merges changes of the right code into the wrong versions of a bank, and writes its file. It returns the names
+// of the wrong versions that it changed, and a sentence for each that needs an author.
+func Update(bank bugs.Bank) (changed, conflicts []string, err error) {
+	if bank.Bugs == nil {
+		return nil, nil, nil
 	}
-	for _, b := range all {
+	for _, b := range bank.Bugs {
 		was := slices.Clone(b.Changes)
 		for i := range b.Changes {
-			if err := fit(&b.Changes[i], files, merge); err != nil {
+			if err := fit(&b.Changes[i], bank.Code.Files, merge); err != nil {
 				conflicts = append(conflicts,
 					fmt.Sprintf("the wrong version %s, %s %s: %v", b.Name, was[i].File, was[i].Symbol, err))
 			}
@@ -64,24 +61,15 @@ func Update(solution string) (changed, conflicts []string, err error) {
 			changed = append(changed, b.Name)
 		}
 	}
-	path := filepath.Join(solution, bugs.File)
+	path := filepath.Join(bank.Dir, bugs.File)
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	preamble, _, _ := bytes.Cut(old, []byte("\n-- "))
-	if now := bugs.Format(string(preamble), all); !bytes.Equal(now, old) {
+	if now := bugs.Format(string(txtar.Parse(old).Comment), bank.Bugs); !bytes.Equal(now, old) {
 		err = os.WriteFile(path, now, 0o644)
 	}
 	return changed, conflicts, err
-}
-
-func load(solution string) (files []overlay.File, all []bugs.Bug, err error) {
-	if all, err = bugs.Load(solution); err != nil || all == nil {
-		return nil, nil, err
-	}
-	layer, err := overlay.ReadDir("", "solution", solution)
-	return layer.Files, all, err
 }
 
 var errConflict = errors.New("the solution has changed in the same lines; " +

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/overlay"
 )
 
 const preamble = "Wrong versions.\n\n"
@@ -28,6 +29,16 @@ func folder(t *testing.T, part string, files map[string]string) string {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, bugs.File), []byte(preamble+about+part), 0o644))
 	return dir
+}
+
+// bankIn reads the code and the bank of a folder.
+func bankIn(t *testing.T, dir string) bugs.Bank {
+	t.Helper()
+	code, err := overlay.ReadDir("01-box", "solution", dir)
+	require.NoError(t, err)
+	all, err := bugs.Load(dir)
+	require.NoError(t, err)
+	return bugs.Bank{Dir: dir, Code: code, Bugs: all}
 }
 
 func TestUpdate(t *testing.T) {
@@ -86,8 +97,8 @@ func TestUpdate(t *testing.T) {
 			dir := folder(t, c.part, map[string]string{
 				"other.go": "package box\n", c.file: "package box\n\n// Put adds one.\n" + c.solution + "\n"})
 			fits := c.now == c.part && c.conflict == ""
-			require.Equal(t, fits, len(Check(dir)) == 0, "Check reports what Update would do")
-			changed, conflicts, err := Update(dir)
+			require.Equal(t, fits, len(Check(bankIn(t, dir))) == 0, "Check reports what Update would do")
+			changed, conflicts, err := Update(bankIn(t, dir))
 			require.NoError(t, err)
 			now, err := os.ReadFile(filepath.Join(dir, bugs.File))
 			require.NoError(t, err)
@@ -99,13 +110,13 @@ func TestUpdate(t *testing.T) {
 			}
 			require.Empty(t, conflicts)
 			require.Equal(t, c.now != c.part, len(changed) == 1)
-			require.Empty(t, Check(dir))
+			require.Empty(t, Check(bankIn(t, dir)))
 		})
 	}
 }
 
 func TestUpdate_of_a_chapter_without_a_bank(t *testing.T) {
-	changed, conflicts, err := Update(t.TempDir())
+	changed, conflicts, err := Update(bugs.Bank{})
 	require.NoError(t, err)
 	require.Empty(t, changed)
 	require.Empty(t, conflicts)

@@ -1,6 +1,6 @@
 package reference
 
-// Links: inside the repository, to issues, to upstream source. Left out: other addresses, which nobody checks.
+// Links: inside the repository, to issues, to upstream source. Left out: other addresses, which no test checks.
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func TestLinks_that_lead_nowhere_are_reported(t *testing.T) {
 		{"an image", "![x](gone.png)", []string{"1: the link to gone.png leads nowhere: there is no such file"}},
 		{"in HTML", "see <a href=\"gone.md\">x</a>", []string{"1: the link to gone.md leads nowhere: there is no such file"}},
 		{"by label", "[x][one]\n\n[one]: gone.md\n", []string{"1: the link to gone.md leads nowhere: there is no such file"}},
-		{"a label that nobody uses", "\n\n[one]: gone.md\n",
+		{"a label that no link uses", "\n\n[one]: gone.md\n",
 			[]string{"3: the link to gone.md leads nowhere: there is no such file"}},
 		{"around an image", "[![x](gone.png)](gone.md)", []string{
 			"1: the link to gone.md leads nowhere: " +

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
@@ -67,24 +66,36 @@ func TestBank_judges_as_a_build_of_each_does(t *testing.T) {
 	}
 }
 
-// A test that looks at how much memory a call takes may see the branches; then the bank is not believed.
-func TestBank_over_which_the_right_code_fails_is_none(t *testing.T) {
+// A test that looks at how much memory a call takes may see the branches.
+func TestBank_leaves_out_wrong_versions_whose_test_the_right_code_fails_in_it(t *testing.T) {
 	root := newWorkshop(t)
-	archive, err := txtar.ParseFile("testdata/workshop.txtar")
-	require.NoError(t, err)
-	for _, f := range archive.Files {
-		if f.Name == "01-box/box_test.go" {
-			write(t, root, f.Name, string(f.Data)+"\nfunc TestTask1_Never_passes(t *testing.T) { t.Fail() }\n")
-		}
-	}
+	replace(t, root, "01-box/box_test.go", "func TestTask1_Put_counts(t *testing.T) {",
+		"func TestTask1_Put_counts(t *testing.T) {\n\tt.Fail()")
+	together, _ := bankOf(t, root)
+	require.Equal(t, map[string]bool{"never-empty": true, "leaves-one": true, "adds-one": true}, together.has)
+}
+
+func TestBank_leaves_out_only_what_does_not_compile(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "solutions/01-box/bugs.txtar", "Put() {}", "Put() {\n+\tnone()\n+}")
+	together, all := bankOf(t, root)
+	require.Len(t, together.has, 5)
+	require.False(t, together.has["never-full"])
+	r := &run{ctx: context.Background(), root: root, chapter: course.Chapter{Dir: "01-box", Number: 1, Topic: "box"}}
+	c, problems := r.catch(all)
+	require.Empty(t, problems)
+	require.Len(t, c.judge(all), 1)
+	require.Contains(t, c.judge(all)[0], "never-full (what is put in is in) does not compile")
+}
+
+// bankOf builds the wrong versions of the workshop's solution.
+func bankOf(t *testing.T, root string) (*bank, bugs.Bank) {
+	t.Helper()
 	c, err := course.Find(root, "1")
 	require.NoError(t, err)
-	r := &run{ctx: context.Background(), root: root, chapter: c}
-	solution, err := r.solution()
+	banks, err := bugs.Banks(root, c)
 	require.NoError(t, err)
-	all, err := bugs.Load(root + "/" + c.Solution())
+	together, err := (&run{ctx: context.Background(), root: root, chapter: c}).buildBank(banks[0].Code, banks[0].Bugs)
 	require.NoError(t, err)
-	together, err := r.buildBank(solution, all)
-	require.NoError(t, err)
-	require.Nil(t, together)
+	return together, banks[0]
 }

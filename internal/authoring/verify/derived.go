@@ -21,6 +21,8 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
 	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/workspace"
 )
 
 func derived(r *run) (string, []string) {
@@ -56,7 +58,21 @@ func derived(r *run) (string, []string) {
 			p.add("%s/%s has no solution any more; %s", r.chapter.Dir, name, generate)
 		}
 	}
-	p = append(p, anchor.Check(solution)...)
+	banks, err := bugs.Banks(r.root, r.chapter)
+	if err != nil {
+		p.add("%v", err)
+	}
+	for _, bank := range banks {
+		p = append(p, anchor.Check(bank)...)
+	}
+	p = append(p, r.game()...)
+	edited, err := workspace.EditedTests(r.root, r.chapter)
+	if err != nil {
+		p.add("%v", err)
+	}
+	for _, name := range edited {
+		p.add("%s/%s does not match %s; %s, or restore the test", r.chapter.Dir, name, checksum.Name, generate)
+	}
 	detail := fmt.Sprintf("%d stubs", len(made))
 	if len(worked) > 0 {
 		detail += ", of which " + strings.Join(worked, ", ")

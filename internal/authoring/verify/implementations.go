@@ -1,12 +1,10 @@
 package verify
 
-// This file runs the chapter's tests over finished code: the solution, client-go, and the bank of wrong versions.
+// This file runs the chapter's tests over finished code: the solution, client-go, and other correct designs.
 
 import (
 	"fmt"
 	"path/filepath"
-	"runtime"
-	"sync"
 
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/gotest"
@@ -88,134 +86,41 @@ func mustPass(res gotest.Result, who string, exceptions map[string]string) (prob
 	return problems
 }
 
-func wrongVersions(r *run) (string, []string) {
-	if problems := r.runBugs(); problems != nil {
-		return "", problems
-	}
-	all, err := bugs.Load(filepath.Join(r.root, r.chapter.Solution()))
+// shapes runs the tests over each other correct design of the chapter, and the designs' wrong versions. One build of a
+// design has both. If the tests shall run often, or do not pass in that build, they run over the design alone.
+func shapes(r *run) (string, []string) {
+	banks, err := bugs.Banks(r.root, r.chapter)
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	var problems []string
-	unseen := 0
-	for _, b := range all {
-		res, ran := r.bugRuns[b.Name]
-		if !ran {
-			unseen++
+	var p problems
+	designs := banks[1:] // the first is the solution's
+	if len(designs) == 0 {
+		p.add("%s has no other correct design: the tests may know the shape of the solution", r.chapter.Solution())
+	}
+	wrong := 0
+	for _, d := range designs {
+		if len(d.Bugs) == 0 {
+			p.add("%s has no wrong version of this design", d.Dir)
+		}
+		c, problems := r.catch(d)
+		p = append(p, problems...)
+		if c != nil {
+			p = append(p, c.judge(d)...)
+			wrong += len(c.runs)
+		}
+		if c != nil && r.count <= 1 && len(mustPass(c.right, d.Code.Name, nil)) == 0 {
 			continue
 		}
-		if p := judgeBug(b, res); p != "" {
-			problems = append(problems, p)
+		args := r.often()
+		if r.race {
+			args = append([]string{"-race"}, args...)
 		}
-	}
-	detail := fmt.Sprintf("%d wrong versions caught, %d of them in one build", len(all)-unseen-len(problems), r.inBank)
-	if unseen > 0 {
-		detail += fmt.Sprintf(", %d need the race detector and were left out", unseen)
-	}
-	return detail, problems
-}
-
-func judgeBug(b bugs.Bug, res gotest.Result) string {
-	what := fmt.Sprintf("the wrong version %s (%s)", b.Name, b.Rule)
-	t, found := res.Test(b.Test)
-	switch {
-	case res.BuildFailed():
-		return fmt.Sprintf("%s does not compile:\n%s", what, res.Outside)
-	case !found:
-		return fmt.Sprintf("%s is to be caught by %s, and there is no such test", what, b.Test)
-	case t.Crashed():
-		return fmt.Sprintf("%s takes the test binary with it instead of failing:\n%s%s", what, t.Text(), res.Outside)
-	case t.Status != gotest.Failed:
-		return fmt.Sprintf("%s survives: %s %s", what, b.Test, t.Status)
-	}
-	return ""
-}
-
-// runBugs runs, for each wrong version, the test that is named for it. It does so once for all truths. Those that have
-// to be built go one per processor; those in the bank two, because most of them wait until a test notices that nothing
-// comes.
-func (r *run) runBugs() (problems []string) {
-	if r.bugRuns != nil {
-		return nil
-	}
-	solution, err := r.solution()
-	if err != nil {
-		return []string{err.Error()}
-	}
-	all, err := bugs.Load(filepath.Join(r.root, r.chapter.Solution()))
-	if err != nil {
-		return []string{err.Error()}
-	}
-	together, err := r.buildBank(solution, all)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	if together != nil {
-		r.inBank = len(together.has)
-	}
-	var lock sync.Mutex // guards results and problems
-	results := map[string]gotest.Result{}
-	var workers sync.WaitGroup
-	processors := runtime.GOMAXPROCS(0)
-	builds, runs := make(chan struct{}, processors), make(chan struct{}, 2*processors)
-	for _, b := range all {
-		if b.RaceOnly && !r.race {
-			continue
+		res, err := r.test(d.Code, args...)
+		if err != nil {
+			return "", []string{err.Error()}
 		}
-		turns := builds
-		if together != nil && together.has[b.Name] {
-			turns = runs
-		}
-		turns <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-turns }()
-			res, err := r.runBug(b, solution, together)
-			lock.Lock()
-			defer lock.Unlock()
-			if err != nil {
-				problems = append(problems, err.Error())
-			}
-			results[b.Name] = res
-		})
+		p = append(p, mustPass(res, "the "+d.Code.Name, nil)...)
 	}
-	workers.Wait()
-	r.bugRuns = results
-	return problems
-}
-
-// runBug runs the test that is named for b, which is the first in the result: out of the bank if that has it, or else
-// over a build of its own. If one of many times is not as it must be, that one counts.
-func (r *run) runBug(b bugs.Bug, solution overlay.Layer, together *bank) (res gotest.Result, err error) {
-	for range max(r.count, 1) {
-		if res, err = r.runOver(b, solution, together, "^"+b.Test+"$", b.RaceOnly); err != nil || judgeBug(b, res) != "" {
-			return res, err
-		}
-	}
-	if !r.allTests {
-		return res, nil
-	}
-	all, err := r.runOver(b, solution, together, ".", false) // the detector's reports are for Race alone
-	for _, t := range all.Tests {
-		if t.Name != b.Test {
-			res.Tests = append(res.Tests, t)
-		}
-	}
-	return res, err
-}
-
-// runOver runs the tests that match a pattern over a wrong version.
-func (r *run) runOver(b bugs.Bug, solution overlay.Layer, together *bank, pattern string,
-	race bool) (gotest.Result, error) {
-	if together != nil && together.has[b.Name] {
-		return r.runBank(together, b.Name, pattern)
-	}
-	layer, err := b.Apply(solution)
-	if err != nil {
-		return gotest.Result{}, err
-	}
-	args := []string{"-vet=off", "-run", pattern, r.pkg()}
-	if race {
-		args = append([]string{"-race"}, args...)
-	}
-	return r.test(layer, args...)
+	return fmt.Sprintf("%d other designs pass, %d wrong versions of them are caught", len(designs), wrong), p
 }

@@ -1,6 +1,6 @@
 package verify
 
-// This file builds a chapter's tests over one layer as a program that can be run many times. `go test` links anew each
+// This file builds a chapter's tests over one layer as a program that can be run many times. `go test` links again each
 // time it is called, and linking takes longer than most tests.
 
 import (

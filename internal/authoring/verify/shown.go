@@ -13,7 +13,6 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -90,12 +89,13 @@ func shownBlock(over string, lines ...string) string {
 // outputs runs the command of each output that the chapter's texts show. It returns those whose command prints
 // something else or cannot run, and how many outputs there are.
 func (r *run) outputs() (differing []output, count int, err error) {
-	for _, name := range []string{"README.md", "hints.md"} {
-		path := filepath.Join(r.root, r.chapter.Dir, name)
+	names, err := r.texts()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, name := range names {
+		path := filepath.Join(r.root, name)
 		doc, err := course.Text(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		if err != nil {
 			return nil, 0, err
 		}
@@ -105,7 +105,7 @@ func (r *run) outputs() (differing []output, count int, err error) {
 			}
 			over, isShown := strings.CutPrefix(b.Comment.Text, "shown: ")
 			command, isCommand := strings.CutPrefix(b.Lines[0], "$ ")
-			if !isShown || !isCommand {
+			if !isShown || !isCommand || !strings.Contains(command, r.chapter.Dir) {
 				continue
 			}
 			count++
@@ -113,11 +113,25 @@ func (r *run) outputs() (differing []output, count int, err error) {
 			if err == nil && matches(strings.Join(b.Lines[1:], "\n"), printed) {
 				continue
 			}
-			at := fmt.Sprintf("%s/%s:%d", r.chapter.Dir, name, b.Comment.Line)
+			at := fmt.Sprintf("%s:%d", name, b.Comment.Line)
 			differing = append(differing, output{path, at, over, command, shownBlock(over, b.Lines...), printed, err})
 		}
 	}
 	return differing, count, nil
+}
+
+// texts returns the texts that may show an output of the chapter, relative to the root: its own, and those for
+// learners.
+func (r *run) texts() ([]string, error) {
+	var names []string
+	for _, pattern := range []string{r.chapter.Dir + "/README.md", r.chapter.Dir + "/hints.md", "docs/learn/*.md"} {
+		found, err := fs.Glob(os.DirFS(r.root), pattern)
+		if err != nil {
+			return nil, fmt.Errorf("look for texts: %w", err)
+		}
+		names = append(names, found...)
+	}
+	return names, nil
 }
 
 // print runs a shown command over the code that the text names.
@@ -159,19 +173,16 @@ func (r *run) named(over string) (overlay.Layer, error) {
 	case !isBug:
 		return overlay.Layer{}, fmt.Errorf("a shown output can be over \"stub\", \"solution\" or \"bug NAME\", not %q", over)
 	}
-	solution, err := r.solution()
+	banks, err := bugs.Banks(r.root, r.chapter)
 	if err != nil {
 		return overlay.Layer{}, err
 	}
-	all, err := bugs.Load(filepath.Join(r.root, r.chapter.Solution()))
-	if err != nil {
-		return overlay.Layer{}, err
-	}
+	all := banks[0].Bugs
 	i := slices.IndexFunc(all, func(b bugs.Bug) bool { return b.Name == name })
 	if i < 0 {
 		return overlay.Layer{}, fmt.Errorf("there is no wrong version %q", name)
 	}
-	return all[i].Apply(solution)
+	return all[i].Apply(banks[0].Code)
 }
 
 // matches reports whether a command printed the wanted lines, without times and trailing space.

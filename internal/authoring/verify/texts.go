@@ -24,7 +24,7 @@ func messages(r *run) (string, []string) {
 	if err := r.runTasks(); err != nil {
 		return "", []string{err.Error()}
 	}
-	if problems := r.runBugs(); problems != nil {
+	if _, problems := r.runBugs(); problems != nil {
 		return "", problems
 	}
 	var p problems
@@ -37,9 +37,9 @@ func messages(r *run) (string, []string) {
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.bugRuns)) {
+	for _, name := range slices.Sorted(maps.Keys(r.caught.runs)) {
 		over := "the wrong version " + name
-		for test, t := range r.bugRuns[name].Tests {
+		for test, t := range r.caught.runs[name].Tests {
 			if t.Status != gotest.Failed || t.Crashed() {
 				continue
 			}
@@ -104,8 +104,9 @@ func (p *problems) hasTask(c course.Chapter, over string, f failure.Failure) {
 
 func references(r *run) (string, []string) {
 	dir := r.chapter.Dir
-	return checkReferences(r.ctx, r.root, dir+"/*.md", dir+"/*_test.go",
+	detail, problems := checkReferences(r.ctx, r.root, dir+"/*.md", dir+"/*_test.go",
 		r.chapter.Solution()+"/*.go", r.chapter.Oracle()+"/*.go") // the solution has the same comments as the stub
+	return detail, append(problems, r.answers()...)
 }
 
 // checkReferences checks the references of the files below root that match one of the patterns.

@@ -3,15 +3,20 @@
 //	stubs       each stub compiles and vets, and every test fails on it, for want of the code that its task asks for
 //	reached     every test belongs to a task; the commands shown for the tasks run all of them and fail as they should
 //	derived     each stub is its solution with the marked bodies taken out, and the wrong versions are made from it
+//	alone       each task is green with the code of the tasks up to it, and with holes for the later ones
 //	solutions   each solution passes every test, under the race detector
 //	oracle      client-go passes every test, but for listed divergences
+//	bare        each bare stub compiles, every test fails on it for want of code, and other designs fit it
+//	shapes      other correct designs pass every test, and their own wrong versions are caught
 //	bugs        each wrong version fails in the test that is named for it
+//	contract    each promise of a contract or a comment is the rule of a test, and a wrong version fails there
 //	messages    each of those failures says what was done, wanted and got, why, and where to read
 //	references  what the texts say of client-go is true of the pinned version, and every link leads somewhere
 //	shown       the output shown in the texts is what the command prints
+//	predict     the programs to predict print the same at every run, and something else over a wrong version
 //
 // Nothing here looks at what a learner has typed: every run puts its own implementation under the tests (package
-// overlay), and the stubs are made anew (package stub). Only with Options.Pristine do the chapter folders count, for
+// overlay), and the stubs are made again (package stub). Only with Options.Pristine do the chapter folders count, for
 // then they must hold the stubs as they were made.
 package verify
 
@@ -20,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +35,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 )
@@ -74,12 +81,17 @@ var truths = []struct {
 	{"stubs", stubs},
 	{"reached", reached},
 	{"derived", derived},
+	{"alone", alone},
 	{"solutions", solutions},
 	{"oracle", oracle},
+	{"bare", bare},
+	{"shapes", shapes},
 	{"bugs", wrongVersions},
+	{"contract", contract},
 	{"messages", messages},
 	{"references", references},
 	{"shown", shown},
+	{"predict", predicted},
 }
 
 // Run checks the truths, chapter by chapter. A truth that does not hold is a finding; an error means that the work
@@ -114,7 +126,7 @@ type step struct {
 // steps lists the checks that the options ask for, in their order.
 func (o Options) steps(ctx context.Context) (all []step) {
 	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
-	race := raceDetector(ctx)
+	race := runner.RaceDetector(ctx)
 	for _, c := range o.Chapters {
 		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: race}
 		for _, t := range truths {
@@ -147,10 +159,9 @@ type run struct {
 	allTests bool
 	race     bool // whether the race detector can be used here
 
-	stubs    program                  // the tests over the stubs
-	stubRuns map[int]gotest.Result    // by task: its command over the stubs
-	bugRuns  map[string]gotest.Result // by wrong version: the test that is named for it
-	inBank   int                      // how many of them ran out of the bank
+	stubs    program               // the tests over the stubs
+	stubRuns map[int]gotest.Result // by task: its command over the stubs
+	caught   *caught               // what came of the wrong versions of the solution
 }
 
 // solution is the reference, as a layer.
@@ -164,12 +175,17 @@ func (r *run) stubLayer() (overlay.Layer, error) {
 	if err != nil {
 		return overlay.Layer{}, err
 	}
-	layer := overlay.Layer{Chapter: r.chapter.Dir, Name: "stub"}
-	for name, content := range files {
-		origin := filepath.Join(r.root, r.chapter.Dir, name)
-		layer.Files = append(layer.Files, overlay.File{Name: name, Origin: origin, Content: content})
+	return r.layer("stub", files), nil
+}
+
+// layer makes a layer of files that are generated. files holds their content by name.
+func (r *run) layer(name string, files map[string][]byte) overlay.Layer {
+	layer := overlay.Layer{Chapter: r.chapter.Dir, Name: name}
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		origin := filepath.Join(r.root, r.chapter.Dir, file)
+		layer.Files = append(layer.Files, overlay.File{Name: file, Origin: origin, Content: files[file]})
 	}
-	return layer, nil
+	return layer
 }
 
 // test runs `go test -json` with args over a layer. It links without what only a debugger needs: that is a third of the
@@ -193,17 +209,6 @@ func (r *run) command(layer overlay.Layer, verb string, args ...string) (*exec.C
 }
 
 func (r *run) pkg() string { return "./" + r.chapter.Dir }
-
-// raceDetector reports whether -race works here: it needs cgo and a C compiler.
-func raceDetector(ctx context.Context) bool {
-	out, _ := exec.CommandContext(ctx, "go", "env", "CGO_ENABLED", "CC").Output()
-	fields := strings.Fields(string(out)) // none after an error
-	if len(fields) < 2 || fields[0] != "1" {
-		return false
-	}
-	_, err := exec.LookPath(fields[1])
-	return err == nil
-}
 
 // list reads a file of lines "name: reason", without blank lines and comments. A missing file is an empty list.
 func (r *run) list(path string) (map[string]string, error) {

@@ -16,13 +16,68 @@ import (
 )
 
 // bankText stands here because a txtar file cannot hold another one.
-const bankText = `-- never-empty/about --
+const bankText = `6 wrong versions of the box.
+
+-- never-full/about --
+test: TestTask1_Put_counts
+rule: what is put in is in
+symptom: The box is always empty.
+-- never-full/box.go Box.Put --
+-func (b *Box) Put() { b.add(1) }
++func (b *Box) Put() {}
+-- never-empty/about --
 test: TestTask2_Empty_takes_all_out
 rule: empty is empty
 symptom: The box is full.
 -- never-empty/box.go Box.Empty --
 -func (b *Box) Empty() { b.n = 0 }
 +func (b *Box) Empty() {}
+-- counts-twice/about --
+test: TestTask1_Put_counts
+rule: one is one
+symptom: The box is full too early.
+-- counts-twice/box.go Box.Put --
+-func (b *Box) Put() { b.add(1) }
++func (b *Box) Put() { b.add(2) }
+-- counts-down/about --
+test: TestTask1_Put_counts
+rule: one is one
+symptom: The box is never full.
+-- counts-down/box.go Box.Put --
+-func (b *Box) Put() { b.add(1) }
++func (b *Box) Put() { b.add(-1) }
+-- leaves-one/about --
+test: TestTask2_Empty_takes_all_out
+rule: empty is empty
+symptom: One thing stays in the box.
+-- leaves-one/box.go Box.Empty --
+-func (b *Box) Empty() { b.n = 0 }
++func (b *Box) Empty() { b.n = 1 }
+-- adds-one/about --
+test: TestTask2_Empty_takes_all_out
+rule: empty is empty
+symptom: The box is full.
+-- adds-one/box.go Box.Empty --
+-func (b *Box) Empty() { b.n = 0 }
++func (b *Box) Empty() { b.n++ }
+`
+
+const designBankText = `-- keeps-the-last/about --
+test: TestTask2_Empty_takes_all_out
+rule: empty is empty
+symptom: One thing stays in the box.
+-- keeps-the-last/box.go Box.Empty --
+-func (b *Box) Empty() { b.things = nil }
++func (b *Box) Empty() { b.things = b.things[:1] }
+`
+
+const textBankText = `-- keeps-a-letter/about --
+test: TestTask2_Empty_takes_all_out
+rule: empty is empty
+symptom: One thing stays in the box.
+-- keeps-a-letter/box.go Box.Empty --
+-func (b *Box) Empty() { b.things = "" }
++func (b *Box) Empty() { b.things = "x" }
 `
 
 // newWorkshop lays out testdata/workshop.txtar, with the packages that its tests need.
@@ -31,6 +86,8 @@ func newWorkshop(t *testing.T) string {
 	root := t.TempDir()
 	require.NoError(t, cmdtest.Workshop(root, "testdata/workshop.txtar"))
 	write(t, root, "solutions/01-box/bugs.txtar", bankText)
+	write(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", designBankText)
+	write(t, root, "solutions/01-box/testdata/designs/text/bugs.txtar", textBankText)
 	box, err := course.Find(root, "box")
 	require.NoError(t, err)
 	written, kept, err := Generate(root, box)
@@ -144,9 +201,68 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		{"a stub without a solution", "derived", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/checksums.txt", "  box.go\n", "  box.go\n0000  lid.go\n")
 		}, "01-box/lid.go has no solution any more"},
+		{"a test that is not the listed one", "derived", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "func TestTask1_Put", "func disabled_Put")
+		}, "01-box/box_test.go does not match checksums.txt"},
 		{"a wrong version of another declaration", "derived", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "{ b.n = 0 }", "{ b.n = 1 }")
 		}, "the wrong version never-empty is not made from the solution's Box.Empty in box.go; run `go tool workshop generate`"},
+		{"a test of a task that only a later task makes green", "alone", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "func (b *Box) Put() { b.add(1) }",
+				"func (b *Box) Put() { b.Empty(); b.add(1) }")
+		}, "the solution's code of tasks 1 to 1 does not pass TestTask1_Put_counts"},
+		{"a bare stub that does not compile", "bare", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "type Box struct{ n int }",
+				"type Box struct{ n int }\n\nvar _ interface{ add(int) } = (*Box)(nil)")
+		}, "missing method add"},
+		{"a bare stub that does not fit what imports it", "bare", func(t *testing.T, root string) {
+			write(t, root, "cmd/uses/main.go", "package main\n\nimport box \"client-go-workshop/01-box\"\n\n"+
+				"func main() { (&box.Box{}).Close() }\n")
+		}, "Close undefined"},
+		{"a test that passes on the bare stub", "bare", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()", "require.Equal(t, 1, len([]any{b})")
+		}, "TestTask1_Put_counts passed on the bare stub"},
+		{"a test that needs a later task of the bare stub", "bare", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()",
+				"b.Empty()\n\t\trequire.Equal(t, 0, b.Len()")
+		}, "needs Box.Empty, which is only written in task 2"},
+		{"a bare stub with one other design", "bare", func(t *testing.T, root string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(root, "solutions/01-box/testdata/designs/text")))
+		}, "has fewer than 2 other designs"},
+		{"a design with other types than the bare stub", "bare", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/testdata/designs/text/box.go", "Empty()", "Empty(...int)")
+		}, `the design text does not fit the bare stub: Box.Empty is "func(...int)" in it, not "func()"`},
+		{"a chapter with one design", "shapes", func(t *testing.T, root string) {
+			require.NoError(t, os.RemoveAll(filepath.Join(root, "solutions/01-box/testdata")))
+		}, "has no other correct design"},
+		{"a design that fails", "shapes", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/testdata/designs/list/box.go", "append(b.things, 1)", "append(b.things, 1, 1)")
+		}, "the design list does not pass TestTask1_Put_counts"},
+		{"a design without a wrong version", "shapes", func(t *testing.T, root string) {
+			write(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", "")
+		}, "has no wrong version"},
+		{"a design's wrong version that survives", "shapes", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", "b.things[:1]", "b.things[:0]")
+		}, "the wrong version keeps-the-last (empty is empty) survives"},
+		{"a design's wrong version of another declaration", "derived", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", "b.things = nil", "b.things = []int{}")
+		}, "is not made from the design list's Box.Empty in box.go"},
+		{"a comment's promise that no test names", "contract", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/box.go", "// Put adds one.", "// Put adds one. It never fails.")
+		}, `box.go:10 (Box.Put): no test has a rule that begins with "It never fails"`},
+		{"a point of the contract that no test names", "contract", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", "- `Put` adds one.", "- `Put` adds one.\n- A box has [no](#) lid.")
+		}, `01-box/README.md:6: no test has a rule that begins with "A box has no lid"`},
+		{"a promise that is half of a rule's word", "contract", func(t *testing.T, root string) {
+			replace(t, root, "01-box/box_test.go", `"Put adds one."`, `"Put adds oneness."`)
+		}, `begins with "Put adds one"`},
+		{"a promise that no wrong version breaks", "contract", func(t *testing.T, root string) {
+			bank := strings.ReplaceAll(bankText, "TestTask1_Put_counts", "TestTask2_Empty_takes_all_out")
+			write(t, root, "solutions/01-box/bugs.txtar", bank)
+		}, `no wrong version fails with a rule that begins with "Put adds one"`},
+		{"a line of the table for no promise", "contract", func(t *testing.T, root string) {
+			write(t, root, "solutions/01-box/promises.txt", "What is empty => Empty takes all out\nA lid => none: no lid\n")
+		}, `promises.txt:2: no promise begins with "A lid"`},
 		{"a solution that fails", "solutions", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "b.n += n", "b.n += n + n")
 		}, "the solution does not pass TestTask1_Put_counts: failed"},
@@ -156,6 +272,12 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		{"a divergence that is none", "oracle", func(t *testing.T, root string) {
 			write(t, root, "internal/testkit/oracle/01-box/"+Divergences, "TestTask1_Put_counts: client-go counts from two\n")
 		}, "client-go passes it: take it off the list"},
+		{"a bank that has lost one", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "6 wrong", "7 wrong")
+		}, "bugs.txtar has 6 wrong versions and says that it has 7"},
+		{"a task with two wrong versions", "bugs", func(t *testing.T, root string) {
+			replace(t, root, "solutions/01-box/bugs.txtar", "test: TestTask2_", "test: TestTask1_")
+		}, "task 2 has 2 wrong versions; it takes 3 or more"},
 		{"a wrong version that survives", "bugs", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "Empty() {}", "Empty() { b.n *= 0 }")
 		}, "the wrong version never-empty (empty is empty) survives"},
@@ -173,7 +295,7 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 				"Empty() { done := make(chan bool); go func() { defer close(done); panic(\"gone\") }(); <-done }")
 		}, "takes the test binary with it"},
 		{"a failure without its rule", "messages", func(t *testing.T, root string) {
-			replace(t, root, "01-box/box_test.go", `"empty is empty"`, `""`)
+			replace(t, root, "01-box/box_test.go", `"Empty takes all out."`, `""`)
 		}, "does not say why"},
 		{"a failure that does not name its value", "messages", func(t *testing.T, root string) {
 			replace(t, root, "01-box/box_test.go", `0, b.Len(), "the number of things in the box"`, "0, b.Len()")
@@ -184,7 +306,7 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		{"a dead anchor", "references", func(t *testing.T, root string) {
 			replace(t, root, "01-box/README.md", "# Chapter 01: The box\n", "# Chapter 01: The box\n\n[on](#task-9-nowhere)\n")
 		}, "01-box/README.md:3"},
-		{"an output that nobody prints", "shown", func(t *testing.T, root string) {
+		{"an output that no command prints", "shown", func(t *testing.T, root string) {
 			replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n",
 				"--- FAIL: TestTask1_Put_counts (0.00s)\nall is well\n")
 		}, "does not print what is shown"},
@@ -211,7 +333,7 @@ func TestUpdateShown_replaces_what_is_no_longer_printed(t *testing.T) {
 	replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n…\n", "all is well\n")
 	changed, err = UpdateShown(t.Context(), root, box)
 	require.NoError(t, err)
-	require.Equal(t, []string{"01-box/README.md:9: $ go test ./01-box -run Task1"}, changed)
+	require.Equal(t, []string{"01-box/README.md:102: $ go test ./01-box -run Task1"}, changed)
 	readme, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)-->\n`+"```"+`console\n\$ go test ./01-box -run Task1\n--- FAIL: .*FAIL\n`+"```"+`\n\n## Task 2`, string(readme))

@@ -22,6 +22,7 @@ type Document struct {
 	Links    []Link   // links, images and bare addresses, and definitions that no link uses
 	Code     []Text   // inline code, without its backquotes and on one line
 	Items    []Text   // of numbered lists; each of an item's paragraphs is one line of its text
+	Points   []Point  // of bulleted lists
 	Prose    []string // the lines, without fenced code blocks and comments
 	Anchors  []string // where a link into the text can lead: of headings, and set in HTML
 
@@ -52,6 +53,12 @@ func (b *Block) Is(language string) bool { return len(b.Info) > 0 && b.Info[0] =
 type Text struct {
 	Line int
 	Text string
+}
+
+// Point is an item of a bulleted list.
+type Point struct {
+	Text
+	Lead string // the paragraph right above the list; empty if there is none
 }
 
 // Link is a link, an image, an address or a definition of one.
@@ -103,11 +110,18 @@ func (d *Document) Section(level int, title string) (text string, ok bool) {
 	if i < 0 {
 		return "", false
 	}
+	return strings.TrimSpace(strings.Join(d.Below(d.Headings[i]), "\n")), true
+}
+
+// Below returns the lines below a heading, down to the next one of its rank.
+func (d *Document) Below(h Heading) []string {
 	end := len(d.lines)
-	if n := slices.IndexFunc(d.Headings[i+1:], func(h Heading) bool { return h.Level <= level }); n >= 0 {
-		end = d.Headings[i+1+n].Line - 1
+	for _, next := range slices.Backward(d.Headings) {
+		if next.Line > h.Line && next.Level <= h.Level {
+			end = next.Line - 1
+		}
 	}
-	return strings.TrimSpace(strings.Join(d.lines[d.Headings[i].Line:end], "\n")), true
+	return d.lines[h.Line:end]
 }
 
 var shellComment = regexp.MustCompile(`\s+# .*$`)

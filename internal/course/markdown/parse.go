@@ -89,8 +89,11 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 	case *ast.FencedCodeBlock:
 		r.block(n)
 	case *ast.ListItem:
-		if n.Parent().(*ast.List).IsOrdered() {
-			r.doc.Items = append(r.doc.Items, Text{r.line(n.Pos()), r.paragraphs(n)})
+		item, list := Text{r.line(n.Pos()), r.paragraphs(n)}, n.Parent().(*ast.List)
+		if list.IsOrdered() {
+			r.doc.Items = append(r.doc.Items, item)
+		} else {
+			r.doc.Points = append(r.doc.Points, Point{item, r.paragraph(list.PreviousSibling())})
 		}
 	case *ast.CodeSpan:
 		inside := strings.ReplaceAll(r.shown(n, ""), `\|`, "|") // as in tables
@@ -228,12 +231,20 @@ func (r *reader) shown(n ast.Node, quote string) string {
 func (r *reader) paragraphs(n ast.Node) string {
 	var all []string
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		switch c.(type) {
-		case *ast.Paragraph, *ast.TextBlock:
-			all = append(all, strings.Join(strings.Fields(string(c.Lines().Value(r.source))), " "))
-		default:
+		if text := r.paragraph(c); text != "" {
+			all = append(all, text)
+		} else {
 			all = append(all, r.paragraphs(c))
 		}
 	}
 	return strings.Join(all, "\n")
+}
+
+// paragraph returns the source of a paragraph on one line, or nothing if n is another kind of block.
+func (r *reader) paragraph(n ast.Node) string {
+	switch n.(type) {
+	case *ast.Paragraph, *ast.TextBlock:
+		return strings.Join(strings.Fields(string(n.Lines().Value(r.source))), " ")
+	}
+	return ""
 }

@@ -131,7 +131,7 @@ func (f *file) function(d *ast.FuncDecl) error {
 func (f *file) declaration(d *ast.GenDecl) error {
 	nodes := []ast.Node{d}
 	for _, spec := range d.Specs {
-		nodes = append(nodes, spec)
+		nodes = append(append(nodes, spec), fields(spec)...)
 	}
 	for _, node := range nodes {
 		c, err := f.directive(node)
@@ -147,14 +147,36 @@ func (f *file) declaration(d *ast.GenDecl) error {
 		if node == ast.Node(d) {
 			return f.omit(d, Declared(d.Specs...)...)
 		}
-		if err := f.omit(node, Declared(node.(ast.Spec))...); err != nil {
+		if err := f.omit(node, declared(node)...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// docOf returns the doc comment of a declaration, except for an import; nil if it has none.
+// fields returns the fields of a struct type.
+func fields(spec ast.Spec) (all []ast.Node) {
+	t, _ := spec.(*ast.TypeSpec)
+	if t == nil {
+		return nil
+	}
+	if s, ok := t.Type.(*ast.StructType); ok {
+		for _, field := range s.Fields.List {
+			all = append(all, field)
+		}
+	}
+	return all
+}
+
+// declared returns the names that a spec or a field declares.
+func declared(node ast.Node) []*ast.Ident {
+	if field, ok := node.(*ast.Field); ok {
+		return field.Names
+	}
+	return Declared(node.(ast.Spec))
+}
+
+// docOf returns the doc comment of a declaration or a field, except for an import; nil if it has none.
 func docOf(node ast.Node) *ast.CommentGroup {
 	switch n := node.(type) {
 	case *ast.FuncDecl:
@@ -164,6 +186,8 @@ func docOf(node ast.Node) *ast.CommentGroup {
 	case *ast.TypeSpec:
 		return n.Doc
 	case *ast.ValueSpec:
+		return n.Doc
+	case *ast.Field:
 		return n.Doc
 	}
 	return nil
@@ -190,10 +214,16 @@ func (f *file) hole(d *ast.FuncDecl, task int, symbol string) error {
 	if symbol == "" {
 		symbol = f.symbol(d)
 	}
-	f.holes = append(f.holes, Hole{task, symbol, f.set.Position(d.Name.Pos()).Line})
+	f.holes = append(f.holes, Hole{task, symbol, d.Doc.Text(), f.set.Position(d.Name.Pos()).Line,
+		f.offset(d.Body.Lbrace) + 1, Symbol(d)})
+	f.cutBody(d, task, symbol)
+	return nil
+}
+
+// cutBody replaces a function's body by the panic of a hole.
+func (f *file) cutBody(d *ast.FuncDecl, task int, symbol string) {
 	f.edits = append(f.edits, edit{f.offset(d.Body.Lbrace), f.offset(d.Body.Rbrace) + 1,
 		fmt.Sprintf("{\n\tpanic(todo.Task(%d, %q))\n}", task, symbol)})
-	return nil
 }
 
 // omit takes a declaration out, with its comments and the rest of its lines.

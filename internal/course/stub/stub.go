@@ -9,7 +9,7 @@
 //
 //	//workshop:omit
 //
-// before an unexported declaration: it goes, with its comments.
+// before an unexported declaration, or a field of a struct: it goes, with its comments.
 //
 //	//workshop:file omit
 //	//workshop:file task 6 DeltaFIFO
@@ -20,6 +20,8 @@
 //
 // Imports that nothing uses any more go too, and the one of package todo comes. All else stays as it is, comment for
 // comment: the stub's documentation is the solution's.
+//
+// A bare stub is another start, for learners who want to design themselves: the exported names alone (bare.go).
 //
 // It does not check whether the result compiles, and does not write it.
 package stub
@@ -42,7 +44,11 @@ const todoPath = "client-go-workshop/internal/testkit/todo"
 type Hole struct {
 	Task   int
 	Symbol string
-	Line   int // of the declaration in the solution
+	Doc    string // the text of its doc comment
+	Line   int    // of the declaration in the solution
+	Body   int    // the offset in the solution's file, behind the body's opening brace
+	// Function is the function as the solution names it, "store.Add" where Symbol may be "Store.Add".
+	Function string
 }
 
 // Dir makes the stubs of a solution's folder: the content of each non-test Go file by name.
@@ -71,7 +77,7 @@ func Holes(name string, src []byte) ([]Hole, error) {
 	return f.holes, nil
 }
 
-var mark = regexp.MustCompile(`(?m)^(?://\n)?//workshop:.*\n`)
+var mark = regexp.MustCompile(`(?m)^(?:[ \t]*//\n)?[ \t]*//workshop:.*\n`)
 
 // WithoutMarks is a solution's file as a reader wants it: without directives.
 func WithoutMarks(src []byte) []byte { return mark.ReplaceAll(src, nil) }

@@ -24,6 +24,10 @@ import (
 // Box counts.
 type Box struct {
 	n int // how many
+	// lid is for the learner to invent.
+	//
+	//workshop:omit
+	lid bool
 }
 
 //workshop:omit
@@ -196,7 +200,12 @@ func TestGenerate_of_a_file_that_omits_all_helpers(t *testing.T) {
 func TestHoles_lists_the_marked_bodies(t *testing.T) {
 	holes, err := Holes("box.go", []byte(solution))
 	require.NoError(t, err)
-	require.Equal(t, []Hole{{1, "Box.Put", 37}, {2, "The.Symbol", 52}}, holes)
+	for i, h := range holes {
+		require.Equal(t, byte('{'), solution[h.Body-1], "the byte before the body of %s", h.Symbol)
+		holes[i].Body = 0
+	}
+	require.Equal(t, []Hole{{Task: 1, Symbol: "Box.Put", Doc: "Put adds.\n\nIt never fails.\n", Line: 41, Function: "Box.Put"},
+		{Task: 2, Symbol: "The.Symbol", Line: 56, Function: "free"}}, holes)
 }
 
 func TestGenerate_of_a_file_with_no_import(t *testing.T) {

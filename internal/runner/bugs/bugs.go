@@ -28,9 +28,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/txtar"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/overlay"
 )
 
 // File is the name of a bank, in a chapter's solution folder.
@@ -58,21 +62,68 @@ type Change struct {
 	Wrong  string // the declaration that takes its place; empty if it is removed
 }
 
-// Load reads the bank in a solution's folder. A folder without a bank has no wrong versions.
-func Load(solution string) ([]Bug, error) {
-	path := filepath.Join(solution, File)
+// Bank is a set of wrong versions, and the code that they are made from.
+type Bank struct {
+	Dir  string        // the folder with the bank's file
+	Code overlay.Layer // the right code: the solution, or another correct design
+	Bugs []Bug
+	// Stated is how many wrong versions the file says that it has, so that a deletion is noticed. It is 0 if it does not.
+	Stated int
+}
+
+// Designs is the folder, in a solution's folder, with other correct designs of the chapter. Each design is a folder
+// with the files that differ from the solution, and a bank of its own. The go command ignores files in it.
+const Designs = "testdata/designs"
+
+// Banks returns the bank of a chapter's solution, and then those of its other designs in the order of their names. A
+// folder without a bank has no wrong versions.
+func Banks(root string, c course.Chapter) ([]Bank, error) {
+	dir := filepath.Join(root, c.Solution())
+	solution, err := overlay.ReadDir(c.Dir, "solution", dir)
+	if err != nil {
+		return nil, err
+	}
+	banks := []Bank{{Dir: dir, Code: solution}}
+	designs, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(Designs), "*")) // the pattern is right
+	for _, design := range designs {
+		files, err := overlay.ReadDir(c.Dir, "design "+filepath.Base(design), design)
+		if err != nil {
+			return nil, err
+		}
+		banks = append(banks, Bank{Dir: design, Code: files.Over(solution)})
+	}
+	for i := range banks {
+		if banks[i].Bugs, banks[i].Stated, err = read(banks[i].Dir); err != nil {
+			return nil, err
+		}
+	}
+	return banks, nil
+}
+
+// Load reads the bank in a folder. A folder without a bank has no wrong versions.
+func Load(dir string) ([]Bug, error) {
+	all, _, err := read(dir)
+	return all, err
+}
+
+var stated = regexp.MustCompile(`^(\d+) wrong versions`)
+
+func read(dir string) (all []Bug, number int, err error) {
+	path := filepath.Join(dir, File)
 	archive, err := txtar.ParseFile(path)
 	if os.IsNotExist(err) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the wrong versions: %w", err)
+		return nil, 0, fmt.Errorf("read the wrong versions: %w", err)
 	}
-	all, err := parse(archive)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if all, err = parse(archive); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", path, err)
 	}
-	return all, nil
+	if m := stated.FindSubmatch(archive.Comment); m != nil {
+		number, _ = strconv.Atoi(string(m[1])) // digits, says the pattern
+	}
+	return all, number, nil
 }
 
 var part = regexp.MustCompile(`^([a-z0-9-]+)/(?:(about)|(\w+\.go) ([\w.]+))$`)
@@ -146,7 +197,10 @@ func about(name, text string) (Bug, error) {
 
 // Format returns the text of a bank: a preamble and its wrong versions.
 func Format(preamble string, all []Bug) []byte {
-	archive := &txtar.Archive{Comment: []byte(strings.TrimSpace(preamble) + "\n\n")}
+	archive := &txtar.Archive{}
+	if preamble = strings.TrimSpace(preamble); preamble != "" {
+		archive.Comment = []byte(preamble + "\n\n")
+	}
 	add := func(name, text string) {
 		archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(text)})
 	}

@@ -3,21 +3,23 @@
 package compare
 
 import (
-	"errors"
 	"fmt"
 	"go/scanner"
 	"go/token"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
 	"golang.org/x/perf/benchunit"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/stub"
 )
 
 const clientGo = "client-go"
@@ -47,23 +49,38 @@ func Lines(src []byte) int {
 	}
 }
 
-// DirLines counts the code in a folder's Go files, without tests.
-func DirLines(dir string) (sum int, err error) {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+// DirLines counts the code in a folder's Go files, without tests and without the files that without has.
+func DirLines(dir string, without map[string]bool) (sum int, err error) {
+	files, err := course.Code(dir)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("count lines: %w", err)
 	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, "_test.go") {
-			continue
+	for name, src := range files {
+		if !without[name] {
+			sum += Lines(src)
 		}
-		src, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a lock file of an editor is a link to nothing
-			return 0, fmt.Errorf("count lines: %w", err)
-		}
-		sum += Lines(src)
 	}
 	return sum, nil
+}
+
+// BonusFiles has the names of the solution's files of which the learner writes only functions of bonus tasks.
+func BonusFiles(root string, c course.Chapter) (map[string]bool, error) {
+	files, err := course.Code(filepath.Join(root, c.Solution()))
+	if err != nil {
+		return nil, fmt.Errorf("count lines: %w", err)
+	}
+	bonus := map[string]bool{}
+	for name, src := range files {
+		holes, err := stub.Holes(name, src)
+		if err != nil {
+			return nil, fmt.Errorf("count lines: %w", err)
+		}
+		bonus[name] = len(holes) > 0 && !slices.ContainsFunc(holes, func(h stub.Hole) bool {
+			task, _ := c.Task(h.Task)
+			return !task.Bonus
+		})
+	}
+	return bonus, nil
 }
 
 // List is the file, in an oracle's folder, that names client-go's files, one import path and file a line.
@@ -113,8 +130,8 @@ type Row struct {
 // Cell is the result of one implementation.
 type Cell struct {
 	Text string // the median, such as "1.24µ"
-	// Ratio is client-go's median divided by this one: 2 is twice as fast, or half the memory. It is 0 for client-go
-	// itself, and where the difference may be chance.
+	// Ratio says how much better this median is than client-go's: 2 is twice as fast, or half the memory. It is 0 for
+	// client-go itself, and where the difference may be chance.
 	Ratio float64
 }
 
@@ -171,6 +188,9 @@ func cellOf(mine, theirs *benchmath.Sample, unit string) (c Cell) {
 	c.Text = benchunit.Scale(center, benchunit.ClassOf(unit))
 	if p := benchmath.AssumeNothing.Compare(mine, theirs); p.P < p.Alpha && center != 0 {
 		c.Ratio = benchmath.AssumeNothing.Summary(theirs, 0.95).Center / center
+		if strings.HasSuffix(unit, "/s") && c.Ratio != 0 { // of a rate, such as events/s, more is better
+			c.Ratio = 1 / c.Ratio
+		}
 	}
 	return c
 }

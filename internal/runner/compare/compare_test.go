@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
 )
 
 func TestLines_counts_what_is_neither_blank_nor_comment_alone(t *testing.T) {
@@ -49,9 +51,28 @@ func TestDirLines_leaves_tests_and_folders_below_out(t *testing.T) {
 	write(t, filepath.Join(dir, "a_test.go"), "package a\n")
 	write(t, filepath.Join(dir, "cmd", "main.go"), "package main\n")
 	write(t, filepath.Join(dir, "README.md"), "# A\n")
-	n, err := DirLines(dir)
+	n, err := DirLines(dir, nil)
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
+	n, err = DirLines(dir, map[string]bool{"b.go": true})
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+func TestBonusFiles_are_those_of_bonus_tasks_alone(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"one.go":   "package a\n\n//workshop:task 1\nfunc One() {}\n",
+		"both.go":  "package a\n\n//workshop:task 1\nfunc B() {}\n\n//workshop:task 2\nfunc C() {}\n",
+		"extra.go": "package a\n\n//workshop:file task 2\n\nfunc Extra() {}\n\nfunc helper() {}\n",
+		"given.go": "package a\n\nfunc Given() {}\n",
+	} {
+		write(t, filepath.Join(root, "solutions", "01-a", name), text)
+	}
+	c := course.Chapter{Dir: "01-a", Tasks: []course.Task{{Number: 1}, {Number: 2, Bonus: true}}}
+	bonus, err := BonusFiles(root, c)
+	require.NoError(t, err)
+	require.Equal(t, map[string]bool{"one.go": false, "both.go": false, "extra.go": true, "given.go": false}, bonus)
 }
 
 func TestClientGoLines_reads_the_pinned_modules(t *testing.T) {
@@ -132,6 +153,19 @@ func TestRatio_is_told_only_where_it_is_more_than_chance(t *testing.T) {
 			rows := read(t, bench("Add/impl=yours", c.mine...)+bench("Add/impl=client-go", c.theirs...))
 			require.InDelta(t, c.want, rows[0].Cells[0].Ratio, 0.001)
 		})
+	}
+}
+
+func TestRatio_of_a_rate_is_better_the_higher(t *testing.T) {
+	rate := func(impl string, from float64) (text string) {
+		for i := range 6 {
+			text += fmt.Sprintf("BenchmarkAdd/impl=%s-2 \t 1000\t 100 ns/op\t %.1f events/s\t %.1f MB/s\n", impl,
+				from+float64(i), from+float64(i))
+		}
+		return text
+	}
+	for _, row := range read(t, rate("yours", 200)+rate("client-go", 100))[1:] {
+		require.InDelta(t, 202.5/102.5, row.Cells[0].Ratio, 0.001, row.Unit)
 	}
 }
 

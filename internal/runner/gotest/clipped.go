@@ -39,5 +39,5 @@ func (c *clipped) String() string {
 	if c.lost == 0 {
 		return string(c.head) + string(c.tail)
 	}
-	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", c.head, c.lost, c.tail)
+	return fmt.Sprintf("%s\n… %d bytes omitted …\n%s", c.head, c.lost, c.tail)
 }

@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/charmbracelet/x/ansi"
 	"gotest.tools/gotestsum/testjson"
 
 	"client-go-workshop/internal/testkit/failure"
@@ -24,6 +26,7 @@ type Result struct {
 	Tests []Test // top-level tests, in the order in which they started
 	// Outside is what was printed outside of any test: compile errors, the dump of a crash, the final line.
 	Outside string
+	Began   bool // the test binary was built and started
 	Exit    int
 	Took    time.Duration
 	// Stopped says why RunLimited stopped the command: "it ran for 1m30s". Empty if the command ended by itself.
@@ -38,6 +41,8 @@ type Test struct {
 	Failures []failure.Failure
 	// Output is what it and its subtests printed besides, without lines such as === RUN; of very much, both ends.
 	Output string
+	// Place is where it was when it last told, which a test does that takes longer than two seconds; nil before.
+	Place *failure.Place
 }
 
 // Status is how a test ended. A test that began and has no end is Broken: the test binary died with it. Running is for
@@ -102,11 +107,12 @@ func Run(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 }
 
 // read collects the events in what go test -json prints. onTest, unless it is nil, receives each test when it begins
-// (then it is Running) and when it has ended.
-func read(stdout io.Reader, onTest func(Test)) (Result, error) {
-	c := collector{tests: map[string]*running{}, onTest: onTest}
+// (then it is Running), when it tells where it is, and when it has ended. onEvent, unless it is nil, receives the
+// action of each event.
+func read(stdout io.Reader, onTest func(Test), onEvent func(testjson.Action)) (Result, error) {
+	c := collector{tests: map[string]*running{}, onTest: onTest, onEvent: onEvent}
 	_, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
-	r := Result{Outside: c.outside.String()}
+	r := Result{Outside: c.outside.String(), Began: c.began}
 	for _, t := range c.order {
 		r.Tests = append(r.Tests, t.end())
 	}
@@ -119,6 +125,8 @@ type collector struct {
 	order   []*running
 	outside clipped
 	onTest  func(Test)
+	onEvent func(testjson.Action)
+	began   bool
 }
 
 // running is a test whose output may still grow.
@@ -138,10 +146,19 @@ var statuses = map[testjson.Action]Status{
 	testjson.ActionRun: Broken, testjson.ActionPass: Passed, testjson.ActionFail: Failed, testjson.ActionSkip: Skipped,
 }
 
-const actionAttr testjson.Action = "attr" // gotestsum has no name for it
+// gotestsum has no names for these.
+const (
+	actionStart testjson.Action = "start" // the test binary starts
+	actionAttr  testjson.Action = "attr"
+)
 
 // Event takes one event.
 func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
+	c.began = c.began || e.Action == actionStart
+	e.Output = printable(e.Output)
+	if c.onEvent != nil {
+		c.onEvent(e.Action)
+	}
 	name, _, isSubtest := strings.Cut(e.Test, "/")
 	if name == "" {
 		fmt.Fprint(&c.outside, e.Output)
@@ -160,7 +177,11 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 			fmt.Fprint(&t.output, e.Output)
 		}
 	case e.Action == actionAttr:
-		return t.attribute(e)
+		told, err := t.attribute(e)
+		if told && c.onTest != nil {
+			c.onTest(Test{Name: t.Name, Status: Running, Place: t.Place})
+		}
+		return err
 	case !changes, isSubtest, e.Elapsed < 0: // testjson ends what the binary did not end; to us it stays Broken
 	default:
 		if t.Status != Failed { // under -count it stays so, whatever the other times bring
@@ -182,8 +203,13 @@ func (c *collector) notify(action testjson.Action, t *running) {
 	}
 }
 
-// attribute keeps the failure that an attribute completes, if it does.
-func (r *running) attribute(e testjson.TestEvent) error {
+// attribute keeps the failure that an attribute completes, if it does, and the place that one tells. told reports
+// whether it was a place.
+func (r *running) attribute(e testjson.TestEvent) (told bool, err error) {
+	if p, err := failure.PlaceOf(e.Key, e.Value); p != nil || err != nil {
+		r.Place = p
+		return err == nil, err
+	}
 	if r.failures[e.Test] == nil {
 		r.failures[e.Test] = &failure.Decoder{}
 	}
@@ -192,11 +218,21 @@ func (r *running) attribute(e testjson.TestEvent) error {
 		f.Test = e.Test
 		r.Failures = append(r.Failures, *f)
 	}
-	return err
+	return false, err
 }
 
 // Err takes a line that is not an event.
 func (c *collector) Err(text string) error {
-	fmt.Fprintln(&c.outside, text)
+	fmt.Fprintln(&c.outside, printable(text))
 	return nil
+}
+
+// printable returns a text without escape sequences and control characters, which could change the terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, ansi.Strip(text))
 }

@@ -80,7 +80,7 @@ func TestRun_of_a_binary_that_dies(t *testing.T) {
 	}
 }
 
-// Whoever runs a test a hundred times wants to know of the one time.
+// A test that fails once in a hundred runs has failed.
 func TestRun_of_a_test_that_fails_once_of_many_times_is_a_failure(t *testing.T) {
 	r := runTests(t, "import \"os\"\n\nvar n int\n\nfunc TestA(t *testing.T) { if n++; n == 1 { t.Error(\"once\") } "+
 		"}\nfunc TestB(t *testing.T) { if n == 4 { os.Exit(3) } }\n", "-count=3", "-vet=off")
@@ -98,13 +98,13 @@ func TestRead_keeps_both_ends_of_very_much_output(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintf(&b, `{"Action":"output","Package":"a","Test":"TestA","Output":"line %d\n"}`+"\n", i)
 	}
-	r, err := read(strings.NewReader(b.String()), nil)
+	r, err := read(strings.NewReader(b.String()), nil, nil)
 	require.NoError(t, err)
 	out := r.Tests[0].Output
 	require.Less(t, len(out), 4*clipKeep)
 	require.True(t, strings.HasPrefix(out, "line 0\nline 1\n"), out[:100])
 	require.True(t, strings.HasSuffix(out, "line 99998\nline 99999\n"), out[len(out)-100:])
-	require.Contains(t, out, " bytes left out …\n")
+	require.Contains(t, out, " bytes omitted …\n")
 }
 
 func TestClipped_loses_nothing_before_it_must(t *testing.T) {
@@ -142,6 +142,6 @@ func TestRun_reads_failures_as_data(t *testing.T) {
 
 func TestRun_refuses_an_attribute_that_is_no_failure(t *testing.T) {
 	_, err := read(strings.NewReader(`{"Action":"attr","Package":"a","Test":"TestA","Key":"failure","Value":"%"}`+"\n"),
-		nil)
+		nil, nil)
 	require.ErrorContains(t, err, "decode a failure that a test reported")
 }

@@ -11,7 +11,12 @@ import (
 	"io"
 	"math"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync/atomic"
 	"time"
+
+	"gotest.tools/gotestsum/testjson"
 
 	"client-go-workshop/internal/testkit/env"
 )
@@ -20,11 +25,16 @@ import (
 type Limits struct {
 	Time   time.Duration
 	Output int64 // bytes on standard output, as JSON
+	Memory int64 // bytes that a test process may hold; only Linux tells
+	// Begin is how long the test binary may run before its first test begins.
+	Begin time.Duration
 }
 
+const memoryEvery = 200 * time.Millisecond
+
 // RunLimited is Run under limits. It stops a run that exceeds a limit or whose context ends; the result then holds the
-// tests until that moment, and Stopped has the reason. onTest may be nil; RunLimited calls it as tests begin and end,
-// one call at a time. When RunLimited returns, no process of the run is left.
+// tests until that moment, and Stopped has the reason. onTest may be nil; RunLimited calls it as tests begin, tell
+// where they are, and end, one call at a time. When RunLimited returns, no process of the run is left.
 func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (Result, error) {
 	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
 	var stderr clipped
@@ -33,38 +43,134 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 	if err != nil {
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
-	cmd.WaitDelay = time.Second // for a grandchild that got away and holds standard error open
-	startGroup(cmd)
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
+	running, stop, release, err := begin(ctx, cmd, limits)
+	if err != nil {
+		return Result{}, err
 	}
-	running, stop := context.WithCancelCause(context.Background()) // the first cause is the reason
-	defer stop(nil)
-	defer context.AfterFunc(running, func() { killGroup(cmd) })()
-	defer context.AfterFunc(ctx, func() { stop(errors.New("it was cancelled")) })()
-	if limits.Time > 0 {
-		defer time.AfterFunc(limits.Time, func() { stop(fmt.Errorf("it ran for %v", limits.Time)) }).Stop()
-	}
+	defer release()
 	limited := &io.LimitedReader{R: stdout, N: cmp.Or(limits.Output, math.MaxInt64)}
-	r, err := read(limited, onTest)
+	b := &beginning{cmd: cmd, limit: limits.Begin, stop: stop}
+	defer b.end()
+	r, err := read(limited, onTest, b.event)
 	if limited.N <= 0 {
 		stop(fmt.Errorf("it printed more than %d MB", limits.Output>>20))
 	}
 	if err != nil {
-		stop(errors.New("what it printed could not be read"))
+		stop(errors.New("its output could not be read"))
 	}
 	io.Copy(io.Discard, stdout) // Wait closes the pipe, and must not do so under a writer
 	err = cmd.Wait()
 	killGroup(cmd) // what a test has started and not waited for
 	_, exited := errors.AsType[*exec.ExitError](err)
+	r.Outside += stderr.String()
 	switch why := context.Cause(running); {
+	case b.isLate.Load():
+		r.Stopped = "no test began within " + limits.Begin.String() + neverEnded(r.Outside)
 	case why != nil:
 		r.Stopped = why.Error()
 	case err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay):
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
-	r.Outside += stderr.String()
 	r.Exit, r.Took = cmd.ProcessState.ExitCode(), time.Since(start)
 	return r, nil
+}
+
+// begin starts cmd as the leader of a process group and kills the group when it exceeds the limits on time and memory,
+// when ctx ends, or when the caller calls stop. The first of these is the cause with which running ends. The caller
+// must call release when cmd has ended.
+func begin(ctx context.Context, cmd *exec.Cmd, limits Limits) (running context.Context, stop context.CancelCauseFunc,
+	release func(), err error) {
+	cmd.WaitDelay = time.Second // for a grandchild that got away and holds standard error open
+	startGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, nil, nil, fmt.Errorf("run %s: %w", cmd, err)
+	}
+	running, stop = context.WithCancelCause(context.Background())
+	ends := []func() bool{
+		context.AfterFunc(running, func() { killGroup(cmd) }),
+		context.AfterFunc(ctx, func() { stop(reason(ctx)) }),
+	}
+	if limits.Time > 0 {
+		timer := time.AfterFunc(limits.Time, func() { stop(fmt.Errorf("it ran for %v", limits.Time)) })
+		ends = append(ends, timer.Stop)
+	}
+	if limits.Memory > 0 {
+		go watchMemory(running, cmd.Process.Pid, limits.Memory, stop)
+	}
+	return running, stop, func() {
+		for _, end := range ends {
+			end()
+		}
+		stop(nil) // ends watchMemory
+	}, nil
+}
+
+// reason returns why a context has ended: the cause that it was given, or else that it was cancelled.
+func reason(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return errors.New("it was cancelled")
+}
+
+// watchMemory stops a run whose test process holds more than limit. It returns when the run has ended.
+func watchMemory(running context.Context, group int, limit int64, stop context.CancelCauseFunc) {
+	tick := time.NewTicker(memoryEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-running.Done():
+			return
+		case <-tick.C:
+			if largest(group) > limit {
+				stop(fmt.Errorf("it took more than %d MiB of memory", limit>>20))
+			}
+		}
+	}
+}
+
+// beginning stops a test binary that never comes to its first test.
+type beginning struct {
+	cmd    *exec.Cmd
+	limit  time.Duration // 0 is none
+	stop   context.CancelCauseFunc
+	timer  *time.Timer // nil before the binary starts
+	isLate atomic.Bool
+}
+
+// event looks at an event of go test -json.
+func (b *beginning) event(action testjson.Action) {
+	switch {
+	case action == actionStart && b.limit > 0 && b.timer == nil:
+		b.timer = time.AfterFunc(b.limit, b.late)
+	case action == testjson.ActionRun:
+		b.end()
+	}
+}
+
+func (b *beginning) end() {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}
+
+// late asks the binary where it is, and ends it.
+func (b *beginning) late() {
+	b.isLate.Store(true)
+	quitGroup(b.cmd)
+	time.AfterFunc(longestDump, func() { b.stop(errors.New("no test began")) })
+}
+
+const longestDump = 3 * time.Second
+
+var initFrame = regexp.MustCompile(`(?m)^(\S*(?:\.init|glob\.\.func)\S*)\(.*\)\n\s+(\S+\.go):(\d+)`)
+
+// neverEnded returns what a dump of all goroutines says about the initialization of a package that never ended.
+func neverEnded(dump string) string {
+	m := initFrame.FindStringSubmatch(dump)
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprintf(": the initialization of a package never ended, at %s:%s", filepath.Base(m[2]), m[3])
 }

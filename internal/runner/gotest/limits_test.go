@@ -32,7 +32,8 @@ func limited(t *testing.T, ctx context.Context, limits Limits, onTest func(Test)
 
 func TestRunLimited_tells_of_each_test_as_it_begins_and_ends(t *testing.T) {
 	var seen []string
-	r := limited(t, t.Context(), Limits{time.Minute, 1 << 20}, func(test Test) { seen = append(seen, test.Name+" "+string(test.Status)) }, `
+	note := func(test Test) { seen = append(seen, test.Name+" "+string(test.Status)) }
+	r := limited(t, t.Context(), Limits{Time: time.Minute, Output: 1 << 20}, note, `
 import "testing"
 
 func TestA(t *testing.T) {}
@@ -44,7 +45,7 @@ func TestB(t *testing.T) { t.Run("sub", func(t *testing.T) { t.Error("broken") }
 }
 
 func TestRunLimited_stops_what_prints_without_end(t *testing.T) {
-	r := limited(t, t.Context(), Limits{time.Minute, 1 << 20}, nil, `
+	r := limited(t, t.Context(), Limits{Time: time.Minute, Output: 1 << 20}, nil, `
 import ("testing"; "fmt")
 
 func TestA(t *testing.T) {}
@@ -66,6 +67,61 @@ var x = func() int { for {} }()
 func TestA(t *testing.T) {}
 `)
 	require.Equal(t, "it ran for 5s", r.Stopped)
+}
+
+func TestRunLimited_says_which_initialization_never_ends(t *testing.T) {
+	for name, body := range map[string]string{
+		"an init":                     "func init() {\n\tfor {\n\t}\n}\n",
+		"the value of a variable":     "var x = func() int {\n\tfor {\n\t}\n}()\n",
+		"an init that waits":          "func init() {\n\tselect {}\n}\n",
+		"a function that init called": "func init() {\n\tspin()\n}\n\nfunc spin() {\n\tfor {\n\t}\n}\n",
+	} {
+		r := limited(t, t.Context(), Limits{Time: time.Minute, Begin: time.Second}, nil,
+			"import \"testing\"\n\n"+body+"\nfunc TestA(t *testing.T) {}\n")
+		if name == "an init that waits" { // the runtime notices
+			require.Contains(t, r.Outside, "all goroutines are asleep", name)
+			continue
+		}
+		require.Contains(t, r.Stopped, "no test began within 1s", name)
+		if runtime.GOOS != "windows" {
+			require.Contains(t, r.Stopped, ": the initialization of a package never ended, at a_test.go:", name)
+		}
+	}
+}
+
+func TestRun_keeps_escape_sequences_from_the_terminal(t *testing.T) {
+	r := limited(t, t.Context(), Limits{Time: time.Minute}, nil, `
+import ("testing"; "fmt")
+
+func init() { fmt.Println("\x1b]0;title\x07out\x1b[2Jside\r\x08") }
+
+func TestA(t *testing.T) { fmt.Println("in\x1b[31mside\tand\x1bc more"); t.Fail() }
+`)
+	a, _ := r.Test("TestA")
+	require.Contains(t, a.Output, "inside\tand more\n")
+	require.Contains(t, r.Outside, "outside\n")
+	require.NotContains(t, a.Output+r.Outside, "\x1b")
+}
+
+func TestRunLimited_stops_what_holds_too_much_memory(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells how much")
+	}
+	r := limited(t, t.Context(), Limits{Time: time.Minute, Memory: 300 << 20}, nil, `
+import "testing"
+
+var all [][]byte
+
+func init() {
+	for {
+		all = append(all, make([]byte, 1<<20))
+		clear(all[len(all)-1])
+	}
+}
+
+func TestA(t *testing.T) {}
+`)
+	require.Equal(t, "it took more than 300 MiB of memory", r.Stopped)
 }
 
 func TestRunLimited_stops_when_its_context_ends(t *testing.T) {
@@ -105,7 +161,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"Time":"0","Action":"nonsense","Test":"TestA/b","Elapsed":1e300}`))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		ended := map[string]bool{}
-		r, _ := read(bytes.NewReader(stream), func(test Test) { ended[test.Name] = true })
+		r, _ := read(bytes.NewReader(stream), func(test Test) { ended[test.Name] = true }, nil)
 		seen := map[string]bool{}
 		for _, test := range r.Tests {
 			if seen[test.Name] || strings.Contains(test.Name, "/") || test.Name == "" {

@@ -71,6 +71,20 @@ func ReadDir(chapter, name, dir string) (Layer, error) {
 	return layer, nil
 }
 
+// Over returns l with those files of below that it lacks.
+func (l Layer) Over(below Layer) Layer {
+	has := func(name string) bool {
+		return slices.ContainsFunc(l.Files, func(f File) bool { return f.Name == name })
+	}
+	l.Files = slices.Clone(l.Files)
+	for _, f := range below.Files {
+		if !has(f.Name) {
+			l.Files = append(l.Files, f)
+		}
+	}
+	return l
+}
+
 // Overlay is an overlay file on disk.
 type Overlay struct {
 	root string

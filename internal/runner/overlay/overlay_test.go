@@ -108,7 +108,7 @@ func TestTrap_relative_paths_match_nothing(t *testing.T) {
 	root := module(t)
 	replace := map[string]string{"01-box/box.go": "solutions/01-box/box.go"}
 	out, err := byHand(t, filepath.Join(root, "01-box"), replace, ".")
-	require.Error(t, err, "relative to the working directory, the overlay names other files, and nobody says so: %s", out)
+	require.Error(t, err, "relative to the working directory, the overlay names other files without a warning: %s", out)
 	require.Contains(t, out, "wrong answer")
 
 	layer, err := ReadDir("01-box", "solution", filepath.Join(root, "solutions/01-box"))
@@ -170,7 +170,7 @@ func TestTrap_what_a_learner_adds_is_compiled_in(t *testing.T) {
 }
 
 // A chapter's tests could also be shared by symbolic links from the solution's folder. They import the chapter by its
-// path, so they would test what stands there, whichever folder they are run in.
+// path, so they would test the code there, whichever folder they are run in.
 func TestTrap_symlinked_external_tests_test_the_stub(t *testing.T) {
 	root := module(t)
 	if err := os.Symlink(filepath.Join(root, "01-box/box_test.go"),

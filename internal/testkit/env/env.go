@@ -7,7 +7,7 @@ package env
 const (
 	// Failures is "1" when the tests report each failure as an attribute, for a program, and not as text.
 	Failures = "WORKSHOP_FAILURES"
-	// Brief is "1" when somebody waits for a first answer: work that is repeated only for chance is done once.
+	// Brief is "1" when a learner waits for a first answer: work that is repeated only for chance is done once.
 	Brief = "WORKSHOP_BRIEF"
 	// HastyBuild is "1" when GOGC and GOMEMLIMIT are set for the go command alone. The tests undo them.
 	HastyBuild = "WORKSHOP_HASTY_BUILD"
@@ -15,4 +15,6 @@ const (
 	Overlay = "WORKSHOP_OVERLAY"
 	// TestLimit is how long one test may run, as a duration such as "2m".
 	TestLimit = "WORKSHOP_TEST_LIMIT"
+	// MemoryLimit is how much memory the tests may take, in MiB. Without it they may take 1536.
+	MemoryLimit = "WORKSHOP_MEMORY_LIMIT"
 )

@@ -22,8 +22,10 @@ const (
 	NotWritten Kind = "not written" // the test reached a part of the stub; see Failure.Hole
 	Panic      Kind = "panic"       // the code panicked, or ended the goroutine that called it
 	Hang       Kind = "hang"        // a call never returned
+	Memory     Kind = "memory"      // the test took too much memory
 	Leak       Kind = "leak"        // goroutines outlived the test
 	Race       Kind = "race"        // two goroutines met in the same memory
+	NotRun     Kind = "not run"     // the test was left out, because earlier ones ended badly
 	Other      Kind = "other"       // the test said something that is none of these
 )
 
@@ -40,7 +42,8 @@ type Failure struct {
 	Wanted       string   `json:"wanted,omitempty"`
 	Got          string   `json:"got,omitempty"`
 	Diff         string   `json:"diff,omitempty"`
-	Why          string   `json:"why,omitempty"`  // the rule that was broken
+	Why          string   `json:"why,omitempty"`  // the reason: the rule, or for a hang or a crash what helps more
+	Rule         string   `json:"rule,omitempty"` // the rule that the test was at
 	Task         int      `json:"task,omitempty"` // that the test belongs to; 0 if it belongs to none
 	Read         string   `json:"read,omitempty"` // where the rule is explained: "05-indexer/README.md, task 2"
 	Hole         *Hole    `json:"hole,omitempty"` // set when Kind is NotWritten
@@ -52,6 +55,7 @@ type Hole struct {
 	Symbol     string   `json:"symbol"` // "Store.Update"
 	At         Position `json:"at"`
 	Task       int      `json:"task"`
+	Chapter    string   `json:"chapter,omitempty"`    // the folder of its chapter, if the test is in another one
 	ComesFirst bool     `json:"comesFirst,omitempty"` // its task comes before the task of the test
 }
 

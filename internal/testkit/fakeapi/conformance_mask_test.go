@@ -55,7 +55,7 @@ func fromProtobuf(t *testing.T, body []byte) string {
 	return indented(t, text)
 }
 
-// indented writes each JSON document of a stream anew.
+// indented writes each JSON document of a stream again.
 func indented(t *testing.T, body []byte) string {
 	var b bytes.Buffer
 	d := json.NewDecoder(bytes.NewReader(body))

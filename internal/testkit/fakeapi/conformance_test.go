@@ -6,7 +6,7 @@ package fakeapi
 //
 //	go test ./internal/testkit/fakeapi -run Conformance                          the fake, against what was recorded
 //	go test ./internal/testkit/fakeapi -run Conformance -kubeconfig FILE         the real one, against what was recorded
-//	go test ./internal/testkit/fakeapi -run Conformance -kubeconfig FILE -update records anew
+//	go test ./internal/testkit/fakeapi -run Conformance -kubeconfig FILE -update records again
 //
 // The real one must have no controllers that meddle: `go tool workshop cluster kill kube-controller-manager`.
 //

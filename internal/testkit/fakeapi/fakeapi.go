@@ -55,6 +55,7 @@ type Server struct {
 	// bookmarks is closed to make all watches send a bookmark, and replaced.
 	bookmarks chan struct{}
 	watches   atomic.Int64
+	bounded   atomic.Bool // see Bound
 }
 
 // New returns a server without objects. The caller must close it. A server for a synctest bubble must be made inside

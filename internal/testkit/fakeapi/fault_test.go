@@ -195,8 +195,8 @@ func TestWatch_begins_before_its_answer_does(t *testing.T) {
 				})
 				_, body, _, err := get(t, c, deployments+"?timeoutSeconds=5&"+query)
 				require.NoError(t, err)
-				require.Contains(t, body, `"type":"DELETED"`, "who has read the head of the answer is told of all that happens "+
-					"from then on")
+				require.Contains(t, body, `"type":"DELETED"`, "a client that has read the response's head "+
+					"receives all later changes")
 			})
 		})
 	}

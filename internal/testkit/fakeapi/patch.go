@@ -39,8 +39,15 @@ func (c *call) patch() (runtime.Object, error) {
 		if err := c.applyPatch(patch, obj, into); err != nil {
 			return nil, err
 		}
-		return into, c.place(into)
+		return into, cmp.Or(c.place(into), checkSize(into))
 	})
+}
+
+const maxPatchOperations = 10_000
+
+func init() {
+	// A patch of a few kilobytes can copy one value again and again. Real API servers have the same limit.
+	jsonpatch.AccumulatedCopySizeLimit = maxBody
 }
 
 // patcher returns the patch in the body.
@@ -60,6 +67,10 @@ func (c *call) patcher() (patcher, error) {
 	case types.JSONPatchType:
 		var patch jsonpatch.Patch
 		patch, err = jsonpatch.DecodePatch(c.body)
+		if len(patch) > maxPatchOperations {
+			return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf(
+				"The allowed maximum operations in a JSON patch is %d, got %d", maxPatchOperations, len(patch)))
+		}
 		apply = func(doc []byte, _ runtime.Object) ([]byte, error) {
 			result, err := patch.Apply(doc)
 			if err != nil {

@@ -4,6 +4,7 @@ package fakeapi
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -69,11 +71,12 @@ type call struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{Server: s, r: r, query: r.URL.Query(), code: http.StatusOK}
 	err := c.route()
-	body, readErr := io.ReadAll(r.Body)
+	body, readErr := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	c.body = body
 	s.note(Request{time.Now(), c.verb, r.Method, r.URL.Path, c.query, r.Header.Clone(), string(body)})
 	if readErr != nil {
-		return // the client has gone
+		writeError(w, r, unreadable(readErr))
+		return
 	}
 	w.Header().Set("Audit-Id", string(uuid.NewUUID()))
 	w.Header().Set("Cache-Control", "no-cache, private")
@@ -89,7 +92,43 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}))
 }
 
+// These are the limits of a real API server: of a request's body, and, by etcd, of an object.
+const (
+	maxBody   = 3 << 20
+	maxObject = 3 << 19
+)
+
+// unreadable returns the answer to a request whose body could not be read. If the client has gone, no one receives it.
+func unreadable(err error) error {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxBody))
+	}
+	return apierrors.NewBadRequest(err.Error())
+}
+
+// checkSize returns the error of a server whose etcd refuses an object because of its size.
+func checkSize(obj runtime.Object) error {
+	if sized, ok := obj.(interface{ Size() int }); ok && sized.Size() > maxObject {
+		return statusError(http.StatusInternalServerError, metav1.StatusReasonUnknown,
+			"etcdserver: request is too large", nil)
+	}
+	return nil
+}
+
+// Bound makes the server fit to run for days: it remembers no requests, and of the history the latest changes only, as
+// if it were compacted again and again. It closes connections that send no request. Call it before Listen.
+func (s *Server) Bound() {
+	s.bounded.Store(true)
+	s.http.ReadHeaderTimeout = 32 * time.Second // as a real API server's
+	s.store.lock.Lock()
+	s.store.longest = 10_000
+	s.store.lock.Unlock()
+}
+
 func (s *Server) note(r Request) {
+	if s.bounded.Load() {
+		return
+	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.requests = append(s.requests, r)

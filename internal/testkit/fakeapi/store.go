@@ -35,6 +35,8 @@ type store struct {
 	objects   map[*resource]map[string]Object
 	// history holds the changes after compacted, in order.
 	history []change
+	// longest is how long the history may grow before its older half is forgotten; 0 is no limit.
+	longest int
 	// changed is closed at the next change, and replaced.
 	changed chan struct{}
 }
@@ -84,6 +86,10 @@ func (s *store) record(res *resource, k string, now Object) {
 		s.objects[res][k] = now
 	}
 	s.history = append(s.history, change{s.revision, res, k, before, now})
+	if half := len(s.history) / 2; s.longest > 0 && len(s.history) > s.longest {
+		s.compacted = s.history[half-1].revision
+		s.history = slices.Clone(s.history[half:])
+	}
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

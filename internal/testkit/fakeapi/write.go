@@ -21,7 +21,7 @@ import (
 
 func (c *call) create() (runtime.Object, error) {
 	obj, err := c.decode(c.res.gvk)
-	if err != nil {
+	if err = cmp.Or(err, checkSize(obj)); err != nil {
 		return nil, err
 	}
 	c.code = http.StatusCreated
@@ -46,7 +46,7 @@ func (c *call) update() (runtime.Object, error) {
 		})
 	}
 	obj, err := c.decode(c.res.gvk)
-	if err != nil {
+	if err = cmp.Or(err, checkSize(obj)); err != nil {
 		return nil, err
 	}
 	if _, err := c.store.get(c.res, c.key()); apierrors.IsNotFound(err) && c.res.createOnUpdate && c.subresource == "" {

@@ -4,6 +4,10 @@
 package gate
 
 import (
+	"runtime"
+	"strings"
+	"sync"
+
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/layers"
@@ -48,6 +52,7 @@ type queue struct {
 	n, popped int
 	gate      Gate
 	lock      chan struct{}
+	popping   sync.Mutex    // held by Pop
 	taken     chan struct{} // closed when the n-th item was taken
 }
 
@@ -62,6 +67,8 @@ func (q *queue) Pop(process cache.PopProcessFunc) (any, error) {
 		return nil, err
 	}
 	defer func() { <-q.lock }()
+	q.popping.Lock()
+	defer q.popping.Unlock()
 	if q.popped++; q.popped == q.n {
 		close(q.taken)
 		q.gate.Wait()
@@ -69,10 +76,30 @@ func (q *queue) Pop(process cache.PopProcessFunc) (any, error) {
 	return item, process(item, inInitialList)
 }
 
-// locked takes the lock, which is free when no item is being processed. The returned function releases it.
+// locked takes the lock, which is free when no item is being processed. The returned function releases it. If the
+// caller is what processes the item, it waits for itself, as it does in client-go's DeltaFIFO. That is a wait for a
+// mutex: the watchdog of package guard then names both calls.
 func (q *queue) locked() func() {
+	if inPop() {
+		q.popping.Lock()
+	}
 	q.lock <- struct{}{}
 	return func() { <-q.lock }
+}
+
+// inPop reports whether the calling goroutine is in Pop.
+func inPop() bool {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	for {
+		f, more := frames.Next()
+		if strings.HasSuffix(f.Function, "gate.(*queue).Pop") {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 func (q *queue) HasSynced() bool {

@@ -15,7 +15,7 @@ import (
 // weeks. No chapter is green by a brief run alone.
 var Brief = os.Getenv(env.Brief) == "1"
 
-// The go command was told to collect little garbage, which makes builds faster and is not meant for the tests.
+// The go command was asked to collect little garbage, which makes builds faster and is not meant for the tests.
 func init() {
 	if os.Getenv(env.HastyBuild) == "1" {
 		debug.SetGCPercent(100)

@@ -11,7 +11,7 @@ import (
 	"client-go-workshop/internal/testkit/env"
 )
 
-// It is the helper of the test below, in a process that was told to build in haste.
+// It is the helper of the test below, in a process with the settings of a hasty build.
 func TestHelper_prints_how_garbage_is_collected(t *testing.T) {
 	if os.Getenv(env.HastyBuild) == "" {
 		t.Skip("not in the helper's process")

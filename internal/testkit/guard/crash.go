@@ -122,12 +122,12 @@ func (r *run) fromMap(message string, all []goroutine) (f failure.Failure, vague
 		At:      r.start,
 		Problem: "fatal error: " + message,
 		Wanted:  onlyOne,
-		Got:     first.at(r.where) + " met another goroutine in the same map, which wrote to it",
+		Got:     first.at(r.where) + " used a map while another goroutine wrote to it",
 	}
 	for _, met := range []struct {
 		what  string
 		calls []string
-	}{{"at that time ran", running}, {"at that time waited", waiting}} {
+	}{{"running at that time", running}, {"waiting at that time", waiting}} {
 		if slices.Sort(met.calls); len(met.calls) > 0 {
 			f.Got += fmt.Sprintf("\n%s: %s", met.what, strings.Join(slices.Compact(met.calls), ", "))
 		}

@@ -28,7 +28,7 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-var update = flag.Bool("update", false, "write testdata/failures.txt anew")
+var update = flag.Bool("update", false, "write testdata/failures.txt again")
 
 const sampleDir = "testdata/05-sample"
 
@@ -60,7 +60,7 @@ func run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(sample, args...)
 	cmd.Dir = sampleDir
-	cmd.Env = append(os.Environ(), "WORKSHOP_TEST_LIMIT=6s")
+	cmd.Env = append([]string{"WORKSHOP_TEST_LIMIT=6s"}, os.Environ()...) // the last one counts
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
@@ -129,8 +129,8 @@ var raceFound = regexp.MustCompile(`    race_test.go:\d+: (data race|fatal error
         wanted  only one goroutine at a time where one of them writes
         got     (two goroutines were in .*
 (                called at .*
-)?|\(\*Store\)\..* met another goroutine in the same map, which wrote to it
-(                at that time .*
+)?|\(\*Store\)\..* used a map while another goroutine wrote to it
+(                (running|waiting) at that time: .*
 )*                the race detector names the other one: go test -race \./05-sample -run '\^TestTask1_Race\$'
 )        why     every method takes the lock for as long as it touches the map
         read    05-sample/README.md, task 1

@@ -34,14 +34,14 @@ func isField(a, b string) bool {
 	return a[strings.LastIndexByte(a, '.')+1:] == b[strings.LastIndexByte(b, '.')+1:]
 }
 
-// heldBy is what a goroutine has locked in the chapter, innermost call first. Who waits in a sync.Cond has given its
-// lock back.
+// heldBy is what a goroutine has locked in the chapter and in the libraries that it uses, innermost call first. A
+// goroutine that waits in a sync.Cond has released its lock.
 func (r *run) heldBy(w waiter) (all []held) {
 	if w.state == "sync.Cond.Wait" {
 		return nil
 	}
 	for _, f := range w.frames {
-		if r.where.isChapter(f) {
+		if r.where.isForeign(f) && !f.isLock() {
 			locks, _ := locksOf(f)
 			all = append(all, locks...)
 		}

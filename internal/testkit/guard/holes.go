@@ -6,8 +6,11 @@ package guard
 
 import (
 	"cmp"
+	"flag"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"client-go-workshop/internal/testkit/failure"
@@ -60,12 +63,33 @@ func (r *run) holeFailure() failure.Failure {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Symbol, b.Symbol), cmp.Compare(a.at.String(), b.at.String()))
 	})
 	task := r.task()
+	if chapter := h.Chapter(); chapter != "" && todo.Chapter(startDir) != "" && chapter != todo.Chapter(startDir) {
+		return r.layerFailure(h)
+	}
 	return failure.Failure{
 		Kind: failure.NotWritten, At: h.at, Problem: "called " + h.Symbol + ": not written yet",
 		Task: task, Read: read(h.Task),
 		Hole: &failure.Hole{
 			Symbol: h.Symbol, At: failure.Position{File: filepath.Base(h.File), Line: h.Line},
 			Task: h.Task, ComesFirst: task > 0 && h.Task < task,
+		},
+	}
+}
+
+// layerFailure is about a hole in another chapter, whose layer the learner has chosen to run on.
+func (r *run) layerFailure(h hole) failure.Failure {
+	number, _, _ := strings.Cut(h.Chapter(), "-")
+	why := fmt.Sprintf("The tests run on your layers, and chapter %s is not written yet. "+
+		"To write it: go tool workshop %s.", h.Chapter(), number)
+	if on := flag.Lookup("on"); on != nil && h.Layer() != "" {
+		why += fmt.Sprintf(" To run on the finished layer: --on %s,%s=solutions.", on.Value, h.Layer())
+	}
+	return failure.Failure{
+		Kind: failure.NotWritten, At: h.at, Problem: "called " + h.Symbol + " of " + h.Chapter() + ": not written yet",
+		Why: why, Task: r.task(), Read: h.Chapter() + "/README.md",
+		Hole: &failure.Hole{
+			Symbol: h.Symbol, At: failure.Position{File: filepath.Base(h.File), Line: h.Line},
+			Task: h.Task, Chapter: h.Chapter(),
 		},
 	}
 }

@@ -57,7 +57,7 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 	}
 	if _, perhaps := r.askedAgain(blocked); len(perhaps) > 0 {
 		if len(others) > 0 {
-			perhaps = append(perhaps, "others under way: "+strings.ReplaceAll(r.list(others), "\n", "; "))
+			perhaps = append(perhaps, "other calls in progress: "+strings.ReplaceAll(r.list(others), "\n", "; "))
 		}
 		return strings.Join(perhaps, "\n"), again
 	}
@@ -72,7 +72,7 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 		return "each may hold the lock that another one waits for",
 			"Calls that need two locks all take them in the same order."
 	}
-	return "no other call is under way, so one that has returned still holds it",
+	return "no other call is in progress, so one that has returned still holds it",
 		"Every way out of a function unlocks, early returns and panics included: use defer."
 }
 
@@ -80,7 +80,13 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 func (r *run) holding(blocked, others []waiter) (lines []string) {
 	for _, w := range others {
 		for _, h := range r.heldBy(w) {
-			waitsForIt := func(b waiter) bool { return wanted(b.call) == "" || isField(wanted(b.call), h.lock) }
+			waitsForIt := func(b waiter) bool {
+				wants := wanted(r.asker(b))
+				if !r.where.isChapter(h.call) { // there are many locks: it must be one of the same package, by that name
+					return packageOf(h.call.function) == packageOf(r.asker(b).function) && isField(wants, h.lock)
+				}
+				return wants == "" || isField(wants, h.lock)
+			}
 			if !slices.ContainsFunc(blocked, waitsForIt) {
 				continue
 			}
@@ -100,26 +106,27 @@ func (r *run) holding(blocked, others []waiter) (lines []string) {
 // method of the same object that has. Where the source of that method cannot be read, it is only perhaps so.
 func (r *run) askedAgain(blocked []waiter) (certain, perhaps []string) {
 	for _, w := range blocked {
-		wants := wanted(w.call)
-		own, _ := locksOf(w.call)
+		asker := r.asker(w)
+		wants := wanted(asker)
+		own, _ := locksOf(asker)
 		for _, h := range own {
 			if isField(wants, h.lock) {
-				certain = append(certain, w.call.short(r.where)+" "+h.String()+", and asks for it again")
+				certain = append(certain, asker.short(r.where)+" "+h.String()+", and asks for it again")
 			}
 		}
-		outer, known := r.callersWithSameReceiver(w), true
+		outer, known := callersWithSameReceiver(w, asker), true
 		for _, f := range outer {
 			locks, read := locksOf(f)
 			known = known && read
 			for _, h := range locks {
 				if wants == "" || isField(wants, h.lock) {
-					certain = append(certain, w.call.short(r.where)+" was called by "+f.at(r.where)+", which "+h.String())
+					certain = append(certain, asker.short(r.where)+" was called by "+f.at(r.where)+", which "+h.String())
 				}
 			}
 		}
 		if !known {
 			perhaps = append(perhaps, fmt.Sprintf("%s was called by %s, which may hold the lock already",
-				w.call.short(r.where), outer[0].at(r.where)))
+				asker.short(r.where), outer[0].at(r.where)))
 		}
 	}
 	slices.Sort(certain)
@@ -127,15 +134,26 @@ func (r *run) askedAgain(blocked []waiter) (certain, perhaps []string) {
 	return slices.Compact(certain), slices.Compact(perhaps)
 }
 
-// callersWithSameReceiver finds, among the calls that led to the blocked one, the methods of the same object, or of the
-// same type if the dump does not tell the objects, nearest first.
-func (r *run) callersWithSameReceiver(w waiter) (all []frame) {
-	blocked := slices.Index(w.frames, w.call)
+// asker is the call that asks for the lock that a goroutine waits for: the innermost of the chapter, or one of a
+// library that the chapter calls, such as client-go.
+func (r *run) asker(w waiter) frame {
+	for _, f := range w.frames {
+		if r.where.isForeign(f) && !f.isLock() {
+			return f
+		}
+	}
+	return w.call
+}
+
+// callersWithSameReceiver finds, among the calls that led to asker, the methods of the same object, or of the same type
+// if the dump does not tell the objects, nearest first.
+func callersWithSameReceiver(w waiter, asker frame) (all []frame) {
+	blocked := slices.Index(w.frames, asker)
 	for _, f := range w.frames[blocked+1:] {
-		if !r.where.isChapter(f) || receiverType(f) == "" || receiverType(f) != receiverType(w.call) {
+		if receiverType(f) == "" || receiverType(f) != receiverType(asker) {
 			continue
 		}
-		if a, b := pointer(f), pointer(w.call); a == "" || b == "" || a == b {
+		if a, b := pointer(f), pointer(asker); a == "" || b == "" || a == b {
 			all = append(all, f)
 		}
 	}

@@ -25,7 +25,7 @@ func (r *run) panicked(v any) {
 // exited notes that the calling goroutine was ended, though no test asked for it.
 func (r *run) exited() {
 	r.brokeOff("the goroutine was ended by runtime.Goexit", "the goroutine ends by returning",
-		"Goexit ends the goroutine of the caller without a word: return an error.")
+		"Goexit silently ends the caller's goroutine: return an error.")
 }
 
 func (r *run) brokeOff(message, wanted, why string) {

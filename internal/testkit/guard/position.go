@@ -48,9 +48,10 @@ func (p place) isChapter(f frame) bool {
 		(folder == path.Base(p.chapter) || folder == ".") // a //line directive may give a bare name
 }
 
-// inChapter finds the innermost call of the chapter.
+// inChapter finds the innermost call of the chapter. A lock that the chapter makes itself is no such call: it is the
+// call of its Lock that matters.
 func (p place) inChapter(frames []frame) (frame, bool) {
-	if i := slices.IndexFunc(frames, p.isChapter); i >= 0 {
+	if i := slices.IndexFunc(frames, func(f frame) bool { return p.isChapter(f) && !f.isLock() }); i >= 0 {
 		return frames[i], true
 	}
 	return frame{}, false
@@ -75,18 +76,20 @@ func (p place) inTest(frames []frame) (frame, bool) {
 // foreign finds the innermost call that belongs neither to the standard library, nor to the test and what carries it.
 // When client-go stands in for the chapter, that is where things happen.
 func (p place) foreign(frames []frame) (frame, bool) {
-	module, _, _ := strings.Cut(p.chapter, "/")
-	for _, f := range frames {
-		pkg := packageOf(f.function)
-		first, _, _ := strings.Cut(pkg, "/")
-		standard := !strings.Contains(first, ".") && first != module // as go itself decides
-		if standard || pkg == guardPackage || pkg == modelPackage || pkg == p.test ||
-			slices.ContainsFunc(carriers, func(c string) bool { return strings.HasPrefix(pkg, c) }) {
-			continue
-		}
-		return f, true
+	if i := slices.IndexFunc(frames, p.isForeign); i >= 0 {
+		return frames[i], true
 	}
 	return frame{}, false
+}
+
+// isForeign says whether a frame is neither of the standard library nor of the test and what carries it.
+func (p place) isForeign(f frame) bool {
+	module, _, _ := strings.Cut(p.chapter, "/")
+	pkg := packageOf(f.function)
+	first, _, _ := strings.Cut(pkg, "/")
+	standard := !strings.Contains(first, ".") && first != module // as go itself decides
+	return !standard && pkg != guardPackage && pkg != modelPackage && pkg != p.test &&
+		!slices.ContainsFunc(carriers, func(c string) bool { return strings.HasPrefix(pkg, c) })
 }
 
 // callerPlace looks at who called Test or Race, and from which line.
@@ -157,7 +160,7 @@ func callers() []frame {
 	}
 }
 
-// packageOf is the import path in a function's full name: what stands before the first dot after the last slash, type
+// packageOf is the import path in a function's full name: the part before the first dot after the last slash, type
 // arguments aside, because those have slashes of their own: "example.com/q.(*Typed[example.com/x.Y]).Add".
 func packageOf(function string) string {
 	head, _, _ := strings.Cut(function, "[")

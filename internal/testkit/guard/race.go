@@ -106,7 +106,7 @@ func (r *run) runChild() (f *failure.Failure, vague bool) {
 	output, err := r.spawn(diaryPath)
 	steps, last, readErr := readDiary(diaryPath)
 	if readErr != nil {
-		r.outer.Fatalf("read what the test's own process noted: %v", readErr)
+		r.outer.Fatalf("read the record of the test's own process: %v", readErr)
 	}
 	switch {
 	case last.Hole != nil:
@@ -152,14 +152,23 @@ func (r *run) spawn(diaryPath string) (output string, err error) {
 		// More threads than cores, so that the system interrupts a goroutine amid a change even where there is one core.
 		fmt.Sprintf("GOMAXPROCS=%d", max(4, runtime.NumCPU())),
 	)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	cmd.WaitDelay = 10 * time.Second // for its output to arrive, on a machine that is busy
+	// A file, and not a pipe: a process that the code under test has started may hold a pipe open for long.
+	out, err := os.Create(diaryPath + ".out")
+	if err != nil {
+		return "", fmt.Errorf("make the file for the output: %w", err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	ended, followed := make(chan struct{}), make(chan struct{})
+	go func() { defer close(followed); r.followDiary(diaryPath, ended) }()
 	err = cmd.Run()
+	close(ended)
+	<-followed // no attribute after the end of the test
 	if ctx.Err() != nil {
 		err = fmt.Errorf("stopped after %v: %w", raceTimeout, err)
 	}
-	return out.String(), err
+	text, readErr := os.ReadFile(out.Name())
+	return string(text), errors.Join(err, readErr)
 }
 
 // passOn reports the failures of the child, and anything else that it wrote, as this test's own.
@@ -199,6 +208,7 @@ type entry struct {
 	Failures []failure.Failure `json:",omitempty"` // all of them
 	Skipped  bool              `json:",omitempty"`
 	Ended    bool              `json:",omitempty"` // the test came to its end
+	Place    *failure.Place    `json:",omitempty"` // where the test is, because it takes long
 }
 
 func (d *diary) did(step string) {
@@ -244,6 +254,10 @@ func readDiary(path string) (steps []string, all entry, err error) {
 		}
 		if e.Did != "" {
 			steps = append(steps, e.Did)
+			continue
+		}
+		if e.Place != nil {
+			all.Place = e.Place
 			continue
 		}
 		if e.Hole != nil {

@@ -8,6 +8,7 @@ package guard
 // over.
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -129,9 +130,8 @@ func (r *run) fail(f failure.Failure) {
 	if f.At == (failure.Position{}) {
 		f.At = r.position()
 	}
-	if f.Why == "" {
-		f.Why = r.rule
-	}
+	f.Rule = r.rule
+	f.Why = cmp.Or(f.Why, r.rule)
 	if len(r.failures) == failuresKept || slices.ContainsFunc(r.failures, f.SameAs) {
 		r.more++
 		return

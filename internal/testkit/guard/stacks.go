@@ -47,6 +47,11 @@ func (f frame) short(p place) string {
 // at names the function and its line: "(*DeltaFIFO).Pop at delta_fifo.go:120".
 func (f frame) at(p place) string { return f.short(p) + " at " + at(f.file, f.line).String() }
 
+// isLock says whether the call is a method that locks.
+func (f frame) isLock() bool {
+	return strings.HasSuffix(f.function, ").Lock") || strings.HasSuffix(f.function, ").RLock")
+}
+
 // self is the number of the calling goroutine, and of its bubble.
 func self() (id, bubble int) {
 	var buf [128]byte
@@ -55,9 +60,12 @@ func self() (id, bubble int) {
 	return g.id, g.bubble
 }
 
-// allGoroutines stops the world for a moment to dump it.
+// allGoroutines stops the world for a moment to dump it. Of very many goroutines it returns the first ones.
 func allGoroutines() []goroutine {
-	const most = 64 << 20
+	most := 64 << 20 // bytes
+	if runtime.NumGoroutine() > manyGoroutines {
+		most = shortDump
+	}
 	for size := 256 << 10; ; size *= 4 {
 		buf := make([]byte, size)
 		if n := runtime.Stack(buf, true); n < size || size >= most {

@@ -152,6 +152,61 @@ func TestNever_returned_names_the_call_of_client_go_where_it_stands_in(t *testin
 	require.Contains(t, f.Got, "workqueue.(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n")
 }
 
+func TestLock_that_is_held_in_client_go_is_named(t *testing.T) {
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "fifo.go")
+	require.NoError(t, os.WriteFile(fifo, []byte(`package cache
+
+func (f *FIFO) HasSynced() bool {
+	f.lock.Lock()
+	return true
+}
+
+func (f *FIFO) Pop() {
+	f.lock.Lock()
+	defer f.lock.Unlock()
+	f.process()
+}
+`), 0o644))
+	r := over(t, "workshop/07-controller")
+	r.lockNeverFree(parseDump(strings.ReplaceAll(`goroutine 20 [sync.WaitGroup.Wait (durable), synctest bubble 5]:
+workshop/07-controller_test.TestTask1_Get.func1()
+	/w/07-controller/queue_test.go:30 +0x1
+
+goroutine 21 [sync.Mutex.Lock, synctest bubble 5]:
+internal/sync.(*Mutex).lockSlow(0xc1)
+	/go/src/internal/sync/mutex.go:149 +0x1
+sync.(*Mutex).Lock(...)
+	/go/src/sync/mutex.go:46
+k8s.io/client-go/tools/cache.(*FIFO).HasSynced(0xc0)
+	FIFO:4 +0x1
+workshop/07-controller.(*informer).handleDeltas(0xc2)
+	/w/07-controller/informer_run.go:12 +0x1
+k8s.io/client-go/tools/cache.(*FIFO).Pop(0xc0)
+	FIFO:11 +0x1
+workshop/07-controller.(*informer).popAll(0xc2)
+	/w/07-controller/informer_run.go:5 +0x1
+created by workshop/07-controller.(*informer).Run in goroutine 20
+	/w/07-controller/informer_run.go:1 +0x1
+`, "FIFO:", fifo+":")))
+	f := r.failures[0]
+	require.Equal(t, "(*informer).handleDeltas never returned: it waits for a lock that is never released", f.Problem)
+	require.Contains(t, f.Got, "cache.(*FIFO).HasSynced was called by cache.(*FIFO).Pop at fifo.go:11, which has locked "+
+		"f.lock at fifo.go:9")
+	require.Contains(t, f.Why, "not reentrant")
+}
+
+func TestLock_of_the_chapter_is_not_the_call_that_waits(t *testing.T) {
+	p := place{chapter: "workshop/07-controller", test: "workshop/07-controller_test"}
+	call, ok := p.inChapter([]frame{
+		{function: "sync.(*Mutex).Lock", file: "/go/src/sync/mutex.go"},
+		{function: "workshop/07-controller.(*fairLock).Lock", file: "/w/07-controller/lock.go"},
+		{function: "workshop/07-controller.(*informer).distribute", file: "/w/07-controller/handlers.go"},
+	})
+	require.True(t, ok)
+	require.Equal(t, "workshop/07-controller.(*informer).distribute", call.function)
+}
+
 func TestPolling_takes_a_sleeping_machine_for_no_deadlock(t *testing.T) {
 	locked := strings.ReplaceAll(dump, "sync.Cond.Wait (durable)", "sync.Mutex.Lock")
 	locked, _, _ = strings.Cut(locked, "goroutine 22")

@@ -79,7 +79,7 @@ var assertions = []assertion{
 	says(`(?:Target error s|S)hould be in err(?:or)? chain:\nexpected: (?P<wanted>.*?)\nin chain: (?P<got>.*)`,
 		"another error", "$wanted, or an error that wraps it", ""),
 	says(`Target error should not be in err chain:\nfound: (?P<found>.*?)\nin chain: (?P<got>.*)`,
-		"this error must not come", "no error that is or wraps $found", ""),
+		"this error must not occur", "no error that is or wraps $found", ""),
 	says(`Error (?P<got>.*) does not contain (?P<text>.*)`, "another error", "an error that says $text", ""),
 
 	says(`"(?P<list>.*)" should have (?P<n>\d+) item\(s\), but has (?P<got>\d+)`,

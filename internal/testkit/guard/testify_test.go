@@ -56,7 +56,7 @@ var known = []struct {
 	{"ErrorIs", func(t assert.TestingT) { assert.ErrorIs(t, nil, fs.ErrExist, "v") }, "no error",
 		`"file already exists", or an error that wraps it`, "nil"},
 	{"NotErrorIs", func(t assert.TestingT) { assert.NotErrorIs(t, missing, fs.ErrNotExist, "v") },
-		"this error must not come",
+		"this error must not occur",
 		`no error that is or wraps "file does not exist"`, "\"open /x: file does not exist\"\n\t\"file does not exist\""},
 	{"ErrorAs", func(t assert.TestingT) { assert.ErrorAs(t, os.ErrClosed, &asPath, "v") }, "another error",
 		"*fs.PathError, or an error that wraps it", `"file already closed" (*errors.errorString)`},

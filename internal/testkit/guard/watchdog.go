@@ -9,6 +9,7 @@ package guard
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -69,18 +70,33 @@ func (r *run) limit() time.Duration {
 	return min(limit, limitAfter)
 }
 
-// pointless says whether enough tests hung before this one, and fails it if so.
+// parent is the process that started this one.
+var parent = os.Getppid()
+
+// pointless says whether enough tests hung before this one, or one took too much memory, and fails it if so.
 func (r *run) pointless() bool {
+	if tooLarge.Load() {
+		r.fail(failure.Failure{
+			Kind:    failure.NotRun,
+			At:      r.start,
+			Problem: "not run: an earlier test took too much memory; fix that first",
+			Wanted:  "the test runs",
+			Got:     "code of an earlier test that still runs and takes memory",
+			Why:     "No code can stop another goroutine, so no test runs beside one that takes more and more memory.",
+		})
+		r.report()
+		return true
+	}
 	if hung.Load() < hungEnough {
 		return false
 	}
 	r.fail(failure.Failure{
-		Kind:    failure.Hang,
+		Kind:    failure.NotRun,
 		At:      r.start,
 		Problem: fmt.Sprintf("not run: %d earlier tests hung; fix those first", hung.Load()),
-		Wanted:  "the test is run",
+		Wanted:  "the test runs",
 		Got:     "calls in earlier tests that never return",
-		Why:     "A call that hangs in one test hangs in most; this test is run when the others no longer hang.",
+		Why:     "A call that hangs in one test hangs in most. This test runs when the others no longer hang.",
 	})
 	r.report()
 	return true
@@ -90,11 +106,22 @@ func (r *run) pointless() bool {
 func (r *run) watch(ended <-chan struct{}) {
 	look := time.NewTimer(firstLook)
 	defer look.Stop()
+	memory := time.NewTicker(memoryEvery)
+	defer memory.Stop()
 	w := watchdog{latest: time.Now()}
 	for {
 		select {
 		case <-ended:
 			return
+		case <-memory.C:
+			if os.Getppid() != parent {
+				os.Exit(1) // the go command was killed, so no process reads what the tests report
+			}
+			if bytes, over := overLimit(); over {
+				r.abandon()
+				r.usesTooMuch(bytes)
+				return
+			}
 		case <-r.reached:
 			// The test fails for the hole. Code that is not written may keep the test from ending: do not wait.
 			select {
@@ -112,7 +139,8 @@ func (r *run) watch(ended <-chan struct{}) {
 			}
 			return
 		case <-look.C:
-			if report := w.look(r, recentGoroutines(), time.Now()); report != nil {
+			dump := recentGoroutines()
+			if report := w.look(r, dump, time.Now()); report != nil {
 				r.abandon()
 				if !r.settled() {
 					report()
@@ -120,6 +148,7 @@ func (r *run) watch(ended <-chan struct{}) {
 				hung.Add(1)
 				return
 			}
+			w.tellPlace(r, dump)
 			look.Reset(lookEvery)
 		}
 	}
@@ -132,7 +161,12 @@ var recent struct {
 	dump []goroutine
 }
 
+// recentGoroutines returns nil while there are so many goroutines that a dump of them stops the world for seconds, in
+// which a loop that starts more of them would go unseen.
 func recentGoroutines() []goroutine {
+	if runtime.NumGoroutine() > manyGoroutines {
+		return nil
+	}
 	recent.Lock()
 	defer recent.Unlock()
 	if time.Since(recent.at) > lookEvery/2 {
@@ -148,9 +182,12 @@ type watchdog struct {
 	last   string        // what a deadlock looked like at the latest look, "" if there was none
 	alike  int           // looks in a row at which it looked so
 	since  time.Duration // the first of them
+	place  failure.Place // where the test was when that was told
+	told   time.Duration // when it was
 }
 
-// look takes a look. When it is clear that the test will never end, it returns what reports that.
+// look takes a look. A nil dump shows nothing. When it is clear that the test will never end, it returns what reports
+// that.
 func (w *watchdog) look(r *run, dump []goroutine, now time.Time) func() {
 	w.clock += min(now.Sub(w.latest), longestGap)
 	w.latest = now
@@ -163,6 +200,9 @@ func (w *watchdog) look(r *run, dump []goroutine, now time.Time) func() {
 	case seen != "" && w.alike >= looksAlike && w.clock-w.since >= deadlocked:
 		return func() { r.lockNeverFree(dump) }
 	case w.clock >= r.limit():
+		if dump == nil {
+			dump = allGoroutines()
+		}
 		return func() { r.stillRunning(dump) }
 	}
 	return nil
@@ -251,7 +291,7 @@ func (r *run) stillRunning(dump []goroutine) {
 			Problem: fmt.Sprintf("%s is still running after %v", name, r.limit()),
 			Wanted:  name + " returns",
 			Got:     r.is(w) + "; it keeps a core busy until this test run ends",
-			Why:     "A loop needs a way out, and waits for its next turn instead of asking again and again.",
+			Why:     "A loop needs a way out, and it waits for its next turn instead of polling without a pause.",
 		})
 		return
 	}

@@ -20,7 +20,7 @@ import (
 func Main(c *cobra.Command) {
 	c.Args = cobra.NoArgs
 	c.SilenceErrors, c.SilenceUsage, c.CompletionOptions.DisableDefaultCmd = true, true, true
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	if err := c.ExecuteContext(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", c.Name(), err)

@@ -16,6 +16,7 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"
 	"client-go-workshop/internal/testkit/layers/solutions"
+	"client-go-workshop/internal/testkit/todo"
 	controller "client-go-workshop/solutions/07-controller"
 )
 
@@ -61,6 +62,18 @@ func TestOptions(t *testing.T) {
 	}
 	_, err = parse("-h")
 	require.ErrorIs(t, err, flag.ErrHelp)
+}
+
+func TestUnwritten_names_the_chapter_and_the_ways_out(t *testing.T) {
+	hole := todo.NotWritten{Task: 5, Symbol: "NewListWatchFromClient", File: "/w/02-watch-stream/listwatch.go", Line: 55}
+	require.Equal(t, `chapter 02-watch-stream is not written yet: it needs NewListWatchFromClient (listwatch.go:55, task 5)
+  to write it               go tool workshop 02
+  to run the finished code  --layers yours,client=solutions`, unwritten(hole, "yours"))
+	_, err := layers.Choose("yours,client=solutions", map[string]layers.Layers{"yours": {}, "solutions": {}})
+	require.NoError(t, err)
+
+	hole = todo.NotWritten{Task: 1, Symbol: "New", File: `C:\w\07-controller\controller.go`, Line: 5}
+	require.Contains(t, unwritten(hole, "solutions"), "go run ./solutions/07-controller/cmd/pdb-controller")
 }
 
 // writeConfig writes a kubeconfig for server, or one without any cluster.

@@ -23,6 +23,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -74,10 +76,18 @@ type Runner interface{ Run(ctx context.Context) }
 
 // Main is the program. It does not return.
 func Main(parts Parts) {
-	todo.OnReach(stopAtHole)
+	choice := parts.Default
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the error is printed once, below
 	options, err := parseOptions(flags, os.Args[1:], parts)
+	if f := flags.Lookup("layers"); f != nil {
+		choice = f.Value.String()
+	}
+	todo.OnReach(func(hole todo.NotWritten) bool {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", name, unwritten(hole, choice))
+		os.Exit(1)
+		return true
+	})
 	if errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(os.Stdout)
 		fmt.Println("Keeps a PodDisruptionBudget for each Deployment that has more than one replica.\n\nFlags:")
@@ -97,18 +107,25 @@ func Main(parts Parts) {
 	os.Exit(0)
 }
 
-// stopAtHole ends the program with one line when any goroutine reaches code that the learner has not written yet.
-func stopAtHole(hole todo.NotWritten) bool {
-	fmt.Fprintf(os.Stderr, "%s: %v\n", name, hole)
-	os.Exit(1)
-	return true
+// unwritten returns what to tell a user whose choice of layers has reached code that is not written yet: the chapter,
+// and the ways out.
+func unwritten(hole todo.NotWritten, choice string) string {
+	chapter := hole.Chapter()
+	number, _, _ := strings.Cut(chapter, "-")
+	other := "--layers " + choice + "," + hole.Layer() + "=solutions"
+	if hole.Layer() == "" {
+		other = "go run ./solutions/" + chapter + "/cmd/" + name
+	}
+	return fmt.Sprintf("chapter %s is not written yet: it needs %s (%s:%d, task %d)\n"+
+		"  to write it               go tool workshop %s\n"+
+		"  to run the finished code  %s", chapter, hole.Symbol, filepath.Base(hole.File), hole.Line, hole.Task, number, other)
 }
 
 // stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one ends the process at once.
 func stopOnSignal(parent context.Context) context.Context {
 	ctx, stop := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		klog.FromContext(ctx).Info("Stopping; a second signal ends the process at once", "signal", <-signals)
 		stop()

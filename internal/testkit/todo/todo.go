@@ -6,7 +6,7 @@
 //
 // In a program that line panics, and says which function is missing and where. Under the tests it ends the calling
 // goroutine instead, and the test fails with one line (package guard sees to that). It must not panic there: the code
-// under test may run on a goroutine that nobody recovers, where a panic kills the test binary with all other tests,
+// under test may run on a goroutine without a recover, where a panic kills the test binary with all other tests,
 // and it may run below a recover, or a require.Panics, which would take the hole for an answer.
 //
 // What it leaves out: it knows no test and does not import testing, so a chapter that uses it stays an ordinary
@@ -17,6 +17,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 )
 
@@ -34,6 +36,32 @@ func (n NotWritten) Error() string {
 		n.Symbol, filepath.Base(n.File), n.Line, n.Task)
 }
 
+// Chapter returns the folder of the chapter that the hole is in, such as "05-indexer", and "" if it is in none.
+func (n NotWritten) Chapter() string { return Chapter(n.File) }
+
+// Chapter returns the last folder of a path that is named like a chapter, and "" if there is none.
+func Chapter(path string) string {
+	for _, folder := range slices.Backward(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })) {
+		if len(folder) > 3 && strings.Trim(folder[:2], "0123456789") == "" && folder[2] == '-' {
+			return folder
+		}
+	}
+	return ""
+}
+
+// Layer returns the name under which flags choose the chapter's layer: "indexer" in "yours,indexer=solutions". It
+// returns "" if the chapter is no layer below others.
+func (n NotWritten) Layer() string {
+	_, topic, _ := strings.Cut(n.Chapter(), "-")
+	switch topic {
+	case "restclient", "watch-stream":
+		return "client"
+	case "reflector", "deltafifo", "indexer", "workqueue":
+		return topic
+	}
+	return ""
+}
+
 // Task makes the value for the hole that calls it. It returns in a program; where a hook takes the hole over, it does
 // not return: it ends the calling goroutine with runtime.Goexit, deferred calls included.
 func Task(task int, symbol string) NotWritten {
@@ -47,9 +75,9 @@ func Task(task int, symbol string) NotWritten {
 
 var hook atomic.Pointer[func(NotWritten) bool]
 
-// OnReach installs what is told of every hole that is reached, on the goroutine that reached it. It replaces the hook
-// before; nil removes it. The hook answers whether it takes the hole over, so that the goroutine can just end. It may
-// be called from several goroutines at once.
+// OnReach installs a hook that receives every hole that is reached, on the goroutine that reached it. It replaces the
+// earlier hook; nil removes it. The hook reports whether it takes the hole over, so that the goroutine can just end.
+// Several goroutines may call it at once.
 func OnReach(f func(NotWritten) bool) {
 	if f == nil {
 		hook.Store(nil)

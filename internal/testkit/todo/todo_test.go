@@ -54,3 +54,18 @@ func TestA_hole_that_is_taken_over_ends_its_goroutine(t *testing.T) {
 	require.Equal(t, "Queue.Pop", reached[0].Symbol)
 	require.Equal(t, 12, reached[0].Line)
 }
+
+func TestChapter_is_the_last_folder_named_like_one(t *testing.T) {
+	for path, want := range map[string]string{
+		"/w/07-controller/factory/factory.go":  "07-controller",
+		`C:\99-mine\w\05-indexer\store.go`:     "05-indexer",
+		"client-go-workshop/06-workqueue/a.go": "06-workqueue",
+		"/w/internal/a.go":                     "",
+		"":                                     "",
+	} {
+		require.Equal(t, want, todo.Chapter(path), path)
+	}
+	require.Equal(t, "indexer", todo.NotWritten{File: "/w/05-indexer/store.go"}.Layer())
+	require.Equal(t, "client", todo.NotWritten{File: "/w/02-watch-stream/frame.go"}.Layer())
+	require.Empty(t, todo.NotWritten{File: "/w/07-controller/a.go"}.Layer(), "nothing runs on it")
+}

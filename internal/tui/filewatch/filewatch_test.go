@@ -22,14 +22,14 @@ type world struct {
 	events chan fsnotify.Event
 	start  time.Time
 
-	mu    sync.Mutex
-	text  string
-	err   error
-	reads int
-	told  []telling
+	mu      sync.Mutex
+	text    string
+	err     error
+	reads   int
+	reports []report
 }
 
-type telling struct {
+type report struct {
 	text, by, err string
 	at            time.Duration
 }
@@ -46,7 +46,7 @@ func watched(t *testing.T, all bool, f func(t *testing.T, w *world)) {
 			watch(ctx, w.events, all, w.content, w.changed)
 		}()
 		synctest.Wait()
-		require.Len(t, w.takeTold(), 1, "what is there at the start is told")
+		require.Len(t, w.takeReports(), 1, "the files at the start are reported")
 		f(t, w)
 		cancel()
 		<-ended // a bubble in which nothing can go on fails the test
@@ -63,11 +63,11 @@ func (w *world) content() (string, error) {
 func (w *world) changed(text, by string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := telling{text: text, by: by, at: time.Since(w.start)}
+	r := report{text: text, by: by, at: time.Since(w.start)}
 	if err != nil {
-		told.err = err.Error()
+		r.err = err.Error()
 	}
-	w.told = append(w.told, told)
+	w.reports = append(w.reports, r)
 }
 
 func (w *world) save(text string) { w.set(text, nil) }
@@ -87,33 +87,33 @@ func (w *world) after(d time.Duration) {
 	synctest.Wait()
 }
 
-func (w *world) takeTold() []telling {
+func (w *world) takeReports() []report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	told := w.told
-	w.told = nil
-	return told
+	reports := w.reports
+	w.reports = nil
+	return reports
 }
 
-func (w *world) one() telling {
+func (w *world) one() report {
 	w.t.Helper()
-	told := w.takeTold()
-	require.Len(w.t, told, 1, "a save is told once")
-	return told[0]
+	reports := w.takeReports()
+	require.Len(w.t, reports, 1, "a save is reported once")
+	return reports[0]
 }
 
-func TestSave_with_an_event_is_told_at_once(t *testing.T) {
+func TestSave_with_an_event_is_reported_at_once(t *testing.T) {
 	watched(t, true, func(t *testing.T, w *world) {
 		w.after(time.Minute)
 		w.save("second")
 		w.event()
 		w.after(quiet)
-		require.Equal(t, telling{"second", Events, "", time.Minute + quiet}, w.one())
+		require.Equal(t, report{"second", Events, "", time.Minute + quiet}, w.one())
 	})
 }
 
 // An editor truncates, writes, and renames: that is one save.
-func TestSave_of_many_events_is_told_once_and_whole(t *testing.T) {
+func TestSave_of_many_events_is_reported_once_and_whole(t *testing.T) {
 	watched(t, true, func(t *testing.T, w *world) {
 		for _, text := range []string{"", "sec", "second"} {
 			w.save(text)
@@ -125,16 +125,16 @@ func TestSave_of_many_events_is_told_once_and_whole(t *testing.T) {
 	})
 }
 
-func TestSave_is_told_although_events_never_cease(t *testing.T) {
+func TestSave_is_reported_although_events_never_cease(t *testing.T) {
 	watched(t, true, func(t *testing.T, w *world) {
 		w.save("second")
-		for range 100 { // somebody writes a log there
+		for range 100 { // a program writes a log there
 			w.event()
 			w.after(quiet / 2)
 		}
-		told := w.one()
-		require.Equal(t, "second", told.text)
-		require.LessOrEqual(t, told.at, maxQuiet+quiet)
+		save := w.one()
+		require.Equal(t, "second", save.text)
+		require.LessOrEqual(t, save.at, maxQuiet+quiet)
 	})
 }
 
@@ -144,7 +144,7 @@ func TestTouch_without_change_is_no_save(t *testing.T) {
 			w.event()
 			w.after(time.Second)
 		}
-		require.Empty(t, w.takeTold())
+		require.Empty(t, w.takeReports())
 	})
 }
 
@@ -153,9 +153,9 @@ func TestSave_without_an_event_is_found_and_looking_becomes_the_way(t *testing.T
 		w.after(time.Minute)
 		w.save("second")
 		w.after(slowPoll + grace)
-		told := w.one()
-		require.Equal(t, "second", told.text)
-		require.Equal(t, Polling, told.by, "it says how it finds out")
+		save := w.one()
+		require.Equal(t, "second", save.text)
+		require.Equal(t, Polling, save.by, "it says how it finds out")
 		for i := range 5 {
 			w.save(fmt.Sprint("more ", i))
 			w.after(fastPoll)
@@ -170,13 +170,13 @@ func TestEvent_that_is_late_keeps_events_the_way(t *testing.T) {
 		w.after(time.Minute + slowPoll - 10*time.Millisecond)
 		w.save("second")
 		w.after(grace / 2) // it has been seen by now
-		require.Empty(t, w.takeTold(), "what may be half a save is not told while its event may come")
+		require.Empty(t, w.takeReports(), "what may be half a save is not reported while its event may come")
 		w.save("second, whole")
 		w.event()
 		w.after(quiet)
-		told := w.one()
-		require.Equal(t, "second, whole", told.text)
-		require.Equal(t, Events, told.by)
+		save := w.one()
+		require.Equal(t, "second, whole", save.text)
+		require.Equal(t, Events, save.by)
 	})
 }
 
@@ -189,9 +189,9 @@ func TestEvent_that_is_lost_after_others_came_keeps_events_the_way(t *testing.T)
 		require.Equal(t, "second", w.one().text)
 		w.save("third")
 		w.after(slowPoll + grace)
-		told := w.one()
-		require.Equal(t, "third", told.text)
-		require.Equal(t, Events, told.by)
+		save := w.one()
+		require.Equal(t, "third", save.text)
+		require.Equal(t, Events, save.by)
 	})
 }
 
@@ -199,9 +199,9 @@ func TestFolders_that_cannot_all_be_watched_are_looked_at(t *testing.T) {
 	watched(t, false, func(t *testing.T, w *world) {
 		w.save("second")
 		w.after(fastPoll)
-		told := w.one()
-		require.Equal(t, "second", told.text)
-		require.Equal(t, Polling, told.by)
+		save := w.one()
+		require.Equal(t, "second", save.text)
+		require.Equal(t, Polling, save.by)
 	})
 }
 
@@ -211,31 +211,31 @@ func TestEvents_that_end_are_replaced_by_looks(t *testing.T) {
 		w.after(fastPoll)
 		w.save("second")
 		w.after(fastPoll)
-		told := w.one()
-		require.Equal(t, "second", told.text)
-		require.Equal(t, Polling, told.by)
+		save := w.one()
+		require.Equal(t, "second", save.text)
+		require.Equal(t, Polling, save.by)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		require.Less(t, w.reads, 10, "a closed channel is not asked again and again")
 	})
 }
 
-func TestError_is_told_once_and_so_is_its_end(t *testing.T) {
+func TestError_is_reported_once_and_so_is_its_end(t *testing.T) {
 	watched(t, true, func(t *testing.T, w *world) {
 		w.set("", errors.New("permission denied"))
 		w.event()
 		w.after(time.Minute)
-		require.Equal(t, telling{"error: permission denied", Events, "permission denied", quiet}, w.one())
+		require.Equal(t, report{"error: permission denied", Events, "permission denied", quiet}, w.one())
 		w.set("first", nil) // as it was before
 		w.event()
 		w.after(time.Minute)
-		told := w.one()
-		require.Equal(t, "first", told.text)
-		require.Empty(t, told.err)
+		save := w.one()
+		require.Equal(t, "first", save.text)
+		require.Empty(t, save.err)
 	})
 }
 
-func TestError_that_no_event_tells_of_is_told_as_an_error(t *testing.T) {
+func TestError_that_no_event_tells_of_is_reported_as_an_error(t *testing.T) {
 	watched(t, true, func(t *testing.T, w *world) {
 		w.after(time.Minute)
 		w.set("", errors.New("gone"))

@@ -1,6 +1,6 @@
 package filewatch
 
-// These tests watch a real folder, with whatever events this system has. They wait for what is told, and for nothing
+// These tests watch a real folder, with whatever events this system has. They wait for reports, and for nothing
 // else.
 
 import (
@@ -21,15 +21,15 @@ const patience = time.Minute // far more than it takes, since the machine may be
 
 // folder is a watched one.
 type folder struct {
-	t    *testing.T
-	path string
-	told chan string // contents, as they are told
-	stop func()
+	t       *testing.T
+	path    string
+	reports chan string // contents, as they are reported
+	stop    func()
 }
 
 func newFolder(t *testing.T) *folder {
 	t.Helper()
-	f := &folder{t: t, path: t.TempDir(), told: make(chan string, 10_000)}
+	f := &folder{t: t, path: t.TempDir(), reports: make(chan string, 10_000)}
 	require.NoError(t, os.Mkdir(filepath.Join(f.path, "below"), 0o755))
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -37,7 +37,7 @@ func newFolder(t *testing.T) *folder {
 		defer close(ended)
 		Watch(ctx, []string{f.path}, f.content, func(sum, _ string, err error) {
 			if err == nil {
-				f.told <- sum
+				f.reports <- sum
 			}
 		})
 	}()
@@ -77,14 +77,14 @@ func (f *folder) write(name, text string) {
 	require.NoError(f.t, os.WriteFile(filepath.Join(f.path, name), []byte(text), 0o644))
 }
 
-// waitFor waits until a content is told. What came before it may have been seen half written.
+// waitFor waits until a content is reported. What came before it may have been seen half written.
 func (f *folder) waitFor(sum string) {
 	f.t.Helper()
 	deadline := time.After(patience)
 	for {
 		select {
-		case told := <-f.told:
-			if told == sum {
+		case content := <-f.reports:
+			if content == sum {
 				return
 			}
 		case <-deadline:
@@ -107,11 +107,11 @@ func TestFolder_tells_of_every_way_to_save(t *testing.T) {
 			f.write("a.go~", "three")
 			require.NoError(t, os.Rename(path+"~", path))
 		}},
-		{"the old one renamed, and written anew", func() {
+		{"the old one renamed, and written again", func() {
 			require.NoError(t, os.Rename(path, path+"~"))
 			f.write("a.go", "four")
 		}},
-		{"taken away, and written anew", func() {
+		{"taken away, and written again", func() {
 			require.NoError(t, os.Remove(path))
 			f.write("a.go", "five")
 		}},
@@ -125,9 +125,8 @@ func TestFolder_tells_of_every_way_to_save(t *testing.T) {
 	}
 }
 
-// The content of the file decides, so nothing is told of a new time stamp, and the save after it is the next thing
-// told.
-func TestFolder_does_not_tell_of_a_touch(t *testing.T) {
+// The content of the file decides, so a new time stamp is not reported. The next report is the save after it.
+func TestFolder_does_not_report_a_touch(t *testing.T) {
 	f := newFolder(t)
 	f.write("a.go", "one")
 	one := f.now()
@@ -138,13 +137,13 @@ func TestFolder_does_not_tell_of_a_touch(t *testing.T) {
 	}
 	f.write("below/b.go", "two")
 	f.waitFor(f.now())
-	for len(f.told) > 0 {
-		require.NotEqual(t, one, <-f.told)
+	for len(f.reports) > 0 {
+		require.NotEqual(t, one, <-f.reports)
 	}
 }
 
 // A thousand saves, in bursts of ten: within a burst a newer one may take an older one's place, as it does when
-// somebody saves faster than the files can be read; the last one must be told.
+// a program saves faster than the files can be read; the last save must be reported.
 func TestFolder_misses_none_of_a_thousand_saves_and_leaves_nothing_behind(t *testing.T) {
 	before := runtime.NumGoroutine()
 	f := newFolder(t)

@@ -43,6 +43,9 @@ func Fit(f failure.Failure, width, rows int) []Line {
 	width = max(width, 30)
 	if h := f.Hole; h != nil {
 		title := fmt.Sprintf("%s is not written yet (%s, task %d)", h.Symbol, h.At, h.Task)
+		if h.Chapter != "" {
+			return withFirst(append(part("", h.Chapter+": "+title, width), part("why", f.Why, width)...))
+		}
 		title += "\nThe comment above it says what to write."
 		return withFirst(append(part("", title, width), part("read", f.Read, width)...))
 	}
@@ -132,7 +135,7 @@ func cut(lines []Line, n int, keepLast bool) []Line {
 	return kept
 }
 
-// noBreak stands for a hyphen while a line is broken: a character of one column, of those that nobody uses.
+// noBreak stands for a hyphen while a line is broken: a character of one column that no text uses.
 const noBreak = "\ue000"
 
 // Wrap breaks a line into rows of at most width columns, at spaces where it can. A row that goes on keeps the line's

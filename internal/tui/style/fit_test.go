@@ -25,6 +25,14 @@ func TestFit_of_what_is_not_written(t *testing.T) {
 		"  read    05-indexer/README.md#task-1", text(Fit(f, 80, 20)))
 }
 
+func TestFit_of_a_layer_below_that_is_not_written(t *testing.T) {
+	f := failure.Failure{Why: "To write it: go tool workshop 05.", Read: "05-indexer/README.md",
+		Hole: &failure.Hole{Symbol: "NewIndexer", At: failure.Position{File: "store.go", Line: 45}, Task: 1,
+			Chapter: "05-indexer"}}
+	require.Equal(t, "05-indexer: NewIndexer is not written yet (store.go:45, task 1)\n"+
+		"  why     To write it: go tool workshop 05.", text(Fit(f, 80, 20)))
+}
+
 func TestFit_keeps_wanted_got_and_why_on_any_screen(t *testing.T) {
 	f := failure.Failure{
 		At: failure.Position{File: "a_test.go", Line: 1}, Problem: "not equal",

@@ -38,7 +38,7 @@ var marks = map[runner.State]string{
 func Mark(s runner.State) string { return cmp.Or(marks[s], Faint("·")) }
 
 // Legend explains the marks.
-const Legend = "✓ passes  ✗ fails  · not begun  ? changed since its last run  + bonus"
+const Legend = "✓ passes  ✗ fails  · not begun  ? not run since its last change  + bonus"
 
 // Failure lays a failure out below the name of its test. Width and rows are as for Fit.
 func Failure(f failure.Failure, width, rows int) []string {
@@ -91,7 +91,7 @@ func Build(v runner.Verdict, width, rows int) []string {
 	out := []string{Bad("No test could run:")}
 	switch {
 	case v.Vetted:
-		out = []string{Warn("Every test passes, but go vet, which go test asks too, has found something:")}
+		out = []string{Warn("Every test passes, but go vet, which go test also runs, reports a problem:")}
 	case slices.ContainsFunc(v.Build, sourceLine.MatchString):
 		out = []string{Bad("It does not compile:")}
 	}
@@ -106,12 +106,15 @@ func Build(v runner.Verdict, width, rows int) []string {
 
 // Stopped returns why a run was stopped.
 func Stopped(v runner.Verdict) string {
+	if v.Stopped == runner.EndedByUser {
+		return Bad("Stopped: " + v.Stopped + ".")
+	}
 	return Bad(fmt.Sprintf("Stopped: %s. Is there a loop that never ends?", v.Stopped))
 }
 
 // Crash returns the dump of a test binary that did not end by itself.
 func Crash(v runner.Verdict, width int) []string {
-	out := []string{Bad("The test binary ended in the middle:")}
+	out := []string{Bad("The test binary ended before its last test:")}
 	for line := range strings.Lines(v.Crash) {
 		out = append(out, Wrap(strings.TrimRight(line, "\n"), width)...)
 	}

@@ -21,19 +21,24 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
+	"github.com/rogpeppe/go-internal/robustio"
 	"golang.org/x/mod/sumdb/dirhash"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
+	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/workspace"
 )
 
 // File is the content of progress.json.
 type File struct {
 	At       string             `json:"at,omitempty"`       // the ID of the current task
 	Hints    map[string]int     `json:"hints,omitempty"`    // the number of hints taken, by the task's ID
-	Bugs     map[string]string  `json:"bugs,omitempty"`     // by "05-indexer/name": "found" or "shown"
+	Bugs     map[string]string  `json:"bugs,omitempty"`     // by "indexer/name": "begun", "found" or "shown"
 	Verdicts map[string]Verdict `json:"verdicts,omitempty"` // by the chapter's topic
+	// Green has the IDs of the tasks that have passed over some version of the files, and were not begun again since.
+	Green map[string]bool `json:"green,omitempty"`
 }
 
 // Verdict is the result of a chapter's tests over certain files.
@@ -54,7 +59,11 @@ func path(root string) string { return filepath.Join(root, ".workshop", "progres
 // Load reads the file. If there is none, it returns an empty File. If the file is broken, it returns an empty File and
 // an error that says what to do, and does not change the file.
 func Load(root string) (File, error) {
-	text, err := lockedfile.Read(path(root))
+	err := existing(course.CheckFile(path(root)))
+	if err != nil {
+		return empty(), fmt.Errorf("read the progress: %w", err)
+	}
+	text, err := robustio.ReadFile(path(root))
 	if existing(err) != nil {
 		return empty(), fmt.Errorf("read the progress: %w", err)
 	}
@@ -62,44 +71,85 @@ func Load(root string) (File, error) {
 }
 
 func empty() File {
-	return File{Hints: map[string]int{}, Bugs: map[string]string{}, Verdicts: map[string]Verdict{}}
+	return File{Hints: map[string]int{}, Bugs: map[string]string{}, Verdicts: map[string]Verdict{},
+		Green: map[string]bool{}}
 }
 
-// decode reads the file's text, which is empty if another process has just created the file.
+// decode reads the file's text. An empty text is an empty File.
 func decode(root string, text []byte) (File, error) {
 	f := empty()
 	if len(bytes.TrimSpace(text)) == 0 {
 		return f, nil
 	}
-	if err := json.Unmarshal(text, &f); err != nil {
+	err := json.Unmarshal(text, &f)
+	if err == nil {
+		err = f.check()
+	}
+	if err != nil {
 		return empty(), fmt.Errorf("%s is not a progress file (%w): delete it, and the tests bring back everything "+
 			"but your place, hints and bugs", path(root), err)
 	}
 	return f, nil
 }
 
-// Update changes the file under a lock: change receives the current content. If the file cannot be written, Update
-// returns the changed content and the error.
-func Update(root string, change func(*File)) (File, error) {
-	var f File
-	err := os.MkdirAll(filepath.Dir(path(root)), 0o755)
-	if err == nil {
-		err = lockedfile.Transform(path(root), func(old []byte) ([]byte, error) {
-			var err error
-			if f, err = decode(root, old); err != nil {
-				return nil, err
-			}
-			change(&f)
-			text, err := json.MarshalIndent(f, "", "  ")
-			return append(text, '\n'), err
-		})
+// check returns an error if a field has a value that no command stores. It makes the maps that are null.
+func (f *File) check() error {
+	made := empty()
+	for id, n := range f.Hints {
+		if made.Hints[id] = n; n < 0 {
+			return fmt.Errorf("%d hints taken for %s", n, id)
+		}
 	}
+	for name, state := range f.Bugs {
+		if made.Bugs[name] = state; !slices.Contains([]string{"begun", "found", "shown"}, state) {
+			return fmt.Errorf("the wrong version %s is %q", name, state)
+		}
+	}
+	for topic, v := range f.Verdicts {
+		made.Verdicts[topic] = v
+		for id, t := range v.Tasks {
+			if !slices.Contains(runner.States, t.State) || t.Passed < 0 || t.Passed > t.Tests {
+				return fmt.Errorf("%s is %q with %d of %d tests", id, t.State, t.Passed, t.Tests)
+			}
+		}
+	}
+	maps.Copy(made.Green, f.Green)
+	f.Hints, f.Bugs, f.Verdicts, f.Green = made.Hints, made.Bugs, made.Verdicts, made.Green
+	return nil
+}
+
+// Update changes the file: change receives the current content. No other process changes it meanwhile, and a kill
+// leaves the old content or the new one. If the file cannot be written, Update returns the changed content and the
+// error.
+func Update(root string, change func(*File)) (File, error) {
+	f, err := update(root, change)
 	if err != nil {
 		f, _ = Load(root) // again, because change may have run, and must not run twice on the same content
 		change(&f)
 		return f, fmt.Errorf("store the progress in %s: %w", path(root), err)
 	}
 	return f, nil
+}
+
+func update(root string, change func(*File)) (File, error) {
+	if err := os.MkdirAll(filepath.Dir(path(root)), 0o755); err != nil {
+		return File{}, err
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(root, ".workshop", "progress.lock")).Lock()
+	if err != nil {
+		return File{}, err
+	}
+	defer unlock()
+	f, err := Load(root)
+	if err != nil {
+		return File{}, err
+	}
+	change(&f)
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return File{}, err
+	}
+	return f, workspace.Replace(path(root), append(text, '\n'))
 }
 
 // HintsTaken returns how many hints of a task were taken, also under its former IDs.
@@ -121,15 +171,39 @@ func (f *File) Record(v runner.Verdict, content string) {
 		if passed, all := t.Count(); t.State != runner.Unknown {
 			stored.Tasks[t.ID] = Task{t.State, passed, all}
 		}
+		switch t.State {
+		case runner.Passed:
+			f.Green[t.ID] = true
+		case runner.Open:
+			f.notGreen(t.Task)
+		}
 	}
 	f.Verdicts[v.Chapter.Topic] = stored
+}
+
+// WasGreen reports whether a task has passed over some version of the files, also under its former IDs.
+func (f File) WasGreen(t course.Task) bool {
+	return f.Green[t.ID] || slices.ContainsFunc(t.Former, func(id string) bool { return f.Green[id] })
+}
+
+func (f *File) notGreen(t course.Task) {
+	for _, id := range append([]string{t.ID}, t.Former...) {
+		delete(f.Green, id)
+	}
+}
+
+// StartAgain forgets which tasks of a chapter have passed: its stubs are back.
+func (f *File) StartAgain(c course.Chapter) {
+	for _, t := range c.Tasks {
+		f.notGreen(t)
+	}
 }
 
 // BugTest is the learner's own test for `workshop bugs`. Content ignores it, so writing it leaves the chapter green.
 const BugTest = "bug_test.go"
 
 // Content returns a check sum of everything that a chapter's verdict depends on: its Go files, those that its tests
-// import, the module's requirements, and the version of Go. A file that does not exist counts as an empty one.
+// import, the module's requirements, the version of Go, and GOFLAGS. A file that does not exist counts as an empty one.
 func Content(root string, c course.Chapter) (string, error) {
 	files := []string{"go.mod", "go.sum"}
 	for _, dir := range Folders(root, c) {
@@ -144,13 +218,13 @@ func Content(root string, c course.Chapter) (string, error) {
 		}
 	}
 	sum, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) {
-		text, err := os.ReadFile(filepath.Join(root, name))
+		text, err := course.ReadFile(filepath.Join(root, name))
 		return io.NopCloser(bytes.NewReader(text)), existing(err)
 	})
 	if err != nil {
 		return "", fmt.Errorf("look for changes: %w", err)
 	}
-	return runtime.Version() + " " + sum, nil
+	return strings.TrimSpace(runtime.Version() + " " + sum + " " + runner.Flags()), nil
 }
 
 // existing returns err, unless it is about a file that does not exist.
@@ -175,8 +249,11 @@ type Chapter struct {
 	course.Chapter
 	Fresh     bool // the stored results are about the present files
 	Untouched bool // every file is the stub
+	Bare      bool // the learner began, or will begin, with the bare stub
 	Skipped   bool // every file is the solution
-	Tasks     []TaskState
+	// TestsChanged reports whether a test of the chapter is edited or gone, so its results are not those of the workshop.
+	TestsChanged bool
+	Tasks        []TaskState
 }
 
 // TaskState is the state of a task.
@@ -185,24 +262,12 @@ type TaskState struct {
 	State  runner.State
 	Passed int
 	Tests  int
-	Hints  int // the number of hints taken
-}
-
-// Done reports whether all tasks have passed, except for bonus tasks.
-func (c Chapter) Done() bool {
-	_, open := c.Next()
-	return !open
-}
-
-// Next returns the first task that has not passed, except for bonus tasks. If there is none, open is false, and t is
-// the chapter's first task.
-func (c Chapter) Next() (t TaskState, open bool) {
-	i := slices.IndexFunc(c.Tasks, func(t TaskState) bool { return t.State != runner.Passed && !t.Bonus })
-	return c.Tasks[max(i, 0)], i >= 0
+	Hints  int  // the number of hints taken
+	Green  bool // it has passed over these files, or over an earlier version of them
 }
 
 // Read returns the state of a chapter. The state of a task is the stored one if it is about the present files.
-// Otherwise it is Open if the files are the stubs, and Unknown if they are not.
+// Otherwise a task without any code is not begun, and the state of the others is Unknown.
 func Read(root string, c course.Chapter, f File) (Chapter, error) {
 	out := Chapter{Chapter: c}
 	content, err := Content(root, c)
@@ -211,7 +276,13 @@ func Read(root string, c course.Chapter, f File) (Chapter, error) {
 	}
 	known := f.Verdicts[c.Topic]
 	out.Fresh = known.Content == content
-	out.Untouched, out.Skipped = compare(root, c)
+	out.compare(root)
+	edited, err := workspace.EditedTests(root, c)
+	if err != nil {
+		return out, err
+	}
+	out.TestsChanged = len(edited) > 0
+	untouched := runner.Untouched(filepath.Join(root, c.Dir), filepath.Join(root, c.Solution()))
 	for _, task := range c.Tasks {
 		t := TaskState{Task: task, State: runner.Unknown, Hints: f.HintsTaken(task)}
 		for _, id := range append([]string{task.ID}, task.Former...) {
@@ -219,32 +290,34 @@ func Read(root string, c course.Chapter, f File) (Chapter, error) {
 				t.State, t.Passed, t.Tests = v.State, v.Passed, v.Tests
 			}
 		}
-		switch {
-		case out.Untouched && task.Bonus:
-			t.State = runner.Bonus
-		case out.Untouched:
-			t.State = runner.Open
+		if out.Untouched || t.State == runner.Unknown && untouched[task.Number] {
+			t.State = runner.NotBegun(task)
 		}
+		t.Green = t.State == runner.Passed || f.WasGreen(task) && !out.Untouched
 		out.Tasks = append(out.Tasks, t)
 	}
 	return out, nil
 }
 
-// compare reports whether the chapter's files are the stubs, or the solution's. If a file cannot be read, both are
-// false.
-func compare(root string, c course.Chapter) (stubs, solution bool) {
-	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
+// compare finds out whether the chapter's files are the stubs, ordinary or bare, or the solution's. If a file cannot be
+// read, they are none of these.
+func (c *Chapter) compare(root string) {
+	solution := filepath.Join(root, c.Solution())
+	listed, err := checksum.Read(solution)
 	present, presentErr := course.Code(filepath.Join(root, c.Dir))
-	reference, referenceErr := course.Code(filepath.Join(root, c.Solution()))
+	reference, referenceErr := course.Code(solution)
 	if errors.Join(err, presentErr, referenceErr) != nil || len(listed.Stubs) == 0 {
-		return false, false
+		return
 	}
-	stubs, solution = true, true
+	c.Untouched, c.Skipped = true, true
 	for name, sum := range listed.Stubs {
-		stubs = stubs && checksum.Of(present[name]) == sum
-		solution = solution && bytes.Equal(present[name], reference[name])
+		c.Untouched = c.Untouched && checksum.Of(present[name]) == sum
+		c.Skipped = c.Skipped && bytes.Equal(present[name], reference[name])
 	}
-	return stubs, solution
+	if c.Bare = stub.IsBare(present); c.Bare {
+		bare, err := stub.Bare(reference)
+		c.Untouched = err == nil && maps.EqualFunc(bare, present, bytes.Equal)
+	}
 }
 
 // All returns the states of all chapters of the workshop.
@@ -262,32 +335,4 @@ func All(root string, f File) ([]Chapter, error) {
 		all = append(all, state)
 	}
 	return all, nil
-}
-
-// Current returns the learner's chapter and task. It is the task with the ID at, unless that has passed. Without one,
-// it is the first open task of the first chapter that the learner has begun, or else of the first chapter. After a
-// chapter that is done or skipped comes the next one. ok is false when no task is left.
-func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
-	start := slices.IndexFunc(all, func(c Chapter) bool { _, has := c.find(at); return has })
-	if start < 0 {
-		start = max(0, slices.IndexFunc(all, func(c Chapter) bool { return !c.Untouched && !c.Skipped && !c.Done() }))
-	} else if t, _ := all[start].find(at); t.State != runner.Passed && !all[start].Skipped {
-		return all[start], t, true
-	}
-	for i := range all {
-		c := all[(start+i)%len(all)]
-		if t, open := c.Next(); open && !c.Skipped {
-			return c, t, true
-		}
-	}
-	return Chapter{}, TaskState{}, false
-}
-
-// find finds a task by its ID, also by a former one.
-func (c Chapter) find(id string) (TaskState, bool) {
-	i := slices.IndexFunc(c.Tasks, func(t TaskState) bool { return t.ID == id || slices.Contains(t.Former, id) })
-	if i < 0 {
-		return TaskState{}, false
-	}
-	return c.Tasks[i], true
 }

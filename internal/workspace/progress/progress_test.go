@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -14,13 +15,17 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
+	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
 )
 
 const (
-	stub     = "package box\n\nfunc Put() { panic(1) }\n"
-	solution = "package box\n\nfunc Put() {}\n"
+	untouched = "package box\n\nfunc Put() { panic(todo.Task(1, \"Put\")) }\n" +
+		"\nfunc Empty() { panic(todo.Task(2, \"Empty\")) }\n" +
+		"\nfunc Lid() { panic(todo.Task(3, \"Lid\")) }\n"
+	solution = "package box\n\n//workshop:task 1\nfunc Put() {}\n\n//workshop:task 2\nfunc Empty() {}\n" +
+		"\n//workshop:task 3\nfunc Lid() {}\n"
 )
 
 func write(t *testing.T, root, name, text string) {
@@ -38,9 +43,10 @@ func newRoot(t *testing.T) string {
 		write(t, root, dir+"/README.md", "# T\n\n## Task 1: Put (5 min)\n\n```sh\ngo test ./"+dir+" -run Task1\n```\n\n## "+
 			"Task 2: Empty\n\n<!-- formerly: box/clear -->\n\n```sh\ngo test ./"+dir+" -run Task2\n```\n\n## Bonus task 3: "+
 			"Lid\n\n```sh\ngo test ./"+dir+" -run Task3\n```\n")
-		write(t, root, dir+"/box.go", stub)
+		write(t, root, dir+"/box.go", untouched)
 		write(t, root, "solutions/"+dir+"/box.go", solution)
-		require.NoError(t, checksum.List{Stubs: map[string]string{"box.go": checksum.Of([]byte(stub))}}.Write(filepath.Join(root, "solutions", dir)))
+		sums := checksum.List{Stubs: map[string]string{"box.go": checksum.Of([]byte(untouched))}}
+		require.NoError(t, sums.Write(filepath.Join(root, "solutions", dir)))
 	}
 	write(t, root, "internal/testkit/guard/guard.go", "package guard\n")
 	return root
@@ -107,6 +113,30 @@ func TestRead_knows_the_finished_layer(t *testing.T) {
 	chapters, _ = all(t, root)
 	require.False(t, chapters[0].Skipped)
 	require.False(t, chapters[0].Untouched)
+}
+
+func TestRead_knows_the_bare_stub(t *testing.T) {
+	root := newRoot(t)
+	bare, err := stub.BareDir(filepath.Join(root, "solutions/01-box"))
+	require.NoError(t, err)
+	write(t, root, "01-box/box.go", string(bare["box.go"]))
+	chapters, _ := all(t, root)
+	require.True(t, chapters[0].Bare)
+	require.True(t, chapters[0].Untouched)
+	require.Equal(t, []runner.State{runner.Open, runner.Open, runner.Bonus}, states(chapters[0]))
+	write(t, root, "01-box/more.go", "package box\n")
+	chapters, _ = all(t, root)
+	require.True(t, chapters[0].Bare)
+	require.False(t, chapters[0].Untouched, "a file was added")
+	require.False(t, chapters[1].Bare)
+}
+
+func TestRead_of_a_task_without_any_code_is_not_begun(t *testing.T) {
+	root := newRoot(t)
+	write(t, root, "01-box/box.go", strings.Replace(untouched, `panic(todo.Task(1, "Put"))`, "", 1))
+	chapters, _ := all(t, root)
+	require.False(t, chapters[0].Untouched)
+	require.Equal(t, []runner.State{runner.Unknown, runner.Open, runner.Bonus}, states(chapters[0]))
 }
 
 func TestVerdict_counts_for_exactly_the_files_it_was_about(t *testing.T) {
@@ -214,52 +244,6 @@ func TestTask_keeps_its_place_under_the_name_it_had(t *testing.T) {
 	require.Equal(t, "box/empty", task.ID)
 }
 
-func TestCurrent_is_where_work_goes_on(t *testing.T) {
-	passed, open, bonus := runner.Passed, runner.Open, runner.Bonus
-	type flags = Chapter
-	for name, c := range map[string]struct {
-		one, two []runner.State
-		with     flags // of the first chapter
-		at       string
-		want     string
-	}{
-		"at the beginning": {[]runner.State{open, open, bonus}, []runner.State{open, open, bonus},
-			flags{Untouched: true}, "", "a1"},
-		"where the file points": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{},
-			"b2", "b2"},
-		"after it, if that has passed": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{},
-			"a1", "a2"},
-		"the next chapter": {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{},
-			"a2", "b1"},
-		"from the last to the first": {[]runner.State{passed, open, bonus}, []runner.State{passed, passed, bonus}, flags{},
-			"b2", "a2"},
-		"a bonus that one has chosen": {[]runner.State{passed, passed, bonus}, []runner.State{open, open, bonus}, flags{},
-			"a3", "a3"},
-		"all done": {[]runner.State{passed, passed, bonus}, []runner.State{passed, passed, bonus},
-			flags{}, "b2", ""},
-		"a task that is gone": {[]runner.State{passed, open, bonus}, []runner.State{open, open, bonus}, flags{},
-			"gone/x", "a2"},
-		"a chapter that was skipped": {[]runner.State{runner.Unknown, runner.Unknown, runner.Unknown},
-			[]runner.State{open, open, bonus}, flags{Skipped: true}, "a1", "b1"},
-		"the first begun": {[]runner.State{open, open, bonus}, []runner.State{runner.Failing, open, bonus},
-			flags{Untouched: true}, "", "b1"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			chapterOf := func(letter string, states []runner.State, c Chapter) Chapter {
-				for i, s := range states {
-					c.Tasks = append(c.Tasks, TaskState{Task: course.Task{Number: i + 1, ID: fmt.Sprint(letter, i+1), Bonus: i == 2},
-						State: s})
-				}
-				return c
-			}
-			_, task, ok := Current([]Chapter{chapterOf("a", c.one, c.with), chapterOf("b", c.two, Chapter{Untouched: c.two[0] == open})},
-				c.at)
-			require.Equal(t, c.want != "", ok)
-			require.Equal(t, c.want, task.ID)
-		})
-	}
-}
-
 func TestUpdate_by_many_at_once_loses_nothing(t *testing.T) {
 	root := t.TempDir()
 	var group sync.WaitGroup
@@ -290,6 +274,20 @@ func TestUpdate_by_many_at_once_loses_nothing(t *testing.T) {
 	require.Len(t, b.Hints, 161)
 }
 
+// A file that is written in place is half old and half new if the process is killed between two writes.
+func TestUpdate_replaces_the_file_and_does_not_write_into_it(t *testing.T) {
+	root := t.TempDir()
+	_, err := Update(root, func(f *File) { f.At = "box/put" })
+	require.NoError(t, err)
+	before, err := os.Stat(path(root))
+	require.NoError(t, err)
+	_, err = Update(root, func(f *File) { f.At = "box/empty" })
+	require.NoError(t, err)
+	after, err := os.Stat(path(root))
+	require.NoError(t, err)
+	require.False(t, os.SameFile(before, after))
+}
+
 func TestLoad_of_a_broken_file_reports_it_and_leaves_it(t *testing.T) {
 	root := t.TempDir()
 	write(t, root, ".workshop/progress.json", "{\"at\": ")
@@ -310,10 +308,12 @@ func TestUpdate_of_a_file_that_cannot_be_written_changes_it_in_memory(t *testing
 	root := t.TempDir()
 	_, err := Update(root, func(b *File) { b.Hints["a"] = 1; b.At = "here" })
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(path(root), 0o444))
-	if os.Geteuid() == 0 {
-		t.Skip("root may write anywhere")
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("root may write anywhere, and Windows protects no folder")
 	}
+	folder := filepath.Dir(path(root))
+	require.NoError(t, os.Chmod(folder, 0o555))
+	defer os.Chmod(folder, 0o755)
 	b, err := Update(root, func(b *File) { b.Hints["a"]++ })
 	require.ErrorContains(t, err, "store the progress")
 	require.Equal(t, 2, b.Hints["a"], "once, on what can be read")
@@ -334,4 +334,47 @@ func TestFile_is_readable_and_leaves_out_empty_fields(t *testing.T) {
 	text, err = os.ReadFile(path(root))
 	require.NoError(t, err)
 	require.Equal(t, "{}\n", string(text), "a shorter file leaves nothing of the longer one")
+}
+
+func TestLoad_checks_every_field(t *testing.T) {
+	for text, problem := range map[string]string{
+		`{"hints": {"box/put": -3}}`:                                                                  "-3 hints taken for box/put",
+		`{"bugs": {"05-indexer/x": "lost"}}`:                                                          `the wrong version 05-indexer/x is "lost"`,
+		`{"verdicts": {"box": {"tasks": {"box/put": {"state": "done"}}}}}`:                            `box/put is "done"`,
+		`{"verdicts": {"box": {"tasks": {"box/put": {"state": "passed", "passed": 3, "tests": 2}}}}}`: "with 3 of 2 tests",
+		`{"verdicts": {"box": {"tasks": {"box/put": {"state": "passed", "passed": -1}}}}}`:            "with -1 of 0 tests",
+		`{"at": 7}`: "cannot unmarshal number",
+	} {
+		root := newRoot(t)
+		write(t, root, ".workshop/progress.json", text)
+		f, err := Load(root)
+		require.ErrorContains(t, err, problem, text)
+		require.ErrorContains(t, err, "delete it", text)
+		require.Equal(t, empty(), f, text)
+	}
+	root := newRoot(t)
+	write(t, root, ".workshop/progress.json", `{"hints": null, "bugs": null, "verdicts": null, "green": null}`)
+	f, err := Load(root)
+	require.NoError(t, err)
+	require.Equal(t, empty(), f, "null is empty")
+}
+
+// A learner renames a failing test, and the rest is green.
+func TestRead_notices_changed_tests(t *testing.T) {
+	root := newRoot(t)
+	write(t, root, "01-box/box_test.go", "package box\n")
+	listed := checksum.New()
+	listed.Add("box.go", checksum.Of([]byte(untouched)))
+	listed.Add("box_test.go", checksum.Of([]byte("package box\n")))
+	require.NoError(t, listed.Write(filepath.Join(root, "solutions/01-box")))
+	read := func() bool {
+		state, err := Read(root, find(t, root, "box"), empty())
+		require.NoError(t, err)
+		return state.TestsChanged
+	}
+	require.False(t, read())
+	write(t, root, "01-box/box_test.go", "package box // disabled\n")
+	require.True(t, read())
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box/box_test.go")))
+	require.True(t, read(), "a test that is gone is changed")
 }

@@ -1,5 +1,5 @@
-// Package restclient puts client-go behind the names of chapter 01, so that the chapter's tests run over the real
-// thing. It only names things. If client-go fails a test, the test is wrong.
+// Package restclient puts client-go behind the names of chapter 01, so that the chapter's tests run over client-go. It
+// adds no behaviour. If client-go fails a test, the test is wrong.
 package restclient
 
 import (
@@ -35,7 +35,7 @@ func AppsV1For(config *rest.Config) (*RESTClient, error) {
 
 type DeploymentInterface = solution.DeploymentInterface
 
-// NewDeployments returns what client-go's generated client consists of today.
+// NewDeployments returns the generic client that client-go's generated clients use today.
 func NewDeployments(c *RESTClient, namespace string) DeploymentInterface {
 	return gentype.NewClientWithList[*appsv1.Deployment, *appsv1.DeploymentList](
 		"deployments", c, ParameterCodec, namespace,

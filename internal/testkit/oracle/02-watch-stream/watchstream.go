@@ -1,5 +1,5 @@
 // Package watchstream puts client-go behind the names of chapter 02, so that the chapter's tests run over the real
-// thing. It only names things. If client-go fails a test, the test is wrong.
+// thing. It contains names only. If client-go fails a test, the test is wrong.
 package watchstream
 
 import (

@@ -49,6 +49,8 @@ const (
 	ReasonRepaired   = solution.ReasonRepaired
 	ReasonRemoved    = solution.ReasonRemoved
 	ReasonConflict   = solution.ReasonConflict
+	ReasonRefused    = solution.ReasonRefused
+	ReconcileTimeout = solution.ReconcileTimeout
 )
 
 func NewBudget(deployment *appsv1.Deployment) *policyv1.PodDisruptionBudget {

@@ -1,5 +1,5 @@
-// Command deployments shows that the client of chapter 01 works on a real API server, over TLS, with nothing but a
-// kubeconfig: it creates some Deployments, lists them in pages, changes one, and deletes them again.
+// Command deployments shows that the client of chapter 01 works on a real API server, over TLS, and needs only a
+// kubeconfig. It creates some Deployments, lists them in pages, changes one, and deletes them again.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run(ctx context.Context, kubeconfig, namespace string, out io.Writer) error
 	return show(ctx, restclient.NewDeployments(client, namespace), out)
 }
 
-// show does everything once. Whatever it has created is gone when it returns.
+// show uses each operation once. It deletes its Deployments before it returns.
 func show(ctx context.Context, deployments restclient.DeploymentInterface, out io.Writer) (err error) {
 	const selector = "made-by=chapter-01"
 	defer func() { err = errors.Join(err, clean(deployments, selector)) }()
@@ -83,7 +83,7 @@ func show(ctx context.Context, deployments restclient.DeploymentInterface, out i
 	return nil
 }
 
-// clean removes what show has created, also after Ctrl-C.
+// clean deletes the Deployments of show, even after Ctrl-C.
 func clean(deployments restclient.DeploymentInterface, selector string) error {
 	list, err := deployments.List(context.Background(), metav1.ListOptions{LabelSelector: selector})
 	if err != nil {

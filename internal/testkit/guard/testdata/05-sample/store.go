@@ -131,3 +131,21 @@ func (s *Store) Spin() {
 
 // Unlock unlocks what is not locked, which is fatal.
 func (s *Store) Unlock() { s.other.Unlock() }
+
+// Hoard keeps all that it makes.
+func (s *Store) Hoard() {
+	var all [][]byte
+	for {
+		all = append(all, make([]byte, 1<<20))
+		for i := range all[len(all)-1] {
+			all[len(all)-1][i] = 1
+		}
+	}
+}
+
+// Multiply starts goroutines without end.
+func (s *Store) Multiply() {
+	for {
+		go func() { select {} }()
+	}
+}

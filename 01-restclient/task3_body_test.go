@@ -1,0 +1,204 @@
+package restclient_test
+
+// Task 3: bodies.
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+
+	restclient "client-go-workshop/01-restclient"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// writtenAtOnce is the beginning of several rules.
+const writtenAtOnce = "An object is encoded at once, with its kind and version, in the client's content type, and " +
+	"sent with that Content-Type"
+
+// post begins a POST of a Deployment, as the typed client does it.
+func (w world) post() *restclient.Request {
+	return w.client.Post().Namespace("default").Resource("deployments").Body(deployment("web"))
+}
+
+func TestTask3_Object_is_sent_with_its_kind(t *testing.T) {
+	guard.Test(t, writtenAtOnce+": the bytes must name the type that the Go struct has.", func(t *guard.T) {
+		w := newWorld(t)
+		created := &appsv1.Deployment{}
+		t.Did("POST with a Deployment as its Body")
+		require.NoError(t, w.do(w.post()).Into(created), "the error of Into")
+		require.NotEmpty(t, created.UID, "the UID of the object in the answer")
+		t.Rule(writtenAtOnce + ". Without a Content-Type, the server guesses.")
+		sent := w.Requests("create")[0]
+		require.Equal(t, "application/json", sent.Header.Get("Content-Type"), "the content type of the request")
+		t.Rule(writtenAtOnce + ". The encoder adds the kind.")
+		require.Contains(t, sent.Body, `"kind":"Deployment","apiVersion":"apps/v1"`, "the body of the request")
+	})
+}
+
+func TestTask3_Object_is_sent_in_the_clients_form(t *testing.T) {
+	guard.Test(t, writtenAtOnce+".", func(t *guard.T) {
+		w := newWorld(t, func(c *rest.Config) { c.ContentType = "application/vnd.kubernetes.protobuf" })
+		t.Did("a client with protobuf: POST with a Deployment as its Body")
+		require.NoError(t, w.do(w.post()).Into(&appsv1.Deployment{}), "the error of Into")
+		sent := w.Requests("create")[0]
+		require.Equal(t, "application/vnd.kubernetes.protobuf", sent.Header.Get("Content-Type"),
+			"the content type of the request")
+		t.Rule(writtenAtOnce + ": Kubernetes' protobuf begins with the bytes k8s and 0.")
+		require.Equal(t, "k8s\x00", fmt.Sprintf("%.4s", sent.Body), "the first bytes of the body")
+	})
+}
+
+func TestTask3_Bytes_and_readers_are_sent_as_they_are(t *testing.T) {
+	guard.Test(t, "A []byte and an io.Reader are sent as they are, with the Content-Type that the request "+
+		"already has.", func(t *guard.T) {
+		w := newWorld(t)
+		patch := `{"spec":{"replicas":5}}`
+		w.Create(deployment("web"))
+		merge := func() *restclient.Request {
+			r := w.client.Patch("application/merge-patch+json")
+			return r.Namespace("default").Resource("deployments").Name("web")
+		}
+		t.Did("PATCH with a []byte")
+		require.NoError(t, w.do(merge().Body([]byte(patch))).Error(), "the error of PATCH with a []byte")
+		t.Did("PATCH with an io.Reader")
+		require.NoError(t, w.do(merge().Body(strings.NewReader(patch))).Error(), "the error of PATCH with an io.Reader")
+		for i, r := range w.Requests("patch") {
+			require.Equal(t, patch, r.Body, "the body of request %d", i+1)
+			require.Equal(t, "application/merge-patch+json", r.Header.Get("Content-Type"),
+				"the content type of request %d", i+1)
+		}
+	})
+}
+
+func TestTask3_Nil_object_is_no_body(t *testing.T) {
+	guard.Test(t, "A nil pointer to an object means no body: callers pass optional options as nil pointers, and "+
+		"an interface that holds a nil pointer is not nil.", func(t *guard.T) {
+		w := newWorld(t)
+		t.Did("GET with a nil *Deployment as its Body")
+		var none *appsv1.Deployment
+		r := w.on("GET").Body(none)
+		require.NoError(t, r.Error(), "the error of Body")
+		require.NoError(t, w.do(r).Error(), "the error of Do")
+		require.Empty(t, w.Requests("list")[0].Body, "the body of the request")
+	})
+}
+
+func TestTask3_What_cannot_be_sent_is_an_error(t *testing.T) {
+	guard.Test(t, "Any other body, or an object that cannot be encoded, is an error: without its body, the "+
+		"request asks for something else.", func(t *guard.T) {
+		w := newWorld(t)
+		t.Did("Body with an int")
+		require.Error(t, w.on("POST").Body(7).Error(), "the error of Body with an int")
+		t.Did("Body with a string, and with nil")
+		require.Error(t, w.on("POST").Body("web").Error(), "the error of Body with a string")
+		require.Error(t, w.on("POST").Body(nil).Error(), "the error of Body with nil")
+		t.Did("Body with an object that cannot be written as JSON, and Do")
+		r := w.on("POST").Body(&unwritable{})
+		require.Error(t, r.Error(), "the error of Body with an object that cannot be written")
+		require.Error(t, w.do(r).Error(), "the error of Do")
+		t.Rule("Its first error is kept, and nothing is sent: later errors are often its consequence.")
+		t.Did(`Name "..", and then Body with an int`)
+		first := w.on("POST").Name("..")
+		want := first.Error().Error()
+		require.EqualError(t, first.Body(7).Error(), want, "the error of the request")
+		t.Rule("A builder error is returned, and nothing is sent.")
+		w.requireSent(0)
+	})
+}
+
+// unwritable is an object that no encoder can write.
+type unwritable struct {
+	metav1.TypeMeta
+	C chan int
+}
+
+func (u *unwritable) DeepCopyObject() runtime.Object { return u }
+
+func TestTask3_Each_try_sends_the_whole_body(t *testing.T) {
+	guard.Test(t, "Each try sends the whole body, although the try before has read its reader to the end "+
+		"(#113933).", func(t *guard.T) {
+		w := newWorld(t)
+		w.script("503 with Retry-After 1, twice", "", fakeapi.Times(2, fakeapi.Answer(503, "1"))...)
+		t.Did("POST with []byte as its Body")
+		require.NoError(t, w.do(w.on("POST").Body(manifest("web"))).Error(), "the error of Do")
+		for i, r := range w.Requests("create") {
+			require.Equal(t, string(manifest("web")), r.Body, "the body of try %d", i+1)
+		}
+	})
+}
+
+func TestTask3_Reader_is_never_sent_twice(t *testing.T) {
+	guard.Test(t, "A request whose Body is an io.Reader is sent once: the reader cannot be read again. The "+
+		"caller receives the server's answer as an error, and can make another reader.", func(t *guard.T) {
+		w := newWorld(t)
+		w.script("503 with Retry-After 1", "", fakeapi.Answer(503, "1"))
+		t.Did("POST with an io.Reader as its Body")
+		err := w.do(w.on("POST").Body(io.MultiReader(strings.NewReader(string(manifest("web")))))).Error()
+		w.requireSent(1)
+		requireIs(t, apierrors.IsServiceUnavailable, metav1.StatusReasonServiceUnavailable, err, "Do")
+	})
+}
+
+func TestTask3_Object_is_written_by_Body(t *testing.T) {
+	guard.Test(t, writtenAtOnce+". Later changes to the object do not change the request.",
+		func(t *guard.T) {
+			w := newWorld(t)
+			w.script("503 with Retry-After 1", "", fakeapi.Answer(503, "1"))
+			d := deployment("web")
+			t.Did("Body with the Deployment web, which is renamed then; Do")
+			r := w.on("POST").Body(d)
+			d.Name = "renamed"
+			require.NoError(t, w.do(r).Error(), "the error of Do")
+			for i, sent := range w.Requests("create") {
+				require.Contains(t, sent.Body, `"name":"web"`, "the body of try %d", i+1)
+			}
+		})
+}
+
+func TestTask3_Last_body_is_sent(t *testing.T) {
+	guard.Test(t, "A later Body replaces an earlier one.", func(t *guard.T) {
+		w := newWorld(t)
+		reader := func() io.Reader { return io.MultiReader(strings.NewReader(string(manifest("reader")))) }
+		for i, c := range []struct {
+			what string
+			r    *restclient.Request
+			sent string
+		}{
+			{"an io.Reader, then a []byte", w.on("POST").Body(reader()).Body(manifest("bytes")), "bytes"},
+			{"a []byte, then an io.Reader", w.on("POST").Body(manifest("bytes")).Body(reader()), "reader"},
+			{"an io.Reader, then an object", w.on("POST").Body(reader()).Body(deployment("object")), "object"},
+		} {
+			t.Did("Body with %s", c.what)
+			require.NoError(t, w.do(c.r).Error(), "the error of Do")
+			require.Contains(t, w.Requests("create")[i].Body, `"name":"`+c.sent+`"`, "the body of the request")
+		}
+	})
+}
+
+func TestTask3_Request_can_be_sent_again(t *testing.T) {
+	const unchanged = "Do does not change the request, which can be sent again: with its whole body, and with as " +
+		"many retries."
+	guard.Test(t, unchanged, func(t *guard.T) {
+		w := newWorld(t)
+		r := w.on("POST").Body(manifest("web")).MaxRetries(2)
+		for i := range 3 {
+			w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+			err := w.do(r).Error()
+			require.Equal(t, 3*(i+1), w.sent(), "requests sent after Do number %d", i+1)
+			require.Equal(t, i > 0, apierrors.IsAlreadyExists(err), "the error says that web exists, after Do number %d",
+				i+1)
+		}
+		for i, sent := range w.Requests("") {
+			require.Equal(t, string(manifest("web")), sent.Body, "the body of request %d", i+1)
+		}
+	})
+}

@@ -1,0 +1,223 @@
+package restclient_test
+
+// Task 3: connections that break, and errors that name them.
+
+import (
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask3_Broken_connection_is_retried_for_GET_only(t *testing.T) {
+	const (
+		aGET    = broken + ": a GET changes nothing, and API servers restart."
+		later   = broken + ": ten tries without a pause end before a server has restarted."
+		aChange = harmless + ". The server may have executed a POST before the connection broke. A second " +
+			"one creates a second object, or fails because of the first (#39021)."
+	)
+	guard.Test(t, aGET, func(t *guard.T) {
+		for _, verb := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			w := newWorld(t)
+			w.script("executes the next request, and resets the connection instead of answering", "",
+				fakeapi.Reset(true))
+			t.Did("%s with []byte as its Body", verb)
+			r := w.client.Verb(verb).Namespace("default").Resource("deployments").Body(manifest("web"))
+			if verb != "GET" && verb != "POST" {
+				r.Name("web")
+			}
+			var err error
+			d := took(func() { err = w.do(r).Error() })
+			if verb == "GET" {
+				require.NoError(t, err, "the error of a GET")
+				require.Equal(t, 2, w.sent(), "requests sent for a GET")
+				t.Rule(later)
+				require.Equal(t, time.Second, d, "duration of a GET")
+				continue
+			}
+			t.Rule(aChange)
+			require.Error(t, err, "the error of a "+verb)
+			require.Equal(t, 1, w.sent(), "requests sent for a "+verb)
+		}
+	})
+}
+
+func TestTask3_Connection_that_ends_without_an_answer_is_retried_for_GET_only(t *testing.T) {
+	const (
+		aGET    = broken + ": a proxy that restarts closes its connections cleanly."
+		later   = broken + ": ten tries without a pause end before a server has restarted."
+		aChange = once + ". The server may have executed the request before the connection ended."
+	)
+	guard.Test(t, aGET, func(t *guard.T) {
+		for verb, sent := range map[string]int{"GET": 2, "DELETE": 1} {
+			w := newWorld(t)
+			w.script("closes the connection cleanly, without an answer", "", endConnection)
+			t.Did("%s", verb)
+			if verb == "GET" {
+				t.Rule(aGET)
+			} else {
+				t.Rule(aChange)
+			}
+			var err error
+			d := took(func() { err = w.do(w.on(verb)).Error() })
+			require.Equal(t, sent, w.sent(), "requests sent for a "+verb)
+			if verb == "GET" {
+				require.NoError(t, err, "the error of a GET")
+			} else {
+				require.Error(t, err, "the error of a "+verb)
+			}
+			t.Rule(later)
+			require.Equal(t, time.Duration(sent-1)*time.Second, d, "duration of a "+verb)
+		}
+	})
+}
+
+// breaks are the errors of a connection that broke without an answer, in all the forms that http.Client gives them.
+var breaks = []error{
+	&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)},
+	errors.New("read tcp 10.0.0.1:4711->10.0.0.2:6443: read: connection reset by peer"),
+	io.EOF,
+	io.ErrUnexpectedEOF,
+	errors.New("http: can't write HTTP request on broken connection"),
+	errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1999, ErrCode=NO_ERROR"),
+	net.ErrClosed,
+}
+
+// errLost is the error of HTTP/2 if the server no longer answers the client's pings.
+var errLost = errors.New("http2: client connection lost")
+
+// unreachable are errors after which a GET is not sent again, because perhaps there is no server.
+var unreachable = []error{
+	&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
+	&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)},
+	&net.DNSError{Err: "no such host", Name: "api", IsNotFound: true},
+	x509.UnknownAuthorityError{},
+}
+
+func TestTask3_All_kinds_of_broken_connections(t *testing.T) {
+	const (
+		aGET     = broken + ". Such errors come in many forms."
+		aChange  = once + ": the server may have executed a request that changes something."
+		aTimeout = once + ": a server that did not answer in time may still work on the first request."
+		noServer = once + ": there is no server, or it is the wrong one."
+	)
+	guard.Test(t, aGET, func(t *guard.T) {
+		l := &lossy{}
+		w := newWorld(t, losing(l))
+		check := func(rule string, verb string, err error, tries int) {
+			for _, s := range senders[:2] {
+				l.errs, l.tried = []error{err}, 0
+				t.Rule("%s", rule)
+				t.Did("%s with %s, whose connection ends with: %v", verb, s.name, err)
+				d := took(func() { s.send(w.on(verb), t.Context()) })
+				require.Equal(t, tries, l.tried, "tries of a %s after: %v", verb, err)
+				require.Equal(t, time.Duration(tries-1)*time.Second, d, "duration of a %s after: %v", verb, err)
+			}
+		}
+		for _, err := range append(breaks, errLost) {
+			check(aGET, "GET", err, 2)
+			for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+				check(aChange, verb, err, 1)
+			}
+		}
+		check(aTimeout, "GET", os.ErrDeadlineExceeded, 1)
+		for _, err := range unreachable {
+			check(noServer, "GET", err, 1)
+		}
+	})
+}
+
+func TestTask3_Error_names_an_earlier_one(t *testing.T) {
+	const both = "If the last try has no answer, its error also names the error of an earlier try: " +
+		`"… - error from a previous attempt: EOF"`
+	guard.Test(t, both+". The last error often says only that the time was over.", func(t *guard.T) {
+		refused := unreachable[0]
+		busy := func(w world) { w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1")) }
+		for _, c := range []struct {
+			what, earlier, rule string
+			errs                []error
+		}{
+			{"EOF, and then refused", "EOF", both + ".", []error{io.EOF, refused}},
+			{"unexpected EOF, EOF, and then refused", "EOF", both + ": the latest one.",
+				[]error{io.ErrUnexpectedEOF, io.EOF, refused}},
+			{"EOF, an answer of 429, and then refused", "EOF", both + ": the latest one of a try without " +
+				"an answer.",
+				[]error{io.EOF, nil, refused}},
+			{"an answer of 429, and then refused", "", both + ": an answer is not an " +
+				"error.", []error{nil, refused}},
+			{"refused at once", "", both + ": here there was no earlier try.", []error{refused}},
+			{"EOF, in eleven tries", "", both + ". If both errors are the same, one is " +
+				"enough.", slices.Repeat([]error{io.EOF}, 11)},
+		} {
+			for _, s := range senders[:2] {
+				l := &lossy{errs: c.errs}
+				w := newWorld(t, losing(l))
+				busy(w)
+				t.Rule("%s", c.rule)
+				t.Did("%s with connections that end with: %s", s.name, c.what)
+				err := s.send(w.on("GET"), t.Context())
+				require.Error(t, err, "the error of "+s.name)
+				text, earlier, _ := strings.Cut(err.Error(), " - error from a previous attempt: ")
+				require.Equal(t, c.earlier, earlier, "the error from a previous attempt in the error of "+s.name)
+				t.Rule("After the last try, Do returns the answer or error of that try: errors.Is " +
+					"and errors.As find that error.")
+				last := c.errs[len(c.errs)-1]
+				require.ErrorIs(t, err, last, "the error of "+s.name)
+				var request *url.Error
+				require.ErrorAs(t, err, &request, "the error of "+s.name)
+				require.Equal(t, text, request.Error(), "the url.Error in the error of "+s.name)
+			}
+		}
+	})
+}
+
+func TestTask3_Long_row_of_failures(t *testing.T) {
+	guard.Test(t, atMost+": exactly that often, whatever the failures are.", func(t *guard.T) {
+		for _, s := range senders[:2] {
+			l := &lossy{}
+			w := newWorld(t, losing(l))
+			for range 20 {
+				l.errs = append(l.errs, nil, nil, io.EOF)
+				w.Script("", fakeapi.Answer(429, "2"), fakeapi.Answer(503, "3"))
+			}
+			t.Did("%s with MaxRetries(60): 429 with Retry-After 2, 503 with Retry-After 3, EOF, 20 times in turn", s.name)
+			var err error
+			d := took(func() { err = s.send(w.on("GET").MaxRetries(60), t.Context()) })
+			require.NoError(t, err, "the error of "+s.name)
+			require.Equal(t, 61, l.tried, "tries of "+s.name)
+			errLost := l.tried
+			for range 20 {
+				l.errs = append(l.errs, nil, nil, io.EOF)
+				w.Script("", fakeapi.Answer(429, "2"), fakeapi.Answer(503, "3"))
+			}
+			t.Did("the same failures, and %s with MaxRetries(58)", s.name)
+			require.Error(t, s.send(w.on("GET").MaxRetries(58), t.Context()), "the error of "+s.name)
+			require.Equal(t, 59, l.tried-errLost, "tries of "+s.name)
+			t.Rule(asked + ". The wait does not grow: the server decides how long it is.")
+			require.Equal(t, 20*(2+3+1)*time.Second, d, "duration of "+s.name)
+		}
+	})
+}
+
+func TestTask3_Refused_connection_is_not_retried(t *testing.T) {
+	guard.Test(t, once+": a refused connection means that there is no server, and the caller should learn that "+
+		"at once (#88267).", func(t *guard.T) {
+		w := newWorld(t)
+		w.did("the server is down")
+		w.Down()
+		d := took(func() { require.Error(t, w.do(w.on("GET")).Error(), "the error of Do") })
+		require.Zero(t, d, "duration of Do")
+	})
+}

@@ -1,0 +1,242 @@
+package restclient_test
+
+// Task 4: every place where a request can wait, and everything that can end the wait.
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// hang is a place where a request can wait for hours.
+type hang struct {
+	where   string
+	arrange func(world, *limiter)
+	in      string // the methods that can wait there
+	sent    int    // requests
+}
+
+// drip is an answer of a byte a second, for ten minutes.
+func drip(code int, retryAfter string) fakeapi.Fault {
+	return func(w respond, r *request, _ handler) {
+		if retryAfter != "" {
+			w.Header().Set("Retry-After", retryAfter)
+		}
+		w.WriteHeader(code)
+		for range 600 {
+			if _, err := io.WriteString(w, "x"); err != nil {
+				return
+			}
+			flush(w)
+			select {
+			case <-time.After(time.Second):
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}
+}
+
+var hangs = []hang{
+	{"the limiter lets it pass after an hour", func(_ world, l *limiter) { l.wait = time.Hour }, "Do DoRaw Stream", 0},
+	{"the server answers after a day", func(w world, _ *limiter) {
+		w.Script("", fakeapi.Slow(24*time.Hour))
+	}, "Do DoRaw Stream Watch", 1},
+	{"the server sends a byte of the body each second", func(w world, _ *limiter) {
+		w.Script("", drip(200, ""))
+	}, "Do DoRaw", 1},
+	{"the server sends a byte of an error each second", func(w world, _ *limiter) {
+		w.Script("", drip(404, ""))
+	}, "Do Stream Watch", 1},
+	{"429 with Retry-After 600", func(w world, _ *limiter) {
+		w.Script("", fakeapi.Answer(429, "600"))
+	}, "Do DoRaw Stream Watch", 1},
+	{"429 with Retry-After 1, and a byte of the body each second", func(w world, _ *limiter) {
+		w.Script("", drip(429, "1"))
+	}, "Do DoRaw Watch", 1},
+	{"429 with Retry-After 1, and the limiter lets the retry pass after an hour", func(w world, l *limiter) {
+		w.Script("", func(rw respond, r *request, next handler) {
+			l.wait = time.Hour
+			fakeapi.Answer(429, "1")(rw, r, next)
+		})
+	}, "Do DoRaw Stream Watch", 1},
+}
+
+func TestTask4_Every_wait_ends_with_the_context(t *testing.T) {
+	// An odd moment: a loop that polls the context would be late.
+	const moment = time.Minute + 234_567_891
+	guard.Test(t, contextEnds+".", func(t *guard.T) {
+		for _, h := range hangs {
+			for _, s := range senders {
+				if !slices.Contains(strings.Fields(h.in), s.name) {
+					continue
+				}
+				for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+					l := &limiter{}
+					w := newWorld(t, limitedBy(l))
+					h.arrange(w, l)
+					ctx, cancel := context.WithCancel(t.Context())
+					if end == context.DeadlineExceeded {
+						ctx, cancel = context.WithTimeout(t.Context(), moment)
+					} else {
+						time.AfterFunc(moment, cancel)
+					}
+					t.Did("%s: %s; the context ends after %s", s.name, h.where, moment)
+					checkEnd(t, s.name, h, w, moment, end, func() error { return s.send(w.on("GET"), ctx) })
+					cancel()
+				}
+			}
+		}
+	})
+}
+
+// checkEnd asserts that a call of a method ends after that long, with that error, and sends nothing more.
+func checkEnd(t *guard.T, method string, h hang, w world, after time.Duration, end error, call func() error) {
+	t.Helper()
+	var err error
+	d := took(func() { err = call() })
+	require.Equal(t, after, d, "duration of %s, where %s", method, h.where)
+	require.ErrorIs(t, err, end, "the error of %s, where %s", method, h.where)
+	require.NotContains(t, err.Error(), "limiter", "the text of the error of %s, where %s", method, h.where)
+	require.Equal(t, h.sent, w.sent(), "requests sent by %s, where %s", method, h.where)
+}
+
+func TestTask4_Every_wait_ends_with_the_Timeout(t *testing.T) {
+	const moment = time.Minute + 234_567_891
+	guard.Test(t, limits+". It ends every wait except the one before the first try.", func(t *guard.T) {
+		for _, h := range hangs[1:] {
+			for _, s := range senders[:2] {
+				if !slices.Contains(strings.Fields(h.in), s.name) {
+					continue
+				}
+				l := &limiter{}
+				w := newWorld(t, limitedBy(l))
+				h.arrange(w, l)
+				t.Did("%s with Timeout %s: %s", s.name, moment, h.where)
+				checkEnd(t, s.name, h, w, moment, context.DeadlineExceeded, func() error {
+					return s.send(w.on("GET").Timeout(moment), t.Context())
+				})
+			}
+		}
+	})
+}
+
+func TestTask4_Stream_ends_with_its_context(t *testing.T) {
+	guard.Test(t, endsStream+".", func(t *guard.T) {
+		w := newWorld(t)
+		w.script("sends a byte of the body each second", "", drip(200, ""))
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Minute+time.Millisecond, cancel)
+		t.Did("Stream; the context is cancelled after a minute")
+		body, err := w.on("GET").Stream(ctx)
+		require.NoError(t, err, "the error of Stream")
+		defer body.Close()
+		var text []byte
+		d := took(func() { text, err = io.ReadAll(body) })
+		require.ErrorIs(t, err, context.Canceled, "the error of the body's Read")
+		require.Equal(t, time.Minute+time.Millisecond, d, "duration of reading the body")
+		require.Len(t, text, 61, "the bytes of the body")
+	})
+}
+
+func TestTask4_End_names_the_broken_connection(t *testing.T) {
+	const (
+		both = "If the last try has no answer, its error also names the error of an earlier try: " +
+			`"… - error from a previous attempt: EOF"`
+		watch = "Any other error also names the error of an earlier try, as with Do"
+	)
+	guard.Test(t, both+". The context's error alone does not name the cause.", func(t *guard.T) {
+		for _, s := range senders {
+			if s.name == "Stream" { // never sends a request again after a broken connection
+				continue
+			}
+			l := &lossy{errs: slices.Repeat([]error{io.EOF}, 50)}
+			w := newWorld(t, losing(l))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(1500*time.Millisecond, cancel)
+			t.Did("%s: each connection ends with EOF, and the context is cancelled in the wait for the third try", s.name)
+			if s.name == "Watch" {
+				t.Rule(watch + ". The context's error alone does not name the cause.")
+			}
+			err := s.send(w.on("GET"), ctx)
+			require.ErrorIs(t, err, context.Canceled, "the error of "+s.name)
+			require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of "+s.name)
+		}
+		t.Rule(watch + ".")
+		l := &lossy{errs: []error{io.EOF, syscall.ECONNREFUSED}}
+		w := newWorld(t, losing(l))
+		t.Did("Watch: a connection that ends with EOF, and one that is refused")
+		_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+		require.ErrorIs(t, err, syscall.ECONNREFUSED, "the error of Watch")
+		require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of Watch")
+		t.Did("Watch: a connection that ends with EOF, and an answer of 410")
+		l.errs = []error{io.EOF}
+		w.Script("", fakeapi.Answer(410, ""))
+		_, err = w.on("GET").Param("watch", "1").Watch(t.Context())
+		requireIs(t, apierrors.IsResourceExpired, metav1.StatusReasonExpired, err, "Watch")
+		require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of Watch")
+	})
+}
+
+// lasting is a context that continues after the test. Whatever waits for it is left behind.
+type lasting struct {
+	context.Context
+	done chan struct{}
+}
+
+func (l lasting) Done() <-chan struct{} { return l.done }
+
+func TestTask4_Nothing_waits_for_a_context_that_goes_on(t *testing.T) {
+	guard.Test(t, nothingLeft+": a program's context lasts for thousands of requests.", func(t *guard.T) {
+		ctx := lasting{context.WithoutCancel(t.Context()), make(chan struct{})}
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.Create(deployment("web"))
+		for _, s := range senders {
+			t.Did("%s with a context that continues: after two answers of 429, after a reset, after 404, and with a Timeout",
+				s.name)
+			w.Script("", fakeapi.Answer(429, "1"), fakeapi.Answer(429, "1"))
+			require.NoError(t, s.send(w.on("GET"), ctx), "the error of "+s.name)
+			w.Script("", fakeapi.Reset(false))
+			s.send(w.on("GET"), ctx)
+			w.Script("", fakeapi.Answer(404, ""))
+			require.Error(t, s.send(w.on("GET"), ctx), "the error of %s after 404", s.name)
+			require.NoError(t, s.send(w.on("GET").Timeout(time.Hour), ctx), "the error of %s with a Timeout", s.name)
+			require.Equal(t, 0, bodies.open, "open bodies after "+s.name)
+		}
+	})
+}
+
+func TestTask4_One_request_does_not_wait_for_another(t *testing.T) {
+	guard.Test(t, "Any number of goroutines may use a client: a request that waits does not delay another.",
+		func(t *guard.T) {
+			for _, s := range senders {
+				w := newWorld(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				for _, fault := range []fakeapi.Fault{fakeapi.Slow(time.Hour), fakeapi.Answer(429, "3600"), drip(404, "")} {
+					w.Script("", fault)
+					t.Did("%s that waits for minutes", s.name)
+					t.Go(func() { s.send(w.on("GET"), ctx) })
+					time.Sleep(time.Second)
+				}
+				for _, other := range senders {
+					var err error
+					d := took(func() { err = other.send(w.on("GET"), t.Context()) })
+					require.NoError(t, err, "the error of %s meanwhile", other.name)
+					require.Zero(t, d, "duration of %s meanwhile", other.name)
+				}
+				cancel()
+			}
+		})
+}

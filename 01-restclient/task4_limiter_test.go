@@ -1,0 +1,130 @@
+package restclient_test
+
+// Task 4: the rate limit.
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	restclient "client-go-workshop/01-restclient"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask4_Limiter_is_asked_before_each_try(t *testing.T) {
+	guard.Test(t, asksLimiter+": for the server, a retry is another request.", func(t *guard.T) {
+		l := &limiter{}
+		w := newWorld(t, limitedBy(l))
+		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+		require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
+		require.Equal(t, 3, l.asked, "calls of the limiter by Do")
+		t.Did("DoRaw")
+		_, err := w.on("GET").DoRaw(t.Context())
+		require.NoError(t, err, "the error of DoRaw")
+		require.Equal(t, 4, l.asked, "calls of the limiter by Do and DoRaw")
+	})
+}
+
+func TestTask4_Timeout_excludes_the_limiters_first_wait(t *testing.T) {
+	guard.Test(t, limiterTime+". Otherwise a queue of requests times out before any is sent.", func(t *guard.T) {
+		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
+		t.Did("Timeout 10s, and each request waits for the limiter for a minute")
+		require.NoError(t, w.do(w.on("GET").Timeout(10*time.Second)).Error(), "the error of Do")
+	})
+}
+
+func TestTask4_Limiter_before_a_retry_is_within_the_timeout(t *testing.T) {
+	guard.Test(t, limiterTime+": here Do takes that first minute, and then 10 seconds.", func(t *guard.T) {
+		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
+		w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
+		t.Did("Timeout 10s, and each try waits for the limiter for a minute")
+		var err error
+		d := took(func() { err = w.do(w.on("GET").Timeout(10 * time.Second)).Error() })
+		require.Equal(t, 70*time.Second, d, "duration of Do")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of Do")
+		t.Rule("Each try waits for the rate limiter first, with the context. If that wait ends early, " +
+			"nothing is sent.")
+		w.requireSent(1)
+	})
+}
+
+func TestTask4_Context_ends_the_limiters_wait(t *testing.T) {
+	guard.Test(t, asksLimiter+". So its wait can be cancelled (#79375).", func(t *guard.T) {
+		w := newWorld(t, limitedBy(&limiter{wait: time.Hour}))
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("each request waits for the limiter for an hour; the context is cancelled after a minute")
+		time.AfterFunc(time.Minute, cancel)
+		var err error
+		d := took(func() { err = w.doIn(ctx, w.on("GET")).Error() })
+		require.Equal(t, time.Minute, d, "duration of Do")
+		t.Rule(endsDo + ": the limiter is not the cause, and its name misleads the reader (#137694).")
+		require.ErrorIs(t, err, context.Canceled, "the error of Do")
+		require.NotContains(t, err.Error(), "limiter", "the text of the error of Do")
+		t.Rule("Each try waits for the rate limiter first, with the context. If that wait ends early, " +
+			"nothing is sent.")
+		w.requireSent(0)
+	})
+}
+
+func TestTask4_Limiters_error_is_reported(t *testing.T) {
+	guard.Test(t, limiterRefuses+".", func(t *guard.T) {
+		broken := errors.New("no token before the deadline")
+		w := newWorld(t, limitedBy(&limiter{err: broken}))
+		t.Did("the limiter returns an error")
+		require.ErrorIs(t, w.do(w.on("GET")).Error(), broken, "the error of Do")
+		w.requireSent(0)
+	})
+}
+
+func TestTask4_Limiters_error_ends_the_retries(t *testing.T) {
+	guard.Test(t, limiterRefuses+". That is also true before a retry.", func(t *guard.T) {
+		broken := errors.New("no token before the deadline")
+		l := &limiter{}
+		w := newWorld(t, limitedBy(l))
+		w.script("busy, with Retry-After 1, and the limiter returns an error from then on", "",
+			func(rw respond, r *request, next handler) {
+				l.err = broken
+				fakeapi.Answer(429, "1")(rw, r, next)
+			})
+		require.ErrorIs(t, w.do(w.on("GET")).Error(), broken, "the error of Do")
+		w.requireSent(1)
+	})
+}
+
+func TestTask4_Default_limit_is_5_a_second_and_10_at_once(t *testing.T) {
+	guard.Test(t, "By default a client makes 10 requests at once, and then 5 a second.", func(t *guard.T) {
+		api := fakeapi.Start(t)
+		c, err := restclient.AppsV1For(api.Config())
+		require.NoError(t, err, "the error of AppsV1For")
+		t.Did("30 requests, as fast as they go, with a config without QPS")
+		d := took(func() {
+			for range 30 {
+				require.NoError(t, c.Get().Resource("deployments").Do(t.Context()).Error(), "the error of Do")
+			}
+		})
+		require.InDelta(t, 4.0, d.Seconds(), 0.01, "seconds for 30 requests")
+		t.Rule("Clients of one config share its RateLimiter. If it has none, each client has its own limiter.")
+		other, err := restclient.AppsV1For(api.Config())
+		require.NoError(t, err, "the error of AppsV1For")
+		t.Did("10 more, with another client of the same config")
+		d = took(func() {
+			for range 10 {
+				require.NoError(t, other.Get().Resource("deployments").Do(t.Context()).Error(), "the error of Do")
+			}
+		})
+		require.Zero(t, d, "duration of the 10 requests of the other client")
+		config, shared := api.Config(), &limiter{}
+		config.RateLimiter = shared
+		for range 2 {
+			c, err := restclient.AppsV1For(config)
+			require.NoError(t, err, "the error of AppsV1For")
+			t.Did("a request with a client of a config with a RateLimiter")
+			require.NoError(t, c.Get().Resource("deployments").Do(t.Context()).Error(), "the error of Do")
+		}
+		require.Equal(t, 2, shared.asked, "calls of the shared limiter")
+	})
+}

@@ -1,0 +1,118 @@
+package restclient_test
+
+// Task 4: streams.
+
+import (
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask4_Stream_hands_out_the_body(t *testing.T) {
+	guard.Test(t, returnsBody+".", func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.script("sends a byte of the body each second", "", func(rw respond, r *request, _ handler) {
+			for _, b := range "hello" {
+				io.WriteString(rw, string(b))
+				flush(rw)
+				time.Sleep(time.Second)
+			}
+		})
+		t.Did("Stream, with Timeout 2s")
+		body, err := w.on("GET").Timeout(2 * time.Second).Stream(t.Context())
+		require.NoError(t, err, "the error of Stream")
+		require.Equal(t, 1, bodies.open, "open bodies after Stream")
+		t.Rule(noLimit + ": a log may continue for hours.")
+		text, err := io.ReadAll(body)
+		require.NoError(t, err, "the error of the body's Read")
+		require.Equal(t, "hello", string(text), "the bytes of the body")
+		t.Rule(returnsBody + ": Close closes the connection's body.")
+		t.Did("Close")
+		require.NoError(t, body.Close(), "the error of the body's Close")
+		require.Equal(t, 0, bodies.open, "open bodies after Close")
+	})
+}
+
+func TestTask4_Timeout_does_not_end_the_wait_for_a_stream(t *testing.T) {
+	guard.Test(t, noLimit+", neither before its first byte nor after.", func(t *guard.T) {
+		for _, s := range senders[2:] {
+			w := newWorld(t)
+			w.script("answers after a minute", "", fakeapi.Slow(time.Minute))
+			t.Did("%s with Timeout 10s", s.name)
+			var err error
+			d := took(func() { err = s.send(w.on("GET").Timeout(10*time.Second), t.Context()) })
+			require.NoError(t, err, "the error of "+s.name)
+			require.Equal(t, time.Minute, d, "duration of "+s.name)
+		}
+	})
+}
+
+func TestTask4_Stream_of_an_error_is_the_servers_status(t *testing.T) {
+	guard.Test(t, "An answer other than 2xx is an error with the server's message.", func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		t.Did("Stream of a Deployment that does not exist")
+		_, err := w.on("GET").Name("web").Stream(t.Context())
+		require.EqualError(t, err, `deployments.apps "web" not found`, "the error of Stream")
+		t.Rule(nothingLeft + ": the body of an answer is closed, unless the caller receives it.")
+		require.Equal(t, 0, bodies.open, "open bodies after Stream")
+		t.Rule("An answer other than 2xx is an error with the server's message. Every 2xx is a success.")
+		for _, code := range []int{201, 202, 206} {
+			w.script(fmt.Sprint(code), "", answers(code, "text/plain", "hello"))
+			t.Did("Stream")
+			body, err := w.on("GET").Stream(t.Context())
+			require.NoError(t, err, "the error of Stream after %d", code)
+			body.Close()
+		}
+	})
+}
+
+func TestTask4_Stream_is_retried_if_the_server_asks_for_it(t *testing.T) {
+	guard.Test(t, streamRetries+": otherwise a stream could start again without the caller's "+
+		"knowledge.", func(t *guard.T) {
+		l := &limiter{}
+		w := newWorld(t, limitedBy(l))
+		w.script("breaks the connection", "", fakeapi.Reset(false))
+		t.Did("Stream")
+		_, err := w.on("GET").Stream(t.Context())
+		require.Error(t, err, "the error of the 1st Stream")
+		require.Equal(t, []int{1, 1}, []int{w.sent(), l.asked}, "requests sent, and calls of the limiter")
+		t.Rule(streamRetries + ". Each try waits for the limiter first.")
+		w.script("busy, once", "", fakeapi.Answer(429, "1"))
+		t.Did("Stream")
+		body, err := w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the error of the 2nd Stream")
+		body.Close()
+		require.Equal(t, []int{3, 3}, []int{w.sent(), l.asked}, "requests sent, and calls of the limiter")
+		t.Rule(builderError + ".")
+		t.Did("Stream with a builder error")
+		_, err = w.on("GET").Name("..").Stream(t.Context())
+		require.Error(t, err, "the error of the 3rd Stream")
+		w.requireSent(3)
+	})
+}
+
+func TestTask4_Stream_and_Watch_close_the_answers_in_between(t *testing.T) {
+	guard.Test(t, nothingLeft+": Stream and Watch close every answer that the caller does not "+
+		"receive.", func(t *guard.T) {
+		bodies := &closings{}
+		w := newWorld(t, counting(bodies))
+		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+		t.Did("Stream")
+		body, err := w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the error of Stream")
+		require.Equal(t, 1, bodies.open, "open bodies after Stream")
+		body.Close()
+		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
+		events := w.watchAll(w.on("GET"))
+		require.Equal(t, 1, bodies.open, "open bodies after Watch")
+		events.Stop()
+	})
+}

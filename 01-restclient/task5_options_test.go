@@ -1,0 +1,289 @@
+package restclient_test
+
+// Task 5: each option and each argument of each method.
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	restclient "client-go-workshop/01-restclient"
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// method is a method of the typed client, called with the name web and with all options set.
+type method struct {
+	name string
+	call func(context.Context, restclient.DeploymentInterface, *appsv1.Deployment) error
+	opts runtime.Object
+	sent string // the method and the path below the namespace
+}
+
+func methods() []method {
+	create, update, get, patch := filled[metav1.CreateOptions](), filled[metav1.UpdateOptions](),
+		filled[metav1.GetOptions](), filled[metav1.PatchOptions]()
+	list, remove := filled[metav1.ListOptions](), filled[metav1.DeleteOptions]()
+	type deployments = restclient.DeploymentInterface
+	return []method{
+		{"Create", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			_, err := c.Create(ctx, d, *create)
+			return err
+		}, create, "POST /deployments"},
+		{"Update", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			_, err := c.Update(ctx, d, *update)
+			return err
+		}, update, "PUT /deployments/web"},
+		{"UpdateStatus", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			_, err := c.UpdateStatus(ctx, d, *update)
+			return err
+		}, update, "PUT /deployments/web/status"},
+		{"Delete", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			return c.Delete(ctx, d.Name, *remove)
+		}, remove, "DELETE /deployments/web"},
+		{"Get", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			_, err := c.Get(ctx, d.Name, *get)
+			return err
+		}, get, "GET /deployments/web"},
+		{"List", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			_, err := c.List(ctx, *list)
+			return err
+		}, list, "GET /deployments"},
+		{"Watch", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			events, err := c.Watch(ctx, *list)
+			if err == nil {
+				events.Stop()
+			}
+			return err
+		}, list, "GET /deployments"},
+		{"Patch", func(ctx context.Context, c deployments, d *appsv1.Deployment) error {
+			_, err := c.Patch(ctx, d.Name, types.MergePatchType, []byte(`{}`), *patch)
+			return err
+		}, patch, "PATCH /deployments/web"},
+	}
+}
+
+// filled returns options in which each field has a value.
+func filled[T any]() *T {
+	opts := new(T)
+	fill(reflect.ValueOf(opts).Elem(), "")
+	return opts
+}
+
+func fill(v reflect.Value, name string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(strings.ToLower(name))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int64:
+		v.SetInt(7)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), name)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), name)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Type().Field(i); field.Type != reflect.TypeFor[metav1.TypeMeta]() {
+				fill(v.Field(i), field.Name)
+			}
+		}
+	}
+}
+
+func TestTask5_Every_option_reaches_the_server(t *testing.T) {
+	const (
+		inTheQuery = inQuery + ": every field of them, in every method. Without its option a dry run is a " +
+			"real change, and without its selector a list returns everything."
+		inTheBody = "The options of Delete are the body of the request: every field of them. Without the " +
+			"condition on the UID, Delete removes another object."
+	)
+	guard.Test(t, inTheQuery, func(t *guard.T) {
+		w, c := typed(t, "default")
+		for i, m := range methods() {
+			w.script("answers with an empty Deployment", "", emptyAnswer(m.name))
+			t.Rule(inTheQuery)
+			t.Did("%s, with a value in each field of its options", m.name)
+			m.call(t.Context(), c, deployment("web"))
+			w.requireSent(i + 1)
+			sent := w.Requests("")[i]
+			if m.name == "Delete" {
+				t.Rule(inTheBody)
+				got := &metav1.DeleteOptions{}
+				require.NoError(t, json.Unmarshal([]byte(sent.Body), got), "the error of reading the body of Delete")
+				got.TypeMeta = metav1.TypeMeta{}
+				require.Equal(t, m.opts, got, "the options in the body of Delete")
+				continue
+			}
+			want, err := restclient.ParameterCodec.EncodeParameters(m.opts, appsv1.SchemeGroupVersion)
+			require.NoError(t, err, "the error of EncodeParameters")
+			sent.Query.Del("timeout") // from TimeoutSeconds
+			require.Equal(t, want.Encode(), sent.Query.Encode(), "the query of "+m.name)
+		}
+	})
+}
+
+// emptyAnswer answers a method with 200 and an almost empty object of its kind.
+func emptyAnswer(method string) fakeapi.Fault {
+	kind := map[string]string{"List": "DeploymentList", "Delete": "Status"}[method]
+	if kind == "" {
+		kind = "Deployment"
+	}
+	body := `{"kind":"` + kind + `","apiVersion":"apps/v1"}`
+	if kind == "Deployment" {
+		body = `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"stored"}}`
+	}
+	switch method {
+	case "Delete":
+		body = `{"kind":"Status","apiVersion":"v1","status":"Success"}`
+	case "Watch":
+		body = ""
+	}
+	return fakeapi.Body("application/json", body)
+}
+
+func TestTask5_Every_argument_reaches_the_server(t *testing.T) {
+	const (
+		anywhere = "Every argument and every option of a typed method reaches the server: the client's " +
+			"namespace and the name, in every method. Another namespace may have an object with the same " +
+			"name."
+		whole = "Every argument and every option of a typed method reaches the server: the whole object, " +
+			"with labels, annotations, finalizers, owners and status. An Update removes every field that " +
+			"it does not send."
+		unchanged = "The caller's object does not change: it may come from a cache that other goroutines read."
+	)
+	guard.Test(t, anywhere, func(t *guard.T) {
+		for _, namespace := range []string{"default", "other"} {
+			w, c := typed(t, namespace)
+			for i, m := range methods() {
+				w.script("answers with an empty object", "", emptyAnswer(m.name))
+				d := furnished("web")
+				d.Namespace = namespace
+				before := d.DeepCopy()
+				t.Rule(anywhere)
+				t.Did("%s in the namespace %s", m.name, namespace)
+				m.call(t.Context(), c, d)
+				w.requireSent(i + 1)
+				sent := w.Requests("")[i]
+				verb, path, _ := strings.Cut(m.sent, " ")
+				require.Equal(t, verb+" /apis/apps/v1/namespaces/"+namespace+path, sent.Method+" "+sent.Path,
+					"the method and the path of "+m.name)
+				if m.name == "Create" || verb == "PUT" {
+					t.Rule(whole)
+					got := &appsv1.Deployment{}
+					require.NoError(t, json.Unmarshal([]byte(sent.Body), got), "the error of reading the body of "+m.name)
+					got.TypeMeta = metav1.TypeMeta{}
+					require.Equal(t, before, got, "the object in the body of "+m.name)
+				}
+				t.Rule(unchanged)
+				require.Equal(t, before, d, "the caller's object after "+m.name)
+			}
+		}
+	})
+}
+
+// furnished is a Deployment with metadata of all kinds, as other programs leave it, and with a status.
+func furnished(name string) *appsv1.Deployment {
+	d := deployment(name)
+	yes := true
+	d.ResourceVersion, d.UID = "7", "of-"+types.UID(name)
+	d.Annotations = map[string]string{"who": "somebody else"}
+	d.Finalizers = []string{"example.com/other"}
+	d.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: "a", UID: "u",
+		Controller: &yes}}
+	d.Status.Replicas = 2
+	return d
+}
+
+func TestTask5_Patch_sends_its_type_its_data_and_its_path(t *testing.T) {
+	const (
+		itsType = "The type of the patch is its content type: the same bytes have another meaning in another " +
+			"type."
+		itsPath = "Each argument is one segment of the path: all of them follow the name."
+	)
+	guard.Test(t, itsType, func(t *guard.T) {
+		w, c := typed(t, "default")
+		for i, pt := range []types.PatchType{types.JSONPatchType, types.MergePatchType, types.StrategicMergePatchType,
+			types.ApplyYAMLPatchType} {
+			w.script("answers with an empty Deployment", "", emptyAnswer("Patch"))
+			subresources := []string{"a", "b", "c"}[:i]
+			t.Did("Patch of the type %s, of the subresources %q", pt, subresources)
+			_, err := c.Patch(t.Context(), "web", pt, []byte(`[ 1 ]`), metav1.PatchOptions{}, subresources...)
+			require.NoError(t, err, "the error of Patch")
+			sent := w.Requests("")[i]
+			t.Rule(itsType)
+			require.Equal(t, string(pt), sent.Header.Get("Content-Type"), "the content type of the request")
+			t.Rule("A []byte and an io.Reader are sent as they are: Patch does not decode the data.")
+			require.Equal(t, `[ 1 ]`, sent.Body, "the body of the request")
+			t.Rule(itsPath)
+			w.requireLast("PATCH", strings.Join(append([]string{"/web"}, subresources...), "/"))
+		}
+	})
+}
+
+func TestTask5_Each_method_uses_its_context(t *testing.T) {
+	const ends = "When the context ends, the request ends at once: each method of the typed client passes its " +
+		"context on."
+	guard.Test(t, ends, func(t *guard.T) {
+		w, c := typed(t, "default")
+		w.Create(deployment("web"))
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("the context is cancelled")
+		cancel()
+		for _, m := range methods() {
+			t.Did("%s", m.name)
+			require.ErrorIs(t, m.call(ctx, c, deployment("web")), context.Canceled, "the error of "+m.name)
+			w.requireSent(0)
+		}
+	})
+}
+
+func TestTask5_Empty_name_is_never_sent(t *testing.T) {
+	guard.Test(t, "An empty name is an error, and nothing is sent: the path would mean all Deployments.",
+		func(t *guard.T) {
+			w, c := typed(t, "default")
+			for _, m := range methods() {
+				if strings.Contains(m.sent, "/web") {
+					t.Did(`%s of a Deployment with the name ""`, m.name)
+					require.Error(t, m.call(t.Context(), c, &appsv1.Deployment{}), "the error of "+m.name)
+					w.requireSent(0)
+				}
+			}
+		})
+}
+
+func TestTask5_List_ends_after_its_TimeoutSeconds(t *testing.T) {
+	guard.Test(t, "The TimeoutSeconds of a list also limit the request: a server that hangs does not enforce "+
+		"them.", func(t *guard.T) {
+		w, c := typed(t, "default")
+		w.script("answers after a day", "", fakeapi.Slow(24*time.Hour))
+		seconds := int64(30)
+		t.Did("List with TimeoutSeconds 30")
+		var err error
+		d := took(func() { _, err = c.List(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds}) })
+		require.Equal(t, 30*time.Second, d, "duration of List")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of List")
+		t.Rule("Timeout does not limit a stream or a watch: the TimeoutSeconds of a watch are for the server.")
+		t.Did("Watch with TimeoutSeconds 30")
+		events, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds,
+			ResourceVersion: w.ResourceVersion()})
+		require.NoError(t, err, "the error of Watch")
+		defer events.Stop()
+		t.Did("ten seconds pass, and web is created")
+		time.Sleep(10 * time.Second)
+		w.Create(deployment("web"))
+		require.Equal(t, "ADDED web", next(events), "the next event after ten seconds")
+		require.Equal(t, "30", w.Requests("watch")[0].Query.Get("timeoutSeconds"), "timeoutSeconds in the query")
+	})
+}

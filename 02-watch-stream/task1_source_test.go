@@ -1,0 +1,159 @@
+package watchstream_test
+
+// Task 1: frames. How the frame reader reads its source, and how it uses its caller's buffer.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	watchstream "client-go-workshop/02-watch-stream"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// resumed is a source that fails at the end of before, and then continues with after, as a connection with retries
+// does.
+type resumed struct {
+	before, after *source
+	failed        bool
+}
+
+func (r *resumed) Read(p []byte) (n int, err error) {
+	if r.failed {
+		return r.after.Read(p)
+	}
+	n, err = r.before.Read(p)
+	r.failed = err != nil
+	return n, err
+}
+
+func (r *resumed) Close() error { return nil }
+
+func TestTask1_Error_is_returned_again(t *testing.T) {
+	guard.Test(t, "After an error, Read returns the same error again and does not read the source. The next "+
+		"bytes may begin in the middle of a frame.", func(t *guard.T) {
+		broken := errors.New("the connection is gone")
+		for _, test := range []struct {
+			text      string
+			end, want error
+		}{
+			{`{"a":1}`, broken, broken},
+			{`{"a":1}{"b":`, broken, broken},
+			{`{"a":1}`, io.EOF, io.EOF},
+			{`{"a":1}{"b":`, io.EOF, io.ErrUnexpectedEOF},
+			{`{"a":1}nonsense{"b":2}`, nil, nil},
+		} {
+			s := &resumed{before: pieces(test.text), after: pieces(`2}`, `{"c":3}`)}
+			s.before.err = test.end
+			t.Did("%s arrives, then the error %v; the source has more bytes after "+
+				"it", test.text, s.before.end())
+			r := watchstream.NewFrameReader(s)
+			_, first := frames(r, 1000)
+			require.Error(t, first, "the error of Read")
+			reads := s.after.reads
+			for range 3 {
+				t.Did("Read again")
+				got, again := frames(r, 1000)
+				require.Equal(t, []string{}, got, "frames after the error")
+				require.Equal(t, first.Error(), again.Error(), "the error of the next Read")
+				if test.want != nil {
+					require.ErrorIs(t, again, test.want, "the error of the next Read")
+				}
+			}
+			require.Equal(t, reads, s.after.reads, "Reads of the source after the error")
+		}
+	})
+}
+
+func TestTask1_Buffer_belongs_to_the_caller(t *testing.T) {
+	guard.Test(t, "After Read has returned, p belongs to the caller again, up to its capacity. Bytes that Read "+
+		"still needs must not be in it.", func(t *guard.T) {
+		for _, size := range []int{3, 8, 100} {
+			t.Did("a caller overwrites its buffer of %d bytes after each Read", size)
+			r := watchstream.NewFrameReader(pieces(`{"a":"0123456789"}{"b":1}{"c":2}`))
+			p, got := make([]byte, size, 200), ""
+			for {
+				n, err := r.Read(p)
+				if err != nil && err != io.ErrShortBuffer {
+					break
+				}
+				got += string(p[:n])
+				copy(p[:cap(p)], strings.Repeat("?", cap(p)))
+			}
+			require.Equal(t, `{"a":"0123456789"}{"b":1}{"c":2}`, got, "bytes of all Reads of %d bytes", size)
+		}
+	})
+}
+
+func TestTask1_Source_is_read_in_large_pieces(t *testing.T) {
+	guard.Test(t, "Read does not read the source byte by byte: each Read of a connection has a "+
+		"cost.", func(t *guard.T) {
+		s := pieces(strings.Repeat(`{"a":"0123456789"}`, 4000))
+		t.Did("4000 frames of 18 bytes arrive in one piece")
+		got, _ := frames(watchstream.NewFrameReader(s), 1000)
+		require.Len(t, got, 4000, "frames read")
+		require.Less(t, s.reads, 2000, "Reads of the source")
+	})
+}
+
+// repeated is a source that returns the same text several times.
+type repeated struct {
+	text  string
+	times int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.times == 0 {
+		return 0, io.EOF
+	}
+	r.times--
+	return copy(p, r.text), nil
+}
+
+func (r *repeated) Close() error { return nil }
+
+// inUse returns the size of the heap that is in use, in bytes.
+func inUse() int {
+	least := 0
+	for i := range 3 {
+		runtime.GC()
+		var stats runtime.MemStats
+		runtime.ReadMemStats(&stats)
+		if now := int(stats.HeapAlloc); i == 0 || now < least {
+			least = now
+		}
+	}
+	return least
+}
+
+// requireNoGrowth asserts that less than 1 MiB more memory is in use than before.
+func requireNoGrowth(t *guard.T, before int, afterWhat string) {
+	t.Helper()
+	want := "less than 1 MiB more than before"
+	got := want
+	if more := inUse() - before; more >= 1<<20 {
+		got = fmt.Sprintf("%d MiB more than before", more>>20)
+	}
+	require.Equal(t, want, got, "memory in use "+afterWhat)
+}
+
+func TestTask1_Returned_frames_are_not_kept(t *testing.T) {
+	guard.Test(t, "Returned frames do not stay in memory: in a week, a watch receives "+
+		"gigabytes.", func(t *guard.T) {
+		before := inUse()
+		r := watchstream.NewFrameReader(&repeated{text: `{"a":"` + strings.Repeat("x", 500) + `"}`, times: 8000})
+		t.Did("Read of 8000 frames of 508 bytes, 4 MB in all")
+		p := make([]byte, 1000)
+		for range 8000 {
+			_, err := r.Read(p)
+			require.NoError(t, err, "the error of Read")
+		}
+		requireNoGrowth(t, before, "after 8000 frames")
+		runtime.KeepAlive(r)
+	})
+}

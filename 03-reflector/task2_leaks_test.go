@@ -1,0 +1,180 @@
+package reflector_test
+
+// Task 2: leaks, needless work, and the end of the context.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask2_Nothing_is_left_of_each_watch(t *testing.T) {
+	guard.Test(t, "Nothing is left of a watch that has ended: no goroutine, and no registration at the context. A "+
+		"Reflector starts two hundred watches a day on one context.", func(t *guard.T) {
+		for _, what := range []string{"ends", "brings 410"} {
+			t.Story(8)
+			s := &script{}
+			s.lists = append(s.lists, lists("7"))
+			for i := range 200 {
+				version := fmt.Sprint(8 + i)
+				if what == "ends" {
+					s.watches = append(s.watches, s.ends(event(watch.Modified, "a", version)))
+				} else {
+					s.watches = append(s.watches, s.sends(expiredEvent()))
+					s.lists = append(s.lists, lists(version))
+				}
+			}
+			t.Did("RunWithContext; each of 110 watches %s", what)
+			requireNoLeak(t, s, newScripted(s, &store{}), "watch")
+		}
+	})
+}
+
+func TestTask2_Events_are_not_kept(t *testing.T) {
+	guard.Test(t, "An event that the store has received is not kept: its object stays in memory only as long "+
+		"as the store keeps it.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		events := make(chan watch.Event)
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			return watch.NewProxyWatcher(events), nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		r := newScripted(s, &store{})
+		t.Did("ListAndWatchWithContext; the watch sends a hundred events; the store keeps none of the objects")
+		t.Go(func() { r.ListAndWatchWithContext(ctx) })
+		var objects []weak.Pointer[appsv1.Deployment]
+		for i := range 100 {
+			e := event(watch.Modified, "a", fmt.Sprint(8+i))
+			objects = append(objects, weak.Make(e.Object.(*appsv1.Deployment)))
+			events <- e
+		}
+		synctest.Wait()
+		runtime.GC()
+		runtime.GC()
+		kept := 0
+		for _, object := range objects {
+			if object.Value() != nil {
+				kept++
+			}
+		}
+		require.Less(t, kept, 5, "objects of the hundred events that are still in memory")
+		runtime.KeepAlive(r)
+	})
+}
+
+func TestTask2_Quiet_watch_does_no_work(t *testing.T) {
+	guard.Test(t, "Between two events the Reflector does no work: a process with a hundred quiet informers must be "+
+		"able to sleep.", func(t *guard.T) {
+		var asked atomic.Int64
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			c := s.channel()
+			c.asked = &asked
+			return c, nil
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		t.Did("ListAndWatchWithContext, and an hour in which the watch brings nothing")
+		r := newScripted(s, &store{})
+		t.Go(func() { r.ListAndWatchWithContext(counted{ctx, &asked}) })
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := asked.Load()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.LessOrEqual(t, asked.Load()-before, int64(10),
+			"calls of the context's Done and Err and of the watch's ResultChan in an hour")
+	})
+}
+
+func TestTask2_Blocked_watch_ends_with_the_context(t *testing.T) {
+	guard.Test(t, "When the context ends, every request, watch and wait ends at once. A server behind a dead "+
+		"load balancer does not answer at all.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		lw := unanswered{s}
+		r := newReflector(lw, &store{})
+		t.Did("ListAndWatchWithContext; the watch is not answered, and the context ends after a minute")
+		start := time.Now()
+		listAndWatchFor(t, r, time.Minute)
+		require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
+	})
+}
+
+// unanswered is a source that does not answer a watch before its context ends or a day has passed.
+type unanswered struct{ *script }
+
+func (u unanswered) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	u.ask("watch@", options)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(24 * time.Hour):
+		return nil, errors.New("too late")
+	}
+}
+
+func TestTask2_Every_watch_is_stopped(t *testing.T) {
+	guard.Test(t, "However a watch ends, the Reflector stops it. An open watch that nothing reads keeps a "+
+		"connection and two goroutines (#131266).", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"), lists("8"), lists("9"))
+		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "8")), s.sends(expiredEvent()), s.sends())
+		t.Did("RunWithContext; one watch ends, one brings an ERROR, and one goes on until the context ends")
+		runFor(t, newScripted(s, &store{}), time.Hour)
+		require.Equal(t, 3, s.started, "watches that were started")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+	})
+}
+
+func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
+	guard.Test(t, "When the context ends, every request, watch and wait ends at once: a program that stops has "+
+		"thirty seconds for everything.", func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		w.pass(time.Minute)
+		w.did("the context is cancelled")
+		w.stop()
+		require.True(t, w.hasEnded(), "RunWithContext has returned")
+		require.Equal(t, 0, w.server.Watches(), "open watches after the end")
+		w.create("b")
+		w.store.calls()
+		require.Equal(t, []string{"list@0", "watch@2"}, w.requests(), "requests to the server")
+
+		t.Rule("When the context ends, every request, watch and wait ends at once, even if the watch " +
+			"ignores the context.")
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		deaf := s.channel()
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return deaf, nil })
+		r := newScripted(s, &store{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var returned atomic.Bool
+		t.Did("ListAndWatchWithContext with a watch that ignores the context, which is cancelled")
+		t.Go(func() {
+			r.ListAndWatchWithContext(ctx)
+			returned.Store(true)
+		})
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		prompt := returned.Load()
+		close(deaf.result)
+		require.True(t, prompt, "ListAndWatchWithContext has returned")
+	})
+}

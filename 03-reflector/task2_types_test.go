@@ -1,0 +1,85 @@
+package reflector_test
+
+// Task 2: the objects that the store receives.
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+
+	reflector "client-go-workshop/03-reflector"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// replicaSet is an event about an object of another type than a Deployment.
+func replicaSet(name, version string) watch.Event {
+	set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
+	return watch.Event{Type: watch.Added, Object: set}
+}
+
+func TestTask2_Other_types_are_left_out(t *testing.T) {
+	guard.Test(t, "Objects of other types, and events of unknown types, are left out. A handler that asserts "+
+		"the type would panic.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(replicaSet("r", "8"), event(watch.Added, "a", "9"),
+			watch.Event{Type: "RENAMED", Object: deployment("b")}))
+		t.Did("a Reflector for Deployments; a ReplicaSet, a Deployment and an event of type RENAMED come")
+		once(t, s, st)
+		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
+	guard.Test(t, "If the expected type is unstructured and has a kind, objects of other kinds are left out too. "+
+		"Their Go type is the same.", func(t *guard.T) {
+		object := func(group, kind, name, version string) *unstructured.Unstructured {
+			return &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": group, "kind": kind,
+				"metadata": map[string]any{"name": name, "resourceVersion": version},
+			}}
+		}
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(
+			watch.Event{Type: watch.Added, Object: object("apps/v1", "ReplicaSet", "r", "8")},
+			watch.Event{Type: watch.Added, Object: object("example.com/v1", "Deployment", "theirs", "8")},
+			watch.Event{Type: watch.Added, Object: object("apps/v1beta1", "Deployment", "old", "8")},
+			watch.Event{Type: watch.Added, Object: object("apps/v1", "Deployment", "a", "9")}))
+		t.Did("a Reflector for unstructured objects of kind Deployment in apps/v1; r, theirs, old and a come")
+		listAndWatchFor(t, reflector.NewReflector(s, object("apps/v1", "Deployment", "", ""), st, 0), time.Minute)
+		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask2_Without_a_type_all_objects_come(t *testing.T) {
+	guard.Test(t, "Without an expected type (nil) the store receives objects of any type. Objects without "+
+		"metadata are left out.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(replicaSet("r", "8"),
+			watch.Event{Type: watch.Added, Object: &metav1.Status{}}, event(watch.Added, "a", "9")))
+		t.Did("a Reflector without an expected type; a ReplicaSet, a Status and a Deployment come")
+		listAndWatchFor(t, reflector.NewReflector(s, nil, st, 0), time.Minute)
+		require.Equal(t, []string{"Replace [] @7", "Add r@8", "Add a@9"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask2_Equal_names_in_two_namespaces(t *testing.T) {
+	guard.Test(t, "The store receives the objects of every namespace. Two objects in two namespaces may have "+
+		"the same name.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), in("other", event(watch.Added, "a", "9")),
+			in("other", event(watch.Deleted, "a", "10"))))
+		t.Did("the watch sends a@8, other/a@9 and the deletion of other/a")
+		once(t, s, st)
+		require.Equal(t, []string{"Replace [] @7", "Add a@8", "Add other/a@9", "Delete other/a@10"}, st.calls(),
+			"calls of the store")
+	})
+}

@@ -1,0 +1,382 @@
+package reflector_test
+
+// Bonus task 7: streams that fail.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goroutines "runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask7_Server_that_refuses_connections_is_tried_again(t *testing.T) {
+	bonus(t, "If the server refuses connections or has too much to do (429), a new stream starts after the back-off. "+
+		"A refused connection does not mean that the server cannot stream.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		refused := watchFails(fmt.Errorf("dial: %w", syscall.ECONNREFUSED))
+		s.watches = append(s.watches, refused, refused, s.sends(event(watch.Added, "a", "2"), allOfIt("2")))
+		t.Did("the server refuses two connections")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "watch@", "watch@"}, s.requests(), "requests to the source")
+		require.Equal(t, []string{"Replace [a@2] @2"}, st.calls(), "calls of the store from the 3rd stream")
+	})
+}
+
+func TestTask7_Server_that_cannot_stream_is_listed(t *testing.T) {
+	bonus(t, "If streamList returns any other error, a list follows. This server cannot stream.", func(t *guard.T) {
+		w := newStreaming(t, "a")
+		w.script("refuses the stream as invalid, as servers do that have streams switched off", "watch",
+			fakeapi.Answer(422, ""))
+		w.run()
+		require.Equal(t, []string{"watch@newest", "list@0", "watch@2"}, w.requests(), "requests to the server")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store")
+	})
+}
+
+func TestTask7_Busy_server_is_tried_again(t *testing.T) {
+	bonus(t, "If the server refuses connections or has too much to do (429), a new stream starts after the back-off. "+
+		"A server that is too busy for a stream is too busy for a list.", func(t *guard.T) {
+		w := newStreaming(t, "a")
+		w.script("answers the first two streams with 429", "watch", fakeapi.Times(2, fakeapi.Answer(429, ""))...)
+		w.run()
+		w.pass(time.Minute)
+		require.Equal(t, []string{"watch@newest", "watch@newest", "watch@newest"}, w.requests(), "requests to the server")
+		r := w.server.Requests("watch")
+		require.GreaterOrEqual(t, r[1].Time.Sub(r[0].Time), 800*time.Millisecond, "wait after the first 429")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store from the 3rd stream")
+	})
+}
+
+func TestTask7_Store_that_refuses_a_stream_gets_a_list(t *testing.T) {
+	bonus(t, "If streamList returns any other error, a list follows. If Replace has failed, a watch from there on "+
+		"would miss the objects that the store refused.", func(t *guard.T) {
+		s, refused := &script{}, false
+		st := &store{onCall: func(string) error {
+			if refused {
+				return nil
+			}
+			refused = true
+			return errors.New("not this one")
+		}}
+		s.lists = append(s.lists, lists("8", "a"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "1"), allOfIt("7")))
+		t.Did("the store refuses the first Replace")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
+		require.Equal(t, []string{"Replace [a@1] @7", "Replace [a@1] @8"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask7_Cancel_during_a_stream_is_prompt(t *testing.T) {
+	bonus(t, "When the context ends, every request, watch and wait ends at once: a program that stops does not "+
+		"wait for streams.", func(t *guard.T) {
+		w := newStreaming(t, "a")
+		w.script("sends the stream a byte a second", "watch", fakeapi.SlowBody(1, time.Second))
+		w.run()
+		w.pass(time.Minute)
+		w.did("the context is cancelled")
+		start := time.Now()
+		w.stop()
+		<-w.ended
+		require.Equal(t, time.Duration(0), time.Since(start), "time until RunWithContext returned")
+		t.Rule("The store receives nothing of a stream that did not reach its bookmark.")
+		require.Empty(t, w.store.calls(), "calls of the store")
+		t.Rule("When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call of the " +
+			"store.")
+		require.Equal(t, 0, w.server.Watches(), "open watches after the end")
+	})
+}
+
+func TestTask7_Refused_version_is_given_up(t *testing.T) {
+	bonus(t, "If the server refuses the version, the next stream starts at once, without one. With the version, the "+
+		"server refuses it again and again.", func(t *guard.T) {
+		w := newStreaming(t, "a").run()
+		w.pass(time.Minute)
+		w.store.calls()
+		w.script("ends the watch with 410, and refuses the next stream with 410", "watch",
+			fakeapi.Event(410), fakeapi.Answer(410, ""))
+		w.server.EndWatches()
+		w.pass(3 * time.Minute)
+		require.Equal(t, []string{"watch@newest", "watch@2", "watch@2", "watch@newest"}, w.requests(),
+			"requests to the server")
+		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store from the last stream")
+	})
+}
+
+func TestTask7_Version_is_used_again_after_a_good_stream(t *testing.T) {
+	bonus(t, "A stream asks for the last version, or for none before the first list. After one refusal a stream asks "+
+		"for none, but the next one asks for the version of that stream.", func(t *guard.T) {
+		s := &script{}
+		s.watches = append(s.watches, s.sends(allOfIt("7"), failing(errExpired)), watchFails(errExpired),
+			s.sends(allOfIt("8"), failing(errExpired)), s.sends(allOfIt("9")))
+		t.Did("a stream comes to 7 and gets 410; the stream at 7 is refused; the next one comes to 8 and gets 410")
+		stream(t, s, &store{})
+		require.Equal(t, []string{"watch@", "watch@7", "watch@", "watch@8"}, s.requests(), "requests to the source")
+	})
+}
+
+func TestTask7_Very_short_stream_is_listed(t *testing.T) {
+	bonus(t, "A stream that lasted less than a second and brought nothing is an error (cache.VeryShortWatchError). A "+
+		"server that does so cannot stream, and a list follows.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7", "a"))
+		s.watches = append(s.watches, s.ends(), s.sends())
+		t.Did("the stream ends at once, without an event")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "list@0", "watch@7"}, s.requests(), "requests to the source")
+		require.Equal(t, []string{"Replace [a@1] @7"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask7_Streams_are_tried_again_after_a_list(t *testing.T) {
+	bonus(t, "ListAndWatchWithContext calls streamList first, on every call, if r.streams. A server that could not "+
+		"stream may be able to after its upgrade.", func(t *guard.T) {
+		for _, failure := range []error{invalid, forbidden, internal, unavailable, errors.New("the network is away")} {
+			t.Story(8)
+			s, st := &script{}, &store{}
+			for range 3 {
+				s.lists = append(s.lists, lists("7"))
+				s.watches = append(s.watches, watchFails(failure), s.sends(expiredEvent()))
+			}
+			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), allOfIt("8")))
+			t.Did("three streams are answered: %v; the watch after each list brings 410; the next stream succeeds", failure)
+			stream(t, s, st)
+			want := []string{"watch@", "list@0", "watch@7", "watch@7", "list@7", "watch@7", "watch@7", "list@7", "watch@7",
+				"watch@7"}
+			require.Equal(t, want, s.requests(), "requests to the source")
+			require.Contains(t, st.calls(), "Replace [a@8] @8", "calls of the store")
+		}
+	})
+}
+
+func TestTask7_Broken_streams_wait(t *testing.T) {
+	bonus(t, "If the connection breaks before the bookmark, a new stream starts after the back-off. A stream from the "+
+		"beginning is as much work for the server as a list.", func(t *guard.T) {
+		s := &script{}
+		source := &trouble{script: s, streams: true, watch: func(metav1.ListOptions) (watch.Interface, error) {
+			return s.ending(event(watch.Added, "a", "8")), nil
+		}}
+		t.Did("RunWithContext for a minute; each stream breaks after its first event")
+		runFor(t, newReflector(source, &store{}), time.Minute)
+		require.Less(t, source.asked, 30, "requests in a minute")
+		require.Greater(t, source.asked, 3, "requests in a minute")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+	})
+}
+
+func TestTask7_Refusal_without_a_version_is_an_error(t *testing.T) {
+	bonus(t, "If the server refuses the version, the next stream starts at once, without one. If it refuses that too, "+
+		"a list follows.", func(t *guard.T) {
+		s := &script{}
+		source := &trouble{script: s, streams: true, list: lists("7")}
+		source.watch = func(o metav1.ListOptions) (watch.Interface, error) {
+			if o.SendInitialEvents != nil {
+				return nil, errExpired
+			}
+			return s.channel(), nil
+		}
+		t.Did("RunWithContext for a minute; each stream is answered 410, with and without a version")
+		st := &store{}
+		runFor(t, newReflector(source, st), time.Minute)
+		require.Equal(t, 3, source.asked, "requests in a minute: a stream, a list and a watch")
+		require.Equal(t, []string{"Replace [] @7"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask7_Too_large_version_is_given_up(t *testing.T) {
+	bonus(t, "If the server refuses the version, the next stream starts at once, without one. That holds for a "+
+		"version that is too large, and for a refusal that comes as an event.", func(t *guard.T) {
+		for what, refused := range map[string]watchFunc{
+			"answered: too large":            watchFails(errTooLarge),
+			"answered: too large (1.17)":     watchFails(errTooLargeIn1_17),
+			"answered: too large (old)":      watchFails(errTooLargeBefore1_17),
+			"answered 410 with reason Gone":  watchFails(errGone),
+			"ended by the event 410":         nil,
+			"ended by the event: too large ": nil,
+		} {
+			t.Story(8)
+			s := &script{}
+			switch what {
+			case "ended by the event 410":
+				refused = s.sends(expiredEvent())
+			case "ended by the event: too large ":
+				refused = s.sends(failing(errTooLarge.(*apierrors.StatusError)))
+			}
+			s.watches = append(s.watches, s.sends(allOfIt("7"), failing(errExpired)), refused, s.sends(allOfIt("5")))
+			t.Did("a stream comes to 7 and gets 410; the stream at 7 is %s", what)
+			stream(t, s, &store{})
+			require.Equal(t, []string{"watch@", "watch@7", "watch@"}, s.requests(), "requests to the source")
+		}
+	})
+}
+
+func TestTask7_Watch_of_a_refused_Replace_is_stopped(t *testing.T) {
+	bonus(t, "If Replace fails, streamList stops the watch and returns the error. Otherwise the watch stays open "+
+		"until the server ends it.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("8"))
+		s.watches = append(s.watches, s.sends(allOfIt("7")), s.sends())
+		st := &store{onCall: func(call string) error {
+			if call == "Replace [] @7" {
+				return errors.New("not this one")
+			}
+			return nil
+		}}
+		t.Did("the store refuses the streamed list")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+	})
+}
+
+func TestTask7_Every_stream_is_stopped(t *testing.T) {
+	bonus(t, "However a watch ends, the Reflector stops it. A stream is a watch.", func(t *guard.T) {
+		s := &script{}
+		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "2")), s.sends(failing(busy)), s.sends(allOfIt("7")))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		st := &store{onCall: func(string) error { cancel(); return nil }}
+		t.Did("a stream breaks, one brings 429, and the context ends during the Replace of the third")
+		newReflector(streaming{s}, st).ListAndWatchWithContext(ctx)
+		require.Equal(t, 3, s.started, "watches that were started")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+	})
+}
+
+// transforming is a store that transforms, as a DeltaFIFO does.
+type transforming struct {
+	*store
+	transform cache.TransformFunc
+}
+
+func (s transforming) Transformer() cache.TransformFunc { return s.transform }
+
+func TestTask7_Objects_are_transformed_as_they_come(t *testing.T) {
+	bonus(t, "If the store is a cache.TransformingStore, each object is transformed when it arrives. A "+
+		"transformer drops what the program does not need. A list that waits untransformed needs the "+
+		"memory that the transformer should save.", func(t *guard.T) {
+		var transformed atomic.Int64
+		st := transforming{&store{}, func(obj any) (any, error) {
+			transformed.Add(1)
+			d := obj.(*appsv1.Deployment).DeepCopy()
+			d.Name += "-small"
+			return d, nil
+		}}
+		s := &script{}
+		c := s.channel(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
+		t.Did("a store with a transformer that renames; a stream brings a and b, and an hour later its bookmark")
+		var seen int64
+		time.AfterFunc(time.Hour, func() { seen = transformed.Load(); c.result <- allOfIt("7") })
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		newReflector(streaming{s}, st).ListAndWatchWithContext(ctx)
+		require.Equal(t, int64(2), seen, "calls of the transformer before the bookmark")
+		require.Equal(t, []string{"Replace [a-small@2 b-small@3] @7"}, st.calls(), "calls of the store")
+
+		t.Rule("If the store is a cache.TransformingStore, each object is transformed when it arrives. Its transformer " +
+			"may be nil.")
+		s = &script{}
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), allOfIt("7")))
+		st = transforming{&store{}, nil}
+		t.Did("a store whose transformer is nil")
+		stream(t, s, st)
+		require.Equal(t, []string{"Replace [a@2] @7"}, st.calls(), "calls of the store without a transformer")
+	})
+}
+
+func TestTask7_Object_that_cannot_be_transformed(t *testing.T) {
+	bonus(t, "If an object cannot be transformed, streamList returns the error. A Replace without that object would "+
+		"delete it.", func(t *guard.T) {
+		s, fails := &script{}, true
+		st := transforming{&store{}, func(obj any) (any, error) {
+			if fails && obj.(*appsv1.Deployment).Name == "b" {
+				return nil, errors.New("b is too large")
+			}
+			return obj, nil
+		}}
+		s.lists = append(s.lists, lists("8", "a", "b"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"), allOfIt("7")),
+			s.sends())
+		t.Did("the transformer fails for b; a stream brings a and b")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
+		require.Equal(t, []string{"Replace [a@1 b@1] @8"}, st.calls(), "calls of the store")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+	})
+}
+
+func TestTask7_Nothing_is_left_of_each_stream(t *testing.T) {
+	bonus(t, "Nothing is left of a watch that has ended: no goroutine, and no registration at the context. A stream "+
+		"is a watch.", func(t *guard.T) {
+		s := &script{}
+		for range 200 {
+			s.watches = append(s.watches, s.sends(allOfIt("7"), expiredEvent()))
+		}
+		t.Did("RunWithContext; each of 110 streams comes to its bookmark, and then brings 410")
+		requireNoLeak(t, s, newReflector(streaming{s}, &store{}), "watch")
+	})
+}
+
+func TestTask7_Stream_lasts_five_to_ten_minutes(t *testing.T) {
+	bonus(t, "A watch asks to last at least five minutes, or MinWatchTimeout if that is longer, and at most twice as "+
+		"long. A stream is a watch, which goes on after its bookmark.", func(t *guard.T) {
+		s := &script{}
+		s.watches = append(s.watches, s.sends(allOfIt("7")))
+		stream(t, s, &store{})
+		require.NotNil(t, s.options[0].TimeoutSeconds, "timeoutSeconds of the stream")
+		require.GreaterOrEqual(t, *s.options[0].TimeoutSeconds, int64(300), "timeoutSeconds of the stream")
+		require.LessOrEqual(t, *s.options[0].TimeoutSeconds, int64(600), "timeoutSeconds of the stream")
+	})
+}
+
+func TestTask7_Nothing_of_a_stream_is_kept(t *testing.T) {
+	bonus(t, "An object in the store does not keep its list in memory. The Reflector does not keep the "+
+		"collection either.", func(t *guard.T) {
+		s := &script{}
+		c := s.channel()
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
+		var objects []weak.Pointer[appsv1.Deployment]
+		for i := range 50 {
+			e := event(watch.Added, fmt.Sprint("d", i), "2")
+			objects = append(objects, weak.Make(e.Object.(*appsv1.Deployment)))
+			c.result <- e
+		}
+		c.result <- allOfIt("7")
+		keeper := &keeping{}
+		r := newReflector(streaming{s}, keeper)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		t.Did("ListAndWatchWithContext; a stream brings fifty objects, of which the store keeps one; the watch goes on")
+		t.Go(func() { r.ListAndWatchWithContext(ctx) })
+		synctest.Wait()
+		goroutines.GC()
+		goroutines.GC()
+		kept := 0
+		for _, object := range objects {
+			if object.Value() != nil {
+				kept++
+			}
+		}
+		require.NotNil(t, keeper.first, "the object that the store keeps")
+		require.Less(t, kept, 5, "objects of the fifty that are still in memory")
+		goroutines.KeepAlive(keeper)
+		goroutines.KeepAlive(r)
+	})
+}

@@ -1,0 +1,177 @@
+package deltafifo_test
+
+// Task 5, concurrent calls: they find a lock that is released too early. The tests of the whole chapter are in
+// task5_whole_test.go.
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	deltafifo "client-go-workshop/04-deltafifo"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// meeting is a queue for two concurrent calls, and its store.
+type meeting struct {
+	recordedQueue
+	known  *store
+	popped []string // written by process functions
+}
+
+// aCall is a call on the queue of a meeting.
+type aCall struct {
+	name string
+	run  func(m *meeting) error
+}
+
+// meetingCalls returns the calls that change the queue.
+func meetingCalls() []aCall {
+	event := func(name string, call func(q cache.Queue, obj any) error, obj string) aCall {
+		return aCall{name + " " + obj, func(m *meeting) error { return call(m.Queue, deploy(obj)) }}
+	}
+	return []aCall{
+		event("Add", cache.Queue.Add, "default/new@7"),
+		event("Update", cache.Queue.Update, "default/known@7"),
+		event("Delete", cache.Queue.Delete, "default/a@8"),
+		event("Delete", cache.Queue.Delete, "default/known@8"),
+		{"Replace with [default/b@9 default/listed@9]", func(m *meeting) error {
+			return m.Queue.Replace(deploys("default/b@9", "default/listed@9"), "9")
+		}},
+		{"Replace with []", func(m *meeting) error { return m.Queue.Replace(nil, "9") }},
+		{"Resync", func(m *meeting) error { return m.Queue.Resync() }},
+		{"Pop", func(m *meeting) error {
+			_, err := m.Pop(func(obj any, initial bool) error {
+				line := fmt.Sprintf("%s (first list: %t)", showDeltas(obj), initial)
+				m.popped = append(m.popped, line)
+				m.known.take(obj)
+				return nil
+			})
+			return err
+		}},
+	}
+}
+
+// newMeeting makes a queue without a list or event. Its first three keys are for hold; then come two known objects, a
+// and b. The others are known and not pending.
+func newMeeting(t *guard.T, new func(known *store) recordedQueue, others ...string) *meeting {
+	known := storeOf()
+	m := &meeting{recordedQueue: new(known), known: known}
+	for _, key := range []string{"hold/1", "hold/2", "hold/3", "default/a", "default/b"} { // Resync has no order
+		known.objs[key] = deploy(key + "@1")
+		require.NoError(t, m.Queue.Resync(), "the error of Resync")
+	}
+	for i := range 3 {
+		delete(known.objs, fmt.Sprintf("hold/%d", i+1))
+	}
+	for _, key := range others {
+		known.objs[key] = deploy(key + "@1")
+	}
+	return m
+}
+
+// hold pops a key and calls during with the lock held.
+func (m *meeting) hold(during func()) {
+	_, _ = m.Pop(func(any, bool) error { during(); return nil })
+}
+
+// outcome returns everything that a consumer can see after the calls: what was popped, and what is left.
+func (m *meeting) outcome(sorted bool) string {
+	m.popped = append(m.popped, fmt.Sprintf("synced: %t", m.HasSynced()))
+	left := m.drain()
+	if sorted {
+		slices.Sort(left)
+	}
+	return strings.Join(append(m.popped, left...), "; ")
+}
+
+// meet makes first and second wait for the queue's lock, in this order. They wait for more than a millisecond, so Go's
+// Mutex hands the lock over to the next waiting goroutine. If first releases the lock in the middle, second gets it
+// there.
+func (m *meeting) meet(t *guard.T, pause func(), first, second aCall) (errs [2]error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m.hold(func() {
+		t.Go(func() { m.hold(func() {}) })
+		pause()
+	})
+	m.hold(func() {
+		yield() // the waiting goroutine finds the lock taken, and asks for a handover
+		for i, call := range []aCall{first, second} {
+			t.Go(func() { errs[i] = call.run(m) })
+			yield()
+		}
+		pause()
+	})
+	synctest.Wait()
+	return errs
+}
+
+// yield lets the other goroutines run until they wait. It is for one processor.
+func yield() {
+	for range 100 {
+		runtime.Gosched()
+	}
+}
+
+// realPause returns a function that blocks for more than a millisecond of real time, in a bubble too.
+func realPause(t *testing.T) (pause func()) {
+	asked, over := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(asked) })
+	go func() {
+		for range asked {
+			time.Sleep(1200 * time.Microsecond)
+			over <- struct{}{}
+		}
+	}()
+	return func() {
+		asked <- struct{}{}
+		<-over
+	}
+}
+
+// checkMeetings requires that any two concurrent calls have the same effect as if one came after the other.
+func checkMeetings(t *guard.T, pause func(), new func(known *store) recordedQueue) {
+	for _, first := range meetingCalls() {
+		for _, second := range meetingCalls() {
+			others, sorted := []string{"default/known"}, false
+			if first.name == "Resync" { // with one known object it would have no middle
+				others, sorted = append(others, "default/known too"), true
+			}
+			var oneByOne []string
+			for _, order := range [][]aCall{{first, second}, {second, first}} {
+				m := newMeeting(t, new, others...)
+				for range 3 {
+					m.hold(func() {})
+				}
+				for _, call := range order {
+					require.NoError(t, call.run(m), "the error of %s", call.name)
+				}
+				oneByOne = append(oneByOne, m.outcome(sorted))
+			}
+			t.Story(8)
+			m := newMeeting(t, new, others...)
+			t.Did("%s; from another goroutine, at the same time: %s", first.name, second.name)
+			errs := m.meet(t, pause, first, second)
+			require.NoError(t, errs[0], "the error of %s", first.name)
+			require.NoError(t, errs[1], "the error of %s", second.name)
+			require.Contains(t, oneByOne, m.outcome(sorted), "what was popped, and what is left")
+		}
+	}
+}
+
+func TestTask5_Calls_that_meet_run_one_after_the_other(t *testing.T) {
+	pause := realPause(t)
+	guard.Test(t, "Concurrent calls have the same effect as if one came after the other.", func(t *guard.T) {
+		checkMeetings(t, pause, func(known *store) recordedQueue {
+			opts := options{KnownObjects: known, EmitDeltaTypeReplaced: true}
+			return recordedQueue{deltafifo.NewDeltaFIFOWithOptions(opts), t}
+		})
+	})
+}

@@ -1,0 +1,90 @@
+package indexer_test
+
+// Replace and AddIndexers: their work, the memory that they free, and calls that overlap with them.
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask4_Calls_that_overlap_come_one_after_the_other(t *testing.T) {
+	addIndexers := func(m *midway) call {
+		return write("AddIndexers late, held", func(s cache.Indexer) error {
+			return s.AddIndexers(cache.Indexers{"late": m.index})
+		})
+	}
+	const rule = "Concurrent calls have the same effect as if one came after the other"
+	guard.Test(t, rule+".", func(t *guard.T) {
+		all := slices.Concat(lookups1, lookups2, lookups3, lookups4, writes2, writes4)
+		t.Rule(rule + ": Replace loses no index that is added at the same time.")
+		for _, second := range all {
+			requireOneAfterTheOther(t, always(firstReplace), second)
+		}
+		t.Rule(rule + ": an index that AddIndexers fills from a copy of the map misses the writes in between.")
+		for _, second := range all {
+			requireOneAfterTheOther(t, addIndexers, second)
+		}
+		t.Rule(rule + ": an index that is added during a write has the new object.")
+		for _, second := range slices.Concat(lookups4, writes4) {
+			requireOneAfterTheOther(t, always(firstUpdate), second)
+			requireOneAfterTheOther(t, always(firstDelete), second)
+		}
+		t.Rule(rule + ": Index answers with the objects before a Replace, or with those after it.")
+		for _, second := range writes4 {
+			requireOneAfterTheOther(t, always(lookups3[0]), second)
+		}
+	})
+}
+
+func TestTask4_What_a_relist_drops_can_be_freed(t *testing.T) {
+	guard.Test(t, "An object that has left the store can be freed, and so can its key and its values: Replace keeps "+
+		"nothing of the old content.", func(t *guard.T) {
+		s := newThreadSafe(byImage())
+		var objs []weak.Pointer[appsv1.Deployment]
+		var texts []weak.Pointer[byte]
+		t.Did("Replace with 100 objects, then with none")
+		elsewhere(func() {
+			items := map[string]any{}
+			for i := range 100 {
+				image, watchedImage := text(fmt.Sprintf("nginx:%d", i))
+				key, watchedKey := text(fmt.Sprintf("default/web-%d", i))
+				obj := deploy("default/web", image)
+				items[key] = obj
+				objs, texts = append(objs, weak.Make(obj)), append(texts, watchedImage, watchedKey)
+			}
+			s.Replace(items, "1")
+		})
+		elsewhere(func() { s.Replace(map[string]any{}, "2") })
+		require.Equal(t, "0 of 100 still in memory", stillHeld(objs), "the objects that the 2nd list lacks")
+		require.Equal(t, "0 of 200 still in memory", stillHeld(texts), "the keys and values that the 2nd list lacks")
+		runtime.KeepAlive(s)
+	})
+}
+
+func TestTask4_AddIndexers_computes_the_new_indexes_alone(t *testing.T) {
+	guard.Test(t, "AddIndexers calls each new index function once for each stored object, and the others not at all.",
+		func(t *guard.T) {
+			image, imageCalls := countedIndex()
+			late, lateCalls := countedIndex()
+			s := newThreadSafe(cache.Indexers{"image": image})
+			t.Did("Update 1000 keys")
+			for i := range 1000 {
+				s.Update(fmt.Sprintf("default/web-%d", i), deploy("default/web", "nginx"))
+			}
+			requireCalls(t, imageCalls, 0, "AddIndexers", func() { s.AddIndexers(cache.Indexers{"late": late}) })
+			require.Equal(t, 1000, *lateCalls, "calls of the new index function by AddIndexers")
+			t.Rule("Replace calls the index function at most once for each old object and for each new one.")
+			requireCalls(t, imageCalls, 1001, "Replace", func() {
+				s.Replace(map[string]any{"default/new": deploy("default/new", "nginx")}, "2")
+			})
+		})
+}

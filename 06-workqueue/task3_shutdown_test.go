@@ -1,0 +1,138 @@
+package workqueue_test
+
+// Task 3: the end of a delaying queue.
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	workqueue "client-go-workshop/06-workqueue"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask3_ShutDown_drops_delayed_items(t *testing.T) {
+	guard.Test(t, "ShutDown drops the delayed items. Get still returns those in the queue.", func(t *guard.T) {
+		q := newDelayingQueue(t)
+		q.Add("db")
+		q.AddAfter("web", time.Second)
+		q.ShutDown()
+		q.pass(time.Minute)
+		require.Equal(t, []string{"db"}, q.All(), "the items in the queue after ShutDown")
+		t.Rule("Get still returns the queued items after ShutDown, and then every Get returns shutdown and the zero item.")
+		require.Equal(t, shutdown, q.Get(), "Get after ShutDown")
+	})
+}
+
+func TestTask3_AddAfter_after_ShutDown_does_nothing(t *testing.T) {
+	guard.Test(t, "After ShutDown, AddAfter has no effect. It does not block either, because a worker may fail "+
+		"at the very end.", func(t *guard.T) {
+		q := newDelayingQueue(t)
+		q.ShutDown()
+		t.Did("AddAfter of 2000 items, 1s, and of 2000, 0s")
+		late := start(t, func() string {
+			for i := range 2_000 {
+				q.delayed().AddAfter(fmt.Sprint("early ", i), time.Second)
+				q.delayed().AddAfter(fmt.Sprint("now ", i), 0)
+			}
+			return returned
+		})
+		require.Equal(t, returned, late.result(), "4000 calls of AddAfter after ShutDown")
+		q.pass(time.Minute)
+		require.Equal(t, 0, q.Len(), "Len after ShutDown and AddAfter")
+	})
+}
+
+func TestTask3_ShutDown_twice_is_fine(t *testing.T) {
+	guard.Test(t, "ShutDown may be called any number of times. client-go's delaying queue once panicked at the "+
+		"second (#77170).", func(t *guard.T) {
+		q := workqueue.NewTypedDelayingQueue[string]()
+		t.Did("ShutDown, ShutDown")
+		twice := start(t, func() string {
+			q.ShutDown()
+			q.ShutDown()
+			return returned
+		})
+		require.Equal(t, returned, twice.result(), "the 2nd ShutDown")
+	})
+}
+
+func TestTask3_ShutDown_leaves_no_goroutine(t *testing.T) {
+	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind.", func(t *guard.T) {
+		t.Did("NewTypedDelayingQueue, AddAfter web, 1h, and ShutDown")
+		q := workqueue.NewTypedDelayingQueue[string]()
+		q.AddAfter("web", time.Hour)
+		synctest.Wait()
+		q.ShutDown() // guard sees what is left
+	})
+}
+
+func TestTask3_Drain_leaves_no_goroutine(t *testing.T) {
+	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind.", func(t *guard.T) {
+		t.Did("NewTypedDelayingQueue, AddAfter web, 1h, ShutDownWithDrain; 1m0s pass")
+		q := workqueue.NewTypedDelayingQueue[string]()
+		q.AddAfter("web", time.Hour)
+		synctest.Wait()
+		q.ShutDownWithDrain()
+		time.Sleep(time.Minute) // guard sees what is left then; client-go's takes up to 10s to notice
+	})
+}
+
+func TestTask3_Drain_ends_the_goroutine_at_once(t *testing.T) {
+	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind: the queue's goroutine "+
+		"ends at once.", func(t *guard.T) {
+		t.Did("NewTypedDelayingQueue, AddAfter web, 1h, ShutDownWithDrain")
+		q := workqueue.NewTypedDelayingQueue[string]()
+		q.AddAfter("web", time.Hour)
+		synctest.Wait()
+		q.ShutDownWithDrain() // guard sees what is left
+	})
+}
+
+func TestTask3_ShutDown_ends_a_drain(t *testing.T) {
+	guard.Test(t, "ShutDown calls ShutDown of the layer below, each time. There it ends a drain that "+
+		"waits.", func(t *guard.T) {
+		q := newDelayingQueue(t)
+		q.Add("web")
+		require.Equal(t, "web", q.Get(), "Get")
+		drain := q.DrainLater()
+		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with web being processed")
+		t.Did("ShutDown")
+		end := start(t, func() string { q.TypedInterface.ShutDown(); return returned })
+		require.Equal(t, returned, end.result(), "ShutDown")
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain after ShutDown")
+	})
+}
+
+func TestTask3_Second_ShutDown_ends_a_drain(t *testing.T) {
+	guard.Test(t, "ShutDown calls ShutDown of the layer below, each time. The second call may be meant to end a "+
+		"drain.", func(t *guard.T) {
+		q := newDelayingQueue(t)
+		q.Add("web")
+		t.Cleanup(func() { q.TypedInterface.Done("web") })
+		require.Equal(t, "web", q.Get(), "Get")
+		q.ShutDown()
+		drain := q.DrainLater()
+		require.Equal(t, waits, drain.result(), "ShutDownWithDrain after ShutDown, with web being processed")
+		q.ShutDown()
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain after another ShutDown")
+	})
+}
+
+func TestTask3_Drain_drops_delayed_items(t *testing.T) {
+	guard.Test(t, "ShutDownWithDrain drops the delayed items, and then drains the layer below.", func(t *guard.T) {
+		q := newDelayingQueue(t)
+		q.Add("web")
+		require.Equal(t, "web", q.Get(), "Get")
+		q.AddAfter("db", time.Hour)
+		drain := q.DrainLater()
+		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with web being processed")
+		q.Done("web")
+		require.Equal(t, returned, drain.result(), "ShutDownWithDrain when only db is left, and it is delayed")
+		q.pass(2 * time.Hour)
+		require.Equal(t, 0, q.Len(), "Len two hours later")
+	})
+}

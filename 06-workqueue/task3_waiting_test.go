@@ -1,0 +1,255 @@
+package workqueue_test
+
+// Task 3: what a delayed item costs, and how the delaying queue calls the layer below.
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
+	testclock "k8s.io/utils/clock/testing"
+
+	workqueue "client-go-workshop/06-workqueue"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask3_Waiting_costs_no_goroutine(t *testing.T) {
+	guard.Test(t, "A delayed item costs at most one timer, and no goroutine. Goroutines of earlier rounds must "+
+		"not pile up (#83895).", func(t *guard.T) {
+		q := newDelayingQueue(t)
+		before := runtime.NumGoroutine()
+		t.Did("AddAfter of 1000 items, 1h")
+		for i := range 1_000 {
+			q.delayed().AddAfter(fmt.Sprint(i), time.Hour)
+		}
+		synctest.Wait()
+		require.Equal(t, "few goroutines more", more(before), "goroutines after AddAfter of 1000 items")
+		t.Did("1000 times: AddAfter web, 1s; 1s pass; Get and Done")
+		for range 1_000 {
+			q.delayed().AddAfter("web", time.Second)
+			time.Sleep(time.Second)
+			synctest.Wait()
+			item, _ := q.TypedInterface.Get()
+			q.TypedInterface.Done(item)
+		}
+		require.Equal(t, "few goroutines more", more(before), "goroutines after 1000 rounds of one item")
+	})
+}
+
+func TestTask3_Waiting_costs_a_timer_at_most(t *testing.T) {
+	guard.Test(t, "A delayed item costs at most one timer, and no goroutine. Stop a timer when it is no longer "+
+		"needed (#83895).", func(t *guard.T) {
+		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
+		t.Did("AddAfter of 10 items; then 50 times an earlier time for each of them")
+		for i := range 510 {
+			due := time.Hour - time.Duration(i)*time.Second
+			q.delayed().AddAfter(fmt.Sprint(i%10), due)
+			synctest.Wait()
+		}
+		require.Equal(t, "few timers on the Clock", timers(clock), "timers with 10 delayed items")
+		t.Did("AddAfter of 200 items, 1h; ShutDown")
+		for i := range 200 {
+			q.delayed().AddAfter(fmt.Sprint(i), time.Hour)
+		}
+		synctest.Wait()
+		q.TypedInterface.ShutDown()
+		synctest.Wait()
+		t.Rule("ShutDown and ShutDownWithDrain leave no goroutine and no timer behind.")
+		require.Equal(t, "few timers on the Clock", timers(clock), "timers after ShutDown")
+	})
+}
+
+// timers counts the timers of a clock, unless there are only a few.
+func timers(clock *testclock.FakeClock) string {
+	if n := clock.Waiters(); n > 20 {
+		return fmt.Sprint(n, " timers on the Clock")
+	}
+	return "few timers on the Clock"
+}
+
+// more counts the goroutines that have been added since before.
+func more(before int) string {
+	if n := runtime.NumGoroutine() - before; n > 20 {
+		return fmt.Sprint(n, " goroutines more")
+	}
+	return "few goroutines more"
+}
+
+func TestTask3_Every_method_takes_the_lock(t *testing.T) {
+	guard.Race(t, "Every method may be called from any goroutine: AddAfter and the code that waits for due items "+
+		"share their data under one lock.", func(t *guard.T) {
+		q := workqueue.NewTypedDelayingQueue[string]()
+		t.Did("AddAfter by four goroutines, and Len, Get and Done by one each")
+		after := func(i int) {
+			q.AddAfter(fmt.Sprint(i%50), time.Duration(1+i%7)*time.Microsecond)
+		}
+		guard.Storm(after, after, after, after,
+			func(int) { q.Len() },
+			func(int) { q.Add("web"); item, _ := q.Get(); q.Done(item) },
+		)
+		q.ShutDown()
+	})
+}
+
+func TestTask3_Idle_queue_does_not_poll(t *testing.T) {
+	guard.Test(t, "The queue does not poll: while nothing is due, it sleeps. client-go's looks every 10 seconds, "+
+		"and yours may look as often.", func(t *guard.T) {
+		counted := &countedClock{}
+		below := &hooked{TypedInterface: workqueue.NewTyped[string](), hook: func(string) { counted.calls.Add(1) }}
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: counted, Queue: below})
+		q.AddAfter("web", 2*time.Hour)
+		synctest.Wait()
+		before := counted.calls.Load()
+		q.pass(time.Hour)
+		const most = 2_000 // client-go's makes 1080
+		require.LessOrEqual(t, int(counted.calls.Load()-before), most, "calls of config.Clock and config.Queue in an hour")
+	})
+}
+
+func TestTask3_Work_does_not_grow_with_the_number_of_items(t *testing.T) {
+	guard.Test(t, "The work for an item does not grow with the number of other items: the queue does not look at "+
+		"each of them.", func(t *guard.T) {
+		few, many := callsWith(t, 10), callsWith(t, 1_000)
+		require.LessOrEqual(t, many, few+10, "calls of config.Clock and config.Queue with 1000 items, compared with 10 items")
+	})
+}
+
+// callsWith counts the calls of the clock and of the layer below for one item, with n other items delayed.
+func callsWith(t *guard.T, n int) int {
+	counted := &countedClock{}
+	below := &hooked{TypedInterface: workqueue.NewTyped[string](), hook: func(string) { counted.calls.Add(1) }}
+	q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: counted, Queue: below})
+	for i := range n {
+		q.delayed().AddAfter(fmt.Sprint(i), time.Hour)
+	}
+	t.Did("with %d delayed items: AddAfter web, 2h; AddAfter web, 1s; 1s passes", n)
+	synctest.Wait()
+	before := counted.calls.Load()
+	q.delayed().AddAfter("web", 2*time.Hour)
+	q.delayed().AddAfter("web", time.Second)
+	time.Sleep(time.Second)
+	synctest.Wait()
+	return int(counted.calls.Load() - before)
+}
+
+func TestTask3_Items_that_have_come_can_be_freed(t *testing.T) {
+	guard.Test(t, "Each layer uses memory only for the items that it has: the garbage collector can free an item "+
+		"that has come and is done.",
+		func(t *guard.T) {
+			q := workqueue.NewTypedDelayingQueue[*payload]()
+			t.Cleanup(q.ShutDown)
+			t.Did("AddAfter of 100 pointers, 1s; 1s passes; Get and Done of all")
+			items := addLater(t, q, 100)
+			time.Sleep(time.Second)
+			start(t, func() string {
+				for range items {
+					item, _ := q.Get()
+					q.Done(item)
+				}
+				return returned
+			}).result()
+			require.Equal(t, "0 of 100 still in memory", stillHeld(items), "the items that have come")
+		})
+}
+
+func TestTask3_Dropped_items_can_be_freed(t *testing.T) {
+	guard.Test(t, "ShutDown drops the delayed items: the garbage collector can free them.", func(t *guard.T) {
+		q := workqueue.NewTypedDelayingQueue[*payload]()
+		t.Did("AddAfter of 100 pointers, 1s; ShutDown; 1m0s passes")
+		items := addLater(t, q, 100)
+		q.ShutDown()
+		time.Sleep(time.Minute) // the runtime forgets stopped timers when it next looks at them
+		synctest.Wait()
+		require.Equal(t, "0 of 100 still in memory", stillHeld(items), "the items that were dropped")
+		runtime.KeepAlive(q)
+	})
+}
+
+// addLater calls AddAfter for n new items, a second each, on a goroutine that ends, so that its stack holds none.
+func addLater(t *guard.T, q clientgo.TypedDelayingInterface[*payload], n int) (items []weak.Pointer[payload]) {
+	start(t, func() string {
+		for range n {
+			item := new(payload)
+			items = append(items, weak.Make(item))
+			q.AddAfter(item, time.Second)
+		}
+		return returned
+	}).result()
+	return items
+}
+
+func TestTask3_Layer_below_is_called_without_a_lock(t *testing.T) {
+	guard.Test(t, "AddAfter does not wait for other calls of the layer below to end. A drain waits there for "+
+		"workers, and a worker that fails calls AddAfter.", func(t *guard.T) {
+		for _, c := range []struct {
+			method string
+			call   func(q loggedQueue)
+		}{
+			{"Add", func(q loggedQueue) { q.AddAfter("web", time.Second); q.pass(time.Second) }},
+			{"Add", func(q loggedQueue) { q.AddAfter("web", 0) }},
+			{"ShuttingDown", func(q loggedQueue) { q.AddAfter("web", time.Second); synctest.Wait() }},
+			{"ShutDown", func(q loggedQueue) { q.ShutDown() }},
+			{"ShutDownWithDrain", func(q loggedQueue) { q.DrainLater().result() }},
+		} {
+			t.Story(8)
+			below := &hooked{TypedInterface: workqueue.NewTyped[string]()}
+			q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Queue: below})
+			synctest.Wait()
+			got := "AddAfter was not called"
+			below.hook = once(c.method, func() {
+				got = during(t, "AddAfter", func() { q.delayed().AddAfter("db", time.Hour) })
+			})
+			t.Did("AddAfter db, 1h0m0s, while config.Queue is in %s:", c.method)
+			c.call(q)
+			require.Equal(t, "AddAfter has returned", got, "AddAfter while config.Queue is in "+c.method)
+		}
+	})
+}
+
+func TestTask3_Item_can_wait_again_as_soon_as_it_has_come(t *testing.T) {
+	guard.Test(t, "An item that has come can be delayed again. A fast worker may fail and call AddAfter before "+
+		"the queue has returned from Add.", func(t *guard.T) {
+		below := &hooked{TypedInterface: workqueue.NewTyped[string]()}
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Queue: below})
+		below.after = once("Add", func() {
+			item, _ := below.TypedInterface.Get()
+			t.Did("in the middle of Add: Get, AddAfter %s, 1s, Done %s", item, item)
+			during(t, "AddAfter", func() { q.delayed().AddAfter(item, time.Second) })
+			below.TypedInterface.Done(item)
+		})
+		q.AddAfter("web", time.Second)
+		q.pass(time.Second)
+		require.Equal(t, []string{}, q.All(), "the items in the queue after 1s, with web delayed again")
+		q.pass(time.Second)
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after another second")
+	})
+}
+
+func TestTask3_AddAfter_is_one_change(t *testing.T) {
+	guard.Test(t, "Every method may be called from any goroutine. If several call AddAfter for an item, it keeps "+
+		"the earliest time and comes once.", func(t *guard.T) {
+		q := workqueue.NewTypedDelayingQueue[any]()
+		t.Cleanup(q.ShutDown)
+		t.Did("AddAfter of an item by four goroutines at once: 4s, 3s, 2s and 1s")
+		inLine(t, func(other any) { q.AddAfter(other, time.Hour) }, func(worker int) {
+			q.AddAfter("web", time.Duration(4-worker)*time.Second)
+		})
+		for _, wanted := range []int{1, 0, 0, 0} {
+			t.Did("1s passes; Len")
+			time.Sleep(time.Second)
+			synctest.Wait()
+			require.Equal(t, wanted, q.Len(), "Len after another second")
+			for range wanted {
+				item, _ := q.Get()
+				q.Done(item)
+			}
+		}
+	})
+}

@@ -1,0 +1,181 @@
+package controller_test
+
+// This file has the helpers that stop the informer at a moment which otherwise lasts an instant, and those that fail
+// it: at a write of the store, at a look into the store, and at the end of the first list.
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/cache"
+
+	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/testkit/gate"
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers"
+)
+
+// writes holds the writes of one object. An index function does it, since client-go's informer, which does not take the
+// layers that it is given, calls that too: at each write, with the indexer's lock held.
+type writes struct {
+	lock    sync.Mutex
+	of      string
+	door    gate.Gate
+	reached bool
+}
+
+// newWorldOfWrites makes a world whose writes can be held.
+func newWorldOfWrites(t *guard.T, names ...string) (*world, *writes) {
+	w, held := newWorld(t, names...), &writes{}
+	indexers := cache.Indexers{"held": func(obj any) ([]string, error) {
+		held.wait(obj.(*appsv1.Deployment).Name)
+		return nil, nil
+	}}
+	w.informer = controller.NewSharedIndexInformerOn(below, w.source(), &appsv1.Deployment{},
+		cache.SharedIndexInformerOptions{Indexers: indexers})
+	return w, held
+}
+
+// hold holds the writes of an object until the gate is opened.
+func (h *writes) hold(t *guard.T, name string) gate.Gate {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.of, h.door, h.reached = name, gate.New(t), false
+	return h.door
+}
+
+func (h *writes) wait(name string) {
+	h.lock.Lock()
+	door, reached := h.door, h.of == name
+	h.reached = h.reached || reached
+	h.lock.Unlock()
+	if reached {
+		door.Wait()
+	}
+}
+
+// isHolding reports whether a write has come to the gate. Client-go's informer stores a list in one go, in which
+// nothing is written of an object that is missing.
+func (h *writes) isHolding() bool {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.reached
+}
+
+// pausingIndexer starts a goroutine after a change of the store, or before a look at all of it, and gives it far more
+// turns than it needs if no lock is in its way. It does so on one processor, so that the goroutine gets every turn that
+// is given up, however busy the machine is.
+type pausingIndexer struct {
+	cache.Indexer
+	t            *guard.T
+	change, list func() // nil as long as no goroutine is to start
+}
+
+func (p *pausingIndexer) under(below layers.Layers) layers.Layers {
+	made := below.NewIndexer
+	below.NewIndexer = func(keys cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
+		p.Indexer = made(keys, indexers)
+		return p
+	}
+	return below
+}
+
+// pause runs a function once, on a goroutine of its own.
+func (p *pausingIndexer) pause(do *func()) {
+	if *do == nil {
+		return
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	p.t.Go(*do)
+	*do = nil
+	for range 1_000 {
+		runtime.Gosched()
+	}
+}
+
+func (p *pausingIndexer) changed(err error) error {
+	p.pause(&p.change)
+	return err
+}
+
+func (p *pausingIndexer) Add(obj any) error    { return p.changed(p.Indexer.Add(obj)) }
+func (p *pausingIndexer) Update(obj any) error { return p.changed(p.Indexer.Update(obj)) }
+func (p *pausingIndexer) Delete(obj any) error { return p.changed(p.Indexer.Delete(obj)) }
+
+func (p *pausingIndexer) List() []any {
+	p.pause(&p.list)
+	return p.Indexer.List()
+}
+
+// failingIndexer fails one of its methods for the Deployment named bad.
+type failingIndexer struct {
+	cache.Indexer
+	method string
+	failed int
+}
+
+func (f *failingIndexer) under(below layers.Layers) layers.Layers {
+	made := below.NewIndexer
+	below.NewIndexer = func(keys cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
+		f.Indexer = made(keys, indexers)
+		return f
+	}
+	return below
+}
+
+func (f *failingIndexer) fails(method string, obj any) error {
+	if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "bad" && method == f.method {
+		f.failed++
+		return errors.New("the store is on fire")
+	}
+	return nil
+}
+
+func (f *failingIndexer) Get(obj any) (any, bool, error) {
+	if err := f.fails("Get", obj); err != nil {
+		return nil, false, err
+	}
+	return f.Indexer.Get(obj)
+}
+
+func (f *failingIndexer) Add(obj any) error {
+	if err := f.fails("Add", obj); err != nil {
+		return err
+	}
+	return f.Indexer.Add(obj)
+}
+
+func (f *failingIndexer) Update(obj any) error {
+	if err := f.fails("Update", obj); err != nil {
+		return err
+	}
+	return f.Indexer.Update(obj)
+}
+
+func (f *failingIndexer) Delete(obj any) error {
+	if err := f.fails("Delete", obj); err != nil {
+		return err
+	}
+	return f.Indexer.Delete(obj)
+}
+
+// lateSynced is a queue whose first list is through when the test opens the gate.
+type lateSynced struct {
+	cache.Queue
+	door gate.Gate
+}
+
+func (l lateSynced) under(below layers.Layers) layers.Layers {
+	made := below.NewDeltaFIFO
+	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
+		return lateSynced{made(options), l.door}
+	}
+	return below
+}
+
+func (l lateSynced) HasSynced() bool                     { return cache.IsDone(l) && l.Queue.HasSynced() }
+func (l lateSynced) HasSyncedChecker() cache.DoneChecker { return l }
+func (l lateSynced) Name() string                        { return "the queue" }
+func (l lateSynced) Done() <-chan struct{}               { return l.door }

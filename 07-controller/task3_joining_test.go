@@ -1,0 +1,102 @@
+package controller_test
+
+// Task 3: handlers that are added while the informer is busy.
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+	fcache "k8s.io/client-go/tools/cache/testing"
+
+	"client-go-workshop/internal/testkit/gate"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask3_Informer_syncs_while_a_handler_joins(t *testing.T) {
+	guard.Test(t, "HasSynced of a late registration is false until its handler has received the objects in the "+
+		"store, even if the informer syncs while the handler joins.", func(t *guard.T) {
+		w, listed, door := newWorld(t, "a"), gate.New(t), gate.New(t)
+		store := &pausingIndexer{t: t}
+		w.informer = newInformer(lateSynced{door: listed}.under(store.under(below)), w.source())
+		w.run()
+		t.Did("the store has a, and the first list is through while AddEventHandler looks into the store")
+		store.list = listed.Open
+		registration := w.register(&handler{before: func(string) { door.Wait() }})
+		settle()
+		t.Did("the late handler is at the first object; HasSynced")
+		require.False(t, registration.HasSynced(), "the late registration has synced during the first call")
+		door.Open()
+		settle()
+		t.Did("the call has returned; HasSynced")
+		require.True(t, registration.HasSynced(), "the late registration has synced after the first call")
+	})
+}
+
+func TestTask3_Change_before_the_informer_has_synced(t *testing.T) {
+	guard.Test(t, "HasSynced of a registration is about its handler: it is true when every call for the first list has "+
+		"returned. Other calls do not count.", func(t *guard.T) {
+		w, listed := newWorld(t, "a"), gate.New(t)
+		w.informer = newInformer(lateSynced{door: listed}.under(below), w.source())
+		registration := w.register(&handler{})
+		w.run()
+		t.Did("the handler has the first list, and a change, before the informer notices the end of the list")
+		w.create("b")
+		w.change("b")
+		w.remove("b")
+		listed.Open()
+		settle()
+		require.True(t, registration.HasSynced(), "the registration has synced")
+	})
+}
+
+func TestTask3_Handlers_that_come_hold_up_no_change(t *testing.T) {
+	guard.Test(t, "Adding handlers delays no change: a waiting change reaches the store before two more handlers "+
+		"are added.", func(t *guard.T) {
+		source := fcache.NewFakeControllerSource()
+		t.Cleanup(source.Shutdown)
+		store := &pausingIndexer{t: t}
+		w := &world{t: t, informer: newInformer(store.under(below), noStreams{source}), ended: make(chan struct{})}
+		w.run()
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that only a lock can make this goroutine wait
+		t.Did("a is created while a handler comes; more of them come without a pause")
+		store.list = func() { source.Add(deployment("a")) }
+		came := 0
+		for ; came < 10 && len(w.informer.GetStore().ListKeys()) == 0; came++ {
+			_, err := w.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
+			require.NoError(t, err, "the error of AddEventHandler")
+		}
+		if store.Indexer != nil { // the informer takes the layers that it is given; client-go's does not
+			require.LessOrEqual(t, came, 3, "handlers that came before a was in the store")
+		}
+	})
+}
+
+func TestTask3_Handler_is_registered_twice(t *testing.T) {
+	guard.Test(t, "Each handler receives every change, in order. A handler that is registered twice receives "+
+		"it twice.", func(t *guard.T) {
+		w := newWorld(t, "a")
+		h := &handler{}
+		w.register(h)
+		w.run()
+		w.register(h)
+		require.Equal(t, []string{"first a@2", "first a@2"}, h.calls(), "the handler's calls")
+		w.change("a")
+		require.Equal(t, []string{"update a@2 to a@3", "update a@2 to a@3"}, h.calls(), "the handler's calls after a change")
+	})
+}
+
+func TestTask3_Late_handler_and_equal_names(t *testing.T) {
+	guard.Test(t, "A late handler first receives the objects in the store, as additions of the first list, and "+
+		"then every change, with no gaps and no duplicates: objects of one name in two namespaces are two "+
+		"objects.", func(t *guard.T) {
+		w := newWorld(t, "a")
+		w.Create(in("prod", deployment("a")))
+		w.run()
+		h := w.handle()
+		require.Equal(t, []string{"first a@2", "first prod/a@3"}, sorted(h.calls()), "the late handler's calls")
+		w.remove("a")
+		require.Equal(t, []string{"delete a@4"}, h.calls(), "the late handler's calls after default/a was deleted")
+	})
+}

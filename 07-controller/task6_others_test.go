@@ -1,0 +1,93 @@
+package controller_test
+
+// Task 6: foreign budgets that select the Deployment's Pods under another name. The API server refuses to
+// evict a Pod that two budgets select, so a second one would stop every drain.
+
+import (
+	"testing"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
+	const none = "If a foreign budget selects the Deployment's Pods under another name, Reconcile creates none " +
+		"and calls recordConflict: "
+	const beside = "If ours exists beside such a budget, Reconcile removes ours: "
+	const harmless = "Reconcile creates a budget for a Deployment that wants one and has none: the other one "
+	selecting := func(selector *metav1.LabelSelector) func(*policyv1.PodDisruptionBudget) {
+		return func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = selector }
+	}
+	expression := selecting(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "app", Operator: metav1.LabelSelectorOpIn, Values: []string{"db", "web"}},
+	}})
+	invalid := selecting(&metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "app", Operator: "Resembles", Values: []string{"web"}},
+	}})
+	going := func(b *policyv1.PodDisruptionBudget) { b.DeletionTimestamp = ptr.To(metav1.Now()) }
+	elsewhere := func(b *policyv1.PodDisruptionBudget) { b.Namespace = "third" }
+	renamed := func(b *policyv1.PodDisruptionBudget) { b.Name, b.UID = "copy-of-web", "copy-uid" }
+	pods := map[string]string{"app": "web"}
+	// Of another Deployment, whose selector happens to select web's Pods.
+	overlapping := budgetOf(web(called("shop")), selecting(&metav1.LabelSelector{MatchLabels: pods}))
+	overlappingOrphan := budgetOf(web(called("shop")), selecting(&metav1.LabelSelector{MatchLabels: pods}), noOwner)
+
+	for name, test := range map[string]struct {
+		case6
+		other *policyv1.PodDisruptionBudget
+	}{
+		"by hand": {case6{web(), nil, nil, conflict, none + "it was made by hand."}, handmade("by-hand", pods)},
+		"of another controller": {case6{web(), nil, nil, conflict, none + "another program's object controls it."},
+			handmade("by-hand", pods, ownedByOther("StatefulSet", "db", "db-uid"))},
+		"by an expression": {case6{web(), nil, nil, conflict, none + "its selector is an expression."},
+			handmade("by-hand", nil, expression)},
+		"every Pod": {case6{web(), nil, nil, conflict, none + "an empty selector selects every Pod of the namespace."},
+			handmade("by-hand", nil, selecting(&metav1.LabelSelector{}))},
+		"going": {case6{web(), nil, nil, conflict, none + "it counts until it is gone."}, handmade("by-hand", pods, going)},
+		"a copy of ours": {case6{web(), nil, nil, conflict, none + "it is a copy of ours under another name."},
+			webBudget(renamed)},
+		"an orphan of ours": {case6{web(), nil, nil, conflict, none + "its Deployment is gone, and it was left behind."},
+			overlappingOrphan},
+
+		"beside a right one": {case6{web(), webBudget(), remove, removed, beside + "no Pod could be evicted."},
+			handmade("by-hand", pods)},
+		"beside a wrong one": {case6{web(replicas(9)), webBudget(noOwner), remove, removed, beside + "a " +
+			"repair would not help."},
+			handmade("by-hand", pods)},
+		"beside an unwanted one": {case6{web(replicas(1)), webBudget(), remove, removed,
+			"Reconcile removes a budget of ours that the Deployment does not want: another one makes no difference."},
+			handmade("by-hand", pods)},
+		"none wanted": {case6{web(replicas(1)), nil, nil, nil,
+			"A nil error means that there is nothing to do until the next event: no budget is wanted, so none is in the way."},
+			handmade("by-hand", pods)},
+		"beside a foreign one": {case6{web(), webBudget(noOwner, noLabel), nil, conflict,
+			"Reconcile never writes to a foreign budget: two foreign budgets are one Event."},
+			handmade("by-hand", pods)},
+
+		"other Pods": {case6{web(), nil, create, created, harmless + "selects other Pods."},
+			handmade("by-hand", map[string]string{"app": "db"})},
+		"some other Pods": {case6{web(), nil, create, created, harmless + "asks for one label more than the Pods have."},
+			handmade("by-hand", map[string]string{"app": "web", "tier": "front"})},
+		"another namespace": {case6{web(), nil, create, created, harmless + "is in another namespace."},
+			handmade("by-hand", pods, elsewhere)},
+		"no selector": {case6{web(), nil, create, created, harmless + "has no selector, and selects no Pod."},
+			handmade("by-hand", nil, selecting(nil))},
+		"an invalid selector": {case6{web(), nil, create, created, harmless + "has a selector that no server accepts."},
+			handmade("by-hand", nil, invalid)},
+		"of another Deployment": {case6{web(), nil, create, created, harmless + "is one that the controller " +
+			"made for another Deployment. If each of them were foreign to the other, the controller " +
+			"would remove both."}, overlapping},
+		"beside that of another Deployment": {case6{web(), webBudget(), nil, nil, "Reconcile does not write a budget that " +
+			"is right: the other one is one that the controller made for another Deployment."}, overlapping},
+	} {
+		t.Run(name, func(t *testing.T) { test.run(t, test.other) })
+	}
+}
+
+func TestTask6_Two_budgets_in_the_way_are_one_Event(t *testing.T) {
+	pods := map[string]string{"app": "web"}
+	test := case6{web(), nil, nil, conflict, "If a foreign budget selects the Deployment's Pods under another " +
+		"name, Reconcile creates none and calls recordConflict: two of them are one Event."}
+	test.run(t, handmade("b", pods), handmade("a", pods))
+}

@@ -1,0 +1,71 @@
+//go:build unix
+
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// twoPrograms is a workshop whose first task has two programs to predict.
+func twoPrograms(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	require.NoError(t, layOut(root, "testdata/workshop.txtar"))
+	return root
+}
+
+func TestPredict_waits_for_Enter_before_each_answer(t *testing.T) {
+	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
+	question := s.sees(`Predict, then press Enter`)
+	require.Contains(t, question, "Two things go into a box")
+	require.NotContains(t, question, "It prints")
+	s.types("2, I think\n")
+	answer := s.sees(`Press Enter for the next program`)
+	require.Regexp(t, `(?s)It prints: *\n  2 .*With the wrong version adds-two it prints: *\n  4 `, answer)
+	require.NotContains(t, answer, "One thing goes into a box")
+	s.types("\n")
+	s.sees(`(?s)One thing goes into a box.*Predict, then press Enter`)
+	s.types("\n")
+	s.sees(`It should not`)
+	require.Equal(t, 0, s.ends())
+}
+
+func TestPredict_ends_with_q(t *testing.T) {
+	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
+	s.sees(`Predict, then press Enter`)
+	s.types("q\n")
+	require.Equal(t, 0, s.ends())
+	require.NotContains(t, s.text(), "It prints")
+}
+
+func TestPredict_ends_with_ctrl_c(t *testing.T) {
+	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
+	s.sees(`Predict, then press Enter`)
+	s.types("\x03")
+	require.Equal(t, 130, s.ends())
+}
+
+func TestLive_predict_asks_and_answers(t *testing.T) {
+	s := sit(t, twoPrograms(t), 80, 40, nil, "watch", "01")
+	s.sees(`Box\.Put is not written yet`)
+	s.types("p")
+	question := s.sees(`Predict, then press Enter`)
+	require.Contains(t, question, "Two things go into a box")
+	s.types("\r")
+	answer := s.sees(`the next program \(2 of 2\)`)
+	require.Regexp(t, `(?s)It prints: *\n  2 .*With the wrong version adds-two it prints: *\n  4 `, answer)
+	s.types("p")
+	s.sees(`(?s)One thing goes into a box.*Predict, then press Enter`)
+	s.types("\x1b")
+	s.sees(`Box\.Put is not written yet`)
+	s.types("n")
+	s.sees(`task 2 of 2`)
+	s.types("p")
+	s.sees(`task 2 of 01-box has no program to predict`)
+	s.types("b")
+	s.sees(`task 1 of 2`)
+	s.types("q")
+	require.Equal(t, 0, s.ends())
+}

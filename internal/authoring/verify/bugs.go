@@ -1,0 +1,180 @@
+package verify
+
+// This file runs the wrong versions of a chapter: each must fail in the test that it names.
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/runner/overlay"
+)
+
+func wrongVersions(r *run) (string, []string) {
+	bank, problems := r.runBugs()
+	if problems != nil {
+		return "", problems
+	}
+	problems = append(r.caught.judge(bank), r.missing(bank)...)
+	detail := fmt.Sprintf("%d wrong versions caught, %d of them in one build",
+		len(r.caught.runs)-len(r.caught.judge(bank)), r.caught.together)
+	if unseen := len(bank.Bugs) - len(r.caught.runs); unseen > 0 {
+		detail += fmt.Sprintf(", %d need the race detector and were left out", unseen)
+	}
+	return detail, problems
+}
+
+// leastPerTask is how many wrong versions the tests of a task must catch. Fewer prove little about the tests.
+const leastPerTask = 3
+
+// missing reports tasks with too few wrong versions, and a bank that has not as many as its preamble says.
+func (r *run) missing(bank bugs.Bank) []string {
+	var p problems
+	counts := map[int]int{} // by task
+	for _, b := range bank.Bugs {
+		if m := testOfTask.FindStringSubmatch(b.Test); m != nil {
+			task, _ := strconv.Atoi(m[1]) // digits, says the pattern
+			counts[task]++
+		}
+	}
+	for _, t := range r.chapter.Tasks {
+		if counts[t.Number] < leastPerTask {
+			p.add("task %d has %d wrong versions; it takes %d or more", t.Number, counts[t.Number], leastPerTask)
+		}
+	}
+	if bank.Stated != len(bank.Bugs) {
+		p.add("%s has %d wrong versions and says that it has %d; its first line is to say \"%d wrong versions\"",
+			bugs.File, len(bank.Bugs), bank.Stated, len(bank.Bugs))
+	}
+	return p
+}
+
+// caught is what came of the wrong versions in a bank.
+type caught struct {
+	runs     map[string]gotest.Result // by wrong version: the test that is named for it
+	together int                      // how many of them ran out of one build
+	right    gotest.Result            // of all tests over the right code in that build; empty if there is none
+}
+
+// judge returns a problem for each wrong version that was run and not caught.
+func (c *caught) judge(bank bugs.Bank) (problems []string) {
+	for _, b := range bank.Bugs {
+		if res, ran := c.runs[b.Name]; ran {
+			if p := judgeBug(b, res); p != "" {
+				problems = append(problems, p)
+			}
+		}
+	}
+	return problems
+}
+
+func judgeBug(b bugs.Bug, res gotest.Result) string {
+	what := fmt.Sprintf("the wrong version %s (%s)", b.Name, b.Rule)
+	t, found := res.Test(b.Test)
+	switch {
+	case res.BuildFailed():
+		return fmt.Sprintf("%s does not compile:\n%s", what, res.Outside)
+	case !found:
+		return fmt.Sprintf("%s is to be caught by %s, and there is no such test", what, b.Test)
+	case t.Crashed():
+		return fmt.Sprintf("%s takes the test binary with it instead of failing:\n%s%s", what, t.Text(), res.Outside)
+	case t.Status != gotest.Failed:
+		return fmt.Sprintf("%s survives: %s %s", what, b.Test, t.Status)
+	}
+	return ""
+}
+
+// runBugs runs the wrong versions of the solution. It does so once for all truths.
+func (r *run) runBugs() (bugs.Bank, []string) {
+	banks, err := bugs.Banks(r.root, r.chapter)
+	if err != nil {
+		return bugs.Bank{}, []string{err.Error()}
+	}
+	var problems []string
+	if r.caught == nil {
+		r.caught, problems = r.catch(banks[0])
+	}
+	return banks[0], problems
+}
+
+// catch runs, for each wrong version in a bank, the test that is named for it. Those that have to be built go one per
+// processor; those in one build two, because most of them wait until a test notices that nothing comes.
+func (r *run) catch(bank bugs.Bank) (c *caught, problems []string) {
+	together, err := r.buildBank(bank.Code, bank.Bugs)
+	if err != nil {
+		return nil, []string{err.Error()}
+	}
+	c = &caught{runs: map[string]gotest.Result{}}
+	if together != nil {
+		c.together, c.right = len(together.has), together.right
+	}
+	var lock sync.Mutex // guards c.runs and problems
+	var workers sync.WaitGroup
+	processors := runtime.GOMAXPROCS(0)
+	builds, runs := make(chan struct{}, processors), make(chan struct{}, 2*processors)
+	for _, b := range bank.Bugs {
+		if b.RaceOnly && !r.race {
+			continue
+		}
+		turns := builds
+		if together != nil && together.has[b.Name] {
+			turns = runs
+		}
+		turns <- struct{}{}
+		workers.Go(func() {
+			defer func() { <-turns }()
+			res, err := r.runBug(b, bank.Code, together)
+			lock.Lock()
+			defer lock.Unlock()
+			if err != nil {
+				problems = append(problems, err.Error())
+			}
+			c.runs[b.Name] = res
+		})
+	}
+	workers.Wait()
+	if problems != nil {
+		return nil, problems
+	}
+	return c, nil
+}
+
+// runBug runs the test that is named for b, which is the first in the result: out of the bank if that has it, or else
+// over a build of its own. If one of many times is not as it must be, that one counts.
+func (r *run) runBug(b bugs.Bug, right overlay.Layer, together *bank) (res gotest.Result, err error) {
+	for range max(r.count, 1) {
+		if res, err = r.runOver(b, right, together, "^"+b.Test+"$", b.RaceOnly); err != nil || judgeBug(b, res) != "" {
+			return res, err
+		}
+	}
+	if !r.allTests {
+		return res, nil
+	}
+	all, err := r.runOver(b, right, together, ".", false) // the detector's reports are for Race alone
+	for _, t := range all.Tests {
+		if t.Name != b.Test {
+			res.Tests = append(res.Tests, t)
+		}
+	}
+	return res, err
+}
+
+// runOver runs the tests that match a pattern over a wrong version.
+func (r *run) runOver(b bugs.Bug, right overlay.Layer, together *bank, pattern string,
+	race bool) (gotest.Result, error) {
+	if together != nil && together.has[b.Name] {
+		return r.runBank(together, b.Name, pattern)
+	}
+	layer, err := b.Apply(right)
+	if err != nil {
+		return gotest.Result{}, err
+	}
+	args := []string{"-vet=off", "-run", pattern, r.pkg()}
+	if race {
+		args = append([]string{"-race"}, args...)
+	}
+	return r.test(layer, args...)
+}

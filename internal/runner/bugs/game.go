@@ -1,0 +1,97 @@
+package bugs
+
+// This file chooses the wrong versions for the game, `workshop bugs`.
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"client-go-workshop/internal/course"
+)
+
+// GameFile is the name of the file, in a chapter's solution folder, that lists the wrong versions of the game: one name
+// on each line, the easiest first. Lines that begin with # are comments.
+const GameFile = "game.txt"
+
+// GameSize is how many wrong versions the game has.
+const GameSize = 10
+
+// WithoutBonus returns the wrong versions that no test of a bonus task must catch.
+func WithoutBonus(c course.Chapter, bank []Bug) []Bug {
+	return slices.DeleteFunc(slices.Clone(bank), func(b Bug) bool {
+		return slices.ContainsFunc(c.Tasks, func(t course.Task) bool {
+			return t.Bonus && strings.HasPrefix(b.Test, fmt.Sprintf("TestTask%d_", t.Number))
+		})
+	})
+}
+
+// Game divides a chapter's bank into the wrong versions of the game, in its order, and all others. Without a list in
+// the solution's folder the game has the first ten.
+func Game(dir string, bank []Bug) (game, others []Bug, err error) {
+	names, err := gameNames(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		n := min(GameSize, len(bank))
+		return bank[:n], bank[n:], nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(bank, func(b Bug) bool { return b.Name == name })
+		if i < 0 {
+			return nil, nil, fmt.Errorf("%s lists %s, and %s has no such wrong version", GameFile, name, File)
+		}
+		game = append(game, bank[i])
+	}
+	others = slices.DeleteFunc(slices.Clone(bank), func(b Bug) bool { return slices.Contains(names, b.Name) })
+	return game, others, nil
+}
+
+// GameProblems returns what is wrong with the list in a solution's folder. A bank with
+// no more wrong versions than the game needs no list.
+func GameProblems(dir string, bank []Bug) (problems []string) {
+	text, err := os.ReadFile(filepath.Join(dir, GameFile))
+	if errors.Is(err, fs.ErrNotExist) && len(bank) <= GameSize {
+		return nil // the game has all of them
+	}
+	names, err2 := gameNames(dir)
+	if err := errors.Join(err, err2); err != nil {
+		return []string{err.Error()}
+	}
+	add := func(format string, args ...any) {
+		problems = append(problems, GameFile+" "+fmt.Sprintf(format, args...))
+	}
+	if !strings.HasPrefix(string(text), "#") {
+		add("does not begin with a comment that says what it is")
+	}
+	if len(names) != GameSize {
+		add("lists %d wrong versions, not %d", len(names), GameSize)
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			add("lists %s twice", name)
+		}
+		if !slices.ContainsFunc(bank, func(b Bug) bool { return b.Name == name }) {
+			add("lists %s, and %s has no such wrong version", name, File)
+		}
+	}
+	return problems
+}
+
+func gameNames(dir string) (names []string, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, GameFile))
+	if err != nil {
+		return nil, fmt.Errorf("read the game's wrong versions: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			names = append(names, line)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,91 @@
+package runner
+
+// This file picks what to look at first: a task of a verdict, and a failure of that task.
+
+import (
+	"slices"
+
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/failure"
+)
+
+func (t Test) failed() bool { return t.Status == gotest.Failed || t.Status == gotest.Broken }
+
+// onlyHoles reports whether all failures of the test are functions that are not written yet.
+func (t Test) onlyHoles() bool {
+	wrong := func(f failure.Failure) bool { return f.Hole == nil }
+	return t.failed() && len(t.Failures) > 0 && !slices.ContainsFunc(t.Failures, wrong)
+}
+
+// First returns the task to work at: the one with that number, if there is one and it has not passed. Otherwise it is
+// the first one that fails and was green; then the first one behind the last that was ever green; then the first one
+// that has not passed. ok is false when nothing is left.
+func (v Verdict) First(number int) (task Task, ok bool) {
+	behind := 0
+	for i, t := range v.Tasks {
+		if (t.State == Passed || t.Green) && !t.Bonus {
+			behind = i + 1
+		}
+	}
+	open := func(t Task) bool { return t.State != Passed && t.State != Bonus }
+	for _, among := range []struct {
+		tasks []Task
+		is    func(Task) bool
+	}{
+		{v.Tasks, func(t Task) bool { return t.Number == number && t.State != Passed }},
+		{v.Tasks, Task.broken},
+		{v.Tasks[behind:], open},
+		{v.Tasks, open},
+	} {
+		if i := slices.IndexFunc(among.tasks, among.is); i >= 0 {
+			return among.tasks[i], true
+		}
+	}
+	return Task{}, false
+}
+
+// Broken reports whether a task fails that has passed in an earlier run.
+func (v Verdict) Broken() bool { return slices.ContainsFunc(v.Tasks, Task.broken) }
+
+func (t Task) broken() bool { return t.Green && t.State == Failing }
+
+// Matters returns the failure of the task to look at first. A failure of written code comes before a hole, because it
+// is about the code that was just typed; unless nothing of the task is written. Among equals the order is that of the
+// tests, which is the text's.
+func (t Task) Matters() (f failure.Failure, ok bool) {
+	for _, holes := range []bool{t.Untouched, !t.Untouched} { // whether of tests that met nothing but holes
+		for _, test := range t.Tests {
+			if !test.failed() || test.onlyHoles() != holes {
+				continue
+			}
+			i := slices.IndexFunc(test.Failures, func(f failure.Failure) bool { return (f.Hole != nil) == holes })
+			if i >= 0 {
+				return test.Failures[i], true
+			}
+			return failure.Failure{
+				Test: test.Name, Kind: failure.Other, Problem: "the test binary ended before this test did",
+			}, true
+		}
+	}
+	return failure.Failure{}, false
+}
+
+// AtTheStop returns the failure of the test that was running when the run was stopped.
+func (v Verdict) AtTheStop() (f failure.Failure, ok bool) {
+	for _, t := range v.Tasks {
+		for _, test := range t.Tests {
+			if v.Stopped != "" && test.Status == gotest.Broken && len(test.Failures) > 0 {
+				return test.Failures[0], true
+			}
+		}
+	}
+	return failure.Failure{}, false
+}
+
+// Failures are all failures of the task, in the order of its tests.
+func (t Task) Failures() (all []failure.Failure) {
+	for _, test := range t.Tests {
+		all = append(all, test.Failures...)
+	}
+	return all
+}

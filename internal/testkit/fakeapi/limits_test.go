@@ -1,0 +1,106 @@
+package fakeapi
+
+// These tests send what a real API server refuses because of its size, or cannot read.
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const configMaps = "http://in-memory/api/v1/namespaces/default/configmaps"
+
+// send returns the status code and the body of the answer.
+func send(t *testing.T, s *Server, method, url, contentType string, body io.Reader) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(method, url, body)
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", contentType)
+	resp, err := s.Client().Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text)
+}
+
+// configMap is one in JSON, with a value of so many bytes.
+func configMap(name string, size int) io.Reader {
+	return strings.NewReader(fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":%q},"data":{"a":%q}}`,
+		name, strings.Repeat("x", size)))
+}
+
+func TestLimits_of_bodies_objects_and_patches(t *testing.T) {
+	s := Start(t)
+	code, text := send(t, s, http.MethodPost, configMaps, "application/json", configMap("huge", 3<<20))
+	require.Equal(t, http.StatusRequestEntityTooLarge, code)
+	require.Contains(t, text, `"message":"Request entity too large: limit is 3145728"`)
+
+	code, text = send(t, s, http.MethodPost, configMaps, "application/json", configMap("large", 3<<19))
+	require.Equal(t, http.StatusInternalServerError, code)
+	require.Contains(t, text, `"message":"etcdserver: request is too large"`)
+
+	code, _ = send(t, s, http.MethodPost, configMaps, "application/json", configMap("web", 1<<20))
+	require.Equal(t, http.StatusCreated, code)
+	merge := bytes.NewReader(fmt.Appendf(nil, `{"data":{"b":%q}}`, strings.Repeat("x", 1<<20)))
+	code, text = send(t, s, http.MethodPatch, configMaps+"/web", "application/merge-patch+json", merge)
+	require.Equal(t, http.StatusInternalServerError, code, text)
+
+	var copies []string
+	for i := range 40 {
+		copies = append(copies, fmt.Sprintf(`{"op":"copy","from":"/data/a","path":"/data/c%d"}`, i))
+	}
+	patch := strings.NewReader("[" + strings.Join(copies, ",") + "]")
+	code, text = send(t, s, http.MethodPatch, configMaps+"/web", "application/json-patch+json", patch)
+	require.Equal(t, http.StatusUnprocessableEntity, code)
+	require.Contains(t, text, "the server rejected our request due to an error in our request")
+
+	many := strings.NewReader("[" + strings.Repeat(`{"op":"test","path":"/kind","value":"ConfigMap"},`, 10_000) +
+		`{"op":"remove","path":"/data/a"}]`)
+	code, text = send(t, s, http.MethodPatch, configMaps+"/web", "application/json-patch+json", many)
+	require.Equal(t, http.StatusRequestEntityTooLarge, code)
+	require.Contains(t, text, "The allowed maximum operations in a JSON patch is 10000, got 10001")
+}
+
+func TestBroken_body_is_a_bad_request(t *testing.T) {
+	s := Start(t)
+	url, err := s.Listen("127.0.0.1:0")
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: a\r\n"+
+		"Transfer-Encoding: chunked\r\n\r\nnot a length\r\n")
+	require.NoError(t, err)
+	answer := make([]byte, 12)
+	_, err = io.ReadFull(conn, answer)
+	require.NoError(t, err)
+	require.Equal(t, "HTTP/1.1 400", string(answer))
+}
+
+func TestBound_keeps_what_is_new(t *testing.T) {
+	s := Start(t)
+	s.Bound()
+	s.store.longest = 10
+	s.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+	for i := range 100 {
+		s.Update(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"},
+			Data: map[string]string{"i": fmt.Sprint(i)}})
+		require.LessOrEqual(t, len(s.store.history), 10)
+	}
+	code, text := send(t, s, http.MethodGet, configMaps+"?watch=1&resourceVersion=1", "", nil)
+	require.Equal(t, http.StatusOK, code, "a watch reports it as an event")
+	require.Contains(t, text, `"code":410`)
+	code, text = send(t, s, http.MethodGet, configMaps+"/web", "", nil)
+	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, text, `"i":"99"`)
+	require.Empty(t, s.Requests(""))
+}

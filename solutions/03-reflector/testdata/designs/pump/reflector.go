@@ -1,0 +1,226 @@
+// Package reflector is chapter 03 of the workshop: it keeps a store equal to the server, whatever ends a watch.
+//
+//	ListWatch ──▶ [ Reflector ] ──▶ DeltaFIFO, or any other store
+//
+// The files, in the order in which a Reflector uses them:
+//
+//   - reflector.go: the constructor, the loop that never ends, and the version.
+//   - list.go: a list replaces the store's contents.
+//   - watch.go: watches bring every change after the list.
+//   - resync.go: the store goes over its objects again.
+//   - stream_list.go: a list that comes as a watch. It is the bonus.
+//
+// The options are client-go's own. This package leaves out the names that client-go makes from the caller's line,
+// objects in Table form, the logging of slow lists, and the handler for watch errors.
+package reflector
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/watchlist"
+	"k8s.io/utils/clock"
+)
+
+// The durations of a Reflector.
+const (
+	// minWatchTimeout is the shortest time that a watch asks to last.
+	minWatchTimeout = 5 * time.Minute
+	// The back-off starts with backoffFirst and doubles up to backoffMost. Chance makes each wait up to twice as long.
+	// After backoffReset the back-off starts with backoffFirst again.
+	backoffFirst = 800 * time.Millisecond
+	backoffMost  = 30 * time.Second
+	backoffReset = 2 * time.Minute
+	// shortWatch is the shortest time that a watch without an event lasts. A shorter one is broken: see
+	// cache.VeryShortWatchError.
+	shortWatch = time.Second
+	// internalErrorReset is the minResetPeriod of cache.NewRetryWithDeadline. After this time without an internal error,
+	// the next one counts as the first again.
+	internalErrorReset = time.Minute
+)
+
+// Reflector keeps a store equal to the objects of one resource on a server. Mirrors cache.Reflector.
+//
+// Only one goroutine at a time may call RunWithContext or ListAndWatchWithContext. Set the exported fields before. Any
+// goroutine may call the other methods.
+type Reflector struct {
+	name     string
+	lw       cache.ListerWatcherWithContext
+	store    cache.ReflectorStore
+	expected expected
+	clock    clock.Clock
+
+	resyncPeriod time.Duration
+	watchTimeout time.Duration
+	// delay returns how long to wait before the next try, and counts it.
+	delay wait.DelayFunc
+	// streams is true if lw can list by a watch.
+	streams bool
+	// paged is true if the list at "0" came in pages. Then the server has no watch cache, and relists come in pages too.
+	// The pager reports how a list came.
+	paged bool
+
+	// at is never nil.
+	at atomic.Pointer[position]
+
+	// WatchListPageSize is how many objects a page of a list has. If it is 0, lists at "0" and "" are asked for in pages
+	// of the pager's own size, and others in one piece, unless paged.
+	WatchListPageSize int64
+	// ShouldResync is asked before each resync. Nil stands for true.
+	ShouldResync func() bool
+	// MaxInternalErrorRetryDuration is how long a watch that ends with an internal error is started again at once, without
+	// a list.
+	MaxInternalErrorRetryDuration time.Duration
+}
+
+// NewReflector returns a Reflector that lists and watches with lw and fills store. Objects of other types than
+// expectedType are left out; nil means any type. Mirrors cache.NewReflector.
+func NewReflector(
+	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration,
+) *Reflector {
+	return NewReflectorWithOptions(lw, expectedType, store, cache.ReflectorOptions{ResyncPeriod: resyncPeriod})
+}
+
+// NewReflectorWithOptions is NewReflector with options. A MinWatchTimeout below five minutes is ignored. If
+// expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out too. options.Clock
+// measures all durations; nil means the real clock. Mirrors cache.NewReflectorWithOptions.
+func NewReflectorWithOptions(
+	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions,
+) *Reflector {
+	r := &Reflector{
+		name:         options.Name,
+		lw:           cache.ToListerWatcherWithContext(lw),
+		store:        store,
+		expected:     expecting(expectedType),
+		clock:        options.Clock,
+		resyncPeriod: options.ResyncPeriod,
+		watchTimeout: max(options.MinWatchTimeout, minWatchTimeout),
+		streams:      !watchlist.DoesClientNotSupportWatchListSemantics(lw),
+	}
+	if r.clock == nil {
+		r.clock = clock.RealClock{}
+	}
+	backoff := options.Backoff
+	if backoff == nil {
+		backoff = &wait.Backoff{Duration: backoffFirst, Cap: backoffMost, Factor: 2, Jitter: 1,
+			Steps: int(backoffMost / backoffFirst)}
+	}
+	r.at.Store(&position{})
+	r.delay = backoff.DelayWithReset(r.clock, backoffReset)
+	return r
+}
+
+// RunWithContext calls ListAndWatchWithContext again and again until the context ends. RunWithContext waits for the
+// back-off after each call. Mirrors cache.Reflector.RunWithContext.
+func (r *Reflector) RunWithContext(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := r.ListAndWatchWithContext(ctx); err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Failed to list or watch", "reflector", r.name)
+		}
+		r.sleep(ctx)
+	}
+}
+
+// sleep waits for the back-off or the end of the context.
+func (r *Reflector) sleep(ctx context.Context) {
+	timer := r.clock.NewTimer(r.delay())
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-ctx.Done():
+	}
+}
+
+// ListAndWatchWithContext replaces the store's contents by a list. The events of watches follow, one watch after
+// another, until a list is due or the context ends.
+//
+// The first list asks for version 0. The store does not receive a list that comes after the end of the context. A watch
+// starts at the last version. A watch asks for bookmarks. A watch asks to last at least five minutes, or
+// MinWatchTimeout if that is longer, and at most twice as long. However a watch ends, the Reflector stops it.
+//
+// ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not start. The end of a
+// watch that has started is not an error. When ListAndWatchWithContext returns, nothing of it is left: no watch, no
+// goroutine and no call of the store. Mirrors cache.Reflector.ListAndWatchWithContext.
+func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
+	if r.streams {
+		w, err := r.streamList(ctx)
+		switch {
+		case err == nil:
+			return r.watchAndResync(ctx, w)
+		case errors.Is(err, errStopped):
+			return nil
+		}
+		// This server cannot stream a list now. An ordinary list is as good.
+	}
+	if err := r.list(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return r.watchAndResync(ctx, nil)
+}
+
+// LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has received.
+// LastSyncResourceVersion is empty before the first list. LastSyncResourceVersion may be called from any goroutine.
+// Mirrors cache.Reflector.LastSyncResourceVersion.
+func (r *Reflector) LastSyncResourceVersion() string {
+	return r.at.Load().version
+}
+
+// position is how far a Reflector has come. It does not change; a Reflector moves to another one.
+type position struct {
+	// version is that of the last list, event or bookmark that the store has received. Empty at first.
+	version string
+	// refused is true if the server has refused version: it has forgotten it, or has not reached it.
+	refused bool
+}
+
+// setVersion sets the version to that of the last list, event or bookmark that the store has received. The caller has
+// passed that list or event to the store before.
+func (r *Reflector) setVersion(version string) {
+	r.at.Store(&position{version, r.at.Load().refused})
+}
+
+// setUnavailable notes whether the server has refused the version: it has forgotten the version, or has not reached it.
+// Only a list that was refused sets it, and only a list that succeeded clears it.
+func (r *Reflector) setUnavailable(unavailable bool) {
+	r.at.Store(&position{r.at.Load().version, unavailable})
+}
+
+// knownVersion returns the version of the store. It is empty if there is none, or if the server has refused it.
+func (r *Reflector) knownVersion() string {
+	if at := r.at.Load(); !at.refused {
+		return at.version
+	}
+	return ""
+}
+
+// timeoutSeconds returns how long the next watch asks to last, in seconds. Chance makes it up to twice as long as the
+// timeout, so that the watches of a cluster do not all end together.
+func (r *Reflector) timeoutSeconds() *int64 {
+	seconds := int64(r.watchTimeout.Seconds() * (1 + rand.Float64()))
+	return &seconds
+}
+
+// expected describes the objects that a Reflector accepts from a watch.
+type expected struct {
+	goType reflect.Type             // nil means any
+	kind   *schema.GroupVersionKind // of unstructured objects
+}
+
+func expecting(example any) expected {
+	e := expected{goType: reflect.TypeOf(example)}
+	if u, ok := example.(*unstructured.Unstructured); ok {
+		if kind := u.GroupVersionKind(); !kind.Empty() {
+			e.kind = &kind
+		}
+	}
+	return e
+}

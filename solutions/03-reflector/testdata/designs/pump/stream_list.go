@@ -1,0 +1,112 @@
+package reflector
+
+// This file is the bonus: a list that comes as a watch. The server sends its objects as ADDED, one by one, and then a
+// bookmark that ends the list. Neither the server nor the client holds the whole list in its encoded form. client-go
+// tries this first since 0.35.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// streamList replaces the store's contents by a streamed list, and returns the watch, which goes on from there. A
+// stream is a watch with SendInitialEvents, AllowWatchBookmarks and ResourceVersionMatch NotOlderThan. The bookmark
+// that ends a streamed list has the annotation InitialEventsAnnotationKey, with the value true. The store receives
+// nothing of a stream that did not reach its bookmark. No version before the bookmark counts.
+//
+// A stream asks for the last version, or for none before the first list. If the server refuses the version, the next
+// stream starts at once, without one. If the connection breaks before the bookmark, a new stream starts after the
+// back-off. If the server refuses connections or has too much to do (429), a new stream starts after the back-off. If
+// streamList returns any other error, a list follows. A stream that lasted less than a second and brought nothing is an
+// error (cache.VeryShortWatchError). If the context ends, streamList returns an error, and no list follows.
+//
+// If the store is a cache.TransformingStore, each object is transformed when it arrives. If an object cannot be
+// transformed, streamList returns the error. If Replace fails, streamList stops the watch and returns the error.
+//
+// ListAndWatchWithContext calls streamList first, on every call, if r.streams.
+func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
+	for ctx.Err() == nil {
+		list, err := r.stream(ctx)
+		switch {
+		case err == nil:
+			r.setUnavailable(false)
+			if err := r.store.Replace(list.objects, list.version); err != nil {
+				list.watch.Stop()
+				return nil, fmt.Errorf("replace the store's contents by the streamed list: %w", err)
+			}
+			r.setVersion(list.version)
+			return list.watch, nil
+		case err == io.EOF, again(err): // io.EOF: the connection broke
+			r.sleep(ctx)
+		case refused(err) && r.knownVersion() != "":
+			r.setUnavailable(true)
+		default:
+			return nil, err
+		}
+	}
+	return nil, errStopped
+}
+
+// streamedList is a list that came by a watch. The watch goes on from there.
+type streamedList struct {
+	watch   watch.Interface
+	objects []any
+	version string
+}
+
+// stream tries once. If the watch ends before the bookmark, stream returns io.EOF.
+func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
+	initial := true
+	start := r.clock.Now()
+	w, err := r.lw.WatchWithContext(ctx, metav1.ListOptions{
+		ResourceVersion: r.knownVersion(), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		SendInitialEvents:   &initial,
+		AllowWatchBookmarks: true, TimeoutSeconds: r.timeoutSeconds(),
+	})
+	if err != nil {
+		return streamedList{}, err
+	}
+	current := &session{Interface: w, start: start, list: true}
+	r.run(ctx, current)
+	collected := map[string]any{}
+	for {
+		event, err := current.next(ctx)
+		if err == nil {
+			if endsList(event.Event, event.object) {
+				current.detach()
+				return streamedList{w, slices.Collect(maps.Values(collected)), event.object.GetResourceVersion()}, nil
+			}
+			err = r.collect(collected, event)
+		}
+		if err != nil {
+			current.end()
+			return streamedList{}, err
+		}
+	}
+}
+
+// collect applies an event of a stream to a map by namespace and name.
+func (r *Reflector) collect(collected map[string]any, event admitted) error {
+	key := event.object.GetNamespace() + "/" + event.object.GetName()
+	switch event.Type {
+	case watch.Deleted:
+		delete(collected, key)
+	case watch.Added, watch.Modified:
+		var obj any = event.Object
+		if s, ok := r.store.(cache.TransformingStore); ok && s.Transformer() != nil {
+			var err error
+			if obj, err = s.Transformer()(obj); err != nil {
+				return fmt.Errorf("transform %s of the streamed list: %w", key, err)
+			}
+		}
+		collected[key] = obj
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+// Package deltafifo re-creates client-go's DeltaFIFO, the queue between the Reflector and the informer. For each object
+// it holds the changes that the consumer has not received yet.
+package deltafifo
+
+// In this design the pending keys are a linked list. Each entry holds the deltas of its key, and a map finds the entry
+// of a key. So a popped entry leaves nothing behind. The entries of the first list have a mark, and Pop reads the mark
+// instead of comparing numbers.
+
+import (
+	"sync"
+
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// DeltaFIFO is a queue of keys. For each key it holds the changes since the key was last popped, oldest first: its
+// cache.Deltas. It implements cache.Queue and cache.TransformingStore.
+//
+// Every method may be called from any goroutine. Only Pop waits for more than the lock.
+//
+// The consumer that pops an object and the consumer's store share it with the queue. The queue never changes an object.
+type DeltaFIFO struct {
+	lock        sync.Mutex // guards the fields down to closed
+	changed     *sync.Cond
+	first, last *entry            // nil if no key is pending
+	entries     map[string]*entry // by key
+	initialList
+	closed bool
+
+	keyFunc     cache.KeyFunc
+	known       cache.KeyListerGetter // may be nil
+	replaced    cache.DeltaType       // of the objects in a list: Replaced or Sync
+	transformer cache.TransformFunc   // may be nil
+	name        string
+	logger      klog.Logger
+}
+
+// entry is a pending key.
+type entry struct {
+	key    string
+	deltas cache.Deltas // at least one
+	listed bool         // it belongs to the first list
+	next   *entry
+}
+
+var (
+	_ cache.Queue             = (*DeltaFIFO)(nil)
+	_ cache.TransformingStore = (*DeltaFIFO)(nil)
+	_ cache.DoneChecker       = (*DeltaFIFO)(nil)
+)
+
+// NewDeltaFIFOWithOptions returns an empty queue. The default KeyFunction is cache.MetaNamespaceKeyFunc. KnownObjects
+// is the store that the consumer fills with popped objects; nil means that there is none. The queue reads KnownObjects
+// while it holds its lock. Mirrors cache.NewDeltaFIFOWithOptions.
+func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
+	q := &DeltaFIFO{
+		entries:     map[string]*entry{},
+		initialList: initialList{synced: make(chan struct{})},
+		keyFunc:     opts.KeyFunction,
+		known:       opts.KnownObjects,
+		replaced:    cache.Sync,
+		transformer: opts.Transformer,
+		name:        opts.Name,
+		logger:      klog.Background(),
+	}
+	q.changed = sync.NewCond(&q.lock)
+	if q.keyFunc == nil {
+		q.keyFunc = cache.MetaNamespaceKeyFunc
+	}
+	if opts.EmitDeltaTypeReplaced {
+		q.replaced = cache.Replaced
+	}
+	if q.name == "" {
+		q.name = "DeltaFIFO"
+	}
+	if opts.Logger != nil {
+		q.logger = *opts.Logger
+	}
+	q.logger = klog.LoggerWithName(q.logger, q.name)
+	return q
+}
+
+// KeyOf returns the key that a tombstone (cache.DeletedFinalStateUnknown) carries. For cache.Deltas KeyOf returns the
+// key of the newest object in them, which may be a tombstone. For any other object KeyOf returns the key or the error
+// of the key function. For empty Deltas KeyOf returns a cache.KeyError that wraps cache.ErrZeroLengthDeltasObject.
+// Mirrors cache.DeltaFIFO.KeyOf.
+func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
+	if deltas, ok := obj.(cache.Deltas); ok {
+		if len(deltas) == 0 {
+			return "", cache.KeyError{Obj: obj, Err: cache.ErrZeroLengthDeltasObject}
+		}
+		obj = deltas.Newest().Object
+	}
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return tombstone.Key, nil
+	}
+	return q.keyFunc(obj)
+}
+
+// Add records an Added with obj itself, not a copy. The first pending delta of a key puts the key at the back of the
+// queue. Later deltas do not move the key. The object goes through the transformer first, if there is one.
+//
+// If an object has no key, the error is a cache.KeyError that carries the object and wraps the key function's error. An
+// error of the transformer is returned unchanged. A change that fails leaves nothing in the queue. Mirrors
+// cache.DeltaFIFO.Add.
+func (q *DeltaFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
+
+// Update is like Add, but records an Updated. Mirrors cache.DeltaFIFO.Update.
+func (q *DeltaFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
+
+// Delete is like Add, but records a Deleted. Instead of the object's last state, obj may be a tombstone. A tombstone
+// does not go through the transformer.
+//
+// If the key has no pending deltas and the object is not known, Delete records nothing and returns nil. Without known
+// objects (nil) only pending deltas count. If the lookup of the known object fails, Delete records the deletion.
+//
+// Two deletions in a row become one. If the earlier deletion is a tombstone, the later one replaces it; otherwise the
+// earlier one stays. Only deletions in a row are merged. Mirrors cache.DeltaFIFO.Delete.
+func (q *DeltaFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
+
+// record does the work of Add, Update and Delete.
+func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
+	key, err := q.KeyOf(obj)
+	if err != nil {
+		return cache.KeyError{Obj: obj, Err: err}
+	}
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.begin(0)
+	if change == cache.Deleted && !q.isPendingOrKnown(key) {
+		return nil
+	}
+	if obj, err = transform(q.transformer, obj); err != nil {
+		return err
+	}
+	q.enqueue(key, cache.Delta{Type: change, Object: obj})
+	return nil
+}
+
+// isPendingOrKnown reports whether the consumer has the object of key, or will have it. The caller holds the lock.
+func (q *DeltaFIFO) isPendingOrKnown(key string) bool {
+	if _, pending := q.entries[key]; pending || q.known == nil {
+		return pending
+	}
+	_, exists, err := q.known.GetByKey(key)
+	return exists || err != nil
+}
+
+// transform returns the result of the transformer for obj. It returns obj itself if there is no transformer, or if obj
+// is a tombstone, whose object has been transformed before.
+func transform(transformer cache.TransformFunc, obj any) (any, error) {
+	if _, ok := obj.(cache.DeletedFinalStateUnknown); ok || transformer == nil {
+		return obj, nil
+	}
+	return transformer(obj)
+}
+
+// enqueue adds delta to the pending deltas of key. The caller holds the lock.
+func (q *DeltaFIFO) enqueue(key string, delta cache.Delta) {
+	e := q.entries[key]
+	if e == nil {
+		e = &entry{key: key}
+		q.entries[key] = e
+		if q.first == nil {
+			q.first = e
+		} else {
+			q.last.next = e
+		}
+		q.last = e
+		q.changed.Signal()
+	}
+	e.deltas = merge(e.deltas, delta)
+}
+
+// dequeue removes and returns the first entry. The caller holds the lock, and the list is not empty.
+func (q *DeltaFIFO) dequeue() *entry {
+	e := q.first
+	q.first = e.next
+	if q.first == nil {
+		q.last = nil
+	}
+	delete(q.entries, e.key)
+	return e
+}
+
+// merge appends delta to deltas, unless delta and the last of deltas are both deletions.
+func merge(deltas cache.Deltas, delta cache.Delta) cache.Deltas {
+	last := deltas.Newest()
+	if last == nil || last.Type != cache.Deleted || delta.Type != cache.Deleted {
+		return append(deltas, delta)
+	}
+	if _, ok := last.Object.(cache.DeletedFinalStateUnknown); ok {
+		*last = delta
+	}
+	return deltas
+}
+
+// Pop removes the first key and calls process with its cache.Deltas, oldest first, and with whether the key belongs to
+// the first list. Pop blocks while the queue is empty. If the queue is empty and closed, Pop returns
+// cache.ErrFIFOClosed. Several Pops may wait at the same time, and each key goes to one of them. The Deltas belong to
+// the caller. The queue keeps nothing of a popped key.
+//
+// process runs under the queue's lock. It must be quick, and must not call methods of the queue that take the lock
+// (client-go's HasSynced does). Pop returns the error of process with the deltas, and does not put them back. If
+// process panics, Pop releases the lock and counts the key as processed. Mirrors cache.DeltaFIFO.Pop.
+func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	for q.first == nil {
+		if q.closed {
+			return nil, cache.ErrFIFOClosed
+		}
+		q.changed.Wait()
+	}
+	e := q.dequeue()
+	if e.listed {
+		defer q.processed()
+	}
+	return e.deltas, process(e.deltas, e.listed)
+}
+
+// HasSynced reports whether every key that was in the queue after the first Replace, deletions included, has been
+// popped and processed. A key counts once, even if the list had two objects of it. A key counts even if process
+// returned an error or panicked. If Add, Update or Delete is called before any Replace, HasSynced is true from then on.
+// A Delete before any Replace makes HasSynced true, even if it records nothing. Whether a call that returned an error
+// counts is not specified. Once true, HasSynced stays true. Mirrors cache.DeltaFIFO.HasSynced.
+func (q *DeltaFIFO) HasSynced() bool { return q.isDone() }
+
+// Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.DeltaFIFO.Done.
+func (q *DeltaFIFO) Done() <-chan struct{} { return q.synced }
+
+// HasSyncedChecker returns the queue itself, whose Name and Done make it a cache.DoneChecker for cache.WaitFor.
+func (q *DeltaFIFO) HasSyncedChecker() cache.DoneChecker { return q }
+
+// Name returns the name in the options, or "DeltaFIFO".
+func (q *DeltaFIFO) Name() string { return q.name }
+
+// Transformer returns the transformer in the options, nil if there is none.
+func (q *DeltaFIFO) Transformer() cache.TransformFunc { return q.transformer }
+
+// Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. The keys in a
+// closed queue can still be popped. A closed queue still accepts changes. Closing again does nothing. Mirrors
+// cache.DeltaFIFO.Close.
+func (q *DeltaFIFO) Close() {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.closed = true
+	q.changed.Broadcast()
+}
+
+// IsClosed reports whether Close has been called. Mirrors cache.DeltaFIFO.IsClosed.
+func (q *DeltaFIFO) IsClosed() bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	return q.closed
+}
