@@ -4,6 +4,8 @@ package workqueue_test
 
 import (
 	"fmt"
+	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,6 +45,35 @@ func TestTask3_AddAfter_after_ShutDown_does_nothing(t *testing.T) {
 		require.Equal(t, returned, late.result(), "4000 calls of AddAfter after ShutDown")
 		q.pass(time.Minute)
 		require.Equal(t, 0, q.Len(), "Len after ShutDown and AddAfter")
+	})
+}
+
+// The calls begin before ShutDown and end after it, so one of them is between any two steps of the queue's goroutine.
+func TestTask3_AddAfter_during_ShutDown_returns(t *testing.T) {
+	guard.Test(t, "After ShutDown, AddAfter has no effect. It does not block either, because a worker may fail "+
+		"at the very end.", func(t *guard.T) {
+		t.Did("50 times: 4 goroutines call AddAfter, 1s, in a loop, and ShutDown in the middle")
+		for range 50 {
+			q := workqueue.NewTypedDelayingQueue[string]()
+			var calls []*call
+			var down atomic.Bool
+			for worker := range 4 {
+				calls = append(calls, start(t, func() string {
+					for i, after := 0, 0; after < 20; i++ {
+						if down.Load() {
+							after++
+						}
+						q.AddAfter(fmt.Sprint(worker, i), time.Second)
+					}
+					return returned
+				}))
+			}
+			runtime.Gosched()
+			q.ShutDown()
+			down.Store(true)
+			require.Equal(t, []string{returned, returned, returned, returned}, results(calls...),
+				"AddAfter of 4 goroutines, during ShutDown and 20 times after it")
+		}
 	})
 }
 

@@ -55,9 +55,9 @@ func TestBank_judges_as_a_build_of_each_does(t *testing.T) {
 	require.NotNil(t, together)
 	for _, b := range all {
 		require.True(t, together.has[b.Name], b.Name)
-		one, err := r.runBug(b, solution, together)
+		one, _, err := r.runBug(b, solution, together)
 		require.NoError(t, err)
-		alone, err := r.runBug(b, solution, nil)
+		alone, _, err := r.runBug(b, solution, nil)
 		require.NoError(t, err)
 		require.Equal(t, judgeBug(b, alone), judgeBug(b, one), b.Name)
 		if b.Name == "harmless" {

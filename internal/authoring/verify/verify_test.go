@@ -414,6 +414,28 @@ func TestCount_finds_a_wrong_version_that_survives_now_and_then(t *testing.T) {
 	require.Contains(t, check(t, root, Options{Truths: []string{"bugs"}, Count: 2})["bugs"], "survives")
 }
 
+func TestBugs_runs_a_wrong_version_again_that_survived_once(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "solutions/01-box/bugs.txtar", "+func (b *Box) Empty() {}", `+func (b *Box) Empty() {
++	if _, err := os.Stat("seen"); err != nil {
++		b.n = 0
++	}
++	os.WriteFile("seen", nil, 0o644)
++}
+-- never-empty/box.go imports --
+"os"`)
+	var bugs Finding
+	chapters, err := course.All(root)
+	require.NoError(t, err)
+	_, err = Run(t.Context(), Options{Root: root, Chapters: chapters, Truths: []string{"bugs"},
+		Report: func(f Finding) { bugs = f }})
+	require.NoError(t, err)
+	require.Empty(t, bugs.Problems)
+	require.Contains(t, bugs.Detail, "only in a second and third run: never-empty")
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box", "seen")))
+	require.Contains(t, check(t, root, Options{Truths: []string{"bugs"}, Count: 2})["bugs"], "survives")
+}
+
 func TestAllTests_reads_the_failures_of_others_too(t *testing.T) {
 	root := newWorkshop(t)
 	replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes_all_out", `func TestTask2_Empty_after_many(t *testing.T) {
