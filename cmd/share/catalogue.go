@@ -73,7 +73,7 @@ func (c *catalogue) addRepository(archive []byte) {
 	c.items[repositoryPath] = item{content: archive, contentType: "application/gzip"}
 }
 
-// addFiles adds the regular files of a folder, as they are now, below /files/, and the list of their check sums. It
+// addFiles adds the regular files of a folder, as they are now, below /files/, and the list of their checksums. It
 // leaves out folders, links and names that begin with a dot. A folder that does not exist is an empty one.
 func (c *catalogue) addFiles(dir string) error {
 	root, err := c.open(dir)
@@ -94,7 +94,7 @@ func (c *catalogue) addFiles(dir string) error {
 		}
 		f, err := hash(root, e.Name())
 		if err != nil {
-			return fmt.Errorf("compute the check sum of a file to share: %w", err)
+			return fmt.Errorf("compute the checksum of a file to share: %w", err)
 		}
 		c.files = append(c.files, f)
 		c.items["/files/"+f.name] = item{root: root, name: f.name, contentType: "application/octet-stream"}
@@ -172,7 +172,7 @@ func (c *catalogue) refuseUnknown(w http.ResponseWriter, r *http.Request) {
 			"cannot download a new Go without internet: ask the instructor for an installer"+c.installers())
 	case strings.HasPrefix(path, "/sumdb/"):
 		refuse(w, http.StatusForbidden, "there is no checksum database without internet; the workshop's go.sum has the "+
-			"check sums of its modules, and other modules are not here")
+			"checksums of its modules, and other modules are not here")
 	case strings.HasPrefix(path, "/files/"):
 		refuse(w, http.StatusNotFound, "there is no such file; "+baseURL(r)+"/files/ lists them")
 	default:

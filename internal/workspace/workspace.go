@@ -246,7 +246,7 @@ func EditedTests(root string, c course.Chapter) ([]string, error) {
 	return slices.Sorted(maps.Keys(edited)), err
 }
 
-// editedTests returns the present contents of those tests, which are nil for tests that are gone, and the check sums of
+// editedTests returns the present contents of those tests, which are nil for tests that are gone, and the checksums of
 // all generated tests.
 func editedTests(root string, c course.Chapter) (edited map[string][]byte, sums map[string]string, err error) {
 	listed, err := checksum.Read(filepath.Join(root, c.Solution()))
@@ -266,7 +266,7 @@ func editedTests(root string, c course.Chapter) (edited map[string][]byte, sums 
 	return edited, listed.Tests, nil
 }
 
-// RestoreTests restores edited tests from git's history. It finds them by their check sum, because a learner may have
+// RestoreTests restores edited tests from git's history. It finds them by their checksum, because a learner may have
 // committed the edit. It copies edited ones to a backup first.
 func RestoreTests(root string, c course.Chapter) (Change, error) {
 	return locked(root, func() (Change, error) { return restoreTests(root, c) })
@@ -295,7 +295,7 @@ func restoreTests(root string, c course.Chapter) (Change, error) {
 	return change, change.carryOut(root, c, made)
 }
 
-// fromHistory returns the content with a check sum that git's history has for a path.
+// fromHistory returns the content with a checksum that git's history has for a path.
 func fromHistory(root, path, sum string) ([]byte, error) {
 	commits, err := exec.Command("git", "-C", root, "log", "--format=%H", "--", path).Output()
 	if errors.Is(err, exec.ErrNotFound) {

@@ -125,7 +125,7 @@ func start(ctx context.Context, w workspace.Workspace, options controlplane.Opti
 		if attempt == 3 || !errors.Is(err, launcher.ErrPortTaken) {
 			return plan.Server, err
 		}
-		fmt.Fprintln(stderr, "A port was taken by another program in the meantime; starting anew with other ports.")
+		fmt.Fprintln(stderr, "A port was taken by another program in the meantime; starting again with other ports.")
 	}
 }
 
@@ -300,7 +300,7 @@ func fetchCommand() *cobra.Command {
 		Short: "Take the programs from a machine that runs `workshop share`, instead of building them",
 		Long: `Take the cluster's programs from a machine that runs ` + "`go tool workshop share`" + `, for
 instance fetch http://192.168.1.7:7100. They must be made from the sources that
-you have, and are what that machine's check sum says; whether that machine is to
+you have, and are what that machine's checksum says; whether that machine is to
 be trusted is for you to know.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

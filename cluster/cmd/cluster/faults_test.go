@@ -55,7 +55,7 @@ func TestTakenPort(t *testing.T) {
 	t.Run("taken in the meantime", func(t *testing.T) {
 		r := newRepository(t)
 		r.does("kube-apiserver", "taken once")
-		require.Contains(t, r.must(0, "up").stderr, "starting anew with other ports")
+		require.Contains(t, r.must(0, "up").stderr, "starting again with other ports")
 		r.must(0, "status")
 	})
 	t.Run("taken again and again", func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestInterruptWhileStarting(t *testing.T) {
 func TestInterruptWhileBuilding(t *testing.T) {
 	r := newUnbuiltRepository(t)
 	cmd := launch(r.Root(), "up")
-	// With an empty cache the standard library is compiled anew, which takes
+	// With an empty cache the standard library is compiled again, which takes
 	// long enough to be interrupted in the midst of it.
 	temporary := t.TempDir()
 	cmd.Env = append(cmd.Env, "GOCACHE="+t.TempDir(), "TMPDIR="+temporary)

@@ -176,7 +176,7 @@ func (b *builder) versionFlags(ctx context.Context) (string, error) {
 	} {
 		flags = append(flags, "-X="+name+"="+value)
 	}
-	// In a fixed order: the go command links anew when its flags change.
+	// In a fixed order: the go command links again when its flags change.
 	slices.Sort(flags)
 	return strings.Join(flags, " "), nil
 }

@@ -1,5 +1,5 @@
 // Fetching: the programs from a machine in the room that has them. The address
-// is what the user typed, and nothing leads away from it. The check sum guards
+// is what the user typed, and nothing leads away from it. The checksum guards
 // against an accident on the way, not against that machine.
 
 package build
@@ -167,7 +167,7 @@ func unpack(ctx context.Context, w workspace.Workspace, file io.Reader, folder s
 	if have != want {
 		return "", errors.New("those programs are made from other sources than the ones here: " +
 			"somebody's clone is older, or changed. " +
-			"The instructor can update the clone and share anew; you can take the repository that is shared; " +
+			"The instructor can update the clone and share it again; you can take the repository that is shared; " +
 			"or `go tool workshop cluster build` makes them from the sources here")
 	}
 	var left []string

@@ -12,7 +12,7 @@
 //
 // Keys are ECDSA P-256: as strong as RSA 3072, and made in microseconds.
 // Left out: revocation and renewal. A certificate lasts a year and is made
-// anew by every start.
+// again by every start.
 package pki
 
 import (

@@ -3,7 +3,7 @@ package verify
 // This file generates the stubs, and checks whether those in the chapter folders are up to date.
 //
 // A file in a chapter folder that differs from its stub is either out of date or a learner's work. So each solution
-// folder keeps the check sums of the stubs that were generated last (package checksum). They must match what the
+// folder keeps the checksums of the stubs that were generated last (package checksum). They must match what the
 // solution gives today, whatever the chapter folder contains; a file there that matches them is an untouched stub.
 
 import (
@@ -92,7 +92,7 @@ func derived(r *run) (string, []string) {
 	return detail, p
 }
 
-// Generate makes the stubs of a chapter from its solution, and writes the list of check sums. It does not overwrite a
+// Generate makes the stubs of a chapter from its solution, and writes the list of checksums. It does not overwrite a
 // file that a learner has changed: it returns its name in kept, and writes the stub beside it as NAME.stub.
 func Generate(root string, c course.Chapter) (written, kept []string, err error) {
 	solution := filepath.Join(root, c.Solution())
@@ -130,7 +130,7 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 	return written, kept, now.Write(solution)
 }
 
-// testSums returns the check sums of the chapter's tests, by their path in the chapter's folder. Package workspace
+// testSums returns the checksums of the chapter's tests, by their path in the chapter's folder. Package workspace
 // finds with them the tests that a learner has changed.
 func testSums(root string, c course.Chapter) (map[string]string, error) {
 	sums := map[string]string{}

@@ -1,4 +1,4 @@
-// Package checksum reads and writes the check sums of a chapter's files.
+// Package checksum reads and writes the checksums of a chapter's files.
 //
 // Each solution's folder has one list, checksums.txt, in the form of sha256sum: "SUM  NAME" a line, where NAME is a
 // path in the chapter's folder. It lists the chapter's stubs and its tests as they were generated. With it the workshop
@@ -18,13 +18,13 @@ import (
 // Name is the name of the list in a solution's folder.
 const Name = "checksums.txt"
 
-// List holds the check sums of a chapter's files by their paths in the chapter's folder.
+// List holds the checksums of a chapter's files by their paths in the chapter's folder.
 type List struct {
 	Stubs map[string]string
 	Tests map[string]string // those of files that end in _test.go
 }
 
-// Of returns the check sum of a content, in hex.
+// Of returns the checksum of a content, in hex.
 func Of(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }
 
 // Add adds a file to the list.
@@ -47,14 +47,14 @@ func Read(solution string) (List, error) {
 		return list, nil
 	}
 	if err != nil {
-		return list, fmt.Errorf("read check sums: %w", err)
+		return list, fmt.Errorf("read checksums: %w", err)
 	}
 	for line := range strings.Lines(string(text)) {
 		switch sum, name, ok := strings.Cut(strings.TrimSpace(line), "  "); {
 		case ok:
 			list.Add(name, sum)
 		case sum != "":
-			return New(), fmt.Errorf("%s: %q is not a check sum and a name", path, sum)
+			return New(), fmt.Errorf("%s: %q is not a checksum and a name", path, sum)
 		}
 	}
 	return list, nil
@@ -69,7 +69,7 @@ func (l List) Write(solution string) error {
 		}
 	}
 	if err := os.WriteFile(filepath.Join(solution, Name), []byte(b.String()), 0o644); err != nil {
-		return fmt.Errorf("write check sums: %w", err)
+		return fmt.Errorf("write checksums: %w", err)
 	}
 	return nil
 }

@@ -59,6 +59,6 @@ func TestErrors_name_the_file_and_the_line(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, Name)))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, Name), 0o755))
 	_, err = Read(dir)
-	require.ErrorContains(t, err, "read check sums")
-	require.ErrorContains(t, New().Write(filepath.Join(dir, "none")), "write check sums")
+	require.ErrorContains(t, err, "read checksums")
+	require.ErrorContains(t, New().Write(filepath.Join(dir, "none")), "write checksums")
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // Watch calls changed once at the start and after each change of content, until ctx ends; then it returns. content
-// returns a check sum of the files below folders. Watch calls both on its own goroutine. by is how Watch notices saves
+// returns a checksum of the files below folders. Watch calls both on its own goroutine. by is how Watch notices saves
 // from then on, Events or Polling. If content returns an error, changed receives it once, until the error changes or
 // ends.
 func Watch(ctx context.Context, folders []string, content func() (string, error),
@@ -137,7 +137,7 @@ func (w *watcher) check() {
 	w.changed(sum, w.by, err)
 }
 
-// read returns content's check sum, or, if it fails, the error as one.
+// read returns content's checksum, or, if it fails, the error as one.
 func (w *watcher) read() (string, error) {
 	sum, err := w.content()
 	if err != nil {

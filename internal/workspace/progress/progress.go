@@ -1,6 +1,6 @@
 // Package progress stores how far a learner is.
 //
-// The result of a task's tests holds for exactly the files that they ran over. So results are stored with a check sum
+// The result of a task's tests holds for exactly the files that they ran over. So results are stored with a checksum
 // of those files, and count only as long as it matches. The package also stores the current task and the number of
 // hints taken. All of it is one readable file, .workshop/progress.json. Deleting that file loses only the place, the
 // hints and the bugs found: the tests bring the results back.
@@ -202,7 +202,7 @@ func (f *File) StartAgain(c course.Chapter) {
 // BugTest is the learner's own test for `workshop bugs`. Content ignores it, so writing it leaves the chapter green.
 const BugTest = "bug_test.go"
 
-// Content returns a check sum of everything that a chapter's verdict depends on: its Go files, those that its tests
+// Content returns a checksum of everything that a chapter's verdict depends on: its Go files, those that its tests
 // import, the module's requirements, the version of Go, and GOFLAGS. A file that does not exist counts as an empty one.
 func Content(root string, c course.Chapter) (string, error) {
 	files := []string{"go.mod", "go.sum"}

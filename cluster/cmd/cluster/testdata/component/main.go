@@ -102,7 +102,7 @@ func serve(address, certificate, key, authority string) {
 }
 
 // nodes answers every question with a list of one node, which is Ready if kwok
-// plays; a PATCH, which marks it as not ready, makes it wait for kwok anew.
+// plays; a PATCH, which marks it as not ready, makes it wait for kwok again.
 func nodes(plays string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPatch {
