@@ -13,7 +13,7 @@ import (
 
 func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
 	const none = "If a foreign budget selects the Deployment's Pods under another name, Reconcile creates none " +
-		"and calls recordConflict: "
+		"and records a BudgetConflict Event: "
 	const beside = "If ours exists beside such a budget, Reconcile removes ours: "
 	const harmless = "Reconcile creates a budget for a Deployment that wants one and has none: the other one "
 	selecting := func(selector *metav1.LabelSelector) func(*policyv1.PodDisruptionBudget) {
@@ -88,6 +88,6 @@ func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
 func TestTask6_Two_budgets_in_the_way_are_one_Event(t *testing.T) {
 	pods := map[string]string{"app": "web"}
 	test := case6{web(), nil, nil, conflict, "If a foreign budget selects the Deployment's Pods under another " +
-		"name, Reconcile creates none and calls recordConflict: two of them are one Event."}
+		"name, Reconcile creates none and records a BudgetConflict Event: two of them are one Event."}
 	test.run(t, handmade("b", pods), handmade("a", pods))
 }

@@ -133,8 +133,8 @@ func TestTask6_One_step(t *testing.T) {
 		"budget going, Deployment gone": {nil, webBudget(going), nil, nil,
 			"Reconcile does not write to a budget that is being deleted: it needs no second deletion."},
 		"foreign in the way": {web(), webBudget(noOwner, noLabel, drifted), nil, conflict,
-			"If a Deployment wants a budget, and a foreign one has its name, Reconcile calls " +
-				"recordConflict."},
+			"If a Deployment wants a budget, and a foreign one has its name, Reconcile records " +
+				"a BudgetConflict Event."},
 		"foreign, controlled": {web(), webBudget(otherOwner), nil, conflict,
 			"Reconcile never writes to a foreign budget: another object controls it, even with our label " +
 				"on it."},

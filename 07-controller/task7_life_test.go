@@ -119,7 +119,7 @@ func TestTask7_Budget_in_the_way_comes_and_goes(t *testing.T) {
 		m.then(func() { m.server.dropAt("default", byHand) }, 4, "after the other one was deleted")
 
 		t.Rule("If a foreign budget selects the Deployment's Pods under another name, Reconcile creates none " +
-			"and calls recordConflict.")
+			"and records a BudgetConflict Event.")
 		wide := handmade("all", nil)
 		m.then(func() { m.server.put(wide) }, -1, "after a user has made one for every Pod")
 		m.then(func() { m.apply(web(called("api"))) }, -1, "after another Deployment was created")

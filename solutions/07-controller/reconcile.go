@@ -42,8 +42,8 @@ const (
 // a budget of ours that the Deployment does not want.
 //
 // Reconcile never writes to a foreign budget. If a Deployment wants a budget, and a foreign one has its name, Reconcile
-// calls recordConflict. If a foreign budget selects the Deployment's Pods under another name, Reconcile creates none
-// and calls recordConflict. If ours exists beside such a budget, Reconcile removes ours.
+// records a BudgetConflict Event. If a foreign budget selects the Deployment's Pods under another name, Reconcile
+// creates none and records a BudgetConflict Event. If ours exists beside such a budget, Reconcile removes ours.
 //
 // Reconcile does not write to a budget that is being deleted. Reconcile leaves the budget of an earlier Deployment to
 // the garbage collector. Reconcile writes nothing for a Deployment that is being deleted. For a Deployment that is
