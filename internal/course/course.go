@@ -1,7 +1,7 @@
 // Package course knows what the workshop consists of: its root folder, its chapters, and their tasks.
 //
-// There is no second list to keep in step. A chapter is a numbered folder in the root that has a README.md, and its
-// tasks are the headings of that README:
+// There is no second list to keep in step. A chapter is a numbered folder in the root that has a README.md; a lab is
+// such a folder without a number (labs.go). The tasks are the headings of that README:
 //
 //	## Task 2: One index (25 min)
 //
@@ -27,12 +27,13 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// Chapter is one numbered folder of the workshop.
+// Chapter is one numbered folder of the workshop, or a lab.
 type Chapter struct {
-	Dir    string // the folder's name: "05-indexer"
-	Number int    // 5
-	Topic  string // the name without the number: "indexer", "watch-stream"
+	Dir    string // relative to the root, with slashes: "05-indexer", "labs/rewriting-proxy"
+	Number int    // 5; a lab has none
+	Topic  string // the name without the number: "indexer", "watch-stream", "rewriting-proxy"
 	Title  string // the README's first heading
+	Layers bool   // whether its tests run on layers of the learner's choice
 	Tasks  []Task
 }
 
@@ -116,8 +117,8 @@ var runFlag = regexp.MustCompile(`-run[ =]('[^']*'|"[^"]*"|\S+)`)
 
 var folder = regexp.MustCompile(`^(\d\d)-([a-z][a-z0-9-]*)$`)
 
-// All reads the chapters below root, in order. A numbered folder without a README or without tasks is an error: a
-// chapter whose tasks learners cannot find.
+// All reads the chapters below root, in order, and then the labs. A numbered folder without a README or without tasks
+// is an error: a chapter whose tasks learners cannot find. So is a lab that labs/README.md does not link.
 func All(root string) ([]Chapter, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -136,32 +137,64 @@ func All(root string) ([]Chapter, error) {
 		}
 		all = append(all, c)
 	}
+	after, err := labs(root)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, after...)
+	topics := map[string]string{} // progress is kept by topic
+	for _, c := range all {
+		if other := topics[c.Topic]; other != "" {
+			return nil, fmt.Errorf("%s and %s have the same name", other, c.Dir)
+		}
+		topics[c.Topic] = c.Dir
+	}
 	return all, nil
 }
 
 // Find returns the one chapter that name means: its folder ("05-indexer", also "./05-indexer/"), its number ("5",
-// "05") or its topic ("indexer").
+// "05") or its topic ("indexer"). A lab is found by its folder ("labs/rewriting-proxy"), its name ("rewriting-proxy"),
+// and a word of its name that no other lab has ("proxy").
 func Find(root, name string) (Chapter, error) {
 	all, err := All(root)
 	if err != nil {
 		return Chapter{}, err
 	}
 	wanted := filepath.Base(name)
+	onlyLabs := filepath.Base(filepath.Dir(filepath.Clean(name))) == LabsFolder
 	number, notNumber := strconv.Atoi(wanted)
-	var known []string
+	known := map[bool][]string{} // those that are labs, and those that are not
 	for _, c := range all {
-		if c.Dir == wanted || c.Topic == wanted || (notNumber == nil && c.Number == number) {
+		is := c.Topic == wanted || !c.Lab() && (c.Dir == wanted || notNumber == nil && c.Number == number)
+		if is && (c.Lab() || !onlyLabs) {
 			return c, nil
 		}
-		known = append(known, c.Dir)
+		known[c.Lab()] = append(known[c.Lab()], c.Dir)
 	}
-	return Chapter{}, fmt.Errorf("there is no chapter %q; the chapters are %s", name, strings.Join(known, ", "))
+	found := byWord(all, wanted)
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	if len(found) > 1 {
+		return Chapter{}, fmt.Errorf("%q is in the names of two labs: %s and %s", name, found[0].Dir, found[1].Dir)
+	}
+	message := fmt.Sprintf("there is no chapter %q; the chapters are %s", name, strings.Join(known[false], ", "))
+	if len(known[true]) > 0 {
+		message += "; the labs are " + strings.Join(known[true], ", ")
+	}
+	return Chapter{}, errors.New(message)
 }
 
-// FindTask returns the task that name means: a chapter as for Find, a slash, and the task's number ("5/2") or the end
-// of its ID ("indexer/one-index"), today's or a former one. Without a slash task is zero: the whole chapter is meant.
+// FindTask returns the task that name means: a chapter as for Find, a slash, and the task's number ("5/2",
+// "labs/rewriting-proxy/2") or the end of its ID ("indexer/one-index"), today's or a former one. Without a task's name,
+// task is zero: the whole chapter is meant.
 func FindTask(root, name string) (Chapter, Task, error) {
-	chapterName, taskName, both := strings.Cut(strings.Trim(strings.TrimPrefix(name, "./"), "/"), "/")
+	clean := strings.Trim(strings.TrimPrefix(filepath.ToSlash(name), "./"), "/")
+	rest, isLab := strings.CutPrefix(clean, LabsFolder+"/")
+	chapterName, taskName, both := strings.Cut(rest, "/")
+	if isLab {
+		chapterName = LabsFolder + "/" + chapterName
+	}
 	c, err := Find(root, chapterName)
 	if err != nil || !both {
 		return c, Task{}, err
@@ -180,7 +213,9 @@ func FindTask(root, name string) (Chapter, Task, error) {
 
 // read reads the chapter's title and tasks from its README.
 func (c *Chapter) read(root string) error {
-	readme := filepath.Join(root, c.Dir, "README.md")
+	dir := filepath.Join(root, c.Dir)
+	c.Layers = runsOnLayers(dir)
+	readme := filepath.Join(dir, "README.md")
 	doc, err := Text(readme)
 	if err != nil {
 		return fmt.Errorf("chapter %s has no readable README: %w", c.Dir, err)

@@ -24,7 +24,7 @@ import (
 // Options is how to run the tests. The zero value is plain `go test`.
 type Options struct {
 	Race  bool
-	On    string      // which layers lie below: the -on of chapter 07
+	On    string      // which layers lie below: the -on of a chapter with Layers
 	Count int         // how often; 0 is once, and Go may answer from its cache
 	Task  course.Task // only this one's tests; zero means all
 	// Stop ends the run when it is closed; the verdict then says EndedByUser and where the run was. It may be nil.
@@ -48,8 +48,9 @@ const testTimeout = 2 * time.Minute
 
 // Command is the go test that o means for a chapter, without flags that only a program wants.
 func Command(c course.Chapter, o Options) ([]string, error) {
-	if o.On != "" && !HasLayers(c) {
-		return nil, fmt.Errorf("chapter %s does not run on other layers; use -on only with chapter 07", c.Dir)
+	if o.On != "" && !c.Layers {
+		return nil, fmt.Errorf("chapter %s does not run on other layers; -on is for chapter 07, and for labs that build "+
+			"on layers", c.Dir)
 	}
 	args := []string{"go", "test"}
 	if o.Race {
@@ -80,9 +81,6 @@ var vetOfGoTest = []string{
 	"-atomic", "-bools", "-buildtag", "-directive", "-errorsas", "-ifaceassert", "-nilfunc", "-printf", "-slog",
 	"-stringintconv", "-tests",
 }
-
-// HasLayers reports whether a chapter runs on layers of the learner's choice.
-func HasLayers(c course.Chapter) bool { return c.Topic == "controller" }
 
 // Run runs the tests of c in the workshop at root. A verdict on failing tests, or on code that does not compile, is no
 // error; an error means that there is no verdict. When ctx ends, the verdict says that it was stopped.

@@ -172,7 +172,7 @@ func TestRun_that_is_cancelled_says_so(t *testing.T) {
 }
 
 func TestCommand_is_what_one_would_type(t *testing.T) {
-	controller := course.Chapter{Dir: "07-controller", Topic: "controller"}
+	controller := course.Chapter{Dir: "07-controller", Layers: true}
 	for want, o := range map[string]Options{
 		"go test ./07-controller":                                           {},
 		"go test -race ./07-controller -count=3":                            {Race: true, Count: 3},

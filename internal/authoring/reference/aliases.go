@@ -49,13 +49,15 @@ var aliases = func() map[string][]string {
 var everyday = strings.Fields("buffer clock fake features fields framer json kubernetes labels meta record retry " +
 	"runtime schema scheme selection streaming transport types wait watch")
 
-// chapters finds the packages of the workshop that texts name: the solutions, by package name.
+// chapters finds the packages of the workshop that texts name: the solutions of chapters and labs, by package name.
 func chapters(root string) map[string]string {
 	all := map[string]string{}
-	dirs, _ := filepath.Glob(filepath.Join(root, "solutions", "[0-9][0-9]-*")) // the pattern is well-formed
-	for _, dir := range dirs {
-		name := filepath.Base(dir)
-		all[strings.ReplaceAll(name[3:], "-", "")] = ownModule + "/solutions/" + name
+	for _, pattern := range []string{"solutions/[0-9][0-9]-*", "solutions/labs/*"} {
+		dirs, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern))) // the pattern is well-formed
+		for _, dir := range dirs {
+			topic := strings.TrimLeft(filepath.Base(dir), "0123456789-")
+			all[strings.ReplaceAll(topic, "-", "")] = ownModule + "/" + path.Dir(pattern) + "/" + filepath.Base(dir)
+		}
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/testkit/env"
@@ -29,7 +30,8 @@ func (r *run) build(layer overlay.Layer) (program, error) {
 	if err != nil {
 		return program{}, fmt.Errorf("put %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
 	}
-	p := program{filepath.Join(folder, r.chapter.Dir+"-"+layer.Name+".test.exe"), o.Path()}
+	name := strings.ReplaceAll(r.chapter.Dir, "/", "-") + "-" + layer.Name + ".test.exe"
+	p := program{filepath.Join(folder, name), o.Path()}
 	cmd, err := o.Go(r.ctx, "test", "-c", "-vet=off", "-ldflags=-w -s", "-o", p.path, r.pkg())
 	if err != nil {
 		return program{}, err

@@ -138,7 +138,7 @@ func (o Options) steps(ctx context.Context) (all []step) {
 	if o.Texts && asked("references") {
 		all = append(all, step{"(texts)", "references", func() (string, []string) {
 			return checkReferences(ctx, o.Root,
-				"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "cluster/*.md", ".github/*.md")
+				"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "cluster/*.md", ".github/*.md", course.LabsPage)
 		}})
 	}
 	return all

@@ -4,7 +4,6 @@ package guard
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,7 +132,7 @@ func (r *run) fromMap(message string, all []goroutine) (f failure.Failure, vague
 		}
 	}
 	f.Got += fmt.Sprintf("\nthe race detector names the other one: go test -race ./%s -run '^%s$'",
-		filepath.Base(startDir), r.outer.Name())
+		chapterFolder(), r.outer.Name())
 	return f, len(running) != 1
 }
 

@@ -26,4 +26,17 @@ func TestHole_of_another_chapter_names_it_and_the_ways_out(t *testing.T) {
 
 	r.holes[0].File = "/w/07-controller/factory/factory.go"
 	require.Empty(t, r.holeFailure().Hole.Chapter)
+
+	startDir = "/w/labs/todays-informer"
+	require.Equal(t, "07-controller", r.holeFailure().Hole.Chapter, "a lab runs on the chapters")
+}
+
+func TestHole_of_a_lab_is_explained_in_its_folder(t *testing.T) {
+	defer func(dir string) { startDir = dir }(startDir)
+	startDir = "/w/labs/rewriting-proxy"
+	r := &run{outer: t, holes: []hole{{NotWritten: todo.NotWritten{
+		Task: 3, Symbol: "New", File: "/w/labs/rewriting-proxy/proxy.go", Line: 7}}}}
+	f := r.holeFailure()
+	require.Empty(t, f.Hole.Chapter)
+	require.Equal(t, "labs/rewriting-proxy/README.md, task 3", f.Read)
 }

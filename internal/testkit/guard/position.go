@@ -19,6 +19,15 @@ import (
 // startDir is the folder of the chapter: go test runs a test binary in the folder of its package.
 var startDir, _ = os.Getwd()
 
+// chapterFolder returns the folder of the chapter below the workshop's root: "05-indexer", "labs/rewriting-proxy".
+func chapterFolder() string {
+	parent, folder := filepath.Split(startDir)
+	if filepath.Base(parent) == "labs" {
+		return "labs/" + folder
+	}
+	return folder
+}
+
 // guardPackage is this package's import path, and modelPackage that of its neighbour, which calls the test's functions.
 var (
 	guardPackage = packageOf(callers()[0].function)

@@ -11,7 +11,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -237,7 +236,7 @@ func taskOf(test string) int {
 
 // read says where a task is explained. The runner replaces it by a link to the task's heading.
 func read(task int) string {
-	readme := filepath.Base(startDir) + "/README.md"
+	readme := chapterFolder() + "/README.md"
 	if task == 0 {
 		return readme
 	}

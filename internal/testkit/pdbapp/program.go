@@ -111,14 +111,17 @@ func Main(parts Parts) {
 // and the ways out.
 func unwritten(hole todo.NotWritten, choice string) string {
 	chapter := hole.Chapter()
-	number, _, _ := strings.Cut(chapter, "-")
+	typed, isLab := strings.CutPrefix(chapter, "labs/")
+	if !isLab {
+		typed, _, _ = strings.Cut(chapter, "-") // its number
+	}
 	other := "--layers " + choice + "," + hole.Layer() + "=solutions"
 	if hole.Layer() == "" {
 		other = "go run ./solutions/" + chapter + "/cmd/" + name
 	}
 	return fmt.Sprintf("chapter %s is not written yet: it needs %s (%s:%d, task %d)\n"+
 		"  to write it               go tool workshop %s\n"+
-		"  to run the finished code  %s", chapter, hole.Symbol, filepath.Base(hole.File), hole.Line, hole.Task, number, other)
+		"  to run the finished code  %s", chapter, hole.Symbol, filepath.Base(hole.File), hole.Line, hole.Task, typed, other)
 }
 
 // stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one ends the process at once.

@@ -36,14 +36,20 @@ func (n NotWritten) Error() string {
 		n.Symbol, filepath.Base(n.File), n.Line, n.Task)
 }
 
-// Chapter returns the folder of the chapter that the hole is in, such as "05-indexer", and "" if it is in none.
+// Chapter returns the folder of the chapter that the hole is in, such as "05-indexer" or "labs/rewriting-proxy", and ""
+// if it is in none.
 func (n NotWritten) Chapter() string { return Chapter(n.File) }
 
-// Chapter returns the last folder of a path that is named like a chapter, and "" if there is none.
+// Chapter returns the last folder of a path that is named like a chapter, or the last one in a folder labs, and "" if
+// there is none.
 func Chapter(path string) string {
-	for _, folder := range slices.Backward(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })) {
+	folders := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	for i, folder := range slices.Backward(folders) {
 		if len(folder) > 3 && strings.Trim(folder[:2], "0123456789") == "" && folder[2] == '-' {
 			return folder
+		}
+		if i > 0 && folders[i-1] == "labs" && !strings.HasSuffix(folder, ".go") {
+			return "labs/" + folder
 		}
 	}
 	return ""

@@ -60,6 +60,10 @@ func TestChapter_is_the_last_folder_named_like_one(t *testing.T) {
 		"/w/07-controller/factory/factory.go":  "07-controller",
 		`C:\99-mine\w\05-indexer\store.go`:     "05-indexer",
 		"client-go-workshop/06-workqueue/a.go": "06-workqueue",
+		"/w/labs/rewriting-proxy/proxy.go":     "labs/rewriting-proxy",
+		"/w/labs/rewriting-proxy":              "labs/rewriting-proxy",
+		"/labs/w/05-indexer/store.go":          "05-indexer",
+		"/w/labs/a.go":                         "",
 		"/w/internal/a.go":                     "",
 		"":                                     "",
 	} {

@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io"
 	"io/fs"
 	"maps"
@@ -18,6 +20,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
@@ -217,6 +220,8 @@ func Content(root string, c course.Chapter) (string, error) {
 			return "", fmt.Errorf("look for changes in %s: %w", dir, err)
 		}
 	}
+	slices.Sort(files)
+	files = slices.Compact(files) // a folder may be below another one
 	sum, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) {
 		text, err := course.ReadFile(filepath.Join(root, name))
 		return io.NopCloser(bytes.NewReader(text)), existing(err)
@@ -238,8 +243,35 @@ func existing(err error) error {
 // Folders returns the folders that Content reads, with all folders below them.
 func Folders(root string, c course.Chapter) []string {
 	dirs := []string{filepath.Join(root, c.Dir), filepath.Join(root, "internal", "testkit")}
-	if runner.HasLayers(c) {
+	if c.Layers {
 		dirs = append(dirs, filepath.Join(root, "solutions"))
+	}
+	if c.Lab() {
+		dirs = append(dirs, imported(root, c)...)
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// imported returns the folders of chapters and solutions that the Go files of a lab import.
+func imported(root string, c course.Chapter) (dirs []string) {
+	files, _ := filepath.Glob(filepath.Join(root, c.Dir, "*.go")) // the pattern is well-formed
+	for _, path := range files {
+		src, err := course.ReadFile(path)
+		if err != nil {
+			continue // Content reports it
+		}
+		file, _ := parser.ParseFile(token.NewFileSet(), path, src, parser.ImportsOnly) // the compiler reports errors
+		if file == nil {
+			continue
+		}
+		for _, spec := range file.Imports {
+			name, _ := strconv.Unquote(spec.Path.Value)
+			dir, ours := strings.CutPrefix(name, "client-go-workshop/")
+			if ours && !strings.HasPrefix(dir, "internal/") && dir != c.Dir {
+				dirs = append(dirs, filepath.Join(root, filepath.FromSlash(dir)))
+			}
+		}
 	}
 	return dirs
 }
