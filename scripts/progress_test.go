@@ -21,6 +21,9 @@ func TestProgress_says_of_each_chapter_how_far_it_is_and_never_fails(t *testing.
 			"FAIL\tclient-go-workshop/03 [build failed]\n1",
 		"04-cut-off": "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask2_B (0.00s)\n" +
 			"panic: send on closed channel\n\ngoroutine 7 [running]:\nFAIL\n2",
+		"labs/begun": "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask2_B (0.00s)\nFAIL\n1",
+		"labs/fresh": "--- FAIL: TestTask1_A (0.00s)\nFAIL\n1",
+		"labs/green": "--- PASS: TestTask1_A (0.00s)\nPASS\n0",
 	} {
 		w.write(filepath.Join(w.root, chapter, "README.md"), "")
 		w.is(chapter, printed+"\n")
@@ -30,5 +33,7 @@ func TestProgress_says_of_each_chapter_how_far_it_is_and_never_fails(t *testing.
 		"| 02-finished | 2 of 2 | finished |\n"+
 		"| 03-not-compiled | 0 of 0 | does not compile: `go vet ./03-not-compiled` says why |\n"+
 		"| 04-cut-off | 1 of 2 | the tests were cut off: `go test ./04-cut-off` says why |\n"+
-		"\n1 of 4 chapters are finished.\n", w.runs("progress.sh"))
+		"| labs/begun | 1 of 2 | `go test ./labs/begun -run Task2` |\n"+
+		"| labs/green | 1 of 1 | finished |\n"+
+		"\n1 of 4 chapters are finished.\nLabs finished: 1.\n", w.runs("progress.sh"))
 }

@@ -36,7 +36,8 @@ type command struct {
 // commands lists the commands of all texts that people read, in the order in which it reads them.
 func commands(t *testing.T, root string) (all []command) {
 	t.Helper()
-	for _, pattern := range strings.Fields("README.md docs/*.md docs/*/*.md 0*/README.md 0*/hints.md cluster/README.md") {
+	for _, pattern := range strings.Fields("README.md docs/*.md docs/*/*.md 0*/README.md 0*/hints.md " +
+		"labs/README.md labs/*/README.md labs/*/hints.md cluster/README.md") {
 		names, err := fs.Glob(os.DirFS(root), pattern)
 		require.NoError(t, err)
 		for _, name := range names {
