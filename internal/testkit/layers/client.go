@@ -11,6 +11,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -20,6 +23,7 @@ type Request[R any, S Result] interface {
 	Namespace(namespace string) R
 	Resource(resource string) R
 	Name(name string) R
+	SubResource(segments ...string) R
 	VersionedParams(options runtime.Object, codec runtime.ParameterCodec) R
 	Body(obj any) R
 	Do(ctx context.Context) S
@@ -36,6 +40,7 @@ type RESTClient[R any] interface {
 	Post() R
 	Put() R
 	Delete() R
+	Patch(patch types.PatchType) R
 }
 
 // client has one REST client for each API group. They share a transport. It writes the budgets of namespace.
@@ -43,6 +48,8 @@ type client[C RESTClient[R], R Request[R, S], S Result] struct {
 	apps, policy C
 	listWatch    func(c C, resource, namespace string) cache.ListerWatcher
 	namespace    string
+	// of makes the client of one more group.
+	of func(codecs serializer.CodecFactory, version schema.GroupVersion) (C, error)
 }
 
 // NewClient returns a Client on two REST clients that newREST makes, and listWatch for reading from them.
@@ -58,7 +65,20 @@ func NewClient[C RESTClient[R], R Request[R, S], S Result](config *rest.Config,
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %w", policyv1.SchemeGroupVersion, err)
 	}
-	return &client[C, R, S]{apps: apps, policy: policy, listWatch: listWatch}, nil
+	of := func(codecs serializer.CodecFactory, version schema.GroupVersion) (C, error) {
+		c := ConfigFor(config, version)
+		c.NegotiatedSerializer = codecs.WithoutConversion()
+		return newREST(c)
+	}
+	return &client[C, R, S]{apps: apps, policy: policy, listWatch: listWatch, of: of}, nil
+}
+
+func (c *client[C, R, S]) Resource(resource schema.GroupVersionResource, scheme *runtime.Scheme) (Resource, error) {
+	rest, err := c.of(serializer.NewCodecFactory(scheme), resource.GroupVersion())
+	if err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", resource, err)
+	}
+	return &objects[C, R, S]{rest, resource.Resource, runtime.NewParameterCodec(scheme), c.listWatch}, nil
 }
 
 func (c *client[C, R, S]) Deployments(namespace string) cache.ListerWatcher {

@@ -16,6 +16,8 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -54,6 +56,9 @@ type Client interface {
 	Budgets(namespace string) cache.ListerWatcher
 	// BudgetWriter returns the client that writes the budgets of one namespace.
 	BudgetWriter(namespace string) BudgetClient
+	// Resource returns access to the objects of any resource. The scheme has their Go types, those of the lists, and
+	// the options of the resource's group and version. Of returns it with the objects' Go type.
+	Resource(resource schema.GroupVersionResource, scheme *runtime.Scheme) (Resource, error)
 }
 
 // BudgetClient writes the PodDisruptionBudgets of one namespace. Reading is missing on purpose: what a controller reads
