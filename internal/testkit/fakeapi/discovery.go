@@ -21,8 +21,18 @@ const Version = "v1.36.3"
 
 type doc map[string]any
 
-// documents are the answers that are always the same, by path.
-var documents = sync.OnceValue(func() map[string]any {
+// documents are the answers of a server without custom resources, by path.
+var documents = sync.OnceValue(func() map[string]any { return documentsOf(resources) })
+
+// documents returns the answers for the server's resources, by path.
+func (s *Server) documents() map[string]any {
+	if all := s.custom.and(resources); len(all) > len(resources) {
+		return documentsOf(all)
+	}
+	return documents()
+}
+
+func documentsOf(resources []*resource) map[string]any {
 	groups, openAPI := &metav1.APIGroupList{}, doc{}
 	all := map[string]any{
 		"/version":    version.Info{Major: "1", Minor: "36", GitVersion: Version, Platform: "in/memory"},
@@ -51,7 +61,7 @@ var documents = sync.OnceValue(func() map[string]any {
 		patches["/"+path+"/namespaces/{namespace}/"+r.gvr.Resource+"/{name}"] = doc{"patch": r.openAPI()}
 	}
 	return all
-})
+}
 
 func pathOf(gv schema.GroupVersion) string {
 	if gv.Group == "" {
@@ -102,7 +112,7 @@ func (c *call) discover() error {
 		_, err := io.WriteString(c.w, "ok")
 		return err
 	default:
-		switch document := documents()[path].(type) {
+		switch document := c.documents()[path].(type) {
 		case nil:
 			return errPath
 		case runtime.Object:

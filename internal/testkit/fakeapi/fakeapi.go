@@ -9,10 +9,10 @@
 //	├─ routes       route.go      URL to verb, resource, name; discovery.go for the rest
 //	├─ verbs        read.go  write.go  patch.go  watch.go
 //	├─ answers      respond.go    JSON, YAML or protobuf; objects, Tables (table.go) or a Status
-//	├─ resources    resources.go  the kinds of objects; objects.go has their defaults and validation
+//	├─ resources    resources.go  the kinds of objects; objects.go has their defaults and validation; custom.go: more kinds
 //	└─ store        store.go      objects and their history, by resourceVersion
 //
-// It serves Deployments, PodDisruptionBudgets, Events, Leases and ConfigMaps. It is a verified fake: the requests in
+// It serves Deployments, PodDisruptionBudgets, Events, Leases and ConfigMaps, and the custom resources of package crd. It is a verified fake: the requests in
 // testdata/conformance were sent to a real kube-apiserver, and the answers must be the same. docs/develop/fakeapi.md
 // lists the differences and their reasons.
 //
@@ -42,6 +42,8 @@ type Object interface {
 type Server struct {
 	store *store
 	http  *http.Server
+	// custom are the custom resources.
+	custom customResources
 	// listener accepts the connections of Config.
 	listener *listener
 
@@ -84,12 +86,12 @@ func (s *Server) Close() {
 
 // Create stores new objects, as if another client had sent them: it fills in defaults, and does not change the caller's
 // objects. It panics if the server would refuse one.
-func (s *Server) Create(objs ...Object) { each(objs, s.store.create) }
+func (s *Server) Create(objs ...Object) { s.each(objs, s.store.create) }
 
 // Update stores objects that exist, whatever their resourceVersion. The status is stored too. It panics if the server
 // would refuse one.
 func (s *Server) Update(objs ...Object) {
-	each(objs, func(res *resource, obj Object) (Object, error) {
+	s.each(objs, func(res *resource, obj Object) (Object, error) {
 		obj.SetResourceVersion("")
 		return s.store.update(res, obj, everything)
 	})
@@ -98,15 +100,15 @@ func (s *Server) Update(objs ...Object) {
 // Delete removes objects, which need only a type, namespace and name. It panics if there is no such object. An object
 // with finalizers stays until they are gone.
 func (s *Server) Delete(objs ...Object) {
-	each(objs, func(res *resource, obj Object) (Object, error) {
+	s.each(objs, func(res *resource, obj Object) (Object, error) {
 		return s.store.delete(res, key(obj), metav1.DeleteOptions{})
 	})
 }
 
 // each calls a function for a copy of each object. It panics if the function returns an error.
-func each(objs []Object, do func(res *resource, obj Object) (Object, error)) {
+func (s *Server) each(objs []Object, do func(res *resource, obj Object) (Object, error)) {
 	for _, obj := range objs {
-		res := resourceOf(obj)
+		res := s.resourceOf(obj)
 		if res == nil {
 			panic(fmt.Sprintf("fakeapi: %T is not served", obj))
 		}
@@ -119,7 +121,7 @@ func each(objs []Object, do func(res *resource, obj Object) (Object, error)) {
 // Objects returns copies of the stored objects of a resource, for instance "deployments", ordered by namespace and
 // name.
 func (s *Server) Objects(resource string) []Object {
-	res := resourceNamed(resource)
+	res := s.resourceNamed(resource)
 	if res == nil {
 		panic(fmt.Sprintf("fakeapi: there is no resource %q", resource))
 	}

@@ -13,6 +13,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -60,6 +61,9 @@ func (c *call) patcher() (patcher, error) {
 		err = json.Unmarshal(c.body, &map[string]any{})
 		apply = func(doc []byte, _ runtime.Object) ([]byte, error) { return jsonpatch.MergePatch(doc, c.body) }
 	case types.StrategicMergePatchType:
+		if c.res.custom != nil {
+			return nil, customPatchType
+		}
 		err = json.Unmarshal(c.body, &map[string]any{})
 		apply = func(doc []byte, like runtime.Object) ([]byte, error) {
 			return strategicpatch.StrategicMergePatch(doc, c.body, like)
@@ -97,6 +101,9 @@ func (c *call) applyPatch(patch patcher, obj, into runtime.Object) error {
 	patched, err := patch(doc, into.DeepCopyObject())
 	if err != nil {
 		return err
+	}
+	if u, ok := into.(*unstructured.Unstructured); ok {
+		return c.decodePatched(patched, u)
 	}
 	_, _, err = jsonInfo.StrictSerializer.Decode(patched, nil, into)
 	if err := c.validateFields(err); err != nil {

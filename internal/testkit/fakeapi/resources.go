@@ -18,6 +18,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -45,6 +46,8 @@ type resource struct {
 	validate func(obj, before Object) field.ErrorList
 	// table is the output of kubectl get.
 	table columns
+	// custom has the differences of a custom resource. It is nil for a resource with Go types.
+	custom *Custom
 }
 
 // part is the part of an object that an update changes.
@@ -91,19 +94,23 @@ func init() {
 }
 
 // resourceNamed returns the resource of that name, or nil.
-func resourceNamed(name string) *resource {
-	return find(func(r *resource) bool { return r.gvr.Resource == name })
+func (s *Server) resourceNamed(name string) *resource {
+	return s.find(func(r *resource) bool { return r.gvr.Resource == name })
 }
 
 // resourceOf returns the resource that an object belongs to, or nil.
-func resourceOf(obj runtime.Object) *resource {
+func (s *Server) resourceOf(obj runtime.Object) *resource {
 	kinds, _, _ := scheme.ObjectKinds(obj) // none if there is an error
-	return find(func(r *resource) bool { return slices.Contains(kinds, r.gvk) })
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		kinds = []schema.GroupVersionKind{u.GroupVersionKind()}
+	}
+	return s.find(func(r *resource) bool { return slices.Contains(kinds, r.gvk) })
 }
 
-func find(is func(r *resource) bool) *resource {
-	if i := slices.IndexFunc(resources, is); i >= 0 {
-		return resources[i]
+func (s *Server) find(is func(r *resource) bool) *resource {
+	all := s.custom.and(resources)
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
 	}
 	return nil
 }
@@ -115,6 +122,9 @@ func (r *resource) has(subresource string) bool {
 
 // new returns an empty object.
 func (r *resource) new() Object {
+	if r.custom != nil {
+		return r.custom.new()
+	}
 	obj, err := scheme.New(r.gvk)
 	utilruntime.Must(err)
 	return obj.(Object)
@@ -122,6 +132,9 @@ func (r *resource) new() Object {
 
 // listOf returns a list of objects as of a revision.
 func (r *resource) listOf(objs []runtime.Object, revision int64) runtime.Object {
+	if r.custom != nil {
+		return r.custom.listOf(objs, revision)
+	}
 	list, err := scheme.New(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
 	utilruntime.Must(err)
 	utilruntime.Must(meta.SetList(list, objs))

@@ -80,7 +80,7 @@ func pretty(r *http.Request) bool {
 // notAcceptable returns an error that lists the forms. A resource has forms for a watch, too.
 func notAcceptable(r *http.Request) error {
 	forms := "application/json, application/yaml, application/vnd.kubernetes.protobuf"
-	if resourceNamed(path.Base(r.URL.Path)) != nil {
+	if slices.ContainsFunc(resources, func(res *resource) bool { return res.gvr.Resource == path.Base(r.URL.Path) }) {
 		forms += ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 	}
 	return statusError(http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
@@ -101,6 +101,9 @@ func (c *call) answer(obj runtime.Object) error {
 	form, err := negotiate(c.r)
 	if _, ok := obj.(*metav1.Status); ok {
 		form, err = negotiatePlain(c.r), nil
+	}
+	if c.res.custom != nil && form.info.MediaType == runtime.ContentTypeProtobuf {
+		err = customNotAcceptable
 	}
 	if err != nil {
 		return err
@@ -143,6 +146,9 @@ func write(w http.ResponseWriter, form accepted, code int, obj runtime.Object) e
 
 // encode encodes an object with its kind and version. It does not change the object, which other goroutines may read.
 func encode(s runtime.Encoder, obj runtime.Object) ([]byte, error) {
+	if _, ok := obj.(runtime.Unstructured); ok {
+		return runtime.Encode(s, obj)
+	}
 	kinds, _, err := scheme.ObjectKinds(obj)
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)

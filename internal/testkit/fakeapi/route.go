@@ -146,11 +146,11 @@ func (c *call) route() error {
 		return nil // discovery
 	}
 	gvr := schema.GroupVersionResource{Group: m[1], Version: m[2], Resource: m[4]}
-	if documents()["/"+pathOf(gvr.GroupVersion())] == nil {
+	if c.documents()["/"+pathOf(gvr.GroupVersion())] == nil {
 		return errPath
 	}
 	c.namespace, c.name, c.subresource = m[3], m[5], m[6]
-	c.res = find(func(r *resource) bool { return r.gvr == gvr })
+	c.res = c.find(func(r *resource) bool { return r.gvr == gvr })
 	if c.res == nil || c.subresource != "" && !c.res.has(c.subresource) {
 		return errResource
 	}

@@ -162,6 +162,9 @@ func (s *store) create(res *resource, obj Object) (Object, error) {
 	}
 	s.lock.Lock()
 	defer s.lock.Unlock()
+	if s.objects[res] == nil { // a custom resource
+		s.objects[res] = map[string]Object{}
+	}
 	if s.objects[res][key(obj)] != nil {
 		return nil, apierrors.NewAlreadyExists(res.gvr.GroupResource(), obj.GetName())
 	}

@@ -64,15 +64,16 @@ func toMeta(obj runtime.Object) runtime.Object {
 		}))
 		return list
 	}
-	m := meta.AsPartialObjectMetadata(obj.(metav1.ObjectMetaAccessor).GetObjectMeta())
+	m := meta.AsPartialObjectMetadata(obj.(metav1.Object))
 	m.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
 	return m
 }
 
 // listMeta returns the metadata of a list, or what a list with one object has.
 func listMeta(obj runtime.Object) metav1.ListMeta {
-	if list, ok := obj.(metav1.ListMetaAccessor); ok {
-		return *list.GetListMeta().(*metav1.ListMeta)
+	if list, err := meta.ListAccessor(obj); err == nil {
+		return metav1.ListMeta{ResourceVersion: list.GetResourceVersion(), Continue: list.GetContinue(),
+			RemainingItemCount: list.GetRemainingItemCount()}
 	}
 	return metav1.ListMeta{ResourceVersion: obj.(Object).GetResourceVersion()}
 }

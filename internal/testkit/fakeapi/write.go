@@ -66,6 +66,9 @@ func (c *call) part() part {
 // decode decodes the body into an object of a kind and the URL's namespace and name. It refuses, warns of, or ignores
 // unknown fields, as the query's fieldValidation says.
 func (c *call) decode(gvk schema.GroupVersionKind) (Object, error) {
+	if c.res.custom != nil {
+		return c.decodeCustom()
+	}
 	mediaType, _, _ := strings.Cut(cmp.Or(c.r.Header.Get("Content-Type"), runtime.ContentTypeJSON), ";")
 	info, ok := runtime.SerializerInfoForMediaType(codecs.SupportedMediaTypes(), mediaType)
 	if !ok {
@@ -134,7 +137,9 @@ func (r *resource) prepareForCreate(obj Object) error {
 	if r.fill != nil {
 		r.fill(obj)
 	}
-	if r.status {
+	if r.custom != nil {
+		r.custom.prepareForCreate(obj)
+	} else if r.status {
 		obj.SetGeneration(1)
 		section(obj, "Status").SetZero()
 	}
@@ -154,6 +159,10 @@ func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	}
 	forgetKind(obj)
 	keepMeta(obj, before)
+	if r.custom != nil {
+		r.custom.prepareForUpdate(obj, before, part)
+		return r.check(obj, before)
+	}
 	kept := before.DeepCopyObject().(Object)
 	if r.status && part == spec {
 		section(obj, "Status").Set(section(kept, "Status"))

@@ -1,0 +1,200 @@
+package crd
+
+// This file has the schema, the fields that it removes, and the defaults that it sets.
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/client-go/util/jsonpath"
+)
+
+// schemaProps are the keywords of OpenAPI that the fake knows. A manifest with another one is refused.
+type schemaProps struct {
+	Type                 string                  `json:"type"`
+	Format               string                  `json:"format"`
+	Description          string                  `json:"description"`
+	Properties           map[string]*schemaProps `json:"properties"`
+	AdditionalProperties *schemaProps            `json:"additionalProperties"`
+	Items                *schemaProps            `json:"items"`
+	Required             []string                `json:"required"`
+	Default              any                     `json:"default"`
+	Enum                 []any                   `json:"enum"`
+	Pattern              string                  `json:"pattern"`
+	Minimum              *float64                `json:"minimum"`
+	Maximum              *float64                `json:"maximum"`
+	MinLength            *int                    `json:"minLength"`
+	MaxLength            *int                    `json:"maxLength"`
+	MinItems             *int                    `json:"minItems"`
+	MaxItems             *int                    `json:"maxItems"`
+	MaxProperties        *int                    `json:"maxProperties"`
+	Nullable             bool                    `json:"nullable"`
+	PreserveUnknown      bool                    `json:"x-kubernetes-preserve-unknown-fields"`
+	ListType             string                  `json:"x-kubernetes-list-type"`
+	ListMapKeys          []string                `json:"x-kubernetes-list-map-keys"`
+}
+
+var types = []string{"object", "array", "string", "integer", "number", "boolean"}
+
+// structural returns the reasons why a schema is not structural: each field needs a type.
+func (s *schemaProps) structural(path string) (errs []error) {
+	if !slices.Contains(types, s.Type) {
+		errs = append(errs, fmt.Errorf("%s.type: Required value: must not be empty for specified object fields", path))
+	}
+	if s.Type == "array" && s.Items == nil {
+		errs = append(errs, fmt.Errorf("%s.items: Required value: must be specified", path))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		if p := s.Properties[name]; p != nil {
+			errs = append(errs, p.structural(path+".properties["+name+"]")...)
+		}
+	}
+	for name, p := range map[string]*schemaProps{"items": s.Items, "additionalProperties": s.AdditionalProperties} {
+		if p != nil {
+			errs = append(errs, p.structural(path+"."+name)...)
+		}
+	}
+	return errs
+}
+
+// root returns the schema with the fields that every object has. The server checks metadata itself, so the schema can
+// only limit its name.
+func (s *schemaProps) root() *schemaProps {
+	root := *s
+	root.Properties = maps.Clone(s.Properties)
+	if root.Properties == nil {
+		root.Properties = map[string]*schemaProps{}
+	}
+	meta := schemaProps{Type: "object"}
+	if given := root.Properties["metadata"]; given != nil {
+		meta = *given
+	}
+	meta.PreserveUnknown = true
+	root.Properties["metadata"] = &meta
+	root.Properties["apiVersion"], root.Properties["kind"] = &schemaProps{Type: "string"}, &schemaProps{Type: "string"}
+	return &root
+}
+
+// prune removes the fields that the schema does not have, and adds their paths to unknown.
+func (s *schemaProps) prune(value any, path string, unknown *[]string) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at := name
+			if path != "" {
+				at = path + "." + name
+			}
+			child := s.Properties[name]
+			if child == nil {
+				child = s.AdditionalProperties
+			}
+			switch {
+			case child != nil:
+				child.prune(v[name], at, unknown)
+			case !s.PreserveUnknown:
+				delete(v, name)
+				*unknown = append(*unknown, at)
+			}
+		}
+	case []any:
+		for i := range v {
+			if s.Items != nil {
+				s.Items.prune(v[i], fmt.Sprintf("%s[%d]", path, i), unknown)
+			}
+		}
+	}
+}
+
+// setDefaults sets the defaults of the fields that an object lacks. A default is set if the parent exists.
+func (s *schemaProps) setDefaults(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, p := range s.Properties {
+			if held, exists := v[name]; p.Default != nil && (!exists || held == nil && !p.Nullable) {
+				v[name] = copyOf(p.Default)
+			}
+			if held, exists := v[name]; exists {
+				p.setDefaults(held)
+			}
+		}
+		for name, held := range v {
+			if s.AdditionalProperties != nil && s.Properties[name] == nil {
+				s.AdditionalProperties.setDefaults(held)
+			}
+		}
+	case []any:
+		for _, held := range v {
+			if s.Items != nil {
+				s.Items.setDefaults(held)
+			}
+		}
+	}
+}
+
+// copyOf returns a copy of a JSON value, with integers as the API machinery has them.
+func copyOf(value any) any {
+	switch v := value.(type) {
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	case map[string]any:
+		c := map[string]any{}
+		for name, held := range v {
+			c[name] = copyOf(held)
+		}
+		return c
+	case []any:
+		c := []any{}
+		for _, held := range v {
+			c = append(c, copyOf(held))
+		}
+		return c
+	}
+	return value
+}
+
+// nested returns a field of an object.
+func nested(object map[string]any, path ...string) (value any, found bool, err error) {
+	value = object
+	for _, name := range path {
+		m, ok := value.(map[string]any)
+		if !ok {
+			return nil, false, nil
+		}
+		if value, found = m[name]; !found {
+			return nil, false, nil
+		}
+	}
+	return value, true, nil
+}
+
+// cell returns a cell of kubectl get, or nil for a field that the object lacks.
+func cell(path *jsonpath.JSONPath, kind string, object map[string]any) any {
+	results, err := path.FindResults(object)
+	if err != nil || len(results) == 0 || len(results[0]) == 0 {
+		return nil
+	}
+	value := results[0][0].Interface()
+	text, isText := value.(string)
+	switch {
+	case kind == "date" && isText:
+		at := metav1.Time{}
+		if err := at.UnmarshalQueryParameter(text); err != nil {
+			return "<invalid>"
+		}
+		return duration.HumanDuration(time.Since(at.Time))
+	case isText, kind == "integer", kind == "number", kind == "boolean":
+		return value
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	return string(data)
+}
