@@ -11,6 +11,7 @@ package layers
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -27,6 +28,8 @@ import (
 type Layers struct {
 	// NewClient makes a client of chapters 01 and 02: requests, and the streams of watches.
 	NewClient func(config *rest.Config) (Client, error)
+	// NewFrameReader is the part of chapter 02 that splits the body of a watch into frames. It comes with the client.
+	NewFrameReader func(body io.ReadCloser) io.ReadCloser
 	// NewReflector is chapter 03.
 	NewReflector func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
 		options ReflectorOptions) Reflector
@@ -127,7 +130,7 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 func (l *Layers) take(layer string, set Layers) {
 	switch layer {
 	case "client":
-		l.NewClient = set.NewClient
+		l.NewClient, l.NewFrameReader = set.NewClient, set.NewFrameReader
 	case "reflector":
 		l.NewReflector = set.NewReflector
 	case "deltafifo":

@@ -3,6 +3,7 @@ package clientgo
 
 import (
 	"k8s.io/apimachinery/pkg/fields"
+	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -12,7 +13,8 @@ import (
 
 // Layers is the set.
 var Layers = layers.Layers{
-	NewClient: newClient,
+	NewClient:      newClient,
+	NewFrameReader: serializer.Framer.NewFrameReader,
 	NewReflector: func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
 		options layers.ReflectorOptions) layers.Reflector {
 		r := cache.NewReflectorWithOptions(lw, expectedType, store, options.ReflectorOptions)

@@ -17,7 +17,8 @@ import (
 
 // Layers is the set.
 var Layers = layers.Layers{
-	NewClient: newClient,
+	NewClient:      newClient,
+	NewFrameReader: watchstream.NewFrameReader,
 	NewReflector: func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
 		options layers.ReflectorOptions) layers.Reflector {
 		r := reflector.NewReflectorWithOptions(lw, expectedType, store, options.ReflectorOptions)
