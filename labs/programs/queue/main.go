@@ -60,8 +60,8 @@ func run(out io.Writer) {
 	say("Get reports the shutdown")
 }
 
-// work is one round of a worker's loop. Each key that Get returns needs one Done. A key that succeeds needs Forget, too,
-// otherwise its next failure begins with a long wait. It returns false when the queue is shut down.
+// work is one round of a worker's loop. Each key that Get returns needs one Done. A key that succeeds also needs
+// Forget, otherwise its next failure begins with a long wait. It returns false when the queue is shut down.
 func work(queue workqueue.TypedRateLimitingInterface[string], say func(string, ...any)) bool {
 	key, shutdown := queue.Get()
 	if shutdown {
