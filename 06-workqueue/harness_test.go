@@ -121,11 +121,16 @@ func (q loggedQueue) DrainLater() *call {
 	return start(q.t, func() string { q.TypedInterface.ShutDownWithDrain(); return returned })
 }
 
-// All gets the items that are in the queue, and calls Done for none of them.
+// All gets the items that are in the queue, and calls Done for none of them. It ends at a Get that waits, because then
+// Len counts items that are not queued.
 func (q loggedQueue) All() []string {
 	items := []string{}
 	for q.TypedInterface.Len() > 0 {
-		items = append(items, q.Get())
+		item := q.Get()
+		items = append(items, item)
+		if item == waits {
+			break
+		}
 	}
 	return items
 }

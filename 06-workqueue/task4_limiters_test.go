@@ -32,8 +32,10 @@ func TestTask4_Wait_has_an_upper_limit(t *testing.T) {
 		"wait.", func(t *guard.T) {
 		r := exponential(time.Millisecond, 5*time.Millisecond)
 		require.Equal(t, "1ms 2ms 4ms 5ms 5ms", when(t, r, "web", 5), "the waits of 5 failures, base 1ms, max 5ms")
+		t.Story(8)
 		r = exponential(time.Second, time.Millisecond)
 		require.Equal(t, "1ms 1ms", when(t, r, "web", 2), "the waits of 2 failures, base 1s, max 1ms")
+		t.Story(8)
 		r = exponential(1, 3)
 		require.Equal(t, "1ns 2ns 3ns 3ns", when(t, r, "web", 4), "the waits of 4 failures, base 1ns, max 3ns")
 	})
