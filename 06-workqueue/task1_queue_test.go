@@ -251,25 +251,35 @@ func TestTask1_Taken_items_can_be_freed(t *testing.T) {
 		"the slice (#105031).", func(t *guard.T) {
 		q := workqueue.NewTyped[*payload]()
 		var taken []weak.Pointer[payload]
+		// On a goroutine that ends, so that its stack holds none of them.
+		on := func(f func(add, take func(n int))) {
+			start(t, func() string {
+				f(func(n int) {
+					for range n {
+						q.Add(new(payload))
+					}
+				}, func(n int) {
+					for range n {
+						item, _ := q.Get()
+						taken = append(taken, weak.Make(item))
+						q.Done(item)
+					}
+				})
+				return returned
+			}).result()
+		}
+		t.Did("Add 100 pointers, Get and Done 30 of them")
+		on(func(add, take func(n int)) { add(100); take(30) })
+		require.Equal(t, "0 of 30 still in memory", stillHeld(taken), "the items that were taken first")
 		t.Did("64 times: Add 4 pointers, Get and Done 3 of them; then Get and Done all but the last")
-		start(t, func() string { // on a goroutine that ends, so that its stack holds none of them
-			take := func(n int) {
-				for range n {
-					item, _ := q.Get()
-					taken = append(taken, weak.Make(item))
-					q.Done(item)
-				}
-			}
+		on(func(add, take func(n int)) {
 			for range 64 {
-				for range 4 {
-					q.Add(new(payload))
-				}
+				add(4)
 				take(3)
 			}
-			take(63)
-			return returned
-		}).result()
-		require.Equal(t, "0 of 255 still in memory", stillHeld(taken), "the items that were taken")
+			take(133)
+		})
+		require.Equal(t, "0 of 355 still in memory", stillHeld(taken), "the items that were taken")
 		runtime.KeepAlive(q)
 	})
 }
@@ -297,8 +307,8 @@ func TestTask1_Long_queue_becomes_short_again(t *testing.T) {
 			t.Story(8)
 			before := memory()
 			q := workqueue.DefaultQueue[payload]()
-			t.Did("DefaultQueue of items of 1 kB: Push, 10000 times; Pop, until %d are left; Push and Pop, 10000 times", left)
-			for range 10_000 {
+			t.Did("DefaultQueue of items of 1 kB: Push, 2000 times; Pop, until %d are left; Push and Pop, 10000 times", left)
+			for range 2_000 {
 				q.Push(payload{})
 			}
 			for q.Len() > left {

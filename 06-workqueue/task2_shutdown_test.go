@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
 
 	workqueue "client-go-workshop/06-workqueue"
 	"client-go-workshop/internal/testkit/guard"
@@ -61,6 +62,18 @@ func TestTask2_ShutDown_refuses_a_new_second_round(t *testing.T) {
 		q.Add("web")
 		q.Done("web")
 		require.Equal(t, shutdown, q.Get(), "the 2nd Get")
+	})
+}
+
+func TestTask2_ShutDown_ends_the_calls_of_Touch(t *testing.T) {
+	guard.Test(t, "After ShutDown, Add has no effect, not even on the order: Add does not call Touch of "+
+		"config.Queue.", func(t *guard.T) {
+		below := &ordered{}
+		q := loggedQueue{workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: below}), t}
+		q.Add("web")
+		q.ShutDown()
+		q.Add("web")
+		require.Empty(t, below.touched, "items touched after ShutDown")
 	})
 }
 
@@ -207,6 +220,28 @@ func TestTask2_ShutDown_ends_every_drain(t *testing.T) {
 		q.ShutDown()
 		t.Rule("ShutDown ends every ShutDownWithDrain that waits: a program and its controller may both drain one queue.")
 		require.Equal(t, []string{returned, returned}, results(drains...), "the results of both ShutDownWithDrain")
+	})
+}
+
+func TestTask2_Another_drain_does_not_undo_ShutDown(t *testing.T) {
+	guard.Test(t, "ShutDown ends every ShutDownWithDrain that waits. Another ShutDownWithDrain may begin before the "+
+		"first one wakes up.", func(t *guard.T) {
+		for range 100 { // the first drain rarely wakes up before the next one begins
+			t.Story(8)
+			q := newQueue(t, "web")
+			require.Equal(t, "web", q.Get(), "Get")
+			first := q.DrainLater()
+			synctest.Wait()
+			t.Did("ShutDown, and at once another ShutDownWithDrain")
+			next := start(t, func() string {
+				q.TypedInterface.ShutDown()
+				q.TypedInterface.ShutDownWithDrain()
+				return returned
+			})
+			answers := []string{first.result(), next.result()}
+			q.TypedInterface.ShutDown()
+			require.Equal(t, []string{returned, waits}, answers, "the results of the first and the next ShutDownWithDrain")
+		}
 	})
 }
 

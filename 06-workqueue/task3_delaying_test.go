@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,7 +40,7 @@ func TestTask3_AddAfter_comes_when_the_delay_has_passed(t *testing.T) {
 }
 
 func TestTask3_No_delay_is_at_once(t *testing.T) {
-	guard.Test(t, "If delay is 0 or less, AddAfter adds the item at once.", func(t *guard.T) {
+	guard.Test(t, "If delay is 0 or less, AddAfter does the same as Add.", func(t *guard.T) {
 		q := newDelayingQueue(t)
 		q.AddAfter("web", 0)
 		q.AddAfter("db", -time.Second)
@@ -87,15 +88,35 @@ func TestTask3_Earlier_time_moves_it_to_the_front(t *testing.T) {
 func TestTask3_Items_come_in_the_order_of_their_times(t *testing.T) {
 	guard.Test(t, "Items are added in the order of their due times.", func(t *guard.T) {
 		q := newDelayingQueue(t)
-		wanted := []string{}
-		for i := range 50 {
-			second := i * 37 % 50 // each from 0 to 49, in no order
-			q.AddAfter(fmt.Sprint("item due at ", second), time.Duration(second)*time.Second+1)
-			wanted = append(wanted, fmt.Sprint("item due at ", i))
-		}
+		wanted := addInNoOrder(q)
 		q.pass(time.Minute)
 		require.Equal(t, wanted, q.All(), "the items in the queue after a minute")
 	})
+}
+
+func TestTask3_Items_that_are_due_together_come_in_order(t *testing.T) {
+	guard.Test(t, "Items are added in the order of their due times, even if the queue sees several due items at "+
+		"once.", func(t *guard.T) {
+		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
+		wanted := addInNoOrder(q)
+		synctest.Wait()
+		t.Did("the Clock advances by 1m")
+		clock.Step(time.Minute)
+		synctest.Wait()
+		require.Equal(t, wanted, q.All(), "the items in the queue after a minute of the Clock")
+	})
+}
+
+// addInNoOrder delays 50 items and returns them in the order of their due times.
+func addInNoOrder(q loggedQueue) (wanted []string) {
+	for i := range 50 {
+		second := i * 37 % 50 // each from 0 to 49, in no order
+		q.AddAfter(fmt.Sprint("item due at ", second), time.Duration(second)*time.Second+1)
+		wanted = append(wanted, fmt.Sprint("item due at ", i))
+	}
+	return wanted
 }
 
 func TestTask3_Earlier_item_does_not_wait_for_a_later_one(t *testing.T) {
@@ -212,11 +233,15 @@ func TestTask3_Due_items_are_merged_like_any_other(t *testing.T) {
 func TestTask3_Add_leaves_the_time_alone(t *testing.T) {
 	guard.Test(t, "Add does not change the due time of a delayed item: it comes now, and once more when it is "+
 		"due.", func(t *guard.T) {
-		for _, add := range []func(q loggedQueue){
+		for i, add := range []func(q loggedQueue){
 			func(q loggedQueue) { q.Add("web") },
 			func(q loggedQueue) { q.AddAfter("web", 0) },
 		} {
 			t.Story(8)
+			if i == 1 {
+				t.Rule("If delay is 0 or less, AddAfter does the same as Add. It does not change the due time of a " +
+					"delayed item: it comes now, and once more when it is due.")
+			}
 			q := newDelayingQueue(t)
 			q.AddAfter("web", 10*time.Second)
 			synctest.Wait()
@@ -243,6 +268,50 @@ func TestTask3_Config_brings_the_clock(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a minute of the Clock")
 	})
+}
+
+func TestTask3_Clock_may_advance_before_the_timer_starts(t *testing.T) {
+	guard.Test(t, "The queue measures all delays with config.Clock; nil means the real clock. The clock of a user's "+
+		"test may advance just before the queue starts its timer.", func(t *guard.T) {
+		clock := &hasty{FakeClock: testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))}
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
+		synctest.Wait()
+		clock.next.Store(int64(time.Minute))
+		q.AddAfter("web", time.Minute)
+		synctest.Wait()
+		clock.advance() // if the queue has started no timer
+		synctest.Wait()
+		t.Did("the Clock advances by 1m just before the queue starts its timer")
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a minute of the Clock")
+	})
+}
+
+// hasty is a clock that stands still. It advances once, before the next timer starts.
+type hasty struct {
+	*testclock.FakeClock
+	next atomic.Int64 // the time by which it advances
+}
+
+func (c *hasty) advance() {
+	if d := c.next.Swap(0); d > 0 {
+		c.Step(time.Duration(d))
+	}
+}
+
+func (c *hasty) NewTimer(d time.Duration) clock.Timer {
+	c.advance()
+	return c.FakeClock.NewTimer(d)
+}
+
+func (c *hasty) After(d time.Duration) <-chan time.Time {
+	c.advance()
+	return c.FakeClock.After(d)
+}
+
+func (c *hasty) AfterFunc(d time.Duration, f func()) clock.Timer {
+	c.advance()
+	return c.FakeClock.AfterFunc(d, f)
 }
 
 func TestTask3_Config_chooses_the_queue_below(t *testing.T) {

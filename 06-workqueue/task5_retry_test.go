@@ -102,6 +102,20 @@ func TestTask5_Forget_is_not_Done(t *testing.T) {
 	})
 }
 
+func TestTask5_AddRateLimited_is_not_Done(t *testing.T) {
+	guard.Test(t, "AddRateLimited counts a failure of item, and adds it when the limiter's wait is over. The item "+
+		"is being processed until Done.", func(t *guard.T) {
+		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
+		q.Add("web")
+		require.Equal(t, "web", q.Get(), "Get")
+		q.Add("web")
+		q.AddRateLimited("web")
+		require.Equal(t, 0, q.Len(), "Len after AddRateLimited")
+		q.Done("web")
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after Done")
+	})
+}
+
 func TestTask5_Config_chooses_the_queue_below(t *testing.T) {
 	guard.Test(t, "NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue: "+
 		"AddRateLimited calls its AddAfter.", func(t *guard.T) {

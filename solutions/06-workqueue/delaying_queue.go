@@ -71,7 +71,7 @@ func NewTypedDelayingQueueWithConfig[T comparable](
 	return q
 }
 
-// AddAfter adds item to the layer below when delay has passed. If delay is 0 or less, AddAfter adds the item at once. A
+// AddAfter adds item to the layer below when delay has passed. If delay is 0 or less, AddAfter does the same as Add. A
 // delayed item has one due time, the earliest that it was given. Add does not change the due time of a delayed item: it
 // comes now, and once more when it is due. Items are added in the order of their due times. An item that has come can
 // be delayed again. After ShutDown, AddAfter has no effect. AddAfter does not wait for other calls of the layer below
