@@ -65,7 +65,8 @@ func newApp(cmd *cobra.Command) (*app, error) {
 		a.toRoot = strings.TrimSuffix(strings.Repeat("../", len(folders)), "/")
 		current, _, _ := a.current()
 		for _, c := range a.chapters {
-			if c.Dir == folders[0] && c.Dir != current.Dir && !c.Done() {
+			here := strings.HasPrefix(strings.Join(folders, "/")+"/", c.Dir+"/")
+			if here && c.Dir != current.Dir && !c.Done() {
 				next, _ := c.Next()
 				a.progress.At = next.ID
 			}
@@ -93,7 +94,7 @@ func (a *app) pick(args []string) (progress.Chapter, course.Task, error) {
 	if len(args) == 0 {
 		c, task, ok := a.current()
 		if !ok {
-			c = a.chapters[len(a.chapters)-1]
+			c = a.last()
 		}
 		return c, task.Task, nil
 	}
@@ -105,11 +106,29 @@ func (a *app) pick(args []string) (progress.Chapter, course.Task, error) {
 	return c, task, err
 }
 
-// finished is for commands that come after a chapter. It returns c; or the chapter before, if no argument names c and c
-// is not begun.
+// last returns the chapter that commands are about when no task is left: the last one, or the lab that the learner was
+// at.
+func (a *app) last() (c progress.Chapter) {
+	for _, other := range a.chapters {
+		if !other.Lab() || other.Has(a.progress.At) {
+			c = other
+		}
+	}
+	return c
+}
+
+// finished is for commands that come after a chapter. It returns c; or the one that was finished before, if no argument
+// names c and c is not begun: the one that the learner was at, or the chapter before c.
 func (a *app) finished(c progress.Chapter) progress.Chapter {
+	if a.named || !c.Untouched {
+		return c
+	}
 	i := slices.IndexFunc(a.chapters, func(other progress.Chapter) bool { return other.Dir == c.Dir })
-	if !a.named && i > 0 && c.Untouched && a.chapters[i-1].Done() {
+	at := slices.IndexFunc(a.chapters, func(other progress.Chapter) bool { return other.Has(a.progress.At) })
+	switch {
+	case at >= 0 && a.chapters[at].Done():
+		return a.chapters[at]
+	case i > 0 && !c.Lab() && a.chapters[i-1].Done():
 		return a.chapters[i-1]
 	}
 	return c
@@ -146,11 +165,15 @@ func nextLines(c progress.Chapter, task progress.TaskState) []string {
 
 // allDone returns what there is to do when every chapter is green.
 func allDone(all []progress.Chapter) []string {
-	return []string{style.Good("Every chapter is done."), "",
+	out := []string{style.Good("Every chapter is done."), ""}
+	if slices.ContainsFunc(all, func(c progress.Chapter) bool { return c.Lab() }) {
+		out = append(out, "  labs, if you want to go on        "+course.LabsPage)
+	}
+	return append(out,
 		"  your controller, on your layers   go run ./07-controller/cmd/pdb-controller --layers yours",
 		"  on a real Kubernetes              go tool workshop cluster up",
-		"  predict what programs print       go tool workshop predict " + all[0].Dir,
-		"  a game: find the bug              go tool workshop bugs " + all[0].Dir}
+		"  predict what programs print       go tool workshop predict "+all[0].Dir,
+		"  a game: find the bug              go tool workshop bugs "+all[0].Dir)
 }
 
 // chapterCommand returns a command that takes at most one chapter or task as its argument. run receives the chapter and

@@ -22,27 +22,46 @@ func newList() *cobra.Command {
 The command does not run tests. For unchanged files it shows the last results of
 their tests. For other files it shows only which code is still missing.`,
 		func(a *app, only progress.Chapter, _ course.Task) ([]string, error) {
-			current, task, _ := a.current()
 			var out []string
+			labs := false
 			for _, c := range a.chapters {
 				if a.named && c.Dir != only.Dir {
 					continue
 				}
+				if c.Lab() && !labs && !a.named {
+					labs = true
+					out = append(out, "", "Labs, if you want to go on after the chapters: "+course.LabsPage)
+				}
 				out = append(out, fmt.Sprintf("%s  %s  %s", style.Strong(fmt.Sprintf("%-16s", c.Dir)), taskMarks(c), summary(c)))
-				for _, t := range c.Tasks {
-					pointer, tests := " ", ""
-					if c.Dir == current.Dir && t.Number == task.Number {
-						pointer = style.Key("▸")
-					}
-					if t.Tests > 0 && t.State != runner.Bonus {
-						tests = style.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
-					}
-					out = append(out, fmt.Sprintf("  %s %s %d  %s %s%s", pointer, style.Mark(t.State), t.Number,
-						padded(t.Title, 54), style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
+				if !c.Lab() || a.named || a.begun(c) {
+					out = append(out, a.taskLines(c)...)
 				}
 			}
 			return append(out, "", style.Faint(style.Legend)), nil
 		})
+}
+
+// taskLines returns a line for each task of a chapter.
+func (a *app) taskLines(c progress.Chapter) (out []string) {
+	current, task, _ := a.current()
+	for _, t := range c.Tasks {
+		pointer, tests := " ", ""
+		if c.Dir == current.Dir && t.Number == task.Number {
+			pointer = style.Key("▸")
+		}
+		if t.Tests > 0 && t.State != runner.Bonus {
+			tests = style.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
+		}
+		out = append(out, fmt.Sprintf("  %s %s %d  %s %s%s", pointer, style.Mark(t.State), t.Number,
+			padded(t.Title, 54), style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
+	}
+	return out
+}
+
+// begun reports whether the learner has written something in a chapter, or is at it.
+func (a *app) begun(c progress.Chapter) bool {
+	current, _, ok := a.current()
+	return !c.Untouched || ok && c.Dir == current.Dir
 }
 
 // taskMarks returns the marks of a chapter's tasks in one word.
@@ -88,25 +107,39 @@ func newProgress() *cobra.Command {
 			if asJSON {
 				return nil, printJSON(a.out, progressJSON(a))
 			}
-			done, minutes, all := 0, 0, 0
+			out := []string{""}
+			var chapters []progress.TaskState
 			for _, c := range a.chapters {
-				for _, t := range c.Tasks {
-					switch {
-					case t.Bonus:
-						continue
-					case t.State == runner.Passed:
-						done++
-					default:
-						minutes += t.Minutes
-					}
-					all++
+				switch {
+				case !c.Lab():
+					chapters = append(chapters, c.Tasks...)
+				case a.begun(c):
+					out = append(out, c.Dir+": "+tally(c.Tasks))
 				}
 			}
-			return []string{fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, all, minutes)}, nil
+			out[0] = tally(chapters)
+			return out, nil
 		})
 	cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, nil
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every chapter and task as JSON")
 	return cmd
+}
+
+// tally returns how many tasks pass, and what is left, without bonus tasks.
+func tally(tasks []progress.TaskState) string {
+	done, minutes, all := 0, 0, 0
+	for _, t := range tasks {
+		switch {
+		case t.Bonus:
+			continue
+		case t.State == runner.Passed:
+			done++
+		default:
+			minutes += t.Minutes
+		}
+		all++
+	}
+	return fmt.Sprintf("%d of %d tasks pass; about %d minutes are left", done, all, minutes)
 }
 
 // jsonTask and jsonChapter are the output of `progress --json`. Fields are added, never renamed.
@@ -143,6 +176,7 @@ func progressJSON(a *app) any {
 		Version  int           `json:"version"`
 		At       string        `json:"at,omitempty"` // the ID of the current task; absent when all are done
 		Chapters []jsonChapter `json:"chapters"`
+		Labs     []jsonChapter `json:"labs,omitempty"` // after the chapters, and optional
 	}{Version: 1}
 	if _, task, ok := a.current(); ok {
 		out.At = task.ID
@@ -154,7 +188,11 @@ func progressJSON(a *app) any {
 			jc.Tasks = append(jc.Tasks, jsonTask{t.ID, t.Former, t.Number, t.Title, t.Minutes, t.Bonus, t.State,
 				t.Passed, t.Tests, t.Hints, t.Command, c.Dir + "/README.md#" + t.Anchor})
 		}
-		out.Chapters = append(out.Chapters, jc)
+		if c.Lab() {
+			out.Labs = append(out.Labs, jc)
+		} else {
+			out.Chapters = append(out.Chapters, jc)
+		}
 	}
 	return out
 }

@@ -61,7 +61,7 @@ func (a *app) programs(c progress.Chapter, task course.Task) ([]course.Program, 
 	}
 	var tasks []string
 	for _, p := range all {
-		if place := fmt.Sprintf("%02d/%d", c.Number, p.Task); !slices.Contains(tasks, place) {
+		if place := fmt.Sprintf("%s/%d", c.Name(), p.Task); !slices.Contains(tasks, place) {
 			tasks = append(tasks, place)
 		}
 	}

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("there is no condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"addlab": addLab,
 			"edit":   edit,
 			"solve":  solve,
 			"mask":   mask,
@@ -90,6 +91,11 @@ func layOut(root, archive string) error {
 	if err := cmdtest.Workshop(root, archive); err != nil {
 		return err
 	}
+	return generateAll(root)
+}
+
+// generateAll makes the stubs of all chapters.
+func generateAll(root string) error {
 	all, err := course.All(root)
 	for _, c := range all {
 		if _, _, err := verify.Generate(root, c); err != nil {
@@ -97,6 +103,15 @@ func layOut(root, archive string) error {
 		}
 	}
 	return err
+}
+
+// addlab adds the lab of testdata/lab.txtar to the small workshop.
+func addLab(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: addlab")
+	}
+	ts.Check(cmdtest.Add(ts.MkAbs("."), "testdata/lab.txtar"))
+	ts.Check(generateAll(ts.MkAbs(".")))
 }
 
 // edit FILE OLD NEW puts NEW in OLD's place, which must be there. \n is a new line.

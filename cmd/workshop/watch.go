@@ -65,6 +65,7 @@ func (a *app) welcome() (progress.Chapter, error) {
 		return progress.Chapter{}, err
 	}
 	fmt.Fprintf(a.out, "Press Enter to begin with %s, or type a number from 1 to 7: ", a.chapters[0].Dir)
+	chapters := slices.DeleteFunc(slices.Clone(a.chapters), func(c progress.Chapter) bool { return c.Lab() })
 	at := -1
 	for at < 0 {
 		line, err := a.readLine()
@@ -72,12 +73,12 @@ func (a *app) welcome() (progress.Chapter, error) {
 			return progress.Chapter{}, err
 		}
 		number := cmp.Or(strings.TrimLeft(line, "0"), fmt.Sprint(a.chapters[0].Number))
-		at = slices.IndexFunc(a.chapters, func(c progress.Chapter) bool { return fmt.Sprint(c.Number) == number })
+		at = slices.IndexFunc(chapters, func(c progress.Chapter) bool { return fmt.Sprint(c.Number) == number })
 		if at < 0 {
-			fmt.Fprintf(a.out, "There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(a.chapters))
+			fmt.Fprintf(a.out, "There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(chapters))
 		}
 	}
-	c := a.chapters[at]
+	c := chapters[at]
 	if _, err := progress.Update(a.root, func(f *progress.File) { f.At = c.Tasks[0].ID }); err != nil {
 		a.warn(err)
 	}
@@ -122,11 +123,14 @@ func (a *app) statusLines() []string {
 	out := []string{style.Strong("The client-go workshop"), ""}
 	current, task, ok := a.current()
 	for _, c := range a.chapters {
+		if c.Lab() && !a.begun(c) {
+			continue
+		}
 		pointer := "  "
 		if ok && c.Dir == current.Dir {
 			pointer = style.Key("▸ ")
 		}
-		out = append(out, pointer+padded(c.Dir, 18)+taskMarks(c)+"  "+summary(c))
+		out = append(out, pointer+padded(c.Dir+"  ", 18)+taskMarks(c)+"  "+summary(c))
 	}
 	out = append(out, "")
 	if !ok {
@@ -175,8 +179,8 @@ func (a *app) actions() tui.Actions {
 			if err != nil || change.Backup == "" {
 				return c.Dir + " is untouched", err
 			}
-			return fmt.Sprintf("Your code is in %s; to restore it: go tool workshop restore %d",
-				filepath.ToSlash(change.Backup), c.Number), nil
+			return fmt.Sprintf("Your code is in %s; to restore it: go tool workshop restore %s",
+				filepath.ToSlash(change.Backup), c.Name()), nil
 		},
 		Diff: func(c progress.Chapter) ([]string, error) {
 			lines, err := a.diffToSolution(c)

@@ -35,11 +35,6 @@ func (c Chapter) Name() string {
 	return fmt.Sprintf("%02d", c.Number)
 }
 
-// Chapters returns the numbered chapters among all, without the labs.
-func Chapters(all []Chapter) []Chapter {
-	return slices.DeleteFunc(slices.Clone(all), Chapter.Lab)
-}
-
 // labs reads the labs below root, in the order of the page that lists them. A folder without a README.md is not a lab.
 // A workshop without labs needs no page.
 func labs(root string) ([]Chapter, error) {

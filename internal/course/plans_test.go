@@ -69,7 +69,10 @@ func TestInstructor_has_a_question_for_each_task(t *testing.T) {
 	require.NoError(t, err)
 	all, err := All(root)
 	require.NoError(t, err)
-	for _, c := range Chapters(all) {
+	for _, c := range all {
+		if c.Lab() {
+			continue // no plan has labs
+		}
 		_, section, found := strings.Cut(string(text), "### "+c.Dir+"\n")
 		require.True(t, found, c.Dir)
 		section, _, _ = strings.Cut(section, "\n### ")

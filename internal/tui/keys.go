@@ -28,10 +28,11 @@ var bindings = []binding{
 	{"a", "a", "all failures; enter or esc goes back to the first one", "a all", toggle(pageAll)},
 	{"esc", "", "", "", toggle(pageNow)},
 	{"enter", "", "", "", (*Model).enter},
-	{"n right", "n b", "next task and back; N B next chapter and back, or its number", "n/b task", nextTask(+1)},
+	{"n right", "n b", "next task and back; N B next chapter and back, or its number; L labs", "n/b task", nextTask(+1)},
 	{"b left", "", "", "", nextTask(-1)},
 	{"N ]", "", "", "", nextChapter(+1)},
 	{"B P [", "", "", "", nextChapter(-1)},
+	{"L 0", "", "", "", (*Model).nextLab},
 	{"o e", "o", "open the place in your editor (VISUAL, EDITOR)", "o open", (*Model).edit},
 	{"r", "r", "the race detector, on and off; its first run compiles client-go", "r race",
 		(*Model).toggleRace},
@@ -66,7 +67,7 @@ func (m *Model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 		}
 	}
 	for _, c := range m.all {
-		if fmt.Sprint(c.Number) == pressed {
+		if !c.Lab() && fmt.Sprint(c.Number) == pressed {
 			return m.goToChapter(c)
 		}
 	}
@@ -189,10 +190,36 @@ func nextChapter(by int) func(*Model) tea.Cmd {
 	}
 }
 
-// neighbour returns the chapter that is so many further.
+// neighbour returns the chapter that is so many further, or the lab if the learner is at one.
 func (m *Model) neighbour(by int) progress.Chapter {
-	i := slices.IndexFunc(m.all, func(c progress.Chapter) bool { return c.Dir == m.chapter.Dir })
-	return m.all[(i+by+len(m.all))%len(m.all)]
+	all := m.siblings()
+	i := slices.IndexFunc(all, func(c progress.Chapter) bool { return c.Dir == m.chapter.Dir })
+	return all[(i+by+len(all))%len(all)]
+}
+
+// siblings returns the chapters, or the labs if the learner is at one.
+func (m *Model) siblings() []progress.Chapter {
+	other := func(c progress.Chapter) bool { return c.Lab() != m.chapter.Lab() }
+	return slices.DeleteFunc(slices.Clone(m.all), other)
+}
+
+func (m *Model) labs() []progress.Chapter {
+	return slices.DeleteFunc(slices.Clone(m.all), func(c progress.Chapter) bool { return !c.Lab() })
+}
+
+// nextLab goes to the next lab. From a chapter it goes to the first lab that is begun and not green, or else to the
+// first one.
+func (m *Model) nextLab() tea.Cmd {
+	labs := m.labs()
+	switch {
+	case len(labs) == 0:
+		m.message = "This workshop has no labs."
+		return nil
+	case m.chapter.Lab():
+		return m.goToChapter(m.neighbour(+1))
+	}
+	begun := func(c progress.Chapter) bool { return !c.Untouched && !c.Skipped && !c.Done() }
+	return m.goToChapter(labs[max(slices.IndexFunc(labs, begun), 0)])
 }
 
 func (m *Model) goToChapter(c progress.Chapter) tea.Cmd {

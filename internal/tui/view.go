@@ -68,14 +68,15 @@ func (m *Model) header() string {
 	return m.spread(style.Strong(m.chapter.Dir)+"  "+at+": "+t.Title, right)
 }
 
-// strip shows all chapters by their tasks' marks. If there is no room for all, it drops the first ones.
+// strip shows all chapters by their tasks' marks, or all labs if the learner is at one. If there is no room for all, it
+// drops the first ones.
 func (m *Model) strip() string {
 	var parts []string
 	current := 0
-	for i, c := range m.all {
-		part := style.Faint(fmt.Sprintf("%02d", c.Number))
+	for i, c := range m.siblings() {
+		part := style.Faint(c.Name())
 		if c.Dir == m.chapter.Dir {
-			part, current = style.Key(fmt.Sprintf("%02d", c.Number)), i
+			part, current = style.Key(c.Name()), i
 		}
 		part += " "
 		for _, t := range c.Tasks {
@@ -236,8 +237,8 @@ func (m *Model) result(rows int) (out []string) {
 	switch {
 	case !open:
 		out = append(append(out, style.Good("Every test of this chapter passes.")), m.reached()...)
-		return append(out, "", "  w  what to take away", "  s  how the solution differs from yours",
-			"  N  the next chapter: "+m.neighbour(+1).Dir)
+		out = append(out, "", "  w  what to take away", "  s  how the solution differs from yours")
+		return append(out, m.whereNext()...)
 	case task.Number != m.task: // the learner looks at one that has passed
 		return append(out, style.Good(fmt.Sprintf("Task %d passes.", m.task)), "",
 			fmt.Sprintf("  n/b  other tasks; task %d is the first that does not pass", task.Number))
@@ -259,6 +260,22 @@ func (m *Model) result(rows int) (out []string) {
 			out = append(append(out, title...), fmt.Sprintf("  %-44s %s", h.Symbol, style.Faint(h.At.String())))
 			title = nil
 		}
+	}
+	return out
+}
+
+// whereNext returns the keys that leave a green chapter or lab.
+func (m *Model) whereNext() (out []string) {
+	what := "chapter"
+	if m.chapter.Lab() {
+		what = "lab"
+	}
+	if next := m.neighbour(+1); next.Dir != m.chapter.Dir {
+		out = append(out, "  N  the next "+what+": "+next.Dir)
+	}
+	unfinished := func(c progress.Chapter) bool { return !c.Lab() && c.Dir != m.chapter.Dir && !c.Done() && !c.Skipped }
+	if !m.chapter.Lab() && len(m.labs()) > 0 && !slices.ContainsFunc(m.all, unfinished) {
+		out = append(out, "  L  labs, if you want to go on after the chapters")
 	}
 	return out
 }
@@ -340,8 +357,16 @@ func (m *Model) everything() (out []string) {
 }
 
 func (m *Model) list() (out []string) {
+	labs := false
 	for _, c := range m.all {
+		if c.Lab() && !labs {
+			labs = true
+			out = append(out, "", "Labs, if you want to go on after the chapters: L")
+		}
 		out = append(out, style.Strong(c.Dir)+style.Faint(fmt.Sprintf("  %d min", c.Minutes())))
+		if c.Lab() && c.Untouched && c.Dir != m.chapter.Dir {
+			continue
+		}
 		for _, t := range c.Tasks {
 			at := "  "
 			if c.Dir == m.chapter.Dir && t.Number == m.task {

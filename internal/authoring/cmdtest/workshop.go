@@ -12,11 +12,10 @@ import (
 	"client-go-workshop/internal/course"
 )
 
-// Workshop writes the small workshop in a txtar file to the folder root: the files of the archive, go.mod, go.sum, and
-// the packages that the tests of chapters import, with all that those import from this module.
+// Add writes the files of a txtar file to the folder root. It returns an error if one of them exists.
 //
 // A txtar file cannot contain another one. In a file of the archive that is one, the markers begin with a space.
-func Workshop(root, archive string) error {
+func Add(root, archive string) error {
 	a, err := txtar.ParseFile(archive)
 	if err != nil {
 		return err
@@ -25,6 +24,19 @@ func Workshop(root, archive string) error {
 		if strings.HasSuffix(f.Name, ".txtar") {
 			a.Files[i].Data = []byte(strings.ReplaceAll("\n"+string(f.Data), "\n -- ", "\n-- ")[1:])
 		}
+	}
+	files, err := txtar.FS(a)
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(root, files)
+}
+
+// Workshop writes the small workshop in a txtar file to the folder root: the files of the archive as Add does, go.mod,
+// go.sum, and the packages that the tests of chapters import, with all that those import from this module.
+func Workshop(root, archive string) error {
+	if err := Add(root, archive); err != nil {
+		return err
 	}
 	from, err := course.Root(".")
 	if err != nil {
@@ -35,14 +47,9 @@ func Workshop(root, archive string) error {
 		if err != nil {
 			return err
 		}
-		a.Files = append(a.Files, txtar.File{Name: name, Data: content})
-	}
-	files, err := txtar.FS(a)
-	if err != nil {
-		return err
-	}
-	if err := os.CopyFS(root, files); err != nil {
-		return err
+		if err := os.WriteFile(filepath.Join(root, name), content, 0o644); err != nil {
+			return err
+		}
 	}
 	const folders = `{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}`
 	cmd := exec.Command("go", "list", "-deps", "-f", folders, "./internal/testkit/guard", "./internal/testkit/todo")

@@ -40,8 +40,8 @@ func (t TaskState) wasGreen() bool { return t.State == runner.Passed || t.Green 
 
 // Current returns the learner's chapter and task. It is the task with the ID at, unless that has passed and does
 // not fail since. Otherwise it is the next task of that chapter; without at, of the first chapter that the learner has
-// begun, or else of the first chapter. After a chapter that is done or skipped comes the next one. ok is false when no
-// task is left.
+// begun, or else of the first chapter. After a chapter that is done or skipped comes the next one. A lab that the
+// learner has not begun does not count. ok is false when no task is left.
 func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 	start := slices.IndexFunc(all, func(c Chapter) bool { return c.Has(at) })
 	if start < 0 {
@@ -51,6 +51,9 @@ func Current(all []Chapter, at string) (c Chapter, task TaskState, ok bool) {
 	}
 	for i := range all {
 		c := all[(start+i)%len(all)]
+		if c.Lab() && c.Untouched && i > 0 {
+			continue
+		}
 		if t, open := c.Next(); open && !c.Skipped {
 			return c, t, true
 		}

@@ -58,6 +58,37 @@ func TestCurrent_is_where_work_goes_on(t *testing.T) {
 	}
 }
 
+func TestCurrent_leaves_out_labs_that_are_not_begun(t *testing.T) {
+	chapterOf := func(dir string, state runner.State, untouched bool) Chapter {
+		return Chapter{Chapter: course.Chapter{Dir: dir}, Untouched: untouched,
+			Tasks: []TaskState{{Task: course.Task{Number: 1, ID: dir + "/1"}, State: state}}}
+	}
+	passed, open := runner.Passed, runner.Open
+	for name, c := range map[string]struct {
+		chapter, first, second runner.State // of 07, and of two labs
+		begun                  bool         // the second lab
+		at, want               string       // a folder; "" if no task is left
+	}{
+		"after the chapters":             {passed, open, open, false, "07-x", ""},
+		"after the chapters, and no at":  {passed, open, open, false, "", ""},
+		"a lab that is begun":            {passed, open, open, true, "07-x", "labs/b"},
+		"a begun lab, and no at":         {passed, open, open, true, "", "labs/b"},
+		"an open chapter comes first":    {open, open, open, true, "07-x", "07-x"},
+		"a lab that one has gone to":     {open, open, open, false, "labs/a", "labs/a"},
+		"a chapter after a finished lab": {open, passed, open, false, "labs/a", "07-x"},
+		"nothing after a finished lab":   {passed, passed, open, false, "labs/a", ""},
+		"the next lab, if it is begun":   {passed, passed, open, true, "labs/a", "labs/b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []Chapter{chapterOf("07-x", c.chapter, false), chapterOf("labs/a", c.first, c.first == open),
+				chapterOf("labs/b", c.second, !c.begun)}
+			got, _, ok := Current(all, c.at+"/1")
+			require.Equal(t, c.want != "", ok)
+			require.Equal(t, c.want, got.Dir)
+		})
+	}
+}
+
 func TestNext_is_behind_the_highest_task_that_was_ever_green(t *testing.T) {
 	passed, failing, unknown, open := runner.Passed, runner.Failing, runner.Unknown, runner.Open
 	for name, c := range map[string]struct {
