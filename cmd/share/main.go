@@ -123,14 +123,21 @@ func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error
 		return nil, err
 	}
 	clusterModule := filepath.Join(root, "cluster")
-	modules, err := c.addModules(filepath.Join(strings.TrimSpace(string(moduleCache)), "cache", "download"),
-		filepath.Join(root, "go.sum"), filepath.Join(clusterModule, "go.sum"))
+	// The modules in scripts have tools of labs, such as the generators of code.
+	tools, _ := filepath.Glob(filepath.Join(root, "scripts", "*", "go.sum")) // the pattern is well-formed
+	goSums := append([]string{filepath.Join(root, "go.sum"), filepath.Join(clusterModule, "go.sum")}, tools...)
+	modules, err := c.addModules(filepath.Join(strings.TrimSpace(string(moduleCache)), "cache", "download"), goSums...)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(out, "modules      %d, all that the chapters need, on every system\n", modules)
 	if err := complete(ctx, clusterModule); err != nil {
 		fmt.Fprintf(out, "             but not every system can build the cluster from them: %v\n", err)
+	}
+	for _, goSum := range tools {
+		if err := complete(ctx, filepath.Dir(goSum)); err != nil {
+			fmt.Fprintf(out, "             but not every lab can be done with them: %v\n", err)
+		}
 	}
 	if archive, commit, changed, err := archiveOf(ctx, root); err != nil {
 		fmt.Fprintf(out, "repository   not shared: %v\n", err)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,24 @@ func miniature(t *testing.T) string {
 		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	return root
+}
+
+func TestShare_has_the_modules_of_tools_that_labs_need(t *testing.T) {
+	root := miniature(t)
+	for name, content := range map[string]string{
+		"go.mod": "module client-go-workshop/tool\n\ngo 1.26.0\n\nrequire example.com/generator v1.0.0\n",
+		"go.sum": "example.com/generator v1.0.0 h1:AAA=\nexample.com/generator v1.0.0/go.mod h1:BBB=\n",
+	} {
+		path := filepath.Join(root, "scripts", "tool", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	var out strings.Builder
+	c, err := collect(t.Context(), root, &out)
+	require.NoError(t, err)
+	t.Cleanup(c.close)
+	require.Contains(t, c.items, "/example.com/generator/@v/v1.0.0.zip")
+	require.Contains(t, out.String(), "but not every lab can be done with them: ")
 }
 
 func TestShare_serves_until_it_is_interrupted(t *testing.T) {
