@@ -126,7 +126,7 @@ func read(dir string) (all []Bug, number int, err error) {
 	return all, number, nil
 }
 
-var part = regexp.MustCompile(`^([a-z0-9-]+)/(?:(about)|(\w+\.go) ([\w.]+))$`)
+var part = regexp.MustCompile(`^([a-z0-9-]+)/(?:(about)|([\w.]+\.go) ([\w.]+))$`)
 
 func parse(archive *txtar.Archive) ([]Bug, error) {
 	var all []Bug

@@ -1,0 +1,99 @@
+package customresource_test
+
+// Task 1: the types in a scheme, and their way through the API.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+
+	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+func TestTask1_Scheme_knows_both_types(t *testing.T) {
+	guard.Test(t, "AddToScheme registers BitcoinNetwork and BitcoinNetworkList under their group and version: a client "+
+		"decodes an answer into the type of its kind.", func(t *guard.T) {
+		s := runtime.NewScheme()
+		t.Did("AddToScheme")
+		require.NoError(t, customresource.AddToScheme(s), "the error of AddToScheme")
+		for kind, wanted := range map[string]runtime.Object{
+			"BitcoinNetwork": &customresource.BitcoinNetwork{}, "BitcoinNetworkList": &customresource.BitcoinNetworkList{},
+		} {
+			obj, err := s.New(customresource.SchemeGroupVersion.WithKind(kind))
+			require.NoError(t, err, "the error of Scheme.New for the kind %s", kind)
+			require.IsType(t, wanted, obj, "the object of the kind %s", kind)
+		}
+		kinds, _, err := s.ObjectKinds(&customresource.BitcoinNetwork{})
+		require.NoError(t, err, "the error of Scheme.ObjectKinds")
+		require.Len(t, kinds, 1, "the kinds of a BitcoinNetwork")
+	})
+}
+
+func TestTask1_Network_survives_the_codec(t *testing.T) {
+	guard.Test(t, "A network survives encoding and decoding unchanged, with its kind.", func(t *guard.T) {
+		codecs := serializer.NewCodecFactory(scheme(t))
+		original := full()
+		t.Did("encode a network with a value in each field")
+		data, err := runtime.Encode(codecs.LegacyCodec(customresource.SchemeGroupVersion), original)
+		require.NoError(t, err, "the error of encoding")
+		t.Did("decode it")
+		decoded, err := runtime.Decode(codecs.UniversalDeserializer(), data)
+		require.NoError(t, err, "the error of decoding")
+		network, ok := decoded.(*customresource.BitcoinNetwork)
+		require.True(t, ok, "the decoded object is a *BitcoinNetwork")
+		// Decoding drops the kind of a Go type.
+		require.Equal(t, original.Spec, network.Spec, "the spec")
+		require.True(t, original.Status.Conditions[0].LastTransitionTime.Equal(&network.Status.Conditions[0].LastTransitionTime),
+			"the transition time has survived")
+		require.Equal(t, original.Name+original.Labels["team"], network.Name+network.Labels["team"], "name and label")
+	})
+}
+
+func TestTask1_Scheme_has_the_options(t *testing.T) {
+	guard.Test(t, "AddToScheme also registers the options of requests, such as ListOptions, under the group and "+
+		"version: without them, a typed client cannot encode the query of a watch.", func(t *guard.T) {
+		codec := runtime.NewParameterCodec(scheme(t))
+		for what, options := range map[string]runtime.Object{
+			"ListOptions":   &metav1.ListOptions{LabelSelector: "team=chain", Watch: true},
+			"UpdateOptions": &metav1.UpdateOptions{FieldManager: "lab"},
+		} {
+			t.Did("encode %s for %s", what, customresource.SchemeGroupVersion)
+			_, err := codec.EncodeParameters(options, customresource.SchemeGroupVersion)
+			require.NoError(t, err, "the error of encoding %s", what)
+		}
+	})
+}
+
+func TestTask1_AddToScheme_twice(t *testing.T) {
+	guard.Test(t, "AddToScheme can be called twice for one scheme: two packages of a program may both add the types.",
+		func(t *guard.T) {
+			s := runtime.NewScheme()
+			t.Did("AddToScheme twice")
+			require.NoError(t, customresource.AddToScheme(s), "the error of the first call")
+			require.NoError(t, customresource.AddToScheme(s), "the error of the second call")
+		})
+}
+
+func TestTask1_Network_travels_through_the_layers(t *testing.T) {
+	guard.Test(t, "A network that one client creates is what an informer's cache receives.", func(t *guard.T) {
+		w := newWorld(t)
+		config := w.Config()
+		config.QPS = -1
+		client, err := below.NewClient(config)
+		require.NoError(t, err, "the error of NewClient")
+		writer := layers.WriterOf(w.resource(client), "default", newNetwork)
+		t.Did("Create")
+		created, err := writer.Create(t.Context(), demo(), metav1.CreateOptions{})
+		require.NoError(t, err, "the error of Create")
+		require.Equal(t, demo().Spec, created.Spec, "the spec in the answer")
+		settle()
+		t.Did("read it from the informer's cache")
+		require.Equal(t, demo().Spec, w.cached().Spec, "the spec in the cache")
+		require.Equal(t, created.UID, w.cached().UID, "the UID in the cache")
+	})
+}

@@ -1,0 +1,207 @@
+package customresource_test
+
+// Task 2: the definition. The tests send requests as kubectl does, to a server with the learner's definition.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+const collection = "/apis/bitcoin.example.com/v1alpha1/namespaces/default/bitcoinnetworks"
+
+// requests sends requests to a server.
+type requests struct {
+	t      *guard.T
+	client *http.Client
+}
+
+func serve(t *guard.T) *requests {
+	t.Did("Manifest")
+	return &requests{t, start(t, customresource.Manifest()).Client()}
+}
+
+// send sends a body. It returns the code, and the answer.
+func (r *requests) send(method, path, body string) (int, map[string]any) {
+	request, err := http.NewRequestWithContext(r.t.Context(), method, "http://in-memory"+path, strings.NewReader(body))
+	require.NoError(r.t, err, "the error of making a request")
+	request.Header.Set("Content-Type", "application/json")
+	if method == http.MethodPatch {
+		request.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	r.t.Did("%s %s %s", method, strings.TrimPrefix(path, collection), body)
+	response, err := r.client.Do(request)
+	require.NoError(r.t, err, "the error of sending a request")
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	require.NoError(r.t, err, "the error of reading an answer")
+	answer := map[string]any{}
+	require.NoError(r.t, json.Unmarshal(data, &answer), "the error of decoding the answer %s", data)
+	return response.StatusCode, answer
+}
+
+// create creates a network of the given name and spec. It returns the code, and the answer.
+func (r *requests) create(name, spec string) (int, map[string]any) {
+	return r.send("POST", collection, fmt.Sprintf(`{"apiVersion":"bitcoin.example.com/v1alpha1","kind":"BitcoinNetwork",`+
+		`"metadata":{"name":%q},"spec":%s}`, name, spec))
+}
+
+// mustCreate creates a network, and returns its spec as the server has it.
+func (r *requests) mustCreate(spec string) map[string]any {
+	code, answer := r.create("demo", spec)
+	require.Equal(r.t, http.StatusCreated, code, "the status code; the server says %q", answer["message"])
+	stored, _, _ := unstructured.NestedMap(answer, "spec")
+	return stored
+}
+
+func TestTask2_Manifest_is_a_definition(t *testing.T) {
+	guard.Test(t, "Manifest returns a CustomResourceDefinition in YAML: kubectl apply takes it.", func(t *guard.T) {
+		start(t, customresource.Manifest())
+	})
+}
+
+func TestTask2_Names_are_those_of_the_types(t *testing.T) {
+	guard.Test(t, "Its names, group and version are those of the Go types: the generated client asks for them.",
+		func(t *guard.T) {
+			r := serve(t)
+			code, answer := r.send("GET", "/apis/bitcoin.example.com/v1alpha1", "")
+			require.Equal(t, http.StatusOK, code, "the status code of the discovery of the group and version")
+			found := map[string]any{}
+			for _, resource := range answer["resources"].([]any) {
+				resource := resource.(map[string]any)
+				found[resource["name"].(string)] = resource["kind"]
+			}
+			require.Equal(t, map[string]any{"bitcoinnetworks": "BitcoinNetwork", "bitcoinnetworks/status": "BitcoinNetwork"},
+				found, "the resources and their kinds")
+		})
+}
+
+func TestTask2_Defaults_are_filled_in(t *testing.T) {
+	guard.Test(t, "A network without chain or nodes gets the defaults.", func(t *guard.T) {
+		spec := serve(t).mustCreate(`{"version":"29.0"}`)
+		require.Equal(t, map[string]any{"version": "29.0", "chain": "regtest", "nodes": 3.0}, spec, "the stored spec")
+	})
+}
+
+func TestTask2_Zero_nodes_stay(t *testing.T) {
+	guard.Test(t, "A network with 0 nodes keeps them: a default is for a field that is missing.", func(t *guard.T) {
+		r := serve(t)
+		data, err := json.Marshal(demo(func(n *customresource.BitcoinNetwork) { n.Spec.Nodes = ptr.To[int32](0) }).Spec)
+		require.NoError(t, err, "the error of encoding a spec")
+		require.Equal(t, 0.0, r.mustCreate(string(data))["nodes"], "the stored nodes")
+	})
+}
+
+func TestTask2_Known_fields_are_stored(t *testing.T) {
+	guard.Test(t, "A field of the Go types is stored as it was sent: a field that is missing in the schema disappears "+
+		"without an error.", func(t *guard.T) {
+		r := serve(t)
+		spec := `{"chain":"test","nodes":2,"version":"29.0","peers":["a:1","b:2"],"options":{"txindex":"1","dbcache":"9"}}`
+		var wanted map[string]any
+		require.NoError(t, json.Unmarshal([]byte(spec), &wanted), "the error of decoding")
+		require.Equal(t, wanted, r.mustCreate(spec), "the stored spec")
+
+		status := full().Status
+		data, err := json.Marshal(map[string]any{"status": status})
+		require.NoError(t, err, "the error of encoding a status")
+		code, answer := r.send("PATCH", collection+"/demo/status", string(data))
+		require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
+		var sent map[string]any
+		require.NoError(t, json.Unmarshal(data, &sent), "the error of decoding")
+		require.Equal(t, sent["status"], answer["status"], "the stored status")
+	})
+}
+
+func TestTask2_Unknown_fields_are_dropped(t *testing.T) {
+	guard.Test(t, "A field that the Go types do not have is not stored: a typing error must not look like a setting.",
+		func(t *guard.T) {
+			r := serve(t)
+			spec := r.mustCreate(`{"version":"29.0","chain":"test","nodes":2,"node":5,"storage":{"size":"1Gi"}}`)
+			require.Equal(t, map[string]any{"version": "29.0", "chain": "test", "nodes": 2.0}, spec, "the stored spec")
+			code, answer := r.send("PATCH", collection+"/demo/status", `{"status":{"readyNodes":1,"ready":"yes"}}`)
+			require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
+			require.Equal(t, map[string]any{"readyNodes": 1.0}, answer["status"], "the stored status")
+		})
+}
+
+func TestTask2_Version_is_required(t *testing.T) {
+	guard.Test(t, "A network without a version is refused: no default can be right for years.", func(t *guard.T) {
+		r := serve(t)
+		for _, spec := range []string{`{}`, `{"nodes":1}`} {
+			code, answer := r.create("demo", spec)
+			require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the spec %s", spec)
+			require.Equal(t, `BitcoinNetwork.bitcoin.example.com "demo" is invalid: spec.version: Required value`,
+				answer["message"], "the message")
+		}
+		code, _ := r.send("POST", collection,
+			`{"apiVersion":"bitcoin.example.com/v1alpha1","kind":"BitcoinNetwork","metadata":{"name":"demo"}}`)
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for a network without a spec")
+	})
+}
+
+func TestTask2_Excluded_values_are_refused(t *testing.T) {
+	guard.Test(t, "A network with a value that its field's comment excludes is refused: the message is for the user, at "+
+		"the moment of the mistake.", func(t *guard.T) {
+		r := serve(t)
+		for _, spec := range []string{
+			`{"version":"29.0","chain":"moon"}`, `{"version":"29.0","chain":""}`,
+			`{"version":"29.0","nodes":-1}`, `{"version":"29.0","nodes":21}`, `{"version":"29.0","nodes":"two"}`,
+			`{"version":"latest"}`, `{"version":"29.0-rc1"}`, `{"version":"v29.0"}`, `{"version":29}`,
+			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h","i"]}`, `{"version":"29.0","peers":["a","a"]}`,
+			`{"version":"29.0","options":{"txindex":1}}`,
+		} {
+			code, _ := r.create("demo", spec)
+			require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the spec %s", spec)
+		}
+		for i, spec := range []string{
+			`{"version":"29.0","chain":"main","nodes":20}`, `{"version":"1.10","chain":"test","nodes":0}`,
+			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h"]}`,
+		} {
+			code, answer := r.create(fmt.Sprint("right-", i), spec)
+			require.Equal(t, http.StatusCreated, code, "the status code for the spec %s; the server says %q", spec,
+				answer["message"])
+		}
+	})
+}
+
+func TestTask2_Status_and_spec_are_apart(t *testing.T) {
+	guard.Test(t, "An update of a network never changes its status, and an update of the status never changes anything "+
+		"else: a user cannot report readiness, and a controller cannot overwrite a user's change.", func(t *guard.T) {
+		r := serve(t)
+		r.mustCreate(`{"version":"29.0","nodes":1}`)
+		both := `{"metadata":{"labels":{"team":"chain"}},"spec":{"nodes":2},"status":{"readyNodes":%d}}`
+		code, answer := r.send("PATCH", collection+"/demo", fmt.Sprintf(both, 7))
+		require.Equal(t, http.StatusOK, code, "the status code of the update; the server says %q", answer["message"])
+		require.Equal(t, 2.0, answer["spec"].(map[string]any)["nodes"], "the nodes after the update")
+		require.Nil(t, answer["status"], "the status after the update of the network")
+
+		code, answer = r.send("PATCH", collection+"/demo/status", strings.Replace(fmt.Sprintf(both, 1), "2", "9", 1))
+		require.Equal(t, http.StatusOK, code, "the status code of the update of the status")
+		require.Equal(t, map[string]any{"readyNodes": 1.0}, answer["status"], "the status after its update")
+		require.Equal(t, 2.0, answer["spec"].(map[string]any)["nodes"], "the nodes after the update of the status")
+		meta := answer["metadata"].(map[string]any)
+		require.Equal(t, 2.0, meta["generation"], "the generation: one creation, one change of the spec")
+	})
+}
+
+func TestTask2_Name_fits_a_label(t *testing.T) {
+	guard.Test(t, "A network's name has at most 63 characters, because the name becomes the value of a label.",
+		func(t *guard.T) {
+			r := serve(t)
+			code, answer := r.create(strings.Repeat("n", 63), `{"version":"29.0"}`)
+			require.Equal(t, http.StatusCreated, code, "the status code for 63 characters; the server says %q",
+				answer["message"])
+			code, _ = r.create(strings.Repeat("n", 64), `{"version":"29.0"}`)
+			require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for 64 characters")
+		})
+}

@@ -1,0 +1,107 @@
+package customresource_test
+
+// Task 3: the Deployment that a network wants.
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+// wanted returns the Deployment of a network.
+func wanted(t *guard.T, edits ...func(*customresource.BitcoinNetwork)) *appsv1.Deployment {
+	t.Did("NewDeployment")
+	return customresource.NewDeployment(demo(append([]func(*customresource.BitcoinNetwork){onServer}, edits...)...))
+}
+
+func TestTask3_Name(t *testing.T) {
+	guard.Test(t, "It has the network's name and namespace.", func(t *guard.T) {
+		d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Namespace, n.Name = "shop", "coins" })
+		require.Equal(t, "shop/coins", d.Namespace+"/"+d.Name, "the Deployment's name")
+	})
+}
+
+func TestTask3_Owner(t *testing.T) {
+	guard.Test(t, "The network is its controlling owner: the garbage collector deletes the Deployment with it, and the "+
+		"Deployment's events find it.", func(t *guard.T) {
+		// As a cache has it: without its kind.
+		d := wanted(t)
+		require.Equal(t, []metav1.OwnerReference{{
+			APIVersion: "bitcoin.example.com/v1alpha1", Kind: "BitcoinNetwork", Name: "demo", UID: "demo-uid",
+			Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+		}}, d.OwnerReferences, "the owner references")
+	})
+}
+
+func TestTask3_Labels(t *testing.T) {
+	guard.Test(t, "Its Pods have NetworkLabel, and its selector selects by NetworkLabel alone: a selector cannot change, "+
+		"so it must not name what can.", func(t *guard.T) {
+		d := wanted(t)
+		label := map[string]string{"bitcoin.example.com/network": "demo"}
+		require.Equal(t, label, d.Spec.Template.Labels, "the labels of the Pods")
+		require.Equal(t, &metav1.LabelSelector{MatchLabels: label}, d.Spec.Selector, "the selector")
+	})
+}
+
+func TestTask3_Replicas(t *testing.T) {
+	guard.Test(t, "It has as many replicas as the network has nodes, or 3 without a number: an object that is older than "+
+		"the default lacks it.", func(t *guard.T) {
+		for nodes, replicas := range map[*int32]int32{nil: 3, ptr.To[int32](0): 0, ptr.To[int32](7): 7} {
+			d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Spec.Nodes = nodes })
+			require.Equal(t, &replicas, d.Spec.Replicas, "the replicas for %v nodes", ptr.Deref(nodes, -1))
+		}
+	})
+}
+
+func TestTask3_Image(t *testing.T) {
+	guard.Test(t, "Its container bitcoind runs the image bitcoin/bitcoin with the network's version as the tag.",
+		func(t *guard.T) {
+			d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Spec.Version = "28.4" })
+			require.Len(t, d.Spec.Template.Spec.Containers, 1, "the containers")
+			c := d.Spec.Template.Spec.Containers[0]
+			require.Equal(t, "bitcoind runs bitcoin/bitcoin:28.4", c.Name+" runs "+c.Image, "the container")
+		})
+}
+
+func TestTask3_Arguments(t *testing.T) {
+	guard.Test(t, "The arguments are the chain, the peers in their order, and the options sorted by name: the order of a "+
+		"Go map changes from call to call, and each other order is a rollout.", func(t *guard.T) {
+		for range 20 {
+			require.Equal(t, []string{"-chain=regtest", "-addnode=b.example.com:8333", "-addnode=a.example.com:8333",
+				"-dbcache=450", "-maxmempool=100", "-txindex=1"}, wanted(t).Spec.Template.Spec.Containers[0].Args,
+				"the arguments")
+		}
+	})
+}
+
+func TestTask3_No_chain_is_regtest(t *testing.T) {
+	guard.Test(t, "Without a chain it is regtest.", func(t *guard.T) {
+		d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Spec = customresource.BitcoinNetworkSpec{Version: "29.0"} })
+		require.Equal(t, []string{"-chain=regtest"}, d.Spec.Template.Spec.Containers[0].Args, "the arguments")
+	})
+}
+
+func TestTask3_Two_calls_share_nothing(t *testing.T) {
+	guard.Test(t, "Two calls for one network return equal Deployments, which share nothing with the network: the network "+
+		"comes from the cache.", func(t *guard.T) {
+		n := demo(onServer)
+		before := n.DeepCopy()
+		t.Did("NewDeployment twice")
+		a, b := customresource.NewDeployment(n), customresource.NewDeployment(n)
+		require.Equal(t, a, b, "the second Deployment")
+		require.Empty(t, shared(reflect.ValueOf(a), reflect.ValueOf(b), "deployment"), "memory that both use")
+		t.Did("the caller changes the Deployment")
+		*a.Spec.Replicas = 9
+		a.Labels["team"], a.Spec.Template.Labels["team"], a.Spec.Selector.MatchLabels["team"] = "a", "a", "a"
+		require.Equal(t, before, n, "the network")
+		require.Equal(t, int32(2), *b.Spec.Replicas, "the replicas of the other Deployment")
+		require.Len(t, b.Spec.Selector.MatchLabels, 1, "the selector of the other Deployment")
+	})
+}

@@ -1,0 +1,223 @@
+package customresource_test
+
+// Task 3: creating and correcting the Deployment.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+// syncDeployment calls SyncDeployment, and waits for the caches. It returns the writes.
+func (w *world) syncDeployment() (*appsv1.Deployment, []string, error) {
+	w.t.Helper()
+	since := len(w.Requests(""))
+	w.t.Did("SyncDeployment")
+	d, err := w.controller.SyncDeployment(w.t.Context(), w.cached())
+	settle()
+	return d, w.writes(since), err
+}
+
+// withDeployment makes a world in which the network has its Deployment, as the edits spoil it.
+func withDeployment(t *guard.T, edits ...func(*appsv1.Deployment)) *world {
+	w := newWorld(t, demo())
+	d := customresource.NewDeployment(w.cached())
+	for _, edit := range edits {
+		edit(d)
+	}
+	w.put(d)
+	return w
+}
+
+var createsIt, updatesIt = []string{"create deployments"}, []string{"update deployments/demo"}
+
+func TestTask3_Creates(t *testing.T) {
+	guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it, with at most one write.",
+		func(t *guard.T) {
+			w := newWorld(t, demo())
+			_, writes, err := w.syncDeployment()
+			require.NoError(t, err, "the error of SyncDeployment")
+			require.Equal(t, createsIt, writes, "the writes")
+			require.True(t, metav1.IsControlledBy(w.deployment(), w.cached()), "the network controls the Deployment")
+			require.Equal(t, int32(2), *w.deployment().Spec.Replicas, "the replicas on the server")
+		})
+}
+
+func TestTask3_Corrects(t *testing.T) {
+	for name, spoil := range map[string]func(*appsv1.Deployment){
+		"replicas":  func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) },
+		"image":     func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "bitcoin/bitcoin:27.0" },
+		"arguments": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = []string{"-chain=main"} },
+		"container": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Name = "other" },
+		"label":     func(d *appsv1.Deployment) { d.Labels = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it, with at most one write: a "+
+				"user's change of a field that the network decides does not stay.", func(t *guard.T) {
+				w := withDeployment(t, spoil)
+				_, writes, err := w.syncDeployment()
+				require.NoError(t, err, "the error of SyncDeployment")
+				require.Equal(t, updatesIt, writes, "the writes")
+				now := w.deployment()
+				wanted := customresource.NewDeployment(w.cached())
+				require.Equal(t, wanted.Spec.Replicas, now.Spec.Replicas, "the replicas on the server")
+				require.Equal(t, wanted.Labels, now.Labels, "the labels on the server")
+				found := map[string]string{}
+				for _, c := range now.Spec.Template.Spec.Containers {
+					found[c.Name] = c.Image
+				}
+				require.Equal(t, "bitcoin/bitcoin:29.0", found["bitcoind"], "the image on the server")
+				_, writes, err = w.syncDeployment()
+				require.NoError(t, err, "the error of the second SyncDeployment")
+				require.Empty(t, writes, "the writes of the second SyncDeployment")
+			})
+		})
+	}
+}
+
+func TestTask3_Returns_what_the_server_has(t *testing.T) {
+	guard.Test(t, "SyncDeployment returns the Deployment as the server has it: the next step reports its generation.",
+		func(t *guard.T) {
+			w := newWorld(t, demo())
+			for _, step := range []string{"that is missing", "that is right"} {
+				d, _, err := w.syncDeployment()
+				require.NoError(t, err, "the error of SyncDeployment of a Deployment %s", step)
+				require.Equal(t, w.deployment().UID, d.UID, "the UID of the returned Deployment %s", step)
+			}
+			w.put(func() fakeapi.Object {
+				d := w.deployment().DeepCopy()
+				d.Spec.Replicas = ptr.To[int32](5)
+				return d
+			}())
+			d, _, err := w.syncDeployment()
+			require.NoError(t, err, "the error of SyncDeployment of a Deployment that is wrong")
+			require.Equal(t, w.deployment().ResourceVersion, d.ResourceVersion, "the version of the returned Deployment")
+			require.Equal(t, int64(3), d.Generation, "the generation of the returned Deployment")
+		})
+}
+
+func TestTask3_Right_is_left_alone(t *testing.T) {
+	guard.Test(t, "It does not write a Deployment that is right, whatever other fields it has: defaults of the server, "+
+		"and labels, annotations and containers of other programs stay. A comparison of the whole spec would find a "+
+		"difference forever.", func(t *guard.T) {
+		w := withDeployment(t, ofOthers)
+		before := w.deployment().DeepCopy()
+		_, writes, err := w.syncDeployment()
+		require.NoError(t, err, "the error of SyncDeployment")
+		require.Empty(t, writes, "the writes")
+		require.Equal(t, before, w.deployment(), "the Deployment on the server")
+		t.Did("a user changes the number of nodes")
+		w.put(func() fakeapi.Object {
+			n := w.stored()
+			n.Spec.Nodes = ptr.To[int32](4)
+			return n
+		}())
+		_, writes, err = w.syncDeployment()
+		require.NoError(t, err, "the error of SyncDeployment")
+		require.Equal(t, updatesIt, writes, "the writes")
+		now := w.deployment()
+		require.Equal(t, int32(4), *now.Spec.Replicas, "the replicas on the server")
+		require.Equal(t, before.Labels, now.Labels, "the labels on the server")
+		require.Equal(t, before.Annotations, now.Annotations, "the annotations on the server")
+		require.Equal(t, before.Spec.Template, now.Spec.Template, "the template on the server")
+	})
+}
+
+// ofOthers adds what other programs write into a Deployment.
+func ofOthers(d *appsv1.Deployment) {
+	d.Labels["team"], d.Spec.Template.Labels["team"] = "chain", "chain"
+	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "3"}
+	d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z"}
+	d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "proxy", Image: "proxy:1"}},
+		d.Spec.Template.Spec.Containers...)
+	d.Finalizers = []string{"example.com/backup"}
+}
+
+func TestTask3_Foreign_is_left_alone(t *testing.T) {
+	for name, owner := range map[string][]metav1.OwnerReference{
+		"no owner": nil,
+		"an earlier network": {{APIVersion: "bitcoin.example.com/v1alpha1", Kind: "BitcoinNetwork", Name: "demo",
+			UID: "earlier", Controller: ptr.To(true)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "It never writes to a Deployment that the network does not control: then the error is a "+
+				"NameTakenError.", func(t *guard.T) {
+				w := withDeployment(t, func(d *appsv1.Deployment) {
+					d.OwnerReferences, d.Spec.Replicas = owner, ptr.To[int32](9)
+				})
+				_, writes, err := w.syncDeployment()
+				require.Empty(t, writes, "the writes")
+				var taken *customresource.NameTakenError
+				require.ErrorAs(t, err, &taken, "the error of SyncDeployment")
+			})
+		})
+	}
+}
+
+func TestTask3_Deployment_on_its_way_out(t *testing.T) {
+	guard.Test(t, "It does not write to a Deployment that is being deleted: its deletion brings the network back.",
+		func(t *guard.T) {
+			w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
+			t.Did("a user deletes the Deployment, which has a finalizer")
+			w.Delete(w.deployment())
+			settle()
+			_, writes, err := w.syncDeployment()
+			require.NoError(t, err, "the error of SyncDeployment")
+			require.Empty(t, writes, "the writes")
+		})
+}
+
+func TestTask3_Cached_objects_stay(t *testing.T) {
+	guard.Test(t, "It never changes a cached object: every reader shares it.", func(t *guard.T) {
+		w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
+		obj, _, _ := w.deployments.GetStore().GetByKey("default/demo")
+		shared, network := obj.(*appsv1.Deployment), w.cached()
+		before, networkBefore := shared.DeepCopy(), network.DeepCopy()
+		_, _, err := w.syncDeployment()
+		require.NoError(t, err, "the error of SyncDeployment")
+		require.Equal(t, before, shared, "the Deployment that the cache had")
+		require.Equal(t, networkBefore, network, "the network that the cache had")
+	})
+}
+
+func TestTask3_Errors_name_the_Deployment(t *testing.T) {
+	guard.Test(t, "Any other error names the Deployment and wraps the server's error.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		t.Did("the server forbids the creation")
+		w.Script("create", fakeapi.Answer(403, ""))
+		_, _, err := w.syncDeployment()
+		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+		w = withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
+		t.Did("the server forbids the update")
+		w.Script("update", fakeapi.Answer(403, ""))
+		_, _, err = w.syncDeployment()
+		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+	})
+}
+
+func TestTask3_Stale_cache_loses(t *testing.T) {
+	guard.Test(t, "A write that is based on an old Deployment is refused: the update names the version that was read.",
+		func(t *guard.T) {
+			w := withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
+			network := w.cached()
+			t.Did("another client writes a label, which the cache does not have yet")
+			d := w.deployment().DeepCopy()
+			d.Labels["team"] = "chain"
+			w.Update(d)
+			t.Did("SyncDeployment")
+			_, err := w.controller.SyncDeployment(t.Context(), network)
+			require.True(t, apierrors.IsConflict(err), "the error is a conflict: %v", err)
+			require.Equal(t, "chain", w.deployment().Labels["team"], "the other client's label")
+		})
+}

@@ -1,0 +1,212 @@
+package customresource_test
+
+// Task 4: the status for an observed state.
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+// ready returns what a controller observes of a network whose two nodes are ready. The edits change it.
+func ready(edits ...func(*customresource.Observed)) customresource.Observed {
+	observed := customresource.Observed{
+		RegisteredChain: "regtest",
+		Deployment: &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Generation: 5},
+			Status:     appsv1.DeploymentStatus{ObservedGeneration: 5, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2},
+		},
+	}
+	for _, edit := range edits {
+		edit(&observed)
+	}
+	return observed
+}
+
+// generation7 is a network whose spec was changed six times.
+func generation7(network *customresource.BitcoinNetwork) { network.Generation = 7 }
+
+// condition returns a condition of the status for an observed state.
+func condition(t *guard.T, name string, network *customresource.BitcoinNetwork,
+	observed customresource.Observed) metav1.Condition {
+	t.Did("NewStatus")
+	c := meta.FindStatusCondition(customresource.NewStatus(network, observed).Conditions, name)
+	require.NotNil(t, c, "the condition %s", name)
+	return *c
+}
+
+// inWords returns the state of a condition.
+func inWords(c metav1.Condition) string { return c.Type + " is " + string(c.Status) + ": " + c.Reason }
+
+func TestTask4_Observed_generation(t *testing.T) {
+	guard.Test(t, "ObservedGeneration is the network's generation, in the status and in each condition: a program can see "+
+		"that a status is about an older spec.", func(t *guard.T) {
+		network := demo(generation7)
+		t.Did("NewStatus")
+		status := customresource.NewStatus(network, ready())
+		require.Equal(t, int64(7), status.ObservedGeneration, "the status's observed generation")
+		require.Len(t, status.Conditions, 2, "the conditions")
+		for _, c := range status.Conditions {
+			require.Equal(t, int64(7), c.ObservedGeneration, "the observed generation of %s", c.Type)
+		}
+	})
+}
+
+func TestTask4_Ready_nodes(t *testing.T) {
+	guard.Test(t, "ReadyNodes is the number of ready replicas.", func(t *guard.T) {
+		network := demo()
+		network.Status.ReadyNodes = 2
+		t.Did("NewStatus")
+		status := customresource.NewStatus(network, ready(func(o *customresource.Observed) {
+			o.Deployment.Status.ReadyReplicas = 1
+		}))
+		require.Equal(t, int32(1), status.ReadyNodes, "the ready nodes of a Deployment with one ready replica")
+		t.Did("NewStatus without a Deployment")
+		status = customresource.NewStatus(network, ready(func(o *customresource.Observed) { o.Deployment = nil }))
+		require.Equal(t, int32(0), status.ReadyNodes, "the ready nodes without a Deployment")
+	})
+}
+
+func TestTask4_Registered_chain(t *testing.T) {
+	guard.Test(t, "RegisteredChain is the observed one: the next Register compares it.", func(t *guard.T) {
+		network := demo()
+		network.Status.RegisteredChain = "test"
+		t.Did("NewStatus")
+		require.Equal(t, "regtest", customresource.NewStatus(network, ready()).RegisteredChain, "the registered chain")
+	})
+}
+
+func TestTask4_Ready_is_true(t *testing.T) {
+	guard.Test(t, "Ready is True if as many replicas are ready as the network has nodes, and the Deployment's controller "+
+		"has seen the newest Deployment and replaced all old Pods.", func(t *guard.T) {
+		require.Equal(t, "Ready is True: NodesReady", inWords(condition(t, "Ready", demo(), ready())), "the condition")
+		none := demo(func(n *customresource.BitcoinNetwork) { n.Spec.Nodes = new(int32) })
+		observed := ready(func(o *customresource.Observed) {
+			o.Deployment.Status = appsv1.DeploymentStatus{ObservedGeneration: 5}
+		})
+		require.Equal(t, "Ready is True: NodesReady", inWords(condition(t, "Ready", none, observed)),
+			"the condition of a network that wants no nodes")
+	})
+}
+
+func TestTask4_Ready_is_false(t *testing.T) {
+	for name, edit := range map[string]func(*customresource.Observed){
+		"one replica is ready": func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 1 },
+		"the status is about an older Deployment": func(o *customresource.Observed) {
+			o.Deployment.Status.ObservedGeneration = 4
+		},
+		"one Pod is old":           func(o *customresource.Observed) { o.Deployment.Status.UpdatedReplicas = 1 },
+		"one old Pod is left over": func(o *customresource.Observed) { o.Deployment.Status.Replicas = 3 },
+		"there is no Deployment":   func(o *customresource.Observed) { o.Deployment = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "Otherwise Ready is False with the reason NodesStarting: a network that is said to be ready too "+
+				"early breaks whatever waits for it.", func(t *guard.T) {
+				require.Equal(t, "Ready is False: NodesStarting", inWords(condition(t, "Ready", demo(), ready(edit))),
+					"the condition if %s", name)
+			})
+		})
+	}
+}
+
+func TestTask4_Deployment_error(t *testing.T) {
+	guard.Test(t, "If there is a DeploymentError, Ready is False with the reason NameTaken for a NameTakenError, and "+
+		"WriteFailed for any other.", func(t *guard.T) {
+		fails := func(err error) func(*customresource.Observed) {
+			return func(o *customresource.Observed) { o.DeploymentError, o.Deployment = err, nil }
+		}
+		taken := &customresource.NameTakenError{Name: "demo"}
+		require.Equal(t, "Ready is False: NameTaken", inWords(condition(t, "Ready", demo(), ready(fails(taken)))),
+			"the condition for a NameTakenError")
+		wrapped := errors.Join(errors.New("syncing"), taken)
+		require.Equal(t, "Ready is False: NameTaken", inWords(condition(t, "Ready", demo(), ready(fails(wrapped)))),
+			"the condition for a wrapped NameTakenError")
+		other := errors.New("the quota is used up")
+		require.Equal(t, "Ready is False: WriteFailed", inWords(condition(t, "Ready", demo(), ready(fails(other)))),
+			"the condition for another error")
+	})
+}
+
+func TestTask4_Registered(t *testing.T) {
+	guard.Test(t, "Registered is False with the reason RegistryUnavailable if there is a RegistryError, and otherwise True.",
+		func(t *guard.T) {
+			require.Equal(t, "Registered is True: Registered", inWords(condition(t, "Registered", demo(), ready())),
+				"the condition")
+			failed := ready(func(o *customresource.Observed) { o.RegistryError = errors.New("no route to host") })
+			require.Equal(t, "Registered is False: RegistryUnavailable",
+				inWords(condition(t, "Registered", demo(), failed)), "the condition for a RegistryError")
+		})
+}
+
+func TestTask4_Transition_times(t *testing.T) {
+	guard.Test(t, "A condition keeps its transition time until its status changes: an alert says since when a network is "+
+		"not ready.", func(t *guard.T) {
+		network := demo()
+		starting := ready(func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 0 })
+		network.Status = customresource.NewStatus(network, starting)
+		first := meta.FindStatusCondition(network.Status.Conditions, "Ready").LastTransitionTime
+		require.WithinDuration(t, time.Now(), first.Time, time.Second, "the transition time of the first condition")
+
+		t.Did("an hour passes, and one node of two becomes ready")
+		time.Sleep(time.Hour)
+		half := ready(func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 1 })
+		same := condition(t, "Ready", network, half)
+		require.True(t, first.Equal(&same.LastTransitionTime), "the condition, still False, has its old transition time")
+		taken := ready(func(o *customresource.Observed) { o.DeploymentError = &customresource.NameTakenError{Name: "demo"} })
+		same = condition(t, "Ready", network, taken)
+		require.True(t, first.Equal(&same.LastTransitionTime), "with another reason, it has its old transition time")
+
+		t.Did("both are ready")
+		now := condition(t, "Ready", network, ready())
+		require.WithinDuration(t, time.Now(), now.LastTransitionTime.Time, time.Second,
+			"the transition time of the condition, now True")
+	})
+}
+
+func TestTask4_Other_conditions_stay(t *testing.T) {
+	guard.Test(t, "Conditions of other types stay: another controller reports them.", func(t *guard.T) {
+		network := demo()
+		audited := metav1.Condition{Type: "Audited", Status: metav1.ConditionTrue, Reason: "Passed",
+			LastTransitionTime: metav1.Now()}
+		network.Status.Conditions = []metav1.Condition{audited}
+		require.Equal(t, audited, condition(t, "Audited", network, ready()), "the condition of another controller")
+	})
+}
+
+func TestTask4_Messages_are_stable(t *testing.T) {
+	guard.Test(t, "The message of an error's condition does not contain the error's text, which can differ at each "+
+		"attempt: each other message would be a write, its event another attempt, and so on without a back-off.",
+		func(t *guard.T) {
+			fails := func(text string) customresource.Observed {
+				return ready(func(o *customresource.Observed) {
+					o.RegistryError, o.DeploymentError = errors.New(text), errors.New(text)
+				})
+			}
+			t.Did("NewStatus for two errors of two attempts")
+			first := customresource.NewStatus(demo(), fails("request 17: timeout"))
+			second := customresource.NewStatus(demo(), fails("request 18: timeout"))
+			require.Equal(t, first, second, "the status of the second attempt")
+			for _, c := range first.Conditions {
+				require.NotEmpty(t, c.Message, "the message of %s", c.Type)
+			}
+		})
+}
+
+func TestTask4_NewStatus_changes_nothing(t *testing.T) {
+	guard.Test(t, "NewStatus does not change the network: it comes from the cache.", func(t *guard.T) {
+		network := demo(generation7)
+		network.Status = customresource.NewStatus(network, ready(func(o *customresource.Observed) { o.Deployment = nil }))
+		before := network.DeepCopy()
+		t.Did("NewStatus of a network with a status")
+		customresource.NewStatus(network, ready())
+		require.Equal(t, before, network, "the network")
+	})
+}

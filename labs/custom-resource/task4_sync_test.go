@@ -1,0 +1,95 @@
+package customresource_test
+
+// Task 4: writing the status.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+// syncStatus calls SyncStatus, and waits for the caches. It returns the writes.
+func (w *world) syncStatus(observed customresource.Observed) ([]string, error) {
+	w.t.Helper()
+	since := len(w.Requests(""))
+	w.t.Did("SyncStatus")
+	err := w.controller.SyncStatus(w.t.Context(), w.cached(), observed)
+	settle()
+	return w.writes(since), err
+}
+
+var writesStatus = []string{"update bitcoinnetworks/demo/status"}
+
+func TestTask4_Status_is_written(t *testing.T) {
+	guard.Test(t, "SyncStatus writes the status of a network for an observed state.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		writes, err := w.syncStatus(ready())
+		require.NoError(t, err, "the error of SyncStatus")
+		require.Equal(t, writesStatus, writes, "the writes")
+		require.Equal(t, int32(2), w.stored().Status.ReadyNodes, "the ready nodes on the server")
+		require.Len(t, w.stored().Status.Conditions, 2, "the conditions on the server")
+	})
+}
+
+func TestTask4_Right_status_is_not_written(t *testing.T) {
+	guard.Test(t, "SyncStatus does not write a status that is right: each write is an event, and each event another "+
+		"look.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		_, err := w.syncStatus(ready())
+		require.NoError(t, err, "the error of SyncStatus")
+		writes, err := w.syncStatus(ready())
+		require.NoError(t, err, "the error of the second SyncStatus")
+		require.Empty(t, writes, "the writes of the second SyncStatus")
+	})
+}
+
+func TestTask4_Status_alone_is_written(t *testing.T) {
+	guard.Test(t, "It writes the status alone, through the status subresource: a controller that writes the whole object "+
+		"undoes what a user has just changed.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		generation := w.stored().Generation
+		writes, err := w.syncStatus(ready())
+		require.NoError(t, err, "the error of SyncStatus")
+		require.Equal(t, writesStatus, writes, "the writes")
+		require.Equal(t, generation, w.stored().Generation, "the generation on the server")
+	})
+}
+
+func TestTask4_Stale_status_is_refused(t *testing.T) {
+	guard.Test(t, "An error names the network and wraps the server's error: a status that is about an old spec is a "+
+		"conflict.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		old := w.cached()
+		t.Did("a user changes the number of nodes, which the cache does not have yet")
+		changed := w.stored()
+		changed.Spec.Nodes = ptr.To[int32](5)
+		w.Update(generic(t, changed))
+		t.Did("SyncStatus")
+		err := w.controller.SyncStatus(t.Context(), old, ready())
+		require.True(t, apierrors.IsConflict(err), "the error is a conflict: %v", err)
+		require.ErrorContains(t, err, "default/demo", "the error of SyncStatus")
+		require.Equal(t, int64(0), w.stored().Status.ObservedGeneration, "the observed generation on the server")
+		t.Did("the server forbids the next update")
+		settle()
+		w.Script("update", fakeapi.Answer(403, ""))
+		_, err = w.syncStatus(ready())
+		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+	})
+}
+
+func TestTask4_Cached_network_stays(t *testing.T) {
+	guard.Test(t, "It never changes a cached object.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		network := w.cached()
+		before := network.DeepCopy()
+		_, err := w.syncStatus(ready())
+		require.NoError(t, err, "the error of SyncStatus")
+		require.Equal(t, before, network, "the network that the cache had")
+	})
+}

@@ -1,0 +1,287 @@
+package customresource_test
+
+// Task 5: the finalizer and the registry.
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+var errAway = errors.New("the registry is away")
+
+// call calls a method of the controller with the cached network, and waits for the caches. It returns the writes.
+func (w *world) call(method string, do func(network *customresource.BitcoinNetwork) error) ([]string, error) {
+	w.t.Helper()
+	since := len(w.Requests(""))
+	w.t.Did("%s", method)
+	err := do(w.cached())
+	settle()
+	return w.writes(since), err
+}
+
+func (w *world) addFinalizer() ([]string, error) {
+	w.t.Helper()
+	return w.call("AddFinalizer", func(n *customresource.BitcoinNetwork) error {
+		return w.controller.AddFinalizer(w.t.Context(), n)
+	})
+}
+
+func (w *world) finalize() ([]string, error) {
+	w.t.Helper()
+	return w.call("Finalize", func(n *customresource.BitcoinNetwork) error {
+		return w.controller.Finalize(w.t.Context(), n)
+	})
+}
+
+func (w *world) register() (chain string, err error) {
+	w.t.Helper()
+	_, err = w.call("Register", func(n *customresource.BitcoinNetwork) (err error) {
+		chain, err = w.controller.Register(w.t.Context(), n)
+		return err
+	})
+	return chain, err
+}
+
+// deleted deletes the network, which has finalizers.
+func (w *world) deleted() *world {
+	w.t.Did("a user deletes the network")
+	w.Delete(generic(w.t, demo()))
+	settle()
+	return w
+}
+
+var updatesNetwork = []string{"update bitcoinnetworks/demo"}
+
+// registered is a network that the registry lists.
+func registered(network *customresource.BitcoinNetwork) { network.Status.RegisteredChain = "regtest" }
+
+func audited(network *customresource.BitcoinNetwork) {
+	network.Finalizers = []string{"example.com/audit"}
+}
+
+func TestTask5_AddFinalizer(t *testing.T) {
+	guard.Test(t, "AddFinalizer adds Finalizer to a network.", func(t *guard.T) {
+		w := newWorld(t, demo(func(n *customresource.BitcoinNetwork) { n.Status = full().Status }))
+		writes, err := w.addFinalizer()
+		require.NoError(t, err, "the error of AddFinalizer")
+		require.Equal(t, updatesNetwork, writes, "the writes")
+		require.Equal(t, []string{customresource.Finalizer}, w.stored().Finalizers, "the finalizers on the server")
+		require.Equal(t, demo().Spec, w.stored().Spec, "the spec on the server")
+		require.Len(t, w.stored().Status.Conditions, 1, "the conditions on the server")
+	})
+}
+
+func TestTask5_AddFinalizer_keeps_others(t *testing.T) {
+	guard.Test(t, "AddFinalizer keeps the finalizers of other controllers.", func(t *guard.T) {
+		w := newWorld(t, demo(audited))
+		_, err := w.addFinalizer()
+		require.NoError(t, err, "the error of AddFinalizer")
+		require.ElementsMatch(t, []string{"example.com/audit", customresource.Finalizer}, w.stored().Finalizers,
+			"the finalizers on the server")
+	})
+}
+
+func TestTask5_AddFinalizer_once(t *testing.T) {
+	guard.Test(t, "It writes nothing if the network has Finalizer, and nothing if it is being deleted: the server refuses "+
+		"a new finalizer then.", func(t *guard.T) {
+		w := newWorld(t, demo(withFinalizer))
+		writes, err := w.addFinalizer()
+		require.NoError(t, err, "the error of AddFinalizer")
+		require.Empty(t, writes, "the writes for a network with the finalizer")
+		w = newWorld(t, demo(audited)).deleted()
+		writes, err = w.addFinalizer()
+		require.NoError(t, err, "the error of AddFinalizer for a network that is being deleted")
+		require.Empty(t, writes, "the writes for a network that is being deleted")
+	})
+}
+
+func TestTask5_Register(t *testing.T) {
+	guard.Test(t, "Register makes the registry list a network, and returns the chain under which it is listed.",
+		func(t *guard.T) {
+			w := newWorld(t, demo(withFinalizer))
+			chain, err := w.register()
+			require.NoError(t, err, "the error of Register")
+			require.Equal(t, "regtest", chain, "the returned chain")
+			require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+			t.Did("the chain changes to test")
+			moved := demo(withFinalizer, registered)
+			moved.Spec.Chain = "test"
+			w.put(moved)
+			chain, err = w.register()
+			require.NoError(t, err, "the error of Register")
+			require.Equal(t, "test", chain, "the returned chain")
+			require.Equal(t, []string{"default/demo on test"}, w.registry.list(), "the entries of the registry")
+		})
+}
+
+func TestTask5_Register_rests(t *testing.T) {
+	guard.Test(t, "Register does not call the registry if the network's status has the right chain: it is called at each "+
+		"event of the network.", func(t *guard.T) {
+		w := newWorld(t, demo(withFinalizer, registered))
+		chain, err := w.register()
+		require.NoError(t, err, "the error of Register")
+		require.Equal(t, "regtest", chain, "the returned chain")
+		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+	})
+}
+
+func TestTask5_Finalizer_comes_first(t *testing.T) {
+	guard.Test(t, "Register returns an error, and does not call the registry, for a network without Finalizer: if the "+
+		"network is deleted right after the call, its entry would stay forever.", func(t *guard.T) {
+		w := newWorld(t, demo(audited))
+		_, err := w.register()
+		require.Error(t, err, "the error of Register")
+		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+	})
+}
+
+func TestTask5_Registry_fails(t *testing.T) {
+	guard.Test(t, "If the registry fails, Register returns the status's chain and an error that wraps the registry's.",
+		func(t *guard.T) {
+			network := demo(withFinalizer, registered)
+			network.Spec.Chain = "test"
+			w := newWorld(t, network)
+			w.registry.before = func(string) error { return errAway }
+			chain, err := w.register()
+			require.ErrorIs(t, err, errAway, "the error of Register")
+			require.ErrorContains(t, err, "default/demo", "the error of Register")
+			require.Equal(t, "regtest", chain, "the returned chain")
+		})
+}
+
+func TestTask5_Entry_has_the_UID(t *testing.T) {
+	guard.Test(t, "The entry's ID is the network's UID: a name can belong to another network later.", func(t *guard.T) {
+		w := newWorld(t, demo(withFinalizer))
+		_, err := w.register()
+		require.NoError(t, err, "the error of Register")
+		require.Equal(t, customresource.Entry{ID: w.stored().UID, Namespace: "default", Name: "demo", Chain: "regtest"},
+			w.registry.entry(w.stored().UID), "the entry of the network's UID")
+	})
+}
+
+// ending makes a world in which a registered network is being deleted.
+func ending(t *guard.T, edits ...func(*customresource.BitcoinNetwork)) *world {
+	w := newWorld(t, demo(append([]func(*customresource.BitcoinNetwork){withFinalizer}, edits...)...))
+	id := w.stored().UID
+	w.registry.entries[id] = customresource.Entry{ID: id, Namespace: "default", Name: "demo", Chain: "regtest"}
+	return w.deleted()
+}
+
+func TestTask5_Finalize(t *testing.T) {
+	guard.Test(t, "It removes the network's entry from the registry, and then Finalizer.", func(t *guard.T) {
+		w := ending(t, registered)
+		w.registry.after = func(string) error {
+			require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers when the entry is removed")
+			return nil
+		}
+		writes, err := w.finalize()
+		require.NoError(t, err, "the error of Finalize")
+		require.Empty(t, w.registry.list(), "the entries of the registry")
+		require.Equal(t, updatesNetwork, writes, "the writes")
+		require.NotContains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
+	})
+}
+
+func TestTask5_Finalize_without_a_status(t *testing.T) {
+	guard.Test(t, "It removes the network's entry from the registry, and then Finalizer: the entry may exist although the "+
+		"status does not say so, because a crash can come between the two.", func(t *guard.T) {
+		w := ending(t)
+		_, err := w.finalize()
+		require.NoError(t, err, "the error of Finalize")
+		require.Empty(t, w.registry.list(), "the entries of the registry")
+	})
+}
+
+func TestTask5_Finalizer_stays_while_the_registry_fails(t *testing.T) {
+	guard.Test(t, "Finalizer stays until the registry has removed the entry.", func(t *guard.T) {
+		w := ending(t, registered)
+		w.registry.before = func(string) error { return errAway }
+		writes, err := w.finalize()
+		require.ErrorIs(t, err, errAway, "the error of Finalize")
+		require.Empty(t, writes, "the writes")
+		require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
+	})
+}
+
+func TestTask5_Other_finalizers_stay(t *testing.T) {
+	guard.Test(t, "The finalizers of other controllers stay.", func(t *guard.T) {
+		w := ending(t, registered)
+		_, err := w.finalize()
+		require.NoError(t, err, "the error of Finalize")
+		require.Equal(t, []string{"example.com/audit"}, w.stored().Finalizers, "the finalizers on the server")
+	})
+}
+
+func TestTask5_Finalize_without_the_finalizer(t *testing.T) {
+	guard.Test(t, "Finalize does nothing for a network without Finalizer: its part is done.", func(t *guard.T) {
+		w := newWorld(t, demo(audited)).deleted()
+		writes, err := w.finalize()
+		require.NoError(t, err, "the error of Finalize")
+		require.Empty(t, writes, "the writes")
+		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+	})
+}
+
+func TestTask5_Network_is_gone(t *testing.T) {
+	guard.Test(t, "A network that is gone is not an error: the cache is behind the server.", func(t *guard.T) {
+		w := newWorld(t, demo(func(n *customresource.BitcoinNetwork) { n.Finalizers = []string{customresource.Finalizer} }))
+		w.deleted()
+		old := w.cached()
+		t.Did("Finalize, twice with the same cached network")
+		require.NoError(t, w.controller.Finalize(t.Context(), old), "the error of the first Finalize")
+		require.Nil(t, w.stored(), "the network on the server")
+		require.NoError(t, w.controller.Finalize(t.Context(), old), "the error of the second Finalize")
+	})
+}
+
+func TestTask5_Cached_network_stays(t *testing.T) {
+	for name, c := range map[string]struct {
+		world func(t *guard.T) *world
+		do    func(w *world) ([]string, error)
+		rule  string
+	}{
+		"AddFinalizer": {func(t *guard.T) *world { return newWorld(t, demo(audited)) }, (*world).addFinalizer,
+			"It never changes a cached object, not even a list of finalizers."},
+		"Finalize": {func(t *guard.T) *world { return ending(t, registered) }, (*world).finalize,
+			"Finalize never changes a cached object, not even a list of finalizers."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, c.rule, func(t *guard.T) {
+				w := c.world(t)
+				network := w.cached()
+				before := network.DeepCopy()
+				_, err := c.do(w)
+				require.NoError(t, err, "the error of %s", name)
+				require.Equal(t, before, network, "the network that the cache had")
+			})
+		})
+	}
+}
+
+func TestTask5_AddFinalizer_fails(t *testing.T) {
+	guard.Test(t, "An error names the network and wraps the server's error.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		w.Script("update", fakeapi.Answer(403, ""))
+		_, err := w.addFinalizer()
+		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+		require.ErrorContains(t, err, "default/demo", "the error of AddFinalizer")
+	})
+}
+
+func TestTask5_Finalize_fails(t *testing.T) {
+	guard.Test(t, "Any other error names the network and wraps the error of the registry or the server.",
+		func(t *guard.T) {
+			w := ending(t, registered)
+			w.Script("update", fakeapi.Answer(403, ""))
+			_, err := w.finalize()
+			require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+			require.ErrorContains(t, err, "default/demo", "the error of Finalize")
+		})
+}

@@ -1,0 +1,113 @@
+package customresource_test
+
+// Task 6: which network an event concerns.
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+// owned returns a Deployment default/NAME that an object controls.
+func owned(name, apiVersion, kind, owner string) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "default", Name: name, OwnerReferences: []metav1.OwnerReference{
+			{APIVersion: "example.com/v1", Kind: "BitcoinNetwork", Name: "not-in-charge"},
+			{APIVersion: apiVersion, Kind: kind, Name: owner, Controller: ptr.To(true)},
+		},
+	}}
+}
+
+const (
+	version = "bitcoin.example.com/v1alpha1"
+	kind    = "BitcoinNetwork"
+)
+
+// concerned returns the names that an event concerns.
+func concerned(t *guard.T, states ...any) []string {
+	t.Did("Concerned")
+	names := []string{}
+	for _, name := range customresource.Concerned(states...) {
+		names = append(names, name.String())
+	}
+	return names
+}
+
+func TestTask6_Network_concerns_itself(t *testing.T) {
+	guard.Test(t, "A network's event concerns the network.", func(t *guard.T) {
+		require.Equal(t, []string{"default/demo"}, concerned(t, demo()), "the networks that its event concerns")
+	})
+}
+
+func TestTask6_Deployment_finds_its_owner(t *testing.T) {
+	guard.Test(t, "A Deployment's event concerns the network that controls the Deployment: its Pods became ready, or a user "+
+		"deleted it.", func(t *guard.T) {
+		require.Contains(t, concerned(t, owned("web", version, kind, "coins")), "default/coins",
+			"the networks that its event concerns")
+		t.Rule("A Deployment's event concerns the network that controls the Deployment, also after the version of the API " +
+			"has changed.")
+		require.Contains(t, concerned(t, owned("web", "bitcoin.example.com/v1", kind, "coins")), "default/coins",
+			"the networks that its event concerns")
+	})
+}
+
+func TestTask6_Deployment_frees_its_name(t *testing.T) {
+	guard.Test(t, "It also concerns the network of the Deployment's name, which may wait for the name.",
+		func(t *guard.T) {
+			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}
+			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that its event concerns")
+		})
+}
+
+func TestTask6_Both_states_count(t *testing.T) {
+	guard.Test(t, "Both states count: a Deployment that a user orphans has its old owner in the old state alone.",
+		func(t *guard.T) {
+			before := owned("web", version, kind, "coins")
+			after := before.DeepCopy()
+			after.OwnerReferences = nil
+			require.ElementsMatch(t, []string{"default/web", "default/coins"}, concerned(t, before, after),
+				"the networks that the update concerns")
+		})
+}
+
+func TestTask6_Other_owners_are_not_networks(t *testing.T) {
+	guard.Test(t, "An owner of another kind or group is not a network.", func(t *guard.T) {
+		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", "apps/v1", "StatefulSet", "coins")),
+			"the networks that its event concerns, with an owner of another kind")
+		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", "example.com/v1", kind, "coins")),
+			"the networks that its event concerns, with an owner of another group")
+	})
+}
+
+func TestTask6_Names_are_returned_once(t *testing.T) {
+	guard.Test(t, "Each name is returned once: a name that is queued twice can be processed twice.", func(t *guard.T) {
+		d := owned("demo", version, kind, "demo")
+		require.Equal(t, []string{"default/demo"}, concerned(t, d, d.DeepCopy()), "the networks that the update concerns")
+	})
+}
+
+func TestTask6_Tombstones(t *testing.T) {
+	guard.Test(t, "It receives the new state of an object, or the old and the new; after a missed deletion the state is a "+
+		"tombstone.", func(t *guard.T) {
+		d := owned("web", version, kind, "coins")
+		require.ElementsMatch(t, []string{"default/web", "default/coins"},
+			concerned(t, cache.DeletedFinalStateUnknown{Key: "default/web", Obj: d}), "the networks that a tombstone concerns")
+		require.Equal(t, []string{"default/demo"},
+			concerned(t, cache.DeletedFinalStateUnknown{Key: "default/demo", Obj: demo()}),
+			"the networks that a network's tombstone concerns")
+	})
+}
+
+func TestTask6_Other_objects_are_ignored(t *testing.T) {
+	guard.Test(t, "Concerned ignores any other object.", func(t *guard.T) {
+		require.Empty(t, concerned(t, &metav1.Status{}, nil, "text", cache.DeletedFinalStateUnknown{Key: "default/demo"}),
+			"the networks that odd objects concern")
+	})
+}

@@ -1,0 +1,192 @@
+package customresource_test
+
+// Task 6: one Reconcile.
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+)
+
+// reconcile calls Reconcile for default/demo, and waits for the caches. It returns the writes.
+func (w *world) reconcile() ([]string, error) {
+	w.t.Helper()
+	since := len(w.Requests(""))
+	w.t.Did("Reconcile default/demo")
+	err := w.controller.Reconcile(w.t.Context(), cache.NewObjectName("default", "demo"))
+	settle()
+	return w.writes(since), err
+}
+
+// rest reconciles until nothing is written. It returns the errors.
+func (w *world) rest() (failures []error) {
+	w.t.Helper()
+	for range 20 {
+		calls := len(w.registry.callLog())
+		writes, err := w.reconcile()
+		if err != nil {
+			failures = append(failures, err)
+		}
+		if len(writes) == 0 && len(w.registry.callLog()) == calls {
+			return failures
+		}
+	}
+	w.t.Rule("A Reconcile of a network that is right writes nothing.")
+	require.Fail(w.t, "it writes at each of 20 Reconciles")
+	return failures
+}
+
+// state returns the status of a condition of the network, and its reason.
+func (w *world) state(name string) string {
+	c := meta.FindStatusCondition(w.stored().Status.Conditions, name)
+	if c == nil {
+		return "there is no condition " + name
+	}
+	return inWords(*c)
+}
+
+func TestTask6_Network_that_is_gone(t *testing.T) {
+	guard.Test(t, "A network that is gone needs nothing.", func(t *guard.T) {
+		w := newWorld(t)
+		writes, err := w.reconcile()
+		require.NoError(t, err, "the error of Reconcile")
+		require.Empty(t, writes, "the writes")
+		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+	})
+}
+
+func TestTask6_Reconcile_reaches_the_desired_state(t *testing.T) {
+	guard.Test(t, "Reconcile brings one network to its desired state.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+		require.NotNil(t, w.deployment(), "the Deployment")
+		require.Equal(t, "Ready is False: NodesStarting", w.state("Ready"), "the condition Ready")
+		require.Equal(t, "Registered is True: Registered", w.state("Registered"), "the condition Registered")
+		t.Did("the nodes become ready")
+		w.put(finish(w.deployment()))
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		require.Equal(t, "Ready is True: NodesReady", w.state("Ready"), "the condition Ready")
+	})
+}
+
+// finish returns a Deployment whose controller has finished.
+func finish(d *appsv1.Deployment) *appsv1.Deployment {
+	done := d.DeepCopy()
+	n := *done.Spec.Replicas
+	done.Status = appsv1.DeploymentStatus{ObservedGeneration: done.Generation, Replicas: n, UpdatedReplicas: n,
+		ReadyReplicas: n, AvailableReplicas: n}
+	return done
+}
+
+func TestTask6_Deletion_calls_Finalize_alone(t *testing.T) {
+	guard.Test(t, "For a network that is being deleted, Reconcile calls Finalize alone: a Deployment or a status that it "+
+		"writes now would come back from the dead.", func(t *guard.T) {
+		w := ending(t, registered)
+		writes, err := w.reconcile()
+		require.NoError(t, err, "the error of Reconcile")
+		require.Equal(t, updatesNetwork, writes, "the writes")
+		require.Empty(t, w.registry.list(), "the entries of the registry")
+		require.Empty(t, w.rest(), "the errors of further Reconciles")
+		require.Nil(t, w.deployment(), "the Deployment")
+		require.Equal(t, []string{"example.com/audit"}, w.stored().Finalizers, "the finalizers")
+	})
+}
+
+func TestTask6_Finalizer_is_first(t *testing.T) {
+	guard.Test(t, "Otherwise the finalizer comes first: Reconcile calls the registry only for a network that has the "+
+		"finalizer on the server.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		w.registry.before = func(call string) error {
+			require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers at the call %q", call)
+			return nil
+		}
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		require.NotEmpty(t, w.registry.callLog(), "the calls of the registry")
+		w = newWorld(t, demo())
+		t.Did("the server refuses the finalizer")
+		w.Script("update", fakeapi.Answer(403, ""))
+		_, err := w.reconcile()
+		require.Error(t, err, "the error of Reconcile")
+		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+	})
+}
+
+func TestTask6_Registry_is_away(t *testing.T) {
+	guard.Test(t, "A failed registry does not prevent the Deployment, and a failed step does not prevent the status.",
+		func(t *guard.T) {
+			w := newWorld(t, demo(withFinalizer))
+			w.registry.before = func(string) error { return errAway }
+			writes, err := w.reconcile()
+			require.ErrorIs(t, err, errAway, "the error of Reconcile")
+			require.True(t, slices.Contains(writes, "create deployments"), "Reconcile has created the Deployment")
+			require.Equal(t, "Registered is False: RegistryUnavailable", w.state("Registered"), "the condition")
+			w = newWorld(t, demo(withFinalizer))
+			t.Did("the server refuses the Deployment")
+			w.Script("create", fakeapi.Answer(403, ""))
+			_, err = w.reconcile()
+			require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+			require.Equal(t, "Ready is False: WriteFailed", w.state("Ready"), "the condition")
+			require.Equal(t, "regtest", w.stored().Status.RegisteredChain, "the registered chain")
+		})
+}
+
+func TestTask6_Name_is_taken(t *testing.T) {
+	guard.Test(t, "A NameTakenError is not an error of Reconcile, because the Deployment's next event brings the network "+
+		"back.", func(t *guard.T) {
+		w := newWorld(t, demo(withFinalizer))
+		foreign := customresource.NewDeployment(demo())
+		foreign.OwnerReferences = nil
+		w.put(foreign)
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		require.Equal(t, "Ready is False: NameTaken", w.state("Ready"), "the condition")
+	})
+}
+
+func TestTask6_Errors_are_returned(t *testing.T) {
+	guard.Test(t, "Any other error is returned, so that the network is tried again.", func(t *guard.T) {
+		w := newWorld(t, demo(withFinalizer))
+		w.registry.before = func(string) error { return errAway }
+		t.Did("the registry and the creation of the Deployment fail")
+		w.Script("create", fakeapi.Answer(403, ""))
+		_, err := w.reconcile()
+		require.ErrorIs(t, err, errAway, "the error of Reconcile")
+		require.True(t, apierrors.IsForbidden(err), "the error also wraps the server's: %v", err)
+		w = newWorld(t, demo(withFinalizer))
+		t.Did("the update of the status fails")
+		w.Script("update", fakeapi.Answer(403, ""))
+		_, err = w.reconcile()
+		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+	})
+}
+
+func TestTask6_Namesake(t *testing.T) {
+	guard.Test(t, "The end of a network leaves the entry of a later network of its name: entries belong to UIDs.",
+		func(t *guard.T) {
+			w := newWorld(t, demo())
+			require.Empty(t, w.rest(), "the errors of Reconcile")
+			first := w.stored().UID
+			w.deleted()
+			require.Empty(t, w.rest(), "the errors of Reconcile")
+			require.Nil(t, w.stored(), "the network")
+			t.Did("a user creates a network of the same name")
+			w.put(demo())
+			require.Empty(t, w.rest(), "the errors of Reconcile")
+			require.NotEqual(t, first, w.stored().UID, "the UID of the second network")
+			require.Equal(t, "demo", w.registry.entry(w.stored().UID).Name, "the entry of the second network")
+			require.Empty(t, w.registry.entry(first).Name, "the entry of the first network")
+			t.Rule("It never writes to a Deployment that the network does not control: the first network's Deployment waits " +
+				"for the garbage collector.")
+			require.Equal(t, first, metav1.GetControllerOf(w.deployment()).UID, "the owner of the Deployment")
+		})
+}
