@@ -166,3 +166,11 @@ func TestLoad_refuses_what_it_cannot_mean(t *testing.T) {
 		})
 	}
 }
+
+func TestLoad_takes_a_generated_file(t *testing.T) {
+	all, err := load(t, "-- shares/about --\ntest: TestTask1_Copy\nrule: a copy shares nothing\nsymptom: Both change.\n"+
+		"-- shares/zz_generated.deepcopy.go Box.DeepCopy --\n func (b *Box) DeepCopy() *Box {\n-\treturn &Box{}\n+\treturn b\n }\n")
+	require.NoError(t, err)
+	require.Equal(t, "zz_generated.deepcopy.go", all[0].Changes[0].File)
+	require.Equal(t, "Box.DeepCopy", all[0].Changes[0].Symbol)
+}
