@@ -5,6 +5,7 @@ package reflector_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	goroutines "runtime"
 	"strings"
 	"sync"
@@ -53,7 +54,9 @@ func (s *script) Watch(options metav1.ListOptions) (watch.Interface, error) {
 }
 
 func (s *script) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	s.ask("list@", options)
+	if err := s.ask(ctx, "list@", options); err != nil {
+		return nil, err
+	}
 	s.lock.Lock()
 	if len(s.lists) == 0 {
 		s.lock.Unlock()
@@ -66,7 +69,9 @@ func (s *script) ListWithContext(ctx context.Context, options metav1.ListOptions
 }
 
 func (s *script) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	s.ask("watch@", options)
+	if err := s.ask(ctx, "watch@", options); err != nil {
+		return nil, err
+	}
 	s.lock.Lock()
 	next := s.sends()
 	if len(s.watches) > 0 {
@@ -77,23 +82,35 @@ func (s *script) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return next(options)
 }
 
-// ask records a request.
-func (s *script) ask(verb string, options metav1.ListOptions) {
+// ask records a request. After 10,000 requests, a request ends with the context, and the error is that of the context.
+// So a loop without a wait ends too, and the test can report its requests.
+func (s *script) ask(ctx context.Context, verb string, options metav1.ListOptions) error {
 	s.lock.Lock()
 	onRequest := s.onRequest
 	s.asked, s.options = append(s.asked, verb+options.ResourceVersion), append(s.options, options)
+	number := len(s.asked)
 	s.lock.Unlock()
+	if number > 10_000 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	if onRequest != nil {
 		onRequest(verb + options.ResourceVersion)
 	}
+	return nil
 }
 
-// requests returns the requests to the source, in order.
+// requests returns the requests to the source, in order. Of more than 100 it returns the first 100 and the number of the
+// others, so that the failure of a loop is short.
 func (s *script) requests() []string {
 	synctest.Wait()
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return append([]string{}, s.asked...)
+	requests := append([]string{}, s.asked...)
+	if len(requests) > 100 {
+		requests = append(requests[:100], fmt.Sprintf("%d more requests", len(s.asked)-100))
+	}
+	return requests
 }
 
 // left counts the watches that were started and not stopped.
@@ -257,10 +274,10 @@ func (c counted) Done() <-chan struct{} { c.asked.Add(1); return c.Context.Done(
 func (c counted) Err() error            { c.asked.Add(1); return c.Context.Err() }
 
 // requireNoLeak runs a Reflector until its source has received 110 requests of a verb. It requires that the program
-// then has about as many goroutines as after 10 requests. The context has not ended at that time.
+// then has about as many goroutines as after 10 requests. The context has not ended at that time. It ends after a day.
 func requireNoLeak(t *guard.T, s *script, r *reflector.Reflector, verb string) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 	defer cancel()
 	var after []int
 	requests := 0

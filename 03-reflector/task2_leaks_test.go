@@ -121,7 +121,9 @@ func TestTask2_Blocked_watch_ends_with_the_context(t *testing.T) {
 type unanswered struct{ *script }
 
 func (u unanswered) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	u.ask("watch@", options)
+	if err := u.ask(ctx, "watch@", options); err != nil {
+		return nil, err
+	}
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -108,7 +108,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 			s.watches = append(s.watches, s.sends(failing(errExpired)))
 			st := &store{}
 			r := newScripted(s, st)
-			t.Did("RunWithContext; the second list, at 7, is answered: %v", refused)
+			t.Did("RunWithContext; the second list, at 7, is answered: %s: %v", apierrors.ReasonForError(refused), refused)
 			runFor(t, r, 10*time.Minute)
 			require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@3"}, s.requests()[:5],
 				"the first 5 requests to the source")
@@ -159,6 +159,7 @@ func TestTask3_Other_failures_say_nothing_about_the_version(t *testing.T) {
 			timeout("the server is slow"),
 			timeout("the server is slow", metav1.StatusCause{Message: "etcd is slow"}),
 			apierrors.NewInternalError(errors.New("etcd is away")),
+			apierrors.NewInternalError(errors.New("a proxy reports: Too large resource version")),
 			errors.New("the network is away"),
 		} {
 			t.Story(8)

@@ -288,5 +288,22 @@ func TestTask4_Internal_errors_are_not_tried_forever(t *testing.T) {
 		require.Contains(t, requests[2:], "list@7", "requests after the first list and watch")
 		t.Rule("RunWithContext waits for the back-off after each call.")
 		require.Less(t, len(requests), 60, "requests in a minute and a half")
+
+		t.Rule("After MaxInternalErrorRetryDuration of internal errors, the next one makes a list due. Only a minute " +
+			"without an internal error starts the duration again, and no other minute does.")
+		s = &script{}
+		start := time.Now()
+		s.lists = append(s.lists, lists("7"))
+		for range 1000 {
+			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+				time.Sleep(time.Second)
+				return s.channel(internal), nil
+			})
+		}
+		r = newScripted(s, &store{})
+		r.MaxInternalErrorRetryDuration = 3 * time.Minute
+		t.Did("MaxInternalErrorRetryDuration 3m0s; every watch brings an internal error, after a second")
+		listAndWatchFor(t, r, 10*time.Minute)
+		require.LessOrEqual(t, time.Since(start), 3*time.Minute+5*time.Second, "time until ListAndWatchWithContext returned")
 	})
 }

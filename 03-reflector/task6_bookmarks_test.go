@@ -61,7 +61,8 @@ func TestTask6_Store_receives_bookmarks_and_versions(t *testing.T) {
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), event(watch.Bookmark, "", "20"),
 			event(watch.Deleted, "a", "21")))
-		t.Did("a store with Bookmark and UpdateResourceVersion; the watch sends a@8, a bookmark of version 20, and a@21")
+		t.Did("a store with Bookmark and UpdateResourceVersion refuses each event; the watch sends a@8, a bookmark of " +
+			"version 20, and the deletion a@21")
 		r := newScripted(s, versionStore{st})
 		var seen []string
 		st.onCall = func(call string) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -186,5 +187,31 @@ func TestTask7_What_changes_during_the_stream(t *testing.T) {
 			"before c")
 		stream(t, s, st)
 		require.Equal(t, []string{"Replace [a@4 c@6 other/a@6] @6"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask7_Other_types_in_a_stream_are_left_out(t *testing.T) {
+	bonus(t, "Objects of other types, and events of unknown types, are left out. A stream may bring such objects "+
+		"too.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.watches = append(s.watches, s.sends(replicaSet("r", "2"), event(watch.Added, "a", "3"),
+			watch.Event{Type: "RENAMED", Object: deployment("b")}, allOfIt("7")))
+		t.Did("a Reflector for Deployments; a stream brings a ReplicaSet, a Deployment and an event of type RENAMED")
+		stream(t, s, st)
+		require.Equal(t, []string{"Replace [a@3] @7"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask7_Stream_that_brings_an_error_is_listed(t *testing.T) {
+	bonus(t, "If streamList returns any other error, a list follows. An ERROR event that is neither 429 nor a refusal "+
+		"of the version is such an error.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("8", "a"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"),
+			failing(apierrors.NewInternalError(errors.New("the decoder has failed")))))
+		t.Did("a stream brings an object, and then an internal error")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
+		require.Equal(t, []string{"Replace [a@1] @8"}, st.calls(), "calls of the store")
 	})
 }
