@@ -1,0 +1,374 @@
+package pipeline
+
+// This file is the state of one informer: its Reflector, its queue of deltas, its Indexer and its handlers.
+//
+// The queue and the rings of pending notifications cannot be read from outside. So the state has what went in and has
+// not come out, by the rules of the contracts. If something else comes out, the state follows it and notes the
+// difference: wrong code is shown as it is.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Informer is the part of the state that belongs to one kind.
+type Informer struct {
+	Kind      string
+	Reflector ReflectorState
+	FIFO      FIFO
+	Store     IndexerState
+	Handlers  map[string]*HandlerState
+	LastEvent Step
+}
+
+// ReflectorState says what a Reflector does: "listing", "watching", "waiting", or "" before its start.
+type ReflectorState struct {
+	Phase   string
+	Since   time.Duration
+	From    string // the version that the list or watch asked for
+	Version string // of the last list, event or bookmark
+	Error   string // the last one
+	Lists   int
+}
+
+// FIFO has the deltas that went into the queue and have not come out.
+type FIFO struct {
+	Keys    []string // in the order of each key's first delta
+	Deltas  map[string][]Ref
+	Popping string // the key that the consumer processes, while Pop holds the queue's lock
+	Popped  []Ref
+	Blocked string // a call that waits for the lock: "Add default/web"
+	Closed  bool
+	Differs string // how the last Pop differed from the contract
+}
+
+// IndexerState has the objects and index tables of the real Indexer, as read after each change.
+type IndexerState struct {
+	Objects map[string]Object
+	Indexes map[string]map[string][]string // index, value, keys
+	Version string
+	Differs string // how the last look at the real Indexer differed
+}
+
+// HandlerState is one registration.
+type HandlerState struct {
+	Pending []Ref // the notifications before the next call
+	Current Ref   // the running call; Key is empty if there is none
+	Since   time.Duration
+	Calls   int
+	Differs string
+}
+
+func newInformer(kind string) *Informer {
+	return &Informer{
+		Kind:     kind,
+		FIFO:     FIFO{Deltas: map[string][]Ref{}},
+		Store:    IndexerState{Objects: map[string]Object{}, Indexes: map[string]map[string][]string{}},
+		Handlers: map[string]*HandlerState{},
+	}
+}
+
+func (i *Informer) clone() *Informer {
+	c := *i
+	c.FIFO.Keys = slices.Clone(i.FIFO.Keys)
+	c.FIFO.Deltas = make(map[string][]Ref, len(i.FIFO.Deltas))
+	for key, deltas := range i.FIFO.Deltas {
+		c.FIFO.Deltas[key] = slices.Clone(deltas)
+	}
+	c.Store.Objects = maps.Clone(i.Store.Objects)
+	c.Store.Indexes = make(map[string]map[string][]string, len(i.Store.Indexes))
+	for name, table := range i.Store.Indexes {
+		c.Store.Indexes[name] = maps.Clone(table) // apply replaces the slices
+	}
+	c.Handlers = make(map[string]*HandlerState, len(i.Handlers))
+	for name, h := range i.Handlers {
+		handler := *h
+		handler.Pending = slices.Clone(h.Pending)
+		c.Handlers[name] = &handler
+	}
+	return &c
+}
+
+func (i *Informer) apply(step Step) {
+	switch step.Seam {
+	case Event:
+		i.LastEvent = step
+		if step.Verb == "BOOKMARK" { // any other event counts when the queue has it
+			i.Reflector.Version = step.Version
+		}
+	case Reflector:
+		i.Reflector.apply(step)
+	case Delta:
+		i.applyDelta(step)
+	case Store:
+		i.applyStore(step)
+	case Handler:
+		i.applyHandler(step)
+	}
+}
+
+func (r *ReflectorState) apply(step Step) {
+	phase := r.Phase
+	switch step.Verb {
+	case List:
+		r.Phase, r.From = "listing", step.Version
+		r.Lists++
+	case Watch:
+		r.Phase, r.From = "watching", step.Version
+	case Listed, Watching:
+		if step.Error != "" {
+			r.Phase = "waiting"
+		}
+	case Unwatch, Returned:
+		r.Phase = "waiting"
+	}
+	if step.Error != "" {
+		r.Error = step.Error
+	}
+	if r.Phase != phase {
+		r.Since = step.At
+	}
+}
+
+func (i *Informer) applyDelta(step Step) {
+	f := &i.FIFO
+	switch step.Verb {
+	case "Added", "Updated", "Deleted":
+		if step.Count == 1 { // another call holds the lock
+			f.Blocked = step.Verb + " " + step.Key
+		} else {
+			i.Reflector.Version = step.Version
+		}
+		i.push(Ref{step.Verb, step.Key, step.Version})
+	case Entered:
+		f.Blocked = ""
+		i.Reflector.Version = step.Version
+	case Failed:
+		if pending := f.Deltas[step.Key]; len(pending) > 0 {
+			f.set(step.Key, pending[:len(pending)-1])
+		}
+	case Replace:
+		i.Reflector.Version = step.Version
+		i.replace(step.List)
+	case Resync:
+		for _, key := range slices.Sorted(maps.Keys(i.Store.Objects)) {
+			if len(f.Deltas[key]) == 0 {
+				i.push(Ref{"Sync", key, i.Store.Objects[key].Version})
+			}
+		}
+	case Pop:
+		f.pop(step)
+	case Processed:
+		f.Popping, f.Popped = "", nil
+	case "Close":
+		f.Closed = true
+	}
+}
+
+// push appends a delta, by the contract of DeltaFIFO: two deletions in a row become one, and the deletion of an object
+// that is neither pending nor known is left out.
+func (i *Informer) push(d Ref) {
+	f := &i.FIFO
+	pending := f.Deltas[d.Key]
+	_, known := i.Store.Objects[d.Key]
+	switch {
+	case d.Type == "Deleted" && len(pending) == 0 && !known:
+		return
+	case d.Type == "Deleted" && len(pending) > 0 && pending[len(pending)-1].Type == "Deleted":
+		return
+	case len(pending) == 0:
+		f.Keys = append(f.Keys, d.Key)
+	}
+	f.Deltas[d.Key] = append(pending, d)
+}
+
+func (i *Informer) replace(list []Ref) {
+	listed := make(map[string]bool, len(list))
+	for _, obj := range list {
+		listed[obj.Key] = true
+		i.push(obj)
+	}
+	for _, key := range slices.Clone(i.FIFO.Keys) {
+		if !listed[key] {
+			i.push(Ref{"Deleted", key, ""})
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(i.Store.Objects)) {
+		if !listed[key] && len(i.FIFO.Deltas[key]) == 0 {
+			i.push(Ref{"Deleted", key, ""})
+		}
+	}
+}
+
+// set replaces the deltas of a key. A key without deltas leaves the queue.
+func (f *FIFO) set(key string, deltas []Ref) {
+	if len(deltas) > 0 {
+		f.Deltas[key] = deltas
+		return
+	}
+	delete(f.Deltas, key)
+	if at := slices.Index(f.Keys, key); at >= 0 {
+		f.Keys = remove(f.Keys, at)
+	}
+}
+
+// pop removes what Pop has handed out. A delta that was recorded while Pop was under way stays.
+func (f *FIFO) pop(step Step) {
+	f.Popping, f.Popped, f.Differs = step.Key, step.List, ""
+	pending := f.Deltas[step.Key]
+	n := len(step.List)
+	if n > len(pending) || !slices.EqualFunc(pending[:n], step.List, sameDelta) {
+		f.Differs = fmt.Sprintf("%s: went in %s; came out %s", step.Key, types(pending), types(step.List))
+		n = len(pending)
+		if len(step.List) > 0 {
+			last := step.List[len(step.List)-1]
+			for n > 0 && !sameDelta(pending[n-1], last) {
+				n--
+			}
+			if n == 0 {
+				n = len(pending)
+			}
+		}
+	}
+	f.set(step.Key, nil)
+	if rest := pending[n:]; len(rest) > 0 {
+		f.Keys = append(f.Keys, step.Key)
+		f.Deltas[step.Key] = slices.Clone(rest)
+	}
+}
+
+// sameDelta compares a delta with one that came out. The version of a tombstone is that of the last known object.
+func sameDelta(in, out Ref) bool {
+	return in.Type == out.Type && (in.Version == out.Version || in.Version == "" || out.Version == "" || in.Type == "Deleted")
+}
+
+func types(deltas []Ref) string {
+	if len(deltas) == 0 {
+		return "nothing"
+	}
+	var names []string
+	for _, d := range deltas {
+		names = append(names, strings.TrimSuffix(d.Type+"@"+d.Version, "@"))
+	}
+	return strings.Join(names, ", ")
+}
+
+func (i *Informer) applyStore(step Step) {
+	old, existed := i.Store.Objects[step.Key]
+	switch step.Verb {
+	case Add, Update, Delete:
+		if step.Count == 1 { // the object is there after the call
+			i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
+		} else {
+			delete(i.Store.Objects, step.Key)
+		}
+		i.Store.reindex(step.Key, step.List)
+		if i.FIFO.Popping == step.Key {
+			i.notify(step, old.Version, existed)
+		}
+	case Looked, AddIndexers:
+		i.Store.Differs = step.Error
+		for _, entry := range step.List {
+			if i.Store.Indexes[entry.Type] == nil {
+				i.Store.Indexes[entry.Type] = map[string][]string{}
+			}
+			if entry.Key != "" {
+				i.Store.insert(entry)
+			}
+		}
+	}
+}
+
+// reindex moves a key to the places where the real indexes have it.
+func (s *IndexerState) reindex(key string, entries []Ref) {
+	for _, table := range s.Indexes {
+		for value, keys := range table {
+			at, found := slices.BinarySearch(keys, key)
+			if !found {
+				continue
+			}
+			if table[value] = slices.Delete(slices.Clone(keys), at, at+1); len(keys) == 1 {
+				delete(table, value)
+			}
+		}
+	}
+	for _, entry := range entries {
+		s.insert(entry)
+	}
+}
+
+func (s *IndexerState) insert(entry Ref) {
+	table := s.Indexes[entry.Type]
+	if table == nil {
+		table = map[string][]string{}
+		s.Indexes[entry.Type] = table
+	}
+	if at, found := slices.BinarySearch(table[entry.Version], entry.Key); !found {
+		table[entry.Version] = slices.Insert(slices.Clone(table[entry.Version]), at, entry.Key)
+	}
+}
+
+// notify adds the notification of a change to the ring of each handler. A resync is left out, because it reaches only
+// the handlers that are due.
+func (i *Informer) notify(step Step, oldVersion string, existed bool) {
+	n := Ref{map[string]string{Add: OnAdd, Update: OnUpdate, Delete: OnDelete}[step.Verb], step.Key, step.Version}
+	if step.Verb == Update && existed && oldVersion == step.Version {
+		return
+	}
+	for _, h := range i.Handlers {
+		h.Pending = append(h.Pending, n)
+	}
+}
+
+func (i *Informer) applyHandler(step Step) {
+	h := i.Handlers[step.By]
+	if h == nil {
+		h = &HandlerState{}
+		i.Handlers[step.By] = h
+	}
+	switch step.Verb {
+	case Joined:
+		for _, key := range slices.Sorted(maps.Keys(i.Store.Objects)) {
+			h.Pending = append(h.Pending, Ref{OnAdd, key, i.Store.Objects[key].Version})
+		}
+	case Left:
+		delete(i.Handlers, step.By)
+	case OnAdd, OnUpdate, OnDelete:
+		h.call(step)
+	case Returned:
+		h.Current = Ref{}
+	}
+}
+
+// call removes the notification of a call from the ring. A call without a notification is a resync if it is an update.
+func (h *HandlerState) call(step Step) {
+	h.Current, h.Since, h.Differs = Ref{step.Verb, step.Key, step.Version}, step.At, ""
+	h.Calls++
+	at := slices.IndexFunc(h.Pending, func(n Ref) bool {
+		return n.Type == step.Verb && n.Key == step.Key && (n.Version == step.Version || step.Verb == OnDelete)
+	})
+	if at < 0 {
+		if step.Verb != OnUpdate {
+			h.Differs = fmt.Sprintf("%s for %s, and no change is pending for it", step.Verb, step.Key)
+		}
+		return
+	}
+	late := slices.ContainsFunc(h.Pending[:at], func(n Ref) bool { return n.Key == step.Key })
+	h.Pending = remove(h.Pending, at)
+	if late {
+		h.Differs = fmt.Sprintf("an earlier change of %s was not delivered", step.Key)
+		rest := slices.Clone(h.Pending[at:])
+		h.Pending = append(slices.DeleteFunc(h.Pending[:at], func(n Ref) bool { return n.Key == step.Key }), rest...)
+	}
+}
+
+// remove removes one element. The first one, which is the usual case, costs nothing.
+func remove[T any](s []T, at int) []T {
+	if at == 0 {
+		return s[1:]
+	}
+	return slices.Delete(s, at, at+1)
+}

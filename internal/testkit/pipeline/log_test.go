@@ -1,0 +1,91 @@
+package pipeline
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// filled returns a log of n steps, which create and delete objects.
+func filled(n int) *Log {
+	l := NewLog()
+	for i := range n {
+		verb, there := Add, int64(1)
+		if i%3 == 2 {
+			verb, there = Delete, 0
+		}
+		l.Append(Step{Seam: Store, Verb: verb, Kind: "Deployment", Key: fmt.Sprint("default/web-", i%7), Count: there,
+			Version: fmt.Sprint(i)})
+	}
+	return l
+}
+
+func TestLog_at_any_step_is_the_fold_of_the_steps_before(t *testing.T) {
+	l := filled(3 * snapshotEvery)
+	for _, n := range []int64{0, 1, 6, snapshotEvery + 5, 3 * snapshotEvery, snapshotEvery, 2} {
+		want := NewState()
+		for _, step := range l.since(0, n) {
+			want.Apply(step)
+		}
+		require.Equal(t, want, l.At(n), "the state at step %d", n)
+	}
+}
+
+func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
+	n := Limit + 5*chunk
+	l := filled(n)
+	first, last := l.Range()
+	require.Equal(t, int64(n), last)
+	require.Equal(t, int64(n-Limit), first)
+	want := NewState()
+	all := filled(Limit).since(0, Limit)
+	require.Len(t, all, Limit)
+	for i := range n {
+		step := all[i%21] // the keys and verbs repeat after 21 steps
+		step.N, step.Version = int64(i+1), fmt.Sprint(i)
+		want.Apply(step)
+	}
+	require.Equal(t, want.Informers["Deployment"].Store.Objects, l.At(last).Informers["Deployment"].Store.Objects)
+	require.Equal(t, first, l.At(3).N, "a forgotten step is shown as the first that is known")
+}
+
+func TestLog_follow_continues(t *testing.T) {
+	l := filled(10)
+	s := l.Follow(nil)
+	require.Equal(t, int64(10), s.N)
+	l.Append(Step{Seam: Store, Verb: Add, Kind: "Deployment", Key: "default/new", Count: 1})
+	s = l.Follow(s)
+	require.Contains(t, s.Informers["Deployment"].Store.Objects, "default/new")
+	require.Equal(t, s, l.At(11))
+}
+
+func TestRecording_reads_what_it_wrote(t *testing.T) {
+	for _, n := range []int{0, 10, Limit + 3*chunk} {
+		l := filled(n)
+		var file bytes.Buffer
+		require.NoError(t, l.Write(&file, "a title"))
+		read, title, err := ReadLog(&file)
+		require.NoError(t, err)
+		require.Equal(t, "a title", title)
+		require.Equal(t, l.At(int64(n)), read.At(int64(n)))
+	}
+}
+
+func TestRecording_refuses(t *testing.T) {
+	for file, reason := range map[string]string{
+		"":                                    "read the first line",
+		"{}":                                  "not a recording",
+		"hello":                               "read the first line",
+		`{"a":1}` + "\n":                      "not a recording",
+		`{"workshop":"recording","format":2}`: "has format 2, and this program reads format 1",
+		`{"workshop":"recording","format":1}` + "\n" + `{"n":1`:      "after step 0",
+		`{"workshop":"recording","format":1}` + "\n" + `{"n":4}`:     "step 4 follows step 0",
+		`{"workshop":"recording","format":1,"first":{"N":7}}{"n":4}`: "step 4 follows step 7",
+	} {
+		_, _, err := ReadLog(strings.NewReader(file))
+		require.ErrorContains(t, err, reason, file)
+	}
+}

@@ -1,0 +1,150 @@
+package pipeline
+
+// This file is the state of the workqueue: its sets, the waiting keys with their times, and the failures.
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// WorkQueue is a workqueue. A key is in Queue, in Processing, or in Processing and Again.
+type WorkQueue struct {
+	Queue      []string                 // in order
+	queued     map[string]bool          // the same keys
+	Processing map[string]time.Duration // since when a worker has the key
+	Again      map[string]bool          // keys that were added while they are processed
+	Waiting    map[string]time.Duration // when the key is due
+	Failures   map[string]int
+	Down       bool // it shuts down
+	Differs    string
+}
+
+func newWorkQueue() WorkQueue {
+	return WorkQueue{queued: map[string]bool{}, Processing: map[string]time.Duration{}, Again: map[string]bool{},
+		Waiting: map[string]time.Duration{}, Failures: map[string]int{}}
+}
+
+func (q *WorkQueue) clone() WorkQueue {
+	c := *q
+	c.Queue, c.queued = slices.Clone(q.Queue), maps.Clone(q.queued)
+	c.Processing, c.Again = maps.Clone(q.Processing), maps.Clone(q.Again)
+	c.Waiting, c.Failures = maps.Clone(q.Waiting), maps.Clone(q.Failures)
+	return c
+}
+
+// Dirty returns the keys that have to be processed, sorted.
+func (q *WorkQueue) Dirty() []string {
+	keys := slices.Concat(q.Queue, slices.Collect(maps.Keys(q.Again)))
+	slices.Sort(keys)
+	return keys
+}
+
+func (q *WorkQueue) add(key string) {
+	if _, busy := q.Processing[key]; busy {
+		q.Again[key] = true
+	} else if !q.queued[key] {
+		q.Queue, q.queued[key] = append(q.Queue, key), true
+	}
+}
+
+// tolerance is how far the clocks of the queue and the log may differ.
+const tolerance = 50 * time.Millisecond
+
+func (q *WorkQueue) nearlyDue(now time.Duration) bool {
+	for _, due := range q.Waiting {
+		if due-now < tolerance {
+			return true
+		}
+	}
+	return false
+}
+
+// advance adds the keys whose time has come, the earliest first.
+func (q *WorkQueue) advance(now time.Duration) {
+	if len(q.Waiting) == 0 {
+		return
+	}
+	var due []string
+	for key, at := range q.Waiting {
+		if at <= now {
+			due = append(due, key)
+		}
+	}
+	slices.SortFunc(due, func(a, b string) int { return int(q.Waiting[a] - q.Waiting[b]) })
+	for _, key := range due {
+		delete(q.Waiting, key)
+		if !q.Down {
+			q.add(key)
+		}
+	}
+}
+
+func (q *WorkQueue) apply(step Step) {
+	switch step.Verb {
+	case Add:
+		if !q.Down {
+			q.add(step.Key)
+		}
+	case Get:
+		q.get(step)
+	case Done:
+		delete(q.Processing, step.Key)
+		again := q.Again[step.Key]
+		delete(q.Again, step.Key)
+		// Get and Add at the same instant can be recorded in the wrong order. Len of the real queue decides, unless a
+		// waiting key may have come just now.
+		if again || step.Count == int64(len(q.Queue))+1 && !q.Down && !q.nearlyDue(step.At) {
+			q.add(step.Key)
+		}
+	case AddRateLimited, AddAfter:
+		if step.Verb == AddRateLimited {
+			q.Failures[step.Key]++
+		}
+		q.wait(step)
+	case Forget:
+		delete(q.Failures, step.Key)
+	case ShutDown:
+		q.Down = true
+		clear(q.Waiting)
+	case Looked:
+		q.Differs = step.Error
+	}
+}
+
+func (q *WorkQueue) wait(step Step) {
+	due, waits := q.Waiting[step.Key]
+	switch {
+	case q.Down:
+	case step.Wait <= 0:
+		q.add(step.Key)
+	case !waits || step.At+step.Wait < due:
+		q.Waiting[step.Key] = step.At + step.Wait
+	}
+}
+
+func (q *WorkQueue) get(step Step) {
+	if !q.queued[step.Key] {
+		// The key's time has come a moment before the clock of the log says so.
+		if due, waits := q.Waiting[step.Key]; !waits || due-step.At > tolerance {
+			q.Differs = fmt.Sprintf("Get returns %s, which is not in the queue", step.Key)
+		}
+		delete(q.Waiting, step.Key)
+	} else {
+		q.Queue = remove(q.Queue, slices.Index(q.Queue, step.Key))
+		delete(q.queued, step.Key)
+	}
+	if _, busy := q.Processing[step.Key]; busy {
+		q.Differs = fmt.Sprintf("Get returns %s, which another worker has", step.Key)
+	}
+	q.Processing[step.Key] = step.At
+}
+
+// restore makes what a file does not have.
+func (q *WorkQueue) restore() {
+	q.queued = map[string]bool{}
+	for _, key := range q.Queue {
+		q.queued[key] = true
+	}
+}

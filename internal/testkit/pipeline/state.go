@@ -1,0 +1,224 @@
+package pipeline
+
+// This file is the state after some steps. State.Apply is the only function that changes it.
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// State is a pipeline at one moment. The zero value is not usable; NewState makes one.
+type State struct {
+	N         int64 // the last step
+	At        time.Duration
+	Server    ServerState
+	Requests  map[int64]RequestState
+	Informers map[string]*Informer
+	Queue     WorkQueue
+	Workers   map[string]*WorkerState
+	Errors    []Step // the last ones, oldest first
+	Unwritten string // the first function that was reached and is not written
+	Counts    map[Seam]int64
+}
+
+// ServerState is what is known about the API server.
+type ServerState struct {
+	Version string
+	Objects map[string]Object // by kind and key: "Deployment default/web"
+	Down    bool
+	Last    string // the last thing that was done to it
+}
+
+// Object is one version of an object.
+type Object struct {
+	Kind, Key, Version, Note string
+}
+
+// RequestState is a request without an answer, or a watch that has not ended.
+type RequestState struct {
+	Kind, Text string
+	Since      time.Duration
+	Code       int
+	// Of a watch: the bytes and frames that have arrived, and the bytes of a frame that has not ended.
+	Streams        bool
+	Bytes, Partial int
+	Frames         int
+}
+
+// WorkerState is a goroutine of the controller. Key is empty while it waits in Get.
+type WorkerState struct {
+	Key, Doing string
+	Since      time.Duration
+}
+
+// errorsKept is how many errors a State has at most.
+const errorsKept = 20
+
+// NewState returns the state before the first step.
+func NewState() *State {
+	return &State{
+		Server:   ServerState{Objects: map[string]Object{}},
+		Requests: map[int64]RequestState{}, Informers: map[string]*Informer{}, Workers: map[string]*WorkerState{},
+		Queue:  newWorkQueue(),
+		Counts: map[Seam]int64{},
+	}
+}
+
+// Clone returns a copy that shares nothing that Apply changes.
+func (s *State) Clone() *State {
+	c := *s
+	c.Server.Objects = maps.Clone(s.Server.Objects)
+	c.Requests, c.Counts, c.Errors = maps.Clone(s.Requests), maps.Clone(s.Counts), slices.Clone(s.Errors)
+	c.Queue = s.Queue.clone()
+	c.Informers, c.Workers = map[string]*Informer{}, map[string]*WorkerState{}
+	for kind, i := range s.Informers {
+		c.Informers[kind] = i.clone()
+	}
+	for name, w := range s.Workers {
+		worker := *w
+		c.Workers[name] = &worker
+	}
+	return &c
+}
+
+// Apply changes the state by one step. It must receive each step of a log once, in order.
+func (s *State) Apply(step Step) {
+	s.N, s.At = step.N, step.At
+	s.Counts[step.Seam]++
+	s.Queue.advance(step.At)
+	switch step.Seam {
+	case Server:
+		s.applyServer(step)
+	case Request, Stream:
+		s.applyRequest(step)
+	case Event, Reflector, Delta, Store, Handler:
+		s.informer(step.Kind).apply(step)
+	case Queue:
+		s.Queue.apply(step)
+		s.applyWorkerQueue(step)
+	case Worker:
+		s.applyWorker(step)
+	case Note:
+		if step.Verb == Unwritten {
+			s.Unwritten = cmp.Or(s.Unwritten, step.Text)
+		}
+		s.Errors = append(s.Errors, step)
+		s.Errors = s.Errors[max(0, len(s.Errors)-errorsKept):]
+	}
+}
+
+// Advance moves the clock of the state without a step: waiting keys become due.
+func (s *State) Advance(at time.Duration) {
+	s.At = max(s.At, at)
+	s.Queue.advance(s.At)
+}
+
+// informer returns the informer of a kind, and makes it at the kind's first step.
+func (s *State) informer(kind string) *Informer {
+	i := s.Informers[kind]
+	if i == nil {
+		i = newInformer(kind)
+		s.Informers[kind] = i
+	}
+	return i
+}
+
+func (s *State) applyServer(step Step) {
+	s.Server.write(step)
+	switch step.Verb {
+	case Did:
+		s.Server.Last = step.Text
+		if step.Text == "down" || step.Text == "up" {
+			s.Server.Down = step.Text == "down"
+		}
+	case Removed:
+		delete(s.Server.Objects, step.Kind+" "+step.Key)
+	}
+}
+
+// write notes an object that the server has stored.
+func (s *ServerState) write(step Step) {
+	old, _ := strconv.ParseInt(s.Version, 10, 64)
+	if now, err := strconv.ParseInt(step.Version, 10, 64); err == nil && now > old {
+		s.Version = step.Version
+	}
+	at := step.Kind + " " + step.Key
+	if step.Key != "" && step.Verb != Removed && !newer(s.Objects[at].Version, step.Version) {
+		s.Objects[at] = Object{step.Kind, step.Key, step.Version, step.Text}
+	}
+}
+
+// newer reports whether version a is larger than b.
+func newer(a, b string) bool {
+	x, _ := strconv.ParseInt(a, 10, 64)
+	y, _ := strconv.ParseInt(b, 10, 64)
+	return x > y
+}
+
+func (s *State) applyRequest(step Step) {
+	r := s.Requests[step.Count]
+	switch step.Verb {
+	case Sent:
+		r = RequestState{Kind: step.Kind, Text: step.Text, Since: step.At}
+	case Answered:
+		r.Code = step.Code
+		r.Streams = step.Error == "" && step.Frames < 0 // a watch
+	case Read:
+		r.Bytes += step.Bytes
+		r.Frames += step.Frames
+		r.Partial = step.Code
+	case Ended:
+		r.Streams = false
+	}
+	if step.Verb != Sent && step.Verb != Read && !r.Streams {
+		delete(s.Requests, step.Count)
+		return
+	}
+	s.Requests[step.Count] = r
+}
+
+func (s *State) worker(name string) *WorkerState {
+	w := s.Workers[name]
+	if w == nil {
+		w = &WorkerState{}
+		s.Workers[name] = w
+	}
+	return w
+}
+
+func (s *State) applyWorker(step Step) {
+	w := s.worker(step.By)
+	switch step.Verb {
+	case Waits:
+		*w = WorkerState{Since: step.At}
+	case Writes:
+		w.Doing = step.Text + " budget"
+	case Answered:
+		w.Doing = step.Text + " budget: " + cmp.Or(step.Error, "done")
+		if step.Error == "" && step.Text == "delete" {
+			delete(s.Server.Objects, step.Kind+" "+step.Key)
+		} else if step.Error == "" {
+			written := step
+			written.Text = ""
+			s.Server.write(written)
+		}
+	}
+}
+
+// applyWorkerQueue follows a worker through its calls of the queue.
+func (s *State) applyWorkerQueue(step Step) {
+	if step.By == "" {
+		return
+	}
+	switch step.Verb {
+	case Get:
+		*s.worker(step.By) = WorkerState{Key: step.Key, Since: step.At, Doing: "reconcile"}
+	case AddRateLimited:
+		s.worker(step.By).Doing = "failed: again in " + step.Wait.Round(time.Millisecond).String()
+	case Done:
+		*s.worker(step.By) = WorkerState{Since: step.At}
+	}
+}

@@ -1,0 +1,151 @@
+package recorder
+
+// This file holds goroutines: every seam, or some of them.
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"client-go-workshop/internal/testkit/pipeline"
+)
+
+// Gate is open at first. While it is shut, each goroutine waits before its next step is recorded. Any goroutine may
+// call its methods.
+type Gate struct {
+	armed atomic.Bool // false is the usual case: wait returns at once
+
+	mu      sync.Mutex
+	paused  bool
+	breaks  map[pipeline.Seam]bool
+	until   func(pipeline.Step) bool
+	waiting []*waiter
+}
+
+type waiter struct {
+	step pipeline.Step
+	pass chan struct{}
+}
+
+// wait returns when the step may be recorded.
+func (g *Gate) wait(step pipeline.Step) {
+	if !g.armed.Load() {
+		return
+	}
+	g.mu.Lock()
+	if g.until != nil && g.until(step) {
+		g.paused, g.until = true, nil
+	}
+	if !g.paused && !g.breaks[step.Seam] {
+		g.mu.Unlock()
+		return
+	}
+	w := &waiter{step, make(chan struct{})}
+	g.waiting = append(g.waiting, w)
+	g.mu.Unlock()
+	<-w.pass
+}
+
+// Pause shuts the gate for all seams.
+func (g *Gate) Pause() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.paused, g.until = true, nil
+	g.arm()
+}
+
+// Open lets all goroutines go. It also removes the breakpoints, if that is wanted.
+func (g *Gate) Open(breakpoints bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.paused, g.until = false, nil
+	if breakpoints {
+		g.breaks = nil
+	}
+	g.release(everything)
+	g.arm()
+}
+
+// Step lets the goroutine go that has waited longest. It reports whether there is one.
+func (g *Gate) Step() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.waiting) == 0 {
+		return false
+	}
+	close(g.waiting[0].pass)
+	g.waiting = g.waiting[1:]
+	return true
+}
+
+// Until lets all goroutines go, and pauses before the next step that matches.
+func (g *Gate) Until(match func(pipeline.Step) bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.paused, g.until = false, match
+	g.release(everything)
+	g.arm()
+}
+
+// Break sets or removes a breakpoint: goroutines wait at this seam.
+func (g *Gate) Break(seam pipeline.Seam, on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.breaks == nil {
+		g.breaks = map[pipeline.Seam]bool{}
+	}
+	g.breaks[seam] = on
+	if !on && !g.paused {
+		g.release(func(step pipeline.Step) bool { return step.Seam == seam })
+	}
+	g.arm()
+}
+
+// release lets the goroutines go whose steps match. The caller holds mu.
+func (g *Gate) release(match func(pipeline.Step) bool) {
+	g.waiting = slices.DeleteFunc(g.waiting, func(w *waiter) bool {
+		if match(w.step) {
+			close(w.pass)
+			return true
+		}
+		return false
+	})
+}
+
+func everything(pipeline.Step) bool { return true }
+
+// arm notes whether wait has to look. The caller holds mu.
+func (g *Gate) arm() {
+	armed := g.paused || g.until != nil
+	for _, on := range g.breaks {
+		armed = armed || on
+	}
+	g.armed.Store(armed)
+}
+
+// GateState is a gate at one moment.
+type GateState struct {
+	Paused  bool
+	Running bool // towards the end of Until
+	Breaks  []pipeline.Seam
+	Waiting []pipeline.Step // the oldest first
+}
+
+// State returns the state of the gate.
+func (g *Gate) State() GateState {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := GateState{Paused: g.paused, Running: g.until != nil}
+	for _, seam := range pipeline.Seams {
+		if g.breaks[seam] {
+			s.Breaks = append(s.Breaks, seam)
+		}
+	}
+	for _, w := range g.waiting {
+		s.Waiting = append(s.Waiting, w.step)
+	}
+	return s
+}
+
+// Shut reports whether a goroutine waits, or would wait.
+func (g *Gate) Shut() bool { return g.armed.Load() }

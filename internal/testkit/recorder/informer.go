@@ -1,0 +1,107 @@
+package recorder
+
+// This file records the calls of event handlers.
+
+import (
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/pipeline"
+)
+
+// informer records the handlers that are added to an informer.
+type informer struct {
+	cache.SharedIndexInformer
+	rec  *Recorder
+	kind string
+
+	mu     sync.Mutex
+	joined int
+	names  map[cache.ResourceEventHandlerRegistration]string
+}
+
+// Informer returns an informer that does the same as below and records the calls of its handlers.
+func (r *Recorder) Informer(below cache.SharedIndexInformer, kind string) cache.SharedIndexInformer {
+	return &informer{SharedIndexInformer: below, rec: r, kind: kind,
+		names: map[cache.ResourceEventHandlerRegistration]string{}}
+}
+
+func (i *informer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+	return i.add(h, i.SharedIndexInformer.AddEventHandler)
+}
+
+func (i *informer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler,
+	period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
+	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+		return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(h, period)
+	})
+}
+
+func (i *informer) AddEventHandlerWithOptions(h cache.ResourceEventHandler,
+	options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
+	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
+		return i.SharedIndexInformer.AddEventHandlerWithOptions(h, options)
+	})
+}
+
+func (i *informer) add(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (
+	cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
+	i.mu.Lock()
+	i.joined++
+	name := "handler " + strconv.Itoa(i.joined)
+	i.mu.Unlock()
+	step := pipeline.Step{Seam: pipeline.Handler, Verb: pipeline.Joined, Kind: i.kind, By: name}
+	i.rec.Log.Append(step)
+	registration, err := add(&handler{h, i.rec, i.kind, name})
+	if err != nil {
+		step.Verb, step.Error = pipeline.Left, err.Error()
+		i.rec.Log.Append(step)
+		return registration, err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.names[registration] = name
+	return registration, nil
+}
+
+func (i *informer) RemoveEventHandler(registration cache.ResourceEventHandlerRegistration) error {
+	err := i.SharedIndexInformer.RemoveEventHandler(registration)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if name, ours := i.names[registration]; ours && err == nil {
+		delete(i.names, registration)
+		i.rec.Log.Append(pipeline.Step{Seam: pipeline.Handler, Verb: pipeline.Left, Kind: i.kind, By: name})
+	}
+	return err
+}
+
+// handler records the calls of one handler.
+type handler struct {
+	below cache.ResourceEventHandler
+	rec   *Recorder
+	kind  string
+	name  string
+}
+
+func (h *handler) call(verb string, obj any, call func()) {
+	step := about(pipeline.Step{Seam: pipeline.Handler, Verb: verb, Kind: h.kind, By: h.name}, obj)
+	h.rec.pass(step)
+	call()
+	step.Verb = pipeline.Returned
+	h.rec.Log.Append(step)
+}
+
+func (h *handler) OnAdd(obj any, inInitialList bool) {
+	h.call(pipeline.OnAdd, obj, func() { h.below.OnAdd(obj, inInitialList) })
+}
+
+func (h *handler) OnUpdate(old, now any) {
+	h.call(pipeline.OnUpdate, now, func() { h.below.OnUpdate(old, now) })
+}
+
+func (h *handler) OnDelete(obj any) {
+	h.call(pipeline.OnDelete, obj, func() { h.below.OnDelete(obj) })
+}

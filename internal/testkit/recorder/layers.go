@@ -1,0 +1,138 @@
+package recorder
+
+// This file puts the wrappers around layers.
+
+import (
+	"context"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/pipeline"
+)
+
+// The kinds of the workshop's controller.
+const (
+	Deployment = "Deployment"
+	Budget     = "PodDisruptionBudget"
+)
+
+// Wrap returns the layers for the informer of one kind. They do the same as l and record it.
+func (r *Recorder) Wrap(l layers.Layers, kind string) layers.Layers {
+	w := l
+	w.NewIndexer = func(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
+		return r.indexer(l.NewIndexer(keyFunc, indexers), kind)
+	}
+	w.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
+		return &fifo{Queue: l.NewDeltaFIFO(options), rec: r, kind: kind, replaced: replacedType(options)}
+	}
+	w.NewReflector = func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
+		options layers.ReflectorOptions) layers.Reflector {
+		return &reflector{l.NewReflector(lw, expectedType, store, options), r, kind}
+	}
+	return w
+}
+
+// WorkQueue returns a queue of the layers that records its calls.
+func (r *Recorder) WorkQueue(l layers.Layers, limiter layers.RateLimiter,
+	config layers.WorkQueueConfig) layers.WorkQueue {
+	q := &queue{rec: r}
+	q.WorkQueue = l.NewWorkQueue(&limit{limiter, q}, config)
+	r.look(q.looked)
+	return q
+}
+
+// Client returns a client of the layers that records requests, streams, lists, watches and writes.
+func (r *Recorder) Client(l layers.Layers, config *rest.Config) (layers.Client, error) {
+	config = rest.CopyConfig(config)
+	config.Wrap(r.Transport)
+	c, err := l.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	return &client{c, r}, nil
+}
+
+type client struct {
+	layers.Client
+	rec *Recorder
+}
+
+func (c *client) Deployments(namespace string) cache.ListerWatcher {
+	return c.rec.ListerWatcher(c.Client.Deployments(namespace), Deployment)
+}
+
+func (c *client) Budgets(namespace string) cache.ListerWatcher {
+	return c.rec.ListerWatcher(c.Client.Budgets(namespace), Budget)
+}
+
+func (c *client) BudgetWriter(namespace string) layers.BudgetClient {
+	return &writer{c.Client.BudgetWriter(namespace), namespace, c.rec}
+}
+
+// writer records the requests of workers.
+type writer struct {
+	layers.BudgetClient
+	namespace string
+	rec       *Recorder
+}
+
+// do records a write before and after it. do returns the version that the server has stored, if there is one.
+func (w *writer) do(verb, name string, do func() (version, note string, err error)) {
+	step := pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: Budget, Key: keyOf(w.namespace, name),
+		By: w.rec.worker(), Text: verb}
+	w.rec.pass(step)
+	version, note, err := do()
+	step.Verb, step.Version = pipeline.Answered, version
+	if err != nil {
+		step.Error = err.Error()
+	} else {
+		w.rec.stored(verb, step, note)
+	}
+	w.rec.pass(step)
+}
+
+// stored records what a write has changed on the server.
+func (r *Recorder) stored(verb string, step pipeline.Step, note string) {
+	change := pipeline.Step{Verb: pipeline.Wrote, Kind: step.Kind, Key: step.Key, Version: step.Version, Text: note}
+	if verb == "delete" {
+		change.Verb = pipeline.Removed
+	}
+	r.Server(change)
+}
+
+func (w *writer) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+	options metav1.CreateOptions) (result *policyv1.PodDisruptionBudget, err error) {
+	w.do("create", budget.Name, func() (string, string, error) {
+		result, err = w.BudgetClient.Create(ctx, budget, options)
+		return resultOf(result, err)
+	})
+	return result, err
+}
+
+func (w *writer) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget,
+	options metav1.UpdateOptions) (result *policyv1.PodDisruptionBudget, err error) {
+	w.do("update", budget.Name, func() (string, string, error) {
+		result, err = w.BudgetClient.Update(ctx, budget, options)
+		return resultOf(result, err)
+	})
+	return result, err
+}
+
+func (w *writer) Delete(ctx context.Context, name string, options metav1.DeleteOptions) (err error) {
+	w.do("delete", name, func() (string, string, error) {
+		err = w.BudgetClient.Delete(ctx, name, options)
+		return "", "", err
+	})
+	return err
+}
+
+func resultOf(budget *policyv1.PodDisruptionBudget, err error) (version, note string, _ error) {
+	if err != nil || budget == nil {
+		return "", "", err
+	}
+	return budget.ResourceVersion, NoteOf(budget), nil
+}

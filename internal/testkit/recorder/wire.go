@@ -1,0 +1,110 @@
+package recorder
+
+// This file records requests, answers and the bytes of watches.
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"client-go-workshop/internal/testkit/pipeline"
+)
+
+// transport numbers the requests.
+type transport struct {
+	http.RoundTripper
+	rec *Recorder
+}
+
+var requests atomic.Int64
+
+// Transport returns a transport that records. It has the form that rest.Config.Wrap takes.
+func (r *Recorder) Transport(below http.RoundTripper) http.RoundTripper { return &transport{below, r} }
+
+// RoundTrip records the request and its answer. The body of a watch is recorded as it is read.
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	path := request.URL.Path
+	watch := request.URL.Query().Get("watch") != ""
+	if asked := request.URL.Query().Get("resourceVersion"); asked != "" {
+		path += "?resourceVersion=" + asked
+	}
+	if watch {
+		path += " (watch)"
+	}
+	step := pipeline.Step{Seam: pipeline.Request, Verb: pipeline.Sent, Kind: kindIn(request.URL.Path),
+		Count: requests.Add(1), Text: request.Method + " " + path}
+	t.rec.pass(step)
+	sent := t.rec.Log.Now()
+	response, err := t.RoundTripper.RoundTrip(request)
+	step.Verb, step.Wait = pipeline.Answered, t.rec.Log.Now()-sent
+	if err != nil {
+		step.Error = err.Error()
+		t.rec.pass(step)
+		return response, err
+	}
+	step.Code = response.StatusCode
+	if watch && response.StatusCode == http.StatusOK {
+		step.Frames = -1 // more follows
+		response.Body = &body{ReadCloser: response.Body, rec: t.rec, request: step}
+	}
+	t.rec.pass(step)
+	return response, nil
+}
+
+// kindIn returns the kind in a path such as /apis/apps/v1/namespaces/default/deployments/web.
+func kindIn(path string) string {
+	switch {
+	case strings.Contains(path, "/deployments"):
+		return Deployment
+	case strings.Contains(path, "/poddisruptionbudgets"):
+		return Budget
+	}
+	return ""
+}
+
+// body records what is read from a watch.
+type body struct {
+	io.ReadCloser
+	rec     *Recorder
+	request pipeline.Step
+	partial int // the bytes of a frame that has not ended
+	ended   bool
+}
+
+// Read records how many bytes arrived. A frame of JSON ends with a line break, because the encoder of the API server
+// writes none inside it.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	step := pipeline.Step{Seam: pipeline.Stream, Verb: pipeline.Read, Kind: b.request.Kind, Count: b.request.Count}
+	if n > 0 {
+		step.Bytes, step.Frames = n, bytes.Count(p[:n], []byte("\n"))
+		if last := bytes.LastIndexByte(p[:n], '\n'); last >= 0 {
+			b.partial = n - 1 - last
+		} else {
+			b.partial += n
+		}
+		step.Code = b.partial
+		b.rec.pass(step)
+	}
+	if err != nil && !b.ended {
+		b.end(err)
+	}
+	return n, err
+}
+
+// Close records the end of a watch that the client has stopped.
+func (b *body) Close() error {
+	if !b.ended {
+		b.end(errors.New("the client has stopped the watch"))
+	}
+	return b.ReadCloser.Close()
+}
+
+func (b *body) end(err error) {
+	b.ended = true
+	b.rec.Log.Append(pipeline.Step{Seam: pipeline.Stream, Verb: pipeline.Ended, Kind: b.request.Kind,
+		Count: b.request.Count, Code: b.partial, Error: err.Error()})
+}
