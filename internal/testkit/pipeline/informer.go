@@ -22,6 +22,7 @@ type Informer struct {
 	Store     IndexerState
 	Handlers  map[string]*HandlerState
 	LastEvent Step
+	Closed    bool // the queue and the Indexer cannot be seen; Store is what the handlers received
 }
 
 // ReflectorState says what a Reflector does: "listing", "watching", "waiting", or "" before its start.
@@ -49,6 +50,7 @@ type FIFO struct {
 type IndexerState struct {
 	Objects map[string]Object
 	Indexes map[string]map[string][]string // index, value, keys
+	Unread  bool                           // there are too many objects to read the tables after each change
 	Version string
 	Differs string // how the last look at the real Indexer differed
 }
@@ -118,6 +120,9 @@ func (r *ReflectorState) apply(step Step) {
 		r.Lists++
 	case Watch:
 		r.Phase, r.From = "watching", step.Version
+		if step.Text != "" { // a list that comes as a watch
+			r.Lists++
+		}
 	case Listed, Watching:
 		if step.Error != "" {
 			r.Phase = "waiting"
@@ -265,12 +270,18 @@ func (i *Informer) applyStore(step Step) {
 		} else {
 			delete(i.Store.Objects, step.Key)
 		}
-		i.Store.reindex(step.Key, step.List)
+		i.Store.reindex(step)
 		if i.FIFO.Popping == step.Key {
 			i.notify(step, old.Version, existed)
 		}
+	case Closed:
+		i.Closed = true
 	case Looked, AddIndexers:
 		i.Store.Differs = step.Error
+		if step.Code == ReadAgain {
+			i.Store.forget()
+			i.Store.Unread = false
+		}
 		for _, entry := range step.List {
 			if i.Store.Indexes[entry.Type] == nil {
 				i.Store.Indexes[entry.Type] = map[string][]string{}
@@ -282,8 +293,21 @@ func (i *Informer) applyStore(step Step) {
 	}
 }
 
+// forget empties the tables.
+func (s *IndexerState) forget() {
+	for name := range s.Indexes {
+		s.Indexes[name] = map[string][]string{}
+	}
+}
+
 // reindex moves a key to the places where the real indexes have it.
-func (s *IndexerState) reindex(key string, entries []Ref) {
+func (s *IndexerState) reindex(step Step) {
+	if step.Code == NotRead {
+		s.Unread = true
+		s.forget()
+		return
+	}
+	key := step.Key
 	for _, table := range s.Indexes {
 		for value, keys := range table {
 			at, found := slices.BinarySearch(keys, key)
@@ -295,7 +319,7 @@ func (s *IndexerState) reindex(key string, entries []Ref) {
 			}
 		}
 	}
-	for _, entry := range entries {
+	for _, entry := range step.List {
 		s.insert(entry)
 	}
 }
@@ -338,9 +362,25 @@ func (i *Informer) applyHandler(step Step) {
 		delete(i.Handlers, step.By)
 	case OnAdd, OnUpdate, OnDelete:
 		h.call(step)
+		if i.Closed {
+			h.Differs = ""
+			if step.By == "handler 1" { // a later one may be slow
+				i.follow(step)
+			}
+		}
 	case Returned:
 		h.Current = Ref{}
 	}
+}
+
+// follow moves the objects of an Indexer that cannot be seen.
+func (i *Informer) follow(step Step) {
+	if step.Verb == OnDelete {
+		delete(i.Store.Objects, step.Key)
+	} else {
+		i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
+	}
+	i.Reflector.Version = step.Version
 }
 
 // call removes the notification of a call from the ring. A call without a notification is a resync if it is an update.

@@ -44,6 +44,15 @@ func (l *Log) Append(step Step) int64 {
 	return l.append(step)
 }
 
+// Do calls f and adds the step that it returns. No other step comes between. f must not use the log.
+func (l *Log) Do(f func() Step) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	step := f()
+	step.At = time.Since(l.start)
+	return l.append(step)
+}
+
 // append adds a step with its time. The caller holds mu.
 func (l *Log) append(step Step) int64 {
 	l.n++

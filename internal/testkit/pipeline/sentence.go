@@ -136,6 +136,8 @@ func (s Step) ofStore() string {
 	switch {
 	case s.Verb == Looked:
 		return fmt.Sprintf("The Indexer of %ss: %s.", s.Kind, cmp.Or(s.Error, count(int(s.Count), "object")))
+	case s.Verb == Closed:
+		return fmt.Sprintf("The queue and the Indexer of %ss cannot be seen.", s.Kind)
 	case s.Verb == AddIndexers:
 		return fmt.Sprintf("The Indexer of %ss has another index: %s.", s.Kind, s.Text)
 	case s.Count == 0 && s.Verb == Delete:

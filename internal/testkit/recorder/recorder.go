@@ -39,13 +39,15 @@ type Recorder struct {
 	Gate *Gate
 
 	mu      sync.Mutex
+	kinds   map[string]string
 	workers map[string]string                             // the names of goroutines that called Get, by their number in the runtime
 	lookers []func(*pipeline.State) (pipeline.Step, bool) // see look
 }
 
 // New returns a Recorder with an empty log and an open gate.
 func New() *Recorder {
-	return &Recorder{Log: pipeline.NewLog(), Gate: &Gate{}, workers: map[string]string{}}
+	return &Recorder{Log: pipeline.NewLog(), Gate: &Gate{}, workers: map[string]string{},
+		kinds: map[string]string{"/deployments": Deployment, "/poddisruptionbudgets": Budget}}
 }
 
 // pass waits at the gate and then records the step.
@@ -58,6 +60,15 @@ func (r *Recorder) pass(step pipeline.Step) {
 func (r *Recorder) Server(step pipeline.Step) {
 	step.Seam = pipeline.Server
 	r.Log.Append(step)
+}
+
+// Change changes the API server and records it. No other step comes between.
+func (r *Recorder) Change(change func() pipeline.Step) {
+	r.Log.Do(func() pipeline.Step {
+		step := change()
+		step.Seam = pipeline.Server
+		return step
+	})
 }
 
 // Error records an error that the code has reported. It has the form of utilruntime.ErrorHandler.

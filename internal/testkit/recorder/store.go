@@ -3,6 +3,8 @@ package recorder
 // This file records the queue of deltas and the Indexer.
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -137,6 +139,12 @@ func (i *indexer) AddIndexers(indexers cache.Indexers) error {
 	err := i.Indexer.AddIndexers(indexers)
 	if err == nil {
 		i.note(indexers)
+		i.mu.Lock()
+		read := i.size <= readIndexes
+		i.mu.Unlock()
+		if read {
+			i.rec.Log.Append(i.tables())
+		}
 	}
 	return err
 }
@@ -153,9 +161,46 @@ func (i *indexer) write(verb string, obj any, write func(any) error) error {
 		step.Count = 1
 	}
 	step.Error = text(err)
-	step.List = i.entries(step.Key, old, now, existed, exists)
+	read, again := i.resize(existed, exists)
+	if read {
+		step.List = i.entries(step.Key, old, now)
+	} else {
+		step.Code = pipeline.NotRead
+	}
 	i.rec.Log.Append(step)
+	if again {
+		i.rec.Log.Append(i.tables())
+	}
 	return err
+}
+
+// resize counts the objects. It reports whether the index tables are read after each write, and whether that is so
+// again.
+func (i *indexer) resize(existed, exists bool) (read, again bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	before := i.size
+	if exists && !existed {
+		i.size++
+	} else if existed && !exists {
+		i.size--
+	}
+	return i.size <= readIndexes, before > readIndexes && i.size <= readIndexes
+}
+
+// tables returns a step with the whole index tables.
+func (i *indexer) tables() pipeline.Step {
+	step := pipeline.Step{Seam: pipeline.Store, Verb: pipeline.Looked, Kind: i.kind, Code: pipeline.ReadAgain}
+	for name := range i.GetIndexers() {
+		for _, value := range i.Indexer.ListIndexFuncValues(name) {
+			keys, _ := i.Indexer.IndexKeys(name, value)
+			for _, key := range keys {
+				step.List = append(step.List, pipeline.Ref{Type: name, Key: key, Version: value})
+			}
+		}
+	}
+	step.Count = int64(len(i.Indexer.ListKeys()))
+	return step
 }
 
 func (i *indexer) Add(obj any) error    { return i.write(pipeline.Add, obj, i.Indexer.Add) }
@@ -163,31 +208,13 @@ func (i *indexer) Update(obj any) error { return i.write(pipeline.Update, obj, i
 func (i *indexer) Delete(obj any) error { return i.write(pipeline.Delete, obj, i.Indexer.Delete) }
 
 // entries returns the places of a key in the real indexes, under its old and new values.
-func (i *indexer) entries(key string, old, now any, existed, exists bool) (entries []pipeline.Ref) {
+func (i *indexer) entries(key string, old, now any) (entries []pipeline.Ref) {
 	i.mu.Lock()
-	defer i.mu.Unlock()
-	if exists && !existed {
-		i.size++
-	} else if existed && !exists {
-		i.size--
-	}
-	if i.size > readIndexes {
-		return nil
-	}
-	for name, f := range i.indexes {
-		values := map[string]bool{}
-		for _, obj := range []any{old, now} {
-			if obj == nil {
-				continue
-			}
-			if found, err := f(obj); err == nil {
-				for _, value := range found {
-					values[value] = true
-				}
-			}
-		}
-		for value := range values {
-			if keys, err := i.Indexer.IndexKeys(name, value); err == nil && contains(keys, key) {
+	indexes := maps.Clone(i.indexes)
+	i.mu.Unlock()
+	for name, f := range indexes {
+		for value := range valuesOf(f, old, now) {
+			if keys, err := i.Indexer.IndexKeys(name, value); err == nil && slices.Contains(keys, key) {
 				entries = append(entries, pipeline.Ref{Type: name, Key: key, Version: value})
 			}
 		}
@@ -195,11 +222,18 @@ func (i *indexer) entries(key string, old, now any, existed, exists bool) (entri
 	return entries
 }
 
-func contains(keys []string, key string) bool {
-	for _, k := range keys {
-		if k == key {
-			return true
+// valuesOf returns the values of objects by an index function.
+func valuesOf(f cache.IndexFunc, objs ...any) map[string]bool {
+	values := map[string]bool{}
+	for _, obj := range objs {
+		if obj == nil {
+			continue
+		}
+		if found, err := f(obj); err == nil {
+			for _, value := range found {
+				values[value] = true
+			}
 		}
 	}
-	return false
+	return values
 }

@@ -34,7 +34,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if watch {
 		path += " (watch)"
 	}
-	step := pipeline.Step{Seam: pipeline.Request, Verb: pipeline.Sent, Kind: kindIn(request.URL.Path),
+	step := pipeline.Step{Seam: pipeline.Request, Verb: pipeline.Sent, Kind: t.rec.kindIn(request.URL.Path),
 		Count: requests.Add(1), Text: request.Method + " " + path}
 	t.rec.pass(step)
 	sent := t.rec.Log.Now()
@@ -55,14 +55,22 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // kindIn returns the kind in a path such as /apis/apps/v1/namespaces/default/deployments/web.
-func kindIn(path string) string {
-	switch {
-	case strings.Contains(path, "/deployments"):
-		return Deployment
-	case strings.Contains(path, "/poddisruptionbudgets"):
-		return Budget
+func (r *Recorder) kindIn(path string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for part, kind := range r.kinds {
+		if strings.Contains(path, part) {
+			return kind
+		}
 	}
 	return ""
+}
+
+// Kinds sets the kinds of requests, by a part of their path.
+func (r *Recorder) Kinds(kinds map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.kinds = kinds
 }
 
 // body records what is read from a watch.

@@ -1,0 +1,290 @@
+package main
+
+// This file has everything that the page can ask for. A request names an action of this table, or it is refused.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/recorder"
+)
+
+// order is a request of the page.
+type order struct {
+	Action string `json:"action"`
+	Name   string `json:"name,omitempty"` // of a Deployment, a seam, a goal or a tour
+	N      int    `json:"n,omitempty"`
+	On     bool   `json:"on,omitempty"`
+}
+
+// An action belongs to a group of buttons. Those of the gate need a machine with a server in the process.
+type action struct {
+	Group, Name, Label string
+	do                 func(m *machine, o order) error
+}
+
+// actions are the buttons, in their order. Those without a label have no button: the page has another control for them.
+var actions = []action{
+	{"gate", "pause", "", func(m *machine, _ order) error { m.rec.Gate.Pause(); return nil }},
+	{"gate", "resume", "", func(m *machine, _ order) error { m.rec.Gate.Open(false); return nil }},
+	{"gate", "step", "", func(m *machine, _ order) error { m.rec.Gate.Step(); return nil }},
+	{"gate", "until", "", until},
+	{"gate", "break", "", breakAt},
+	{"change", "create", "Create a Deployment", create},
+	{"change", "scale", "Scale it", scale},
+	{"change", "delete", "Delete it", remove},
+	{"change", "delete budget", "Delete its budget", removeBudget},
+	{"change", "edit budget", "Edit its budget", editBudget},
+	{"change", "burst", "1,000 changes", burst},
+	{"break", "end watch", "End the watches", fault("the watches end", func(api *fakeapi.Server, _ order) { api.EndWatches() })},
+	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame",
+		func(api *fakeapi.Server, _ order) {
+			api.Script("watch", fakeapi.Cut(300), fakeapi.Cut(300))
+			api.EndWatches()
+		})},
+	{"break", "refuse", "Answer with", refuse},
+	{"break", "compact", "Compact the history", fault("the history is compacted", func(api *fakeapi.Server, _ order) { api.Compact() })},
+	{"break", "restart", "Restart the server", fault("restart", func(api *fakeapi.Server, _ order) { api.Restart() })},
+	{"break", "down", "Stop the server", fault("down", func(api *fakeapi.Server, _ order) { api.Down() })},
+	{"break", "up", "Start the server", fault("up", func(api *fakeapi.Server, _ order) { api.Up() })},
+	{"break", "slow", "Slow answers", fault("each of the next 10 answers takes a second", func(api *fakeapi.Server, _ order) {
+		api.Script("", fakeapi.Times(10, fakeapi.Slow(time.Second))...)
+	})},
+	{"break", "fail writes", "Fail the next three writes", fault("the next three writes of budgets get 500",
+		func(api *fakeapi.Server, _ order) {
+			for _, verb := range []string{"create", "update", "delete"} {
+				api.Script(verb, fakeapi.Times(3, fakeapi.Answer(500, ""))...)
+			}
+		})},
+	{"break", "heal", "End all faults", heal},
+	{"hold", "slow handler", "Add a slow handler", func(m *machine, _ order) error { return m.addHandler(time.Second) }},
+	{"hold", "stuck handler", "Add a stuck handler", func(m *machine, _ order) error { return m.addHandler(time.Hour) }},
+	{"hold", "drop handler", "Remove that handler", func(m *machine, _ order) error { return m.removeHandler() }},
+	{"hold", "hold workers", "Hold the workers", func(m *machine, _ order) error { m.workers.set(true); return nil }},
+	{"hold", "free workers", "Let the workers go", func(m *machine, _ order) error { m.workers.set(false); return nil }},
+	{"hold", "hold consumer", "Hold the consumer of the deltas",
+		func(m *machine, _ order) error { m.consumer.set(true); return nil }},
+	{"hold", "free consumer", "Let the consumer go", func(m *machine, _ order) error { m.consumer.set(false); return nil }},
+}
+
+// do carries out an order.
+func (m *machine) do(o order) error {
+	at := slices.IndexFunc(actions, func(a action) bool { return a.Name == o.Action })
+	if at < 0 {
+		return fmt.Errorf("there is no action %q", o.Action)
+	}
+	if m.api == nil {
+		return fmt.Errorf("%s: this is a real cluster, which is only watched", o.Action)
+	}
+	if len(o.Name) > 63 || strings.ContainsFunc(o.Name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == ' ')
+	}) {
+		return fmt.Errorf("%s: %q is not a name", o.Action, o.Name)
+	}
+	return actions[at].do(m, o)
+}
+
+// goals are the steps to which a run can go.
+var goals = map[string]func(pipeline.Step) bool{
+	"delta":     func(s pipeline.Step) bool { return s.Seam == pipeline.Delta && s.Verb == pipeline.Pop },
+	"handler":   func(s pipeline.Step) bool { return s.Seam == pipeline.Handler },
+	"reconcile": func(s pipeline.Step) bool { return s.Seam == pipeline.Queue && s.Verb == pipeline.Get },
+	"write":     func(s pipeline.Step) bool { return s.Seam == pipeline.Worker && s.Verb == pipeline.Writes },
+	"error": func(s pipeline.Step) bool {
+		return s.Error != "" || s.Verb == "ERROR" || s.Verb == pipeline.AddRateLimited
+	},
+}
+
+func until(m *machine, o order) error {
+	goal := goals[o.Name]
+	if goal == nil {
+		return fmt.Errorf("run to %q: it is delta, handler, reconcile, write or error", o.Name)
+	}
+	m.rec.Gate.Until(goal)
+	return nil
+}
+
+func breakAt(m *machine, o order) error {
+	if !slices.Contains(pipeline.Seams, pipeline.Seam(o.Name)) {
+		return fmt.Errorf("break at %q: there is no such seam", o.Name)
+	}
+	m.rec.Gate.Break(pipeline.Seam(o.Name), o.On)
+	return nil
+}
+
+func fault(text string, do func(api *fakeapi.Server, o order)) func(*machine, order) error {
+	return func(m *machine, o order) error {
+		m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: text})
+		do(m.api, o)
+		return nil
+	}
+}
+
+func heal(m *machine, o order) error {
+	m.api.ClearScripts()
+	m.api.Up()
+	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: "up"})
+	return nil
+}
+
+func refuse(m *machine, o order) error {
+	if !slices.Contains([]int{410, 429, 500}, o.N) {
+		return fmt.Errorf("refuse: the code is 410, 429 or 500, not %d", o.N)
+	}
+	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("the watches end, and the next request gets %d", o.N)})
+	m.api.Script("watch", fakeapi.Answer(o.N, ""))
+	m.api.EndWatches()
+	return nil
+}
+
+// change changes one object and records its new version.
+func (m *machine) change(verb, resource string, obj fakeapi.Object, do func(...fakeapi.Object)) (err error) {
+	kind := map[string]string{"deployments": recorder.Deployment, "poddisruptionbudgets": recorder.Budget}[resource]
+	m.rec.Change(func() pipeline.Step {
+		defer func() {
+			if v := recover(); v != nil {
+				err = fmt.Errorf("%v", v)
+			}
+		}()
+		do(obj)
+		step := pipeline.Step{Verb: verb, Kind: kind, Key: obj.GetNamespace() + "/" + obj.GetName(), Version: m.api.ResourceVersion()}
+		if found := m.find(resource, obj.GetName()); found != nil {
+			step.Version, step.Text = found.GetResourceVersion(), recorder.NoteOf(found)
+		}
+		return step
+	})
+	return err
+}
+
+// find returns the server's object of a name in the namespace default, or nil.
+func (m *machine) find(resource, name string) fakeapi.Object {
+	for _, obj := range m.api.Objects(resource) {
+		if obj.GetName() == name && obj.GetNamespace() == "default" {
+			return obj
+		}
+	}
+	return nil
+}
+
+func create(m *machine, o order) error {
+	name := o.Name
+	if name == "" {
+		for _, free := range []string{"web", "db", "api", "shop", "mail", "blog", "cart", "auth"} {
+			if m.find("deployments", free) == nil {
+				name = free
+				break
+			}
+		}
+	}
+	if name == "" || m.find("deployments", name) != nil {
+		return fmt.Errorf("create %s: it exists", cmp.Or(name, "another Deployment"))
+	}
+	return m.change(pipeline.Wrote, "deployments", deployment(name, int32(cmp.Or(o.N, 3))), m.api.Create)
+}
+
+// some returns the Deployment of an order: the named one, or the first.
+func (m *machine) some(o order) (*appsv1.Deployment, error) {
+	for _, obj := range m.api.Objects("deployments") {
+		if d := obj.(*appsv1.Deployment); o.Name == "" || o.Name == d.Name {
+			return d, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: there is no Deployment %s", o.Action, o.Name)
+}
+
+func scale(m *machine, o order) error {
+	d, err := m.some(o)
+	if err != nil {
+		return err
+	}
+	d.Spec.Replicas = ptr.To(int32(cmp.Or(o.N, int(ptr.Deref(d.Spec.Replicas, 1))%5+1)))
+	return m.change(pipeline.Wrote, "deployments", d, m.api.Update)
+}
+
+// remove deletes a Deployment. As in a cluster, the garbage collector then deletes the budget that it owns.
+func remove(m *machine, o order) error {
+	d, err := m.some(o)
+	if err != nil {
+		return err
+	}
+	if err := m.change(pipeline.Removed, "deployments", d, m.api.Delete); err != nil {
+		return err
+	}
+	if budget := m.find("poddisruptionbudgets", d.Name); budget != nil && len(budget.GetOwnerReferences()) > 0 {
+		return m.change(pipeline.Removed, "poddisruptionbudgets", budget, m.api.Delete)
+	}
+	return nil
+}
+
+func (m *machine) budget(o order) (*policyv1.PodDisruptionBudget, error) {
+	for _, obj := range m.api.Objects("poddisruptionbudgets") {
+		if b := obj.(*policyv1.PodDisruptionBudget); o.Name == "" || o.Name == b.Name {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: there is no budget %s", o.Action, o.Name)
+}
+
+func removeBudget(m *machine, o order) error {
+	b, err := m.budget(o)
+	if err != nil {
+		return err
+	}
+	return m.change(pipeline.Removed, "poddisruptionbudgets", b, m.api.Delete)
+}
+
+func editBudget(m *machine, o order) error {
+	b, err := m.budget(o)
+	if err != nil {
+		return err
+	}
+	b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0))
+	return m.change(pipeline.Wrote, "poddisruptionbudgets", b, m.api.Update)
+}
+
+// burst changes many Deployments at once, 100 of them, and makes those that are missing.
+func burst(m *machine, o order) error {
+	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("%d changes of 100 Deployments", cmp.Or(o.N, 1000))})
+	for i := range cmp.Or(min(o.N, 10_000), 1000) {
+		d := deployment(fmt.Sprintf("burst-%02d", i%100), int32(1+i/100%3))
+		if i < 100 && m.find("deployments", d.Name) == nil {
+			m.api.Create(d)
+		} else {
+			m.api.Update(d)
+		}
+	}
+	for _, obj := range m.api.Objects("deployments") {
+		m.rec.Server(pipeline.Step{Verb: pipeline.Wrote, Kind: recorder.Deployment, Version: obj.GetResourceVersion(),
+			Key: obj.GetNamespace() + "/" + obj.GetName(), Text: recorder.NoteOf(obj)})
+	}
+	return nil
+}
+
+func deployment(name string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}}},
+		},
+	}
+}
+
+// buttons returns the actions of a group that have a label.
+func buttons(group string) []action {
+	return slices.DeleteFunc(slices.Clone(actions), func(a action) bool { return a.Group != group || a.Label == "" })
+}

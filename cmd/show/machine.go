@@ -1,0 +1,204 @@
+package main
+
+// This file is the controller of chapter 07 with a recorder between its layers, on an API server in the process or on a
+// cluster.
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/pdbapp"
+	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/recorder"
+)
+
+// machine is one controller, and one log. After it is stopped, another one takes its place.
+type machine struct {
+	rec *recorder.Recorder
+	api *fakeapi.Server // nil on a cluster
+
+	deployments cache.SharedIndexInformer
+	stopping    context.CancelFunc
+	running     sync.WaitGroup
+
+	workers, consumer hold
+
+	late    atomic.Int64 // how long each call of the second handler takes, in nanoseconds
+	second  cache.ResourceEventHandlerRegistration
+	release chan struct{} // closed when the machine stops
+}
+
+// newMachine starts a controller. If config is nil, it makes an API server. It passes its recorder to report first.
+func newMachine(ctx context.Context, c choice, config *rest.Config,
+	report func(*recorder.Recorder)) (*machine, error) {
+	m := &machine{rec: recorder.New(), release: make(chan struct{})}
+	report(m.rec)
+	if config == nil {
+		m.api = fakeapi.New()
+		config = m.api.Config()
+		config.QPS = -1
+	}
+	client, err := m.rec.Client(c.Layers, config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	informer := func(lw cache.ListerWatcher, example runtime.Object, kind string) cache.SharedIndexInformer {
+		below := m.rec.Wrap(c.Layers, kind)
+		newQueue := below.NewDeltaFIFO
+		below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
+			return &holdingFIFO{newQueue(options), m}
+		}
+		made := m.rec.Informer(c.newInformer(below, lw, example, cache.SharedIndexInformerOptions{
+			ResyncPeriod: 10 * time.Minute,
+			Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+		}), kind)
+		if c.closed {
+			m.rec.Observe(made.GetIndexer(), kind)
+		}
+		return made
+	}
+	m.deployments = informer(client.Deployments(""), &appsv1.Deployment{}, recorder.Deployment)
+	budgets := informer(client.Budgets(""), &policyv1.PodDisruptionBudget{}, recorder.Budget)
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](200*time.Millisecond, time.Minute)
+	worker, err := c.newController(klog.Background(), pdbapp.Config{
+		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: events{m.rec},
+		Queue:   &holdingQueue{m.rec.WorkQueue(c.Layers, limiter, layers.WorkQueueConfig{}), m},
+		Workers: 2, DrainTimeout: time.Second,
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, m.stopping = context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
+	for _, run := range []func(context.Context){worker.Run, m.deployments.RunWithContext, budgets.RunWithContext} {
+		m.running.Go(func() { run(ctx) })
+	}
+	return m, nil
+}
+
+// stop ends the controller and its server. It waits for two seconds at most: wrong code may never end.
+func (m *machine) stop() {
+	m.rec.Gate.Open(true)
+	m.workers.set(false)
+	m.consumer.set(false)
+	close(m.release)
+	m.stopping()
+	if m.api != nil {
+		m.api.Up()
+		m.api.Close()
+	}
+	ended := make(chan struct{})
+	go func() {
+		m.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(2 * time.Second):
+	}
+}
+
+// hold holds goroutines. It is open at first.
+type hold struct{ shut atomic.Pointer[chan struct{}] }
+
+// set shuts or opens it.
+func (h *hold) set(on bool) {
+	if on {
+		shut := make(chan struct{})
+		h.shut.CompareAndSwap(nil, &shut)
+	} else if shut := h.shut.Swap(nil); shut != nil {
+		close(*shut)
+	}
+}
+
+// wait returns when it is open.
+func (h *hold) wait() {
+	if shut := h.shut.Load(); shut != nil {
+		<-*shut
+	}
+}
+
+func (h *hold) on() bool { return h.shut.Load() != nil }
+
+// holdingQueue is a queue whose Get can be held after it has a key.
+type holdingQueue struct {
+	layers.WorkQueue
+	m *machine
+}
+
+func (q *holdingQueue) Get() (cache.ObjectName, bool) {
+	key, shutdown := q.WorkQueue.Get()
+	if !shutdown {
+		q.m.workers.wait()
+	}
+	return key, shutdown
+}
+
+// holdingFIFO is a queue of deltas whose Pop can be held before it begins.
+type holdingFIFO struct {
+	cache.Queue
+	m *machine
+}
+
+func (f *holdingFIFO) Pop(process cache.PopProcessFunc) (any, error) {
+	f.m.consumer.wait()
+	return f.Queue.Pop(process)
+}
+
+// addHandler adds a second handler, whose calls take so long.
+func (m *machine) addHandler(late time.Duration) (err error) {
+	m.late.Store(int64(late))
+	if m.second != nil {
+		return nil
+	}
+	wait := func() {
+		select {
+		case <-time.After(time.Duration(m.late.Load())):
+		case <-m.release:
+		}
+	}
+	m.second, err = m.deployments.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: func(any) { wait() }, UpdateFunc: func(any, any) { wait() }, DeleteFunc: func(any) { wait() },
+	})
+	return err
+}
+
+// removeHandler removes it.
+func (m *machine) removeHandler() error {
+	if m.second == nil {
+		return nil
+	}
+	err := m.deployments.RemoveEventHandler(m.second)
+	m.second = nil
+	return err
+}
+
+// events records the Events of the controller. It is its record.EventRecorder.
+type events struct{ rec *recorder.Recorder }
+
+var _ record.EventRecorder = events{}
+
+func (e events) Event(_ runtime.Object, _, _, message string) {
+	e.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Says, Text: message})
+}
+
+func (e events) Eventf(obj runtime.Object, kind, reason, format string, args ...any) {
+	e.Event(obj, kind, reason, fmt.Sprintf(format, args...))
+}
+
+func (e events) AnnotatedEventf(obj runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
+	e.Eventf(obj, kind, reason, format, args...)
+}

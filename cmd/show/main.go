@@ -1,0 +1,210 @@
+// Command show is `go tool workshop show`: the pipeline of an informer and its controller, live in the browser.
+//
+//		recorder ─▶ log ─▶ state ─▶ message ─▶ page
+//		    ▲                                    │
+//		    └── gate, API server ◀── order ──────┘
+//
+//	  - main.go, this one: the command.
+//	  - choice.go: which layers. yours.go adds the learner's.
+//	  - machine.go: the controller of chapter 07 with a recorder, on an API server in the process or on a cluster.
+//	  - observe.go: client-go's own informer on any resource of a cluster.
+//	  - session.go: what the pages are shown. actions.go has what they can ask for, tours.go the guided tours.
+//	  - server.go: HTTP on loopback. page/ has the page.
+//
+// The state is made in Go, by internal/testkit/pipeline. The page only draws it.
+//
+// Left out: accounts and encryption, because nothing leaves the machine.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+
+	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/todo"
+)
+
+const usage = `go tool workshop show [flags] [recording.json]
+
+Shows the pipeline of an informer and its controller in the browser: live, to stop,
+step, break and rewind. Without --kubeconfig, the API server is in the process.
+
+  --layers SETS        solutions, client-go or yours; LAYER=SET after a comma for one
+                       of client, reflector, deltafifo, indexer, workqueue, informer,
+                       controller (default "solutions")
+  --kubeconfig FILE    a cluster: the controller runs there, and nothing can be broken
+  --resource NAME      with --kubeconfig: client-go's own informer on this resource,
+                       such as pods or deployments.apps, and no controller
+  --no-open            only print the address
+  --listen ADDRESS     loopback address and port (default "127.0.0.1:0")
+  recording.json       a recording that the page has saved
+`
+
+type options struct {
+	layers, kubeconfig, resource, listen, recording string
+	noOpen                                          bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	err := run(ctx, os.Args[1:], os.Stdout)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Print(usage)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "workshop:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (o options, err error) {
+	flags := flag.NewFlagSet("show", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.layers, "layers", "solutions", "")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "")
+	flags.StringVar(&o.resource, "resource", "", "")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "")
+	flags.BoolVar(&o.noOpen, "no-open", false, "")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	o.recording = flags.Arg(0)
+	host, _, err := net.SplitHostPort(o.listen)
+	if err != nil {
+		return o, fmt.Errorf("--listen %s: %w", o.listen, err)
+	}
+	ip := net.ParseIP(host)
+	switch {
+	case host != "localhost" && (ip == nil || !ip.IsLoopback()):
+		return o, fmt.Errorf("--listen %s: only an address of loopback, such as 127.0.0.1:7200", o.listen)
+	case flags.NArg() > 1:
+		return o, fmt.Errorf("unexpected argument %q: show opens one recording", flags.Arg(1))
+	case o.resource != "" && o.kubeconfig == "":
+		return o, errors.New("--resource needs --kubeconfig: it is for a cluster")
+	case o.recording != "" && o.kubeconfig != "":
+		return o, errors.New("a recording has its own pipeline; remove --kubeconfig")
+	}
+	return o, nil
+}
+
+// run shows the pipeline until ctx ends.
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	klog.SetLogger(klog.New(nil)) // the page has the errors
+	session, err := newSession(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer session.stop()
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("serve on %s: %w", o.listen, err)
+	}
+	server := newServer(session, listener.Addr().String())
+	fmt.Fprintf(out, "%s\n\n  %s\n\nOnly this machine can open it. Ctrl-C ends it.\n", session.title, server.url())
+	if !o.noOpen {
+		openBrowser(server.url())
+	}
+	return serve(ctx, listener, server)
+}
+
+// newSession makes what is shown.
+func newSession(ctx context.Context, o options) (*session, error) {
+	if o.recording != "" {
+		return openRecording(o.recording)
+	}
+	s := &session{}
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, text string, args ...any) {
+		if rec := s.recorder(); rec != nil {
+			rec.Error(ctx, err, text, args...)
+		}
+	}}
+	config, err := clusterConfig(o.kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	if o.resource != "" {
+		return s, s.observe(ctx, config, o.resource)
+	}
+	c, err := choose(o.layers)
+	if err != nil {
+		return nil, err
+	}
+	s.title = "A controller on the layers " + o.layers
+	if config != nil {
+		s.title += ", on the cluster " + config.Host
+	}
+	todo.OnReach(func(hole todo.NotWritten) bool {
+		wayOut := fmt.Sprintf("go tool workshop show --layers %s,%s=solutions", o.layers, hole.Layer())
+		if hole.Layer() == "" {
+			wayOut = fmt.Sprintf("go tool workshop show --layers %s,informer=solutions,controller=solutions", o.layers)
+		}
+		fmt.Fprintf(os.Stderr, "workshop: chapter %s is not written yet: it needs %s, task %d\n  to write it: go tool "+
+			"workshop %s\n  to see the rest: %s\n", hole.Chapter(), hole.Symbol, hole.Task, hole.Chapter()[:2], wayOut)
+		if !s.started.Load() {
+			os.Exit(1)
+		}
+		s.recorder().Unwritten(hole, wayOut)
+		return true
+	})
+	s.start = func() (*machine, error) { return newMachine(ctx, c, config, s.current.Store) }
+	err = s.restart()
+	s.started.Store(true)
+	return s, err
+}
+
+func openRecording(path string) (*session, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("open the recording: %w", err)
+	}
+	defer file.Close()
+	log, title, err := pipeline.ReadLog(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &session{title: "Recording: " + title, log: log}, nil
+}
+
+// clusterConfig returns the configuration of a kubeconfig file, or nil for no file.
+func clusterConfig(kubeconfig string) (*rest.Config, error) {
+	if kubeconfig == "" {
+		return nil, nil
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig %s: %w", kubeconfig, err)
+	}
+	config.QPS, config.Burst = 50, 100
+	return rest.AddUserAgent(config, "workshop-show"), nil
+}
+
+// openBrowser opens the address, if the system has a command for that. The address is printed as well.
+func openBrowser(url string) {
+	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if command == nil {
+		command = []string{"xdg-open"}
+	}
+	cmd := exec.Command(command[0], append(command[1:], url)...)
+	if cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }()
+	}
+}

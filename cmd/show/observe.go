@@ -1,0 +1,86 @@
+package main
+
+// This file watches any resource of a cluster with client-go's own informer, through its public options only: the
+// transport, the ListerWatcher, handlers and the Indexer. The queue of deltas cannot be seen that way.
+//
+// It asks for metadata only. So no data of an object, such as that of a Secret, reaches this program.
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/recorder"
+)
+
+// observe starts an informer of a resource and shows it.
+func (s *session) observe(ctx context.Context, config *rest.Config, resource string) error {
+	rec := recorder.New()
+	s.current.Store(rec)
+	s.rec, s.log, s.title = rec, rec.Log, fmt.Sprintf("client-go's informer of %s on %s", resource, config.Host)
+	found, err := resolve(config, resource)
+	if err != nil {
+		return err
+	}
+	rec.Kinds(map[string]string{"/" + found.Resource.Resource: found.GroupVersionKind.Kind})
+	recorded := rest.CopyConfig(config)
+	recorded.Wrap(rec.Transport)
+	client, err := metadata.NewForConfig(recorded)
+	if err != nil {
+		return fmt.Errorf("make a client for %s: %w", config.Host, err)
+	}
+	objects := client.Resource(found.Resource)
+	kind := found.GroupVersionKind.Kind
+	lw := rec.ListerWatcher(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return objects.List(ctx, options)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return objects.Watch(ctx, options)
+		},
+	}, kind)
+	informer := rec.Informer(cache.NewSharedIndexInformer(lw, &metav1.PartialObjectMetadata{}, 0,
+		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), kind)
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err != nil {
+		return fmt.Errorf("add a handler: %w", err)
+	}
+	rec.Observe(informer.GetIndexer(), kind)
+	go informer.RunWithContext(ctx)
+	return nil
+}
+
+// resolve finds a resource by its name, such as "pods" or "deployments.apps".
+func resolve(config *rest.Config, resource string) (*restmapping, error) {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
+	}
+	groups, err := restmapper.GetAPIGroupResources(client)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for its resources: %w", config.Host, err)
+	}
+	mapper := restmapper.NewDiscoveryRESTMapper(groups)
+	found, err := mapper.ResourceFor(schema.ParseGroupResource(resource).WithVersion(""))
+	if err != nil {
+		return nil, fmt.Errorf("--resource %s: %w", resource, err)
+	}
+	kind, err := mapper.KindFor(found)
+	if err != nil {
+		return nil, fmt.Errorf("--resource %s: %w", resource, err)
+	}
+	return &restmapping{found, kind}, nil
+}
+
+type restmapping struct {
+	Resource         schema.GroupVersionResource
+	GroupVersionKind schema.GroupVersionKind
+}

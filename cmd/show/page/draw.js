@@ -1,0 +1,157 @@
+// This module draws a message. It keeps no state of the pipeline: each panel is a function of the message alone.
+
+import { fill, h, ms, number } from "./dom.js"
+
+const $ = (selector) => document.querySelector(selector)
+const bodies = Object.fromEntries([...document.querySelectorAll(".station:not(.you)")].map((s) => [s.dataset.seam, s.querySelector(".body")]))
+
+export const signs = { Deployment: "■", PodDisruptionBudget: "◆" }
+const short = (key) => key.replace(/^default\//, "")
+const plural = (kind) => kind + "s"
+
+// hue gives each name a colour of its own. The name is always there as text too.
+function hue(key) {
+  let n = 7
+  for (const c of key) n = (n * 31 + c.charCodeAt(0)) % 360
+  return n
+}
+
+// chip is an object. Its id keeps the focus over redraws.
+export function chip(kind, key, version, note, place) {
+  const e = h("button", { class: "chip", data: { key, id: `${place} ${kind} ${key} ${version ?? ""}` }, title: `${kind ?? ""} ${key}${version ? ", version " + version : ""}` },
+    kind && signs[kind] ? signs[kind] + " " : "", short(key), version ? h("small", {}, "@" + version) : "", note ? h("small", {}, " " + note) : "")
+  e.style.setProperty("--hue", hue(key))
+  return e
+}
+
+const more = (list, what) => list.total > list.rows.length && h("p", { class: "more" }, `and ${number(list.total - list.rows.length)} more ${what}`)
+const empty = (text) => h("p", { class: "dim" }, text)
+const part = (title, ...children) => h("div", { class: "part" }, h("h3", {}, title), children)
+const each = (view, draw) => view.informers.map((i) => part(`${signs[i.kind] ?? ""} ${plural(i.kind)}`, draw(i)))
+
+const panels = {
+  server: (v) => [
+    h("p", {}, v.server.down ? h("span", { class: "warn" }, "stopped: connections are refused") : v.server.version ? `version ${v.server.version}` : "no objects yet"),
+    h("div", { class: "row" }, v.server.objects.rows.map((o) => chip(o.kind, o.key, o.version, o.note, "server"))),
+    more(v.server.objects, "objects"),
+    v.server.last && h("p", { class: "more" }, `last: ${v.server.last}`),
+  ],
+  request: (v) => v.requests.length === 0 ? empty("no request is open") : v.requests.map((r) =>
+    h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.watch ? "open" : "sent"} for ${ms(round(r.for))}`))),
+  stream: (v) => each(v, (i) => {
+    const r = v.requests.find((r) => r.watch && r.kind === i.kind)
+    return [
+      r ? h("p", { class: "num" }, `${number(r.frames)} frames, ${number(r.bytes)} bytes`) : empty("no watch is open"),
+      r && r.partial > 0 && h("p", { class: "warn" }, `${r.partial} bytes of a frame that has not ended`),
+      i.event && h("div", { class: "row" }, h("span", { class: "delta" }, i.event.verb), i.event.key && chip(i.kind, i.event.key, i.event.version, "", "event")),
+    ]
+  }),
+  reflector: (v) => each(v, (i) => [
+    h("p", {}, { listing: "… lists", watching: "◉ watches", waiting: "◌ waits" }[i.phase] ?? "○ has not started", i.phase === "waiting" ? h("span", { class: "num" }, ` for ${ms(round(i.for))}`) : i.from !== "" ? ` from version ${i.from}` : ""),
+    h("p", { class: "num" }, i.version ? `has version ${i.version}` : "has no version"),
+    i.phase === "waiting" && i.error && h("p", { class: "warn" }, i.error),
+  ]),
+  delta: (v) => each(v, (i) => i.closed ? empty("closed: client-go's informer does not show it") : [
+    i.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(i.kind, i.popping, "", "", "popping"), i.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)])),
+    i.blocked && h("p", { class: "wait" }, `reflect waits for the lock: ${i.blocked}`),
+    i.deltas.total === 0 ? empty("empty") : i.deltas.rows.map((k) => h("div", { class: "row" }, chip(i.kind, k.key, "", "", "delta"), k.deltas.slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
+    more(i.deltas, "keys"),
+  ]),
+  store: (v) => each(v, (i) => [
+    i.objects.total === 0 ? empty("empty") : h("div", { class: "row" }, i.objects.rows.map((o) => chip(o.kind, o.key, o.version, o.note, "store"))),
+    more(i.objects, "objects"),
+    i.unread ? h("p", { class: "more" }, "more than 200 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", {}, h("caption", { class: "hidden" }, `index ${x.name}`),
+      h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("th", { scope: "row" }, `${x.name.split("/").pop()}=${r.value}`), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
+  ]),
+  handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler") : i.handlers.map((x) => h("div", { class: "part" },
+    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} calls`)),
+    x.pending.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `pending ${number(x.pending.total)}:`), x.pending.rows.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
+  queue: (v) => {
+    const keys = (list, place, time) => list.total === 0 ? empty("none") : h("div", { class: "row" }, list.rows.map((k) => chip("", k.key ?? k, "", time ? time(k.ms) : "", place)), more(list, "keys"))
+    return [
+      v.queue.down && h("p", { class: "warn" }, "shuts down"),
+      part("queue", keys(v.queue.queue, "queue")),
+      part("dirty", keys(v.queue.dirty, "dirty")),
+      part("processing", keys(v.queue.processing, "processing")),
+      v.queue.waiting.total > 0 && part("waiting", keys(v.queue.waiting, "waiting", (n) => `in ${ms(round(n))}`)),
+      v.queue.failures.total > 0 && part("failures", keys(v.queue.failures, "failures", (n) => `× ${n}`)),
+    ]
+  },
+  worker: (v) => v.workers.length === 0 ? empty("no worker has started") : v.workers.map((w) => part(w.name,
+    h("div", { class: "row" }, w.key && chip("", w.key, "", "", w.name), h("span", { class: w.key ? "" : "dim" }, w.doing), w.key && h("span", { class: "more num" }, ms(round(w.for)))))),
+}
+
+// round keeps the panels from changing thirty times a second.
+const round = (n) => n < 100 ? n : Math.round(n / 100) * 100
+
+// draw draws a message.
+export function draw(m, past) {
+  document.body.classList.toggle("past", past)
+  for (const [seam, body] of Object.entries(bodies)) {
+    const waiting = m.waiting.map((w, n) => ({ ...w, first: n === 0, at: station(w) })).filter((w) => w.at === seam)
+    fill(body, [strip(m.view, seam), waiting], () => [waiting.slice(0, 3).map(held), waiting.length > 3 && h("p", { class: "more" }, `and ${waiting.length - 3} more wait here`), panels[seam](m.view)])
+  }
+  for (const s of document.querySelectorAll(".station")) {
+    s.classList.toggle("look", m.tour !== undefined && s.dataset.seam === station(m.tour))
+    const on = m.breaks.includes(s.dataset.seam)
+    s.classList.toggle("broken", on)
+    const button = s.querySelector("header button")
+    button?.setAttribute("aria-pressed", on)
+  }
+  banner(m)
+  tour(m)
+}
+
+// station is the card of a seam. Events belong to the watch stream.
+export const station = (line) => line.seam === "event" ? "stream" : line.seam
+
+// strip is the part of the view that a panel draws, so that the others can stay.
+function strip(v, seam) {
+  const informers = (...fields) => v.informers.map((i) => fields.map((f) => f === "for" ? i.phase === "waiting" && round(i.for) : i[f]))
+  const kinds = v.informers.map((i) => i.kind)
+  return {
+    server: [v.server], request: [v.requests.map((r) => [r.text, round(r.for)])],
+    stream: [informers("kind", "event"), v.requests.map((r) => [r.kind, r.watch, r.bytes, r.partial])],
+    reflector: [informers("kind", "phase", "from", "version", "error", "for")],
+    delta: [informers("kind", "deltas", "popping", "popped", "blocked", "closed")],
+    store: [informers("kind", "objects", "indexes", "unread")], handler: [informers("kind", "handlers")],
+    queue: [v.queue], worker: [v.workers.map((w) => ({ ...w, for: round(w.for) }))],
+  }[seam] ?? [kinds]
+}
+
+const held = (w) => h("p", { class: w.first ? "wait next" : "wait" }, `❚❚ ${w.by || "a goroutine"} waits${w.first ? ", and is next" : ""}. Its step: ${w.text}`, w.holds && h("span", { class: "more" }, ` It holds ${w.holds}.`))
+
+function banner(m) {
+  const lines = []
+  if (m.view.unwritten) lines.push(`Not written yet: ${m.view.unwritten}`)
+  for (const i of m.view.informers) for (const d of i.differs) lines.push(`Differs from the contract (${plural(i.kind)}): ${d}`)
+  if (m.view.queue.differs) lines.push(`Differs from the contract (workqueue): ${m.view.queue.differs}`)
+  lines.push(...m.held)
+  $("#banner").hidden = lines.length === 0
+  fill($("#banner"), lines, () => lines.map((l) => h("p", {}, l)))
+}
+
+function tour(m) {
+  const t = m.tour
+  $("#tour").hidden = !t
+  fill($("#tour"), t ?? null, () => t && [
+    h("h2", {}, `Tour ${t.name}, ${t.title}: ${t.at} of ${t.of}`),
+    h("p", {}, t.say),
+    t.ask && h("p", {}, h("strong", {}, t.ask)),
+    t.options.length > 0 && h("div", { class: "options" }, t.options.map((o, n) => h("button", {
+      class: t.chose === n ? "chosen" : "", disabled: t.phase !== "ask", data: { id: `option ${n}`, do: "tour answer", n },
+    }, t.phase === "done" && n === t.right ? "✓ " : t.phase === "done" && n === t.chose ? "✗ " : "", o))),
+    t.phase === "wait" && h("p", { class: "dim" }, "Watch the pipeline …"),
+    t.phase === "done" && t.answer && h("p", {}, h("span", { class: "verdict" }, t.chose === t.right ? "Yes. " : "No. "), t.answer),
+    h("div", { class: "ends" },
+      h("button", { disabled: t.phase !== "done", data: { id: "next", do: "tour next" } }, t.at === t.of ? "Finish" : "Next"),
+      h("button", { data: { id: "end", do: "tour end" } }, "Leave the tour")),
+  ])
+}
+
+// list draws the last lines and the way of an object.
+export function list(e, lines) {
+  fill(e, lines, () => lines.map((l) => h("li", {}, h("time", {}, clock(l.at)), h("span", {}, l.text))))
+}
+
+export const clock = (at) => (at / 1000).toFixed(2) + " s"

@@ -1,0 +1,179 @@
+// The page of `workshop show`. The server sends what is to be drawn, some times a second; this module draws it, and
+// sends what the reader does. It keeps only the place in the run and the chosen object.
+
+import { clock, draw, list, station } from "./draw.js"
+import { h } from "./dom.js"
+import { move, rates } from "./tokens.js"
+
+const $ = (selector) => document.querySelector(selector)
+let last // the last message
+let past // the step that is shown, if it is not the last one
+let chosen // the key of an object
+let lines = [] // the last steps
+
+// Each station gets its counter and its button for a breakpoint.
+for (const s of document.querySelectorAll(".station:not(.you)")) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg")
+  svg.setAttribute("class", "spark")
+  svg.setAttribute("viewBox", "0 0 60 18")
+  svg.setAttribute("aria-hidden", "true")
+  svg.append(document.createElementNS("http://www.w3.org/2000/svg", "polyline"))
+  const header = s.querySelector("header")
+  header.append(svg, h("span", { class: "rate" }))
+  if (s.dataset.seam !== "server") {
+    const name = s.querySelector("h2").textContent
+    header.append(h("button", { class: "needs-gate", "aria-pressed": "false", "aria-label": `Break at ${name}`, data: { break: s.dataset.seam, id: `break ${s.dataset.seam}` } }, "break"))
+  }
+}
+
+// send sends an order. The server answers with an error if it cannot carry it out.
+async function send(action, rest = {}) {
+  const answer = await fetch("do", { method: "POST", body: JSON.stringify({ action, ...rest }) })
+  $("#answer").textContent = answer.ok ? "" : await answer.text()
+  return answer.ok
+}
+
+function show(m) {
+  const fresh = last === undefined || m.last < last.last || m.title !== last.title
+  last = m
+  lines = fresh ? m.lines : [...lines, ...m.lines].slice(-20)
+  document.body.classList.add("ready")
+  enable(m)
+  place(m)
+  if (past !== undefined) return
+  draw(m, false)
+  log(lines, m.skipped)
+  rates(m.view.counts, m.view.at)
+  if (!fresh && m.skipped === 0 && m.lines.length <= 6) move(m.lines)
+  speak(m)
+}
+
+// enable turns off what this run does not have.
+function enable(m) {
+  for (const e of document.querySelectorAll(".needs-gate, .needs-machine")) e.disabled = !m.gate
+  $("#pause").textContent = m.paused ? "Go on" : "Pause"
+  $("#step").disabled = !m.gate || m.waiting.length === 0
+  const status = $("#status")
+  const text = past !== undefined ? `step ${past}` : !m.live ? "recording" : m.paused ? `paused, ${m.waiting.length} waiting` : m.running ? "running to …" : m.waiting.length ? `live, ${m.waiting.length} held` : "live"
+  if (status.textContent !== text) status.textContent = text
+  status.className = "status " + (past !== undefined || !m.live ? "past" : m.paused || m.waiting.length ? "paused" : "live")
+  const keys = ["", ...m.view.keys.map((k) => k.replace(/^default\//, ""))]
+  const select = $("#object")
+  if (document.activeElement !== select && [...select.options].map((o) => o.value).join() !== keys.join()) {
+    const value = select.value
+    select.replaceChildren(...keys.map((k) => h("option", { value: k }, k || "any")))
+    select.value = keys.includes(value) ? value : ""
+  }
+}
+
+function place(m) {
+  const slider = $("#slider")
+  slider.min = m.first
+  slider.max = m.last
+  const at = past ?? m.last
+  if (document.activeElement !== slider || past === undefined) slider.value = at
+  $("#place").textContent = `step ${at.toLocaleString("en")} of ${m.last.toLocaleString("en")}`
+  $("#live").disabled = past === undefined
+}
+
+function log(all, skipped) {
+  list($("#log"), [...(skipped > 0 ? [{ at: all[0]?.at ?? 0, text: `${skipped.toLocaleString("en")} steps are not listed.` }] : []), ...all].slice(-16).reverse())
+}
+
+// speak tells a screen reader the last step, once a second at most.
+let spoke = 0
+function speak(m) {
+  const line = m.lines.at(-1)
+  if (!line || Date.now() - spoke < 1000) return
+  spoke = Date.now()
+  $("#spoken").textContent = m.lines.length > 3 || m.skipped ? `${m.lines.length + m.skipped} steps. Last: ${line.text}` : m.lines.map((l) => l.text).join(" ")
+}
+
+// rewind shows an earlier step. Only the newest request counts.
+let asked = 0
+async function rewind(step) {
+  if (!last) return
+  past = Math.max(last.first, Math.min(step, last.last))
+  const mine = ++asked
+  const answer = await fetch(`state?step=${past}`)
+  if (!answer.ok || mine !== asked || past === undefined) return
+  const m = await answer.json()
+  enable(last)
+  place(last)
+  draw({ ...m, tour: last.tour }, true)
+  log(m.lines, 0)
+  $("#spoken").textContent = m.lines.at(-1)?.text ?? ""
+  for (const s of document.querySelectorAll(".station")) s.classList.toggle("hit", m.lines.length > 0 && s.dataset.seam === station(m.lines.at(-1)))
+  if (chosen) way(chosen)
+}
+
+function live() {
+  past = undefined
+  asked++
+  if (last) { show({ ...last, lines: [], skipped: 0 }); light() }
+}
+
+// way lists the steps of an object.
+async function way(key) {
+  chosen = key
+  light()
+  const answer = await fetch(`way?key=${encodeURIComponent(key)}&step=${past ?? last.last}`)
+  if (!answer.ok || key !== chosen) return
+  const steps = await answer.json()
+  const ol = h("ol", { class: "steps" })
+  list(ol, steps)
+  $("#way").replaceChildren(h("p", {}, h("strong", {}, key), ` : its last ${steps.length} steps, up to ${clock(steps.at(-1)?.at ?? 0)}`), ol)
+}
+
+function light(key = chosen) {
+  for (const c of document.querySelectorAll(".chip")) c.classList.toggle("lit", c.dataset.key === key)
+}
+
+document.addEventListener("click", (event) => {
+  const e = event.target.closest("button")
+  if (!e) return
+  if (e.dataset.do) send(e.dataset.do, { name: e.dataset.do.startsWith("tour") ? undefined : $("#object").value || undefined, n: e.dataset.do === "refuse" ? Number($("#code").value) : Number(e.dataset.n ?? 0) })
+  else if (e.dataset.break) send("break", { name: e.dataset.break, on: e.getAttribute("aria-pressed") !== "true" })
+  else if (e.dataset.key) way(e.dataset.key)
+})
+for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, (event) => light(event.target.closest?.(".chip")?.dataset.key ?? chosen))
+
+const pause = () => send(last?.paused || last?.running ? "resume" : "pause")
+const step = () => send("step")
+$("#pause").addEventListener("click", pause)
+$("#step").addEventListener("click", step)
+$("#until").addEventListener("change", (event) => { if (event.target.value) send("until", { name: event.target.value }); event.target.value = "" })
+$("#tours").addEventListener("change", (event) => { if (event.target.value) send("tour start", { name: event.target.value }); event.target.value = ""; live() })
+$("#restart").addEventListener("click", () => { live(); send("restart all") })
+$("#save").addEventListener("click", () => { location.href = "recording" })
+$("#back").addEventListener("click", () => rewind((past ?? last.last) - 1))
+$("#forward").addEventListener("click", () => rewind((past ?? last.last) + 1))
+$("#live").addEventListener("click", live)
+$("#slider").addEventListener("input", (event) => rewind(Number(event.target.value)))
+$("#help-open").addEventListener("click", () => $("#help").showModal())
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest?.("input, select, textarea, dialog")
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return
+  const gate = last?.gate
+  switch (event.key) {
+    case " ": if (event.target.closest("button, summary, a") || !gate) return; pause(); break
+    case "s": if (gate) step(); break
+    case "b": {
+      const seam = event.target.closest(".station")?.dataset.seam
+      if (gate && seam && seam !== "server" && seam !== "you") send("break", { name: seam, on: !last.breaks.includes(seam) })
+      break
+    }
+    case "ArrowLeft": rewind((past ?? last.last) - 1); break
+    case "ArrowRight": if (past !== undefined) rewind(past + 1); break
+    case "l": live(); break
+    case "?": $("#help").showModal(); break
+    default: return
+  }
+  event.preventDefault()
+})
+
+// connect follows the run. The browser connects again by itself.
+const source = new EventSource("events")
+source.onmessage = (event) => show(JSON.parse(event.data))
+source.onerror = () => { $("#status").textContent = "not connected: the program has ended, or the page waits for it"; $("#status").className = "status" }

@@ -1,0 +1,223 @@
+package main
+
+// This file serves the page on loopback. A random token in the path keeps other programs and web sites out; Host and
+// Origin are checked as well, so that no web site can reach the server by a name of its own.
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+//go:embed page
+var files embed.FS
+
+const (
+	// framesEvery is the time between two messages to a page: 30 a second at most.
+	framesEvery = time.Second / 30
+	// stillEvery is the time between two messages if nothing happens, for the clocks.
+	stillEvery = 500 * time.Millisecond
+	// abandonedAfter is how long the gate stays shut without a page.
+	abandonedAfter = 10 * time.Second
+	// largestOrder is how many bytes an order may have.
+	largestOrder = 1 << 12
+)
+
+// server serves one session.
+type server struct {
+	*session
+	token string
+	host  string // the address that a request must name
+	grace time.Duration
+
+	pages   sync.Mutex
+	open    int
+	leaving *time.Timer
+}
+
+// newServer returns a server for a listener's address.
+func newServer(s *session, host string) *server {
+	return &server{session: s, token: rand.Text(), host: host, grace: abandonedAfter}
+}
+
+// url returns the address of the page.
+func (s *server) url() string { return "http://" + s.host + "/" + s.token + "/" }
+
+// handler returns the routes below the token.
+func (s *server) handler() http.Handler {
+	page, _ := fs.Sub(files, "page")
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.Handle("GET /", http.FileServerFS(page))
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /state", s.stateAt)
+	mux.HandleFunc("GET /way", s.wayOf)
+	mux.HandleFunc("GET /recording", s.recording)
+	mux.HandleFunc("POST /do", s.order)
+	return s.guarded(http.StripPrefix("/"+s.token, mux))
+}
+
+// guarded refuses requests for other hosts, from other origins, and without the token.
+func (s *server) guarded(below http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+			"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		origin := r.Header.Get("Origin")
+		switch {
+		case r.Host != s.host:
+			http.Error(w, "show: this server has another name", http.StatusMisdirectedRequest)
+		case origin != "" && origin != "http://"+s.host, r.Method == http.MethodPost && origin == "":
+			http.Error(w, "show: requests come from the page only", http.StatusForbidden)
+		case len(r.URL.Path) <= len(s.token)+1 || r.URL.Path[:len(s.token)+2] != "/"+s.token+"/":
+			http.NotFound(w, r)
+		default:
+			below.ServeHTTP(w, r)
+		}
+	})
+}
+
+// page writes the page with the buttons and tours that it offers.
+func (s *server) page(w http.ResponseWriter, _ *http.Request) {
+	text, _ := files.ReadFile("page/index.html")
+	page := template.Must(template.New("page").Parse(string(text)))
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = page.Execute(w, map[string]any{"Title": s.title, "Tours": tours,
+		"Change": buttons("change"), "Break": buttons("break"), "Hold": buttons("hold")})
+}
+
+// events sends messages until the page goes away. A page that does not read misses messages, and holds nothing up.
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	s.arrive()
+	defer s.leave()
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	ticker := time.NewTicker(framesEvery)
+	defer ticker.Stop()
+	var n int64
+	var last, looked time.Time
+	for {
+		now := time.Now()
+		if m := s.tick(n, now.Sub(last) >= stillEvery); m != nil {
+			n, last = m.View.N, now
+			text, err := json.Marshal(m)
+			if err != nil {
+				return
+			}
+			_ = control.SetWriteDeadline(now.Add(abandonedAfter))
+			if _, err := fmt.Fprintf(w, "data: %s\n\n", text); err != nil || control.Flush() != nil {
+				return
+			}
+		} else if now.Sub(looked) > stillEvery {
+			looked = now
+			s.look()
+		}
+		select {
+		case <-ticker.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// arrive counts a page.
+func (s *server) arrive() {
+	s.pages.Lock()
+	defer s.pages.Unlock()
+	s.open++
+	if s.leaving != nil {
+		s.leaving.Stop()
+	}
+}
+
+// leave opens the gate after some time if no page is left.
+func (s *server) leave() {
+	s.pages.Lock()
+	defer s.pages.Unlock()
+	if s.open--; s.open > 0 {
+		return
+	}
+	s.leaving = time.AfterFunc(s.grace, func() {
+		s.pages.Lock()
+		none := s.open == 0
+		s.pages.Unlock()
+		if none {
+			s.abandoned()
+		}
+	})
+}
+
+// stateAt answers with the message of an earlier step.
+func (s *server) stateAt(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.ParseInt(r.URL.Query().Get("step"), 10, 64)
+	if err != nil {
+		http.Error(w, "show: step is a number", http.StatusBadRequest)
+		return
+	}
+	reply(w, s.at(n))
+}
+
+func (s *server) wayOf(w http.ResponseWriter, r *http.Request) {
+	n, err := strconv.ParseInt(r.URL.Query().Get("step"), 10, 64)
+	if err != nil {
+		http.Error(w, "show: step is a number", http.StatusBadRequest)
+		return
+	}
+	reply(w, s.way(r.URL.Query().Get("key"), n))
+}
+
+// recording sends the log as a file.
+func (s *server) recording(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	log := s.log
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Disposition", `attachment; filename="recording.json"`)
+	_ = log.Write(w, s.title)
+}
+
+// order carries out what the page asks for.
+func (s *server) order(w http.ResponseWriter, r *http.Request) {
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, largestOrder))
+	decoder.DisallowUnknownFields()
+	var o order
+	if err := decoder.Decode(&o); err != nil {
+		http.Error(w, "show: read the order: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	if err := s.do(o); err != nil {
+		http.Error(w, err.Error(), http.StatusConflict)
+		return
+	}
+	reply(w, struct{}{})
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+// serve serves the session on a listener until ctx ends.
+func serve(ctx context.Context, listener net.Listener, s *server) error {
+	server := &http.Server{Handler: s.handler(), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 14,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", (&url.URL{Scheme: "http", Host: s.host}).String(), err)
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package main
+
+// This file is what one program shows: a machine or a recording, and a tour. It makes the messages for the pages.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/recorder"
+)
+
+// session is shared by all pages. Any goroutine may call its methods.
+type session struct {
+	title string
+	// start makes a new machine; nil if there is none.
+	start func() (*machine, error)
+
+	// current is rec, for callers that must not wait for mu.
+	current atomic.Pointer[recorder.Recorder]
+	started atomic.Bool
+
+	mu      sync.Mutex
+	log     *pipeline.Log
+	rec     *recorder.Recorder // nil for a recording
+	machine *machine
+	tour    *playing
+	changed bool // something other than the log
+
+	state  *pipeline.State // followed by tick
+	tested int64           // the last step at which the real structures were looked at
+}
+
+// playing is a tour at one of its stops.
+type playing struct {
+	tour  tour
+	at    int
+	phase string // "ask", "wait", "done"
+	chose int    // the chosen answer; -1 for none
+	from  int64  // the log's last step when the stop began
+}
+
+// message is what a page receives. A page draws it and knows nothing else.
+type message struct {
+	Title   string          `json:"title"`
+	View    pipeline.View   `json:"view"`
+	Lines   []pipeline.Line `json:"lines"`
+	Skipped int64           `json:"skipped"` // steps before Lines that are not in it
+	First   int64           `json:"first"`
+	Last    int64           `json:"last"`
+	Live    bool            `json:"live"` // a machine, not a recording
+	Gate    bool            `json:"gate"` // the gate and the actions can be used
+	Paused  bool            `json:"paused"`
+	Running bool            `json:"running"`
+	Breaks  []pipeline.Seam `json:"breaks"`
+	Waiting []waiting       `json:"waiting"`
+	Held    []string        `json:"held"`
+	Tour    *tourView       `json:"tour,omitempty"`
+}
+
+// waiting is a goroutine at the gate.
+type waiting struct {
+	pipeline.Line
+	Holds string `json:"holds,omitempty"`
+}
+
+// tourView is a stop of a tour for the page.
+type tourView struct {
+	Name    string        `json:"name"`
+	Title   string        `json:"title"`
+	At      int           `json:"at"`
+	Of      int           `json:"of"`
+	Seam    pipeline.Seam `json:"seam"`
+	Say     string        `json:"say"`
+	Ask     string        `json:"ask,omitempty"`
+	Options []string      `json:"options"`
+	Phase   string        `json:"phase"`
+	Chose   int           `json:"chose"`
+	Right   int           `json:"right"`
+	Answer  string        `json:"answer,omitempty"`
+}
+
+// linesKept is how many lines a message has at most.
+const linesKept = 20
+
+// recorder returns the recorder of the running machine, or nil.
+func (s *session) recorder() *recorder.Recorder { return s.current.Load() }
+
+// restart replaces the machine by a new one.
+func (s *session) restart() error {
+	if s.machine != nil {
+		s.machine.stop()
+	}
+	m, err := s.start()
+	if err != nil {
+		return err
+	}
+	s.machine, s.rec, s.log, s.state, s.tested, s.changed = m, m.rec, m.rec.Log, nil, 0, true
+	return nil
+}
+
+// do carries out an order of a page.
+func (s *session) do(o order) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = true
+	kind, _, _ := strings.Cut(o.Action, " ")
+	switch {
+	case s.machine == nil:
+		return errors.New("a recording and another program's informer can only be looked at")
+	case kind == "tour" || o.Action == "restart all":
+		return s.doTour(o)
+	}
+	return s.machine.do(o)
+}
+
+func (s *session) doTour(o order) error {
+	switch o.Action {
+	case "restart all":
+		s.tour = nil
+		return s.restart()
+	case "tour start":
+		at := slices.IndexFunc(tours, func(t tour) bool { return t.Name == o.Name })
+		if at < 0 {
+			return fmt.Errorf("there is no tour %q", o.Name)
+		}
+		if s.machine.api == nil {
+			return errors.New("a tour needs the API server in the process: start show without --kubeconfig")
+		}
+		if err := s.restart(); err != nil {
+			return err
+		}
+		s.tour = &playing{tour: tours[at], at: -1}
+		return s.next()
+	case "tour end":
+		s.tour = nil
+		return nil
+	}
+	switch {
+	case s.tour == nil:
+		return errors.New("no tour has begun")
+	case o.Action == "tour answer" && s.tour.phase == "ask":
+		s.tour.chose = o.N
+		return s.perform()
+	case o.Action == "tour next" && s.tour.phase == "done":
+		return s.next()
+	}
+	return fmt.Errorf("%s: the tour is not there yet", o.Action)
+}
+
+// next goes to the next stop, or ends the tour.
+func (s *session) next() error {
+	s.tour.at++
+	if s.tour.at == len(s.tour.tour.Steps) {
+		s.tour = nil
+		return nil
+	}
+	s.tour.phase, s.tour.chose = "ask", -1
+	if s.tour.tour.Steps[s.tour.at].Ask == "" {
+		return s.perform()
+	}
+	return nil
+}
+
+// perform does what a stop does, and waits.
+func (s *session) perform() error {
+	s.tour.phase = "wait"
+	for _, o := range s.tour.tour.Steps[s.tour.at].Do {
+		if err := s.machine.do(o); err != nil {
+			return err
+		}
+	}
+	_, s.tour.from = s.log.Range()
+	return nil
+}
+
+// tick follows the log, and returns a message if there is news since step n, or nil.
+func (s *session) tick(n int64, always bool) *message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = s.log.Follow(s.state)
+	if s.rec != nil {
+		s.state.Advance(s.log.Now())
+	}
+	if t := s.tour; t != nil && t.phase == "wait" {
+		if step := t.tour.Steps[t.at]; s.state.N >= t.from && step.Until(s.state) {
+			t.phase, s.changed = "done", true
+		}
+	}
+	if s.state.N == n && !s.changed && !always {
+		return nil
+	}
+	s.changed = false
+	m := s.message(s.state)
+	m.Lines = pipeline.Lines(s.log.Steps(s.state.N, int(min(linesKept, max(0, s.state.N-n)))))
+	m.Skipped = max(0, s.state.N-n-linesKept)
+	return m
+}
+
+// at returns the message for an earlier step.
+func (s *session) at(n int64) *message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state := s.log.At(n)
+	m := s.message(state)
+	m.Lines = pipeline.Lines(s.log.Steps(state.N, linesKept))
+	m.Waiting = []waiting{}
+	return m
+}
+
+// way returns the last steps of a key.
+func (s *session) way(key string, n int64) []pipeline.Line {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return pipeline.Lines(s.log.Way(key, n, 30))
+}
+
+// message returns a message without lines. The caller holds mu.
+func (s *session) message(state *pipeline.State) *message {
+	m := &message{Title: s.title, View: state.View(), Breaks: []pipeline.Seam{}, Waiting: []waiting{}, Held: []string{}}
+	m.First, m.Last = s.log.Range()
+	m.Live = s.rec != nil
+	if s.machine != nil && s.machine.api != nil {
+		m.Gate = true
+		gate := s.rec.Gate.State()
+		m.Paused, m.Running = gate.Paused, gate.Running
+		m.Breaks = append(m.Breaks, gate.Breaks...)
+		for _, step := range gate.Waiting {
+			m.Waiting = append(m.Waiting, waiting{step.Line(), holds(step)})
+		}
+		if s.machine.workers.on() {
+			m.Held = append(m.Held, "The workers are held.")
+		}
+		if s.machine.consumer.on() {
+			m.Held = append(m.Held, "The consumer of the deltas is held.")
+		}
+	}
+	if t := s.tour; t != nil {
+		step := t.tour.Steps[t.at]
+		m.Tour = &tourView{t.tour.Name, t.tour.Title, t.at + 1, len(t.tour.Steps), step.Seam, step.Say, step.Ask,
+			append([]string{}, step.Options...), t.phase, t.chose, -1, ""}
+		if t.phase == "done" {
+			m.Tour.Right, m.Tour.Answer = step.Right, step.Answer
+		}
+	}
+	return m
+}
+
+// holds names the lock that a goroutine holds while it waits at the gate.
+func holds(step pipeline.Step) string {
+	if step.Seam == pipeline.Store || step.Seam == pipeline.Delta && step.Verb == pipeline.Pop {
+		return "the lock of the queue of " + step.Kind + "s"
+	}
+	return ""
+}
+
+// look compares the real structures with the state, if nothing has happened since the last tick.
+func (s *session) look() {
+	s.mu.Lock()
+	state, rec := s.state, s.rec
+	if rec == nil || state == nil || state.N == s.tested || rec.Gate.Shut() {
+		s.mu.Unlock()
+		return
+	}
+	s.tested = state.N
+	state = state.Clone()
+	s.mu.Unlock()
+	rec.Look(state)
+}
+
+// abandoned opens the gate, because no page is left that could.
+func (s *session) abandoned() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rec != nil {
+		s.rec.Gate.Open(true)
+	}
+	if s.machine != nil {
+		s.machine.workers.set(false)
+		s.machine.consumer.set(false)
+	}
+	s.changed = true
+}
+
+// stop ends the machine.
+func (s *session) stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.machine != nil {
+		s.machine.stop()
+	}
+}

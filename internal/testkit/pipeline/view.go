@@ -1,0 +1,297 @@
+package pipeline
+
+// This file is the state as the page draws it: lists in a fixed order, with at most so many rows each. The page has no
+// other knowledge of the pipeline.
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// rows is how many rows a panel has at most.
+const rows = 10
+
+// View is a State for the page. All times are milliseconds.
+type View struct {
+	N         int64          `json:"n"`
+	At        int64          `json:"at"`
+	Server    ServerView     `json:"server"`
+	Requests  []RequestView  `json:"requests"`
+	Informers []InformerView `json:"informers"`
+	Queue     QueueView      `json:"queue"`
+	Workers   []WorkerView   `json:"workers"`
+	Errors    []Line         `json:"errors"`
+	Unwritten string         `json:"unwritten,omitempty"`
+	Counts    map[Seam]int64 `json:"counts"`
+	Keys      []string       `json:"keys"`
+}
+
+// Rows is the first rows of a list, and how many there are.
+type Rows[T any] struct {
+	Rows  []T `json:"rows"`
+	Total int `json:"total"`
+}
+
+func first[T any](all []T) Rows[T] {
+	return Rows[T]{append([]T{}, all[:min(rows, len(all))]...), len(all)}
+}
+
+// ServerView is the API server.
+type ServerView struct {
+	Version string           `json:"version"`
+	Down    bool             `json:"down"`
+	Last    string           `json:"last,omitempty"`
+	Objects Rows[ObjectView] `json:"objects"`
+}
+
+// ObjectView is one version of an object.
+type ObjectView struct {
+	Kind    string `json:"kind"`
+	Key     string `json:"key"`
+	Version string `json:"version"`
+	Note    string `json:"note,omitempty"`
+}
+
+// RequestView is a request under way, or an open watch.
+type RequestView struct {
+	Kind    string `json:"kind"`
+	Text    string `json:"text"`
+	For     int64  `json:"for"`
+	Watch   bool   `json:"watch"`
+	Bytes   int    `json:"bytes"`
+	Frames  int    `json:"frames"`
+	Partial int    `json:"partial"`
+}
+
+// InformerView is one informer, from the watch to the handlers.
+type InformerView struct {
+	Kind     string           `json:"kind"`
+	Phase    string           `json:"phase"`
+	For      int64            `json:"for"`
+	From     string           `json:"from"`
+	Version  string           `json:"version"`
+	Error    string           `json:"error,omitempty"`
+	Event    *Line            `json:"event,omitempty"`
+	Deltas   Rows[DeltasView] `json:"deltas"`
+	Popping  string           `json:"popping,omitempty"`
+	Popped   []Ref            `json:"popped,omitempty"`
+	Blocked  string           `json:"blocked,omitempty"`
+	Objects  Rows[ObjectView] `json:"objects"`
+	Indexes  []IndexView      `json:"indexes"`
+	Closed   bool             `json:"closed,omitempty"`
+	Unread   bool             `json:"unread,omitempty"` // the index tables
+	Handlers []HandlerView    `json:"handlers"`
+	Differs  []string         `json:"differs"`
+}
+
+// DeltasView is a key in the queue of deltas.
+type DeltasView struct {
+	Key    string `json:"key"`
+	Deltas []Ref  `json:"deltas"`
+}
+
+// IndexView is an index as a table.
+type IndexView struct {
+	Name   string          `json:"name"`
+	Values Rows[ValueView] `json:"values"`
+}
+
+// ValueView is a row of an index.
+type ValueView struct {
+	Value string       `json:"value"`
+	Keys  Rows[string] `json:"keys"`
+}
+
+// HandlerView is one handler with its ring.
+type HandlerView struct {
+	Name    string    `json:"name"`
+	Pending Rows[Ref] `json:"pending"`
+	Current *Ref      `json:"current,omitempty"`
+	For     int64     `json:"for"`
+	Calls   int       `json:"calls"`
+}
+
+// QueueView is the workqueue.
+type QueueView struct {
+	Queue      Rows[string]  `json:"queue"`
+	Dirty      Rows[string]  `json:"dirty"`
+	Processing Rows[KeyTime] `json:"processing"`
+	Waiting    Rows[KeyTime] `json:"waiting"`
+	Failures   Rows[KeyTime] `json:"failures"`
+	Down       bool          `json:"down"`
+	Differs    string        `json:"differs,omitempty"`
+}
+
+// KeyTime is a key with a time or a number.
+type KeyTime struct {
+	Key string `json:"key"`
+	Ms  int64  `json:"ms"`
+}
+
+// WorkerView is one worker.
+type WorkerView struct {
+	Name  string `json:"name"`
+	Key   string `json:"key,omitempty"`
+	Doing string `json:"doing"`
+	For   int64  `json:"for"`
+}
+
+// Line is a step as the page lists it.
+type Line struct {
+	N       int64  `json:"n"`
+	At      int64  `json:"at"`
+	Seam    Seam   `json:"seam"`
+	Verb    string `json:"verb"`
+	Kind    string `json:"kind,omitempty"`
+	Key     string `json:"key,omitempty"`
+	Version string `json:"version,omitempty"`
+	By      string `json:"by,omitempty"`
+	Text    string `json:"text"`
+}
+
+// Line returns the step as the page lists it.
+func (s Step) Line() Line {
+	return Line{s.N, s.At.Milliseconds(), s.Seam, s.Verb, s.Kind, s.Key, s.Version, s.By, s.Sentence()}
+}
+
+// Lines returns steps as the page lists them.
+func Lines(steps []Step) []Line {
+	lines := make([]Line, 0, len(steps))
+	for _, s := range steps {
+		lines = append(lines, s.Line())
+	}
+	return lines
+}
+
+// View returns the state as the page draws it.
+func (s *State) View() View {
+	v := View{
+		N: s.N, At: s.At.Milliseconds(), Counts: maps.Clone(s.Counts), Unwritten: s.Unwritten,
+		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, objects(s.Server.Objects)},
+		Queue:  s.queueView(), Errors: Lines(s.Errors[max(0, len(s.Errors)-3):]),
+		Requests: []RequestView{}, Informers: []InformerView{}, Workers: []WorkerView{}, Keys: s.keys(),
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Requests)) {
+		r := s.Requests[id]
+		v.Requests = append(v.Requests, RequestView{r.Kind, r.Text, s.since(r.Since), r.Streams, r.Bytes, r.Frames, r.Partial})
+	}
+	v.Requests = v.Requests[max(0, len(v.Requests)-rows):]
+	for _, kind := range slices.Sorted(maps.Keys(s.Informers)) {
+		if kind != "" {
+			v.Informers = append(v.Informers, s.informerView(s.Informers[kind]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Workers)) {
+		w := s.Workers[name]
+		v.Workers = append(v.Workers, WorkerView{name, w.Key, cmp.Or(w.Doing, "waits for a key"), s.since(w.Since)})
+	}
+	return v
+}
+
+func (s *State) since(at time.Duration) int64 { return max(0, (s.At - at).Milliseconds()) }
+
+// keys returns the names of the objects that the server or an Indexer has, at most 50.
+func (s *State) keys() []string {
+	keys := map[string]bool{}
+	for _, obj := range s.Server.Objects {
+		if keys[obj.Key] = true; len(keys) == 50 {
+			break
+		}
+	}
+	for _, i := range s.Informers {
+		for key := range i.Store.Objects {
+			if keys[key] = true; len(keys) >= 50 {
+				break
+			}
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(keys))...)
+}
+
+// objects returns the first objects in the order of their names. It looks at each object once, however many there are.
+func objects(all map[string]Object) Rows[ObjectView] {
+	names := smallest(maps.Keys(all))
+	list := Rows[ObjectView]{Rows: []ObjectView{}, Total: len(all)}
+	for _, name := range names {
+		o := all[name]
+		list.Rows = append(list.Rows, ObjectView{o.Kind, o.Key, o.Version, o.Note})
+	}
+	return list
+}
+
+// smallest returns the first names in order.
+func smallest(all iter.Seq[string]) (names []string) {
+	for name := range all {
+		if len(names) == rows && name >= names[rows-1] {
+			continue
+		}
+		at, _ := slices.BinarySearch(names, name)
+		names = slices.Insert(names, at, name)
+		names = names[:min(rows, len(names))]
+	}
+	return names
+}
+
+func (s *State) informerView(i *Informer) InformerView {
+	v := InformerView{
+		Kind: i.Kind, Phase: i.Reflector.Phase, For: s.since(i.Reflector.Since), From: i.Reflector.From,
+		Version: i.Reflector.Version, Error: i.Reflector.Error, Popping: i.FIFO.Popping, Popped: i.FIFO.Popped,
+		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed, Objects: objects(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
+		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
+		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
+	}
+	if i.LastEvent.N > 0 {
+		line := i.LastEvent.Line()
+		v.Event = &line
+	}
+	for _, key := range i.FIFO.Keys[:min(rows, len(i.FIFO.Keys))] {
+		v.Deltas.Rows = append(v.Deltas.Rows, DeltasView{key, slices.Clone(i.FIFO.Deltas[key])})
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.Store.Indexes)) {
+		table := i.Store.Indexes[name]
+		index := IndexView{Name: name, Values: Rows[ValueView]{Rows: []ValueView{}, Total: len(table)}}
+		for _, value := range smallest(maps.Keys(table)) {
+			index.Values.Rows = append(index.Values.Rows, ValueView{value, first(table[value])})
+		}
+		v.Indexes = append(v.Indexes, index)
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.Handlers)) {
+		h := i.Handlers[name]
+		handler := HandlerView{Name: name, Pending: first(h.Pending), For: s.since(h.Since), Calls: h.Calls}
+		if h.Current.Key != "" {
+			current := h.Current
+			handler.Current = &current
+		}
+		if h.Differs != "" {
+			v.Differs = append(v.Differs, name+": "+h.Differs)
+		}
+		v.Handlers = append(v.Handlers, handler)
+	}
+	return v
+}
+
+func (s *State) queueView() QueueView {
+	q := &s.Queue
+	times := func(of map[string]time.Duration, ms func(time.Duration) int64) Rows[KeyTime] {
+		all := []KeyTime{}
+		for key, at := range of {
+			all = append(all, KeyTime{key, ms(at)})
+		}
+		slices.SortFunc(all, func(a, b KeyTime) int { return cmp.Or(int(a.Ms-b.Ms), strings.Compare(a.Key, b.Key)) })
+		return first(all)
+	}
+	failures := map[string]time.Duration{}
+	for key, n := range q.Failures {
+		failures[key] = time.Duration(n)
+	}
+	return QueueView{
+		Queue: first(q.Queue), Dirty: first(q.Dirty()), Down: q.Down, Differs: q.Differs,
+		Processing: times(q.Processing, s.since),
+		Waiting:    times(q.Waiting, func(due time.Duration) int64 { return (due - s.At).Milliseconds() }),
+		Failures:   times(failures, func(n time.Duration) int64 { return int64(n) }),
+	}
+}
