@@ -21,7 +21,7 @@ import (
 
 var (
 	errExpired  = apierrors.NewResourceExpired("too old resource version")
-	errGone     = apierrors.NewGone("too old resource version")
+	errGone     = apierrors.NewGone("too old resource version, with reason Gone")
 	errTooLarge = timeout("Too large resource version: 7, current: 5", metav1.StatusCause{
 		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
 	})
@@ -108,7 +108,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 			s.watches = append(s.watches, s.sends(failing(errExpired)))
 			st := &store{}
 			r := newScripted(s, st)
-			t.Did("RunWithContext; the second list, at 7, is answered: %s: %v", apierrors.ReasonForError(refused), refused)
+			t.Did("RunWithContext; the second list, at 7, is answered: %v", refused)
 			runFor(t, r, 10*time.Minute)
 			require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@3"}, s.requests()[:5],
 				"the first 5 requests to the source")
@@ -186,8 +186,8 @@ func TestTask3_First_list_may_be_refused_too(t *testing.T) {
 }
 
 func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
-	guard.Test(t, "If WatchListPageSize is 0, a relist comes in one piece. Every server with a watch cache answers it "+
-		"from memory, and after an outage every client lists at once.", func(t *guard.T) {
+	guard.Test(t, "If WatchListPageSize is 0, a relist at a version comes in one piece. Every server with a watch "+
+		"cache answers it from memory, and after an outage every client lists at once.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"), lists("8"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)))
@@ -206,8 +206,8 @@ func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 		runFor(t, r, 10*time.Minute)
 		require.Equal(t, int64(50), s.options[2].Limit, "limit of the relist with WatchListPageSize 50")
 
-		t.Rule("If WatchListPageSize is 0, a relist comes in one piece. A list in pages without a version is not a " +
-			"reason for pages later: only the first list shows that the server has no watch cache.")
+		t.Rule("If WatchListPageSize is 0, a relist at a version comes in one piece. A list in pages without a version is " +
+			"not a reason for pages later: only the first list shows that the server has no watch cache.")
 		s = &script{}
 		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(errors.New("the server is on fire")),
 			page("more", "a"), page("", "b"), lists("8"))

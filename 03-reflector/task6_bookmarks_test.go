@@ -78,8 +78,8 @@ func TestTask6_Store_receives_bookmarks_and_versions(t *testing.T) {
 		listAndWatchFor(t, r, time.Minute)
 		calls := st.calls()
 		require.Contains(t, calls, "Bookmark @20", "calls of the store")
-		t.Rule("A store that implements cache.ResourceVersionUpdater receives each version to which an event moves the " +
-			"Reflector's, after the call for that event. It receives the version even if the store has refused the event.")
+		t.Rule("A store that implements cache.ResourceVersionUpdater receives the version whenever an event has moved " +
+			"it, after the call for that event. It receives the version even if the store has refused the event.")
 		require.Equal(t, []string{
 			"Replace [] @7", "Add a@8", "version 8", "Bookmark @20", "version 20", "Delete a@21", "version 21",
 		}, calls, "calls of the store")
@@ -100,8 +100,8 @@ func TestTask6_Bookmark_ends_the_synthetic_events(t *testing.T) {
 		st := &store{}
 		r, _ := once(t, s, versionStore{st})
 		require.Equal(t, "12", r.LastSyncResourceVersion(), "LastSyncResourceVersion after d@12")
-		t.Rule("A store that implements cache.ResourceVersionUpdater receives each version to which an event moves the " +
-			"Reflector's, after the call for that event. Events that do not move it bring none.")
+		t.Rule("A store that implements cache.ResourceVersionUpdater receives the version whenever an event has moved " +
+			"it, after the call for that event. Events that do not move it bring none.")
 		require.Equal(t, []string{
 			"Replace [] @", "Add c@9", "Add a@3", "Bookmark @9", "version 9", "Add d@12", "version 12",
 		}, st.calls(), "calls of the store")

@@ -90,7 +90,8 @@ type Reflector struct {
 	unavailable bool
 
 	// WatchListPageSize is the number of objects in a page of every list. If it is 0, the list at "0" comes in pages
-	// of the pager's own size, and relists come in one piece. If the list at "0" came in pages, relists do too.
+	// of the pager's own size, and relists at a version come in one piece. If the list at "0" came in pages, relists do
+	// too.
 	WatchListPageSize int64
 	// ShouldResync is called before each resync. If it returns false, this resync is skipped. Nil means true.
 	ShouldResync func() bool
