@@ -100,8 +100,8 @@ func (s *script) ask(ctx context.Context, verb string, options metav1.ListOption
 	return nil
 }
 
-// requests returns the requests to the source, in order. Of more than 100 it returns the first 100 and the number of the
-// others, so that the failure of a loop is short.
+// requests returns the requests to the source, in order. Of more than 100 it returns the first 100 and the number of
+// the others, so that the failure of a loop is short.
 func (s *script) requests() []string {
 	synctest.Wait()
 	s.lock.Lock()
