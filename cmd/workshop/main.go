@@ -57,8 +57,9 @@ run its tests with plain go test, for instance
     go test ./01-restclient
 
 Without a command, the live view opens. It runs the tests of the current chapter at
-each save. To choose a chapter, name it: go tool workshop 05. Without a terminal,
-the command prints your progress and the next step.`,
+each save. To choose a chapter, name it: go tool workshop 05. The labs, which come
+after the chapters, have names: labs/README.md lists them. Without a terminal, the
+command prints your progress and the next step.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSuchCommand,
