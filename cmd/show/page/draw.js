@@ -119,7 +119,7 @@ function strip(v, seam) {
   }[seam] ?? [kinds]
 }
 
-const held = (w) => h("p", { class: w.first ? "wait next" : "wait" }, `❚❚ ${w.by || "a goroutine"} waits${w.first ? ", and is next" : ""}. Its step: ${w.text}`, w.holds && h("span", { class: "more" }, ` It holds ${w.holds}.`))
+const held = (w) => h("p", { class: w.first ? "wait next" : "wait" }, `❚❚ ${w.by || "the caller"} waits${w.first ? ", and is next" : ""}. Its step: ${w.text}`, w.holds && h("span", { class: "more" }, ` It holds ${w.holds}.`))
 
 function banner(m) {
   const lines = []

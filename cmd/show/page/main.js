@@ -77,7 +77,7 @@ function place(m) {
 }
 
 function log(all, skipped) {
-  list($("#log"), [...(skipped > 0 ? [{ at: all[0]?.at ?? 0, text: `${skipped.toLocaleString("en")} steps are not listed.` }] : []), ...all].slice(-16).reverse())
+  list($("#log"), [...(skipped > 0 ? [{ at: all[0]?.at ?? 0, text: `${skipped.toLocaleString("en")} steps are not listed.` }] : []), ...all].slice(-12).reverse())
 }
 
 // speak tells a screen reader the last step, once a second at most.

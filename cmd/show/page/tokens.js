@@ -62,7 +62,7 @@ export function rates(counts, at) {
     const rate = seconds > 0 ? Math.max(0, Math.round((n - (before[seam] ?? n)) / seconds)) : 0
     const past = (history[seam] = [...(history[seam] ?? []), rate].slice(-30))
     const most = Math.max(1, ...past)
-    card.querySelector("polyline").setAttribute("points", past.map((r, x) => `${x * 2},${17 - (r / most) * 16}`).join(" "))
+    card.querySelector("polyline").setAttribute("points", past.map((r, x) => `${60 - (past.length - 1 - x) * 2},${17 - (r / most) * 16}`).join(" "))
     card.querySelector(".rate").textContent = rate > 0 ? `${rate.toLocaleString("en")}/s` : ""
     before[seam] = n
   }

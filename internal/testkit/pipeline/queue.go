@@ -1,6 +1,9 @@
 package pipeline
 
 // This file is the state of the workqueue: its sets, the waiting keys with their times, and the failures.
+//
+// A worker records Get some time after it has the key, and other calls can be recorded in between. Their lengths of the
+// real queue show that a key is gone: then it was the first one. If Get names another key, the state follows it.
 
 import (
 	"fmt"
@@ -19,6 +22,9 @@ type WorkQueue struct {
 	Failures   map[string]int
 	Down       bool // it shuts down
 	Differs    string
+
+	Taken   []string      // keys in Processing whose Get is not recorded yet
+	LastDue time.Duration // when a waiting key came last
 }
 
 func newWorkQueue() WorkQueue {
@@ -30,6 +36,7 @@ func (q *WorkQueue) clone() WorkQueue {
 	c := *q
 	c.Queue, c.queued = slices.Clone(q.Queue), maps.Clone(q.queued)
 	c.Processing, c.Again = maps.Clone(q.Processing), maps.Clone(q.Again)
+	c.Taken = slices.Clone(q.Taken)
 	c.Waiting, c.Failures = maps.Clone(q.Waiting), maps.Clone(q.Failures)
 	return c
 }
@@ -74,6 +81,7 @@ func (q *WorkQueue) advance(now time.Duration) {
 	}
 	slices.SortFunc(due, func(a, b string) int { return int(q.Waiting[a] - q.Waiting[b]) })
 	for _, key := range due {
+		q.LastDue = q.Waiting[key]
 		delete(q.Waiting, key)
 		if !q.Down {
 			q.add(key)
@@ -81,7 +89,38 @@ func (q *WorkQueue) advance(now time.Duration) {
 	}
 }
 
+// fit moves keys until the queue is as long as the real one.
+func (q *WorkQueue) fit(length int64, now time.Duration) {
+	if q.LastDue > 0 && now-q.LastDue < tolerance || q.nearlyDue(now) {
+		return // a waiting key may be on its way
+	}
+	for int64(len(q.Queue)) > length {
+		key := q.Queue[0]
+		q.Queue = q.Queue[1:]
+		delete(q.queued, key)
+		q.Processing[key] = now
+		q.Taken = append(q.Taken, key)
+	}
+	for int64(len(q.Queue)) < length && len(q.Taken) > 0 {
+		q.putBack(len(q.Taken) - 1)
+	}
+}
+
+// putBack returns a key that was not taken after all.
+func (q *WorkQueue) putBack(at int) {
+	key := q.Taken[at]
+	q.Taken = slices.Delete(q.Taken, at, at+1)
+	delete(q.Processing, key)
+	delete(q.Again, key)
+	q.Queue, q.queued[key] = slices.Insert(q.Queue, 0, key), true
+}
+
 func (q *WorkQueue) apply(step Step) {
+	switch step.Verb {
+	case Add, AddAfter, AddRateLimited, Forget:
+		q.fit(int64(step.Code), step.At)
+		defer func() { q.fit(step.Count, step.At) }()
+	}
 	switch step.Verb {
 	case Add:
 		if !q.Down {
@@ -125,6 +164,13 @@ func (q *WorkQueue) wait(step Step) {
 }
 
 func (q *WorkQueue) get(step Step) {
+	if at := slices.Index(q.Taken, step.Key); at >= 0 {
+		q.Taken = slices.Delete(q.Taken, at, at+1)
+		return
+	}
+	if len(q.Taken) > 0 { // the first key was not the one
+		q.putBack(0)
+	}
 	if !q.queued[step.Key] {
 		// The key's time has come a moment before the clock of the log says so.
 		if due, waits := q.Waiting[step.Key]; !waits || due-step.At > tolerance {

@@ -190,6 +190,9 @@ func (s *State) worker(name string) *WorkerState {
 }
 
 func (s *State) applyWorker(step Step) {
+	if step.By == "" { // an Event
+		return
+	}
 	w := s.worker(step.By)
 	switch step.Verb {
 	case Waits:
@@ -198,13 +201,6 @@ func (s *State) applyWorker(step Step) {
 		w.Doing = step.Text + " budget"
 	case Answered:
 		w.Doing = step.Text + " budget: " + cmp.Or(step.Error, "done")
-		if step.Error == "" && step.Text == "delete" {
-			delete(s.Server.Objects, step.Kind+" "+step.Key)
-		} else if step.Error == "" {
-			written := step
-			written.Text = ""
-			s.Server.write(written)
-		}
 	}
 }
 

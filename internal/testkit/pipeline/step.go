@@ -81,7 +81,7 @@ const (
 	OnAdd    = "OnAdd"
 	OnUpdate = "OnUpdate"
 	OnDelete = "OnDelete"
-	// Queue: Count is Len after the call. Wait is that of the limiter.
+	// Queue: Code and Count are Len before and after the call. Wait is that of the limiter.
 	Get            = "Get"
 	Done           = "Done"
 	Forget         = "Forget"

@@ -33,12 +33,13 @@ func (l *limit) When(key cache.ObjectName) time.Duration {
 	return wait
 }
 
-// do holds the goroutine, calls, and records the call with the length of the queue after it.
+// do holds the goroutine, calls, and records the call with the length of the queue before and after it.
 func (q *queue) do(verb string, key cache.ObjectName, by string, call func() time.Duration) {
 	step := pipeline.Step{Seam: pipeline.Queue, Verb: verb, Key: key.String(), By: by}
 	q.rec.Gate.wait(step)
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	step.Code = q.WorkQueue.Len()
 	step.Wait = call()
 	step.Count = int64(q.WorkQueue.Len())
 	q.rec.Log.Append(step)

@@ -1,0 +1,306 @@
+package main
+
+// These tests are about the server: which requests it accepts, and which pages it tells what.
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/pipeline"
+)
+
+// serving returns a server on layers, and its address.
+func serving(t *testing.T) (*server, string) {
+	t.Helper()
+	s := newServer(newShow(t, "solutions"), "")
+	s.grace = 50 * time.Millisecond
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.handler().ServeHTTP(w, r) }))
+	t.Cleanup(h.Close)
+	s.host = strings.TrimPrefix(h.URL, "http://")
+	return s, s.url()
+}
+
+// ask sends a request with a header, and returns the answer.
+func ask(t *testing.T, method, url, body string, header ...string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	require.NoError(t, err)
+	for i := 0; i < len(header); i += 2 {
+		if r.Header.Set(header[i], header[i+1]); header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { answer.Body.Close() })
+	return answer
+}
+
+func TestServer_accepts_only_its_page(t *testing.T) {
+	s, url := serving(t)
+	root := "http://" + s.host
+	order := `{"action":"pause"}`
+	for _, test := range []struct {
+		name, method, url, body string
+		header                  []string
+		code                    int
+	}{
+		{"the page", "GET", url, "", nil, 200},
+		{"a script", "GET", url + "main.js", "", nil, 200},
+		{"an order", "POST", url + "do", order, []string{"Origin", root}, 200},
+		{"no token", "GET", root + "/", "", nil, 404},
+		{"no token for an order", "POST", root + "/do", order, []string{"Origin", root}, 404},
+		{"another token", "GET", root + "/" + strings.Repeat("A", len(s.token)) + "/", "", nil, 404},
+		{"another host", "GET", url, "", []string{"Host", "evil.example"}, 421},
+		{"another origin", "POST", url + "do", order, []string{"Origin", "https://evil.example"}, 403},
+		{"the origin of a file", "POST", url + "do", order, []string{"Origin", "null"}, 403},
+		{"an order without an origin", "POST", url + "do", order, nil, 403},
+		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 409},
+		{"an unknown field", "POST", url + "do", `{"action":"pause","shell":"x"}`, []string{"Origin", root}, 400},
+		{"a name that is none", "POST", url + "do", `{"action":"create","name":"../x"}`, []string{"Origin", root}, 409},
+		{"an unknown seam", "POST", url + "do", `{"action":"break","name":"door"}`, []string{"Origin", root}, 409},
+		{"an unknown goal", "POST", url + "do", `{"action":"until","name":"door"}`, []string{"Origin", root}, 409},
+		{"an unknown code", "POST", url + "do", `{"action":"refuse","n":200}`, []string{"Origin", root}, 409},
+		{"an unknown tour", "POST", url + "do", `{"action":"tour start","name":"99"}`, []string{"Origin", root}, 409},
+		{"a large order", "POST", url + "do", `{"action":"` + strings.Repeat("x", largestOrder) + `"}`, []string{"Origin", root}, 400},
+		{"a step that is no number", "GET", url + "state?step=x", "", nil, 400},
+		{"another method", "PUT", url + "do", order, []string{"Origin", root}, 405},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			answer := ask(t, test.method, test.url, test.body, test.header...)
+			require.Equal(t, test.code, answer.StatusCode)
+			require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'")
+			require.NotContains(t, answer.Header.Get("Content-Security-Policy"), "unsafe")
+		})
+	}
+}
+
+// follower reads messages from a server.
+type follower struct {
+	*testing.T
+	body *bufio.Reader
+	end  func()
+}
+
+func followEvents(t *testing.T, url string) *follower {
+	answer := ask(t, "GET", url+"events", "")
+	require.Equal(t, "text/event-stream", answer.Header.Get("Content-Type"))
+	return &follower{t, bufio.NewReader(answer.Body), func() { answer.Body.Close() }}
+}
+
+// until reads messages up to one that has a property.
+func (f *follower) until(has func(m message) bool) message {
+	f.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		line, err := f.body.ReadString('\n')
+		require.NoError(f, err)
+		data, found := strings.CutPrefix(line, "data: ")
+		if !found {
+			continue
+		}
+		var m message
+		require.NoError(f, json.Unmarshal([]byte(data), &m))
+		if has(m) {
+			return m
+		}
+	}
+	require.Fail(f, "no message has it")
+	return message{}
+}
+
+func TestServer_a_page_that_leaves_opens_the_gate(t *testing.T) {
+	s, url := serving(t)
+	page := followEvents(t, url)
+	page.until(func(m message) bool { return m.View.N > 0 })
+	for _, o := range []order{do("pause", "", 0), {Action: "break", Name: "store", On: true}, do("hold workers", "", 0)} {
+		require.NoError(t, s.do(o))
+	}
+	m := page.until(func(m message) bool { return m.Paused && len(m.Breaks) == 1 })
+	require.Equal(t, []string{"The workers are held."}, m.Held)
+	page.end()
+	require.Eventually(t, func() bool { m := s.tick(0, true); return !m.Paused && len(m.Breaks) == 0 && len(m.Held) == 0 },
+		10*time.Second, 10*time.Millisecond, "the gate opens when no page is left")
+}
+
+func TestServer_a_second_page_keeps_the_gate_shut(t *testing.T) {
+	s, url := serving(t)
+	first, second := followEvents(t, url), followEvents(t, url)
+	for _, page := range []*follower{first, second} {
+		page.until(func(m message) bool { return m.View.N > 0 })
+	}
+	require.NoError(t, s.do(do("pause", "", 0)))
+	first.end()
+	require.Eventually(t, func() bool { s.pages.Lock(); defer s.pages.Unlock(); return s.open == 1 },
+		10*time.Second, 5*time.Millisecond)
+	require.Nil(t, s.leaving, "nothing will open the gate")
+	require.True(t, s.tick(0, true).Paused)
+}
+
+// A page that does not read must not hold the pipeline up.
+func TestServer_a_page_that_sleeps_holds_nothing_up(t *testing.T) {
+	s, url := serving(t)
+	ask(t, "GET", url+"events", "") // and never read
+	require.NoError(t, s.do(do("burst", "", 3000)))
+	follow(t, s.session, func(*message) bool { return hasBudgets(s.session, 100) })
+}
+
+func hasBudgets(s *session, least int) bool {
+	return len(s.machine.api.Objects("poddisruptionbudgets")) >= least
+}
+
+func TestShow_pause_step_and_rewind(t *testing.T) {
+	s := newShow(t, "solutions")
+	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) })
+	require.NoError(t, s.do(do("pause", "", 0)))
+	require.NoError(t, s.do(do("create", "web", 3)))
+	seen := map[pipeline.Seam]bool{}
+	for steps := 0; ; steps++ {
+		require.Less(t, steps, 300, "stepping never comes to the end")
+		m := follow(t, s, func(m *message) bool { return len(m.Waiting) > 0 || hasBudgets(s, 1) && seen[pipeline.Worker] })
+		if len(m.Waiting) == 0 {
+			break
+		}
+		next := m.Waiting[0]
+		require.Equal(t, next.Seam == pipeline.Store || next.Verb == pipeline.Pop, next.Holds != "", "the lock at %s", next.Text)
+		seen[next.Seam] = true
+		before := m.View.N
+		require.NoError(t, s.do(do("step", "", 0)))
+		follow(t, s, func(m *message) bool { return m.View.N > before })
+	}
+	for _, seam := range []pipeline.Seam{pipeline.Stream, pipeline.Event, pipeline.Delta, pipeline.Store, pipeline.Handler,
+		pipeline.Queue, pipeline.Worker, pipeline.Request} {
+		require.True(t, seen[seam], "a goroutine was held at %s", seam)
+	}
+	last := s.tick(0, true).View
+	require.Equal(t, still(last.Informers), still(s.at(last.N).View.Informers), "the last step is shown as it was live")
+	require.Empty(t, s.at(1).View.Workers)
+	way := s.way("default/web", last.N)
+	require.Contains(t, way[len(way)-1].Text, "default/web")
+
+	path := filepath.Join(t.TempDir(), "recording.json")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, s.log.Write(file, s.title))
+	require.NoError(t, file.Close())
+	again, err := newSession(t.Context(), options{recording: path})
+	require.NoError(t, err)
+	for n := range last.N {
+		want, got := s.at(n), again.at(n)
+		want.Live, want.Gate, want.Paused, want.Running, want.Title = false, false, false, false, got.Title
+		want.Last, got.Last = 0, 0
+		require.Equal(t, want, got, "step %d of the recording", n)
+	}
+	require.Error(t, again.do(do("pause", "", 0)))
+}
+
+// still returns the informers without the times since something.
+func still(informers []pipeline.InformerView) []pipeline.InformerView {
+	for i := range informers {
+		informers[i].For = 0
+		for h := range informers[i].Handlers {
+			informers[i].Handlers[h].For = 0
+		}
+	}
+	return informers
+}
+
+func watchingBoth(m *message) bool {
+	return m.View.Informers[0].Phase == "watching" && m.View.Informers[1].Phase == "watching"
+}
+
+func TestShow_run_until(t *testing.T) {
+	s := newShow(t, "client-go")
+	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) })
+	for goal, seam := range map[string]pipeline.Seam{"delta": pipeline.Delta, "handler": pipeline.Handler,
+		"reconcile": pipeline.Queue, "write": pipeline.Worker} {
+		require.NoError(t, s.do(do("until", goal, 0)))
+		require.NoError(t, s.do(do("create", "", 2)))
+		m := follow(t, s, func(m *message) bool { return m.Paused && len(m.Waiting) > 0 })
+		require.Equal(t, seam, m.Waiting[0].Seam, goal)
+		require.NoError(t, s.do(do("resume", "", 0)))
+	}
+}
+
+func TestShow_every_action(t *testing.T) {
+	s := newShow(t, "solutions")
+	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) })
+	require.NoError(t, s.do(do("create", "web", 3)))
+	follow(t, s, func(*message) bool { return hasBudgets(s, 1) })
+	for _, a := range actions {
+		o := order{Action: a.Name}
+		switch a.Name {
+		case "until":
+			o.Name = "error"
+		case "break":
+			o.Name = "worker"
+		case "refuse":
+			o.N = 429
+		case "delete", "delete budget", "edit budget":
+			continue // below, in an order that works
+		}
+		require.NoError(t, s.do(o), a.Name)
+	}
+	require.NoError(t, s.do(do("restart all", "", 0)))
+	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) && m.View.N < 1000 })
+	require.Error(t, s.do(do("delete", "", 0)), "there is nothing to delete")
+	require.NoError(t, s.do(do("create", "web", 3)))
+	require.Error(t, s.do(do("create", "web", 3)), "it exists")
+	follow(t, s, func(*message) bool { return hasBudgets(s, 1) })
+	for _, name := range []string{"edit budget", "delete budget"} {
+		require.NoError(t, s.do(do(name, "web", 0)))
+		follow(t, s, func(m *message) bool {
+			return hasBudgets(s, 1) && m.View.Server.Objects.Total == 2 && m.View.Server.Objects.Rows[1].Note == "minAvailable 2"
+		})
+	}
+	require.NoError(t, s.do(do("delete", "web", 0)))
+	follow(t, s, func(m *message) bool {
+		return m.View.Server.Objects.Total == 0 && m.View.Informers[0].Objects.Total == 0 && m.View.Informers[1].Objects.Total == 0
+	})
+}
+
+func TestShow_layers(t *testing.T) {
+	for _, good := range []string{"solutions", "client-go", "client-go,indexer=solutions", "solutions,informer=client-go"} {
+		c, err := choose(good)
+		require.NoError(t, err)
+		require.Equal(t, strings.Contains(good, "informer=client-go"), c.closed)
+	}
+	for bad, reason := range map[string]string{
+		"yours": "built without your layers", "mine": `there is no set "mine"`, "solutions,door=client-go": `there is no layer "door"`,
+		"solutions,informer=mine": `there is no informer "mine"`, "solutions,controller=client-go": `there is no controller "client-go"`,
+	} {
+		if _, here := sets["yours"]; here && bad == "yours" {
+			continue
+		}
+		_, err := choose(bad)
+		require.ErrorContains(t, err, reason)
+	}
+	s := newShow(t, "solutions,informer=client-go")
+	require.NoError(t, s.do(do("create", "web", 3)))
+	m := follow(t, s, func(m *message) bool { return hasBudgets(s, 1) && m.View.Informers[0].Objects.Total == 1 })
+	require.True(t, m.View.Informers[0].Closed, "client-go's own informer does not show its queue")
+}
+
+func TestShow_flags(t *testing.T) {
+	for _, test := range []struct {
+		args   []string
+		reason string
+	}{
+		{[]string{"--listen", "0.0.0.0:80"}, "only an address of loopback"}, {[]string{"--listen", "x"}, "missing port"},
+		{[]string{"--resource", "pods"}, "needs --kubeconfig"}, {[]string{"a", "b"}, `unexpected argument "b"`},
+		{[]string{"--kubeconfig", "x", "r.json"}, "remove --kubeconfig"}, {[]string{"--loud"}, "not defined"},
+	} {
+		_, err := parse(test.args)
+		require.ErrorContains(t, err, test.reason)
+	}
+	_, err := newSession(t.Context(), options{recording: "tours.go"})
+	require.ErrorContains(t, err, "tours.go: read the first line of the recording")
+}

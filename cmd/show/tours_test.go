@@ -1,0 +1,70 @@
+package main
+
+// These tests play the tours without a browser.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// newShow returns a session on layers. It ends with the test.
+func newShow(t *testing.T, layers string) *session {
+	t.Helper()
+	s, err := newSession(t.Context(), options{layers: layers})
+	require.NoError(t, err)
+	t.Cleanup(s.stop)
+	return s
+}
+
+// tour plays on until the stop is over. It returns the message.
+func follow(t *testing.T, s *session, done func(*message) bool) (m *message) {
+	t.Helper()
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if m = s.tick(0, true); done(m) {
+			return m
+		}
+		if time.Now().After(deadline) {
+			var last []string
+			for _, l := range m.Lines {
+				last = append(last, l.Text)
+			}
+			require.Fail(t, "it never came", "%+v\n%s", m.Tour, strings.Join(last, "\n"))
+		}
+	}
+}
+
+func TestTours(t *testing.T) {
+	for _, tour := range tours {
+		t.Run(tour.Name, func(t *testing.T) {
+			t.Parallel()
+			require.GreaterOrEqual(t, len(tour.Steps), 5, "a tour has five to eight steps")
+			require.LessOrEqual(t, len(tour.Steps), 8)
+			s := newShow(t, "solutions")
+			require.NoError(t, s.do(do("tour start", tour.Name, 0)))
+			asked := 0
+			for i, step := range tour.Steps {
+				m := s.tick(0, true)
+				require.Equal(t, i+1, m.Tour.At)
+				if step.Ask != "" {
+					asked++
+					require.Equal(t, "ask", m.Tour.Phase)
+					require.Equal(t, -1, m.Tour.Right, "the page must not know the answer before the reader does")
+					require.Empty(t, m.Tour.Answer)
+					require.Error(t, s.do(do("tour next", "", 0)), "the prediction comes first")
+					require.NotEmpty(t, step.Answer)
+					require.Less(t, step.Right, len(step.Options))
+					require.NoError(t, s.do(order{Action: "tour answer", N: 0}))
+				}
+				m = follow(t, s, func(m *message) bool { return m.Tour.Phase == "done" })
+				require.Equal(t, step.Answer, m.Tour.Answer)
+				require.NoError(t, s.do(do("tour next", "", 0)), fmt.Sprint("stop ", i+1))
+			}
+			require.Nil(t, s.tick(0, true).Tour)
+			require.Positive(t, asked, "a tour asks for a prediction")
+		})
+	}
+}
