@@ -35,6 +35,18 @@ func TestTask2_Other_types_are_left_out(t *testing.T) {
 	})
 }
 
+func TestTask2_Other_types_do_not_move_the_version(t *testing.T) {
+	guard.Test(t, "LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has "+
+		"received. The store has not received an object of another type.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "9"), replicaSet("r", "12")))
+		t.Did("a Reflector for Deployments; a Deployment at version 9 and a ReplicaSet at version 12 come")
+		r, _ := once(t, s, &store{})
+		require.Equal(t, "9", r.LastSyncResourceVersion(), "LastSyncResourceVersion after both events")
+	})
+}
+
 func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
 	guard.Test(t, "If the expected type is unstructured and has a kind, objects of other kinds are left out too. "+
 		"Their Go type is the same.", func(t *guard.T) {
