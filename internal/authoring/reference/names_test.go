@@ -5,6 +5,8 @@ package reference
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -207,4 +209,15 @@ func TestDistance_counts_letters(t *testing.T) {
 	} {
 		require.Equal(t, c.want, distance(c.a, c.b), "%q, %q", c.a, c.b)
 	}
+}
+
+func TestChapters_have_their_package_names_and_labs_too(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"02-watch-stream", "labs/rewriting-proxy"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, "solutions", filepath.FromSlash(dir)), 0o755))
+	}
+	require.Equal(t, map[string]string{
+		"watchstream":    "client-go-workshop/solutions/02-watch-stream",
+		"rewritingproxy": "client-go-workshop/solutions/labs/rewriting-proxy",
+	}, chapters(root))
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io"
@@ -253,13 +254,17 @@ func Folders(root string, c course.Chapter) []string {
 	return slices.Compact(dirs)
 }
 
-// imported returns the folders of chapters and solutions that the Go files of a lab import.
+// imported returns the folders of chapters and solutions that the Go files of a lab import, without files that a plain
+// go test leaves out.
 func imported(root string, c course.Chapter) (dirs []string) {
 	files, _ := filepath.Glob(filepath.Join(root, c.Dir, "*.go")) // the pattern is well-formed
 	for _, path := range files {
 		src, err := course.ReadFile(path)
 		if err != nil {
 			continue // Content reports it
+		}
+		if used, _ := build.Default.MatchFile(filepath.Split(path)); !used {
+			continue
 		}
 		file, _ := parser.ParseFile(token.NewFileSet(), path, src, parser.ImportsOnly) // the compiler reports errors
 		if file == nil {
