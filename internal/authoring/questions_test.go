@@ -1,7 +1,7 @@
 package authoring_test
 
-// This file checks the answers of docs/learn/faq.md and docs/learn/hard-questions.md: each test that they name exists in
-// a folder that they link, and each test of an answer is named by one of them.
+// This file checks the answers of docs/learn/faq.md and docs/learn/hard-questions.md: each test that they name exists
+// in a file that they link, and each test of an answer is named by one of them.
 
 import (
 	"os"

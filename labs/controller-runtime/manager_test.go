@@ -1,5 +1,5 @@
-// Package controllerruntime runs the informer of chapter 07 inside controller-runtime: the cache of a real manager makes
-// its informers with our constructor, and a reconciler keeps the budgets of chapter 07 on top of them.
+// Package controllerruntime runs the informer of chapter 07 inside controller-runtime: the cache of a real manager
+// makes its informers with our constructor, and a reconciler keeps the budgets of chapter 07 on top of them.
 //
 //	go test ./...              with the finished informer, from this folder
 //	go test -tags yours ./...  with yours

@@ -35,7 +35,8 @@ import (
 // late is how long after a change the watch of lateBudgets reports it.
 const late = 5 * time.Second
 
-// lateBudgets returns the store of an informer of budgets. Its first list is complete, and it receives later events late.
+// lateBudgets returns the store of an informer of budgets. Its first list is complete, and it receives later events
+// late.
 func (a *asked) lateBudgets() cache.Store {
 	a.Script("watch", fakeapi.SlowBody(1<<20, late))
 	informer := a.newInformer(a.client.Budgets(""), &policyv1.PodDisruptionBudget{}, cache.SharedIndexInformerOptions{})
