@@ -290,7 +290,11 @@ func held(t *guard.T, names ...string) (*world, gate.Gate) {
 		}
 		return nil, nil
 	}}
-	w.informer = controller.NewSharedIndexInformerOn(gate.HoldQueue(below, len(names), door), w.source(),
+	items := len(names)
+	if below.Pop != nil {
+		items = 1 // of a RealFIFO: the whole list
+	}
+	w.informer = controller.NewSharedIndexInformerOn(gate.HoldQueue(below, items, door), w.source(),
 		&appsv1.Deployment{}, cache.SharedIndexInformerOptions{Indexers: indexers})
 	return w, door
 }

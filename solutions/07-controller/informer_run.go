@@ -103,13 +103,35 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 // popAll takes deltas from the queue until the queue is closed and empty.
 func (s *sharedIndexInformer) popAll(ctx context.Context) {
 	for {
-		_, err := s.queue.Pop(s.handleDeltas)
+		err := s.pop()
 		if errors.Is(err, cache.ErrFIFOClosed) {
 			return
 		}
 		if err != nil {
 			utilruntime.HandleErrorWithContext(ctx, err, "A delta could not be processed")
 		}
+	}
+}
+
+// pop waits for the deltas of one object and processes them. A queue of the lab todays-informer has its own Pop.
+func (s *sharedIndexInformer) pop() error {
+	if s.below.Pop != nil {
+		return s.below.Pop(s.queue, s.indexer, s.distributor(), &s.deltas)
+	}
+	_, err := s.queue.Pop(s.handleDeltas)
+	return err
+}
+
+// distributor returns a handler that distributes a notification for each call. The caller holds the deltas lock.
+func (s *sharedIndexInformer) distributor() cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, inInitialList bool) {
+			s.distribute(notification{kind: added, new: obj, inInitialList: inInitialList}, false)
+		},
+		UpdateFunc: func(old, new any) {
+			s.distribute(notification{kind: updated, old: old, new: new}, sameVersion(old, new))
+		},
+		DeleteFunc: func(obj any) { s.distribute(notification{kind: deleted, old: obj}, false) },
 	}
 }
 

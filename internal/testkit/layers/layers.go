@@ -14,6 +14,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,13 +36,32 @@ type Layers struct {
 		options ReflectorOptions) Reflector
 	// NewDeltaFIFO is chapter 04.
 	NewDeltaFIFO func(options cache.DeltaFIFOOptions) cache.Queue
+	// NewRealFIFO is the bonus task of chapter 04.
+	NewRealFIFO func(options cache.RealFIFOOptions) RealFIFO
 	// NewIndexer is chapter 05.
 	NewIndexer func(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer
 	// NewWorkQueue is chapter 06.
 	NewWorkQueue func(limiter RateLimiter, config WorkQueueConfig) WorkQueue
+	// Today is the lab todays-informer: it returns layers with a RealFIFO as their queue, and with Pop. Choose calls it
+	// for "deltafifo=real".
+	Today func(below Layers) Layers
+	// Pop takes items from the queue and applies them to the store while it holds the lock. If Pop is nil, an informer
+	// pops DeltaFIFOs with its own handleDeltas.
+	Pop func(queue cache.Queue, store cache.Store, handler cache.ResourceEventHandler, lock sync.Locker) error
 	// From has the name of each layer's set, for the log.
 	From map[string]string
 }
+
+// RealFIFO has the methods of a RealFIFO that a Reflector and an informer call.
+type RealFIFO interface {
+	cache.Queue
+	Bookmark(version string) error
+	Transformer() cache.TransformFunc
+}
+
+// NewInformer is the type of chapter 07's NewSharedIndexInformerOn.
+type NewInformer = func(below Layers, lw cache.ListerWatcher, example runtime.Object,
+	options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
 
 // WorkQueue is a queue of keys.
 type WorkQueue = workqueue.TypedRateLimitingInterface[cache.ObjectName]
@@ -91,9 +111,11 @@ type Reflector interface {
 var Names = []string{"client", "reflector", "deltafifo", "indexer", "workqueue"}
 
 // Choose mixes sets. choice is the name of a set, or more of them, the first for all layers, as in
-// "solutions,reflector=yours,workqueue=client-go".
+// "solutions,reflector=yours,workqueue=client-go". "deltafifo=real" puts a RealFIFO in the place of the DeltaFIFO, with
+// the consumer of the lab todays-informer: Today of the first set.
 func Choose(choice string, sets map[string]Layers) (Layers, error) {
 	var chosen Layers
+	real := false
 	for i, part := range strings.Split(choice, ",") {
 		layer, name, one := strings.Cut(part, "=")
 		if !one {
@@ -102,6 +124,8 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 		set, known := sets[name]
 		var problem string
 		switch {
+		case part == realFIFO && i > 0:
+			real = true
 		case !known:
 			problem = fmt.Sprintf("there is no set %q; it is one of %s", name, strings.Join(setNames(sets), ", "))
 		case one && i == 0:
@@ -123,8 +147,15 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 			return Layers{}, fmt.Errorf("choose layers by %q: %s", choice, problem)
 		}
 	}
+	if real {
+		chosen = chosen.Today(chosen)
+		chosen.From["deltafifo"] += " (RealFIFO)"
+	}
 	return chosen, nil
 }
+
+// realFIFO is the choice of a RealFIFO as the queue, whatever set it comes from.
+const realFIFO = "deltafifo=real"
 
 // take takes one layer of a set.
 func (l *Layers) take(layer string, set Layers) {
@@ -134,7 +165,7 @@ func (l *Layers) take(layer string, set Layers) {
 	case "reflector":
 		l.NewReflector = set.NewReflector
 	case "deltafifo":
-		l.NewDeltaFIFO = set.NewDeltaFIFO
+		l.NewDeltaFIFO, l.NewRealFIFO = set.NewDeltaFIFO, set.NewRealFIFO
 	case "indexer":
 		l.NewIndexer = set.NewIndexer
 	case "workqueue":

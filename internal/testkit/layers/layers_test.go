@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"
 	"client-go-workshop/internal/testkit/layers/solutions"
+	todaysinformer "client-go-workshop/solutions/labs/todays-informer"
 )
 
 var sets = map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers}
@@ -20,6 +22,23 @@ func TestChoose_mixes_sets(t *testing.T) {
 	require.Equal(t, map[string]string{"client": "solutions", "reflector": "client-go", "deltafifo": "solutions",
 		"indexer": "solutions", "workqueue": "client-go"}, l.From)
 	require.NotNil(t, l.NewClient)
+}
+
+func TestChoose_puts_a_RealFIFO_in_any_set(t *testing.T) {
+	for choice, from := range map[string]string{
+		"solutions,deltafifo=real":                     "solutions (RealFIFO)",
+		"client-go,deltafifo=real,indexer=solutions":   "client-go (RealFIFO)",
+		"solutions,deltafifo=client-go,deltafifo=real": "client-go (RealFIFO)",
+	} {
+		l, err := layers.Choose(choice, sets)
+		require.NoError(t, err, choice)
+		require.Equal(t, from, l.From["deltafifo"], choice)
+		require.NotNil(t, l.Pop, choice)
+		require.IsType(t, &todaysinformer.BatchQueue{}, l.NewDeltaFIFO(cache.DeltaFIFOOptions{}), choice)
+	}
+	l, err := layers.Choose("solutions", sets)
+	require.NoError(t, err)
+	require.Nil(t, l.Pop)
 }
 
 func TestChoose_says_what_it_does_not_understand(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"client-go-workshop/internal/testkit/layers"
+	todaysinformer "client-go-workshop/solutions/labs/todays-informer"
 )
 
 // Layers is the set.
@@ -22,10 +23,13 @@ var Layers = layers.Layers{
 		return r
 	},
 	NewDeltaFIFO: func(options cache.DeltaFIFOOptions) cache.Queue { return cache.NewDeltaFIFOWithOptions(options) },
+	NewRealFIFO:  func(options cache.RealFIFOOptions) layers.RealFIFO { return cache.NewRealFIFOWithOptions(options) },
 	NewIndexer: func(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
 		return cache.NewIndexer(keyFunc, indexers)
 	},
 	NewWorkQueue: workqueue.NewTypedRateLimitingQueueWithConfig[cache.ObjectName],
+	// client-go exports its RealFIFO, but not what consumes it.
+	Today: todaysinformer.On,
 }
 
 func newClient(config *rest.Config) (layers.Client, error) {

@@ -13,6 +13,7 @@ import (
 	deltafifo "client-go-workshop/solutions/04-deltafifo"
 	indexer "client-go-workshop/solutions/05-indexer"
 	workqueue "client-go-workshop/solutions/06-workqueue"
+	todaysinformer "client-go-workshop/solutions/labs/todays-informer"
 )
 
 // Layers is the set.
@@ -26,8 +27,10 @@ var Layers = layers.Layers{
 		return r
 	},
 	NewDeltaFIFO: func(options cache.DeltaFIFOOptions) cache.Queue { return deltafifo.NewDeltaFIFOWithOptions(options) },
+	NewRealFIFO:  func(options cache.RealFIFOOptions) layers.RealFIFO { return deltafifo.NewRealFIFOWithOptions(options) },
 	NewIndexer:   indexer.NewIndexer,
 	NewWorkQueue: workqueue.NewTypedRateLimitingQueueWithConfig[cache.ObjectName],
+	Today:        todaysinformer.On,
 }
 
 func newClient(config *rest.Config) (layers.Client, error) {

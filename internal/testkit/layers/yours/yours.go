@@ -14,6 +14,7 @@ import (
 	indexer "client-go-workshop/05-indexer"
 	workqueue "client-go-workshop/06-workqueue"
 	"client-go-workshop/internal/testkit/layers"
+	todaysinformer "client-go-workshop/labs/todays-informer"
 )
 
 // Layers is the set.
@@ -27,8 +28,10 @@ var Layers = layers.Layers{
 		return r
 	},
 	NewDeltaFIFO: func(options cache.DeltaFIFOOptions) cache.Queue { return deltafifo.NewDeltaFIFOWithOptions(options) },
+	NewRealFIFO:  func(options cache.RealFIFOOptions) layers.RealFIFO { return deltafifo.NewRealFIFOWithOptions(options) },
 	NewIndexer:   indexer.NewIndexer,
 	NewWorkQueue: workqueue.NewTypedRateLimitingQueueWithConfig[cache.ObjectName],
+	Today:        todaysinformer.On,
 }
 
 func newClient(config *rest.Config) (layers.Client, error) {

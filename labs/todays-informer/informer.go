@@ -1,0 +1,51 @@
+package todaysinformer
+
+// This file puts the queue and the consumer under the informer of chapter 07. It mirrors newQueueFIFO and processLoop of
+// client-go's tools/cache/controller.go.
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/todo"
+)
+
+// NewQueue returns the queue of an informer. A list is one item of the queue, and the consumer compares it with the
+// store. Writers do not wait while an item is processed. The queue passes bookmarks on to the consumer. Each object goes
+// through the transformer. A Reflector finds the transformer in the queue, so an object of a streamed list goes through
+// it twice: when it arrives, and with the list. Mirrors cache.newQueueFIFO.
+func NewQueue(
+	newRealFIFO func(options cache.RealFIFOOptions) layers.RealFIFO, transformer cache.TransformFunc,
+) cache.QueueWithBatch {
+	panic(todo.Task(5, "NewQueue"))
+}
+
+// Pop takes one item or one batch from the queue and applies it to the store. If the queue has batches
+// (cache.QueueWithBatch), Pop takes a batch. Pop holds the lock while the store changes and the handler is called, and
+// not while it waits for an item. If the queue is empty and closed, Pop returns cache.ErrFIFOClosed. Pop returns the
+// error of an item that cannot be applied. Mirrors cache.controller.processLoop.
+func Pop(queue cache.Queue, store cache.Store, handler cache.ResourceEventHandler, lock sync.Locker) error {
+	panic(todo.Task(5, "Pop"))
+}
+
+// On returns the layers with a RealFIFO as the queue, and with Pop as its consumer.
+func On(below layers.Layers) layers.Layers {
+	newRealFIFO := below.NewRealFIFO
+	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
+		return NewQueue(newRealFIFO, options.Transformer)
+	}
+	below.Pop = Pop
+	return below
+}
+
+// NewSharedIndexInformerOn returns an informer of chapter 07 that stands on the queue and the consumer of this package.
+// newInformer is the constructor of chapter 07, and below are the other layers. Client-go has no such function, because
+// its layers are fixed.
+func NewSharedIndexInformerOn(newInformer layers.NewInformer, below layers.Layers, lw cache.ListerWatcher,
+	example runtime.Object, options cache.SharedIndexInformerOptions,
+) cache.SharedIndexInformer {
+	return newInformer(On(below), lw, example, options)
+}

@@ -1,0 +1,187 @@
+package todaysinformer_test
+
+// Task 1: a whole list, in one step.
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/guard"
+	todaysinformer "client-go-workshop/labs/todays-informer"
+)
+
+// replace calls ReplaceAll with a list of these Deployments at version 9, which is not the first list.
+func replace(t *guard.T, handler cache.ResourceEventHandler, s cache.Store, texts ...string) {
+	t.Helper()
+	t.Did("ReplaceAll with the list [%s] at version 9", strings.Join(texts, " "))
+	err := todaysinformer.ReplaceAll(handler, s, listed("9", texts...), false)
+	require.NoError(t, err, "the error of ReplaceAll")
+}
+
+func TestTask1_List_becomes_the_store(t *testing.T) {
+	guard.Test(t, "ReplaceAll makes a list the whole content of the store, and reports each difference to the "+
+		"handler.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		t.Did("a store has a@1 and b@2")
+		replace(t, h, s, "b@8", "c@9")
+		require.Equal(t, "b@8 c@9", s.content(), "the store's objects")
+		require.Equal(t, []string{"tombstone of default/a, last a@1", "update b@2 to b@8", "add c@9"}, h.notes,
+			"the handler's calls")
+	})
+}
+
+func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
+	guard.Test(t, "For readers of the store ReplaceAll is one step: they see the old content or the new one, and "+
+		"never half a list.", func(t *guard.T) {
+		s := storeOf(t, "a@1", "b@2")
+		t.Did("a store has a@1 and b@2")
+		replace(t, &calls{}, s, "b@8", "c@9")
+		require.NotEmpty(t, s.states, "the store's content after each write")
+		for i, content := range s.states {
+			require.Contains(t, []string{"a@1 b@2", "b@8 c@9"}, content, "the store's content after write %d", i+1)
+		}
+	})
+}
+
+func TestTask1_Store_has_the_version_of_the_list(t *testing.T) {
+	guard.Test(t, "The store's version becomes that of the list. An object's version can be much older: a consumer "+
+		"that compares the two would wait forever.", func(t *guard.T) {
+		s := storeOf(t, "a@1")
+		replace(t, &calls{}, s, "a@1", "b@2")
+		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after a list at version 9")
+		replace(t, &calls{}, s)
+		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after an empty list at version 9")
+	})
+}
+
+func TestTask1_Store_changes_before_the_handler_is_called(t *testing.T) {
+	guard.Test(t, "The store changes first, then the handler is called: it finds the whole list in the "+
+		"store.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		found := []string{}
+		h.during = func() { found = append(found, s.content()) }
+		t.Did("a store has a@1 and b@2")
+		replace(t, h, s, "b@8", "c@9")
+		require.Equal(t, slices.Repeat([]string{"b@8 c@9"}, 3), found, "the store's content at each call of the handler")
+	})
+}
+
+func TestTask1_Missing_object_is_a_deletion(t *testing.T) {
+	guard.Test(t, "A stored object that the list does not have is a deletion.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "kube-system/a@2", "b@3")
+		t.Did("a store has default/a, kube-system/a and default/b")
+		replace(t, h, s, "a@1", "b@3")
+		require.Contains(t, h.notes, "tombstone of kube-system/a, last kube-system/a@2", "the handler's calls")
+		require.Equal(t, "a@1 b@3", s.content(), "the store's objects")
+
+		h, s = &calls{}, storeOf(t, "a@1", "b@3")
+		replace(t, h, s)
+		slices.Sort(h.notes)
+		require.Equal(t, []string{"tombstone of default/a, last a@1", "tombstone of default/b, last b@3"}, h.notes,
+			"the handler's calls after an empty list")
+	})
+}
+
+func TestTask1_Tombstone_has_the_stored_object(t *testing.T) {
+	guard.Test(t, "The handler receives a tombstone with the key and the stored object. A controller that frees an "+
+		"address needs the last known state, to know which one.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1")
+		last := s.List()[0]
+		replace(t, h, s)
+		require.Equal(t, []string{"tombstone of default/a, last a@1"}, h.notes, "the handler's calls")
+		require.Same(t, last, h.objects[0].(cache.DeletedFinalStateUnknown).Obj, "the object in the tombstone")
+	})
+}
+
+func TestTask1_Known_object_is_an_update(t *testing.T) {
+	guard.Test(t, "An object that the store has is an update, from the stored object to the listed one, even if "+
+		"nothing changed.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		stored, _, _ := s.GetByKey("default/a")
+		list := listed("9", "a@8", "b@2")
+		t.Did("a store has a@1 and b@2; ReplaceAll with the list [a@8 b@2]")
+		require.NoError(t, todaysinformer.ReplaceAll(h, s, list, true), "the error of ReplaceAll")
+		require.Equal(t, []string{"update a@1 to a@8", "again b@2"}, h.notes, "the handler's calls")
+		require.Same(t, stored, h.objects[0], "the old object of the update of a")
+		require.Same(t, list.Objects[0], h.objects[1], "the new object of the update of a")
+	})
+}
+
+func TestTask1_New_object_is_an_addition(t *testing.T) {
+	guard.Test(t, "Every other object is an addition, with isInInitialList.", func(t *guard.T) {
+		for initial, want := range map[bool]string{true: "first a@1", false: "add a@1"} {
+			h := &calls{}
+			t.Did("ReplaceAll of an empty store with the list [a@1], isInInitialList %v", initial)
+			err := todaysinformer.ReplaceAll(h, storeOf(t), listed("9", "a@1"), initial)
+			require.NoError(t, err, "the error of ReplaceAll")
+			require.Equal(t, []string{want}, h.notes, "the handler's calls, isInInitialList %v", initial)
+		}
+	})
+}
+
+func TestTask1_Deletions_come_first(t *testing.T) {
+	guard.Test(t, "Deletions come first, in any order; additions and updates follow in the order of the list. A "+
+		"controller of addresses frees the old one before it assigns a new one.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "c@1", "m@1", "x@1", "y@1")
+		t.Did("a store has c, m, x and y")
+		replace(t, h, s, "z@5", "m@6", "a@7", "c@8")
+		deletions := h.notes[:2]
+		slices.Sort(deletions)
+		require.Equal(t, []string{
+			"tombstone of default/x, last x@1", "tombstone of default/y, last y@1",
+			"add z@5", "update m@1 to m@6", "add a@7", "update c@1 to c@8",
+		}, append(deletions, h.notes[2:]...), "the handler's calls")
+	})
+}
+
+func TestTask1_Object_without_a_key(t *testing.T) {
+	guard.Test(t, "If an object of the list has no key, the error is a cache.KeyError that carries the "+
+		"object.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1")
+		list := listed("9", "b@2")
+		list.Objects = append(list.Objects, "no object")
+		t.Did("a store has a@1; ReplaceAll with a list of b@2 and a string")
+		err := todaysinformer.ReplaceAll(h, s, list, false)
+		var keyError cache.KeyError
+		require.True(t, errors.As(err, &keyError), "ReplaceAll returns a KeyError")
+		require.Equal(t, "no object", keyError.Obj, "the object of the KeyError")
+		t.Rule("After an error the store is the same as before, and the handler receives nothing.")
+		require.Equal(t, "a@1", s.content(), "the store's objects after the error")
+		require.Empty(t, h.notes, "the handler's calls after the error")
+	})
+}
+
+func TestTask1_Store_refuses_the_list(t *testing.T) {
+	guard.Test(t, "If the store refuses the list, ReplaceAll returns the error.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1")
+		s.refused = []string{"Replace"}
+		t.Did("a store has a@1 and refuses the list [b@2]")
+		err := todaysinformer.ReplaceAll(h, s, listed("9", "b@2"), false)
+		require.ErrorIs(t, err, errRefused, "the error of ReplaceAll")
+		t.Rule("After an error the store is the same as before, and the handler receives nothing.")
+		require.Empty(t, h.notes, "the handler's calls after the error")
+		require.Equal(t, "a@1", s.content(), "the store's objects after the error")
+	})
+}
+
+func TestTask1_List_is_not_changed(t *testing.T) {
+	guard.Test(t, "ReplaceAll does not change the objects or the list. The queue's transformer made the objects, and "+
+		"others may hold them.", func(t *guard.T) {
+		s, list := storeOf(t, "m@1"), listed("9", "z@5", "m@6", "a@7")
+		before := slices.Clone(list.Objects)
+		t.Did("ReplaceAll with the list [z@5 m@6 a@7] at version 9")
+		require.NoError(t, todaysinformer.ReplaceAll(&calls{}, s, list, false), "the error of ReplaceAll")
+		require.Equal(t, "ReplacedAll [z@5 m@6 a@7] at 9", show(cache.Delta{Type: cache.ReplacedAll, Object: list}),
+			"the list after ReplaceAll")
+		for i, obj := range before {
+			require.True(t, obj == list.Objects[i], "object %d of the list is the one that was in it", i+1)
+			kept, _, _ := s.Get(obj)
+			require.True(t, obj == kept, "the stored object %s is the one in the list", name(obj))
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package todaysinformer_test
+
+// Task 2: everything that one Pop of a RealFIFO returns.
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/guard"
+	todaysinformer "client-go-workshop/labs/todays-informer"
+)
+
+// delta makes a delta of one Deployment.
+func delta(change cache.DeltaType, text string) cache.Delta {
+	return cache.Delta{Type: change, Object: deploy(text)}
+}
+
+// process calls ProcessDeltas with deltas that do not belong to the first list.
+func process(t *guard.T, handler cache.ResourceEventHandler, s cache.Store, deltas ...cache.Delta) {
+	t.Helper()
+	for _, d := range deltas {
+		t.Did("ProcessDeltas with %s", show(d))
+	}
+	err := todaysinformer.ProcessDeltas(handler, s, deltas, false)
+	require.NoError(t, err, "the error of ProcessDeltas")
+}
+
+func TestTask2_Store_decides_between_add_and_update(t *testing.T) {
+	guard.Test(t, "For all other types the store decides whether an object is an addition or an update. After an outage "+
+		"an Updated can be of an object that the store has never had.", func(t *guard.T) {
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+			h, s := &calls{}, storeOf(t, "a@1")
+			process(t, h, s, delta(change, "a@2"), delta(change, "b@3"))
+			require.Equal(t, []string{"update a@1 to a@2", "add b@3"}, h.notes, "the handler's calls for two %s", change)
+			require.Equal(t, "a@2 b@3", s.content(), "the store's objects after two %s", change)
+		}
+	})
+}
+
+func TestTask2_Only_additions_are_initial(t *testing.T) {
+	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1")
+		t.Did("a store has a@1; ProcessDeltas with Added a@2 and Added b@3, isInInitialList true")
+		deltas := cache.Deltas{delta(cache.Added, "a@2"), delta(cache.Added, "b@3")}
+		require.NoError(t, todaysinformer.ProcessDeltas(h, s, deltas, true), "the error of ProcessDeltas")
+		require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls")
+	})
+}
+
+func TestTask2_Oldest_delta_first(t *testing.T) {
+	guard.Test(t, "ProcessDeltas applies deltas to the store and reports each change to the handler, the oldest "+
+		"first.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1")
+		process(t, h, s, delta(cache.Updated, "a@2"), delta(cache.Deleted, "a@3"), delta(cache.Added, "a@4"))
+		require.Equal(t, []string{"update a@1 to a@2", "delete a@3", "add a@4"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@4", s.content(), "the store's objects")
+	})
+}
+
+func TestTask2_Store_changes_first(t *testing.T) {
+	guard.Test(t, "The store changes first, then the handler is called: it finds each change in the "+
+		"store.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t)
+		found := []string{}
+		h.during = func() { found = append(found, s.content()) }
+		process(t, h, s, delta(cache.Added, "a@1"), delta(cache.Updated, "a@2"), delta(cache.Deleted, "a@3"))
+		require.Equal(t, []string{"a@1", "a@2", ""}, found, "the store's content at each call of the handler")
+	})
+}
+
+func TestTask2_Failed_change_reaches_no_handler(t *testing.T) {
+	guard.Test(t, "If a delta cannot be applied, ProcessDeltas returns an error, and the handler does not receive the "+
+		"change.", func(t *guard.T) {
+		for method, d := range map[string]cache.Delta{
+			"Add": delta(cache.Added, "b@2"), "Update": delta(cache.Updated, "a@2"), "Delete": delta(cache.Deleted, "a@2"),
+			"Replace": {Type: cache.ReplacedAll, Object: listed("9", "b@2")},
+		} {
+			h, s := &calls{}, storeOf(t, "a@1")
+			s.refused = []string{method}
+			t.Did("a store has a@1 and refuses %s; ProcessDeltas with %s", method, show(d))
+			err := todaysinformer.ProcessDeltas(h, s, cache.Deltas{d}, false)
+			require.ErrorIs(t, err, errRefused, "the error of ProcessDeltas, after %s failed", method)
+			require.Empty(t, h.notes, "the handler's calls after %s failed", method)
+		}
+	})
+}
+
+func TestTask2_Deletion(t *testing.T) {
+	guard.Test(t, "A Deleted removes the object, and the handler receives the object of the delta. The server sends the "+
+		"last state with the deletion, and the store's may be older.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		last := deploy("a@7")
+		tombstone := cache.DeletedFinalStateUnknown{Key: "default/b", Obj: deploy("b@2")}
+		process(t, h, s, cache.Delta{Type: cache.Deleted, Object: last},
+			cache.Delta{Type: cache.Deleted, Object: tombstone})
+		require.Equal(t, []string{"delete a@7", "tombstone of default/b, last b@2"}, h.notes, "the handler's calls")
+		require.Same(t, last, h.objects[0], "the object of the deletion of a")
+		require.Equal(t, "", s.content(), "the store's objects")
+	})
+}
+
+func TestTask2_ReplacedAll_is_a_list(t *testing.T) {
+	guard.Test(t, "A ReplacedAll is a list, as in ReplaceAll.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		list := cache.Delta{Type: cache.ReplacedAll, Object: listed("9", "b@8", "c@9")}
+		t.Did("a store has a@1 and b@2; ProcessDeltas with %s, isInInitialList true", show(list))
+		err := todaysinformer.ProcessDeltas(h, s, cache.Deltas{list}, true)
+		require.NoError(t, err, "the error of ProcessDeltas")
+		require.Equal(t, []string{"tombstone of default/a, last a@1", "update b@2 to b@8", "first c@9"}, h.notes,
+			"the handler's calls")
+		require.Equal(t, "b@8 c@9", s.content(), "the store's objects")
+		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version")
+	})
+}
+
+func TestTask2_SyncAll_repeats_every_object(t *testing.T) {
+	guard.Test(t, "A SyncAll is an update of each stored object to itself, and does not write to the store. The queue "+
+		"does not know the store, so the consumer finds the objects.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		t.Did("a store has a@1 and b@2")
+		process(t, h, s, cache.Delta{Type: cache.SyncAll, Object: cache.SyncAllInfo{}})
+		slices.Sort(h.notes)
+		require.Equal(t, []string{"again a@1", "again b@2"}, h.notes, "the handler's calls")
+		for i := 0; i < len(h.objects); i += 2 {
+			require.Same(t, h.objects[i], h.objects[i+1], "the new object of update %d", i/2+1)
+		}
+		require.Empty(t, s.states, "the store's content after each write")
+	})
+}
+
+func TestTask2_Bookmark_is_only_a_version(t *testing.T) {
+	guard.Test(t, "A Bookmark sets the version of the store, and the handler receives nothing.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1")
+		bookmark := cache.Delta{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "30"}}
+		process(t, h, s, bookmark)
+		require.Equal(t, "30", s.LastStoreSyncResourceVersion(), "the store's version")
+		require.Empty(t, h.notes, "the handler's calls")
+		require.Equal(t, "a@1", s.content(), "the store's objects")
+		require.Empty(t, s.states, "the store's content after each write")
+	})
+}
+
+func TestTask2_Wrong_object_is_an_error(t *testing.T) {
+	guard.Test(t, "If the object of a ReplacedAll, SyncAll or Bookmark has the wrong type, ProcessDeltas returns an "+
+		"error.", func(t *guard.T) {
+		for _, change := range []cache.DeltaType{cache.ReplacedAll, cache.SyncAll, cache.Bookmark} {
+			h, s := &calls{}, storeOf(t, "a@1")
+			t.Did("a store has a@1; ProcessDeltas with %s of a Deployment", change)
+			err := todaysinformer.ProcessDeltas(h, s, cache.Deltas{delta(change, "b@2")}, false)
+			require.Error(t, err, "the error of ProcessDeltas with a %s", change)
+			t.Rule("If a delta cannot be applied, ProcessDeltas returns an error, and the handler does not receive the " +
+				"change.")
+			require.Empty(t, h.notes, "the handler's calls after a %s", change)
+			t.Rule("If the object of a ReplacedAll, SyncAll or Bookmark has the wrong type, ProcessDeltas returns an " +
+				"error.")
+		}
+	})
+}

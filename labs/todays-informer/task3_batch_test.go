@@ -1,0 +1,176 @@
+package todaysinformer_test
+
+// Task 3: many changes, as one transaction of the store.
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/guard"
+	todaysinformer "client-go-workshop/labs/todays-informer"
+)
+
+// batch calls ProcessDeltasInBatch with deltas that do not belong to the first list.
+func batch(t *guard.T, handler cache.ResourceEventHandler, s cache.Store, deltas ...cache.Delta) error {
+	for _, d := range deltas {
+		t.Did("in the batch: %s", show(d))
+	}
+	return todaysinformer.ProcessDeltasInBatch(handler, s, deltas, false)
+}
+
+// mixed is a batch for a store with a@1 and b@2.
+func mixed() []cache.Delta {
+	return []cache.Delta{delta(cache.Deleted, "b@4"), delta(cache.Updated, "a@5"), delta(cache.Added, "c@6")}
+}
+
+var mixedCalls = []string{"delete b@4", "update a@1 to a@5", "add c@6"}
+
+func TestTask3_Batch_is_one_transaction(t *testing.T) {
+	guard.Test(t, "If the store is a cache.TransactionStore, the whole batch is one Transaction. A reader sees all of it "+
+		"or nothing, and the store locks once.", func(t *guard.T) {
+		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"a@5 c@6"}, s.states, "the store's content after each write")
+	})
+}
+
+func TestTask3_Handler_finds_the_whole_batch(t *testing.T) {
+	guard.Test(t, "The store changes first, then the handler is called: at its first call it finds the whole batch in "+
+		"the store.", func(t *guard.T) {
+		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		found := []string{}
+		h.during = func() { found = append(found, s.content()) }
+		require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
+		require.Equal(t, slices.Repeat([]string{"a@5 c@6"}, 3), found, "the store's content at each call of the handler")
+	})
+}
+
+func TestTask3_Handler_receives_the_order_of_the_batch(t *testing.T) {
+	guard.Test(t, "ProcessDeltasInBatch applies deltas of different objects to the store and reports each change to the "+
+		"handler, the oldest first.", func(t *guard.T) {
+		for kind, s := range map[string]cache.Store{
+			"with transactions":    transactions{storeOf(t, "a@1", "b@2")},
+			"without transactions": storeOf(t, "a@1", "b@2"),
+		} {
+			h := &calls{}
+			t.Did("a store %s has a@1 and b@2", kind)
+			require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch, %s", kind)
+			require.Equal(t, mixedCalls, h.notes, "the handler's calls, %s", kind)
+		}
+	})
+}
+
+func TestTask3_Old_state_is_that_before_the_batch(t *testing.T) {
+	guard.Test(t, "The store decides whether an object is an addition or an update. The old object of an update is the "+
+		"one before the transaction.", func(t *guard.T) {
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+			h, s := &calls{}, transactions{storeOf(t, "a@1")}
+			old, _, _ := s.GetByKey("default/a")
+			require.NoError(t, batch(t, h, s, delta(change, "a@2"), delta(change, "b@3")),
+				"the error of ProcessDeltasInBatch with two %s", change)
+			require.Equal(t, []string{"update a@1 to a@2", "add b@3"}, h.notes, "the handler's calls for two %s", change)
+			require.Same(t, old, h.objects[0], "the old object of the update")
+			require.Equal(t, "a@2 b@3", s.content(), "the store's objects")
+		}
+	})
+}
+
+func TestTask3_Only_additions_are_initial(t *testing.T) {
+	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
+		for kind, s := range map[string]cache.Store{
+			"with transactions": transactions{storeOf(t, "a@1")}, "without transactions": storeOf(t, "a@1"),
+		} {
+			h := &calls{}
+			t.Did("a store %s has a@1; in the batch: Updated a@2, Added b@3; isInInitialList true", kind)
+			deltas := []cache.Delta{delta(cache.Updated, "a@2"), delta(cache.Added, "b@3")}
+			err := todaysinformer.ProcessDeltasInBatch(h, s, deltas, true)
+			require.NoError(t, err, "the error of ProcessDeltasInBatch, %s", kind)
+			require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls, %s", kind)
+		}
+	})
+}
+
+func TestTask3_Tombstone_in_a_batch(t *testing.T) {
+	guard.Test(t, "The store changes first, then the handler is called: a deletion reaches it with the object of the "+
+		"delta, which can be a tombstone.", func(t *guard.T) {
+		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		tombstone := cache.DeletedFinalStateUnknown{Key: "default/b", Obj: deploy("b@1")}
+		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@5"), cache.Delta{Type: cache.Deleted, Object: tombstone}),
+			"the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"update a@1 to a@5", "tombstone of default/b, last b@1"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@5", s.content(), "the store's objects")
+	})
+}
+
+func TestTask3_Handler_receives_the_successful_changes_only(t *testing.T) {
+	guard.Test(t, "If the transaction fails for some objects, the handler receives the successful changes only, and "+
+		"ProcessDeltasInBatch returns the error.", func(t *guard.T) {
+		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		s.refused = []string{"Update a@5"}
+		t.Did("a store has a@1 and b@2, and refuses the update of a")
+		err := batch(t, h, s, mixed()...)
+		require.ErrorContains(t, err, errRefused.Error(), "the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"delete b@4", "add c@6"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@1 c@6", s.content(), "the store's objects")
+	})
+}
+
+func TestTask3_Object_without_a_key_stops_no_other(t *testing.T) {
+	guard.Test(t, "If the transaction fails for some objects, the handler receives the successful changes only, and "+
+		"ProcessDeltasInBatch returns the error. An object without a key is one of them.", func(t *guard.T) {
+		h, s := &calls{}, transactions{storeOf(t, "a@1")}
+		nonsense := cache.Delta{Type: cache.Updated, Object: "no object"}
+		err := batch(t, h, s, delta(cache.Updated, "a@5"), nonsense, delta(cache.Added, "c@6"))
+		require.Error(t, err, "the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"update a@1 to a@5", "add c@6"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@5 c@6", s.content(), "the store's objects")
+	})
+}
+
+func TestTask3_Store_without_transactions(t *testing.T) {
+	guard.Test(t, "A store without transactions receives one change after another, as in ProcessDeltas.",
+		func(t *guard.T) {
+			h, s := &calls{}, storeOf(t, "a@1", "b@2")
+			found := []string{}
+			h.during = func() { found = append(found, s.content()) }
+			require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
+			require.Equal(t, mixedCalls, h.notes, "the handler's calls")
+			require.Equal(t, []string{"a@1", "a@5", "a@5 c@6"}, s.states, "the store's content after each write")
+			require.Equal(t, s.states, found, "the store's content at each call of the handler")
+		})
+}
+
+func TestTask3_Error_of_one_object_stops_no_other(t *testing.T) {
+	guard.Test(t, "An error of one object does not keep the others from the store.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		s.refused = []string{"Delete b@4", "Add c@6"}
+		t.Did("a store without transactions has a@1 and b@2, and refuses the deletion of b and the addition of c")
+		err := batch(t, h, s, mixed()...)
+		require.Equal(t, []string{"update a@1 to a@5"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@5 b@2", s.content(), "the store's objects")
+		t.Rule("ProcessDeltasInBatch returns the errors of all objects.")
+		require.ErrorContains(t, err, "refused Delete b@4", "the error of ProcessDeltasInBatch")
+		require.ErrorContains(t, err, "refused Add c@6", "the error of ProcessDeltasInBatch")
+	})
+}
+
+func TestTask3_Batch_has_changes_of_single_objects_only(t *testing.T) {
+	guard.Test(t, "Otherwise ProcessDeltasInBatch returns an error, and nothing has changed. A ReplacedAll, a SyncAll or "+
+		"a Bookmark is about the whole store, so its place among the others matters.", func(t *guard.T) {
+		for _, d := range []cache.Delta{
+			{Type: cache.ReplacedAll, Object: listed("9", "b@2")},
+			{Type: cache.SyncAll, Object: cache.SyncAllInfo{}},
+			{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "30"}},
+		} {
+			h, s := &calls{}, transactions{storeOf(t, "a@1")}
+			err := batch(t, h, s, delta(cache.Updated, "a@5"), d)
+			require.Error(t, err, "the error of ProcessDeltasInBatch with a %s", d.Type)
+			require.Empty(t, h.notes, "the handler's calls after a batch with a %s", d.Type)
+			require.Equal(t, "a@1", s.content(), "the store's objects after a batch with a %s", d.Type)
+			require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after a batch with a %s", d.Type)
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package todaysinformer_test
+
+// Task 4: a queue that hands out many changes at once.
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/guard"
+	todaysinformer "client-go-workshop/labs/todays-informer"
+)
+
+// popped is what one consumer has received from a queue.
+type popped struct {
+	// calls are those of both functions: "batch: Added a@1, Added b@2", "single: Added a@1".
+	calls []string
+	// sizes are the sizes of the batches and of what was alone.
+	sizes []int
+	// initial has the isInInitialList of each call.
+	initial []bool
+	// errs are the errors of PopBatch, except for cache.ErrFIFOClosed.
+	errs []error
+	// fail returns the error of a call.
+	fail func(call string) error
+}
+
+func (p *popped) received(kind string, deltas []cache.Delta, initial bool) error {
+	texts := []string{}
+	for _, d := range deltas {
+		texts = append(texts, show(d))
+	}
+	call := kind + ": " + strings.Join(texts, ", ")
+	p.calls, p.sizes, p.initial = append(p.calls, call), append(p.sizes, len(deltas)), append(p.initial, initial)
+	if p.fail != nil {
+		return p.fail(call)
+	}
+	return nil
+}
+
+// pop calls PopBatch once.
+func (p *popped) pop(q *todaysinformer.BatchQueue) error {
+	return q.PopBatch(func(deltas []cache.Delta, initial bool) error {
+		return p.received("batch", deltas, initial)
+	}, func(obj any, initial bool) error {
+		deltas, ok := obj.(cache.Deltas)
+		if !ok {
+			p.calls = append(p.calls, fmt.Sprintf("single: %T instead of Deltas", obj))
+			return nil
+		}
+		return p.received("single", deltas, initial)
+	})
+}
+
+// drain closes the queue and calls PopBatch until nothing is left.
+func (p *popped) drain(t *guard.T, q *todaysinformer.BatchQueue) *popped {
+	t.Did("Close, and PopBatch until the queue is empty")
+	q.Close()
+	for {
+		err := p.pop(q)
+		if errors.Is(err, cache.ErrFIFOClosed) {
+			return p
+		}
+		if err != nil {
+			p.errs = append(p.errs, err)
+		}
+	}
+}
+
+// order returns the deltas in the order in which they were processed.
+func (p *popped) order() (all []string) {
+	for _, call := range p.calls {
+		_, deltas, _ := strings.Cut(call, ": ")
+		all = append(all, strings.Split(deltas, ", ")...)
+	}
+	return all
+}
+
+// add adds Deployments.
+func add(t *guard.T, q cache.Queue, texts ...string) {
+	for _, text := range texts {
+		t.Did("Add %s", text)
+		require.NoError(t, q.Add(deploy(text)), "the error of Add")
+	}
+}
+
+func TestTask4_Waiting_changes_are_one_batch(t *testing.T) {
+	guard.Test(t, "Changes of different objects that are waiting go to processBatch together, 1000 at "+
+		"most.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		add(t, q, "a@1", "b@2")
+		t.Did("Update c@3, Delete d@4")
+		require.NoError(t, q.Update(deploy("c@3")), "the error of Update")
+		require.NoError(t, q.Delete(deploy("d@4")), "the error of Delete")
+		t.Did("PopBatch")
+		require.NoError(t, p.pop(q), "the error of PopBatch")
+		require.Equal(t, []string{"batch: Added a@1, Added b@2, Updated c@3, Deleted d@4"}, p.calls,
+			"the calls of both functions")
+	})
+}
+
+func TestTask4_Batch_has_a_thousand_at_most(t *testing.T) {
+	guard.Test(t, "Changes of different objects that are waiting go to processBatch together, 1000 at most: the lock of "+
+		"the store is held for a whole batch.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		t.Did("Add 2500 objects")
+		for i := range 2_500 {
+			require.NoError(t, q.Add(deploy(fmt.Sprintf("d%d@%d", i, i))), "the error of Add")
+		}
+		p.drain(t, q)
+		require.Equal(t, []int{1_000, 1_000, 500}, p.sizes, "the sizes of the batches")
+	})
+}
+
+func TestTask4_Order_of_arrival(t *testing.T) {
+	guard.Test(t, "PopBatch removes items and processes them in the order of arrival.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		add(t, q, "a@1", "b@2", "a@3", "c@4", "c@5", "b@6")
+		p.drain(t, q)
+		require.Equal(t, []string{"Added a@1", "Added b@2", "Added a@3", "Added c@4", "Added c@5", "Added b@6"}, p.order(),
+			"the deltas in the order of the calls")
+	})
+}
+
+func TestTask4_Batch_has_each_object_once(t *testing.T) {
+	guard.Test(t, "No batch has two changes of one object, because the first one decides between an addition and an "+
+		"update.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		add(t, q, "a@1", "b@2", "a@3")
+		t.Did("Delete of a tombstone of default/b; Add b@5, Add kube-system/b@6")
+		tombstone := cache.DeletedFinalStateUnknown{Key: "default/b", Obj: deploy("b@2")}
+		require.NoError(t, q.Delete(tombstone), "the error of Delete")
+		require.NoError(t, q.Add(deploy("b@5")), "the error of Add")
+		require.NoError(t, q.Add(deploy("kube-system/b@6")), "the error of Add")
+		p.drain(t, q)
+		require.Contains(t, p.calls, "batch: Added a@1, Added b@2", "the calls of both functions")
+		require.Len(t, p.order(), 6, "the deltas in the order of the calls")
+		for _, call := range p.calls {
+			require.LessOrEqual(t, strings.Count(call, " a@"), 1, "changes of default/a in the call %q", call)
+			ofB := strings.Count(call, " b@") + strings.Count(call, " default/b")
+			require.LessOrEqual(t, ofB, 1, "changes of default/b in the call %q", call)
+		}
+	})
+}
+
+func TestTask4_Whole_store_is_never_in_a_batch(t *testing.T) {
+	guard.Test(t, "A ReplacedAll, a SyncAll and a Bookmark are not in a batch: processSingle receives each of them "+
+		"alone, as cache.Deltas.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		add(t, q, "a@1", "b@2")
+		t.Did("Replace with the list [c@3] at version 3, Bookmark 4, Resync")
+		require.NoError(t, q.Replace(deploys("c@3"), "3"), "the error of Replace")
+		require.NoError(t, q.Bookmark("4"), "the error of Bookmark")
+		require.NoError(t, q.Resync(), "the error of Resync")
+		add(t, q, "d@5", "e@6")
+		p.drain(t, q)
+		require.Equal(t, []string{
+			"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3", "single: Bookmark at 4", "single: SyncAll",
+			"batch: Added d@5, Added e@6",
+		}, p.calls, "the calls of both functions")
+	})
+}
+
+func TestTask4_Single_change_is_no_batch(t *testing.T) {
+	guard.Test(t, "A change that is alone goes to processSingle.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		add(t, q, "a@1")
+		t.Did("PopBatch")
+		require.NoError(t, p.pop(q), "the error of PopBatch")
+		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
+	})
+}
+
+func TestTask4_Waits_for_the_first_change_only(t *testing.T) {
+	guard.Test(t, "It waits while the queue is empty.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		done := make(chan error, 1)
+		t.Did("PopBatch of an empty queue")
+		t.Cleanup(q.Close)
+		t.Go(func() { done <- p.pop(q) })
+		synctest.Wait()
+		require.Empty(t, done, "PopBatch has returned from an empty queue")
+		add(t, q, "a@1")
+		synctest.Wait()
+		t.Rule("PopBatch does not wait for a batch to fill. One event in a quiet hour must not wait for a second one.")
+		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
+		require.Len(t, done, 1, "results of PopBatch")
+	})
+}
+
+func TestTask4_Later_changes_wait_for_the_next_call(t *testing.T) {
+	guard.Test(t, "PopBatch does not wait for a batch to fill.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		for _, texts := range [][]string{{"a@1", "b@2"}, {"a@3"}, {"b@4", "c@5"}} {
+			add(t, q, texts...)
+			t.Did("PopBatch")
+			ended := make(chan error, 1)
+			t.Go(func() { ended <- p.pop(q) })
+			synctest.Wait()
+			require.Len(t, ended, 1, "results of PopBatch, after %d changes", len(texts))
+		}
+		require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: Added a@3", "batch: Added b@4, Added c@5"},
+			p.calls, "the calls of both functions")
+		q.Close()
+	})
+}
+
+func TestTask4_HasSynced_waits_for_the_list(t *testing.T) {
+	guard.Test(t, "HasSynced does not become true before the first list has been processed. The list is one item: the "+
+		"store is empty until it is processed.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		t.Did("Bookmark 1, Replace with the list [a@1 b@2], Add c@3, Add d@4")
+		require.NoError(t, q.Bookmark("1"), "the error of Bookmark")
+		require.NoError(t, q.Replace(deploys("a@1", "b@2"), "2"), "the error of Replace")
+		require.NoError(t, q.Add(deploy("c@3")), "the error of Add")
+		require.NoError(t, q.Add(deploy("d@4")), "the error of Add")
+		early := []string{}
+		p.fail = func(call string) error {
+			if !strings.HasPrefix(call, "batch") && cache.IsDone(q.HasSyncedChecker()) {
+				early = append(early, call)
+			}
+			return nil
+		}
+		p.drain(t, q)
+		require.Empty(t, early, "calls up to the list in which HasSynced is true already")
+		require.True(t, q.HasSynced(), "HasSynced after the list")
+		t.Rule("HasSynced does not become true before the first list has been processed: its item has isInInitialList, " +
+			"and later items do not.")
+		require.Equal(t, []bool{true, true, false}, p.initial, "isInInitialList of the calls %v", p.calls)
+	})
+}
+
+func TestTask4_Errors_are_returned(t *testing.T) {
+	guard.Test(t, "PopBatch returns the errors of processBatch and processSingle.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		p.fail = func(call string) error { return errors.New("cannot process " + call) }
+		add(t, q, "a@1", "b@2")
+		t.Did("Replace with the list [c@3]; both functions fail")
+		require.NoError(t, q.Replace(deploys("c@3"), "3"), "the error of Replace")
+		add(t, q, "d@4")
+		p.drain(t, q)
+		err := errors.Join(p.errs...)
+		for _, call := range []string{"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3", "single: Added d@4"} {
+			require.ErrorContains(t, err, "cannot process "+call, "the errors of PopBatch")
+		}
+	})
+}
+
+func TestTask4_Failed_items_do_not_come_back(t *testing.T) {
+	guard.Test(t, "It does not put the items back. A newer change of the same object may have been processed by "+
+		"then.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		p.fail = func(call string) error { return errors.New("cannot process " + call) }
+		add(t, q, "a@1", "b@2")
+		t.Did("Replace with the list [c@3]; both functions fail")
+		require.NoError(t, q.Replace(deploys("c@3"), "3"), "the error of Replace")
+		p.drain(t, q)
+		require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3"}, p.calls,
+			"the calls of both functions")
+	})
+}
+
+func TestTask4_Closed_queue(t *testing.T) {
+	guard.Test(t, "If the queue is empty and closed, PopBatch returns cache.ErrFIFOClosed. What came before is "+
+		"processed.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		add(t, q, "a@1", "b@2")
+		t.Did("Close, PopBatch")
+		q.Close()
+		require.NoError(t, p.pop(q), "the error of PopBatch of a closed queue with two items")
+		require.Equal(t, []string{"batch: Added a@1, Added b@2"}, p.calls, "the calls of both functions")
+		require.ErrorIs(t, p.pop(q), cache.ErrFIFOClosed, "the error of PopBatch of a closed and empty queue")
+	})
+}
+
+func TestTask4_Many_writers(t *testing.T) {
+	guard.Race(t, "PopBatch removes items and processes them in the order of arrival: no change is lost, and those of one "+
+		"writer stay in order.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		drained := make(chan bool)
+		t.Go(func() {
+			defer close(drained)
+			for !errors.Is(p.pop(q), cache.ErrFIFOClosed) {
+			}
+		})
+		var written [2]int
+		t.Did("Add by one goroutine, Update by another, and PopBatch by a third")
+		guard.Storm(
+			func(i int) { written[0]++; _ = q.Add(deploy(fmt.Sprintf("first-%d@%d", i%7, i))) },
+			func(i int) { written[1]++; _ = q.Update(deploy(fmt.Sprintf("second-%d@%d", i%7, i))) },
+		)
+		q.Close()
+		<-drained
+		versions := map[string][]int{}
+		for _, d := range p.order() {
+			writer, number, _ := strings.Cut(d, "-")
+			_, text, _ := strings.Cut(number, "@")
+			version, err := strconv.Atoi(text)
+			require.NoError(t, err, "the error of reading the version in the delta %q", d)
+			versions[writer] = append(versions[writer], version)
+		}
+		for i, writer := range []string{"Added first", "Updated second"} {
+			require.Len(t, versions[writer], written[i], "the deltas %s that were received", writer)
+			require.True(t, slices.IsSorted(versions[writer]), "the deltas %s are in order", writer)
+		}
+	})
+}

@@ -1,0 +1,221 @@
+package todaysinformer_test
+
+// Task 5: the queue of an informer, and what takes its items.
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/guard"
+	todaysinformer "client-go-workshop/labs/todays-informer"
+)
+
+// marked is a transformer: it makes a copy with one more mark.
+func marked(obj any) (any, error) {
+	d := deploy(name(obj))
+	d.Name += "'"
+	return d, nil
+}
+
+// single pops one item from a queue.
+func single(t *guard.T, q cache.Queue) string {
+	got := ""
+	_, err := q.Pop(func(obj any, _ bool) error {
+		got = show(obj.(cache.Deltas)[0])
+		return nil
+	})
+	require.NoError(t, err, "the error of Pop")
+	return got
+}
+
+// informerQueue makes the queue of an informer.
+func informerQueue(t *guard.T, transformer cache.TransformFunc) cache.QueueWithBatch {
+	t.Did("NewQueue")
+	return todaysinformer.NewQueue(below.NewRealFIFO, transformer)
+}
+
+func TestTask5_List_is_one_item(t *testing.T) {
+	guard.Test(t, "A list is one item of the queue, and the consumer compares it with the store.", func(t *guard.T) {
+		q := informerQueue(t, nil)
+		t.Did("Replace with the list [a@1 b@2] at version 2, Resync")
+		require.NoError(t, q.Replace(deploys("a@1", "b@2"), "2"), "the error of Replace")
+		require.NoError(t, q.Resync(), "the error of Resync")
+		require.Equal(t, "ReplacedAll [a@1 b@2] at 2", single(t, q), "the first item")
+		require.Equal(t, "SyncAll", single(t, q), "the second item")
+	})
+}
+
+func TestTask5_Writers_do_not_wait(t *testing.T) {
+	guard.Test(t, "Writers do not wait while an item is processed. A slow consumer must not stop the Reflector: the "+
+		"server ends a watch whose client does not read.", func(t *guard.T) {
+		q, early := informerQueue(t, nil), false
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		_, err := q.Pop(func(any, bool) error {
+			t.Did("Add b@2 while a@1 is being processed")
+			early = meanwhile(t, func() { _ = q.Add(deploy("b@2")) })
+			return nil
+		})
+		require.NoError(t, err, "the error of Pop")
+		require.True(t, early, "Add returns while an item is being processed")
+	})
+}
+
+func TestTask5_Bookmarks_reach_the_consumer(t *testing.T) {
+	guard.Test(t, "The queue passes bookmarks on to the consumer. The store learns from them that it is up to date, "+
+		"though nothing changed.", func(t *guard.T) {
+		q := informerQueue(t, nil)
+		bookmarks, ok := q.(interface{ Bookmark(version string) error })
+		require.True(t, ok, "the queue has the method Bookmark")
+		t.Did("Bookmark 7, Add a@8")
+		require.NoError(t, bookmarks.Bookmark("7"), "the error of Bookmark")
+		require.NoError(t, q.Add(deploy("a@8")), "the error of Add")
+		require.Equal(t, "Bookmark at 7", single(t, q), "the first item")
+	})
+}
+
+func TestTask5_Objects_are_transformed(t *testing.T) {
+	guard.Test(t, "Each object goes through the transformer.", func(t *guard.T) {
+		q := informerQueue(t, marked)
+		t.Did("Add a@1, Replace with the list [b@2]")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		require.NoError(t, q.Replace(deploys("b@2"), "2"), "the error of Replace")
+		require.Equal(t, "Added a'@1", single(t, q), "the first item")
+		require.Equal(t, "ReplacedAll [b'@2] at 2", single(t, q), "the second item")
+		t.Rule("A Reflector finds the transformer in the queue, so an object of a streamed list goes through it twice: when " +
+			"it arrives, and with the list.")
+		s, ok := q.(cache.TransformingStore)
+		require.True(t, ok, "the queue is a cache.TransformingStore")
+		require.NotNil(t, s.Transformer(), "the queue's transformer")
+		obj, err := s.Transformer()(deploy("c@3"))
+		require.NoError(t, err, "the error of the queue's transformer")
+		require.Equal(t, "c'@3", name(obj), "the object of the queue's transformer")
+	})
+}
+
+// lock is a lock that knows whether it is held.
+type lock struct{ held bool }
+
+func (l *lock) Lock()   { l.held = true }
+func (l *lock) Unlock() { l.held = false }
+
+// popOne calls Pop.
+func popOne(t *guard.T, q cache.Queue, s cache.Store, h cache.ResourceEventHandler) error {
+	t.Did("Pop")
+	return todaysinformer.Pop(q, s, h, &lock{})
+}
+
+func TestTask5_Pop_takes_a_batch(t *testing.T) {
+	guard.Test(t, "If the queue has batches (cache.QueueWithBatch), Pop takes a batch.", func(t *guard.T) {
+		q, h, s := newQueue(), &calls{}, transactions{storeOf(t, "a@1")}
+		require.NoError(t, q.Update(deploy("a@2")), "the error of Update")
+		require.NoError(t, q.Add(deploy("b@3")), "the error of Add")
+		t.Did("Update a@2, Add b@3")
+		require.NoError(t, popOne(t, q, s, h), "the error of Pop")
+		require.Equal(t, []string{"a@2 b@3"}, s.states, "the store's content after each write")
+		require.Equal(t, []string{"update a@1 to a@2", "add b@3"}, h.notes, "the handler's calls")
+	})
+}
+
+func TestTask5_Pop_takes_an_item(t *testing.T) {
+	guard.Test(t, "Pop takes one item or one batch from the queue and applies it to the store.", func(t *guard.T) {
+		q, h, s := newQueue(), &calls{}, storeOf(t, "a@1")
+		plain := struct{ cache.Queue }{q}
+		t.Did("a queue without batches has a list of b@2 and an Updated b@3")
+		require.NoError(t, q.Replace(deploys("b@2"), "2"), "the error of Replace")
+		require.NoError(t, q.Update(deploy("b@3")), "the error of Update")
+		require.NoError(t, popOne(t, plain, s, h), "the error of the 1st Pop")
+		require.Equal(t, []string{"tombstone of default/a, last a@1", "first b@2"}, h.take(),
+			"the handler's calls after the 1st Pop")
+		require.NoError(t, popOne(t, plain, s, h), "the error of the 2nd Pop")
+		require.Equal(t, []string{"update b@2 to b@3"}, h.take(), "the handler's calls after the 2nd Pop")
+	})
+}
+
+func TestTask5_Pop_holds_the_lock(t *testing.T) {
+	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
+		"item. A handler that joins takes the lock, too: it receives each change once.", func(t *guard.T) {
+		for _, batches := range []bool{true, false} {
+			l, h := &lock{}, &calls{}
+			var q cache.Queue = newQueue()
+			if !batches {
+				q = struct{ cache.Queue }{q}
+			}
+			s := &watched{Indexer: storeOf(t).Indexer, lock: l}
+			h.during = func() { s.moments = append(s.moments, l.held) }
+			done := make(chan error, 1)
+			t.Did("Pop of an empty queue, with batches: %v", batches)
+			t.Go(func() { done <- todaysinformer.Pop(q, s, h, l) })
+			synctest.Wait()
+			require.False(t, l.held, "the lock is held while Pop waits")
+			t.Did("Add a@1")
+			require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+			synctest.Wait()
+			require.Len(t, done, 1, "results of Pop")
+			require.NotEmpty(t, s.moments, "moments in which the store changed or the handler was called")
+			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
+			require.False(t, l.held, "the lock is held after Pop")
+			q.Close()
+		}
+	})
+}
+
+// watched is a store that notes at each write whether a lock is held.
+type watched struct {
+	cache.Indexer
+	lock    *lock
+	moments []bool
+}
+
+func (w *watched) Add(obj any) error {
+	w.moments = append(w.moments, w.lock.held)
+	return w.Indexer.Add(obj)
+}
+
+func TestTask5_Pop_holds_the_lock_for_a_batch(t *testing.T) {
+	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
+		"item. The whole batch is one step for a handler that joins.", func(t *guard.T) {
+		q, h, l, s := newQueue(), &calls{}, &counted{}, storeOf(t)
+		h.during = func() { l.moments = append(l.moments, l.held) }
+		t.Did("Add a@1, Add b@2, Pop")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		require.NoError(t, q.Add(deploy("b@2")), "the error of Add")
+		require.NoError(t, todaysinformer.Pop(q, transactions{s}, h, l), "the error of Pop")
+		require.Equal(t, []bool{true, true}, l.moments, "whether the lock is held at each call of the handler")
+		require.Equal(t, 1, l.locked, "calls of Lock")
+	})
+}
+
+// counted is a lock that counts.
+type counted struct {
+	lock
+	locked  int
+	moments []bool
+}
+
+func (c *counted) Lock() {
+	c.locked++
+	c.lock.Lock()
+}
+
+func TestTask5_Pop_returns_errors(t *testing.T) {
+	guard.Test(t, "Pop returns the error of an item that cannot be applied.", func(t *guard.T) {
+		q, h, s := newQueue(), &calls{}, storeOf(t)
+		s.refused = []string{"Add a@1"}
+		t.Did("Add a@1, which the store refuses")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		require.ErrorIs(t, popOne(t, q, s, h), errRefused, "the error of Pop")
+		t.Did("Add a@1 and b@2; the store refuses a")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		require.NoError(t, q.Add(deploy("b@2")), "the error of Add")
+		require.ErrorContains(t, popOne(t, q, s, h), errRefused.Error(), "the error of Pop of a batch")
+		require.Equal(t, []string{"add b@2"}, h.notes, "the handler's calls")
+		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
+		q.Close()
+		require.ErrorIs(t, popOne(t, q, s, h), cache.ErrFIFOClosed, "the error of Pop of a closed queue")
+		require.ErrorIs(t, popOne(t, struct{ cache.Queue }{q}, s, h), cache.ErrFIFOClosed,
+			"the error of Pop of a closed queue without batches")
+	})
+}
