@@ -1,0 +1,238 @@
+package rewritingproxy_test
+
+// Task 2: the request to the API server.
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/guard"
+	rewritingproxy "client-go-workshop/labs/rewriting-proxy"
+)
+
+// at returns a proxy for an API server at a URL. It sends no requests.
+func at(t *guard.T, upstream string, view rewritingproxy.View) *rewritingproxy.Proxy {
+	u, err := url.Parse(upstream)
+	require.NoError(t, err)
+	p, err := rewritingproxy.New(rewritingproxy.Config{
+		Upstream: u, Transport: http.DefaultTransport, NewFrameReader: below.NewFrameReader, View: view,
+	})
+	require.NoError(t, err, "the error of New")
+	return p
+}
+
+// asked returns the request that a proxy makes of a client's request. Each header is as "Accept: application/json".
+func asked(t *guard.T, view rewritingproxy.View, method, path string, headers ...string) *http.Request {
+	t.Helper()
+	t.Did("%s", strings.Join(append([]string{"Request of " + method + " " + path}, headers...), ", "))
+	in := httptest.NewRequest(method, "http://proxy"+path, nil)
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		in.Header.Add(name, value)
+	}
+	out, err := at(t, "http://upstream:6443", view).Request(in)
+	require.NoError(t, err, "the error of Request")
+	return out
+}
+
+func TestTask2_Request_goes_upstream(t *testing.T) {
+	guard.Test(t, "It has the client's method, path, query and headers, but for those below, and goes to Upstream.",
+		func(t *guard.T) {
+			const path = collection + "/web/scale?dryRun=All&fieldManager=a%26b&pretty=1"
+			out := asked(t, view, http.MethodDelete, path, "User-Agent: kubectl", "Audit-Id: 7", "Accept-Language: de")
+			require.Equal(t, "DELETE", out.Method, "the method")
+			require.Equal(t, "http://upstream:6443"+collection+"/web/scale", upTo(out.URL.String(), "?"), "the URL")
+			require.Equal(t, "dryRun=All&fieldManager=a%26b&pretty=1", out.URL.Query().Encode(), "the query")
+			require.Equal(t, "kubectl", out.Header.Get("User-Agent"), "the header User-Agent")
+			require.Equal(t, "7", out.Header.Get("Audit-Id"), "the header Audit-Id")
+			require.Equal(t, "de", out.Header.Get("Accept-Language"), "the header Accept-Language")
+			require.Equal(t, "", out.RequestURI, "RequestURI, which a client's request must not have")
+			require.True(t, out.Host == "" || out.Host == "upstream:6443", "the host is %q, that of Upstream", out.Host)
+
+			t.Did("Upstream is https://host/k8s/clusters/c-1")
+			in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection+"/a%20b", nil)
+			out, err := at(t, "https://host/k8s/clusters/c-1", view).Request(in)
+			require.NoError(t, err, "the error of Request")
+			require.Equal(t, "https://host/k8s/clusters/c-1"+collection+"/a%20b", upTo(out.URL.String(), "?"), "the URL")
+		})
+}
+
+// upTo returns the part of a text before a separator.
+func upTo(text, separator string) string {
+	first, _, _ := strings.Cut(text, separator)
+	return first
+}
+
+func TestTask2_Request_has_the_clients_context(t *testing.T) {
+	guard.Test(t, "Its context is the client's, so it ends when the client goes away.", func(t *guard.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection+"?watch=1", nil).WithContext(ctx)
+		out, err := at(t, "http://upstream", view).Request(in)
+		require.NoError(t, err, "the error of Request")
+		require.NoError(t, out.Context().Err(), "the error of the context before the client goes away")
+		t.Did("the client goes away")
+		cancel()
+		require.ErrorIs(t, out.Context().Err(), context.Canceled, "the error of the context")
+	})
+}
+
+// forms are the forms in a header, without spaces.
+func forms(header string) string { return strings.ReplaceAll(header, " ", "") }
+
+func TestTask2_Accept_is_JSON(t *testing.T) {
+	const (
+		json = "Accept asks for JSON only: of the forms that the client accepts, those in JSON stay, in their order, " +
+			"with their parameters. Typed clients of client-go prefer protobuf."
+		objects = "The forms of an object are Table, PartialObjectMetadata and PartialObjectMetadataList; any other form " +
+			"is removed."
+		wildcard = "A wildcard becomes application/json, and so does a missing header."
+	)
+	guard.Test(t, json, func(t *guard.T) {
+		const (
+			table1 = "application/json;as=Table;g=meta.k8s.io;v=v1"
+			table2 = "application/json;as=Table;g=meta.k8s.io;v=v1beta1"
+			meta   = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+			metas  = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+		)
+		for _, c := range []struct{ rule, accept, want string }{
+			{json, "application/vnd.kubernetes.protobuf,application/json", "application/json"},
+			{json, "application/json", "application/json"},
+			{json, "application/json, application/yaml", "application/json"},
+			{json, "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1," + meta, meta},
+			{json, "application/cbor, application/json;q=0.9", "application/json;q=0.9"},
+			{json, "application/json;stream=watch,application/vnd.kubernetes.protobuf;stream=watch",
+				"application/json;stream=watch"},
+			{objects, table1 + "," + table2 + ",application/json", table1 + "," + table2 + ",application/json"},
+			{objects, metas, metas},
+			{objects, "application/json;as=Picture;g=meta.k8s.io;v=v1,application/json", "application/json"},
+			{wildcard, "*/*", "application/json"},
+			{wildcard, "application/*;q=0.5", "application/json;q=0.5"},
+			{wildcard, "", "application/json"},
+		} {
+			t.Rule("%s", c.rule)
+			out := asked(t, view, http.MethodGet, collection, "Accept: "+c.accept)
+			require.Equal(t, c.want, forms(strings.Join(out.Header.Values("Accept"), ",")), "the header Accept")
+		}
+		t.Rule(wildcard)
+		out := asked(t, view, http.MethodGet, collection)
+		require.Equal(t, "application/json", out.Header.Get("Accept"), "the header Accept")
+		t.Rule(json)
+		out = asked(t, view, http.MethodGet, collection, "Accept: application/yaml", "Accept: application/json")
+		require.Equal(t, "application/json", strings.Join(out.Header.Values("Accept"), ","), "the header Accept")
+	})
+}
+
+func TestTask2_Nothing_that_can_be_rewritten(t *testing.T) {
+	guard.Test(t, "If no form stays, Request returns an error with the code 406. The client then reports that, and "+
+		"does not read objects that nobody has rewritten.", func(t *guard.T) {
+		for _, accept := range []string{
+			protobuf, "application/yaml", "application/cbor", protobuf + ";stream=watch", "text/html,image/*",
+			"application/json;as=Picture;g=meta.k8s.io;v=v1", protobuf + ";as=Table;v=v1;g=meta.k8s.io",
+		} {
+			t.Did("Request of GET %s, Accept: %s", collection, accept)
+			in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection, nil)
+			in.Header.Set("Accept", accept)
+			_, err := at(t, "http://upstream", view).Request(in)
+			require.Equal(t, http.StatusNotAcceptable, code(err), "the code of the error of Request")
+		}
+	})
+}
+
+func TestTask2_Answers_are_not_compressed(t *testing.T) {
+	guard.Test(t, "Accept-Encoding is removed, because a compressed answer cannot be rewritten. Without the header, "+
+		"http.Transport asks for gzip itself, and decodes it.", func(t *guard.T) {
+		out := asked(t, view, http.MethodGet, collection, "Accept-Encoding: gzip, br")
+		require.Equal(t, "", strings.Join(out.Header.Values("Accept-Encoding"), ","), "the header Accept-Encoding")
+	})
+}
+
+func TestTask2_Headers_of_the_connection(t *testing.T) {
+	guard.Test(t, "Headers for one connection are removed, Upgrade among them. An API server serves watches over a "+
+		"websocket too, and those events are not frames in JSON.", func(t *guard.T) {
+		out := asked(t, view, http.MethodGet, collection+"?watch=1", "Connection: Upgrade, X-Note", "Upgrade: websocket",
+			"Sec-Websocket-Version: 13", "X-Note: 1", "Keep-Alive: 5", "Te: trailers", "X-Kept: 2")
+		for _, name := range []string{"Connection", "Upgrade", "X-Note", "Keep-Alive", "Te"} {
+			require.Equal(t, "", out.Header.Get(name), "the header %s", name)
+		}
+		require.Equal(t, "2", out.Header.Get("X-Kept"), "the header X-Kept")
+	})
+}
+
+func TestTask2_One_identity(t *testing.T) {
+	const (
+		identity = "Authorization and all Impersonate headers are removed: the API server must see one identity, that of " +
+			"the proxy. With the proxy's credentials, a client could impersonate any user."
+		forwarded = "X-Forwarded-For names the client, and only the client. The API server writes it to its audit log."
+	)
+	guard.Test(t, identity, func(t *guard.T) {
+		out := asked(t, view, http.MethodGet, collection, "Authorization: Bearer abc", "Impersonate-User: admin",
+			"Impersonate-Group: system:masters", "Impersonate-Uid: 7", "Impersonate-Extra-Scopes: all",
+			"X-Forwarded-For: 10.1.1.1")
+		for _, name := range []string{"Authorization", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid",
+			"Impersonate-Extra-Scopes"} {
+			require.Equal(t, "", out.Header.Get(name), "the header %s", name)
+		}
+		t.Rule(forwarded)
+		require.Equal(t, "192.0.2.1", strings.Join(out.Header.Values("X-Forwarded-For"), ","), "the header X-Forwarded-For")
+	})
+}
+
+func TestTask2_The_server_hides(t *testing.T) {
+	const (
+		selects = "A list, a watch and the deletion of a collection select the objects without HiddenLabel. The server " +
+			"knows what it has sent to each client, and the proxy does not."
+		both    = "The client's own selector holds too."
+		nothing = "A list, a watch and the deletion of a collection select the objects without HiddenLabel. Other requests " +
+			"do not use a selector."
+	)
+	guard.Test(t, selects, func(t *guard.T) {
+		for _, c := range []struct{ rule, method, path, want string }{
+			{selects, "GET", collection, "!example.com/hidden"},
+			{selects, "GET", "/apis/apps/v1/deployments?limit=2&continue=abc", "!example.com/hidden"},
+			{selects, "GET", collection + "/?watch=1&resourceVersion=7", "!example.com/hidden"},
+			{selects, "GET", "/apis/apps/v1/watch/deployments", "!example.com/hidden"},
+			{selects, "GET", "/apis/apps/v1/watch/namespaces/default/deployments/web", "!example.com/hidden"},
+			{selects, "DELETE", collection, "!example.com/hidden"},
+			{both, "GET", collection + "?labelSelector=app%3Dweb%2Ctier+in+(a%2Cb)", "!example.com/hidden,app=web,tier in (a,b)"},
+			{both, "DELETE", collection + "?labelSelector=app", "!example.com/hidden,app"},
+			{nothing, "GET", collection + "/web?labelSelector=app", "app"},
+			{nothing, "DELETE", collection + "/web", ""},
+		} {
+			t.Rule("%s", c.rule)
+			out := asked(t, view, c.method, c.path)
+			require.Equal(t, sortedSelector(c.want), sortedSelector(out.URL.Query().Get("labelSelector")), "the labelSelector")
+		}
+		t.Rule(nothing)
+		out := asked(t, rewritingproxy.View{Factor: 3}, "GET", collection+"?labelSelector=app")
+		require.Equal(t, "app", out.URL.Query().Get("labelSelector"), "the labelSelector without a HiddenLabel")
+		t.Rule(both)
+		out = asked(t, view, "GET", collection+"?fieldSelector=metadata.name%3Dweb&watch=true")
+		require.Equal(t, "metadata.name=web", out.URL.Query().Get("fieldSelector"), "the fieldSelector")
+	})
+}
+
+// sortedSelector moves the part about the hidden label to the front.
+func sortedSelector(selector string) string {
+	if rest, ok := strings.CutSuffix(selector, ",!"+hiddenLabel); ok {
+		return "!" + hiddenLabel + "," + rest
+	}
+	return selector
+}
+
+func TestTask2_Rows_have_objects(t *testing.T) {
+	guard.Test(t, "A Table without objects in its rows would not show which of them are hidden, so includeObject=None "+
+		"becomes Metadata.", func(t *guard.T) {
+		for sent, want := range map[string]string{"None": "Metadata", "Object": "Object", "Metadata": "Metadata"} {
+			out := asked(t, view, "GET", collection+"/web?includeObject="+sent, "Accept: "+asTable)
+			require.Equal(t, want, out.URL.Query().Get("includeObject"), "includeObject of the request")
+		}
+		out := asked(t, view, "GET", collection+"/web", "Accept: "+asTable)
+		require.Equal(t, "", out.URL.Query().Get("includeObject"), "includeObject of the request")
+	})
+}

@@ -1,0 +1,193 @@
+package rewritingproxy_test
+
+// Task 3: what the proxy does as an HTTP server and client: headers, encodings, other resources, and failures.
+
+import (
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// compressed answers with gzip if the client accepts that, as an API server does for large answers.
+func compressed(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		next.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Encoding", "gzip")
+	zipped := &gzipped{w, gzip.NewWriter(w)}
+	defer zipped.zip.Close()
+	next.ServeHTTP(zipped, r)
+}
+
+type gzipped struct {
+	http.ResponseWriter
+	zip *gzip.Writer
+}
+
+func (z *gzipped) WriteHeader(code int) {
+	z.Header().Del("Content-Length")
+	z.ResponseWriter.WriteHeader(code)
+}
+
+func (z *gzipped) Write(b []byte) (int, error) { return z.zip.Write(b) }
+
+const otherRequests = "A request that is not about Deployments passes as it is, and so does its answer, in any encoding."
+
+func TestTask3_Compressed_answers(t *testing.T) {
+	guard.Test(t, rewritten+"A large answer is rewritten too, whatever encoding the client accepts.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		for _, accepts := range []string{"gzip", "gzip, deflate, br", "identity"} {
+			w.Script("list", compressed)
+			got := w.get(collection, "Accept-Encoding: "+accepts)
+			body := got.body
+			if got.header.Get("Content-Encoding") == "gzip" {
+				zip, err := gzip.NewReader(strings.NewReader(body))
+				require.NoError(t, err, "the error of decoding gzip")
+				text, err := io.ReadAll(zip)
+				require.NoError(t, err, "the error of decoding gzip")
+				body = string(text)
+			}
+			require.Equal(t, []string{"web: 6"}, replicasIn(body), "the objects in the list")
+		}
+	})
+}
+
+func TestTask3_Other_resources_pass(t *testing.T) {
+	guard.Test(t, otherRequests+" Discovery is about every resource, and clients read it in protobuf.", func(t *guard.T) {
+		w := newWorld(t, view)
+		w.Create(&policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web",
+			Labels: map[string]string{hiddenLabel: "true"}}})
+		for _, path := range []string{
+			"/apis/policy/v1/poddisruptionbudgets", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web",
+			"/api/v1/namespaces/deployments/configmaps", "/api/v1/configmaps", "/apis", "/apis/apps/v1", "/apis/apps/v2/deployments2",
+			"/openapi/v3", "/version", "/readyz", "/nowhere",
+		} {
+			for _, accept := range []string{protobuf, "application/json"} {
+				got, want := w.get(path, "Accept: "+accept), w.direct(path, "Accept: "+accept)
+				require.Equal(t, want.code, got.code, "the code of the answer")
+				require.Equal(t, want.header.Get("Content-Type"), got.header.Get("Content-Type"), "the content type")
+				require.True(t, want.body == got.body, "the answer has the bytes of the API server's")
+			}
+		}
+		w.Script("list", compressed)
+		got := w.get("/api/v1/configmaps", "Accept-Encoding: gzip")
+		require.Equal(t, "gzip", got.header.Get("Content-Encoding"), "the encoding of the answer")
+	})
+}
+
+func TestTask3_Other_requests_have_one_identity(t *testing.T) {
+	guard.Test(t, otherRequests+" The proxy's credentials replace the client's in these requests too.", func(t *guard.T) {
+		w := newWorld(t, view)
+		w.get("/api/v1/configmaps", "Authorization: Bearer abc", "Impersonate-User: admin")
+		header := w.Requests("list")[0].Header
+		require.Equal(t, "", header.Get("Authorization"), "the header Authorization at the API server")
+		require.Equal(t, "", header.Get("Impersonate-User"), "the header Impersonate-User at the API server")
+	})
+}
+
+func TestTask3_Headers_of_the_answer(t *testing.T) {
+	guard.Test(t, "The answer keeps the code and the headers of the API server, but for those that describe the old "+
+		"body. Warnings are headers.", func(t *guard.T) {
+		body := `{"kind":"Deployment","spec":{"replicas":4}}`
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+			w.Header().Add("Warning", `299 - "one"`)
+			w.Header().Add("Warning", `299 - "two"`)
+			w.Header().Set("Audit-Id", "7")
+			w.Header().Set("Connection", "X-Hop")
+			w.Header().Set("X-Hop", "1")
+			w.WriteHeader(http.StatusAccepted)
+			io.WriteString(w, body)
+		})
+		got := w.get(collection + "/web")
+		requireJSON(t, `{"kind":"Deployment","spec":{"replicas":12}}`, got.body, "the object in the answer")
+		require.Equal(t, http.StatusAccepted, got.code, "the code of the answer")
+		require.Equal(t, []string{`299 - "one"`, `299 - "two"`}, got.header.Values("Warning"), "the header Warning")
+		require.Equal(t, "7", got.header.Get("Audit-Id"), "the header Audit-Id")
+		require.Equal(t, "", got.header.Get("X-Hop"), "the header X-Hop, which was for one connection")
+		require.Equal(t, "application/json", upTo(got.header.Get("Content-Type"), ";"), "the content type")
+	})
+}
+
+func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
+	guard.Test(t, "An answer that the proxy cannot rewrite is not passed on: the client receives a 502. A server may "+
+		"ignore what a request accepts.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		for _, fault := range []fakeapi.Fault{
+			fakeapi.Body(protobuf, "k8s\x00\x0a\x0c"), fakeapi.Body("application/yaml", "spec: {replicas: 2}\n"),
+			fakeapi.Body("", `{"spec":{"replicas":2}}`), fakeapi.Body("application/json", `{"spec":{"replicas":2}`),
+			fakeapi.Body("application/json", `{"spec":{"replicas":"2"}}`), fakeapi.Body("application/json", ""),
+			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				w.Header().Set("Content-Encoding", "br")
+				next.ServeHTTP(w, r)
+			},
+		} {
+			w.Script("get", fault)
+			requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
+		}
+	})
+}
+
+func TestTask3_Server_is_away(t *testing.T) {
+	const (
+		away     = "If the API server cannot be reached, or breaks off, the client receives a 502."
+		statuses = "Each answer of the proxy itself is a Status in JSON. Clients such as kubectl show its message."
+	)
+	guard.Test(t, away, func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		w.Script("get", fakeapi.Cut(100))
+		t.Did("the connection breaks off after 100 bytes")
+		requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
+		t.Did("the API server is away")
+		w.Down()
+		got := w.get(collection)
+		require.Equal(t, http.StatusBadGateway, got.code, "the code of the answer")
+		t.Rule(statuses)
+		requireStatus(t, http.StatusBadGateway, got)
+		require.Equal(t, "application/json", upTo(got.header.Get("Content-Type"), ";"), "the content type")
+		require.True(t, strings.Contains(find(got.body, "message"), "connection refused"),
+			"the message has the cause, connection refused: %s", find(got.body, "message"))
+		requireStatus(t, http.StatusBadGateway, w.get("/api/v1/configmaps"))
+		requireStatus(t, http.StatusNotAcceptable, w.get(collection, "Accept: "+protobuf))
+		t.Did("the API server is back")
+		w.Up()
+		require.Equal(t, []string{"web: 6"}, replicasIn(w.get(collection).body), "the objects in the list")
+	})
+}
+
+func TestTask3_Client_goes_away(t *testing.T) {
+	guard.Test(t, "Its context is the client's, so it ends when the client goes away. A list of a large cluster is work "+
+		"for the server.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		ended := make(chan struct{})
+		w.Script("list", func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+			<-r.Context().Done()
+			close(ended)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("a client starts a list, and goes away before the answer")
+		t.Go(func() { w.client.Do(request(t, ctx, http.MethodGet, collection, "")) })
+		synctest.Wait()
+		cancel()
+		select {
+		case <-ended:
+		case <-time.After(time.Hour):
+			require.True(t, false, "the request to the API server has ended an hour after the client went away")
+		}
+	})
+}

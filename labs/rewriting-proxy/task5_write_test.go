@@ -1,0 +1,406 @@
+package rewritingproxy_test
+
+// Task 5: writes.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+
+	"client-go-workshop/internal/testkit/guard"
+	rewritingproxy "client-go-workshop/labs/rewriting-proxy"
+)
+
+const (
+	object     = "application/json"
+	mergePatch = "application/merge-patch+json"
+	strategic  = "application/strategic-merge-patch+json"
+	applyPatch = "application/apply-patch+yaml"
+	jsonPatch  = "application/json-patch+json"
+)
+
+const answers = "The answer to a write is rewritten too. "
+
+func TestTask5_Objects_are_translated(t *testing.T) {
+	const shapes = "The content type decides how to read it: application/json is an object, and an empty content type " +
+		"too; a merge patch, a strategic merge patch and an apply patch have the shape of an object."
+	const translated = "All of them are translated as Store does."
+	guard.Test(t, shapes, func(t *guard.T) {
+		for _, contentType := range []string{
+			object, "", "application/json; charset=utf-8", mergePatch, strategic, applyPatch, "Application/JSON",
+		} {
+			const format = `{"metadata":{"name":"web","resourceVersion":"9007199254740993"},"spec":{"paused":true,"replicas":%d,` +
+				`"$retainKeys":["replicas"]},"status":{"replicas":6},"novel":9007199254740993}`
+			t.Rule(shapes)
+			t.Did("StoreBody of %q: an object with 6 replicas", contentType)
+			stored, err := view.StoreBody(contentType, fmt.Appendf(nil, format, 6))
+			require.NoError(t, err, "the error of StoreBody")
+			requireJSON(t, fmt.Sprintf(format, 2), string(stored), "the result of StoreBody")
+			t.Rule(translated)
+			for _, body := range []string{`{"spec":{"replicas":null}}`, `{"metadata":{"labels":{"a":"b"}}}`, `{"spec":null}`} {
+				t.Did("StoreBody of %q: %s", contentType, body)
+				stored, err := view.StoreBody(contentType, []byte(body))
+				require.NoError(t, err, "the error of StoreBody")
+				requireJSON(t, body, string(stored), "the result of StoreBody")
+			}
+			t.Did("StoreBody of %q: an object with 7 replicas", contentType)
+			_, err = view.StoreBody(contentType, fmt.Appendf(nil, format, 7))
+			require.Equal(t, http.StatusUnprocessableEntity, code(err), "the code of the error of StoreBody")
+		}
+	})
+}
+
+func TestTask5_JSON_patches_are_translated(t *testing.T) {
+	const (
+		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the " +
+			"whole object."
+		removal = "A removal of spec.replicas stays as it is."
+		others  = values + " Other operations stay as they are."
+	)
+	guard.Test(t, values, func(t *guard.T) {
+		for _, c := range []struct{ rule, sent, want string }{
+			{values, `[{"op":"replace","path":"/spec/replicas","value":6}]`, `[{"op":"replace","path":"/spec/replicas","value":2}]`},
+			{values, `[{"op":"add","path":"/spec/replicas","value":9}]`, `[{"op":"add","path":"/spec/replicas","value":3}]`},
+			{values, `[{"op":"test","path":"/spec/replicas","value":6},{"op":"replace","path":"/spec/replicas","value":12}]`,
+				`[{"op":"test","path":"/spec/replicas","value":2},{"op":"replace","path":"/spec/replicas","value":4}]`},
+			{values, `[{"value":{"paused":true,"replicas":6},"path":"/spec","op":"replace"}]`,
+				`[{"value":{"paused":true,"replicas":2},"path":"/spec","op":"replace"}]`},
+			{values, `[{"op":"test","path":"","value":{"spec":{"replicas":6},"status":{"replicas":6}}}]`,
+				`[{"op":"test","path":"","value":{"spec":{"replicas":2},"status":{"replicas":6}}}]`},
+			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace","path":"/spec/replicas","value":2}]`},
+			{removal, `[{"op":"remove","path":"/spec/replicas"}]`, `[{"op":"remove","path":"/spec/replicas"}]`},
+			{others, `[]`, `[]`},
+			{others, `[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`,
+				`[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`},
+			{others, `[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`,
+				`[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`},
+			{others, `[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`,
+				`[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`},
+		} {
+			t.Rule("%s", c.rule)
+			t.Did("StoreBody of a JSON patch: %s", c.sent)
+			stored, err := view.StoreBody(jsonPatch, []byte(c.sent))
+			require.NoError(t, err, "the error of StoreBody")
+			requireJSON(t, c.want, string(stored), "the result of StoreBody")
+		}
+	})
+}
+
+func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
+	const (
+		moves = "A move or a copy from or to one of these three is refused with the code 422, because its number is not in " +
+			"the patch."
+		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the " +
+			"whole object. If Factor does not divide it, the patch is refused."
+	)
+	guard.Test(t, moves, func(t *guard.T) {
+		for _, c := range []struct{ rule, patch string }{
+			{moves, `[{"op":"copy","from":"/spec/revisionHistoryLimit","path":"/spec/replicas"}]`},
+			{moves, `[{"op":"move","from":"/spec/replicas","path":"/spec/minReadySeconds"}]`},
+			{moves, `[{"op":"copy","from":"/spec/replicas","path":"/spec/minReadySeconds"}]`},
+			{moves, `[{"op":"copy","from":"/spec","path":"/metadata/novel"}]`},
+			{moves, `[{"op":"move","from":"/metadata/novel","path":"/spec"}]`},
+			{moves, `[{"op":"copy","from":"/metadata/novel","path":""}]`},
+			{values, `[{"op":"replace","path":"/spec/replicas","value":7}]`},
+			{values, `[{"op":"test","path":"/spec/replicas","value":7}]`},
+			{values, `[{"op":"replace","path":"/spec/replicas","value":"6"}]`},
+			{values, `[{"op":"add","path":"/spec","value":{"replicas":6.0}}]`},
+			{values, `[{"op":"add","path":"/spec/paused","value":true},{"op":"replace","path":"","value":{"spec":{"replicas":1}}}]`},
+		} {
+			t.Rule("%s", c.rule)
+			t.Did("StoreBody of a JSON patch: %s", c.patch)
+			_, err := view.StoreBody(jsonPatch, []byte(c.patch))
+			require.Equal(t, http.StatusUnprocessableEntity, code(err), "the code of the error of StoreBody")
+		}
+	})
+}
+
+func TestTask5_Bodies_that_cannot_be_read(t *testing.T) {
+	const (
+		yaml    = "An apply patch in YAML is refused with the code 415."
+		other   = "Any other content type is refused with the code 415, protobuf among them."
+		invalid = "A body that is not valid JSON is refused with the code 400."
+		never   = "A body is never passed on without a translation. Decoders accept more than one form of the same object."
+	)
+	guard.Test(t, yaml, func(t *guard.T) {
+		for _, c := range []struct {
+			rule, contentType, body string
+			code                    int
+		}{
+			{yaml, applyPatch, "spec:\n  replicas: 6\n", 415},
+			{yaml, applyPatch, "{spec: {replicas: 6}}", 415},
+			{yaml, applyPatch, "{\"spec\": {\"replicas\": 6,}}", 415},
+			{yaml, applyPatch, "# {}\n{\"spec\": {\"replicas\": 6}}", 415},
+			{other, protobuf, "k8s\x00", 415},
+			{other, "application/yaml", `{"spec":{"replicas":6}}`, 415},
+			{other, "application/cbor", "\xa1", 415},
+			{other, "application/apply-patch+cbor", `{"spec":{"replicas":6}}`, 415},
+			{other, "text/plain", `{"spec":{"replicas":6}}`, 415},
+			{other, "application/json; charset", `{"spec":{"replicas":6}}`, 415},
+			{invalid, object, `{"spec":{"replicas":6}`, 400},
+			{invalid, object, `{"spec":{}} {"spec":{"replicas":6}}`, 400},
+			{invalid, mergePatch, `spec: {replicas: 6}`, 400},
+			{invalid, jsonPatch, `{"op":"replace","path":"/spec/replicas","value":6}`, 400},
+			{invalid, jsonPatch, `[{"op":"replace","path":7,"value":6}]`, 400},
+			{invalid, strategic, ``, 400},
+		} {
+			t.Rule("%s", c.rule)
+			t.Did("StoreBody of %s: %q", c.contentType, c.body)
+			stored, err := view.StoreBody(c.contentType, []byte(c.body))
+			t.Rule(never)
+			require.True(t, err != nil, "StoreBody returns an error, and not %q", stored)
+			t.Rule("%s", c.rule)
+			require.Equal(t, c.code, code(err), "the code of the error of StoreBody")
+		}
+	})
+}
+
+func TestTask5_Body_of_the_request(t *testing.T) {
+	const (
+		body    = "The body of a create, an update or a patch is what StoreBody returns for it."
+		refuses = "If StoreBody returns an error, Request returns it."
+		large   = "A body of more than 3 MiB is refused with the code 413."
+		options = "The options of a deletion stay as they are."
+	)
+	guard.Test(t, body, func(t *guard.T) {
+		p := at(t, "http://upstream", rewritingproxy.View{Factor: 3})
+		send := func(method, path, contentType, body string) (*http.Request, error) {
+			t.Did("Request of %s %s, %s: %.200s", method, path, contentType, body)
+			in := httptest.NewRequest(method, "http://proxy"+path, strings.NewReader(body))
+			in.Header.Set("Content-Type", contentType)
+			return p.Request(in)
+		}
+		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch} {
+			path := collection + "/web"
+			if method == http.MethodPost {
+				path = collection
+			}
+			t.Rule(body)
+			out, err := send(method, path, object, `{"spec":{"replicas":12}}`)
+			require.NoError(t, err, "the error of Request")
+			text := make([]byte, 100)
+			n, _ := out.Body.Read(text)
+			requireJSON(t, `{"spec":{"replicas":4}}`, string(text[:n]), "the body of the request")
+			require.Equal(t, int64(n), out.ContentLength, "the length of the body that the request states")
+			t.Rule(refuses)
+			_, err = send(method, path, object, `{"spec":{"replicas":13}}`)
+			require.Equal(t, http.StatusUnprocessableEntity, code(err), "the code of the error of Request")
+			t.Rule(large)
+			_, err = send(method, path, object, `{"spec":{"replicas":12}}`+strings.Repeat(" ", 3<<20))
+			require.Equal(t, http.StatusRequestEntityTooLarge, code(err), "the code of the error of Request")
+		}
+		t.Rule(options)
+		const delete = `{"kind":"DeleteOptions","spec":{"replicas":7}}`
+		out, err := send(http.MethodDelete, collection+"/web", protobuf, delete)
+		require.NoError(t, err, "the error of Request")
+		text := make([]byte, 100)
+		n, _ := out.Body.Read(text)
+		require.Equal(t, delete, string(text[:n]), "the body of the request")
+	})
+}
+
+func TestTask5_Read_and_written_back(t *testing.T) {
+	guard.Test(t, answers+"A client that writes an object back as it read it changes nothing.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		read := w.get(collection + "/web").body
+		got := w.write(http.MethodPut, collection+"/web", object, read)
+		require.Equal(t, 200, got.code, "the code of the answer")
+		requireJSON(t, read, got.body, "the object in the answer")
+		require.Equal(t, []string{"web: 2"}, w.stored(), "what is stored")
+	})
+}
+
+func TestTask5_Every_verb(t *testing.T) {
+	guard.Test(t, answers+"It has the numbers that the client has sent.", func(t *guard.T) {
+		w := newWorld(t, view)
+		for _, c := range []struct {
+			method, path, contentType, body string
+			shown, stored                   string
+		}{
+			{"POST", collection, object, inJSON(deployment("web", 6)), "6", "web: 2"},
+			{"PUT", collection + "/web", object, inJSON(deployment("web", 9)), "9", "web: 3"},
+			{"PATCH", collection + "/web", mergePatch, `{"spec":{"replicas":12}}`, "12", "web: 4"},
+			{"PATCH", collection + "/web", strategic, `{"spec":{"replicas":15}}`, "15", "web: 5"},
+			{"PATCH", collection + "/web", jsonPatch, `[{"op":"test","path":"/spec/replicas","value":15},` +
+				`{"op":"replace","path":"/spec/replicas","value":18}]`, "18", "web: 6"},
+			{"PATCH", collection + "/web", mergePatch, `{"spec":{"replicas":null}}`, "3", "web: 1"},
+			{"PATCH", collection + "/web", mergePatch, `{"spec":{"paused":true}}`, "3", "web: 1"},
+			{"GET", collection + "/web/scale", "", "", "3", "web: 1"},
+			{"PATCH", collection + "/web/scale", mergePatch, `{"spec":{"replicas":21}}`, "21", "web: 7"},
+			{"PUT", collection + "/web/scale", object, `{"kind":"Scale","apiVersion":"autoscaling/v1",` +
+				`"metadata":{"namespace":"default","name":"web"},"spec":{"replicas":24}}`, "24", "web: 8"},
+			{"PATCH", collection + "/web/status", mergePatch, `{"status":{"replicas":5}}`, "24", "web: 8"},
+		} {
+			got := w.write(c.method, c.path, c.contentType, c.body)
+			require.True(t, got.code == 200 || got.code == 201, "the code of the answer is 200 or 201: %d %s", got.code, got.body)
+			require.Equal(t, c.shown, find(got.body, "spec", "replicas"), "spec.replicas in the answer")
+			require.Equal(t, []string{c.stored}, w.stored(), "what is stored")
+		}
+		require.Equal(t, "5", find(w.get(collection+"/web").body, "status", "replicas"),
+			"status.replicas, which controllers write")
+	})
+}
+
+func TestTask5_Refused_writes_store_nothing(t *testing.T) {
+	const (
+		refuses = "If StoreBody returns an error, Request returns it. The client receives it as a Status, and nothing is stored."
+		dryRun  = answers + "A dry run is no exception."
+	)
+	guard.Test(t, refuses, func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		for _, c := range []struct {
+			method, path, contentType, body string
+			code                            int
+		}{
+			{"PUT", collection + "/web", object, inJSON(deployment("web", 7)), 422},
+			{"POST", collection, object, inJSON(deployment("new", 7)), 422},
+			{"PATCH", collection + "/web", strategic, `{"spec":{"replicas":6.0}}`, 422},
+			{"PATCH", collection + "/web/scale", mergePatch, `{"spec":{"replicas":1}}`, 422},
+			{"PATCH", collection + "/web?fieldManager=a&force=true", applyPatch, "spec: {replicas: 6}", 415},
+			{"PUT", collection + "/web", protobuf, "k8s\x00", 415},
+			{"POST", collection, "application/yaml", "kind: Deployment", 415},
+		} {
+			requireStatus(t, c.code, w.write(c.method, c.path, c.contentType, c.body))
+			require.Equal(t, []string{"web: 2"}, w.stored(), "what is stored")
+		}
+		t.Rule(dryRun)
+		got := w.write("POST", collection+"?dryRun=All", object, inJSON(deployment("new", 9)))
+		require.Equal(t, "9", find(got.body, "spec", "replicas"), "spec.replicas in the answer")
+		require.Equal(t, []string{"web: 2"}, w.stored(), "what is stored")
+	})
+}
+
+func TestTask5_Hidden_objects_cannot_be_written(t *testing.T) {
+	const (
+		gone       = "To the client, a hidden object does not exist: writes, deletions and subresources answer 404."
+		collection = "A list, a watch and the deletion of a collection select the objects without HiddenLabel. A client must " +
+			"not delete what it cannot see."
+	)
+	guard.Test(t, gone, func(t *guard.T) {
+		w := newWorld(t, view, hidden(deployment("dark", 2)), deployment("web", 1))
+		at := "/apis/apps/v1/namespaces/default/deployments"
+		for _, c := range []struct{ method, path, contentType, body string }{
+			{"PUT", at + "/dark", object, inJSON(deployment("dark", 9))},
+			{"PATCH", at + "/dark", mergePatch, `{"spec":{"replicas":9}}`},
+			{"PATCH", at + "/dark/", mergePatch, `{"metadata":{"labels":null}}`},
+			{"PATCH", at + "/dark", jsonPatch, `[{"op":"remove","path":"/metadata/labels"}]`},
+			{"GET", at + "/dark/scale", "", ""},
+			{"GET", at + "/dark/status", "", ""},
+			{"PATCH", at + "/dark/scale", mergePatch, `{"spec":{"replicas":9}}`},
+			{"PATCH", at + "/dark/status/", mergePatch, `{"status":{"replicas":9}}`},
+			{"DELETE", at + "/dark", "", ""},
+		} {
+			requireStatus(t, 404, w.write(c.method, c.path, c.contentType, c.body))
+			require.Equal(t, []string{"dark: 2", "web: 1"}, w.stored(), "what is stored")
+		}
+		t.Rule(collection)
+		require.Equal(t, 200, w.write("DELETE", at, "", "").code, "the code of the answer")
+		require.Equal(t, []string{"dark: 2"}, w.stored(), "what is stored")
+	})
+}
+
+func TestTask5_Objects_that_do_not_exist(t *testing.T) {
+	const (
+		passes = "An object that does not exist passes, because an apply patch creates it."
+		unsure = "checkVisible returns an error if the request out is about a hidden object, or if that cannot be found out. " +
+			"A proxy that may not read an object must not write it."
+	)
+	guard.Test(t, passes, func(t *guard.T) {
+		refusal, patches := 404, 0
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet {
+				w.WriteHeader(refusal)
+				fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":"Why"}`, refusal)
+				return
+			}
+			patches++
+			w.WriteHeader(http.StatusCreated)
+			fmt.Fprint(w, `{"kind":"Deployment","spec":{"replicas":2}}`)
+		})
+		apply := func() answer {
+			return w.write("PATCH", collection+"/new?fieldManager=a", applyPatch, `{"spec":{"replicas":6}}`)
+		}
+		got := apply()
+		require.Equal(t, http.StatusCreated, got.code, "the code of the answer")
+		require.Equal(t, "6", find(got.body, "spec", "replicas"), "spec.replicas in the answer")
+		t.Rule(unsure)
+		for _, refusal = range []int{403, 500, 429} {
+			t.Did("the API server answers a GET of the object with %d", refusal)
+			requireStatus(t, refusal, apply())
+			require.Equal(t, 1, patches, "the patches that the API server has received")
+		}
+	})
+}
+
+func TestTask5_Questions_about_hidden_objects(t *testing.T) {
+	guard.Test(t, "checkVisible returns an error if the request out is about a hidden object, or if that cannot be found "+
+		"out. The question must not be the write itself, and must not have its options.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 1))
+		got := w.write("PATCH", collection+"/web/scale?dryRun=All&fieldManager=a", mergePatch, `{"spec":{"replicas":6}}`)
+		require.Equal(t, 200, got.code, "the code of the answer")
+		for _, r := range w.Requests("") {
+			if r.Method == http.MethodGet {
+				require.Equal(t, collection+"/web", strings.TrimSuffix(r.Path, "/"), "the path of the question")
+				require.Equal(t, "", r.Query.Get("dryRun"), "dryRun in the question")
+				require.Equal(t, "", r.Body, "the body of the question")
+			}
+		}
+		require.Equal(t, 1, len(w.Requests("patch")), "the number of patches that the API server has received")
+	})
+}
+
+func TestTask5_Typed_client(t *testing.T) {
+	const (
+		writes = answers + "client-go's typed client writes through the proxy if it is configured for JSON."
+		other  = "Any other content type is refused with the code 415, protobuf among them. client-go's typed clients prefer it."
+	)
+	guard.Test(t, writes, func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 1))
+		config := w.through()
+		config.ContentType = "application/json"
+		client, err := typedappsv1.NewForConfig(config)
+		require.NoError(t, err)
+		all := client.Deployments("default")
+		ctx := context.Background()
+		t.Did("Get, change, Update")
+		d, err := all.Get(ctx, "web", metav1.GetOptions{})
+		require.NoError(t, err, "the error of Get")
+		*d.Spec.Replicas *= 2
+		d, err = all.Update(ctx, d, metav1.UpdateOptions{})
+		require.NoError(t, err, "the error of Update")
+		require.Equal(t, []string{"web: 6"}, typed(*d), "the object that Update returns")
+		require.Equal(t, []string{"web: 2"}, w.stored(), "what is stored")
+		t.Did("GetScale, change, UpdateScale")
+		var scale *autoscalingv1.Scale
+		scale, err = all.GetScale(ctx, "web", metav1.GetOptions{})
+		require.NoError(t, err, "the error of GetScale")
+		require.Equal(t, int32(6), scale.Spec.Replicas, "the replicas of the Scale")
+		scale.Spec.Replicas = 9
+		_, err = all.UpdateScale(ctx, "web", scale, metav1.UpdateOptions{})
+		require.NoError(t, err, "the error of UpdateScale")
+		require.Equal(t, []string{"web: 3"}, w.stored(), "what is stored")
+		t.Did("Patch")
+		patch, _ := json.Marshal(map[string]any{"spec": map[string]any{"replicas": 12}})
+		d, err = all.Patch(ctx, "web", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+		require.NoError(t, err, "the error of Patch")
+		require.Equal(t, []string{"web: 12"}, typed(*d), "the object that Patch returns")
+		require.Equal(t, []string{"web: 4"}, w.stored(), "what is stored")
+		t.Rule(other)
+		preferring, err := typedappsv1.NewForConfig(w.through())
+		require.NoError(t, err)
+		t.Did("Create with a typed client that prefers protobuf")
+		_, err = preferring.Deployments("default").Create(ctx, deployment("new", 3), metav1.CreateOptions{})
+		require.Equal(t, http.StatusUnsupportedMediaType, code(err), "the code of the error of Create")
+	})
+}
