@@ -90,7 +90,7 @@ type page struct {
 // open opens an address in a browser of its own. At the end of the test, the console must have no error.
 func open(t *testing.T, url string, width, height int64) *page {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.WindowSize(int(width), int(height)))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox)
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	p := &page{T: t}
@@ -162,14 +162,16 @@ func (p *page) until(condition string) {
 // click clicks a button by its text, as a reader finds it.
 func (p *page) click(text string) {
 	p.Helper()
-	const find = `(() => { const b = [...document.querySelectorAll("button")].find((b) => b.textContent === %q && !b.disabled);
+	const find = `(() => {
+		const b = [...document.querySelectorAll("button")].find((b) => b.textContent === %q && !b.disabled);
 		if (!b) return false; const d = b.closest("details"); if (d) d.open = true; b.click(); return true })()`
 	p.until(fmt.Sprintf(find, text))
 }
 
 // says is the condition that a station has a text.
 func says(seam, text string) string {
-	return fmt.Sprintf(`document.querySelector('[data-seam=%s] .body').innerText.replace(/\s+/g, " ").includes(%q)`, seam, text)
+	const holds = `document.querySelector('[data-seam=%s] .body').innerText.replace(/\s+/g, " ").includes(%q)`
+	return fmt.Sprintf(holds, seam, text)
 }
 
 // screen writes a screenshot, if a folder is given.

@@ -1,10 +1,16 @@
 package browser
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // The page as people see it: light and dark, on a phone and on a projector.
@@ -15,7 +21,8 @@ func TestScreens(t *testing.T) {
 		scheme        string
 	}{
 		{"phone-light", 390, 844, "light"}, {"phone-dark", 390, 844, "dark"},
-		{"laptop-light", 1280, 800, "light"}, {"projector-light", 1920, 1080, "light"}, {"projector-dark", 1920, 1080, "dark"},
+		{"laptop-light", 1280, 800, "light"}, {"projector-light", 1920, 1080, "light"},
+		{"projector-dark", 1920, 1080, "dark"},
 	} {
 		t.Run(screen.name, func(t *testing.T) {
 			p := open(t, start(t), screen.width, screen.height)
@@ -48,5 +55,174 @@ func (p *page) emulate(feature, value string) {
 		Features: []*emulation.MediaFeature{{Name: feature, Value: value}}})
 	if err != nil {
 		p.Fatal(err)
+	}
+}
+
+// Every button has an effect that the page shows, and no error appears.
+func TestButtons(t *testing.T) {
+	p := open(t, start(t), 1920, 1080)
+	p.until(says("reflector", "◉ watches"))
+	for _, button := range []struct{ name, seam, text string }{
+		{"Create a Deployment", "store", "◆ web@"},
+		{"Scale it", "store", "replicas 4"},
+		{"Edit its budget", "server", "minAvailable 3"},
+		{"Delete its budget", "server", "minAvailable 3"},
+		{"End the watches", "server", "the watches end"},
+		{"Cut a frame", "server", "breaks in the middle of a frame"},
+		{"Answer with", "server", "the next request gets 410"},
+		{"Compact the history", "server", "compacted"},
+		{"Restart the server", "server", "restart"},
+		{"Slow answers", "server", "takes a second"},
+		{"End all faults", "server", "last: up"},
+		{"Stop the server", "server", "connections are refused"},
+		{"Start the server", "server", "last: up"},
+		{"Fail the next three writes", "server", "get 500"},
+		{"End all faults", "reflector", "◉ watches"},
+		{"Add a slow handler", "handler", "handler 2"},
+		{"Add a stuck handler", "handler", "handler 2"},
+		{"1,000 changes", "store", "more objects"},
+	} {
+		p.click(button.name)
+		p.until(says(button.seam, button.text))
+	}
+	p.click("Remove that handler")
+	p.until("!" + says("handler", "handler 2"))
+	p.click("Hold the workers")
+	p.until(`document.querySelector("#banner").innerText.includes("The workers are held")`)
+	p.click("Let the workers go")
+	p.click("Hold the consumer of the deltas")
+	p.until(`document.querySelector("#banner").innerText.includes("The consumer of the deltas is held")`)
+	p.click("Let the consumer go")
+	p.until(`document.querySelector("#banner").hidden`)
+	p.until(says("queue", "queue none dirty none processing none"))
+	p.click("Start again")
+	p.until(says("store", "empty") + " && " + says("server", "no objects yet"))
+	p.click("Delete it")
+	p.until(`document.querySelector("#answer").textContent.includes("there is no Deployment")`)
+	// Saving is a download, which needs no page: the file is what the address sends.
+	p.until(`document.querySelector("#save") !== null`)
+}
+
+// The whole page works without a mouse.
+func TestKeys(t *testing.T) {
+	p := open(t, start(t), 1280, 800)
+	p.until(says("reflector", "◉ watches"))
+	p.press(" ")
+	p.until(status("paused, 0 waiting"))
+	p.run(chromedp.Focus(chromedp.CSS(`[data-do="create"]`)))
+	p.press("\r")
+	p.until(status("paused, 1 waiting"))
+	last := evaluate[int64](p, `Number(document.querySelector("#slider").max)`)
+	p.press("s")
+	p.until(fmt.Sprintf(`Number(document.querySelector("#slider").max) > %d`, last))
+	p.press(kb.ArrowLeft)
+	p.until(`document.querySelector("#status").textContent.startsWith("step ")`)
+	shown := evaluate[string](p, `document.querySelector("#place").textContent`)
+	p.press(kb.ArrowLeft)
+	p.until(fmt.Sprintf(`document.querySelector("#place").textContent !== %q`, shown))
+	p.press(kb.ArrowRight)
+	p.until(fmt.Sprintf(`document.querySelector("#place").textContent === %q`, shown))
+	p.press("l")
+	p.until(`document.querySelector("#status").textContent.startsWith("paused")`)
+	p.run(chromedp.Focus(chromedp.CSS(`[data-break="store"]`)))
+	p.press("b")
+	p.until(`document.querySelector("[data-seam=store]").classList.contains("broken")`)
+	p.run(chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`))
+	p.press(" ")
+	p.until(says("store", "popAll waits, and is next"))
+	p.until(says("store", "It holds the lock of the queue of Deployments"))
+	p.run(chromedp.Focus(chromedp.CSS(`[data-break="store"]`)))
+	p.press("b")
+	p.until(says("server", "◆ web"))
+	p.run(chromedp.Focus(chromedp.CSS(`[data-seam=store] .chip`)))
+	p.press("\r")
+	p.until(`document.querySelectorAll("#way li").length > 5`)
+	p.press("?")
+	p.until(`document.querySelector("#help").open`)
+	p.press(kb.Escape)
+	p.until(`!document.querySelector("#help").open`)
+	p.until(`document.querySelector("#spoken").textContent.length > 10`)
+}
+
+func status(text string) string {
+	return fmt.Sprintf(`document.querySelector("#status").textContent === %q`, text)
+}
+
+func (p *page) press(key string) {
+	p.Helper()
+	p.run(chromedp.KeyEvent(key))
+}
+
+// A recording opens again, and shows the same. It has no buttons for a run.
+func TestRecording(t *testing.T) {
+	url := start(t)
+	p := open(t, url, 1280, 800)
+	p.until(says("reflector", "◉ watches"))
+	p.click("Create a Deployment")
+	p.until(says("server", "◆ web"))
+	answer, err := http.Get(url + "recording")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	path := filepath.Join(t.TempDir(), "recording.json")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(file, answer.Body); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	again := open(t, start(t, path), 1280, 800)
+	again.until(says("store", "◆ web@"))
+	again.until(`document.querySelector("#pause").disabled && document.querySelector("#status").textContent === "recording"`)
+	again.press(kb.ArrowLeft)
+	again.until(`document.querySelector("#status").textContent.startsWith("step ")`)
+	again.screen("recording")
+}
+
+// Ten thousand objects and a thousand events a second leave the page usable.
+func TestManyObjects(t *testing.T) {
+	p := open(t, start(t), 1280, 800)
+	p.until(says("reflector", "◉ watches"))
+	p.run(chromedp.Evaluate[chromedp.Void](`fetch("do", {method: "POST", body: JSON.stringify({action: "burst", n: 10000})})`,
+		chromedp.EvalAwaitPromise))
+	p.until(`document.querySelector("#log").innerText.includes("steps are not listed")`)
+	p.press(" ")
+	p.until(`document.querySelector("#status").textContent.startsWith("paused")`)
+	p.press(" ")
+	p.until(says("queue", "queue none dirty none processing none"))
+	p.screen("many")
+}
+
+// Without motion no token moves.
+func TestReducedMotion(t *testing.T) {
+	p := open(t, start(t), 1280, 800)
+	p.emulate("prefers-reduced-motion", "reduce")
+	p.run(chromedp.Evaluate[chromedp.Void](`window.moved = 0; new MutationObserver(() => { window.moved++ })
+		.observe(document.querySelector("#tokens"), {childList: true})`))
+	p.until(says("reflector", "◉ watches"))
+	p.click("Create a Deployment")
+	p.until(says("server", "◆ web"))
+	if moved := evaluate[int](p, "window.moved"); moved > 0 {
+		t.Errorf("%d tokens moved", moved)
+	}
+}
+
+// What axe checks first: every control has a name, every text has contrast, the headings and ids are in order.
+func TestAccessibility(t *testing.T) {
+	for _, scheme := range []string{"light", "dark"} {
+		t.Run(scheme, func(t *testing.T) {
+			p := open(t, start(t), 1280, 800)
+			p.emulate("prefers-color-scheme", scheme)
+			p.until(says("reflector", "◉ watches"))
+			p.click("Create a Deployment")
+			p.until(says("server", "◆ web"))
+			p.run(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach((d) => { d.open = true })`))
+			for _, problem := range evaluate[[]string](p, accessible) {
+				t.Error(problem)
+			}
+		})
 	}
 }

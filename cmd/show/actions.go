@@ -48,20 +48,21 @@ var actions = []action{
 	{"change", "delete budget", "Delete its budget", removeBudget},
 	{"change", "edit budget", "Edit its budget", editBudget},
 	{"change", "burst", "1,000 changes", burst},
-	{"break", "end watch", "End the watches", fault("the watches end", func(api *fakeapi.Server, _ order) { api.EndWatches() })},
+	{"break", "end watch", "End the watches", fault("the watches end",
+		func(api *fakeapi.Server, _ order) { api.EndWatches() })},
 	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame",
 		func(api *fakeapi.Server, _ order) {
 			api.Script("watch", fakeapi.Cut(300), fakeapi.Cut(300))
 			api.EndWatches()
 		})},
 	{"break", "refuse", "Answer with", refuse},
-	{"break", "compact", "Compact the history", fault("the history is compacted", func(api *fakeapi.Server, _ order) { api.Compact() })},
+	{"break", "compact", "Compact the history", fault("the history is compacted",
+		func(api *fakeapi.Server, _ order) { api.Compact() })},
 	{"break", "restart", "Restart the server", fault("restart", func(api *fakeapi.Server, _ order) { api.Restart() })},
 	{"break", "down", "Stop the server", fault("down", func(api *fakeapi.Server, _ order) { api.Down() })},
 	{"break", "up", "Start the server", fault("up", func(api *fakeapi.Server, _ order) { api.Up() })},
-	{"break", "slow", "Slow answers", fault("each of the next 10 answers takes a second", func(api *fakeapi.Server, _ order) {
-		api.Script("", fakeapi.Times(10, fakeapi.Slow(time.Second))...)
-	})},
+	{"break", "slow", "Slow answers", fault("each of the next 10 answers takes a second",
+		func(api *fakeapi.Server, _ order) { api.Script("", fakeapi.Times(10, fakeapi.Slow(time.Second))...) })},
 	{"break", "fail writes", "Fail the next three writes", fault("the next three writes of budgets get 500",
 		func(api *fakeapi.Server, _ order) {
 			for _, verb := range []string{"create", "update", "delete"} {
@@ -76,7 +77,8 @@ var actions = []action{
 	{"hold", "free workers", "Let the workers go", func(m *machine, _ order) error { m.workers.set(false); return nil }},
 	{"hold", "hold consumer", "Hold the consumer of the deltas",
 		func(m *machine, _ order) error { m.consumer.set(true); return nil }},
-	{"hold", "free consumer", "Let the consumer go", func(m *machine, _ order) error { m.consumer.set(false); return nil }},
+	{"hold", "free consumer", "Let the consumer go",
+		func(m *machine, _ order) error { m.consumer.set(false); return nil }},
 }
 
 // do carries out an order.
@@ -143,7 +145,8 @@ func refuse(m *machine, o order) error {
 	if !slices.Contains([]int{410, 429, 500}, o.N) {
 		return fmt.Errorf("refuse: the code is 410, 429 or 500, not %d", o.N)
 	}
-	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("the watches end, and the next request gets %d", o.N)})
+	text := fmt.Sprintf("the watches end, and the next request gets %d", o.N)
+	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: text})
 	m.api.Script("watch", fakeapi.Answer(o.N, ""))
 	m.api.EndWatches()
 	return nil
@@ -159,7 +162,8 @@ func (m *machine) change(verb, resource string, obj fakeapi.Object, do func(...f
 			}
 		}()
 		do(obj)
-		step := pipeline.Step{Verb: verb, Kind: kind, Key: obj.GetNamespace() + "/" + obj.GetName(), Version: m.api.ResourceVersion()}
+		step := pipeline.Step{Verb: verb, Kind: kind, Key: obj.GetNamespace() + "/" + obj.GetName(),
+			Version: m.api.ResourceVersion()}
 		if found := m.find(resource, obj.GetName()); found != nil {
 			step.Version, step.Text = found.GetResourceVersion(), recorder.NoteOf(found)
 		}
@@ -213,7 +217,8 @@ func scale(m *machine, o order) error {
 	return m.change(pipeline.Wrote, "deployments", d, m.api.Update)
 }
 
-// remove deletes a Deployment. As in a cluster, the garbage collector then deletes the budget that it owns.
+// remove deletes a Deployment. As in a cluster, the garbage collector soon deletes the budget that it owned, and again
+// if the controller has made another one on a stale cache.
 func remove(m *machine, o order) error {
 	d, err := m.some(o)
 	if err != nil {
@@ -222,10 +227,26 @@ func remove(m *machine, o order) error {
 	if err := m.change(pipeline.Removed, "deployments", d, m.api.Delete); err != nil {
 		return err
 	}
-	if budget := m.find("poddisruptionbudgets", d.Name); budget != nil && len(budget.GetOwnerReferences()) > 0 {
-		return m.change(pipeline.Removed, "poddisruptionbudgets", budget, m.api.Delete)
-	}
+	m.running.Go(func() { m.collect(d) })
 	return nil
+}
+
+// collect is the garbage collector for one Deployment.
+func (m *machine) collect(owner *appsv1.Deployment) {
+	for range 20 {
+		select {
+		case <-time.After(250 * time.Millisecond):
+		case <-m.release:
+			return
+		}
+		budget := m.find("poddisruptionbudgets", owner.Name)
+		if budget == nil || !slices.ContainsFunc(budget.GetOwnerReferences(),
+			func(o metav1.OwnerReference) bool { return o.UID == owner.UID }) {
+			continue
+		}
+		// An error means that the budget has gone meanwhile.
+		_ = m.change(pipeline.Removed, "poddisruptionbudgets", budget, m.api.Delete)
+	}
 }
 
 func (m *machine) budget(o order) (*policyv1.PodDisruptionBudget, error) {

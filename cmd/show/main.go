@@ -199,9 +199,12 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 
 // openBrowser opens the address, if the system has a command for that. The address is printed as well.
 func openBrowser(url string) {
-	command := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
-	if command == nil {
-		command = []string{"xdg-open"}
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
 	cmd := exec.Command(command[0], append(command[1:], url)...)
 	if cmd.Start() == nil {

@@ -71,7 +71,8 @@ func TestServer_accepts_only_its_page(t *testing.T) {
 		{"an unknown goal", "POST", url + "do", `{"action":"until","name":"door"}`, []string{"Origin", root}, 409},
 		{"an unknown code", "POST", url + "do", `{"action":"refuse","n":200}`, []string{"Origin", root}, 409},
 		{"an unknown tour", "POST", url + "do", `{"action":"tour start","name":"99"}`, []string{"Origin", root}, 409},
-		{"a large order", "POST", url + "do", `{"action":"` + strings.Repeat("x", largestOrder) + `"}`, []string{"Origin", root}, 400},
+		{"a large order", "POST", url + "do", `{"action":"` + strings.Repeat("x", largestOrder) + `"}`,
+			[]string{"Origin", root}, 400},
 		{"a step that is no number", "GET", url + "state?step=x", "", nil, 400},
 		{"another method", "PUT", url + "do", order, []string{"Origin", root}, 405},
 	} {
@@ -170,7 +171,8 @@ func TestShow_pause_step_and_rewind(t *testing.T) {
 			break
 		}
 		next := m.Waiting[0]
-		require.Equal(t, next.Seam == pipeline.Store || next.Verb == pipeline.Pop, next.Holds != "", "the lock at %s", next.Text)
+		locked := next.Seam == pipeline.Store || next.Verb == pipeline.Pop
+		require.Equal(t, locked, next.Holds != "", "the lock at %s", next.Text)
 		seen[next.Seam] = true
 		before := m.View.N
 		require.NoError(t, s.do(do("step", "", 0)))
@@ -263,19 +265,23 @@ func TestShow_every_action(t *testing.T) {
 	}
 	require.NoError(t, s.do(do("delete", "web", 0)))
 	follow(t, s, func(m *message) bool {
-		return m.View.Server.Objects.Total == 0 && m.View.Informers[0].Objects.Total == 0 && m.View.Informers[1].Objects.Total == 0
+		return m.View.Server.Objects.Total == 0 && m.View.Informers[0].Objects.Total == 0 &&
+			m.View.Informers[1].Objects.Total == 0
 	})
 }
 
 func TestShow_layers(t *testing.T) {
-	for _, good := range []string{"solutions", "client-go", "client-go,indexer=solutions", "solutions,informer=client-go"} {
+	for _, good := range []string{"solutions", "client-go", "client-go,indexer=solutions",
+		"solutions,informer=client-go"} {
 		c, err := choose(good)
 		require.NoError(t, err)
 		require.Equal(t, strings.Contains(good, "informer=client-go"), c.closed)
 	}
 	for bad, reason := range map[string]string{
-		"yours": "built without your layers", "mine": `there is no set "mine"`, "solutions,door=client-go": `there is no layer "door"`,
-		"solutions,informer=mine": `there is no informer "mine"`, "solutions,controller=client-go": `there is no controller "client-go"`,
+		"yours": "built without your layers", "mine": `there is no set "mine"`,
+		"solutions,door=client-go":       `there is no layer "door"`,
+		"solutions,informer=mine":        `there is no informer "mine"`,
+		"solutions,controller=client-go": `there is no controller "client-go"`,
 	} {
 		if _, here := sets["yours"]; here && bad == "yours" {
 			continue

@@ -68,8 +68,9 @@ func budgeted(key, note string) func(*pipeline.State) bool {
 
 func waits(s *pipeline.State) bool { return len(s.Queue.Waiting) > 0 }
 
-var beginning = stop{Seam: pipeline.Reflector, Say: "This is a controller with two informers, on an API server without " +
-	"objects. Both Reflectors have received their first list, and watch now.", Until: watching}
+var beginning = stop{Seam: pipeline.Reflector,
+	Say: "This is a controller with two informers, on an API server without " +
+		"objects. Both Reflectors have received their first list, and watch now.", Until: watching}
 
 var tours = []tour{
 	{"01", "A request that fails", []stop{
@@ -92,7 +93,8 @@ var tours = []tour{
 		{Seam: pipeline.Request, Say: "The API server stops.",
 			Ask:     "What do the two open watches do?",
 			Options: []string{"They stay open, and are silent", "They break at once"}, Right: 1,
-			Do: []order{do("down", "", 0)}, Until: func(s *pipeline.State) bool { return deployments(s).Reflector.Phase == "waiting" },
+			Do:     []order{do("down", "", 0)},
+			Until:  func(s *pipeline.State) bool { return deployments(s).Reflector.Phase == "waiting" },
 			Answer: "The connections are reset. New ones are refused, so the Reflectors wait and try again."},
 		{Seam: pipeline.Reflector, Say: "The API server is back. The Reflectors notice it after their back-off.",
 			Do: []order{do("up", "", 0)}, Until: watching},
@@ -145,16 +147,18 @@ var tours = []tour{
 	}},
 	{"04", "Deltas that wait", []stop{
 		beginning,
-		{Seam: pipeline.Delta, Say: "The consumer of the queue is held before its next Pop. You create two Deployments; the " +
-			"first one still reaches the Indexer, since a Pop was under way.",
+		{Seam: pipeline.Delta,
+			Say: "The consumer of the queue is held before its next Pop. You create two Deployments; the " +
+				"first one still reaches the Indexer, since a Pop was under way.",
 			Do:    []order{do("hold consumer", "", 0), do("create", "web", 3), do("create", "db", 2)},
 			Until: func(s *pipeline.State) bool { return len(deployments(s).FIFO.Deltas["default/db"]) == 1 }},
 		{Seam: pipeline.Delta, Say: "Now you scale db twice.",
 			Ask:     "What does the queue have for db?",
-			Options: []string{"The newest state only", "Added, Updated, Updated, under one key", "Three entries in the queue"}, Right: 1,
-			Do:     []order{do("scale", "db", 3), do("scale", "db", 4)},
-			Until:  func(s *pipeline.State) bool { return len(deployments(s).FIFO.Deltas["default/db"]) == 3 },
-			Answer: "A key is in the queue once, with all changes since it was last popped."},
+			Options: []string{"The newest state only", "Added, Updated, Updated, under one key", "Three entries in the queue"},
+			Right:   1,
+			Do:      []order{do("scale", "db", 3), do("scale", "db", 4)},
+			Until:   func(s *pipeline.State) bool { return len(deployments(s).FIFO.Deltas["default/db"]) == 3 },
+			Answer:  "A key is in the queue once, with all changes since it was last popped."},
 		{Seam: pipeline.Delta, Say: "You delete db, which the Indexer does not know yet.",
 			Ask:     "What comes out of the next Pop?",
 			Options: []string{"Nothing: the object is gone", "Added, Updated, Updated, Deleted"}, Right: 1,
@@ -163,7 +167,8 @@ var tours = []tour{
 			Answer: "The consumer receives the whole story, in order, in one Pop. It may end at once, but no change is hidden."},
 		{Seam: pipeline.Store, Say: "The consumer goes on.", Do: []order{do("free consumer", "", 0)},
 			Until: func(s *pipeline.State) bool { return len(deployments(s).FIFO.Keys) == 0 }},
-		{Seam: pipeline.Delta, Say: "The server stops; web is deleted meanwhile; the history is compacted; the server starts.",
+		{Seam: pipeline.Delta,
+			Say:     "The server stops; web is deleted meanwhile; the history is compacted; the server starts.",
 			Ask:     "How does the queue learn of the deletion?",
 			Options: []string{"By a DELETED event", "By comparing the list with the Indexer"}, Right: 1,
 			Do: []order{do("down", "", 0), do("delete", "web", 0), do("compact", "", 0), do("up", "", 0)},
@@ -174,8 +179,9 @@ var tours = []tour{
 	}},
 	{"05", "The Indexer and its tables", []stop{
 		beginning,
-		{Seam: pipeline.Store, Say: "You create a Deployment. The Indexer has it by its key, and the index namespace has the " +
-			"key under default.", Do: []order{do("create", "web", 3)}, Until: budgeted("default/web", "minAvailable 2")},
+		{Seam: pipeline.Store,
+			Say: "You create a Deployment. The Indexer has it by its key, and the index namespace has the " +
+				"key under default.", Do: []order{do("create", "web", 3)}, Until: budgeted("default/web", "minAvailable 2")},
 		{Seam: pipeline.Store, Say: "Handlers are held from now on. You scale the Deployment to 4.",
 			Ask:     "Which version does the Indexer have while the handler waits?",
 			Options: []string{"The old one, until the handler returns", "The new one"}, Right: 1,
@@ -186,20 +192,25 @@ var tours = []tour{
 			Until: budgeted("default/web", "minAvailable 3")},
 		{Seam: pipeline.Store, Say: "The budgets have a second index: budgets that other programs made.",
 			Ask:     "You edit the budget. Does it move into that index?",
-			Options: []string{"Yes, because you have changed it", "No: its label and owner are still the controller's"}, Right: 1,
-			Do: []order{do("edit budget", "web", 0)}, Until: budgeted("default/web", "minAvailable 3"),
+			Options: []string{"Yes, because you have changed it", "No: its label and owner are still the controller's"},
+			Right:   1,
+			Do:      []order{do("edit budget", "web", 0)}, Until: budgeted("default/web", "minAvailable 3"),
 			Answer: "An index function looks at the object alone. And the controller has repaired the budget already."},
-		{Seam: pipeline.Store, Say: "You delete the Deployment. Its key leaves the objects and every table, and a value without " +
-			"keys disappears.", Do: []order{do("delete", "web", 0)},
+		{Seam: pipeline.Store,
+			Say: "You delete the Deployment. Its key leaves the objects and every table, and a value without " +
+				"keys disappears.", Do: []order{do("delete", "web", 0)},
 			Until: func(s *pipeline.State) bool { return len(deployments(s).Store.Objects) == 0 }},
 	}},
 	{"06", "A key that fails three times", []stop{
 		beginning,
-		{Seam: pipeline.Queue, Say: "The workers stop at their next key. You create a Deployment, and scale it three times.",
-			Ask:     "How often is default/web in the queue when the worker has it?",
+		{Seam: pipeline.Worker,
+			Say: "Each worker stops when it has its next key. You create a Deployment, and a worker takes " +
+				"its key.", Do: []order{do("hold workers", "", 0), do("create", "web", 2)},
+			Until: func(s *pipeline.State) bool { _, has := s.Queue.Processing["default/web"]; return has }},
+		{Seam: pipeline.Queue, Say: "While the worker has the key, you scale the Deployment three times.",
+			Ask:     "How often is default/web in the queue now?",
 			Options: []string{"Three times", "Not once: it is dirty, and comes after Done"}, Right: 1,
-			Do: []order{do("hold workers", "", 0), do("create", "web", 2), do("scale", "web", 3), do("scale", "web", 4),
-				do("scale", "web", 5)},
+			Do: []order{do("scale", "web", 3), do("scale", "web", 4), do("scale", "web", 5)},
 			Until: func(s *pipeline.State) bool {
 				return s.Queue.Again["default/web"] && cached("default/web", "replicas 5")(s)
 			},
@@ -211,10 +222,11 @@ var tours = []tour{
 			Options: []string{"At once", "After a wait that doubles with each failure", "With the next event"}, Right: 1,
 			Do: []order{do("fail writes", "", 0), do("scale", "web", 2)}, Until: waits,
 			Answer: "AddRateLimited counts the failure and adds the key after the limiter's wait: 200 ms, 400 ms, 800 ms here."},
-		{Seam: pipeline.Queue, Say: "After the third failure the write succeeds. Forget clears the failures, so the next one " +
-			"waits for 200 ms again.", Until: func(s *pipeline.State) bool {
-			return budgeted("default/web", "minAvailable 1")(s) && len(s.Queue.Failures) == 0
-		}},
+		{Seam: pipeline.Queue,
+			Say: "After the third failure the write succeeds. Forget clears the failures, so the next one " +
+				"waits for 200 ms again.", Until: func(s *pipeline.State) bool {
+				return budgeted("default/web", "minAvailable 1")(s) && len(s.Queue.Failures) == 0
+			}},
 	}},
 	{"07", "A handler that comes late", []stop{
 		beginning,

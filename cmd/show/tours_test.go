@@ -23,7 +23,7 @@ func newShow(t *testing.T, layers string) *session {
 // tour plays on until the stop is over. It returns the message.
 func follow(t *testing.T, s *session, done func(*message) bool) (m *message) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if m = s.tick(0, true); done(m) {
 			return m
 		}

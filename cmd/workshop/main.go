@@ -70,7 +70,8 @@ command prints your progress and the next step.`,
 		programCommand("cluster up|down|status|logs|…", "Run a real Kubernetes API on this machine, without Docker",
 			launch.Cluster),
 		programCommand("kubectl …", "Run kubectl on the workshop's own cluster, never on yours", launch.Cluster, "kubectl"),
-		programCommand("share", "Serve the workshop to a room without internet", launch.Share))
+		programCommand("share", "Serve the workshop to a room without internet", launch.Share),
+		newShow())
 	return root
 }
 
@@ -96,8 +97,24 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("there is no command %q. For a list: go tool workshop help", args[0])
 }
 
+// newShow returns the command that shows the pipeline in the browser. The program contains the learner's code only if
+// the arguments ask for it, so code that does not compile stops nothing else.
+func newShow() *cobra.Command {
+	show := programCommand("show [recording.json]", "Show the pipeline live in the browser: stop, step, break, rewind",
+		launch.Show)
+	yours := programCommand("show", "", launch.ShowYours)
+	run := show.RunE
+	show.RunE = func(cmd *cobra.Command, args []string) error {
+		if strings.Contains(strings.Join(args, " "), "yours") {
+			return yours.RunE(cmd, args)
+		}
+		return run(cmd, args)
+	}
+	return show
+}
+
 // programCommand returns a command that runs another program in place of this one: the launcher in cluster/, which
-// imports nothing of Kubernetes and builds the rest on first use, or cmd/share. It returns the program's exit code as
+// imports nothing of Kubernetes and builds the rest on first use, cmd/share or cmd/show. It returns the program's exit code as
 // an error.
 func programCommand(use, short string, p launch.Program, first ...string) *cobra.Command {
 	return &cobra.Command{

@@ -107,7 +107,7 @@ func TestWorkshop_in_a_pipe_says_where_you_are(t *testing.T) {
 func TestHelp_says_what_there_is(t *testing.T) {
 	stdout, _, code := run(t, "../..", "help")
 	require.Equal(t, 0, code)
-	for _, word := range []string{"verify", "generate", "cluster", "kubectl", "share", "watch",
+	for _, word := range []string{"verify", "generate", "cluster", "kubectl", "share", "show", "watch",
 		"go test ./01-restclient"} {
 		require.Contains(t, stdout, word)
 	}
@@ -120,6 +120,18 @@ func TestShare_is_handed_over(t *testing.T) {
 	_, stderr, code = run(t, "../..", "share", "--loud")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "unknown flag: --loud")
+}
+
+func TestShow_is_handed_over(t *testing.T) {
+	stdout, stderr, code := run(t, "../..", "show", "--help")
+	require.Equal(t, 0, code, stderr)
+	require.Contains(t, stdout, "go tool workshop show [flags] [recording.json]")
+	_, stderr, code = run(t, "../..", "show", "--layers", "mine")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, `there is no set "mine"`)
+	_, stderr, code = run(t, "../..", "show", "--layers", "yours", "--listen", "127.0.0.1")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "missing port")
 }
 
 // Ctrl-C is for the whole process group; a service manager's SIGTERM is for one process.

@@ -174,7 +174,7 @@ func TestScripts_cover_every_command(t *testing.T) {
 	}
 	for _, c := range newRoot().Commands() {
 		switch c.Name() {
-		case "verify", "generate", "cluster", "kubectl", "share": // main_test.go and cmd/share have them
+		case "verify", "generate", "cluster", "kubectl", "share", "show": // main_test.go, cmd/share and cmd/show have them
 			continue
 		}
 		require.True(t, strings.Contains(all.String(), "exec workshop "+c.Name()), "no transcript runs %s", c.Name())

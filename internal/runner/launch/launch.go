@@ -1,7 +1,8 @@
 // Package launch builds another program of the workshop and runs it in place of this one.
 //
 // A part that few people need and that takes long to build is a program of its own, so that `go tool workshop` builds
-// in seconds: the cluster's launcher, which is in a module of its own, and share, which serves HTTP.
+// in seconds: the cluster's launcher, which is in a module of its own, share, which serves HTTP, and show, which
+// compiles client-go.
 package launch
 
 import (
@@ -20,12 +21,16 @@ type Program struct {
 	name   string // for messages
 	module string // the folder of its module, relative to the workshop's root
 	binary string // its name in the module's cmd and in .workshop/bin
+	tags   string // of the build
 }
 
 // The programs.
 var (
-	Cluster = Program{"the launcher of the cluster", "cluster", "cluster"}
-	Share   = Program{"share", ".", "share"}
+	Cluster = Program{name: "the launcher of the cluster", module: "cluster", binary: "cluster"}
+	Share   = Program{name: "share", module: ".", binary: "share"}
+	Show    = Program{name: "show", module: ".", binary: "show"}
+	// ShowYours is Show with the learner's layers, so it needs code that compiles.
+	ShowYours = Program{name: "show with your layers", module: ".", binary: "show", tags: "yours"}
 )
 
 // Run builds the program in the workshop at root, runs it with this process's standard input and outputs, and returns
@@ -36,7 +41,7 @@ func (p Program) Run(ctx context.Context, root string, args ...string) (int, err
 	if runtime.GOOS == "windows" {
 		bin += ".exe"
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", bin, "./cmd/"+p.binary)
+	build := exec.CommandContext(ctx, "go", "build", "-tags", p.tags, "-o", bin, "./cmd/"+p.binary)
 	build.Dir = filepath.Join(root, p.module)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {

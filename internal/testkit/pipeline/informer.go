@@ -247,7 +247,8 @@ func (f *FIFO) pop(step Step) {
 
 // sameDelta compares a delta with one that came out. The version of a tombstone is that of the last known object.
 func sameDelta(in, out Ref) bool {
-	return in.Type == out.Type && (in.Version == out.Version || in.Version == "" || out.Version == "" || in.Type == "Deleted")
+	return in.Type == out.Type &&
+		(in.Version == out.Version || in.Version == "" || out.Version == "" || in.Type == "Deleted")
 }
 
 func types(deltas []Ref) string {

@@ -177,7 +177,8 @@ func (s *State) View() View {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Requests)) {
 		r := s.Requests[id]
-		v.Requests = append(v.Requests, RequestView{r.Kind, r.Text, s.since(r.Since), r.Streams, r.Bytes, r.Frames, r.Partial})
+		v.Requests = append(v.Requests,
+			RequestView{r.Kind, r.Text, s.since(r.Since), r.Streams, r.Bytes, r.Frames, r.Partial})
 	}
 	v.Requests = v.Requests[max(0, len(v.Requests)-rows):]
 	for _, kind := range slices.Sorted(maps.Keys(s.Informers)) {
@@ -240,7 +241,8 @@ func (s *State) informerView(i *Informer) InformerView {
 	v := InformerView{
 		Kind: i.Kind, Phase: i.Reflector.Phase, For: s.since(i.Reflector.Since), From: i.Reflector.From,
 		Version: i.Reflector.Version, Error: i.Reflector.Error, Popping: i.FIFO.Popping, Popped: i.FIFO.Popped,
-		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed, Objects: objects(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
+		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed,
+		Objects: objects(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
 		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
 	}

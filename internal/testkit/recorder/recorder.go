@@ -1,5 +1,5 @@
-// Package recorder records the steps of an informer and its controller, at the seams between their layers, and can
-// hold a goroutine at each seam.
+// Package recorder records the steps of an informer and its controller, at the seams between their layers, and can hold
+// a goroutine at each seam.
 //
 //		client ─▶ watch ─▶ Reflector ─▶ queue ─▶ Indexer ─▶ handlers ─▶ workqueue ─▶ workers
 //		   └────────┴───────────┴─────────┴─ the seams ─┴──────────┴───────────┴──────────┘
@@ -40,7 +40,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	kinds   map[string]string
-	workers map[string]string                             // the names of goroutines that called Get, by their number in the runtime
+	workers map[string]string                             // names of goroutines, by their number
 	lookers []func(*pipeline.State) (pipeline.Step, bool) // see look
 }
 

@@ -278,7 +278,8 @@ func (m *machine) atRest() {
 		require.Empty(m, w.Key, name)
 	}
 	for _, obj := range m.api.Objects("poddisruptionbudgets") {
-		require.Equal(m, obj.GetResourceVersion(), m.state.Server.Objects["PodDisruptionBudget default/"+obj.GetName()].Version)
+		shown := m.state.Server.Objects["PodDisruptionBudget default/"+obj.GetName()]
+		require.Equal(m, obj.GetResourceVersion(), shown.Version)
 	}
 }
 
