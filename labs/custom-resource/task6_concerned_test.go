@@ -79,7 +79,7 @@ func TestTask6_Both_states_count(t *testing.T) {
 
 func TestTask6_Other_owners_are_not_networks(t *testing.T) {
 	guard.Test(t, "An owner of another kind or group is not a network.", func(t *guard.T) {
-		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", "apps/v1", "StatefulSet", "coins")),
+		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", version, "BitcoinWallet", "coins")),
 			"the networks that its event concerns, with an owner of another kind")
 		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", "example.com/v1", kind, "coins")),
 			"the networks that its event concerns, with an owner of another group")

@@ -4,12 +4,12 @@
 package customresource
 
 import (
+	"os"
+
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
-
-	appsv1 "k8s.io/api/apps/v1"
 
 	solution "client-go-workshop/solutions/labs/custom-resource"
 )
@@ -55,7 +55,9 @@ func Concerned(states ...any) []cache.ObjectName { return solution.Concerned(sta
 
 func Manifest() string { return solution.Manifest() }
 
-func NewDeployment(network *BitcoinNetwork) *appsv1.Deployment { return solution.NewDeployment(network) }
+func NewDeployment(network *BitcoinNetwork) *appsv1.Deployment {
+	return solution.NewDeployment(network)
+}
 
 func NewStatus(network *BitcoinNetwork, observed Observed) BitcoinNetworkStatus {
 	return solution.NewStatus(network, observed)
@@ -63,10 +65,7 @@ func NewStatus(network *BitcoinNetwork, observed Observed) BitcoinNetworkStatus 
 
 func Resource(resource string) schema.GroupResource { return solution.Resource(resource) }
 
-// New puts client-go's queue under the controller.
-func New(config Config) (*Controller, error) {
-	config.Queue.ShutDown()
-	config.Queue = workqueue.NewTypedRateLimitingQueue(
-		workqueue.DefaultTypedControllerRateLimiter[cache.ObjectName]())
-	return solution.New(config)
-}
+func New(config Config) (*Controller, error) { return solution.New(config) }
+
+// init chooses client-go's layers in the flags of the test binary.
+func init() { os.Args = append(os.Args, "-on", "client-go") }
