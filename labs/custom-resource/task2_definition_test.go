@@ -66,6 +66,7 @@ func (r *requests) mustCreate(spec string) map[string]any {
 
 func TestTask2_Manifest_is_a_definition(t *testing.T) {
 	guard.Test(t, "Manifest returns a CustomResourceDefinition in YAML: kubectl apply takes it.", func(t *guard.T) {
+		t.Did("Manifest")
 		start(t, customresource.Manifest())
 	})
 }

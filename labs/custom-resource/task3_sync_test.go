@@ -3,6 +3,7 @@ package customresource_test
 // Task 3: creating and correcting the Deployment.
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -210,13 +211,15 @@ func TestTask3_Stale_cache_loses(t *testing.T) {
 	guard.Test(t, "A write that is based on an old Deployment is refused: the update names the version that was read.",
 		func(t *guard.T) {
 			w := withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
-			network := w.cached()
-			t.Did("another client writes a label, which the cache does not have yet")
 			d := w.deployment().DeepCopy()
 			d.Labels["team"] = "chain"
-			w.Update(d)
+			w.Script("update", func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+				t.Did("another client writes a label, just before the update arrives")
+				w.Update(d)
+				next.ServeHTTP(rw, r)
+			})
 			t.Did("SyncDeployment")
-			_, err := w.controller.SyncDeployment(t.Context(), network)
+			_, err := w.controller.SyncDeployment(t.Context(), w.cached())
 			require.True(t, apierrors.IsConflict(err), "the error is a conflict: %v", err)
 			require.Equal(t, "chain", w.deployment().Labels["team"], "the other client's label")
 		})

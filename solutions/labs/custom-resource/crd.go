@@ -12,10 +12,8 @@ package customresource
 // name becomes the value of a label.
 //
 //workshop:task 2
-func Manifest() string { return manifest }
-
-//workshop:omit
-const manifest = `apiVersion: apiextensions.k8s.io/v1
+func Manifest() string {
+	return `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata:
   name: bitcoinnetworks.bitcoin.example.com
@@ -84,3 +82,4 @@ spec:
                     reason: {type: string}
                     message: {type: string}
 `
+}
