@@ -90,12 +90,21 @@ func TestTask3_Other_resources_pass(t *testing.T) {
 }
 
 func TestTask3_Other_requests_have_one_identity(t *testing.T) {
-	guard.Test(t, otherRequests+" The proxy's credentials replace the client's in these requests too.", func(t *guard.T) {
+	const (
+		others   = otherRequests + " The proxy's credentials replace the client's in these requests too."
+		identity = "Authorization and all Impersonate headers are removed: the API server must see one identity, that of " +
+			"the proxy. It is the one of its transport."
+	)
+	guard.Test(t, others, func(t *guard.T) {
 		w := newWorld(t, view)
-		w.get("/api/v1/configmaps", "Authorization: Bearer abc", "Impersonate-User: admin")
-		header := w.Requests("list")[0].Header
-		require.Equal(t, "", header.Get("Authorization"), "the header Authorization at the API server")
-		require.Equal(t, "", header.Get("Impersonate-User"), "the header Impersonate-User at the API server")
+		for path, rule := range map[string]string{"/api/v1/configmaps": others, collection: identity} {
+			t.Rule("%s", rule)
+			w.get(path, "Authorization: Bearer abc", "Impersonate-User: admin")
+			all := w.Requests("list")
+			header := all[len(all)-1].Header
+			require.Equal(t, "", header.Get("Authorization"), "the header Authorization at the API server")
+			require.Equal(t, "", header.Get("Impersonate-User"), "the header Impersonate-User at the API server")
+		}
 	})
 }
 

@@ -31,8 +31,9 @@ func Main(c *cobra.Command) {
 // WriteKubeconfig writes a kubeconfig for the server at a URL to file, and makes its folder. The cluster and the
 // context are called name. It does not overwrite a kubeconfig with another current context; the error then asks for
 // another value of flag. It returns the absolute path of the file, and a function that removes the file, unless another
-// server has replaced the kubeconfig by its own.
-func WriteKubeconfig(file, name, url, flag string) (path string, remove func(), err error) {
+// server has replaced the kubeconfig by its own. Each change may add to the kubeconfig before it is written.
+func WriteKubeconfig(file, name, url, flag string, changes ...func(*clientcmdapi.Config),
+) (path string, remove func(), err error) {
 	if path, err = filepath.Abs(file); err != nil {
 		return "", nil, fmt.Errorf("find out where %s is: %w", file, err)
 	}
@@ -45,6 +46,9 @@ func WriteKubeconfig(file, name, url, flag string) (path string, remove func(), 
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: url}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name}
 	config.CurrentContext = name
+	for _, change := range changes {
+		change(config)
+	}
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
 		return "", nil, fmt.Errorf("write the kubeconfig: %w", err)
 	}

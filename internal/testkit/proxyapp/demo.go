@@ -1,0 +1,179 @@
+package proxyapp
+
+// This file demonstrates the proxy without a cluster: an API server in the process, the proxy in front of it over TLS,
+// and client-go's informer behind the proxy.
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+)
+
+const (
+	hide = "example.com/hidden"
+	// quiet is how long the demonstration waits for a call of the handler that must not come.
+	quiet = 300 * time.Millisecond
+	late  = 30 * time.Second
+)
+
+// demo runs the demonstration. An error says which call of the handler has not come.
+func demo(ctx context.Context, newProxy NewProxy, out io.Writer) error {
+	api := fakeapi.New()
+	defer api.Close()
+	url, err := api.Listen("127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("start an API server: %w", err)
+	}
+	handler, err := inFrontOf(&rest.Config{Host: url}, newProxy, 3, hide)
+	if err != nil {
+		return err
+	}
+	s, err := listen("127.0.0.1:0", handler)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	client, err := typedappsv1.NewForConfig(s.config())
+	if err != nil {
+		return fmt.Errorf("make a client of the proxy: %w", err)
+	}
+	fmt.Fprintf(out, "An API server, a proxy that multiplies replicas by 3 and hides %s,\n"+
+		"and client-go's informer behind the proxy, all in this process.\n\n%-34s %-12s %s\n",
+		hide, "what happens", "stored", "the informer's handler")
+
+	ctx, stop := context.WithCancel(ctx)
+	calls := &calls{arrived: make(chan string, 100)}
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	informer := newInformer(client.Deployments(""))
+	if _, err := informer.AddEventHandler(calls); err != nil {
+		return err
+	}
+	running.Go(func() { informer.RunWithContext(ctx) })
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		return ctx.Err()
+	}
+	for _, step := range steps(ctx, api, client.Deployments("default")) {
+		said := step.do()
+		call := calls.next(step.silent)
+		if call == "" && !step.silent {
+			return fmt.Errorf("%s: the informer's handler was not called within %v", step.what, late)
+		}
+		if call == "" {
+			call = cmp.Or(said, "nothing")
+		}
+		fmt.Fprintf(out, "%-34s %-12s %s\n", step.what, stored(api), call)
+	}
+	return nil
+}
+
+// step is one change, and whether the informer must not notice it. The function returns the error of a client.
+type step struct {
+	what   string
+	silent bool
+	do     func() string
+}
+
+func steps(ctx context.Context, api *fakeapi.Server, client typedappsv1.DeploymentInterface) []step {
+	update := func(replicas int32, labels map[string]string) func() string {
+		return func() string {
+			api.Update(deployment(replicas, labels))
+			return ""
+		}
+	}
+	scale := func(replicas int) func() string {
+		return func() string {
+			patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+			if _, err := client.Patch(ctx, "web", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+				return "nothing; the client gets an error: " + string(apierrors.ReasonForError(err))
+			}
+			return ""
+		}
+	}
+	hidden := map[string]string{hide: "true"}
+	return []step{
+		{"web is created", false, func() string {
+			api.Create(deployment(1, nil))
+			return ""
+		}},
+		{"a client behind the proxy sends 6", false, scale(6)},
+		{"a client behind the proxy sends 7", true, scale(7)},
+		{"web gets the label", false, update(2, hidden)},
+		{"web is scaled", true, update(4, hidden)},
+		{"web loses the label", false, update(4, nil)},
+	}
+}
+
+// calls are the calls of the informer's handler, as text.
+type calls struct{ arrived chan string }
+
+func (c *calls) OnAdd(obj any, _ bool) { c.note("OnAdd", obj) }
+func (c *calls) OnUpdate(_, new any)   { c.note("OnUpdate", new) }
+func (c *calls) OnDelete(any)          { c.arrived <- "OnDelete web" }
+
+func (c *calls) note(what string, obj any) {
+	d := obj.(*appsv1.Deployment)
+	c.arrived <- fmt.Sprintf("%s %s, replicas %d", what, d.Name, *d.Spec.Replicas)
+}
+
+// next returns the next call, or "" if none comes.
+func (c *calls) next(silent bool) string {
+	patience := late
+	if silent {
+		patience = quiet
+	}
+	select {
+	case call := <-c.arrived:
+		return call
+	case <-time.After(patience):
+		return ""
+	}
+}
+
+func newInformer(client typedappsv1.DeploymentInterface) cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformer(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.Watch(ctx, o)
+		},
+	}, &appsv1.Deployment{}, 0, nil)
+}
+
+// stored returns the stored number of replicas.
+func stored(api *fakeapi.Server) string {
+	return fmt.Sprint("replicas ", *api.Objects("deployments")[0].(*appsv1.Deployment).Spec.Replicas)
+}
+
+func deployment(replicas int32, labels map[string]string) *appsv1.Deployment {
+	pods := map[string]string{"app": "web"}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: labels},
+		Spec: appsv1.DeploymentSpec{
+			Replicas: &replicas,
+			Selector: &metav1.LabelSelector{MatchLabels: pods},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: pods},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
+			},
+		},
+	}
+}

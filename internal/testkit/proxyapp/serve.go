@@ -1,0 +1,101 @@
+package proxyapp
+
+// This file serves a proxy over TLS. Its certificate and its token live as long as the process: both are in the
+// kubeconfig that the program writes for its clients. A client without the token gets no answer, because the proxy acts
+// with the rights of its own kubeconfig.
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/cert"
+)
+
+// server is a proxy that listens.
+type server struct {
+	url, token string
+	// authority is the certificate, in PEM.
+	authority []byte
+
+	http   *http.Server
+	cancel context.CancelFunc
+	failed chan error
+}
+
+// listen starts to serve a handler at an address. The caller must call close.
+func listen(address string, handler http.Handler) (*server, error) {
+	tcp, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w; choose another address with --address", address, err)
+	}
+	host, _, err := net.SplitHostPort(tcp.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("make a certificate for %s: %w", host, err)
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("use the certificate for %s: %w", host, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &server{url: "https://" + tcp.Addr().String(), token: rand.Text(), authority: certificate, cancel: cancel,
+		failed: make(chan error, 1)}
+	s.http = &http.Server{
+		Handler: s.onlyWithToken(handler), TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}},
+		BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(io.Discard, "", 0),
+		ReadHeaderTimeout: 30 * time.Second,
+	}
+	go func() { s.failed <- s.http.ServeTLS(tcp, "", "") }()
+	return s, nil
+}
+
+// onlyWithToken answers 401 to a client without the token.
+func (s *server) onlyWithToken(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) != 1 {
+			http.Error(w, "this proxy wants the token of the kubeconfig that it has written", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// config returns how to reach the proxy.
+func (s *server) config() *rest.Config {
+	return &rest.Config{Host: s.url, BearerToken: s.token, TLSClientConfig: rest.TLSClientConfig{CAData: s.authority}}
+}
+
+// wait returns when the context has ended, or with the error that ends the server.
+func (s *server) wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.failed:
+		return fmt.Errorf("serve the proxy: %w", err)
+	}
+}
+
+// close ends the watches of all clients, waits a moment for other answers, and closes all connections.
+func (s *server) close() {
+	s.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+		s.http.Close()
+	}
+}

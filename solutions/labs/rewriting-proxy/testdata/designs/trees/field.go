@@ -1,0 +1,3 @@
+package rewritingproxy
+
+// This design does not need fields in bytes.
