@@ -283,5 +283,5 @@ func onServer(network *customresource.BitcoinNetwork) {
 }
 
 func withFinalizer(network *customresource.BitcoinNetwork) {
-	network.Finalizers = append(network.Finalizers, "example.com/audit", customresource.Finalizer)
+	network.Finalizers = append(network.Finalizers, customresource.Finalizer, "example.com/audit")
 }

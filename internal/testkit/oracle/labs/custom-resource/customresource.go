@@ -23,6 +23,7 @@ type (
 	Controller           = solution.Controller
 	DeploymentWriter     = solution.DeploymentWriter
 	Entry                = solution.Entry
+	FileRegistry         = solution.FileRegistry
 	NameTakenError       = solution.NameTakenError
 	NetworkWriter        = solution.NetworkWriter
 	Observed             = solution.Observed

@@ -1,0 +1,60 @@
+package crd_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/fakeapi/crd"
+	customresource "client-go-workshop/solutions/labs/custom-resource"
+)
+
+func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testing.T) {
+	for change, problem := range map[[2]string]string{
+		{"apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n"}:   "and not an apiextensions.k8s.io/v1",
+		{"plural: bitcoinnetworks", "plural: networks"}:                   `must be spec.names.plural+"."+spec.group`,
+		{"storage: true", "storage: false"}:                               "exactly one version marked as storage version",
+		{"scope: Namespaced", "scope: Cluster"}:                           "serves namespaced resources only",
+		{"version: {type: string, ", "version: {"}:                        "properties[version].type: Required value",
+		{"maxItems: 8", "maxItem: 8"}:                                     `unknown field "maxItem"`,
+		{"kind: BitcoinNetwork\n", "kind: BitcoinNetwork\n    kind: B\n"}: `key "kind" already set`,
+	} {
+		t.Run(change[1], func(t *testing.T) {
+			manifest := strings.Replace(customresource.Manifest(), change[0], change[1], 1)
+			require.NotEqual(t, customresource.Manifest(), manifest, "the manifest has %q", change[0])
+			_, err := crd.Parse(manifest)
+			require.ErrorContains(t, err, problem)
+		})
+	}
+}
+
+func TestParse_reads_names_and_columns(t *testing.T) {
+	custom, err := crd.Parse(customresource.Manifest())
+	require.NoError(t, err)
+	require.Equal(t, "bitcoin.example.com/v1alpha1, Kind=BitcoinNetwork", custom.Kind.String())
+	require.Equal(t, []string{"btc"}, custom.ShortNames)
+	require.True(t, custom.Status)
+	require.Len(t, custom.Columns, 5)
+	cells := custom.Cells(map[string]any{
+		"metadata": map[string]any{"name": "demo"}, "spec": map[string]any{"chain": "test", "nodes": int64(2)},
+		"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "Ready", "status": "True"}, map[string]any{"type": "Registered", "status": "False"},
+		}},
+	})
+	require.Equal(t, []any{"demo", "test", int64(2), "True", nil}, cells)
+}
+
+func TestPrune_reaches_lists_and_maps(t *testing.T) {
+	custom, err := crd.Parse(customresource.Manifest())
+	require.NoError(t, err)
+	object := map[string]any{
+		"apiVersion": "bitcoin.example.com/v1alpha1", "kind": "BitcoinNetwork", "metadata": map[string]any{"any": "thing"},
+		"extra":  true,
+		"spec":   map[string]any{"node": int64(1), "options": map[string]any{"any": "thing"}},
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "colour": "green"}}},
+	}
+	require.Equal(t, []string{"extra", "spec.node", "status.conditions[0].colour"}, custom.Prune(object))
+	require.Equal(t, map[string]any{"options": map[string]any{"any": "thing"}}, object["spec"])
+	require.Contains(t, object, "metadata")
+}
