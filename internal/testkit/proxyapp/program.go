@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -48,6 +49,7 @@ type NewProxy func(config Config) (http.Handler, error)
 type options struct {
 	kubeconfig, address, clients, hide string
 	factor                             int64
+	pass                               bool
 }
 
 // Main is the program. It does not return.
@@ -68,6 +70,9 @@ func Main(newProxy NewProxy) {
 				klog.SetOutput(io.Discard)
 				return demo(cmd.Context(), newProxy, cmd.OutOrStdout())
 			}
+			if o.pass {
+				newProxy = passing
+			}
 			return run(cmd.Context(), newProxy, o, cmd.OutOrStdout())
 		},
 	}
@@ -77,7 +82,19 @@ func Main(newProxy NewProxy) {
 	f.StringVar(&o.clients, "clients", filepath.Join(".workshop", name, "kubeconfig"), "the file to write for the clients")
 	f.Int64Var(&o.factor, "factor", 3, "what to multiply spec.replicas by")
 	f.StringVar(&o.hide, "hide", "example.com/hidden", "the label that hides an object")
+	f.BoolVar(&o.pass, "pass", false, "change nothing, to compare the two")
 	localserver.Main(c)
+}
+
+// passing makes a proxy that changes nothing.
+func passing(c Config) (http.Handler, error) {
+	return &httputil.ReverseProxy{
+		Transport: c.Transport,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(c.Upstream)
+			r.Out.Header.Del("Authorization")
+		},
+	}, nil
 }
 
 // run serves a proxy in front of a cluster until the context ends.
