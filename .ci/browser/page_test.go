@@ -80,6 +80,7 @@ func TestButtons(t *testing.T) {
 		{"End all faults", "reflector", "◉ watches"},
 		{"Add a slow handler", "handler", "handler 2"},
 		{"Add a stuck handler", "handler", "handler 2"},
+		{"End all faults", "reflector", "◉ watches"},
 		{"1,000 changes", "store", "more objects"},
 	} {
 		p.click(button.name)
@@ -186,12 +187,13 @@ func TestRecording(t *testing.T) {
 func TestManyObjects(t *testing.T) {
 	p := open(t, start(t), 1280, 800)
 	p.until(says("reflector", "◉ watches"))
-	p.run(chromedp.Evaluate[chromedp.Void](`fetch("do", {method: "POST", body: JSON.stringify({action: "burst", n: 10000})})`,
-		chromedp.EvalAwaitPromise))
+	p.click("10,000 Deployments")
 	p.until(`document.querySelector("#log").innerText.includes("steps are not listed")`)
+	p.until(`parseInt(document.querySelector("[data-seam=store] .rate").textContent.replace(",", "")) > 1000`)
 	p.press(" ")
 	p.until(`document.querySelector("#status").textContent.startsWith("paused")`)
 	p.press(" ")
+	p.until(says("store", "and 9,990 more objects"))
 	p.until(says("queue", "queue none dirty none processing none"))
 	p.screen("many")
 }

@@ -48,6 +48,7 @@ var actions = []action{
 	{"change", "delete budget", "Delete its budget", removeBudget},
 	{"change", "edit budget", "Edit its budget", editBudget},
 	{"change", "burst", "1,000 changes", burst},
+	{"change", "fill", "10,000 Deployments", fill},
 	{"break", "end watch", "End the watches", fault("the watches end",
 		func(api *fakeapi.Server, _ order) { api.EndWatches() })},
 	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame",
@@ -79,6 +80,12 @@ var actions = []action{
 		func(m *machine, _ order) error { m.consumer.set(true); return nil }},
 	{"hold", "free consumer", "Let the consumer go",
 		func(m *machine, _ order) error { m.consumer.set(false); return nil }},
+}
+
+// known reports whether there is an action of a name, or one of a session.
+func known(name string) bool {
+	return slices.ContainsFunc(actions, func(a action) bool { return a.Name == name }) ||
+		slices.Contains([]string{"restart all", "tour start", "tour answer", "tour next", "tour end"}, name)
 }
 
 // do carries out an order.
@@ -164,7 +171,9 @@ func (m *machine) change(verb, resource string, obj fakeapi.Object, do func(...f
 		do(obj)
 		step := pipeline.Step{Verb: verb, Kind: kind, Key: obj.GetNamespace() + "/" + obj.GetName(),
 			Version: m.api.ResourceVersion()}
-		if found := m.find(resource, obj.GetName()); found != nil {
+		if resource == "" { // too many to look for each: nobody else writes Deployments
+			step.Kind, step.Text = recorder.Deployment, recorder.NoteOf(obj)
+		} else if found := m.find(resource, obj.GetName()); found != nil {
 			step.Version, step.Text = found.GetResourceVersion(), recorder.NoteOf(found)
 		}
 		return step
@@ -275,21 +284,35 @@ func editBudget(m *machine, o order) error {
 	return m.change(pipeline.Wrote, "poddisruptionbudgets", b, m.api.Update)
 }
 
-// burst changes many Deployments at once, 100 of them, and makes those that are missing.
-func burst(m *machine, o order) error {
-	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("%d changes of 100 Deployments", cmp.Or(o.N, 1000))})
-	for i := range cmp.Or(min(o.N, 10_000), 1000) {
-		d := deployment(fmt.Sprintf("burst-%02d", i%100), int32(1+i/100%3))
-		if i < 100 && m.find("deployments", d.Name) == nil {
-			m.api.Create(d)
-		} else {
-			m.api.Update(d)
-		}
-	}
+// burst changes 100 Deployments ten times each, and makes those that are missing.
+func burst(m *machine, o order) error { return m.many(cmp.Or(min(o.N, 10_000), 1000), 100) }
+
+// fill makes 10,000 Deployments.
+func fill(m *machine, _ order) error { return m.many(10_000, 10_000) }
+
+// many makes so many changes of so many Deployments, in the background.
+func (m *machine) many(changes, objects int) error {
+	known := map[string]bool{}
 	for _, obj := range m.api.Objects("deployments") {
-		m.rec.Server(pipeline.Step{Verb: pipeline.Wrote, Kind: recorder.Deployment, Version: obj.GetResourceVersion(),
-			Key: obj.GetNamespace() + "/" + obj.GetName(), Text: recorder.NoteOf(obj)})
+		known[obj.GetName()] = true
 	}
+	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("%d changes of %d Deployments", changes, objects)})
+	m.running.Go(func() {
+		for i := range changes {
+			select {
+			case <-m.release:
+				return
+			default:
+			}
+			d := deployment(fmt.Sprintf("burst-%02d", i%objects), int32(1+i/100%3))
+			if verb := m.api.Update; known[d.Name] {
+				_ = m.change(pipeline.Wrote, "", d, verb) // a reader may have deleted it
+			} else {
+				known[d.Name] = true
+				_ = m.change(pipeline.Wrote, "", d, m.api.Create)
+			}
+		}
+	})
 	return nil
 }
 

@@ -199,11 +199,17 @@ func (s *server) order(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "show: read the order: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if err := s.do(o); err != nil {
-		http.Error(w, err.Error(), http.StatusConflict)
+	if !known(o.Action) {
+		http.Error(w, fmt.Sprintf("show: there is no action %q", o.Action), http.StatusBadRequest)
 		return
 	}
-	reply(w, struct{}{})
+	var result struct {
+		Error string `json:"error,omitempty"`
+	}
+	if err := s.do(o); err != nil {
+		result.Error = err.Error() // not a code: a browser would report it as an error of the page
+	}
+	reply(w, result)
 }
 
 func reply(w http.ResponseWriter, v any) {

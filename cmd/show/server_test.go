@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -53,32 +54,36 @@ func TestServer_accepts_only_its_page(t *testing.T) {
 		name, method, url, body string
 		header                  []string
 		code                    int
+		text                    string
 	}{
-		{"the page", "GET", url, "", nil, 200},
-		{"a script", "GET", url + "main.js", "", nil, 200},
-		{"an order", "POST", url + "do", order, []string{"Origin", root}, 200},
-		{"no token", "GET", root + "/", "", nil, 404},
-		{"no token for an order", "POST", root + "/do", order, []string{"Origin", root}, 404},
-		{"another token", "GET", root + "/" + strings.Repeat("A", len(s.token)) + "/", "", nil, 404},
-		{"another host", "GET", url, "", []string{"Host", "evil.example"}, 421},
-		{"another origin", "POST", url + "do", order, []string{"Origin", "https://evil.example"}, 403},
-		{"the origin of a file", "POST", url + "do", order, []string{"Origin", "null"}, 403},
-		{"an order without an origin", "POST", url + "do", order, nil, 403},
-		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 409},
-		{"an unknown field", "POST", url + "do", `{"action":"pause","shell":"x"}`, []string{"Origin", root}, 400},
-		{"a name that is none", "POST", url + "do", `{"action":"create","name":"../x"}`, []string{"Origin", root}, 409},
-		{"an unknown seam", "POST", url + "do", `{"action":"break","name":"door"}`, []string{"Origin", root}, 409},
-		{"an unknown goal", "POST", url + "do", `{"action":"until","name":"door"}`, []string{"Origin", root}, 409},
-		{"an unknown code", "POST", url + "do", `{"action":"refuse","n":200}`, []string{"Origin", root}, 409},
-		{"an unknown tour", "POST", url + "do", `{"action":"tour start","name":"99"}`, []string{"Origin", root}, 409},
+		{"the page", "GET", url, "", nil, 200, ``},
+		{"a script", "GET", url + "main.js", "", nil, 200, ``},
+		{"an order", "POST", url + "do", order, []string{"Origin", root}, 200, ``},
+		{"no token", "GET", root + "/", "", nil, 404, ``},
+		{"no token for an order", "POST", root + "/do", order, []string{"Origin", root}, 404, ``},
+		{"another token", "GET", root + "/" + strings.Repeat("A", len(s.token)) + "/", "", nil, 404, ``},
+		{"another host", "GET", url, "", []string{"Host", "evil.example"}, 421, ``},
+		{"another origin", "POST", url + "do", order, []string{"Origin", "https://evil.example"}, 403, ``},
+		{"the origin of a file", "POST", url + "do", order, []string{"Origin", "null"}, 403, ``},
+		{"an order without an origin", "POST", url + "do", order, nil, 403, ``},
+		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 400, `there is no action`},
+		{"an unknown field", "POST", url + "do", `{"action":"pause","shell":"x"}`, []string{"Origin", root}, 400, ``},
+		{"a name that is none", "POST", url + "do", `{"action":"create","name":"../x"}`, []string{"Origin", root}, 200, `is not a name`},
+		{"an unknown seam", "POST", url + "do", `{"action":"break","name":"door"}`, []string{"Origin", root}, 200, `no such seam`},
+		{"an unknown goal", "POST", url + "do", `{"action":"until","name":"door"}`, []string{"Origin", root}, 200, `it is delta`},
+		{"an unknown code", "POST", url + "do", `{"action":"refuse","n":200}`, []string{"Origin", root}, 200, `410, 429 or 500`},
+		{"an unknown tour", "POST", url + "do", `{"action":"tour start","name":"99"}`, []string{"Origin", root}, 200, `there is no tour`},
 		{"a large order", "POST", url + "do", `{"action":"` + strings.Repeat("x", largestOrder) + `"}`,
-			[]string{"Origin", root}, 400},
-		{"a step that is no number", "GET", url + "state?step=x", "", nil, 400},
-		{"another method", "PUT", url + "do", order, []string{"Origin", root}, 405},
+			[]string{"Origin", root}, 400, ``},
+		{"a step that is no number", "GET", url + "state?step=x", "", nil, 400, ``},
+		{"another method", "PUT", url + "do", order, []string{"Origin", root}, 405, ``},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			answer := ask(t, test.method, test.url, test.body, test.header...)
 			require.Equal(t, test.code, answer.StatusCode)
+			text, err := io.ReadAll(answer.Body)
+			require.NoError(t, err)
+			require.Contains(t, string(text), test.text)
 			require.Contains(t, answer.Header.Get("Content-Security-Policy"), "default-src 'none'")
 			require.NotContains(t, answer.Header.Get("Content-Security-Policy"), "unsafe")
 		})

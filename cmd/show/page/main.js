@@ -29,8 +29,7 @@ for (const s of document.querySelectorAll(".station:not(.you)")) {
 // send sends an order. The server answers with an error if it cannot carry it out.
 async function send(action, rest = {}) {
   const answer = await fetch("do", { method: "POST", body: JSON.stringify({ action, ...rest }) })
-  $("#answer").textContent = answer.ok ? "" : await answer.text()
-  return answer.ok
+  $("#answer").textContent = (await answer.json()).error ?? ""
 }
 
 function show(m) {

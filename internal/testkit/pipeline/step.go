@@ -5,7 +5,7 @@
 //
 //	  - step.go, this one: a step.
 //	  - sentence.go: a step as a sentence.
-//	  - state.go: the state after some steps; informer.go and queue.go have its parts.
+//	  - state.go: the state after some steps; informer.go, handlers.go and queue.go have its parts.
 //	  - view.go: the state as the page draws it, with at most so many rows.
 //	  - log.go: the steps of a run, and the state at any of them.
 //	  - recording.go: a log as a file.
