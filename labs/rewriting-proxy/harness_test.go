@@ -196,7 +196,7 @@ func (w *world) write(method, path, contentType, body string) answer {
 func (w *world) send(client *http.Client, method, path, body string, headers ...string) answer {
 	w.t.Helper()
 	w.t.Did("%s", strings.Join(append([]string{method + " " + path}, headers...), ", "))
-	resp, err := client.Do(request(w.t, w.t.Context(), method, path, body, headers...))
+	resp, err := client.Do(request(w.t.Context(), w.t, method, path, body, headers...))
 	require.NoError(w.t, err, "the error of %s %s", method, path)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
@@ -204,7 +204,7 @@ func (w *world) send(client *http.Client, method, path, body string, headers ...
 	return answer{resp.StatusCode, resp.Header, string(text)}
 }
 
-func request(t *guard.T, ctx context.Context, method, path, body string, headers ...string) *http.Request {
+func request(ctx context.Context, t *guard.T, method, path, body string, headers ...string) *http.Request {
 	r, err := http.NewRequestWithContext(ctx, method, "http://proxy"+path, strings.NewReader(body))
 	require.NoError(t, err)
 	for _, header := range headers {
@@ -293,7 +293,7 @@ func (w *world) watch(path string, headers ...string) *stream {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	s := &stream{t: w.t, cancel: cancel}
 	w.t.Cleanup(cancel)
-	w.t.Go(func() { s.read(w.client.Do(request(w.t, ctx, http.MethodGet, path, "", headers...))) })
+	w.t.Go(func() { s.read(w.client.Do(request(ctx, w.t, http.MethodGet, path, "", headers...))) })
 	synctest.Wait()
 	return s
 }

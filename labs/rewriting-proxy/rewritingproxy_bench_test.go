@@ -52,12 +52,15 @@ func eventOfKubectl(i int) string {
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1",
 		"kubectl.kubernetes.io/last-applied-configuration": inJSON(deployment("web", 6))}
 	object := strings.TrimSpace(inJSON(d))
-	const managed = `"managedFields":[{"manager":"kubectl","operation":"Apply","apiVersion":"apps/v1","fieldsType":"FieldsV1",` +
-		`"fieldsV1":{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{` +
+	const managed = `"managedFields":[{"manager":"kubectl","operation":"Apply","apiVersion":"apps/v1",` +
+		`"fieldsType":"FieldsV1",` +
+		`"fieldsV1":{"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}},` +
+		`"f:spec":{` +
 		`"f:progressDeadlineSeconds":{},"f:replicas":{},"f:revisionHistoryLimit":{},"f:selector":{},"f:strategy":{` +
 		`"f:rollingUpdate":{".":{},"f:maxSurge":{},"f:maxUnavailable":{}},"f:type":{}},"f:template":{"f:metadata":{` +
 		`"f:labels":{".":{},"f:app":{}}},"f:spec":{"f:containers":{"k:{\"name\":\"c\"}":{".":{},"f:image":{},` +
-		`"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:terminationMessagePath":{},"f:terminationMessagePolicy":{}}},` +
+		`"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:terminationMessagePath":{},` +
+		`"f:terminationMessagePolicy":{}}},` +
 		`"f:dnsPolicy":{},"f:restartPolicy":{},"f:schedulerName":{},"f:securityContext":{},` +
 		`"f:terminationGracePeriodSeconds":{}}}}}}],`
 	object = strings.Replace(object, `"annotations":`, managed+`"annotations":`, 1)

@@ -34,17 +34,18 @@ func store(t *guard.T, object string) string {
 }
 
 func TestTask1_Show_multiplies(t *testing.T) {
-	guard.Test(t, "Show returns an object as the client sees it: spec.replicas is multiplied by Factor.", func(t *guard.T) {
-		for stored, shown := range map[string]string{"0": "0", "1": "3", "2": "6", "1000": "3000"} {
-			requireJSON(t, `{"spec":{"replicas":`+shown+`}}`, show(t, `{"spec":{"replicas":`+stored+`}}`),
-				"the object that Show returns")
-		}
-		one := rewritingproxy.View{Factor: 1}
-		t.Did(`Show of {"spec":{"replicas":7}} with Factor 1`)
-		shown, err := one.Show([]byte(`{"spec":{"replicas":7}}`))
-		require.NoError(t, err, "the error of Show")
-		requireJSON(t, `{"spec":{"replicas":7}}`, string(shown), "the object that Show returns")
-	})
+	guard.Test(t, "Show returns an object as the client sees it: spec.replicas is multiplied by Factor.",
+		func(t *guard.T) {
+			for stored, shown := range map[string]string{"0": "0", "1": "3", "2": "6", "1000": "3000"} {
+				requireJSON(t, `{"spec":{"replicas":`+shown+`}}`, show(t, `{"spec":{"replicas":`+stored+`}}`),
+					"the object that Show returns")
+			}
+			one := rewritingproxy.View{Factor: 1}
+			t.Did(`Show of {"spec":{"replicas":7}} with Factor 1`)
+			shown, err := one.Show([]byte(`{"spec":{"replicas":7}}`))
+			require.NoError(t, err, "the error of Show")
+			requireJSON(t, `{"spec":{"replicas":7}}`, string(shown), "the object that Show returns")
+		})
 }
 
 func TestTask1_Show_keeps_every_other_field(t *testing.T) {
@@ -116,7 +117,8 @@ func TestTask1_Arguments_do_not_change(t *testing.T) {
 		t.Did("Show of the first part of a buffer")
 		shown, err := view.Show(object[:len(object)-5])
 		require.NoError(t, err, "the error of Show")
-		requireJSON(t, `{"metadata":{"name":"web"},"spec":{"replicas":27,"paused":true}}`, string(shown), "the result of Show")
+		requireJSON(t, `{"metadata":{"name":"web"},"spec":{"replicas":27,"paused":true}}`, string(shown),
+			"the result of Show")
 		require.Equal(t, text, string(object), "the buffer after Show")
 		t.Rule(stores)
 		t.Did("Store of the first part of a buffer")

@@ -199,7 +199,8 @@ func TestTask2_The_server_hides(t *testing.T) {
 			{selects, "GET", "/apis/apps/v1/watch/deployments", "!example.com/hidden"},
 			{selects, "GET", "/apis/apps/v1/watch/namespaces/default/deployments/web", "!example.com/hidden"},
 			{selects, "DELETE", collection, "!example.com/hidden"},
-			{both, "GET", collection + "?labelSelector=app%3Dweb%2Ctier+in+(a%2Cb)", "!example.com/hidden,app=web,tier in (a,b)"},
+			{both, "GET", collection + "?labelSelector=app%3Dweb%2Ctier+in+(a%2Cb)", "!example.com/hidden,app=web,tier in " +
+				"(a,b)"},
 			{both, "DELETE", collection + "?labelSelector=app", "!example.com/hidden,app"},
 			{nothing, "GET", collection + "/web?labelSelector=app", "app"},
 			{nothing, "DELETE", collection + "/web", ""},

@@ -138,8 +138,8 @@ func TestTask3_Metadata_stays(t *testing.T) {
 func TestTask3_Hidden_objects(t *testing.T) {
 	const (
 		gone  = "A GET of a hidden object is answered with 404, as if there were no such object."
-		lists = "A list, a watch and the deletion of a collection select the objects without HiddenLabel. So a list does not " +
-			"have hidden objects, and a page is full."
+		lists = "A list, a watch and the deletion of a collection select the objects without HiddenLabel. So a list " +
+			"does not have hidden objects, and a page is full."
 	)
 	guard.Test(t, gone, func(t *guard.T) {
 		w := newWorld(t, view, deployment("a", 1), hidden(deployment("b", 2)), deployment("c", 3))
@@ -157,7 +157,8 @@ func TestTask3_Hidden_objects(t *testing.T) {
 		require.Equal(t, []string{"a: 3", "c: 9"}, replicasIn(w.get(collection).body), "the objects in the list")
 		require.Equal(t, []string{"0/3", "0/9"}, cells(w.get(collection, "Accept: "+asTable).body, "Ready"),
 			"the cells in the column Ready")
-		require.Equal(t, []string{"a: 3", "c: 9"}, replicasIn(w.get(collection+"?limit=2").body), "the objects in a page of two")
+		require.Equal(t, []string{"a: 3", "c: 9"}, replicasIn(w.get(collection+"?limit=2").body),
+			"the objects in a page of two")
 	})
 }
 
@@ -169,7 +170,8 @@ func TestTask3_Errors_pass(t *testing.T) {
 		w.Compact()
 		for _, path := range []string{
 			collection + "/missing", collection + "?labelSelector=,,", "/apis/apps/v1/deployments?resourceVersion=" + version +
-				"&resourceVersionMatch=Exact&limit=1", collection + "?continue=nonsense", collection + "?fieldSelector=spec.replicas%3D2",
+				"&resourceVersionMatch=Exact&limit=1", collection + "?continue=nonsense",
+			collection + "?fieldSelector=spec.replicas%3D2",
 		} {
 			got, want := w.get(path), w.direct(path)
 			require.Equal(t, want.code, got.code, "the code of the answer")

@@ -45,7 +45,8 @@ func (z *gzipped) WriteHeader(code int) {
 
 func (z *gzipped) Write(b []byte) (int, error) { return z.zip.Write(b) }
 
-const otherRequests = "A request that is not about Deployments passes as it is, and so does its answer, in any encoding."
+const otherRequests = "A request that is not about Deployments passes as it is, and so does its answer, in any " +
+	"encoding."
 
 func TestTask3_Compressed_answers(t *testing.T) {
 	guard.Test(t, rewritten+"A large answer is rewritten too, whatever encoding the client accepts.", func(t *guard.T) {
@@ -73,7 +74,8 @@ func TestTask3_Other_resources_pass(t *testing.T) {
 			Labels: map[string]string{hiddenLabel: "true"}}})
 		for _, path := range []string{
 			"/apis/policy/v1/poddisruptionbudgets", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web",
-			"/api/v1/namespaces/deployments/configmaps", "/api/v1/configmaps", "/apis", "/apis/apps/v1", "/apis/apps/v2/deployments2",
+			"/api/v1/namespaces/deployments/configmaps", "/api/v1/configmaps", "/apis", "/apis/apps/v1",
+			"/apis/apps/v2/deployments2",
 			"/openapi/v3", "/version", "/readyz", "/nowhere",
 		} {
 			for _, accept := range []string{protobuf, "application/json"} {
@@ -190,7 +192,7 @@ func TestTask3_Client_goes_away(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Did("a client starts a list, and goes away before the answer")
-		t.Go(func() { w.client.Do(request(t, ctx, http.MethodGet, collection, "")) })
+		t.Go(func() { w.client.Do(request(ctx, t, http.MethodGet, collection, "")) })
 		synctest.Wait()
 		cancel()
 		select {

@@ -28,7 +28,8 @@ import (
 )
 
 func TestTask4_Client_takes_its_watch_along(t *testing.T) {
-	guard.Test(t, "When the client goes away, the request to the API server ends. Otherwise a server holds the watches of "+
+	guard.Test(t, "When the client goes away, the request to the API server ends. Otherwise a server holds the "+
+		"watches of "+
 		"all clients that ever came.", func(t *guard.T) {
 		w := newWorld(t, view, deployment("web", 1))
 		for range 3 {
@@ -59,7 +60,7 @@ func TestTask4_Slow_client(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Did("a client starts a watch, and does not read its 10 MB of events")
-		resp, err := w.client.Do(request(t, ctx, http.MethodGet, collection+"?watch=1", ""))
+		resp, err := w.client.Do(request(ctx, t, http.MethodGet, collection+"?watch=1", ""))
 		require.NoError(t, err, "the error of the watch")
 		synctest.Wait()
 		require.Less(t, sent.Load(), int64(1<<20), "bytes that the API server could send")
@@ -174,14 +175,17 @@ func (s *seen) since() (notes []string) {
 }
 
 func TestTask4_Informer_of_client_go(t *testing.T) {
-	guard.Test(t, "The object of an event is rewritten, and so is a Table in it. client-go's informer prefers protobuf and "+
+	guard.Test(t, "The object of an event is rewritten, and so is a Table in it. client-go's informer prefers "+
+		"protobuf and "+
 		"streaming lists; if the proxy breaks these, it lists, and may hand out unchanged objects.", func(t *guard.T) {
 		w := newWorld(t, view, deployment("a", 1), deployment("b", 2), hidden(deployment("dark", 3)))
 		client, err := typedappsv1.NewForConfig(w.through())
 		require.NoError(t, err)
 		all := client.Deployments("")
 		informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (apiruntime.Object, error) { return all.List(ctx, o) },
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (apiruntime.Object, error) {
+				return all.List(ctx, o)
+			},
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 				return all.Watch(ctx, o)
 			},

@@ -103,7 +103,8 @@ func TestTask4_Bookmarks_and_errors_stay(t *testing.T) {
 		s := w.watch(collection + "?watch=1&allowWatchBookmarks=1")
 		s.next()
 		for _, event := range []string{
-			`{"type":"BOOKMARK","object":{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"resourceVersion":"9007199254740993",` +
+			`{"type":"BOOKMARK","object":{"kind":"Deployment","apiVersion":"apps/v1",` +
+				`"metadata":{"resourceVersion":"9007199254740993",` +
 				`"annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"replicas":1,"template":{}},"status":{}}}`,
 			`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12"},"spec":{"replicas":"novel"}}}`,
 			`{"object":{"metadata":{"resourceVersion":"12"},"spec":{"replicas":7}},"type":"BOOKMARK"}`,
@@ -163,7 +164,8 @@ func TestTask4_Tables_in_a_watch(t *testing.T) {
 			"&resourceVersionMatch=NotOlderThan", "Accept: "+asTable)
 		got := s.next()
 		t.Rule(columns)
-		require.Equal(t, 2, len(got), "the head and the bookmark at the end of the initial events, as the client receives them")
+		require.Equal(t, 2, len(got), "the head and the bookmark at the end of the initial events, as the client "+
+			"receives them")
 		bookmark := got[1]
 		require.Equal(t, "BOOKMARK", find(bookmark, "type"), "the type of the first event")
 		require.True(t, strings.Contains(bookmark, "columnDefinitions"), "the bookmark has the definitions of the columns")
@@ -177,7 +179,8 @@ func TestTask4_Tables_in_a_watch(t *testing.T) {
 			got := s.next()
 			require.Equal(t, 1, len(got), "the number of events that the client has received")
 			t.Rule(columns)
-			require.True(t, strings.Contains(got[0], `"`+d.want+`"`), "the cell in the column Ready is %s: %.200s", d.want, got[0])
+			require.True(t, strings.Contains(got[0], `"`+d.want+`"`), "the cell in the column Ready is %s: %.200s",
+				d.want, got[0])
 			t.Rule(tables)
 			require.Equal(t, []string{"ADDED " + d.name + ": " + d.want[2:]}, []string{short(got[0])}, "the object in the row")
 		}
@@ -195,7 +198,8 @@ func TestTask4_Hidden_and_shown_again(t *testing.T) {
 			do   func()
 			want []string
 		}{
-			{"dark, which was hidden before the watch, is changed", func() { w.Update(hidden(deployment("dark", 2))) }, []string{}},
+			{"dark, which was hidden before the watch, is changed", func() { w.Update(hidden(deployment("dark", 2))) },
+				[]string{}},
 			{"web is changed", func() { w.Update(deployment("web", 2)) }, []string{"MODIFIED web: 6"}},
 			{"web is hidden, and scaled to 9", func() { w.Update(hidden(deployment("web", 9))) }, []string{"DELETED web: 6"}},
 			{"web is changed", func() { w.Update(hidden(deployment("web", 3))) }, []string{}},
@@ -215,7 +219,8 @@ func TestTask4_Hidden_and_shown_again(t *testing.T) {
 }
 
 func TestTask4_Watch_of_one_object(t *testing.T) {
-	guard.Test(t, "The object of an event is rewritten, and so is a Table in it. A watch has two more forms: a query that "+
+	guard.Test(t, "The object of an event is rewritten, and so is a Table in it. A watch has two more forms: a "+
+		"query that "+
 		"says 1, and the old path.", func(t *guard.T) {
 		for _, path := range []string{
 			collection + "?watch=1&resourceVersion=0", "/apis/apps/v1/deployments?watch=1&fieldSelector=metadata.name%3Dweb",

@@ -39,8 +39,8 @@ func TestTask5_Objects_are_translated(t *testing.T) {
 		for _, contentType := range []string{
 			object, "", "application/json; charset=utf-8", mergePatch, strategic, applyPatch, "Application/JSON",
 		} {
-			const format = `{"metadata":{"name":"web","resourceVersion":"9007199254740993"},"spec":{"paused":true,"replicas":%d,` +
-				`"$retainKeys":["replicas"]},"status":{"replicas":6},"novel":9007199254740993}`
+			const format = `{"metadata":{"name":"web","resourceVersion":"9007199254740993"},"spec":{"paused":true,` +
+				`"replicas":%d,"$retainKeys":["replicas"]},"status":{"replicas":6},"novel":9007199254740993}`
 			t.Rule(shapes)
 			t.Did("StoreBody of %q: an object with 6 replicas", contentType)
 			stored, err := view.StoreBody(contentType, fmt.Appendf(nil, format, 6))
@@ -62,14 +62,15 @@ func TestTask5_Objects_are_translated(t *testing.T) {
 
 func TestTask5_JSON_patches_are_translated(t *testing.T) {
 	const (
-		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the " +
-			"whole object."
+		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, " +
+			"or the whole object."
 		removal = "A removal of spec.replicas stays as it is."
 		others  = values + " Other operations stay as they are."
 	)
 	guard.Test(t, values, func(t *guard.T) {
 		for _, c := range []struct{ rule, sent, want string }{
-			{values, `[{"op":"replace","path":"/spec/replicas","value":6}]`, `[{"op":"replace","path":"/spec/replicas","value":2}]`},
+			{values, `[{"op":"replace","path":"/spec/replicas","value":6}]`, `[{"op":"replace","path":"/spec/replicas",` +
+				`"value":2}]`},
 			{values, `[{"op":"add","path":"/spec/replicas","value":9}]`, `[{"op":"add","path":"/spec/replicas","value":3}]`},
 			{values, `[{"op":"test","path":"/spec/replicas","value":6},{"op":"replace","path":"/spec/replicas","value":12}]`,
 				`[{"op":"test","path":"/spec/replicas","value":2},{"op":"replace","path":"/spec/replicas","value":4}]`},
@@ -77,7 +78,8 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 				`[{"value":{"paused":true,"replicas":2},"path":"/spec","op":"replace"}]`},
 			{values, `[{"op":"test","path":"","value":{"spec":{"replicas":6},"status":{"replicas":6}}}]`,
 				`[{"op":"test","path":"","value":{"spec":{"replicas":2},"status":{"replicas":6}}}]`},
-			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace","path":"/spec/replicas","value":2}]`},
+			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace",` +
+				`"path":"/spec/replicas","value":2}]`},
 			{removal, `[{"op":"remove","path":"/spec/replicas"}]`, `[{"op":"remove","path":"/spec/replicas"}]`},
 			{others, `[]`, `[]`},
 			{others, `[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`,
@@ -100,8 +102,8 @@ func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
 	const (
 		moves = "A move or a copy from or to one of these three is refused with the code 422, because its number is not in " +
 			"the patch."
-		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the " +
-			"whole object. If Factor does not divide it, the patch is refused."
+		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, " +
+			"or the whole object. If Factor does not divide it, the patch is refused."
 	)
 	guard.Test(t, moves, func(t *guard.T) {
 		for _, c := range []struct{ rule, patch string }{
@@ -115,7 +117,8 @@ func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
 			{values, `[{"op":"test","path":"/spec/replicas","value":7}]`},
 			{values, `[{"op":"replace","path":"/spec/replicas","value":"6"}]`},
 			{values, `[{"op":"add","path":"/spec","value":{"replicas":6.0}}]`},
-			{values, `[{"op":"add","path":"/spec/paused","value":true},{"op":"replace","path":"","value":{"spec":{"replicas":1}}}]`},
+			{values, `[{"op":"add","path":"/spec/paused","value":true},{"op":"replace","path":"",` +
+				`"value":{"spec":{"replicas":1}}}]`},
 		} {
 			t.Rule("%s", c.rule)
 			t.Did("StoreBody of a JSON patch: %s", c.patch)
@@ -200,12 +203,12 @@ func TestTask5_Body_of_the_request(t *testing.T) {
 			require.Equal(t, http.StatusRequestEntityTooLarge, code(err), "the code of the error of Request")
 		}
 		t.Rule(options)
-		const delete = `{"kind":"DeleteOptions","spec":{"replicas":7}}`
-		out, err := send(http.MethodDelete, collection+"/web", protobuf, delete)
+		const sent = `{"kind":"DeleteOptions","spec":{"replicas":7}}`
+		out, err := send(http.MethodDelete, collection+"/web", protobuf, sent)
 		require.NoError(t, err, "the error of Request")
 		text := make([]byte, 100)
 		n, _ := out.Body.Read(text)
-		require.Equal(t, delete, string(text[:n]), "the body of the request")
+		require.Equal(t, sent, string(text[:n]), "the body of the request")
 	})
 }
 
@@ -242,7 +245,8 @@ func TestTask5_Every_verb(t *testing.T) {
 			{"PATCH", collection + "/web/status", mergePatch, `{"status":{"replicas":5}}`, "24", "web: 8"},
 		} {
 			got := w.write(c.method, c.path, c.contentType, c.body)
-			require.True(t, got.code == 200 || got.code == 201, "the code of the answer is 200 or 201: %d %s", got.code, got.body)
+			require.True(t, got.code == 200 || got.code == 201, "the code of the answer is 200 or 201: %d %s", got.code,
+				got.body)
 			require.Equal(t, c.shown, find(got.body, "spec", "replicas"), "spec.replicas in the answer")
 			require.Equal(t, []string{c.stored}, w.stored(), "what is stored")
 		}
@@ -253,8 +257,9 @@ func TestTask5_Every_verb(t *testing.T) {
 
 func TestTask5_Refused_writes_store_nothing(t *testing.T) {
 	const (
-		refuses = "If StoreBody returns an error, Request returns it. The client receives it as a Status, and nothing is stored."
-		dryRun  = answers + "A dry run is no exception."
+		refuses = "If StoreBody returns an error, Request returns it. The client receives it as a Status, and nothing " +
+			"is stored."
+		dryRun = answers + "A dry run is no exception."
 	)
 	guard.Test(t, refuses, func(t *guard.T) {
 		w := newWorld(t, view, deployment("web", 2))
@@ -283,8 +288,8 @@ func TestTask5_Refused_writes_store_nothing(t *testing.T) {
 func TestTask5_Hidden_objects_cannot_be_written(t *testing.T) {
 	const (
 		gone       = "To the client, a hidden object does not exist: writes, deletions and subresources answer 404."
-		collection = "A list, a watch and the deletion of a collection select the objects without HiddenLabel. A client must " +
-			"not delete what it cannot see."
+		collection = "A list, a watch and the deletion of a collection select the objects without HiddenLabel. A " +
+			"client must not delete what it cannot see."
 	)
 	guard.Test(t, gone, func(t *guard.T) {
 		w := newWorld(t, view, hidden(deployment("dark", 2)), deployment("web", 1))
@@ -312,8 +317,8 @@ func TestTask5_Hidden_objects_cannot_be_written(t *testing.T) {
 func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 	const (
 		passes = "An object that does not exist passes, because an apply patch creates it."
-		unsure = "checkVisible returns an error if the request out is about a hidden object, or if that cannot be found out. " +
-			"A proxy that may not read an object must not write it."
+		unsure = "checkVisible returns an error if the request out is about a hidden object, or if that cannot be " +
+			"found out. A proxy that may not read an object must not write it."
 	)
 	guard.Test(t, passes, func(t *guard.T) {
 		refusal, patches := 404, 0
@@ -363,7 +368,8 @@ func TestTask5_Questions_about_hidden_objects(t *testing.T) {
 func TestTask5_Typed_client(t *testing.T) {
 	const (
 		writes = answers + "client-go's typed client writes through the proxy if it is configured for JSON."
-		other  = "Any other content type is refused with the code 415, protobuf among them. client-go's typed clients prefer it."
+		other  = "Any other content type is refused with the code 415, protobuf among them. client-go's typed clients " +
+			"prefer it."
 	)
 	guard.Test(t, writes, func(t *guard.T) {
 		w := newWorld(t, view, deployment("web", 1))

@@ -77,7 +77,8 @@ func Main(newProxy NewProxy) {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the file that says how to reach the API server; without it, a demonstration")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "the file that says how to reach the API server; without it, a "+
+		"demonstration")
 	f.StringVar(&o.address, "address", "127.0.0.1:0", "where to listen; port 0 takes a free one")
 	f.StringVar(&o.clients, "clients", filepath.Join(".workshop", name, "kubeconfig"), "the file to write for the clients")
 	f.Int64Var(&o.factor, "factor", 3, "what to multiply spec.replicas by")

@@ -68,7 +68,8 @@ func TestServer_wants_its_token(t *testing.T) {
 	wrong.BearerToken = "guess"
 	require.True(t, apierrors.IsUnauthorized(list(wrong)), "the error of a client with another token")
 	require.Len(t, api.Requests("list"), 1, "the request without the token has not reached the API server")
-	require.Empty(t, api.Requests("list")[0].Header.Get("Authorization"), "the token of the proxy's clients at the API server")
+	require.Empty(t, api.Requests("list")[0].Header.Get("Authorization"), "the token of the proxy's clients at the "+
+		"API server")
 }
 
 func TestMain_needs_a_kubeconfig_that_exists(t *testing.T) {

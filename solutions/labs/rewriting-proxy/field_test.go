@@ -1,7 +1,7 @@
 package rewritingproxy
 
-// This file compares the functions for fields in bytes with encoding/json. They must never fail on valid JSON, and never
-// panic on any bytes.
+// This file compares the functions for fields in bytes with encoding/json. They must never fail on valid JSON, and
+// never panic on any bytes.
 
 import (
 	"bytes"
@@ -101,7 +101,8 @@ func TestElements_are_what_a_decoder_finds(t *testing.T) {
 }
 
 func FuzzField(f *testing.F) {
-	for _, text := range []string{`{"a":{"b":1}}`, `{"a":`, `{"a"`, `{`, `[1,`, `"\`, `{"a":{"b":}}`, `{"\u0061":{"b":[]}}`, ``, `}`, `{,}`} {
+	for _, text := range []string{`{"a":{"b":1}}`, `{"a":`, `{"a"`, `{`, `[1,`, `"\`, `{"a":{"b":}}`,
+		`{"\u0061":{"b":[]}}`, ``, `}`, `{,}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

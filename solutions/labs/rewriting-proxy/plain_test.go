@@ -59,7 +59,8 @@ func TestPlain_ReverseProxy_is_not_enough(t *testing.T) {
 			}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			for name, newProxy := range map[string]func(*url.URL, http.RoundTripper) http.Handler{"plain": plain, "solution": solution} {
+			for name, newProxy := range map[string]func(*url.URL, http.RoundTripper) http.Handler{"plain": plain,
+				"solution": solution} {
 				api := fakeapi.Start(t)
 				dark := realapi.Deployment("night", "plain", 2)
 				dark.Labels[hiddenLabel] = "yes"

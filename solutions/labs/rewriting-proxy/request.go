@@ -21,8 +21,8 @@ import (
 // removed. A wildcard becomes application/json, and so does a missing header. If no form stays, Request returns an
 // error with the code 406. Accept-Encoding is removed, because a compressed answer cannot be rewritten.
 //
-// Headers for one connection are removed, Upgrade among them. Authorization and all Impersonate headers are removed: the
-// API server must see one identity, that of the proxy. X-Forwarded-For names the client, and only the client.
+// Headers for one connection are removed, Upgrade among them. Authorization and all Impersonate headers are removed:
+// the API server must see one identity, that of the proxy. X-Forwarded-For names the client, and only the client.
 //
 // A list, a watch and the deletion of a collection select the objects without HiddenLabel. So the API server itself
 // turns a hidden object into a deletion. The client's own selector holds too. A Table without objects in its rows would

@@ -37,7 +37,8 @@ func notAnInteger(value []byte) error {
 
 // notAMultiple says that no stored number is shown as n.
 func notAMultiple(n, factor int64) error {
-	return invalid(n, fmt.Sprintf("this proxy shows %d times the stored number, so it must be a multiple of %d", factor, factor))
+	return invalid(n, fmt.Sprintf("this proxy shows %d times the stored number, so it must be a multiple of %[1]d",
+		factor))
 }
 
 func invalid(value any, detail string) error {

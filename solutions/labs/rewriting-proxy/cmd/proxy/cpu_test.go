@@ -1,8 +1,8 @@
 package main
 
-// This file measures the CPU time of the proxy, as a process, beside that of a proxy that changes nothing. Both carry the
-// same work with TLS and HTTP/2 on the side of the clients: informers of 2,000 Deployments, each of which changes once a
-// round.
+// This file measures the CPU time of the proxy, as a process, beside that of a proxy that changes nothing. Both carry
+// the same work with TLS and HTTP/2 on the side of the clients: informers of 2,000 Deployments, each of which changes
+// once a round.
 //
 //	go test ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m -v
 //	go test ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m -v -kubeconfig FILE
@@ -127,8 +127,8 @@ func carry(t *testing.T, program string, config *rest.Config, all typedappsv1.De
 		_, err := all.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
 		return err
 	})
-	require.Eventually(t, func() bool { return updated.Load() >= deployments*informers }, 2*time.Minute, 10*time.Millisecond,
-		"the informers have every change")
+	complete := func() bool { return updated.Load() >= deployments*informers }
+	require.Eventually(t, complete, 2*time.Minute, 10*time.Millisecond, "the informers have every change")
 	cancel()
 	running.Wait()
 	require.NoError(t, proxy.Process.Signal(os.Interrupt))
@@ -142,7 +142,9 @@ func newInformer(t *testing.T, behind *rest.Config, updated *atomic.Int64, round
 	require.NoError(t, err)
 	all := client.Deployments("default")
 	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return all.List(ctx, o) },
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return all.List(ctx, o)
+		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return all.Watch(ctx, o)
 		},

@@ -14,10 +14,10 @@ import (
 func checkJSON(resp *http.Response) error {
 	mediaType, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return badGateway("rewrite the answer of the API server: it is encoded with %s, and the request did not accept that", encoding)
+		return badGateway("rewrite the answer of the API server: it is encoded with %s, which was not accepted", encoding)
 	}
 	if mediaType != jsonType {
-		return badGateway("rewrite the answer of the API server: it is %q, and the request accepted only %s", mediaType, jsonType)
+		return badGateway("rewrite the answer of the API server: it is %q, which was not accepted", mediaType)
 	}
 	return nil
 }

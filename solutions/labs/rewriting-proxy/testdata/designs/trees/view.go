@@ -1,6 +1,6 @@
-// Package rewritingproxy is the lab on decoded JSON. The solution finds fields in the bytes; here each object is decoded
-// into maps, changed, and encoded again. That is slower, and the keys are sorted afterwards. It is correct because
-// maps have every field, and because UseNumber keeps the digits of every number as text.
+// Package rewritingproxy is the lab on decoded JSON. The solution finds fields in the bytes; here each object is
+// decoded into maps, changed, and encoded again. That is slower, and the keys are sorted afterwards. It is correct
+// because maps have every field, and because UseNumber keeps the digits of every number as text.
 package rewritingproxy
 
 import (

@@ -4,9 +4,9 @@
 //
 // Wrong: head-comes-with-the-first-event
 //
-// Story: http.Client returns when it has the head of the answer. If the proxy sends it with the first event, client-go's
-// Watch blocks until something changes. On a busy cluster nobody notices; on a quiet one controllers do not start
-// ([kubectl #628](https://github.com/kubernetes/kubectl/issues/628)).
+// Story: http.Client returns when it has the head of the answer. If the proxy sends it with the first event,
+// client-go's Watch blocks until something changes. On a busy cluster nobody notices; on a quiet one controllers do not
+// start ([kubectl #628](https://github.com/kubernetes/kubectl/issues/628)).
 package main
 
 import (
