@@ -76,7 +76,8 @@ function place(m) {
 }
 
 function log(all, skipped) {
-  list($("#log"), [...(skipped > 0 ? [{ at: all[0]?.at ?? 0, text: `${skipped.toLocaleString("en")} steps are not listed.` }] : []), ...all].slice(-12).reverse())
+  const left = skipped > 0 ? [{ at: all[0]?.at ?? 0, text: `${skipped.toLocaleString("en")} steps are not listed.` }] : []
+  list($("#log"), [...left, ...all.slice(-12)].reverse())
 }
 
 // speak tells a screen reader the last step, once a second at most.

@@ -3,6 +3,7 @@ package recorder
 // This file puts the wrappers around layers.
 
 import (
+	"cmp"
 	"context"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -82,8 +83,9 @@ type writer struct {
 
 // do records a write before and after it. do returns the version that the server has stored, if there is one.
 func (w *writer) do(verb, name string, do func() (version, note string, err error)) {
-	step := pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: Budget, Key: keyOf(w.namespace, name),
-		By: w.rec.worker(), Text: verb}
+	key := keyOf(w.namespace, name)
+	step := pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: Budget, Key: key,
+		By: cmp.Or(w.rec.worker(key), "a worker"), Text: verb}
 	w.rec.pass(step)
 	version, note, err := do()
 	step.Verb, step.Version = pipeline.Answered, version

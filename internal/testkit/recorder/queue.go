@@ -54,7 +54,7 @@ func (q *queue) AddAfter(key cache.ObjectName, wait time.Duration) {
 }
 
 func (q *queue) AddRateLimited(key cache.ObjectName) {
-	q.do(pipeline.AddRateLimited, key, q.rec.worker(), func() time.Duration {
+	q.do(pipeline.AddRateLimited, key, q.rec.worker(key.String()), func() time.Duration {
 		q.WorkQueue.AddRateLimited(key)
 		return q.wait
 	})
@@ -65,11 +65,11 @@ func (q *queue) Forget(key cache.ObjectName) {
 }
 
 func (q *queue) Done(key cache.ObjectName) {
-	q.do(pipeline.Done, key, q.rec.worker(), func() time.Duration { q.WorkQueue.Done(key); return 0 })
+	q.do(pipeline.Done, key, q.rec.leaves(key.String()), func() time.Duration { q.WorkQueue.Done(key); return 0 })
 }
 
 func (q *queue) Get() (cache.ObjectName, bool) {
-	worker := q.rec.worker()
+	worker := q.rec.arrives()
 	q.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Waits, By: worker})
 	key, shutdown := q.WorkQueue.Get()
 	if !shutdown {
@@ -77,6 +77,7 @@ func (q *queue) Get() (cache.ObjectName, bool) {
 		q.rec.Gate.wait(step)
 		q.mu.Lock() // after the step of the Add or Done that made the key available
 		defer q.mu.Unlock()
+		q.rec.takes(worker, step.Key)
 		q.rec.Log.Append(step)
 	}
 	return key, shutdown

@@ -17,10 +17,8 @@
 package recorder
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"runtime"
 	"strconv"
 	"sync"
 
@@ -40,7 +38,8 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	kinds   map[string]string
-	workers map[string]string                             // names of goroutines, by their number
+	workers map[string]string                             // the worker that has a key
+	busy    []bool                                        // whether the name of a worker is in use
 	lookers []func(*pipeline.State) (pipeline.Step, bool) // see look
 }
 
@@ -85,17 +84,47 @@ func (r *Recorder) Unwritten(hole todo.NotWritten, wayOut string) {
 		Text: fmt.Sprintf("%s (%s, task %d); %s", hole.Symbol, hole.Chapter(), hole.Task, wayOut)})
 }
 
-// worker returns the name of the calling goroutine, which is a worker: "worker 2".
-func (r *Recorder) worker() string {
-	var buffer [64]byte
-	n := runtime.Stack(buffer[:], false)
-	number, _, _ := bytes.Cut(bytes.TrimPrefix(buffer[:n], []byte("goroutine ")), []byte(" "))
+// arrives names a worker that calls Get. The name is free until the Done of the worker's last key. A goroutine's real
+// number would take microseconds to find.
+func (r *Recorder) arrives() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	name, known := r.workers[string(number)]
-	if !known {
-		name = "worker " + strconv.Itoa(len(r.workers)+1)
-		r.workers[string(number)] = name
+	for n, busy := range r.busy {
+		if !busy {
+			r.busy[n] = true
+			return workerName(n)
+		}
+	}
+	r.busy = append(r.busy, true)
+	return workerName(len(r.busy) - 1)
+}
+
+func workerName(n int) string { return "worker " + strconv.Itoa(n+1) }
+
+// takes notes which worker has a key.
+func (r *Recorder) takes(worker, key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.workers[key] = worker
+}
+
+// worker returns the name of the worker that has a key, "" if there is none.
+func (r *Recorder) worker(key string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.workers[key]
+}
+
+// leaves frees the name of the worker that has a key, and returns it.
+func (r *Recorder) leaves(key string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	name := r.workers[key]
+	delete(r.workers, key)
+	for n := range r.busy {
+		if workerName(n) == name {
+			r.busy[n] = false
+		}
 	}
 	return name
 }
