@@ -60,7 +60,7 @@ const panels = {
   store: (v) => each(v, (i) => [
     i.objects.total === 0 ? empty("empty") : h("div", { class: "row" }, i.objects.rows.map((o) => chip(o.kind, o.key, o.version, o.note, "store"))),
     more(i.objects, "objects"),
-    i.unread ? h("p", { class: "more" }, "more than 200 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", {}, h("caption", { class: "hidden" }, `index ${x.name}`),
+    i.unread ? h("p", { class: "more" }, "more than 100 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", {}, h("caption", { class: "hidden" }, `index ${x.name}`),
       h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("th", { scope: "row" }, `${x.name.split("/").pop()}=${r.value}`), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
   ]),
   handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler") : i.handlers.map((x) => h("div", { class: "part" },

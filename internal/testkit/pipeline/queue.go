@@ -117,7 +117,7 @@ func (q *WorkQueue) putBack(at int) {
 
 func (q *WorkQueue) apply(step Step) {
 	switch step.Verb {
-	case Add, AddAfter, AddRateLimited, Forget:
+	case Add:
 		q.fit(int64(step.Code), step.At)
 		defer func() { q.fit(step.Count, step.At) }()
 	}

@@ -5,7 +5,7 @@ package recorder_test
 // This file measures the price of recording: the same work on bare layers, on recorded ones, and with a reader who
 // follows the log thirty times a second. It reports the time of the processors, which other programs do not change much.
 //
-//	go test ./internal/testkit/recorder -run NONE -bench Pipeline -count 10
+//	go test ./internal/testkit/recorder -run NONE -bench Pipeline -benchtime 20x
 
 import (
 	"context"
@@ -30,16 +30,23 @@ import (
 	controller "client-go-workshop/solutions/07-controller"
 )
 
-// BenchmarkPipeline creates Deployments, and waits until each has its budget in the cache.
+// BenchmarkPipeline creates Deployments, and waits until each has its budget in the cache. The ways take turns, and the
+// least time of each counts, so that a busy machine changes the result little.
 func BenchmarkPipeline(b *testing.B) {
-	for _, name := range []string{"bare", "recorded", "watched"} {
-		b.Run(name, func(b *testing.B) {
-			var used time.Duration
-			for range b.N {
-				used += work(b, name)
+	ways := []string{"bare", "recorded", "watched"}
+	least := map[string]time.Duration{}
+	for range b.N {
+		for _, way := range ways {
+			if used := work(b, way); least[way] == 0 || used < least[way] {
+				least[way] = used
 			}
-			b.ReportMetric(float64(used.Microseconds())/float64(b.N*deployments), "cpu-µs/change")
-		})
+		}
+	}
+	for _, way := range ways {
+		b.ReportMetric(float64(least[way].Microseconds())/deployments, way+"-µs/change")
+	}
+	for _, way := range ways[1:] {
+		b.ReportMetric(100*(float64(least[way])/float64(least["bare"])-1), way+"-%")
 	}
 }
 

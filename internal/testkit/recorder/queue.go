@@ -39,7 +39,9 @@ func (q *queue) do(verb string, key cache.ObjectName, by string, call func() tim
 	q.rec.Gate.wait(step)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	step.Code = q.WorkQueue.Len()
+	if verb == pipeline.Add { // the other calls do not race with Get
+		step.Code = q.WorkQueue.Len()
+	}
 	step.Wait = call()
 	step.Count = int64(q.WorkQueue.Len())
 	q.rec.Log.Append(step)

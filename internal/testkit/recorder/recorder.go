@@ -129,6 +129,13 @@ func (r *Recorder) leaves(key string) string {
 	return name
 }
 
+// noted is about, and fills in the note. Making the note costs more than the rest.
+func noted(step pipeline.Step, obj any) pipeline.Step {
+	step = about(step, obj)
+	step.Text = NoteOf(obj)
+	return step
+}
+
 // about fills in a step what is known about an object or a tombstone.
 func about(step pipeline.Step, obj any) pipeline.Step {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
@@ -136,7 +143,6 @@ func about(step pipeline.Step, obj any) pipeline.Step {
 	}
 	if object, err := meta.Accessor(obj); err == nil {
 		step.Key, step.Version = keyOf(object.GetNamespace(), object.GetName()), object.GetResourceVersion()
-		step.Text = NoteOf(obj)
 	}
 	return step
 }

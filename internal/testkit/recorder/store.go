@@ -115,7 +115,7 @@ type indexer struct {
 }
 
 // readIndexes is up to how many objects the index tables are read after each write.
-const readIndexes = 200
+const readIndexes = 100
 
 func (r *Recorder) indexer(below cache.Indexer, kind string) *indexer {
 	i := &indexer{Indexer: below, rec: r, kind: kind, indexes: cache.Indexers{}}
@@ -157,7 +157,7 @@ func (i *indexer) write(verb string, obj any, write func(any) error) error {
 	err := write(obj)
 	now, exists, _ := i.Indexer.GetByKey(step.Key)
 	if exists {
-		step = about(step, now)
+		step = noted(step, now)
 		step.Count = 1
 	}
 	step.Error = text(err)
