@@ -1,8 +1,8 @@
 package todaysinformer_test
 
 // This file has the helpers of the lab's tests: short names for Deployments, and a consumer, whose store and handler
-// note each call. informer_test.go has the helpers for a whole informer. Tests use exported names only, so they run over
-// your code, the solution and client-go.
+// note each call. informer_test.go has the helpers for a whole informer. Tests use exported names only, so they run
+// over your code, the solution and client-go.
 
 import (
 	"errors"

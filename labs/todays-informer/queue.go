@@ -29,14 +29,15 @@ var (
 	_ cache.TransformingStore = (*BatchQueue)(nil)
 )
 
-// NewBatchQueue returns a queue that stands on an empty RealFIFO with AtomicEvents. The caller must not use the RealFIFO
-// again.
+// NewBatchQueue returns a queue that stands on an empty RealFIFO with AtomicEvents and EmitDeltaTypeBookmark. The caller
+// must not use the RealFIFO again.
 func NewBatchQueue(fifo layers.RealFIFO) *BatchQueue { return &BatchQueue{RealFIFO: fifo} }
 
 // PopBatch removes items and processes them in the order of arrival. It waits while the queue is empty. Changes of
 // different objects that are waiting go to processBatch together, 1000 at most. A ReplacedAll, a SyncAll and a Bookmark
 // are not in a batch: processSingle receives each of them alone, as cache.Deltas. No batch has two changes of one
-// object, because the first one decides between an addition and an update. A change that is alone goes to processSingle.
+// object, because the first one decides between an addition and an update. A change that is alone goes to
+// processSingle.
 //
 // PopBatch does not wait for a batch to fill. HasSynced does not become true before the first list has been processed.
 // PopBatch returns the errors of processBatch and processSingle. It does not put the items back. If the queue is empty
@@ -53,8 +54,8 @@ func (q *BatchQueue) Pop(process cache.PopProcessFunc) (any, error) {
 	})
 }
 
-// Add, Update, Delete, Bookmark, Replace and Resync are the RealFIFO's. With AtomicEvents each call adds one item, and
-// they count it.
+// Add is the RealFIFO's. With AtomicEvents each call of Add, Update, Delete, Bookmark, Replace and Resync adds one item
+// to the queue, which is counted here.
 func (q *BatchQueue) Add(obj any) error { return q.count(q.RealFIFO.Add(obj)) }
 
 // Update is described at Add.

@@ -115,7 +115,7 @@ var Names = []string{"client", "reflector", "deltafifo", "indexer", "workqueue"}
 // the consumer of the lab todays-informer: Today of the first set.
 func Choose(choice string, sets map[string]Layers) (Layers, error) {
 	var chosen Layers
-	real := false
+	withRealFIFO := false
 	for i, part := range strings.Split(choice, ",") {
 		layer, name, one := strings.Cut(part, "=")
 		if !one {
@@ -125,7 +125,7 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 		var problem string
 		switch {
 		case part == realFIFO && i > 0:
-			real = true
+			withRealFIFO = true
 		case !known:
 			problem = fmt.Sprintf("there is no set %q; it is one of %s", name, strings.Join(setNames(sets), ", "))
 		case one && i == 0:
@@ -147,7 +147,7 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 			return Layers{}, fmt.Errorf("choose layers by %q: %s", choice, problem)
 		}
 	}
-	if real {
+	if withRealFIFO {
 		chosen = chosen.Today(chosen)
 		chosen.From["deltafifo"] += " (RealFIFO)"
 	}

@@ -66,6 +66,7 @@ func (c chosen) inWords() (words []any) {
 }
 
 func layersUsage(parts Parts) string {
-	return fmt.Sprintf("the set of `layers` to run on: one of %s; LAYER=SET after a comma for one of %s, informer",
+	return fmt.Sprintf("the set of `layers` to run on: one of %s; LAYER=SET after a comma for one of %s, informer; "+
+		"deltafifo=real for a RealFIFO",
 		strings.Join(slices.Sorted(maps.Keys(parts.Sets)), ", "), strings.Join(layers.Names, ", "))
 }

@@ -72,6 +72,11 @@ func TestUnwritten_names_the_chapter_and_the_ways_out(t *testing.T) {
 	_, err := layers.Choose("yours,client=solutions", map[string]layers.Layers{"yours": {}, "solutions": {}})
 	require.NoError(t, err)
 
+	hole = todo.NotWritten{Task: 5, Symbol: "Pop", File: "/w/labs/todays-informer/informer.go", Line: 33}
+	require.Equal(t, `chapter labs/todays-informer is not written yet: it needs Pop (informer.go:33, task 5)
+  to write it               go tool workshop todays-informer
+  to run the finished code  --layers solutions,deltafifo=real`, unwritten(hole, "yours,deltafifo=real"))
+
 	hole = todo.NotWritten{Task: 1, Symbol: "New", File: `C:\w\07-controller\controller.go`, Line: 5}
 	require.Contains(t, unwritten(hole, "solutions"), "go run ./solutions/07-controller/cmd/pdb-controller")
 }

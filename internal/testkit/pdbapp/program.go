@@ -116,7 +116,10 @@ func unwritten(hole todo.NotWritten, choice string) string {
 		typed, _, _ = strings.Cut(chapter, "-") // its number
 	}
 	other := "--layers " + choice + "," + hole.Layer() + "=solutions"
-	if hole.Layer() == "" {
+	switch {
+	case chapter == "labs/todays-informer": // it comes with "deltafifo=real"
+		other = "--layers " + strings.Replace(choice, "yours", "solutions", 1)
+	case hole.Layer() == "":
 		other = "go run ./solutions/" + chapter + "/cmd/" + name
 	}
 	return fmt.Sprintf("chapter %s is not written yet: it needs %s (%s:%d, task %d)\n"+

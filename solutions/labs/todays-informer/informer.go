@@ -1,7 +1,7 @@
 package todaysinformer
 
-// This file puts the queue and the consumer under the informer of chapter 07. It mirrors newQueueFIFO and processLoop of
-// client-go's tools/cache/controller.go.
+// This file puts the queue and the consumer under the informer of chapter 07. It mirrors newQueueFIFO and processLoop
+// of client-go's tools/cache/controller.go.
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ import (
 )
 
 // NewQueue returns the queue of an informer. A list is one item of the queue, and the consumer compares it with the
-// store. Writers do not wait while an item is processed. The queue passes bookmarks on to the consumer. Each object goes
-// through the transformer. A Reflector finds the transformer in the queue, so an object of a streamed list goes through
-// it twice: when it arrives, and with the list. Mirrors cache.newQueueFIFO.
+// store. Writers do not wait while an item is processed. The queue passes bookmarks on to the consumer. Each object
+// goes through the transformer. A Reflector finds the transformer in the queue, so an object of a streamed list goes
+// through it twice: when it arrives, and with the list. Mirrors cache.newQueueFIFO.
 //
 //workshop:task 5
 func NewQueue(

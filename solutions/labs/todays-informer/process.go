@@ -42,7 +42,7 @@ func ProcessDeltas(
 ) error {
 	for _, d := range deltas {
 		if err := processDelta(handler, store, d, isInInitialList); err != nil {
-			return fmt.Errorf("process a delta of type %s: %w", d.Type, err)
+			return err
 		}
 	}
 	return nil

@@ -30,14 +30,15 @@ var (
 	_ cache.TransformingStore = (*BatchQueue)(nil)
 )
 
-// NewBatchQueue returns a queue that stands on an empty RealFIFO with AtomicEvents. The caller must not use the RealFIFO
-// again.
+// NewBatchQueue returns a queue that stands on an empty RealFIFO with AtomicEvents and EmitDeltaTypeBookmark. The caller
+// must not use the RealFIFO again.
 func NewBatchQueue(fifo layers.RealFIFO) *BatchQueue { return &BatchQueue{RealFIFO: fifo} }
 
 // PopBatch removes items and processes them in the order of arrival. It waits while the queue is empty. Changes of
 // different objects that are waiting go to processBatch together, 1000 at most. A ReplacedAll, a SyncAll and a Bookmark
 // are not in a batch: processSingle receives each of them alone, as cache.Deltas. No batch has two changes of one
-// object, because the first one decides between an addition and an update. A change that is alone goes to processSingle.
+// object, because the first one decides between an addition and an update. A change that is alone goes to
+// processSingle.
 //
 // PopBatch does not wait for a batch to fill. HasSynced does not become true before the first list has been processed.
 // PopBatch returns the errors of processBatch and processSingle. It does not put the items back. If the queue is empty
@@ -45,28 +46,26 @@ func NewBatchQueue(fifo layers.RealFIFO) *BatchQueue { return &BatchQueue{RealFI
 //
 //workshop:task 4
 func (q *BatchQueue) PopBatch(processBatch cache.ProcessBatchFunc, processSingle cache.PopProcessFunc) error {
-	var batch []cache.Delta
-	keys := sets.Set[string]{}
-	for complete := false; !complete; {
-		_, err := q.Pop(func(obj any, isInInitialList bool) error {
-			deltas, ok := obj.(cache.Deltas)
-			if !ok {
-				complete = true
-				return processSingle(obj, isInInitialList)
+	size := min(maxBatch, max(1, q.waiting.Load()))
+	batch, keys := make([]cache.Delta, 0, size), make(sets.Set[string], size)
+	complete := false
+	take := func(obj any, isInInitialList bool) error {
+		waiting := q.waiting.Add(-1)
+		deltas := obj.(cache.Deltas)
+		if item := deltas[0]; fits(item, keys) {
+			batch = append(batch, item)
+			if complete = len(batch) == maxBatch || waiting <= 0; !complete {
+				return nil
 			}
-			if item := deltas[0]; fits(item, keys) {
-				batch = append(batch, item)
-				if complete = len(batch) == maxBatch || q.waiting.Load() <= 0; !complete {
-					return nil
-				}
-				return process(batch, isInInitialList, processBatch, processSingle)
-			}
-			// The item ends the batch. It was taken already, so it is processed now, too.
-			complete = true
-			return errors.Join(process(batch, isInInitialList, processBatch, processSingle),
-				processSingle(deltas, isInInitialList))
-		})
-		if err != nil {
+			return process(batch, isInInitialList, processBatch, processSingle)
+		}
+		// The item ends the batch. It was taken already, so it is processed now, too.
+		complete = true
+		return errors.Join(process(batch, isInInitialList, processBatch, processSingle),
+			processSingle(deltas, isInInitialList))
+	}
+	for !complete {
+		if _, err := q.RealFIFO.Pop(take); err != nil {
 			return err
 		}
 	}
@@ -112,8 +111,8 @@ func (q *BatchQueue) Pop(process cache.PopProcessFunc) (any, error) {
 	})
 }
 
-// Add, Update, Delete, Bookmark, Replace and Resync are the RealFIFO's. With AtomicEvents each call adds one item, and
-// they count it.
+// Add is the RealFIFO's. With AtomicEvents each call of Add, Update, Delete, Bookmark, Replace and Resync adds one item
+// to the queue, which is counted here.
 func (q *BatchQueue) Add(obj any) error { return q.count(q.RealFIFO.Add(obj)) }
 
 // Update is described at Add.

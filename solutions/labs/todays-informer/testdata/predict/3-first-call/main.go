@@ -5,7 +5,7 @@
 // Wrong: transaction-is-not-used
 //
 // Story: One write for each Pod also means one wait for all readers of the cache. In
-// [#130767](https://github.com/kubernetes/kubernetes/issues/130767) the caches of a controller manager fell minutes
+// [#130767](https://github.com/kubernetes/kubernetes/issues/130767) the caches of a controller manager fell
 // behind for this reason.
 package main
 
