@@ -4,8 +4,8 @@ package main
 // the same work with TLS and HTTP/2 on the side of the clients: informers of 2,000 Deployments, each of which changes
 // once a round.
 //
-//	go test ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m -v
-//	go test ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m -v -kubeconfig FILE
+//	go test -v ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m
+//	go test -v ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m -kubeconfig FILE
 
 import (
 	"context"
