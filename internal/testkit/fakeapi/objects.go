@@ -72,6 +72,10 @@ func pullPolicy(image string) corev1.PullPolicy {
 func (r *resource) check(obj, before Object) error {
 	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
 	errs := validation.ValidateObjectMetaAccessor(obj, true, name, field.NewPath("metadata"))
+	if before != nil && before.GetDeletionTimestamp() != nil {
+		errs = append(errs, validation.ValidateNoNewFinalizers(obj.GetFinalizers(), before.GetFinalizers(),
+			field.NewPath("metadata", "finalizers"))...)
+	}
 	if r.validate != nil {
 		errs = append(errs, r.validate(obj, before)...)
 	}

@@ -13,6 +13,7 @@ package crd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -167,8 +168,9 @@ func table(columns []printed) ([]metav1.TableColumnDefinition, func(object map[s
 			return nil, nil, fmt.Errorf("the jsonPath of column %s: %w", c.Name, err)
 		}
 		paths = append(paths, path)
+		description := cmp.Or(c.Description, "Custom resource definition column (in JSONPath format): "+c.JSONPath)
 		head = append(head, metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format,
-			Description: c.Description, Priority: c.Priority})
+			Description: description, Priority: c.Priority})
 	}
 	cells := func(object map[string]any) []any {
 		name, _, _ := nested(object, "metadata", "name")

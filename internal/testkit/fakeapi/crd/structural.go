@@ -94,6 +94,8 @@ func (s *schemaProps) prune(value any, path string, unknown *[]string) {
 				child = s.AdditionalProperties
 			}
 			switch {
+			case child != nil && v[name] == nil && !child.Nullable && child.Default == nil:
+				delete(v, name) // like a missing field
 			case child != nil:
 				child.prune(v[name], at, unknown)
 			case !s.PreserveUnknown:
