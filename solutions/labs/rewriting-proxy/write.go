@@ -23,7 +23,8 @@ import (
 //
 // In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the whole
 // object. A removal of spec.replicas stays as it is. A move or a copy from or to one of these three is refused with the
-// code 422, because its number is not in the patch.
+// code 422, because its number is not in the patch. A path that does not begin with a slash is refused with the code
+// 400, and so is such a from. The empty path is the whole object.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
 // among them. A body that is not valid JSON is refused with the code 400. A body is never passed on without a
@@ -89,6 +90,11 @@ func (v View) storeOperation(operation map[string]json.RawMessage) (err error) {
 	kind, path, from := text("op"), text("path"), text("from")
 	if err != nil {
 		return err
+	}
+	for _, pointer := range []string{path, from} {
+		if pointer != "" && pointer[0] != '/' { // an API server ignores the text before the first slash
+			return badRequest("translate a JSON patch: the path %q does not begin with a slash", pointer)
+		}
 	}
 	way, concerned := below[path]
 	switch kind {

@@ -23,7 +23,8 @@ import (
 //
 // In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the whole
 // object. A removal of spec.replicas stays as it is. A move or a copy from or to one of these three is refused with the
-// code 422, because its number is not in the patch.
+// code 422, because its number is not in the patch. A path that does not begin with a slash is refused with the code
+// 400, and so is such a from. The empty path is the whole object.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
 // among them. A body that is not valid JSON is refused with the code 400. A body is never passed on without a
@@ -76,6 +77,11 @@ func (v View) storeOperation(operation map[string]any) (err error) {
 	from, fromOK := operation["from"].(string)
 	if !pathOK || !fromOK && operation["from"] != nil {
 		return badRequest("translate a JSON patch: a path is not a text")
+	}
+	for _, pointer := range []string{path, from} {
+		if pointer != "" && pointer[0] != '/' { // an API server ignores the text before the first slash
+			return badRequest("translate a JSON patch: the path %q does not begin with a slash", pointer)
+		}
 	}
 	concerns := func(path string) bool { return path == "" || path == "/spec" || path == "/spec/replicas" }
 	switch operation["op"] {
