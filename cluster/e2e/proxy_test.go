@@ -63,7 +63,7 @@ func TestRewritingProxy(t *testing.T) {
 		require.NoError(t, os.WriteFile(manifest, []byte(made), 0o600))
 		c.run(t, behind("apply", "--filename", manifest)...)
 		requireStored(t, "created", 1)
-		c.run(t, behind("apply", "--filename", manifest)...) // without a change, so without a write
+		c.run(t, behind("apply", "--filename", manifest)...) // once more, on what is stored
 		requireStored(t, "created", 1)
 		c.run(t, behind("patch", "deployment", "created", "--type=json",
 			`--patch=[{"op":"replace","path":"/spec/replicas","value":6}]`)...)
