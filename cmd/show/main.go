@@ -17,6 +17,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -27,6 +28,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strings"
+	"sync"
 	"syscall"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -152,13 +155,13 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	if config != nil {
 		s.title += ", on the cluster " + config.Host
 	}
+	var told sync.Once
 	todo.OnReach(func(hole todo.NotWritten) bool {
-		wayOut := fmt.Sprintf("go tool workshop show --layers %s,%s=solutions", o.layers, hole.Layer())
-		if hole.Layer() == "" {
-			wayOut = fmt.Sprintf("go tool workshop show --layers %s,informer=solutions,controller=solutions", o.layers)
-		}
-		fmt.Fprintf(os.Stderr, "workshop: chapter %s is not written yet: it needs %s, task %d\n  to write it: go tool "+
-			"workshop %s\n  to see the rest: %s\n", hole.Chapter(), hole.Symbol, hole.Task, hole.Chapter()[:2], wayOut)
+		wayOut := "go tool workshop show --layers " + without(o.layers, hole.Layer())
+		told.Do(func() {
+			fmt.Fprintf(os.Stderr, "workshop: chapter %s is not written yet: it needs %s, task %d\n  to write it: "+
+				"go tool workshop %s\n  to see the rest: %s\n", hole.Chapter(), hole.Symbol, hole.Task, hole.Chapter()[:2], wayOut)
+		})
 		if !s.started.Load() {
 			os.Exit(1)
 		}
@@ -169,6 +172,15 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	err = s.restart()
 	s.started.Store(true)
 	return s, err
+}
+
+// without returns a choice of layers with one layer of the solutions. An empty layer stands for the informer and the
+// controller.
+func without(choice, layer string) string {
+	for _, name := range strings.Fields(cmp.Or(layer, "informer controller")) {
+		choice = strings.ReplaceAll(choice, ","+name+"=yours", "") + "," + name + "=solutions"
+	}
+	return choice
 }
 
 func openRecording(path string) (*session, error) {

@@ -300,6 +300,16 @@ func TestShow_layers(t *testing.T) {
 	require.True(t, m.View.Informers[0].Closed, "client-go's own informer does not show its queue")
 }
 
+func TestShow_way_out(t *testing.T) {
+	for _, test := range [][3]string{
+		{"yours", "indexer", "yours,indexer=solutions"},
+		{"solutions,indexer=yours", "indexer", "solutions,indexer=solutions"},
+		{"yours", "", "yours,informer=solutions,controller=solutions"},
+	} {
+		require.Equal(t, test[2], without(test[0], test[1]))
+	}
+}
+
 func TestShow_flags(t *testing.T) {
 	for _, test := range []struct {
 		args   []string
