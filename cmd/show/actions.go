@@ -141,7 +141,7 @@ func fault(text string, do func(api *fakeapi.Server, o order)) func(*machine, or
 	}
 }
 
-func heal(m *machine, o order) error {
+func heal(m *machine, _ order) error {
 	m.api.ClearScripts()
 	m.api.Up()
 	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: "up"})

@@ -114,8 +114,8 @@ func newShow() *cobra.Command {
 }
 
 // programCommand returns a command that runs another program in place of this one: the launcher in cluster/, which
-// imports nothing of Kubernetes and builds the rest on first use, cmd/share or cmd/show. It returns the program's exit code as
-// an error.
+// imports nothing of Kubernetes and builds the rest on first use, cmd/share or cmd/show. It returns the program's exit
+// code as an error.
 func programCommand(use, short string, p launch.Program, first ...string) *cobra.Command {
 	return &cobra.Command{
 		Use:                use,

@@ -137,6 +137,9 @@ func (q *WorkQueue) apply(step Step) {
 		if again || step.Count == int64(len(q.Queue))+1 && !q.Down && !q.nearlyDue(step.At) {
 			q.add(step.Key)
 		}
+		if again {
+			q.fit(step.Count, step.At) // the key is with a worker already, or lost: the next look tells
+		}
 	case AddRateLimited, AddAfter:
 		if step.Verb == AddRateLimited {
 			q.Failures[step.Key]++
@@ -149,6 +152,14 @@ func (q *WorkQueue) apply(step Step) {
 		clear(q.Waiting)
 	case Looked:
 		q.Differs = step.Error
+		for _, key := range q.Taken {
+			delete(q.Processing, key)
+		}
+		q.Taken = nil
+		for int64(len(q.Queue)) > step.Count { // the real queue has lost them
+			delete(q.queued, q.Queue[0])
+			q.Queue = q.Queue[1:]
+		}
 	}
 }
 

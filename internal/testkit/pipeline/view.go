@@ -218,8 +218,7 @@ func objects(all map[string]Object) Rows[ObjectView] {
 	names := smallest(maps.Keys(all))
 	list := Rows[ObjectView]{Rows: []ObjectView{}, Total: len(all)}
 	for _, name := range names {
-		o := all[name]
-		list.Rows = append(list.Rows, ObjectView{o.Kind, o.Key, o.Version, o.Note})
+		list.Rows = append(list.Rows, ObjectView(all[name]))
 	}
 	return list
 }

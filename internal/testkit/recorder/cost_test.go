@@ -3,7 +3,7 @@
 package recorder_test
 
 // This file measures the price of recording: the same work on bare layers, on recorded ones, and with a reader who
-// follows the log thirty times a second. It reports the time of the processors, which other programs do not change much.
+// follows the log thirty times a second. It reports the time of the processors, which other programs change little.
 //
 //	go test ./internal/testkit/recorder -run NONE -bench Pipeline -benchtime 20x
 
@@ -62,7 +62,8 @@ func work(b *testing.B, name string) time.Duration {
 	client, err := below.NewClient(config)
 	newQueue := below.NewWorkQueue
 	informer := func(lw cache.ListerWatcher, example apiruntime.Object, kind string) cache.SharedIndexInformer {
-		options := cache.SharedIndexInformerOptions{Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}}
+		options := cache.SharedIndexInformerOptions{
+			Indexers: cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}}
 		if name == "bare" {
 			return newInformer(below, lw, example, options)
 		}

@@ -66,8 +66,11 @@ func (q *queue) looked(state *pipeline.State) (pipeline.Step, bool) {
 	n := q.WorkQueue.Len()
 	q.mu.Unlock()
 	step.Count = int64(n)
-	if n != len(state.Queue.Queue) && len(state.Queue.Waiting) == 0 {
+	if shown := len(state.Queue.Queue); n < shown || n > shown && len(state.Queue.Waiting) == 0 {
 		step.Error = fmt.Sprintf("its length is %d, and its calls left %d", n, len(state.Queue.Queue))
+	}
+	if lost := state.Queue.Taken; len(lost) > 0 {
+		step.Error = fmt.Sprintf("%s was added while a worker had it, and no worker receives it again", lost[0])
 	}
 	return step, step.Error != state.Queue.Differs
 }

@@ -115,6 +115,8 @@ func (m *machine) settle() {
 	synctest.Wait()
 	m.state = m.rec.Log.Follow(m.state)
 	m.state.Advance(m.rec.Log.Now())
+	m.rec.Look(m.state)
+	m.state = m.rec.Log.Follow(m.state)
 }
 
 // compare compares the state with all that the real structures can be asked.
@@ -133,16 +135,16 @@ func (m *machine) compare(when string) {
 		state := m.state.Informers[kind]
 		require.NotNil(m, state, when)
 		indexer := informer.GetIndexer()
-		real := map[string]string{}
+		stored := map[string]string{}
 		for _, key := range indexer.ListKeys() {
 			obj, _, _ := indexer.GetByKey(key)
-			real[key] = version(obj)
+			stored[key] = version(obj)
 		}
 		shown := map[string]string{}
 		for key, obj := range state.Store.Objects {
 			shown[key] = obj.Version
 		}
-		require.Equal(m, real, shown, "%s: the Indexer of %s", when, kind)
+		require.Equal(m, stored, shown, "%s: the Indexer of %s", when, kind)
 		for name := range indexer.GetIndexers() {
 			table := map[string][]string{}
 			for _, value := range indexer.ListIndexFuncValues(name) {

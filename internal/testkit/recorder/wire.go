@@ -4,6 +4,7 @@ package recorder
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -48,7 +49,11 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	step.Code = response.StatusCode
 	if watch && response.StatusCode == http.StatusOK {
 		step.Frames = -1 // more follows
-		response.Body = &body{ReadCloser: response.Body, rec: t.rec, request: step}
+		below := &body{ReadCloser: response.Body, rec: t.rec, request: step, borders: lines}
+		if strings.Contains(response.Header.Get("Content-Type"), "protobuf") {
+			below.borders = (&lengths{}).count
+		}
+		response.Body = below
 	}
 	t.rec.pass(step)
 	return response, nil
@@ -80,20 +85,53 @@ type body struct {
 	request pipeline.Step
 	partial int // the bytes of a frame that has not ended
 	ended   bool
+	// borders returns how many frames end in some bytes, and how many bytes are after the last end.
+	borders func(p []byte) (frames, rest int)
 }
 
-// Read records how many bytes arrived. A frame of JSON ends with a line break, because the encoder of the API server
-// writes none inside it.
+// lines finds the frames of JSON. A frame ends with a line break, because the encoder of the API server writes none
+// inside it.
+func lines(p []byte) (frames, rest int) {
+	return bytes.Count(p, []byte("\n")), len(p) - 1 - bytes.LastIndexByte(p, '\n')
+}
+
+// lengths finds the frames of protobuf. Each has its length before it, in four bytes.
+type lengths struct {
+	header []byte
+	left   int // of the frame
+}
+
+func (l *lengths) count(p []byte) (frames, rest int) {
+	for len(p) > 0 {
+		if len(l.header) < 4 {
+			n := min(4-len(l.header), len(p))
+			l.header, p = append(l.header, p[:n]...), p[n:]
+			rest += n
+			if len(l.header) == 4 {
+				l.left = int(binary.BigEndian.Uint32(l.header))
+			}
+			continue
+		}
+		n := min(l.left, len(p))
+		l.left, p = l.left-n, p[n:]
+		rest += n
+		if l.left == 0 {
+			l.header, frames, rest = l.header[:0], frames+1, 0
+		}
+	}
+	return frames, rest
+}
+
+// Read records how many bytes arrived.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	step := pipeline.Step{Seam: pipeline.Stream, Verb: pipeline.Read, Kind: b.request.Kind, Count: b.request.Count}
 	if n > 0 {
-		step.Bytes, step.Frames = n, bytes.Count(p[:n], []byte("\n"))
-		if last := bytes.LastIndexByte(p[:n], '\n'); last >= 0 {
-			b.partial = n - 1 - last
-		} else {
-			b.partial += n
+		frames, rest := b.borders(p[:n])
+		if step.Bytes, step.Frames = n, frames; frames > 0 {
+			b.partial = 0
 		}
+		b.partial += rest
 		step.Code = b.partial
 		b.rec.pass(step)
 	}
