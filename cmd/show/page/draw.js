@@ -41,7 +41,7 @@ const panels = {
   stream: (v) => each(v, (i) => {
     const r = v.requests.find((r) => r.watch && r.kind === i.kind)
     return [
-      r ? h("p", { class: "num" }, `${number(r.frames)} frames, ${number(r.bytes)} bytes`) : empty("no watch is open"),
+      r ? h("p", { class: "num" }, `${number(r.frames)} ${r.frames === 1 ? "frame" : "frames"}, ${number(r.bytes)} bytes`) : empty("no watch is open"),
       r && r.partial > 0 && h("p", { class: "warn" }, `${r.partial} bytes of a frame that has not ended`),
       i.event && h("div", { class: "row" }, h("span", { class: "delta" }, i.event.verb), i.event.key && chip(i.kind, i.event.key, i.event.version, "", "event")),
     ]
