@@ -29,8 +29,8 @@ var (
 	_ cache.TransformingStore = (*BatchQueue)(nil)
 )
 
-// NewBatchQueue returns a queue that stands on an empty RealFIFO with AtomicEvents and EmitDeltaTypeBookmark. The caller
-// must not use the RealFIFO again.
+// NewBatchQueue returns a queue that stands on an empty RealFIFO with AtomicEvents and EmitDeltaTypeBookmark. The
+// caller must not use the RealFIFO again.
 func NewBatchQueue(fifo layers.RealFIFO) *BatchQueue { return &BatchQueue{RealFIFO: fifo} }
 
 // PopBatch removes items and processes them in the order of arrival. It waits while the queue is empty. Changes of

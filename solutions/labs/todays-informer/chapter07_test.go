@@ -1,7 +1,7 @@
 package todaysinformer_test
 
-// This file runs the tests of chapter 07 over its solution, on this lab's queue and consumer. They include the simulated
-// week. The RealFIFO and the other layers are the solutions' and client-go's.
+// This file runs the tests of chapter 07 over its solution, on this lab's queue and consumer. They include the
+// simulated week. The RealFIFO and the other layers are the solutions' and client-go's.
 
 import (
 	"context"
