@@ -102,8 +102,9 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 
 // popAll takes deltas from the queue until the queue is closed and empty.
 func (s *sharedIndexInformer) popAll(ctx context.Context) {
+	handler := s.distributor()
 	for {
-		err := s.pop()
+		err := s.pop(handler)
 		if errors.Is(err, cache.ErrFIFOClosed) {
 			return
 		}
@@ -113,10 +114,11 @@ func (s *sharedIndexInformer) popAll(ctx context.Context) {
 	}
 }
 
-// pop waits for the deltas of one object and processes them. A queue of the lab todays-informer has its own Pop.
-func (s *sharedIndexInformer) pop() error {
+// pop waits for the deltas of one object and processes them. A queue of the lab todays-informer has its own Pop, which
+// calls the handler.
+func (s *sharedIndexInformer) pop(handler cache.ResourceEventHandler) error {
 	if s.below.Pop != nil {
-		return s.below.Pop(s.queue, s.indexer, s.distributor(), &s.deltas)
+		return s.below.Pop(s.queue, s.indexer, handler, &s.deltas)
 	}
 	_, err := s.queue.Pop(s.handleDeltas)
 	return err
