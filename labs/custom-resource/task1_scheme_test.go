@@ -48,8 +48,8 @@ func TestTask1_Network_survives_the_codec(t *testing.T) {
 		require.True(t, ok, "the decoded object is a *BitcoinNetwork")
 		// Decoding drops the kind of a Go type.
 		require.Equal(t, original.Spec, network.Spec, "the spec")
-		require.True(t, original.Status.Conditions[0].LastTransitionTime.Equal(&network.Status.Conditions[0].LastTransitionTime),
-			"the transition time has survived")
+		then, now := original.Status.Conditions[0], network.Status.Conditions[0]
+		require.True(t, then.LastTransitionTime.Equal(&now.LastTransitionTime), "the transition time has survived")
 		require.Equal(t, original.Name+original.Labels["team"], network.Name+network.Labels["team"], "name and label")
 	})
 }

@@ -9,12 +9,12 @@
 //	├─ routes       route.go      URL to verb, resource, name; discovery.go for the rest
 //	├─ verbs        read.go  write.go  patch.go  watch.go
 //	├─ answers      respond.go    JSON, YAML or protobuf; objects, Tables (table.go) or a Status
-//	├─ resources    resources.go  the kinds of objects; objects.go has their defaults and validation; custom.go: more kinds
+//	├─ resources    resources.go  the kinds of objects, their defaults (objects.go), and more kinds (custom.go)
 //	└─ store        store.go      objects and their history, by resourceVersion
 //
-// It serves Deployments, PodDisruptionBudgets, Events, Leases and ConfigMaps, and the custom resources of package crd. It is a verified fake: the requests in
-// testdata/conformance were sent to a real kube-apiserver, and the answers must be the same. docs/develop/fakeapi.md
-// lists the differences and their reasons.
+// It serves Deployments, PodDisruptionBudgets, Events, Leases and ConfigMaps, and the custom resources of package crd.
+// It is a verified fake: the requests in testdata/conformance were sent to a real kube-apiserver, and the answers must
+// be the same. docs/develop/fakeapi.md lists the differences and their reasons.
 //
 // What it leaves out: authorization, admission, server-side apply and managed fields, garbage collection, and
 // controllers. Nothing in it creates Pods.

@@ -51,7 +51,7 @@ func TestConformance(t *testing.T) {
 	require.NotEmpty(t, archive.Files)
 	to := fake(t)
 	if realapi.Given() {
-		to = real(t)
+		to = realServer(t)
 	} else if *update {
 		t.Fatal("what the fake answers is no truth: -update needs a -kubeconfig")
 	}
@@ -81,8 +81,8 @@ func fake(t *testing.T) *target {
 	return &target{t, "http://in-memory", api.Client(), "custom"}
 }
 
-// real creates the definition and a namespace, which are removed when the test is over.
-func real(t *testing.T) *target {
+// realServer creates the definition and a namespace, which are removed when the test is over.
+func realServer(t *testing.T) *target {
 	config := realapi.Config(t)
 	client, err := rest.HTTPClientFor(config)
 	require.NoError(t, err)

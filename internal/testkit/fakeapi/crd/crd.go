@@ -111,7 +111,8 @@ func (d *definition) check(name string) error {
 	must(n.Kind != "", "spec.names.kind: Required value")
 	must(n.Plural == strings.ToLower(n.Plural), "spec.names.plural: Invalid value: %q: must be lower case", n.Plural)
 	must(d.Spec.Scope == "Namespaced", "the fake serves namespaced resources only, and spec.scope is %q", d.Spec.Scope)
-	if must(len(d.Spec.Versions) == 1, "the fake serves one version, and there are %d", len(d.Spec.Versions)); len(errs) > 0 {
+	must(len(d.Spec.Versions) == 1, "the fake serves one version, and there are %d", len(d.Spec.Versions))
+	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
 	v := d.Spec.Versions[0]
