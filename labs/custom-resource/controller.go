@@ -78,11 +78,11 @@ func New(config Config) (*Controller, error) {
 	}, nil
 }
 
-// Concerned returns the names of the networks that an event concerns. It receives the new state of an object, or the old
-// and the new; after a missed deletion the state is a tombstone. A network's event concerns the network. A Deployment's
-// event concerns the network that controls the Deployment. It also concerns the network of the Deployment's name, which
-// may wait for the name. Both states count. An owner of another kind or group is not a network. Each name is returned
-// once. Concerned ignores any other object.
+// Concerned returns the names of the networks that an event concerns. It receives the new state of an object, or the
+// old and the new; after a missed deletion the state is a tombstone. A network's event concerns the network. A
+// Deployment's event concerns the network that controls the Deployment. It also concerns the network of the
+// Deployment's name, which may wait for the name. Both states count. An owner of another kind or group is not a
+// network. Each name is returned once. Concerned ignores any other object.
 func Concerned(states ...any) []cache.ObjectName {
 	panic(todo.Task(6, "Concerned"))
 }

@@ -37,8 +37,8 @@ type Observed struct {
 
 // NewStatus returns the status of a network for an observed state.
 //
-// ObservedGeneration is the network's generation, in the status and in each condition. ReadyNodes is the number of ready
-// replicas. RegisteredChain is the observed one.
+// ObservedGeneration is the network's generation, in the status and in each condition. ReadyNodes is the number of
+// ready replicas. RegisteredChain is the observed one.
 //
 // Ready is True if as many replicas are ready as the network has nodes, and the Deployment's controller has seen the
 // newest Deployment and replaced all old Pods. Otherwise Ready is False with the reason NodesStarting. If there is a
