@@ -121,7 +121,7 @@ func (d *definition) check(name string) error {
 	if v.Schema.OpenAPI == nil {
 		must(false, "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required")
 	} else {
-		errs = append(errs, v.Schema.OpenAPI.structural("spec.versions[0].schema.openAPIV3Schema")...)
+		errs = append(errs, v.Schema.OpenAPI.structural(rootPath)...)
 	}
 	return errors.Join(errs...)
 }

@@ -41,6 +41,9 @@ type schemaProps struct {
 
 var types = []string{"object", "array", "string", "integer", "number", "boolean"}
 
+// rootPath is the path of the schema in a definition.
+const rootPath = "spec.versions[0].schema.openAPIV3Schema"
+
 // structural returns the reasons why a schema is not structural: each field needs a type.
 func (s *schemaProps) structural(path string) (errs []error) {
 	if !slices.Contains(types, s.Type) {
@@ -52,6 +55,15 @@ func (s *schemaProps) structural(path string) (errs []error) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if p := s.Properties[name]; p != nil {
 			errs = append(errs, p.structural(path+".properties["+name+"]")...)
+		}
+	}
+	if path == rootPath && s.Properties["metadata"] != nil {
+		for name := range s.Properties["metadata"].Properties {
+			if name != "name" && name != "generateName" {
+				errs = append(errs, fmt.Errorf("%s.properties[metadata]: Forbidden: must not specify anything other than name "+
+					"and generateName, but metadata is implicitly specified", path))
+				break
+			}
 		}
 	}
 	for name, p := range map[string]*schemaProps{"items": s.Items, "additionalProperties": s.AdditionalProperties} {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -128,6 +129,9 @@ func (s *schemaProps) shown(item any) any {
 func (s *schemaProps) validateText(text string, path *field.Path) (errs field.ErrorList) {
 	if s.MaxLength != nil && len([]rune(text)) > *s.MaxLength {
 		errs = append(errs, field.TooLong(path, text, *s.MaxLength))
+	}
+	if _, err := time.Parse(time.RFC3339Nano, text); s.Format == "date-time" && err != nil {
+		errs = append(errs, field.TypeInvalid(path, text, fmt.Sprintf("%s in body must be of type date-time: %q", path, text)))
 	}
 	if s.MinLength != nil && len([]rune(text)) < *s.MinLength {
 		errs = append(errs, field.Invalid(path, text, fmt.Sprintf("%s in body should be at least %d chars long",
