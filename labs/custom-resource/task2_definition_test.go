@@ -157,7 +157,8 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 		for _, spec := range []string{
 			`{"version":"29.0","chain":"moon"}`, `{"version":"29.0","chain":""}`,
 			`{"version":"29.0","nodes":-1}`, `{"version":"29.0","nodes":21}`, `{"version":"29.0","nodes":"two"}`,
-			`{"version":"latest"}`, `{"version":"29.0-rc1"}`, `{"version":"v29.0"}`, `{"version":29}`,
+			`{"version":"latest"}`, `{"version":"29.0-rc1"}`, `{"version":"v29.0"}`, `{"version":"29."}`,
+			`{"version":"..."}`, `{"version":29}`,
 			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h","i"]}`, `{"version":"29.0","peers":["a","a"]}`,
 			`{"version":"29.0","options":{"txindex":1}}`,
 		} {
@@ -172,6 +173,31 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 			require.Equal(t, http.StatusCreated, code, "the status code for the spec %s; the server says %q", spec,
 				answer["message"])
 		}
+	})
+}
+
+func TestTask2_Conditions_have_a_type_once(t *testing.T) {
+	guard.Test(t, "A network with a value that its field's comment excludes is refused: the marker of the conditions says "+
+		"that each type is in the list once.", func(t *guard.T) {
+		r := serve(t)
+		r.mustCreate(`{"version":"29.0"}`)
+		const ready = `{"type":"Ready","status":%q,"lastTransitionTime":"2026-01-02T03:04:05Z","reason":"R","message":""}`
+		code, _ := r.send("PATCH", collection+"/demo/status", fmt.Sprintf(`{"status":{"conditions":[`+ready+`,`+ready+`]}}`,
+			"True", "False"))
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for two conditions of the type Ready")
+	})
+}
+
+func TestTask2_Stored_networks_can_be_decoded(t *testing.T) {
+	guard.Test(t, "A network with a value that its field's comment excludes is refused, and so is one that the Go types "+
+		"cannot decode: a client that lists the networks fails at the first of these, and sees none.", func(t *guard.T) {
+		r := serve(t)
+		code, _ := r.create("demo", `{"version":"29.0","nodes":2.5}`)
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for 2.5 nodes")
+		r.mustCreate(`{"version":"29.0"}`)
+		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"conditions":[{"type":"Ready","status":"True",`+
+			`"lastTransitionTime":"yesterday","reason":"NodesReady","message":""}]}}`)
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the transition time yesterday")
 	})
 }
 

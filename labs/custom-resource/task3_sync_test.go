@@ -3,6 +3,7 @@ package customresource_test
 // Task 3: creating and correcting the Deployment.
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
@@ -152,34 +153,45 @@ func TestTask3_Foreign_is_left_alone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "It never writes to a Deployment that the network does not control: then the error is a "+
 				"NameTakenError.", func(t *guard.T) {
-				w := withDeployment(t, func(d *appsv1.Deployment) {
+				w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) {
 					d.OwnerReferences, d.Spec.Replicas = owner, ptr.To[int32](9)
 				})
 				_, writes, err := w.syncDeployment()
 				require.Empty(t, writes, "the writes")
 				var taken *customresource.NameTakenError
 				require.ErrorAs(t, err, &taken, "the error of SyncDeployment")
+				t.Did("a user deletes the Deployment, which has a finalizer")
+				w.Delete(w.deployment())
+				settle()
+				_, writes, err = w.syncDeployment()
+				require.Empty(t, writes, "the writes to the Deployment that is being deleted")
+				require.ErrorAs(t, err, &taken, "the error for the Deployment that is being deleted")
 			})
 		})
 	}
 }
 
 func TestTask3_Deployment_on_its_way_out(t *testing.T) {
-	guard.Test(t, "It does not write to a Deployment that is being deleted: its deletion brings the network back.",
+	guard.Test(t, "It returns the network's own Deployment without a write if that is being deleted: the end of the "+
+		"deletion is an event, which brings the network back.",
 		func(t *guard.T) {
 			w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
 			t.Did("a user deletes the Deployment, which has a finalizer")
 			w.Delete(w.deployment())
 			settle()
-			_, writes, err := w.syncDeployment()
+			d, writes, err := w.syncDeployment()
 			require.NoError(t, err, "the error of SyncDeployment")
 			require.Empty(t, writes, "the writes")
+			require.Equal(t, w.deployment().UID, d.UID, "the UID of the returned Deployment")
 		})
 }
 
 func TestTask3_Cached_objects_stay(t *testing.T) {
 	guard.Test(t, "It never changes a cached object: every reader shares it.", func(t *guard.T) {
-		w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
+		w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) {
+			d.Spec.Replicas, d.Labels[customresource.NetworkLabel] = ptr.To[int32](9), "other"
+			d.Spec.Template.Spec.Containers[1].Image = "bitcoin/bitcoin:27.0"
+		})
 		obj, _, _ := w.deployments.GetStore().GetByKey("default/demo")
 		shared, network := obj.(*appsv1.Deployment), w.cached()
 		before, networkBefore := shared.DeepCopy(), network.DeepCopy()
@@ -203,6 +215,20 @@ func TestTask3_Errors_name_the_Deployment(t *testing.T) {
 		w.Script("update", fakeapi.Answer(403, ""))
 		_, _, err = w.syncDeployment()
 		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+	})
+}
+
+func TestTask3_Cache_lacks_the_Deployment(t *testing.T) {
+	guard.Test(t, "Any other error names the Deployment and wraps the server's error. That includes AlreadyExists, because "+
+		"the cache may be behind the server: the Deployment may be the network's own.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		t.Did("the controller has created the Deployment, and the cache lacks it")
+		w.Script("create", fakeapi.Answer(409, ""))
+		_, _, err := w.syncDeployment()
+		var taken *customresource.NameTakenError
+		require.Error(t, err, "the error of SyncDeployment")
+		require.False(t, errors.As(err, &taken), "the error is not a NameTakenError: %v", err)
 		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"client-go-workshop/internal/testkit/guard"
 	customresource "client-go-workshop/labs/custom-resource"
@@ -105,7 +106,16 @@ func TestTask4_Ready_is_false(t *testing.T) {
 		},
 		"one Pod is old":           func(o *customresource.Observed) { o.Deployment.Status.UpdatedReplicas = 1 },
 		"one old Pod is left over": func(o *customresource.Observed) { o.Deployment.Status.Replicas = 3 },
-		"there is no Deployment":   func(o *customresource.Observed) { o.Deployment = nil },
+		"one Pod is too many": func(o *customresource.Observed) {
+			s := &o.Deployment.Status
+			s.Replicas, s.UpdatedReplicas, s.ReadyReplicas = 3, 3, 3
+		},
+		"the Deployment wants fewer nodes than the network": func(o *customresource.Observed) {
+			s := &o.Deployment.Status
+			o.Deployment.Spec.Replicas = ptr.To[int32](1)
+			s.Replicas, s.UpdatedReplicas, s.ReadyReplicas = 1, 1, 1
+		},
+		"there is no Deployment": func(o *customresource.Observed) { o.Deployment = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "Otherwise Ready is False with the reason NodesStarting: a network that is said to be ready too "+

@@ -115,7 +115,6 @@ func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
 }
 
 // keyOf returns the key of an object or a tombstone.
-// keyOf returns the key of an object or a tombstone.
 func (q *RealFIFO) keyOf(obj any) (string, error) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return tombstone.Key, nil

@@ -33,9 +33,9 @@ func (e *NameTakenError) Error() string {
 // NewDeployment returns the Deployment that a network wants. It has the network's name and namespace. The network is
 // its controlling owner. Its Pods have NetworkLabel, and its selector selects by NetworkLabel alone. It has as many
 // replicas as the network has nodes, or 3 without a number. Its container bitcoind runs the image bitcoin/bitcoin with
-// the network's version as the tag. The arguments are the chain, the peers in their order, and the options sorted by
-// name. Without a chain it is regtest. Two calls for one network return equal Deployments, which share nothing with the
-// network.
+// the network's version as the tag. The arguments are -chain=CHAIN, then -addnode=PEER for each peer in the network's
+// order, then -NAME=VALUE for each option, sorted by name. Without a chain it is regtest. Two calls for one network
+// return equal Deployments, which share nothing with the network.
 //
 //workshop:task 3
 func NewDeployment(network *BitcoinNetwork) *appsv1.Deployment {
@@ -91,12 +91,12 @@ func arguments(network *BitcoinNetwork) []string {
 	return args
 }
 
-// SyncDeployment creates the Deployment of a network, or corrects it, with at most one write. SyncDeployment returns
-// the Deployment as the server has it. It does not write a Deployment that is right, whatever other fields it has:
-// defaults of the server, and labels, annotations and containers of other programs stay. It never writes to a
-// Deployment that the network does not control: then the error is a NameTakenError. It does not write to a Deployment
-// that is being deleted. It never changes a cached object. Any other error names the Deployment and wraps the server's
-// error.
+// SyncDeployment creates the Deployment of a network, or corrects it, with at most one write. SyncDeployment returns the
+// Deployment as the server has it. It does not write a Deployment that is right, whatever other fields it has: defaults
+// of the server, and labels, annotations and containers of other programs stay. It never writes to a Deployment that
+// the network does not control: then the error is a NameTakenError. It returns the network's own Deployment without a
+// write if that is being deleted. It never changes a cached object. Any other error names the Deployment and wraps the
+// server's error. That includes AlreadyExists, because the cache may be behind the server.
 //
 //workshop:task 3
 func (c *Controller) SyncDeployment(ctx context.Context, network *BitcoinNetwork) (*appsv1.Deployment, error) {
