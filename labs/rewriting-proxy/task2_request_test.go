@@ -3,6 +3,7 @@ package rewritingproxy_test
 // Task 2: the request to the API server.
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -53,7 +54,7 @@ func TestTask2_Request_goes_upstream(t *testing.T) {
 			require.Equal(t, "7", out.Header.Get("Audit-Id"), "the header Audit-Id")
 			require.Equal(t, "de", out.Header.Get("Accept-Language"), "the header Accept-Language")
 			require.Equal(t, "", out.RequestURI, "RequestURI, which a client's request must not have")
-			require.True(t, out.Host == "" || out.Host == "upstream:6443", "the host is %q, that of Upstream", out.Host)
+			require.Equal(t, "upstream:6443", cmp.Or(out.Host, out.URL.Host), "the host that the request is for")
 
 			t.Did("Upstream is https://host/k8s/clusters/c-1")
 			in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection+"/a%20b", nil)
@@ -91,7 +92,8 @@ func TestTask2_Accept_is_JSON(t *testing.T) {
 			"with their parameters. Typed clients of client-go prefer protobuf."
 		objects = "The forms of an object are Table, PartialObjectMetadata and PartialObjectMetadataList; any other form " +
 			"is removed."
-		wildcard = "A wildcard becomes application/json, and so does a missing header."
+		wildcard = "A wildcard becomes application/json, and keeps its weight."
+		missing  = "A missing or empty header becomes application/json."
 	)
 	guard.Test(t, json, func(t *guard.T) {
 		const (
@@ -113,13 +115,13 @@ func TestTask2_Accept_is_JSON(t *testing.T) {
 			{objects, "application/json;as=Picture;g=meta.k8s.io;v=v1,application/json", "application/json"},
 			{wildcard, "*/*", "application/json"},
 			{wildcard, "application/*;q=0.5", "application/json;q=0.5"},
-			{wildcard, "", "application/json"},
+			{missing, "", "application/json"},
 		} {
 			t.Rule("%s", c.rule)
 			out := asked(t, view, http.MethodGet, collection, "Accept: "+c.accept)
 			require.Equal(t, c.want, forms(strings.Join(out.Header.Values("Accept"), ",")), "the header Accept")
 		}
-		t.Rule(wildcard)
+		t.Rule(missing)
 		out := asked(t, view, http.MethodGet, collection)
 		require.Equal(t, "application/json", out.Header.Get("Accept"), "the header Accept")
 		t.Rule(json)
@@ -224,6 +226,24 @@ func sortedSelector(selector string) string {
 		return "!" + hiddenLabel + "," + rest
 	}
 	return selector
+}
+
+func TestTask2_Request_is_a_copy(t *testing.T) {
+	guard.Test(t, "Request does not change the client's request. A handler in front of the proxy may still log its URL.",
+		func(t *guard.T) {
+			const path = "http://proxy" + collection + "?includeObject=None"
+			in := httptest.NewRequest(http.MethodGet, path, nil)
+			in.Header.Set("Accept", protobuf+",application/json")
+			in.Header.Set("Authorization", "Bearer abc")
+			t.Did("Request of GET %s", path)
+			_, err := at(t, "http://upstream:6443", view).Request(in)
+			require.NoError(t, err, "the error of Request")
+			require.Equal(t, path, in.URL.String(), "the URL of the client's request")
+			require.Equal(t, protobuf+",application/json", in.Header.Get("Accept"),
+				"the header Accept of the client's request")
+			require.Equal(t, "Bearer abc", in.Header.Get("Authorization"),
+				"the header Authorization of the client's request")
+		})
 }
 
 func TestTask2_Rows_have_objects(t *testing.T) {

@@ -135,6 +135,46 @@ func TestTask3_Headers_of_the_answer(t *testing.T) {
 	})
 }
 
+func TestTask3_Columns_in_another_order(t *testing.T) {
+	const (
+		rows = "In a Table, the objects of the rows are rewritten, and the number behind the slash in the column " +
+			"Ready. A server of another version may have other columns."
+		largest = "The largest number that a client sees is 2147483647, because replicas are an int32. That includes the " +
+			"number in a cell."
+	)
+	guard.Test(t, rows, func(t *guard.T) {
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Image"},{"name":"Ready"}],`+
+				`"rows":[`+
+				`{"cells":["a","registry/1","1/2"],"object":{"metadata":{"name":"a"}}},`+
+				`{"cells":["b","registry/1","1/2147483647"],"object":{"metadata":{"name":"b"}}}]}`)
+		})
+		got := w.get(collection, "Accept: "+asTable).body
+		require.Equal(t, []string{"registry/1", "registry/1"}, cells(got, "Image"), "the cells in the column Image")
+		ready := cells(got, "Ready")
+		require.Equal(t, 2, len(ready), "the number of cells in the column Ready")
+		require.Equal(t, "1/6", ready[0], "the first cell in the column Ready")
+		t.Rule(largest)
+		require.Equal(t, "1/2147483647", ready[1], "the second cell in the column Ready")
+	})
+}
+
+func TestTask3_Errors_in_other_forms_pass(t *testing.T) {
+	guard.Test(t, "An error of the API server passes as it is. An overloaded API server answers with a text, and clients "+
+		"wait for the time in Retry-After.", func(t *guard.T) {
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Retry-After", "7")
+			http.Error(w, "too many requests", http.StatusTooManyRequests)
+		})
+		got := w.get(collection)
+		require.Equal(t, http.StatusTooManyRequests, got.code, "the code of the answer")
+		require.Equal(t, "too many requests\n", got.body, "the body of the answer")
+		require.Equal(t, "7", got.header.Get("Retry-After"), "the header Retry-After")
+		require.Equal(t, "text/plain", upTo(got.header.Get("Content-Type"), ";"), "the content type")
+	})
+}
+
 func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
 	guard.Test(t, "An answer that the proxy cannot rewrite is not passed on: the client receives a 502. A server may "+
 		"ignore what a request accepts.", func(t *guard.T) {

@@ -179,8 +179,8 @@ func TestTask4_Tables_in_a_watch(t *testing.T) {
 			got := s.next()
 			require.Equal(t, 1, len(got), "the number of events that the client has received")
 			t.Rule(columns)
-			require.True(t, strings.Contains(got[0], `"`+d.want+`"`), "the cell in the column Ready is %s: %.200s",
-				d.want, got[0])
+			require.True(t, strings.Contains(got[0], `"`+d.want+`"`), "a cell of the event %.200s is %s",
+				got[0], d.want)
 			t.Rule(tables)
 			require.Equal(t, []string{"ADDED " + d.name + ": " + d.want[2:]}, []string{short(got[0])}, "the object in the row")
 		}
@@ -287,8 +287,8 @@ func TestTask4_Ends(t *testing.T) {
 }
 
 func TestTask4_Event_that_cannot_be_rewritten(t *testing.T) {
-	guard.Test(t, "An event that cannot be rewritten becomes one ERROR, which ends the watch. The client must not see "+
-		"the stored object.", func(t *guard.T) {
+	guard.Test(t, "An event that cannot be rewritten becomes one ERROR with the code 502, which ends the watch. The "+
+		"client must not see the stored object.", func(t *guard.T) {
 		w, upstream := upstreamOf(t)
 		s := w.watch(collection + "?watch=1")
 		s.next()

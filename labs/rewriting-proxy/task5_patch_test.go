@@ -12,8 +12,8 @@ import (
 )
 
 func TestTask5_Paths_of_JSON_patches(t *testing.T) {
-	const slash = "A path that does not begin with a slash is refused with the code 400, and so is such a from. API servers " +
-		"ignore the text before the first slash, so x/spec/replicas sets spec.replicas."
+	const slash = "A path that does not begin with a slash is refused with the code 400, and so is such a from. " +
+		"API servers ignore the text before the first slash, so x/spec/replicas sets spec.replicas."
 	guard.Test(t, slash, func(t *guard.T) {
 		for _, patch := range []string{
 			`[{"op":"replace","path":"x/spec/replicas","value":6}]`,

@@ -24,7 +24,7 @@ import (
 // In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the whole
 // object. A removal of spec.replicas stays as it is. A move or a copy from or to one of these three is refused with the
 // code 422, because its number is not in the patch. A path that does not begin with a slash is refused with the code
-// 400, and so is such a from. The empty path is the whole object.
+// 400, and so is such a from. An empty path is allowed, and is the whole object.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
 // among them. A body that is not valid JSON is refused with the code 400. A body is never passed on without a
@@ -113,7 +113,8 @@ func (v View) storeOperation(operation map[string]json.RawMessage) (err error) {
 
 // checkVisible returns an error if the request out is about a hidden object, or if that cannot be found out. To the
 // client, a hidden object does not exist: writes, deletions and subresources answer 404. An object that does not exist
-// passes, because an apply patch creates it.
+// passes, because an apply patch creates it. If the API server refuses to show the object, this refusal is the
+// error.
 //
 //workshop:task 5 Proxy.checkVisible
 func (p *Proxy) checkVisible(out *http.Request, t target) error {
