@@ -30,6 +30,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -129,17 +130,26 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return serve(ctx, listener, server)
 }
 
+// The errors of client-go have handlers for the whole program. They go to the session that was made last.
+var (
+	handleErrors sync.Once
+	reporting    atomic.Pointer[session]
+)
+
+func reportError(ctx context.Context, err error, text string, args ...any) {
+	if rec := reporting.Load().recorder(); rec != nil {
+		rec.Error(ctx, err, text, args...)
+	}
+}
+
 // newSession makes what is shown.
 func newSession(ctx context.Context, o options) (*session, error) {
 	if o.recording != "" {
 		return openRecording(o.recording)
 	}
 	s := &session{}
-	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(ctx context.Context, err error, text string, args ...any) {
-		if rec := s.recorder(); rec != nil {
-			rec.Error(ctx, err, text, args...)
-		}
-	}}
+	reporting.Store(s)
+	handleErrors.Do(func() { utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{reportError} })
 	config, err := clusterConfig(o.kubeconfig)
 	if err != nil {
 		return nil, err

@@ -147,7 +147,9 @@ func TestServer_a_second_page_keeps_the_gate_shut(t *testing.T) {
 	first.end()
 	require.Eventually(t, func() bool { s.pages.Lock(); defer s.pages.Unlock(); return s.open == 1 },
 		10*time.Second, 5*time.Millisecond)
+	s.pages.Lock()
 	require.Nil(t, s.leaving, "nothing will open the gate")
+	s.pages.Unlock()
 	require.True(t, s.tick(0, true).Paused)
 }
 

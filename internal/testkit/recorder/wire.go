@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"client-go-workshop/internal/testkit/pipeline"
@@ -85,6 +86,7 @@ type body struct {
 	request pipeline.Step
 	partial int // the bytes of a frame that has not ended
 	ended   bool
+	mu      sync.Mutex // guards partial and ended: Close may come during Read
 	// borders returns how many frames end in some bytes, and how many bytes are after the last end.
 	borders func(p []byte) (frames, rest int)
 }
@@ -127,15 +129,17 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	step := pipeline.Step{Seam: pipeline.Stream, Verb: pipeline.Read, Kind: b.request.Kind, Count: b.request.Count}
 	if n > 0 {
+		b.mu.Lock()
 		frames, rest := b.borders(p[:n])
 		if step.Bytes, step.Frames = n, frames; frames > 0 {
 			b.partial = 0
 		}
 		b.partial += rest
 		step.Code = b.partial
+		b.mu.Unlock()
 		b.rec.pass(step)
 	}
-	if err != nil && !b.ended {
+	if err != nil {
 		b.end(err)
 	}
 	return n, err
@@ -143,13 +147,17 @@ func (b *body) Read(p []byte) (int, error) {
 
 // Close records the end of a watch that the client has stopped.
 func (b *body) Close() error {
-	if !b.ended {
-		b.end(errors.New("the client has stopped the watch"))
-	}
+	b.end(errors.New("the client has stopped the watch"))
 	return b.ReadCloser.Close()
 }
 
+// end records the end once.
 func (b *body) end(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return
+	}
 	b.ended = true
 	b.rec.Log.Append(pipeline.Step{Seam: pipeline.Stream, Verb: pipeline.Ended, Kind: b.request.Kind,
 		Count: b.request.Count, Code: b.partial, Error: err.Error()})
