@@ -15,9 +15,9 @@ import (
 //
 // Accept asks for JSON only: of the forms that the client accepts, those in JSON stay, in their order, with their
 // parameters. The forms of an object are Table, PartialObjectMetadata and PartialObjectMetadataList; any other form is
-// removed. A wildcard becomes application/json, and keeps its weight. A missing or empty header becomes application/json.
-// If no form stays, Request returns an error with the code 406. Accept-Encoding is removed, because a compressed answer
-// cannot be rewritten.
+// removed. A wildcard becomes application/json, and keeps its weight. A missing or empty header becomes
+// application/json. If no form stays, Request returns an error with the code 406. Accept-Encoding is removed, because a
+// compressed answer cannot be rewritten.
 //
 // Headers for one connection are removed, Upgrade among them. Authorization and all Impersonate headers are removed:
 // the API server must see one identity, that of the proxy. X-Forwarded-For names the client, and only the client.

@@ -155,8 +155,8 @@ func (r *run) catch(bank bugs.Bank) (c *caught, problems []string) {
 
 // runBug runs the test that is named for b, which is the first in the result: out of the bank if that has it, or else
 // over a build of its own. If one of many times is not as it must be, that one counts. Without many times, a wrong
-// version that survives gets two more runs, and retried says that both caught it: some mistakes need two goroutines that
-// meet, and one meeting that a busy machine prevents is not a gap in the tests. --count finds such tests.
+// version that survives gets two more runs, and retried says that both caught it: some mistakes need two goroutines
+// that meet, and one meeting that a busy machine prevents is not a gap in the tests. --count finds such tests.
 func (r *run) runBug(b bugs.Bug, right overlay.Layer, together *bank) (res gotest.Result, retried bool, err error) {
 	times := max(r.count, 1)
 	for i := 0; i < times; i++ {

@@ -1,5 +1,5 @@
-// Command proxy stands between Kubernetes clients and an API server. It runs your code of the lab; what makes it a program is in
-// internal/testkit/proxyapp.
+// Command proxy stands between Kubernetes clients and an API server. It runs your code of the lab; what makes it a
+// program is in internal/testkit/proxyapp.
 //
 //	go run ./labs/rewriting-proxy/cmd/proxy                      a demonstration, without a cluster
 //	go run ./labs/rewriting-proxy/cmd/proxy --kubeconfig FILE    in front of a cluster
