@@ -317,8 +317,8 @@ func TestTask5_Hidden_objects_cannot_be_written(t *testing.T) {
 func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 	const (
 		passes = "An object that does not exist passes, because an apply patch creates it."
-		unsure = "checkVisible returns an error if the request out is about a hidden object, or if that cannot be " +
-			"found out. If the API server refuses to show the object, this refusal is the error."
+		unsure = "If the API server refuses to show the object, this refusal is the error. A proxy that may not read " +
+			"an object must not write it."
 	)
 	guard.Test(t, passes, func(t *guard.T) {
 		refusal, patches := 404, 0
