@@ -83,9 +83,7 @@ func TestMain(m *testing.M) {
 // start starts an API server that serves the resource of a manifest.
 func start(t *guard.T, manifest string) *fakeapi.Server {
 	custom, err := crd.Parse(manifest)
-	if err != nil {
-		require.Fail(t, "the server refuses the manifest", "%v", err)
-	}
+	require.NoError(t, err, "the error of reading the manifest, in full: %v", err)
 	api := fakeapi.Start(t)
 	api.Serve(custom)
 	return api

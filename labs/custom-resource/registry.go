@@ -38,9 +38,9 @@ func (c *Controller) AddFinalizer(ctx context.Context, network *BitcoinNetwork) 
 }
 
 // Register makes the registry list a network, and returns the chain under which it is listed. Register does not call
-// the registry if the network's status has the right chain. Register returns an error, and does not call the registry,
-// for a network without Finalizer. If the registry fails, Register returns the status's chain and an error that wraps
-// the registry's. The entry's ID is the network's UID.
+// the registry if the status has the right chain, and its condition Registered is True for the network's generation.
+// Register returns an error, and does not call the registry, for a network without Finalizer. If the registry fails,
+// Register returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID.
 func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (listed string, err error) {
 	panic(todo.Task(5, "Controller.Register"))
 }

@@ -71,7 +71,8 @@ func TestTask3_Image(t *testing.T) {
 
 func TestTask3_Arguments(t *testing.T) {
 	guard.Test(t, "The arguments are -chain=CHAIN, then -addnode=PEER for each peer in the network's order, then "+
-		"-NAME=VALUE for each option, sorted by name: the order of a Go map changes from call to call, and each other order is a rollout.", func(t *guard.T) {
+		"-NAME=VALUE for each option, sorted by name: the order of a Go map changes from call to call, and each other "+
+		"order is a rollout.", func(t *guard.T) {
 		for range 20 {
 			require.Equal(t, []string{"-chain=regtest", "-addnode=b.example.com:8333", "-addnode=a.example.com:8333",
 				"-dbcache=450", "-maxmempool=100", "-txindex=1"}, wanted(t).Spec.Template.Spec.Containers[0].Args,

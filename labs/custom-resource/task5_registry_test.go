@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
@@ -60,7 +61,13 @@ func (w *world) deleted() *world {
 var updatesNetwork = []string{"update bitcoinnetworks/demo"}
 
 // registered is a network that the registry lists.
-func registered(network *customresource.BitcoinNetwork) { network.Status.RegisteredChain = "regtest" }
+func registered(network *customresource.BitcoinNetwork) {
+	network.Status.RegisteredChain = "regtest"
+	network.Status.Conditions = []metav1.Condition{{
+		Type: customresource.ConditionRegistered, Status: metav1.ConditionTrue, ObservedGeneration: 1,
+		LastTransitionTime: metav1.Now(), Reason: customresource.ReasonRegistered,
+	}}
+}
 
 func audited(network *customresource.BitcoinNetwork) {
 	network.Finalizers = []string{"example.com/audit"}
@@ -122,14 +129,36 @@ func TestTask5_Register(t *testing.T) {
 }
 
 func TestTask5_Register_rests(t *testing.T) {
-	guard.Test(t, "Register does not call the registry if the network's status has the right chain: it is called at each "+
-		"event of the network.", func(t *guard.T) {
+	guard.Test(t, "Register does not call the registry if the status has the right chain, and its condition Registered is "+
+		"True for the network's generation: Register is called at each event of the network.", func(t *guard.T) {
 		w := newWorld(t, demo(withFinalizer, registered))
 		chain, err := w.register()
 		require.NoError(t, err, "the error of Register")
 		require.Equal(t, "regtest", chain, "the returned chain")
 		require.Empty(t, w.registry.callLog(), "the calls of the registry")
 	})
+}
+
+func TestTask5_Status_proves_nothing(t *testing.T) {
+	for name, edit := range map[string]func(*customresource.BitcoinNetwork){
+		"the status is about an older generation": func(n *customresource.BitcoinNetwork) {
+			n.Status.Conditions[0].ObservedGeneration = 0
+		},
+		"Registered is False":            func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "False" },
+		"the status lacks the condition": func(n *customresource.BitcoinNetwork) { n.Status.Conditions = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "Register does not call the registry if the status has the right chain, and its condition "+
+				"Registered is True for the network's generation. Otherwise the registry may list another chain: a user "+
+				"has changed the chain and changed it back, or a call has failed after its effect.", func(t *guard.T) {
+				w := newWorld(t, demo(withFinalizer, registered, edit))
+				t.Did("the registry lists another chain, and %s", name)
+				_, err := w.register()
+				require.NoError(t, err, "the error of Register")
+				require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+			})
+		})
+	}
 }
 
 func TestTask5_Finalizer_comes_first(t *testing.T) {

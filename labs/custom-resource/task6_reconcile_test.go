@@ -3,7 +3,9 @@ package customresource_test
 // Task 6: one Reconcile.
 
 import (
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -142,6 +144,32 @@ func TestTask6_Registry_is_away(t *testing.T) {
 		})
 }
 
+func TestTask6_Chain_goes_back(t *testing.T) {
+	guard.Test(t, "Reconcile brings one network to its desired state, also after a user has changed the chain and changed "+
+		"it back.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		change := func(chain string) *customresource.BitcoinNetwork {
+			t.Did("the user changes the chain to %s", chain)
+			n := w.stored()
+			n.Spec.Chain = chain
+			return n
+		}
+		w.put(change("test"))
+		changes := false
+		race := func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+			if !changes && strings.HasSuffix(r.URL.Path, "/status") {
+				changes = true
+				w.Update(generic(t, change("regtest"))) // so the write of the status is a conflict
+			}
+			next.ServeHTTP(rw, r)
+		}
+		w.Script("update", race, race)
+		w.rest()
+		require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+	})
+}
+
 func TestTask6_Name_is_taken(t *testing.T) {
 	guard.Test(t, "A NameTakenError is not an error of Reconcile, because the Deployment's next event brings the network "+
 		"back.", func(t *guard.T) {
@@ -172,7 +200,7 @@ func TestTask6_Errors_are_returned(t *testing.T) {
 }
 
 func TestTask6_Namesake(t *testing.T) {
-	guard.Test(t, "The end of a network leaves the entry of a later network of its name: entries belong to UIDs.",
+	guard.Test(t, "When a network ends, the entry of a later network of the same name stays: entries belong to UIDs.",
 		func(t *guard.T) {
 			w := newWorld(t, demo())
 			require.Empty(t, w.rest(), "the errors of Reconcile")

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -47,9 +48,9 @@ func (c *Controller) AddFinalizer(ctx context.Context, network *BitcoinNetwork) 
 }
 
 // Register makes the registry list a network, and returns the chain under which it is listed. Register does not call
-// the registry if the network's status has the right chain. Register returns an error, and does not call the registry,
-// for a network without Finalizer. If the registry fails, Register returns the status's chain and an error that wraps
-// the registry's. The entry's ID is the network's UID.
+// the registry if the status has the right chain, and its condition Registered is True for the network's generation.
+// Register returns an error, and does not call the registry, for a network without Finalizer. If the registry fails,
+// Register returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID.
 //
 //workshop:task 5
 func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (listed string, err error) {
@@ -58,7 +59,7 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (lis
 			network.Namespace, network.Name, Finalizer)
 	}
 	wanted := chain(network)
-	if network.Status.RegisteredChain == wanted {
+	if upToDate(network, wanted) {
 		return wanted, nil
 	}
 	entry := Entry{ID: network.UID, Namespace: network.Namespace, Name: network.Name, Chain: wanted}
@@ -67,6 +68,16 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (lis
 			network.Name, err)
 	}
 	return wanted, nil
+}
+
+// upToDate reports whether the status proves that the registry lists the network on a chain. A status about an older
+// generation does not prove it: a user may have changed the chain and changed it back, while a status write failed.
+//
+//workshop:omit
+func upToDate(network *BitcoinNetwork, chain string) bool {
+	c := meta.FindStatusCondition(network.Status.Conditions, ConditionRegistered)
+	return network.Status.RegisteredChain == chain && c != nil && c.Status == metav1.ConditionTrue &&
+		c.ObservedGeneration == network.Generation
 }
 
 // Finalize ends a network that is being deleted. It removes the network's entry from the registry, and then Finalizer.

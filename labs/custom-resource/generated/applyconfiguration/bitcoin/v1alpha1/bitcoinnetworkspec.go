@@ -11,7 +11,7 @@ type BitcoinNetworkSpecApplyConfiguration struct {
 	Chain *string `json:"chain,omitempty"`
 	// Nodes is the number of nodes, from 0 to 20. The default is 3. It is a pointer because 0 differs from no value.
 	Nodes *int32 `json:"nodes,omitempty"`
-	// Version is the version of Bitcoin Core, such as 29.0. It is required.
+	// Version is the version of Bitcoin Core: two numbers with a dot between them, such as 29.0. It is required.
 	Version *string `json:"version,omitempty"`
 	// Peers are up to 8 addresses of nodes elsewhere.
 	Peers []string `json:"peers,omitempty"`

@@ -78,7 +78,7 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (str
 	switch {
 	case !protected(network):
 		return now, about(network, "registering", errUnprotected)
-	case now == wanted:
+	case now == wanted && upToDate(network):
 		return now, nil
 	}
 	err := c.registry.Register(ctx, Entry{network.UID, network.Namespace, network.Name, wanted})
@@ -86,6 +86,16 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (str
 		return now, about(network, "registering", err)
 	}
 	return wanted, nil
+}
+
+// upToDate reports whether the last status is about this generation, and the registry has accepted it.
+func upToDate(network *BitcoinNetwork) bool {
+	for _, c := range network.Status.Conditions {
+		if c.Type == ConditionRegistered {
+			return c.Status == metav1.ConditionTrue && c.ObservedGeneration == network.Generation
+		}
+	}
+	return false
 }
 
 // Finalize ends a network that is being deleted.
