@@ -52,7 +52,7 @@ func TestRewritingProxy(t *testing.T) {
 		require.Contains(t, c.run(t, behind("get", "deployments", "-o", "wide")...), "/6 ")
 		awaitLog(t, watched, "/6 ")
 	})
-	step("kubectl scale, apply and edit write what they say", func(t *testing.T) {
+	step("kubectl scale and apply write what they say", func(t *testing.T) {
 		c.run(t, behind("scale", "deployment", "web", "--replicas=9")...)
 		requireStored(t, "web", 3)
 		awaitLog(t, watched, "/9 ")

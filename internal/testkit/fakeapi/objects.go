@@ -73,8 +73,9 @@ func (r *resource) check(obj, before Object) error {
 	name := validation.ValidateNameFunc(validation.NameIsDNSSubdomain)
 	errs := validation.ValidateObjectMetaAccessor(obj, true, name, field.NewPath("metadata"))
 	if before != nil && before.GetDeletionTimestamp() != nil {
-		errs = append(errs, validation.ValidateNoNewFinalizers(obj.GetFinalizers(), before.GetFinalizers(),
-			field.NewPath("metadata", "finalizers"))...)
+		added := validation.ValidateNoNewFinalizers(obj.GetFinalizers(), before.GetFinalizers(),
+			field.NewPath("metadata", "finalizers"))
+		errs = append(append(errs, added...), added...) // a real server checks twice, and reports both
 	}
 	if r.validate != nil {
 		errs = append(errs, r.validate(obj, before)...)

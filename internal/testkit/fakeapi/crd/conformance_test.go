@@ -25,6 +25,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"client-go-workshop/internal/testkit/fakeapi"
@@ -89,7 +90,10 @@ func realServer(t *testing.T) *target {
 	to := &target{t, config.Host, client, fmt.Sprintf("custom-%d", time.Now().UnixNano()%1e9)}
 	definitions := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 	to.must("POST", definitions+"?fieldManager=conformance", "application/yaml", customresource.Manifest())
-	t.Cleanup(func() { to.must("DELETE", definitions+"/bitcoinnetworks.bitcoin.example.com", "application/json", "") })
+	t.Cleanup(func() {
+		to.release()
+		to.must("DELETE", definitions+"/bitcoinnetworks.bitcoin.example.com", "application/json", "")
+	})
 	to.must("POST", "/api/v1/namespaces", "application/json",
 		fmt.Sprintf(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, to.namespace))
 	t.Cleanup(func() { to.must("DELETE", "/api/v1/namespaces/"+to.namespace, "application/json", "") })
@@ -102,6 +106,18 @@ func realServer(t *testing.T) *target {
 		return response.StatusCode == http.StatusOK
 	}, time.Minute, 100*time.Millisecond, "the resource is served")
 	return to
+}
+
+// release removes the finalizers of all objects, which would otherwise keep the definition after a failed test.
+func (to *target) release() {
+	response, err := to.client.Get(to.host + to.collection())
+	require.NoError(to.t, err)
+	defer response.Body.Close()
+	var list metav1.PartialObjectMetadataList
+	require.NoError(to.t, json.NewDecoder(response.Body).Decode(&list))
+	for _, object := range list.Items {
+		to.must("PATCH", to.collection()+"/"+object.Name, "application/merge-patch+json", `{"metadata":{"finalizers":null}}`)
+	}
 }
 
 func (to *target) must(method, path, contentType, body string) {
@@ -121,7 +137,7 @@ func (to *target) collection() string {
 
 // send sends a request, and describes the answer.
 func (to *target) send(text string) string {
-	head, body, _ := strings.Cut(text, "\n\n")
+	head, body, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
 	lines := strings.Split(strings.TrimSpace(head), "\n")
 	method, path, _ := strings.Cut(lines[0], " ")
 	request, err := http.NewRequest(method, to.host+to.collection()+strings.TrimSpace(path), strings.NewReader(body))
