@@ -131,7 +131,8 @@ func (s *schemaProps) validateText(text string, path *field.Path) (errs field.Er
 		errs = append(errs, field.TooLong(path, text, *s.MaxLength))
 	}
 	if _, err := time.Parse(time.RFC3339Nano, text); s.Format == "date-time" && err != nil {
-		errs = append(errs, field.TypeInvalid(path, text, fmt.Sprintf("%s in body must be of type date-time: %q", path, text)))
+		message := fmt.Sprintf("%s in body must be of type date-time: %q", path, text)
+		errs = append(errs, field.TypeInvalid(path, text, message))
 	}
 	if s.MinLength != nil && len([]rune(text)) < *s.MinLength {
 		errs = append(errs, field.Invalid(path, text, fmt.Sprintf("%s in body should be at least %d chars long",
