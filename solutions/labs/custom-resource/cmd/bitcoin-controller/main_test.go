@@ -1,12 +1,16 @@
 package main
 
-// This file runs the program as a process of its own, on an API server in this process, and kills it with SIGKILL at
-// each of its writes: once before the server has the write, and once after it. The next process must finish the work.
+// This file runs the program as a process of its own, before an API server, and kills it with SIGKILL at each of its
+// writes: once before the server has the write, and once after it. The next process must finish the work.
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +19,18 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/fakeapi/crd"
+	"client-go-workshop/internal/testkit/realapi"
 	customresource "client-go-workshop/solutions/labs/custom-resource"
 )
 
@@ -31,9 +43,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// killer is an API server that kills its client at the client's nth write.
+// killer stands before an API server, and kills its client at the client's nth write.
 type killer struct {
-	*fakeapi.Server
+	http.Handler
 	lock    sync.Mutex
 	at, n   int
 	late    bool
@@ -43,52 +55,98 @@ type killer struct {
 
 func (k *killer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet {
-		k.Server.ServeHTTP(w, r)
+		k.Handler.ServeHTTP(w, r)
 		return
 	}
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if k.n++; k.n != k.at {
-		k.Server.ServeHTTP(w, r)
+		k.Handler.ServeHTTP(w, r)
 		return
 	}
 	if k.late {
-		k.Server.ServeHTTP(httptest.NewRecorder(), r)
+		k.Handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
 	k.killed = true
 	_ = k.program.Process.Kill() // SIGKILL; an error means that it has ended
 	panic(http.ErrAbortHandler)  // no answer
 }
 
-func TestKill_at_every_write(t *testing.T) {
+// before returns a handler that passes requests to the API server.
+func before(t *testing.T, config *rest.Config) http.Handler {
+	t.Helper()
+	url, _, err := rest.DefaultServerUrlFor(config)
+	require.NoError(t, err)
+	transport, err := rest.TransportFor(config)
+	require.NoError(t, err)
+	return &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(url) },
+		Transport: transport,
+		ErrorLog:  log.New(io.Discard, "", 0), // requests of a killed client fail
+	}
+}
+
+// In the process there is the fake API server; -kubeconfig names a real one.
+func TestReal_kill_at_every_write(t *testing.T) {
+	custom, err := crd.Parse(customresource.Manifest())
+	require.NoError(t, err)
+	config, _ := realapi.Server(t, func(testing.TB) *fakeapi.Server {
+		api := fakeapi.New()
+		t.Cleanup(api.Close)
+		api.Serve(custom)
+		return api
+	})
+	client, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	if realapi.Given() {
+		define(t, client)
+	}
 	for _, late := range []bool{false, true} {
 		for at := 1; ; at++ {
-			if killed := story(t, at, late); !killed {
+			if killed := story(t, config, client, at, late); !killed {
 				require.Greater(t, at, 4, "writes of one story: finalizer, Deployment, status, finalizer")
 				break
 			}
-			require.Less(t, at, 20, "writes of one story")
+			require.Less(t, at, 40, "writes of one story")
 		}
 	}
 }
 
-// story creates a network and deletes it, while the program is killed once. It reports whether it was.
-func story(t *testing.T, at int, late bool) bool {
-	custom, err := crd.Parse(customresource.Manifest())
+// define creates the definition, and removes it when the test is over.
+func define(t *testing.T, client dynamic.Interface) {
+	t.Helper()
+	var definition unstructured.Unstructured
+	require.NoError(t, yaml.Unmarshal([]byte(customresource.Manifest()), &definition.Object))
+	definitions := client.Resource(schema.GroupVersionResource{
+		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	_, err := definitions.Create(t.Context(), &definition, metav1.CreateOptions{})
 	require.NoError(t, err)
-	k := &killer{Server: fakeapi.New(), at: at, late: late}
-	defer k.Close()
-	k.Serve(custom)
+	t.Cleanup(func() {
+		require.NoError(t, definitions.Delete(context.Background(), definition.GetName(), metav1.DeleteOptions{}))
+	})
+	require.Eventually(t, func() bool {
+		_, err := client.Resource(customresource.Networks).List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	}, time.Minute, 100*time.Millisecond, "the resource is served")
+}
+
+// story creates a network and deletes it, while the program is killed once. It reports whether it was.
+func story(t *testing.T, config *rest.Config, client dynamic.Interface, at int, late bool) bool {
+	k := &killer{Handler: before(t, config), at: at, late: late}
 	server := httptest.NewServer(k)
+	defer server.Close()
 	defer server.CloseClientConnections()
 	registry := t.TempDir()
 	kubeconfig := filepath.Join(registry, "kubeconfig.yaml")
 	require.NoError(t, os.WriteFile(kubeconfig, []byte(fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 		contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u}],
 		clusters: [{name: c, cluster: {server: %q}}]}`, server.URL)), 0o600))
+	name := fmt.Sprintf("kill-%d-%v", at, late) // each story has its own, because garbage collection takes a while
+	networks := client.Resource(customresource.Networks).Namespace("default")
+	deployments := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments")).Namespace("default")
 	network := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "bitcoin.example.com/v1alpha1", "kind": "BitcoinNetwork",
-		"metadata": map[string]any{"namespace": "default", "name": "demo"}, "spec": map[string]any{"version": "29.0"},
+		"metadata": map[string]any{"name": name}, "spec": map[string]any{"version": "29.0"},
 	}}
 	entries := func() int {
 		files, err := filepath.Glob(filepath.Join(registry, "*.json"))
@@ -98,14 +156,20 @@ func story(t *testing.T, at int, late bool) bool {
 	p := &process{t: t, k: k, args: []string{"--kubeconfig", kubeconfig, "--registry", registry}}
 	defer p.end()
 
-	k.Create(network)
+	_, err := networks.Create(t.Context(), network, metav1.CreateOptions{})
+	require.NoError(t, err)
 	p.runUntil("the network is registered", func() bool {
-		stored := k.Objects("bitcoinnetworks")
-		chain, _, _ := unstructured.NestedString(stored[0].(*unstructured.Unstructured).Object, "status", "registeredChain")
-		return chain == "regtest" && len(k.Objects("deployments")) == 1 && entries() == 1
+		stored, err := networks.Get(t.Context(), name, metav1.GetOptions{})
+		require.NoError(t, err)
+		chain, _, _ := unstructured.NestedString(stored.Object, "status", "registeredChain")
+		_, missing := deployments.Get(t.Context(), name, metav1.GetOptions{})
+		return chain == "regtest" && missing == nil && entries() == 1
 	})
-	k.Delete(network)
-	p.runUntil("the network is gone", func() bool { return len(k.Objects("bitcoinnetworks")) == 0 })
+	require.NoError(t, networks.Delete(t.Context(), name, metav1.DeleteOptions{}))
+	p.runUntil("the network is gone", func() bool {
+		_, err := networks.Get(t.Context(), name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 	require.Zero(t, entries(), "entries in the registry after a kill at write %d, late: %v", at, late)
 	k.lock.Lock()
 	defer k.lock.Unlock()
