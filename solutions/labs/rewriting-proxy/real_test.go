@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,11 +82,12 @@ func (n *notes) OnDelete(obj any)      { n.note("delete", obj) }
 // await waits until the handler has noted a call.
 func (n *notes) await(t *testing.T, note string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		n.lock.Lock()
 		defer n.lock.Unlock()
-		return slices.ContainsFunc(n.all, func(have string) bool { return strings.HasPrefix(have, note) })
-	}, time.Minute, 20*time.Millisecond, "the informer has noted %q; it has %q", note, n.all)
+		noted := slices.ContainsFunc(n.all, func(have string) bool { return strings.HasPrefix(have, note) })
+		assert.True(c, noted, "the informer has noted %q; it has %q", note, n.all)
+	}, time.Minute, 20*time.Millisecond)
 	n.lock.Lock()
 	defer n.lock.Unlock()
 	n.all = nil
