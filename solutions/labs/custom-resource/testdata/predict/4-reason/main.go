@@ -1,6 +1,6 @@
 // A network waits for its nodes for an hour. Then a foreign Deployment has taken its name.
 //
-// Question: Is the network not ready since an hour, or since now?
+// Question: Has the network not been ready for an hour, or only since now?
 //
 // Wrong: transition-time-of-the-reason
 //
