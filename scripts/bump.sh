@@ -4,8 +4,8 @@
 #   scripts/bump.sh v0.38.0     that version
 #   scripts/bump.sh             the newest release
 #
-# It changes go.mod, go.sum, and the version in every text and link; what the new version has moved or changed is then for
-# a person: `verify` lists it, and docs/develop/writing-a-chapter.md says what to look at. Nothing is committed.
+# It changes go.mod, go.sum, and the version in every text and link. A person then handles what the new version moved or
+# changed: `verify` lists it, and docs/develop/writing-a-chapter.md says what to look at. Nothing is committed.
 set -euo pipefail
 unset CDPATH
 cd -P "$(dirname "$0")/.."

@@ -6,11 +6,12 @@
 cluster=$(sed -n 's/^name: *//p' scripts/kind.yaml)
 node_image=$(sed -n 's/.*image: &node *//p' scripts/kind.yaml)
 
+# The node image that scripts/node-image.sh builds, with the Kubernetes of the folder cluster.
+kubernetes=$(sed -n 's/^[[:space:]]*k8s.io\/kubernetes *//p' cluster/go.mod)
+source_image=client-go-workshop/node:$kubernetes
+
 # The kubeconfig is the workshop's own. Yours, and the cluster that it points at, are left alone.
 kubeconfig=$PWD/.workshop/kind/kubeconfig
-
-# What the controller's images are called; the part after the colon is made from their content.
-controller_image=client-go-workshop/pdb-controller
 
 # kind could use other engines as well, but the scripts speak to Docker themselves.
 export KIND_EXPERIMENTAL_PROVIDER=docker
@@ -45,7 +46,7 @@ need_programs() {
     fail 'looking for Go' 'there is no program go in your PATH' 'install the Go that go.mod names'
   # Building it is the first thing that can go wrong, for instance without a network.
   said=$(go tool kind version 2>&1) ||
-    fail 'building the kind that go.mod pins (go tool kind)' "$(last_line "$said")" 'mend that, and run this again'
+    fail 'building the kind that go.mod pins (go tool kind)' "$(last_line "$said")" 'fix that, and run this again'
   say "$(last_line "$said")"
 }
 

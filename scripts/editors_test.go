@@ -50,7 +50,7 @@ func TestTasks_for_VS_Code_are_commands_that_exist(t *testing.T) {
 	for _, task := range file.Tasks {
 		require.Equal(t, "process", task.Type, "%s: a shell is another one on Windows", task.Label)
 		switch line := task.Command + " " + strings.Join(task.Args, " "); {
-		case strings.HasPrefix(line, "go test ."), strings.HasPrefix(line, "go tool workshop cluster "):
+		case strings.HasPrefix(line, "go tool workshop "): // cmd/workshop runs those with a chapter
 		case task.Command == "bash":
 			require.FileExists(t, filepath.Join("..", task.Args[0]), task.Label)
 		default:
@@ -81,31 +81,57 @@ func TestDevcontainer_has_the_Go_that_go_mod_asks_for(t *testing.T) {
 	var file struct {
 		Build      struct{ Dockerfile string }
 		RemoteUser string
+
+		UpdateContentCommand string
 	}
 	readCommented(t, ".devcontainer/devcontainer.json", &file)
 	content, err := os.ReadFile(filepath.Join("..", ".devcontainer", file.Build.Dockerfile))
 	require.NoError(t, err)
 	require.Contains(t, string(content), "FROM golang:"+goMinor(t)+"-")
 	require.Regexp(t, `useradd .*\b`+file.RemoteUser+`\n`, string(content), "its user has to be made")
+	require.Regexp(t, `(?s)USER `+file.RemoteUser+`\n.*go install golang\.org/x/tools/gopls@v\d+\.\d+\.\d+\n`,
+		string(content), "gopls is there before the editor asks for it, and belongs to the user")
+	require.Equal(t, "go run ./cmd/prepare", file.UpdateContentCommand, "a prebuild runs this command, too")
+	require.FileExists(t, "../cmd/prepare/main.go")
 }
 
-func TestWorkflow_runs_progress_and_may_only_read(t *testing.T) {
-	content, err := os.ReadFile("../.github/workflows/progress.yml")
+// step is a step of a workflow.
+type step struct {
+	Uses, Run string
+	With, Env map[string]any
+}
+
+// stepsOf returns the steps of a workflow's only job. It may only read.
+func stepsOf(t *testing.T, workflow string) []step {
+	t.Helper()
+	content, err := os.ReadFile("../.github/workflows/" + workflow + ".yml")
 	require.NoError(t, err)
 	var file struct {
 		Permissions map[string]string
-		Jobs        map[string]struct {
-			Steps []struct {
-				Uses, Run string
-				With      map[string]string
-			}
-		}
+		Jobs        map[string]struct{ Steps []step }
 	}
 	require.NoError(t, yaml.Unmarshal(content, &file))
 	require.Equal(t, map[string]string{"contents": "read"}, file.Permissions)
-	steps := file.Jobs["progress"].Steps
-	require.Len(t, steps, 3)
+	require.Len(t, file.Jobs, 1)
+	return file.Jobs[workflow].Steps
+}
+
+func TestWorkflow_runs_progress_and_may_only_read(t *testing.T) {
+	steps := stepsOf(t, "progress")
+	require.Len(t, steps, 4)
 	require.Equal(t, "go.mod", steps[1].With["go-version-file"])
 	require.Equal(t, `scripts/progress.sh | tee -a "$GITHUB_STEP_SUMMARY"`, steps[2].Run)
 	require.FileExists(t, "progress.sh")
+	require.Contains(t, steps[3].Run, "https://codespaces.new/$GITHUB_REPOSITORY")
+}
+
+func TestWorkflow_runs_class_without_a_token(t *testing.T) {
+	steps := stepsOf(t, "class")
+	require.Len(t, steps, 4)
+	require.Equal(t, false, steps[0].With["persist-credentials"])
+	require.Equal(t, "go.mod", steps[1].With["go-version-file"])
+	require.Contains(t, steps[2].Env, "GH_TOKEN")
+	require.Empty(t, steps[3].Env, "this step runs the code of the forks")
+	require.Equal(t, `scripts/class.sh <"$RUNNER_TEMP/forks" | tee -a "$GITHUB_STEP_SUMMARY"`, steps[3].Run)
+	require.FileExists(t, "class.sh")
 }

@@ -1,10 +1,12 @@
 package scripts
 
-// This test builds the controller's image on the Docker of this machine, and runs it. It is skipped where there is
-// none.
+// These tests build the controllers' images on a Docker that is played, and chapter 07's on the Docker of this machine.
+// That one is skipped where there is none.
 
 import (
 	"bufio"
+	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -43,6 +45,35 @@ func TestImage_is_the_binary_alone_runs_as_nobody_and_stops_when_it_is_told(t *t
 		"SIGTERM ends it cleanly; 137 would be Docker's patience at its end")
 }
 
+func TestImage_is_of_the_controller_that_is_named(t *testing.T) {
+	for _, c := range []struct {
+		args                     []string
+		name, program, container string
+	}{
+		{nil, "pdb-controller", "./solutions/07-controller/cmd/pdb-controller", "solutions/07-controller"},
+		{[]string{"yours"}, "pdb-controller", "./07-controller/cmd/pdb-controller", "solutions/07-controller"},
+		{[]string{"finished", "bitcoin-controller"}, "bitcoin-controller",
+			"./solutions/labs/custom-resource/cmd/bitcoin-controller", "solutions/labs/custom-resource"},
+		{[]string{"yours", "bitcoin-controller"}, "bitcoin-controller",
+			"./labs/custom-resource/cmd/bitcoin-controller", "solutions/labs/custom-resource"},
+	} {
+		w := newWorld(t)
+		image := strings.TrimSuffix(w.runs("image.sh", c.args...), "\n")
+		require.Regexp(t, "^client-go-workshop/"+c.name+":[0-9a-f]{12}$", image)
+		requireInOrder(t, w.told("calls"), " "+c.program+"\n",
+			"docker build --quiet --file "+c.container+"/deploy/Dockerfile --tag "+image)
+		require.Equal(t, c.name+"\n", w.told("context"), "Docker is given the binary and nothing else")
+		dockerfile, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(c.container), "deploy", "Dockerfile"))
+		require.NoError(t, err)
+		require.Contains(t, string(dockerfile), "\nCOPY "+c.name+" /"+c.name+"\n")
+	}
+	for _, wrong := range [][]string{{"theirs"}, {"finished", "kubelet"}} {
+		_, stderr, code := newWorld(t).run("image.sh", wrong...)
+		require.Equal(t, 2, code)
+		require.Contains(t, stderr, "there is no controller called "+wrong[len(wrong)-1])
+	}
+}
+
 // needDocker skips a test where no Docker engine with Linux containers answers.
 func needDocker(t *testing.T) {
 	t.Helper()
@@ -63,7 +94,8 @@ func needDocker(t *testing.T) {
 
 func docker(t *testing.T, args ...string) string {
 	t.Helper()
-	said, err := exec.CommandContext(t.Context(), "docker", args...).CombinedOutput()
+	ctx := context.WithoutCancel(t.Context()) // also in Cleanup
+	said, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
 	require.NoError(t, err, "docker %s:\n%s", strings.Join(args, " "), said)
 	return strings.TrimSpace(string(said))
 }

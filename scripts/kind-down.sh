@@ -2,7 +2,7 @@
 # kind-down.sh removes what kind-up.sh has made: the cluster, the controller's images, and the kubeconfig. It can be run
 # again, and when only a part is there.
 #
-# It leaves the nodes' image, which takes long to come again, and the network called kind, which other clusters of yours
+# It leaves the nodes' images, which take long to come again, and the network called kind, which other clusters of yours
 # may be in. The last lines say how to remove these.
 set -euo pipefail
 unset CDPATH
@@ -35,9 +35,11 @@ done
 step 4/4 'the kubeconfig'
 rm -rf "$(dirname "$kubeconfig")"
 
-if docker image inspect "$node_image" >/dev/null 2>&1; then
-  printf '\nThe image of the nodes is kept for the next time. Without a next time:\n  docker image rm %s\n' "$node_image"
-fi
+for image in "$node_image" "$source_image"; do
+  if docker image inspect "$image" >/dev/null 2>&1; then
+    printf '\nThe image of the nodes is kept for the next time. Without a next time:\n  docker image rm %s\n' "$image"
+  fi
+done
 if docker network inspect kind >/dev/null 2>&1; then
   printf '\nSo is the network that all clusters of kind share:\n  docker network rm kind\n'
 fi

@@ -33,7 +33,7 @@ func TestKind_up_says_in_one_sentence_what_is_missing(t *testing.T) {
 		},
 		"an image that cannot be pulled": {
 			lacks:   func(w *world) { w.is("offline", "") },
-			says:    []string{"pulling the image kindest/node:", "no such host"},
+			says:    []string{"pulling the image kindest/node:", "no such host", "scripts/kind-up.sh --from-source"},
 			without: true,
 		},
 		"no Go": {
@@ -97,6 +97,43 @@ func TestKind_up_does_not_pull_an_image_that_is_there(t *testing.T) {
 	require.NotContains(t, w.told("calls"), "docker pull")
 }
 
+func TestKind_up_from_source_uses_the_image_built_here(t *testing.T) {
+	for name, args := range map[string][]string{
+		"the option":      {"--from-source"},
+		"no registry":     {},
+		"two options":     {"--controller", "--from-source"},
+		"in either order": {"--from-source", "--controller"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.is("source-image", "")
+			w.is("offline", "")
+			w.runs("kind-up.sh", args...)
+			image := strings.TrimSpace(w.runs("node-image.sh", "--name"))
+			require.Regexp(t, `^client-go-workshop/node:v1\.\d+\.\d+$`, image, "the version of cluster/go.mod")
+
+			original, err := os.ReadFile("kind.yaml")
+			require.NoError(t, err)
+			config, found := strings.CutSuffix(w.told("config"), "networking:\n  kubeProxyMode: nftables\n")
+			require.True(t, found, "podnet and kube-proxy must not use iptables at the same time:\n%s", config)
+			requireOneLineDiffers(t, string(original), config, "    image: &node "+image)
+			require.Equal(t, len(args) == 2, strings.Contains(w.told("calls"), "rollout status"))
+			require.Equal(t, len(args) == 0, strings.Contains(w.told("calls"), "docker pull"),
+				"it asks the registry only without the option")
+		})
+	}
+}
+
+func TestKind_up_appends_the_settings_of_a_machine(t *testing.T) {
+	w := newWorld(t)
+	w.is("settings", "featureGates: {}\n")
+	t.Setenv("KIND_SETTINGS", filepath.Join(w.state, "settings"))
+	w.runs("kind-up.sh")
+	original, err := os.ReadFile("kind.yaml")
+	require.NoError(t, err)
+	require.Equal(t, string(original)+"featureGates: {}\n", w.told("config"))
+}
+
 func TestKind_up_starts_nodes_that_Docker_has_stopped(t *testing.T) {
 	w := newWorld(t)
 	w.is("cluster", "")
@@ -136,7 +173,7 @@ var controllerImage = regexp.MustCompile(`client-go-workshop/pdb-controller:[0-9
 func TestKind_up_with_the_controller_runs_the_image_it_has_built(t *testing.T) {
 	w := newWorld(t)
 	stdout := w.runs("kind-up.sh", "--controller")
-	requireInOrder(t, stdout, "5/6 ", "6/6 ", "The cluster is up")
+	requireInOrder(t, stdout, "5/6 ", "6/6 ", "pdb-controller-1 leads", "The cluster is up")
 
 	calls := w.told("calls")
 	image := controllerImage.FindString(calls)
@@ -192,6 +229,15 @@ func TestKind_up_says_why_the_controller_does_not_run(t *testing.T) {
 		requireInOrder(t, stderr, "it is Friday", "image.sh: building the image client-go-workshop/pdb-controller:")
 		require.NotContains(t, w.told("calls"), "kind load")
 	})
+	t.Run("its leader ends", func(t *testing.T) {
+		w := newWorld(t)
+		w.is("leader-ends", "") // after both Pods were Ready
+		stdout, stderr, code := w.run("kind-up.sh", "--controller=yours")
+		require.Equal(t, 1, code)
+		requireInOrder(t, stdout, "CrashLoopBackOff", "Run is not written yet")
+		require.Contains(t, stderr, "waiting for the controller to lead: a Pod has ended, and says above why")
+		require.Contains(t, w.told("calls"), "--previous=true", "the Pod has started again since")
+	})
 	t.Run("its Pods end", func(t *testing.T) {
 		w := newWorld(t)
 		w.is("no-rollout", "")
@@ -203,7 +249,8 @@ func TestKind_up_says_why_the_controller_does_not_run(t *testing.T) {
 }
 
 func TestKind_up_refuses_what_it_does_not_know(t *testing.T) {
-	for _, args := range [][]string{{"--contoller"}, {"--controller=client-go"}, {"--controller", "yours"}} {
+	for _, args := range [][]string{{"--contoller"}, {"--controller=client-go"}, {"--controller", "yours"},
+		{"--from-source", "--controller", "--controller=yours"}} {
 		w := newWorld(t)
 		_, stderr, code := w.run("kind-up.sh", args...)
 		require.Equal(t, 2, code, args)
@@ -232,6 +279,7 @@ func TestKind_down_removes_all_that_kind_up_has_made(t *testing.T) {
 	require.Equal(t, 1, strings.Count(w.told("calls"), "image rm"), "an image with two names is removed once")
 	require.NoDirExists(t, filepath.Dir(w.kubeconfig()))
 	require.Contains(t, stdout, "docker image rm "+defaults.Image, "what is kept is said, and how to remove it")
+	require.NotContains(t, stdout, "docker image rm client-go-workshop/node", "it was never there")
 	require.Contains(t, stdout, "docker network rm kind")
 }
 

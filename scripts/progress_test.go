@@ -1,8 +1,10 @@
 package scripts
 
-// These tests run progress.sh over chapters whose tests print what each kind of chapter prints.
+// These tests run progress.sh and class.sh over chapters whose tests print what each kind of chapter prints.
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -36,4 +38,37 @@ func TestProgress_says_of_each_chapter_how_far_it_is_and_never_fails(t *testing.
 		"| labs/begun | 1 of 2 | `go test ./labs/begun -run Task2` |\n"+
 		"| labs/green | 1 of 1 | finished |\n"+
 		"\n1 of 4 chapters are finished.\nLabs finished: 1.\n", w.runs("progress.sh"))
+}
+
+func TestClass_has_a_row_for_each_person(t *testing.T) {
+	w := newWorld(t)
+	for _, dir := range []string{"01-box", "02-shelf", "labs/x"} {
+		w.write(filepath.Join(w.root, dir, "README.md"), "")
+	}
+	clone := func(person string, dirs ...string) string {
+		root := filepath.Join(t.TempDir(), person)
+		for _, dir := range dirs {
+			w.write(filepath.Join(root, dir, "README.md"), "")
+		}
+		w.write(filepath.Join(root, "scripts", "progress.sh"), "echo 'the script of a fork is not run'\n")
+		for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "x"}} {
+			cmd := exec.CommandContext(t.Context(), "git", args...)
+			cmd.Dir = root
+			cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_AUTHOR_NAME=a",
+				"GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(out))
+		}
+		return root
+	}
+	w.is("01-box", "--- PASS: TestTask1_A (0.00s)\nPASS\n0\n")
+	w.is("02-shelf", "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask2_C (0.00s)\nFAIL\n1\n")
+	w.is("03-broken", "# client-go-workshop/03\n03/x.go:3:1: syntax error\nFAIL\t03 [build failed]\n1\n")
+	w.is("labs/x", "--- PASS: TestTask1_A (0.00s)\nPASS\n0\n")
+	w.stdin = "ada " + clone("ada", "01-box", "02-shelf", "labs/x") + "\n\n" +
+		"ben<b>| " + clone("ben", "01-box", "03-broken") + "\ngone /there/is/no/such/clone\n"
+	require.Equal(t, "| person | 01-box | 02-shelf | labs finished |\n|---|---|---|---|\n"+
+		"| ada | finished | 1 of 2 | 1 |\n"+
+		"| benb | finished | does not compile | 0 |\n"+
+		"| gone | cannot be cloned |\n", w.runs("class.sh"))
 }

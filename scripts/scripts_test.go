@@ -2,11 +2,12 @@
 //
 //   - scripts_test.go, this one: a world for the scripts to run in, and what holds for all of them.
 //   - kind_test.go: kind-up.sh and kind-down.sh, on a Docker and a kind that are played (testdata/bin).
+//   - containers_test.go: containers.sh, played, too.
 //   - image_test.go: image.sh, on a real Docker, where there is one.
+//   - node_image_test.go: the beginning of node-image.sh, played, and .ci/kind/engine.sh, where there is a Docker.
+//   - real_test.go, kind_real_test.go: containers.sh, node-image.sh and kind-up.sh on real clusters (the flag -real).
 //   - progress_test.go: progress.sh.
 //   - editors_test.go: the files for editors and for GitHub.
-//
-// Left out: a cluster of kind that is real. Its manifests run on the control plane of cluster/, in cluster/e2e.
 package scripts
 
 import (
@@ -17,6 +18,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -29,6 +31,7 @@ type world struct {
 	bin   string // all of PATH
 	state string // how things are, and what the scripts have done; testdata/bin/docker says how
 	temp  string // TMPDIR
+	stdin string // of the next script
 }
 
 func newWorld(t *testing.T) *world {
@@ -37,12 +40,13 @@ func newWorld(t *testing.T) *world {
 		t.Skip("the scripts are for bash on Linux and macOS")
 	}
 	dir := t.TempDir()
-	w := &world{t, filepath.Join(dir, "repository"), filepath.Join(dir, "bin"), filepath.Join(dir, "state"),
-		filepath.Join(dir, "temp")}
+	w := &world{t: t, root: filepath.Join(dir, "repository"), bin: filepath.Join(dir, "bin"),
+		state: filepath.Join(dir, "state"), temp: filepath.Join(dir, "temp")}
 	for _, folder := range []string{w.root, w.bin, w.state, w.temp} {
 		require.NoError(t, os.Mkdir(folder, 0o755))
 	}
-	for _, pattern := range []string{"scripts/*.sh", "scripts/kind.yaml", "solutions/07-controller/deploy/*"} {
+	for _, pattern := range []string{"scripts/*.sh", "scripts/kind.yaml", "cluster/go.mod",
+		"solutions/07-controller/deploy/*"} {
 		files, err := filepath.Glob(filepath.Join("..", pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, files, "nothing is called %s", pattern)
@@ -100,9 +104,10 @@ func (w *world) run(script string, args ...string) (stdout, stderr string, code 
 	cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.bin, "bash"),
 		append([]string{filepath.Join(w.root, "scripts", script)}, args...)...)
 	cmd.Dir = w.temp
-	cmd.Env = []string{"PATH=" + w.bin, "WORLD=" + w.state, "TMPDIR=" + w.temp, "HOME=" + w.temp}
+	cmd.Env = []string{"PATH=" + w.bin, "WORLD=" + w.state, "TMPDIR=" + w.temp, "HOME=" + w.temp,
+		"KIND_SETTINGS=" + os.Getenv("KIND_SETTINGS")}
 	var out, errOut strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(w.stdin), &out, &errOut
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -126,7 +131,7 @@ func (w *world) runs(script string, args ...string) (stdout string) {
 // source.
 func shellFiles(t *testing.T) (files []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.sh", "testdata/bin/*"} {
+	for _, pattern := range []string{"*.sh", "node-image/*.sh", "../.ci/kind/*.sh", "testdata/bin/*"} {
 		found, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, found, "nothing is called %s", pattern)
@@ -161,11 +166,31 @@ func TestScripts_are_shellcheck_clean(t *testing.T) {
 	require.NoError(t, err, "shellcheck:\n%s", said)
 }
 
+func TestScripts_have_lines_of_120_columns(t *testing.T) {
+	files := shellFiles(t)
+	for _, pattern := range []string{"*.yaml", "node-image/*.yaml", "../.ci/kind/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, found, "nothing is called %s", pattern)
+		for _, file := range found {
+			files = append(files, filepath.ToSlash(filepath.Join("scripts", file)))
+		}
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
+		require.NoError(t, err)
+		for i, line := range strings.Split(string(content), "\n") {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 120, "%s:%d: %s", file, i+1, line)
+		}
+	}
+}
+
 func TestScripts_can_be_called_by_name(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such permission")
 	}
-	for _, script := range []string{"kind-up.sh", "kind-down.sh", "image.sh", "progress.sh"} {
+	for _, script := range []string{"kind-up.sh", "kind-down.sh", "image.sh", "node-image.sh", "containers.sh",
+		"progress.sh", "class.sh"} {
 		info, err := os.Stat(script)
 		require.NoError(t, err)
 		require.NotZero(t, info.Mode()&0o111, "%s has to be executable", script)

@@ -11,15 +11,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -27,14 +21,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/utils/ptr"
 )
 
 // own is the name of the controller's Deployment, service account, roles and
@@ -62,7 +52,7 @@ func TestControllerWithItsOwnRights(t *testing.T) {
 		c.run(t, "kubectl", "apply", "--filename="+c.deploy("rbac.yaml"))
 		c.run(t, "kubectl", "apply", "--filename="+c.deploy("deployment.yaml"))
 		c.run(t, "kubectl", "--namespace="+own, "rollout", "status", "deployment/"+own, "--timeout=60s")
-		c.writeKubeconfig(t, kubeconfig, c.token(t))
+		c.writeKubeconfig(t, kubeconfig, own)
 	})
 	step("of two instances one works, and does all there is to do with the rights that it has", func(t *testing.T) {
 		first := start(t)
@@ -113,7 +103,7 @@ func TestControllerWithItsOwnRights(t *testing.T) {
 	})
 	step("the image runs as in a Pod", func(t *testing.T) {
 		c.deleteLease(t)
-		container := c.runImage(t)
+		container := c.runImage(t, own, "--leader-elect", "-v=2")
 		c.createDeployment(t, "contained", 2)
 		c.awaitBudget(t, "contained", 1, 20*time.Second)
 		docker(t, "stop", "-t", "20", container)
@@ -126,26 +116,6 @@ func TestControllerWithItsOwnRights(t *testing.T) {
 
 func (c *cluster) deploy(file string) string {
 	return filepath.Join(c.repository.Root(), "solutions", "07-controller", "deploy", file)
-}
-
-// token is what the kubelet would put into the controller's Pods.
-func (c *cluster) token(t *testing.T) string {
-	t.Helper()
-	request, err := c.client.CoreV1().ServiceAccounts(own).CreateToken(t.Context(), own, &authenticationv1.TokenRequest{
-		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](3600)},
-	}, metav1.CreateOptions{})
-	require.NoError(t, err, "asking for a token of service account %s", own)
-	return request.Status.Token
-}
-
-// writeKubeconfig writes the cluster's kubeconfig without the admin in it.
-func (c *cluster) writeKubeconfig(t *testing.T, path, token string) {
-	t.Helper()
-	config, err := clientcmd.LoadFromFile(c.workspace.Kubeconfig())
-	require.NoError(t, err)
-	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{own: {Token: token}}
-	config.Contexts[config.CurrentContext].AuthInfo = own
-	require.NoError(t, clientcmd.WriteToFile(*config, path))
 }
 
 // awaitLog waits for words in what the controller says. An error stands there
@@ -313,65 +283,4 @@ func (c *cluster) deleteLease(t *testing.T) {
 	if !apierrors.IsNotFound(err) {
 		require.NoError(t, err, "deleting the Lease %s", own)
 	}
-}
-
-// runImage builds the controller's image, and starts it where it finds what a
-// Pod finds: the token and the certificate that the kubelet mounts, and the API
-// server's address in two variables. Without a fitting Docker the test is
-// skipped.
-func (c *cluster) runImage(t *testing.T) (container string) {
-	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("a container shares the network of this machine only on Linux")
-	}
-	version := exec.CommandContext(t.Context(), "docker", "version", "--format={{.Server.Os}}")
-	if said, err := version.CombinedOutput(); err != nil {
-		t.Skipf("there is no Docker that answers: %v %s", err, bytes.TrimSpace(said))
-	}
-	before := docker(t, "image", "ls", "--quiet")
-	build := exec.CommandContext(t.Context(), filepath.Join(c.repository.Root(), "scripts", "image.sh"))
-	// What the test itself was started with is not how the script builds.
-	build.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOFLAGS=") })
-	said, err := build.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		t.Fatalf("scripts/image.sh: %v\n%s", err, exit.Stderr)
-	}
-	require.NoError(t, err)
-	image := strings.TrimSpace(string(said))
-	if !strings.Contains(before, docker(t, "image", "ls", "--quiet", image)) {
-		t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "--force", image).Run() })
-	}
-
-	config, err := clientcmd.BuildConfigFromFlags("", c.workspace.Kubeconfig())
-	require.NoError(t, err)
-	server, err := url.Parse(config.Host)
-	require.NoError(t, err)
-	secrets := t.TempDir()
-	require.NoError(t, os.Chmod(secrets, 0o755)) // its user is nobody here
-	for name, content := range map[string]string{"token": c.token(t), "namespace": own, "ca.crt": string(config.CAData)} {
-		path := filepath.Join(secrets, name)
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
-		require.NoError(t, os.Chmod(path, 0o644))
-	}
-	container = docker(t, "run", "--detach", "--network=host", "--read-only", "--cap-drop=ALL",
-		"--security-opt=no-new-privileges",
-		"--volume="+secrets+":/var/run/secrets/kubernetes.io/serviceaccount:ro",
-		"--env=KUBERNETES_SERVICE_HOST="+server.Hostname(), "--env=KUBERNETES_SERVICE_PORT="+server.Port(),
-		image, "--leader-elect", "-v=2")
-	t.Cleanup(func() {
-		if t.Failed() {
-			said, _ := exec.Command("docker", "logs", container).CombinedOutput()
-			t.Logf("the container's log:\n%s", said)
-		}
-		_ = exec.Command("docker", "rm", "--force", container).Run()
-	})
-	return container
-}
-
-func docker(t *testing.T, args ...string) string {
-	t.Helper()
-	said, err := exec.CommandContext(t.Context(), "docker", args...).CombinedOutput()
-	require.NoError(t, err, "docker %s:\n%s", strings.Join(args, " "), said)
-	return strings.TrimSpace(string(said))
 }

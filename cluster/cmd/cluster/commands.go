@@ -35,7 +35,7 @@ func upCommand() *cobra.Command {
 		Long: `Start the cluster and print the line that makes kubectl and controllers use it.
 If it is up already, only print that line. Programs that are missing or out of
 date are built from source first, which takes minutes.`,
-		Args: cobra.NoArgs,
+		Args: noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return locked(cmd.Context(), func(w workspace.Workspace) error {
 				return up(cmd.Context(), w, options, !cmd.Flags().Changed("keep"), os.Stdout, os.Stderr)
@@ -54,7 +54,7 @@ date are built from source first, which takes minutes.`,
 func up(ctx context.Context, w workspace.Workspace, options controlplane.Options, asBefore bool,
 	stdout, stderr io.Writer) error {
 	if options.Nodes < 1 || options.Nodes > 1000 {
-		return fmt.Errorf("--nodes=%d: the cluster can simulate 1 to 1000 nodes", options.Nodes)
+		return usageError{fmt.Errorf("--nodes=%d: the cluster can simulate 1 to 1000 nodes", options.Nodes)}
 	}
 	state, err := launcher.Load(w)
 	if err != nil {
@@ -171,7 +171,7 @@ func downCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down",
 		Short: "Stop the cluster and throw it away (unless it was started with --keep)",
-		Args:  cobra.NoArgs,
+		Args:  noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return locked(cmd.Context(), func(w workspace.Workspace) error { return down(w, discard, os.Stderr) })
 		},
@@ -217,7 +217,7 @@ func statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Say how each component is (exit code 1 if not all are well)",
-		Args:  cobra.NoArgs,
+		Args:  noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, state, err := running()
 			if err != nil {
@@ -265,7 +265,7 @@ func buildCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "build",
 		Short: "Build the cluster's programs, if they are missing or out of date",
-		Args:  cobra.NoArgs,
+		Args:  noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, err := workspace.Find()
 			if err != nil {
@@ -283,7 +283,7 @@ func packCommand() *cobra.Command {
 		Long: `Put the cluster's programs into .workshop/share/cluster-<system>-<processor>.tar.gz,
 for others in the room: ` + "`go tool workshop share`" + ` serves that folder. A pack that was
 made on another system can be put there too.`,
-		Args: cobra.NoArgs,
+		Args: noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, err := workspace.Find()
 			if err != nil {
@@ -302,7 +302,12 @@ func fetchCommand() *cobra.Command {
 instance fetch http://192.168.1.7:7100. They must be made from the sources that
 you have, and are what that machine's checksum says; whether that machine is to
 be trusted is for you to know.`,
-		Args: cobra.ExactArgs(1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return refuse(cmd, "name one address, such as: %s http://192.168.1.7:7100", cmd.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := workspace.Find()
 			if err != nil {

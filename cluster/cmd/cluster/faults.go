@@ -19,7 +19,7 @@ func restartCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart <component>",
 		Short: "Stop a component, or start a dead one, with the same port and data",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneComponent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return locked(cmd.Context(), func(workspace.Workspace) error {
 				w, state, err := running()
@@ -40,7 +40,7 @@ func killCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "kill <component>",
 		Short: "Kill a component as a crash would, to see how others cope",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneComponent,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return locked(cmd.Context(), func(workspace.Workspace) error {
 				_, state, err := running()
@@ -68,7 +68,7 @@ func compactCommand() *cobra.Command {
 		Long: `Make etcd forget every version but the newest of each object, and restart
 kube-apiserver, whose watch cache remembers too. Watches break, as in every
 restart; one that resumes from an older version is told 410 Gone.`,
-		Args: cobra.NoArgs,
+		Args: noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return locked(cmd.Context(), func(workspace.Workspace) error {
 				w, state, err := running()

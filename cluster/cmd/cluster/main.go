@@ -2,7 +2,7 @@
 // plane on this machine. People reach it as `go tool workshop cluster …`.
 //
 // This file: the command tree, Ctrl-C, and exit codes. commands.go: what each
-// command does. All else is in packages below cluster/internal; none of them
+// command does; usage.go: wrong arguments. All else is in packages below cluster/internal; none of them
 // imports Kubernetes code, so this program builds in seconds and starts in
 // milliseconds.
 package main
@@ -27,7 +27,7 @@ func main() {
 	os.Exit(run())
 }
 
-// run returns the exit code: 0 done, 1 not done, 130 interrupted.
+// run returns the exit code: 0 done, 1 not done, 2 a wrong argument, 130 interrupted.
 func run() int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -50,6 +50,9 @@ func run() int {
 		return 1
 	}
 	fmt.Fprintln(os.Stderr, "cluster:", err)
+	if _, wrong := errors.AsType[usageError](err); wrong {
+		return 2
+	}
 	return 1
 }
 
@@ -59,7 +62,11 @@ func command() *cobra.Command {
 		Short:         "A real Kubernetes API on this machine, built from Go modules",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Args:          noArgument,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "go tool workshop cluster"},
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(upCommand(), downCommand(), statusCommand(), logsCommand(),
 		restartCommand(), killCommand(), compactCommand(), buildCommand(), packCommand(),
 		fetchCommand(), kubectlCommand())

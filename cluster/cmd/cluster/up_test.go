@@ -177,7 +177,7 @@ func TestFindsTheRepositoryFromAnyFolderInIt(t *testing.T) {
 
 func TestRejectsWrongNumberOfNodes(t *testing.T) {
 	r := newRepository(t)
-	require.Contains(t, r.must(1, "up", "--nodes=0").stderr, "1 to 1000 nodes")
+	require.Contains(t, r.must(2, "up", "--nodes=0").stderr, "1 to 1000 nodes")
 	require.Nil(t, r.state())
 }
 

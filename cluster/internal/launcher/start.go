@@ -40,7 +40,7 @@ func bringUp(ctx context.Context, w workspace.Workspace, state *State, plan Plan
 		return fmt.Errorf("removing old logs: %w", err)
 	}
 	var children []child
-	for _, component := range plan.Components {
+	for i, component := range plan.Components {
 		began := time.Now()
 		if component.Prepare != nil {
 			if err := component.Prepare(ctx); err != nil {
@@ -56,7 +56,8 @@ func bringUp(ctx context.Context, w workspace.Workspace, state *State, plan Plan
 			return err
 		}
 		if component.Probe.URL != "" { // all others show only in Ready
-			fmt.Fprintf(out, "  %-24s ready after %.1f s\n", component.Name, time.Since(began).Seconds())
+			fmt.Fprintf(out, "  %-24s ready after %.1f s (%d of %d)\n", component.Name, time.Since(began).Seconds(), i+1,
+				len(plan.Components))
 		}
 	}
 	if plan.Ready != nil {
