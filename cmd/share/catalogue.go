@@ -28,6 +28,7 @@ const (
 // no folder is listed, except for /files/, whose list is the catalogue's own.
 type catalogue struct {
 	goVersion string // the oldest Go that the workshop accepts
+	board     bool   // whether there is a board, for the text at the root
 	files     []file // those of addFiles, sorted by name
 	items     map[string]item
 	roots     []*os.Root
@@ -121,6 +122,16 @@ func (c *catalogue) hasCluster() bool {
 		ok, _ := path.Match("cluster-*-*.tar.gz", f.name)
 		return ok
 	})
+}
+
+// nodeImages returns the names of the files that are images of kind's nodes. scripts/node-image.sh --save chooses them.
+func (c *catalogue) nodeImages() (names []string) {
+	for _, f := range c.files {
+		if ok, _ := path.Match("node-linux-*.tar.gz", f.name); ok {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // ServeHTTP serves an item. A refusal says why, because the go command prints its text.

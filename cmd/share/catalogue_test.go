@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -227,9 +229,44 @@ func TestWelcome_says_what_to_type(t *testing.T) {
 	require.Contains(t, after, "curl http://192.168.1.7:7100/workshop.tar.gz | tar xzf - && cd client-go-workshop")
 	require.Contains(t, after, "go tool workshop cluster fetch http://192.168.1.7:7100\n")
 	require.Contains(t, after, "cluster-linux-amd64.tar.gz")
+	require.Contains(t, after,
+		"    export GOPROXY=http://192.168.1.7:7100\n    go run ./cmd/prepare\n    go tool workshop\n")
+	require.Contains(t, after, "git repository with one commit")
 	require.Contains(t, s.welcome("http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |",
 		"zsh looks for files otherwise")
 	require.Equal(t, "tar", ask(s, http.MethodGet, repositoryPath).Body.String())
+}
+
+// An attendee types the line of the page. docker is a program that keeps what it reads.
+func TestWelcome_says_how_to_load_the_image_of_the_nodes(t *testing.T) {
+	for _, program := range []string{"sh", "curl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("there is no %s here", program)
+		}
+	}
+	s := testCatalogue(t, cache(t))
+	require.NoError(t, s.addFiles(folder(t, "node-linux-amd64.tar.gz", "layers", ".node-linux-arm64.tar.gz", "half",
+		"go1.26.8.msi", "Go", "node-notes.txt", "text")))
+	server := httptest.NewServer(s)
+	defer server.Close()
+
+	var lines []string
+	for line := range strings.Lines(ask(s, http.MethodGet, server.URL+"/").Body.String()) {
+		if strings.Contains(line, "docker load") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	require.Equal(t, []string{"curl " + server.URL + "/files/node-linux-amd64.tar.gz | docker load"}, lines)
+	bin := folder(t, "docker", "#!/bin/sh\n[ \"$*\" = load ] && cat >loaded\n")
+	require.NoError(t, os.Chmod(filepath.Join(bin, "docker"), 0o755))
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", lines[0])
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "NO_PROXY=127.0.0.1")
+	said, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", said)
+	require.Equal(t, "layers", read(t, filepath.Join(cmd.Dir, "loaded")))
+
+	require.NotContains(t, testCatalogue(t, cache(t)).welcome(server.URL), "docker load", "there is no image")
 }
 
 func TestTakes_the_address_of_the_rooms_network(t *testing.T) {
@@ -301,6 +338,58 @@ func TestArchive_is_what_was_committed(t *testing.T) {
 	_, _, _, err := archiveOf(t.Context(), t.TempDir())
 	require.ErrorContains(t, err, "git")
 	require.False(t, strings.Contains(err.Error(), "\n"), "one line: %v", err)
+}
+
+// An attendee sees what they changed, and can put it aside. Nothing in the archive names the instructor's machine.
+func TestArchive_is_a_git_repository_with_one_commit(t *testing.T) {
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	root := folder(t, "a.txt", "one\n", "sub/run.sh", "#!/bin/sh\n", "b.txt", "secret\n")
+	git := func(dir string, args ...string) string {
+		out, err := output(t.Context(), dir, "git", args...)
+		require.NoError(t, err)
+		return string(out)
+	}
+	commit := func(message string) {
+		git(root, "add", "-A")
+		git(root, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", message)
+	}
+	git(root, "init", "-q")
+	require.NoError(t, os.Chmod(filepath.Join(root, "sub", "run.sh"), 0o755))
+	commit("first")
+	require.NoError(t, os.Remove(filepath.Join(root, "b.txt")))
+	commit("second")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "uncommitted.txt"), nil, 0o644))
+
+	archive, short, changed, err := archiveOf(t.Context(), root)
+	require.NoError(t, err)
+	require.True(t, changed)
+	dir := t.TempDir()
+	cmd := exec.Command("tar", "-xzf", "-") // without git
+	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(archive)
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, string(out))
+	dir = filepath.Join(dir, "client-go-workshop")
+	require.NoFileExists(t, filepath.Join(dir, "uncommitted.txt"))
+	require.FileExists(t, filepath.Join(dir, "sub", "run.sh"))
+
+	require.Equal(t, short+" second\n", git(dir, "log", "--format=%h %s"), "the commit, and none before it")
+	require.Empty(t, git(dir, "status", "--porcelain"))
+	require.Empty(t, git(dir, "diff"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("two\n"), 0o644))
+	require.Contains(t, git(dir, "diff"), "\n-one\n+two\n")
+	git(dir, "stash")
+	require.Equal(t, "one\n", read(t, filepath.Join(dir, "a.txt")))
+	git(dir, "stash", "pop")
+	require.Equal(t, "two\n", read(t, filepath.Join(dir, "a.txt")))
+	git(dir, "fsck", "--strict")
+	require.Empty(t, git(dir, "remote"))
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			require.NotContains(t, read(t, path), root, path)
+		}
+		return err
+	}))
 }
 
 func TestComplete_names_what_is_missing(t *testing.T) {

@@ -7,6 +7,7 @@
 //   - repository.go: the repository, as git has it.
 //   - addresses.go: the addresses of this machine, the likeliest first.
 //   - server.go: the server, and what it counts.
+//   - board.go, boardserver.go, page: the instructor's board, with --board.
 //
 // It is a program of its own, because most people never need it and an HTTP server takes long to compile.
 //
@@ -21,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -33,6 +35,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/launch"
+	"client-go-workshop/internal/runner/usage"
 )
 
 func main() {
@@ -40,7 +43,7 @@ func main() {
 	defer stop()
 	if err := newShare().ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "workshop:", err)
-		os.Exit(1)
+		os.Exit(usage.ExitCode(err))
 	}
 }
 
@@ -49,6 +52,7 @@ const defaultPort = "7100"
 
 func newShare() *cobra.Command {
 	var listen string
+	var withBoard bool
 	cmd := &cobra.Command{
 		Use:   "share",
 		Short: "Serve the workshop to a room without internet",
@@ -58,23 +62,26 @@ programs if they are built here, and the files in .workshop/share.
 
 The server is read-only, and serves no other modules of the cache. Everyone in
 the network can download what it serves. docs/teach/share.md says how to
-prepare, and what attendees type; so does the command itself.`,
-		Args:              cobra.NoArgs,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: "go tool workshop share"},
+prepare, and what attendees type; so does the command itself.
+
+With --board it also shows where those learners are who agree to it: chapter,
+task, minutes, hints, and the rule of the last failure; never code.
+docs/teach/board.md says how to use it.`,
+		Args:              usage.AtMost(0, ""),
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return share(cmd.Context(), cmd.OutOrStdout(), listen)
+			return share(cmd.Context(), cmd.OutOrStdout(), listen, withBoard)
 		},
 	}
+	usage.Set(cmd, "go tool workshop share")
 	cmd.Flags().StringVar(&listen, "listen", "",
 		"address and port to serve on (default: this machine's private address, port "+defaultPort+")")
+	cmd.Flags().BoolVar(&withBoard, "board", false, "show where the learners are who agree to it")
 	return cmd
 }
 
 // share serves until ctx ends.
-func share(ctx context.Context, out io.Writer, listen string) error {
+func share(ctx context.Context, out io.Writer, listen string, withBoard bool) error {
 	root, err := course.Root(".")
 	if err != nil {
 		return err
@@ -98,8 +105,18 @@ func share(ctx context.Context, out io.Writer, listen string) error {
 		return err
 	}
 	defer c.close()
-	announce(out, listener, candidates, c)
-	stats := newStatistics(c, func(attendee string) {
+	var handler http.Handler = c
+	var pages *boardServer
+	if withBoard {
+		b, err := newBoard(root)
+		if err != nil {
+			return fmt.Errorf("make the board: %w", err)
+		}
+		pages, c.board = newBoardServer(b), true
+		handler = pages.around(c)
+	}
+	announce(out, listener, candidates, c, pages)
+	stats := newStatistics(handler, func(attendee string) {
 		fmt.Fprintf(out, "%s  %s connected\n", time.Now().Format(time.TimeOnly), attendee)
 	})
 	err = serve(ctx, listener, stats)
@@ -168,8 +185,8 @@ func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error
 	return c, ctx.Err()
 }
 
-// announce prints where and what is served, and what attendees type.
-func announce(out io.Writer, listener net.Listener, candidates []address, c *catalogue) {
+// announce prints where and what is served, and what attendees type. pages is nil without a board.
+func announce(out io.Writer, listener net.Listener, candidates []address, c *catalogue, pages *boardServer) {
 	host, port, _ := net.SplitHostPort(listener.Addr().String())
 	ip := net.ParseIP(host)
 	var others []string
@@ -191,13 +208,21 @@ func announce(out io.Writer, listener net.Listener, candidates []address, c *cat
 		on = "a public address, which more than the room can reach"
 	}
 	url := "http://" + net.JoinHostPort(host, port)
-	fmt.Fprintf(out, "\nServing on %s, %s, read-only, to everyone who can reach it.\n", listener.Addr(), on)
+	how := "read-only"
+	if pages != nil {
+		how += " except for reports to the board"
+	}
+	fmt.Fprintf(out, "\nServing on %s, %s, %s, to everyone who can reach it.\n", listener.Addr(), on, how)
 	if len(others) > 0 {
 		fmt.Fprintf(out, "If that is not the room's network: %s\n", strings.Join(others, ", "))
 	}
 	fmt.Fprintf(out, "Attendees find these instructions at %s/:\n\n", url)
 	for line := range strings.Lines(c.welcome(url)) {
 		fmt.Fprint(out, strings.TrimRight("    "+line, " \n")+"\n")
+	}
+	if pages != nil {
+		fmt.Fprintf(out, "\nThe board, for you:       %s/board/%s/\n          for a projector: %s/board/ (without names)\n",
+			url, pages.token, url)
 	}
 	fmt.Fprint(out, "\nCtrl-C ends it.\n\n")
 }

@@ -86,6 +86,17 @@ func TestOffline_attendee_does_the_whole_workshop(t *testing.T) {
 	isLab := func(c course.Chapter) bool { return c.Lab() }
 	require.Len(t, slices.DeleteFunc(slices.Clone(chapters), isLab), 7)
 
+	// It is a repository with one commit, and the tool is compiled with a line that shows how far it is.
+	out, err = a.run("git", "log", "--format=tformat:one commit")
+	require.NoError(t, err, out)
+	require.Equal(t, 1, strings.Count(out, "\none commit\n"), out)
+	out, err = a.run("git", "status", "--porcelain")
+	require.NoError(t, err, out)
+	require.Equal(t, "$ git status --porcelain\n", out)
+	out, err = a.run("go", "run", "./cmd/prepare")
+	require.NoError(t, err, out)
+	require.Contains(t, out, "Ready. Start with: go tool workshop\n")
+
 	// What cannot be had is refused at once, and in words.
 	out, err = a.run("go", "get", "example.com/not/here@v1.0.0")
 	require.Error(t, err, out)

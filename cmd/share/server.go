@@ -64,6 +64,9 @@ func (c countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Unwrap is for http.ResponseController.
+func (c countingWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
 // serve serves on listener until ctx ends. Requests that are under way then have three seconds to finish.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
