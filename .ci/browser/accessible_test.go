@@ -5,6 +5,7 @@ const accessible = `(() => {
 	const problems = []
 	const visible = (e) => e.checkVisibility() && e.getClientRects().length > 0
 	for (const e of document.querySelectorAll("button, select, input, a, summary")) {
+		if (e.closest('[aria-hidden="true"]')) continue // a copy that moves: the chip that it comes from is there
 		const name = e.getAttribute("aria-label") || e.labels?.[0]?.textContent.trim() || e.textContent.trim()
 		if (!name) problems.push("without a name: " + e.outerHTML.slice(0, 90))
 		if (e.tabIndex < 0 && !e.disabled) problems.push("no keyboard reaches " + e.outerHTML.slice(0, 90))

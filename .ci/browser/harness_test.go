@@ -1,10 +1,11 @@
-// Package browser tests the page of `workshop show` in a real browser: headless Chromium, with chromedp. It is a module
-// of its own, so that the workshop does not depend on a browser.
+// Package browser tests the pages of `workshop show` and of the board in a real browser: headless Chromium, with
+// chromedp. It is a module of its own, so that the workshop does not depend on a browser.
 //
 //	cd .ci/browser && go test ./...
 //	cd .ci/browser && go test ./... -run Screens -screens /some/folder
 //
-// harness_test.go starts the program and the browser. page_test.go uses the page, tours_test.go plays the tours.
+// harness_test.go starts the program and the browser. page_test.go uses the page of show, tours_test.go plays its
+// tours, board_test.go is about the board of share.
 package browser
 
 import (

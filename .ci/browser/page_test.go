@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -48,6 +49,41 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// The picture of the README, in light and dark: a Deployment has been scaled, and the run is paused on its way.
+func TestPicture(t *testing.T) {
+	if *screens == "" {
+		t.Skip("-screens writes the picture")
+	}
+	p := open(t, start(t), 1400, 850)
+	p.until(says("reflector", "◉ watches"))
+	p.click("Create a Deployment")
+	p.until(says("server", "◆ web"))
+	p.click("Create a Deployment")
+	p.until(says("server", "◆ db"))
+	p.until(says("queue", "queue none dirty none processing none"))
+	p.run(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector("#until");
+		s.value = "write"; s.dispatchEvent(new Event("change")) })()`))
+	p.click("Scale it")
+	p.until(says("worker", "waits, and is next"))
+	p.run(chromedp.Evaluate[chromedp.Void](`document.querySelector("[data-seam=store] .chip").click()`))
+	p.until(`document.querySelectorAll("#way li").length > 5`)
+	p.until(`document.querySelectorAll(".chip.lit").length === document.querySelectorAll(".chip[data-key='default/db']").length`)
+	p.until(`document.querySelectorAll("#tokens .token").length === 0`)
+	for _, scheme := range []string{"light", "dark"} {
+		p.emulate("prefers-color-scheme", scheme)
+		p.until(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, scheme))
+		picture, err := chromedp.Call(p.ctx, cdppage.CaptureScreenshot, cdppage.CaptureScreenshotParams{
+			Format: cdppage.CaptureScreenshotFormatWebp, Quality: new(int64(80))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(*screens, "show-"+scheme+".webp")
+		if err := os.WriteFile(path, picture.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // emulate sets a preference of the reader.
 func (p *page) emulate(feature, value string) {
 	p.Helper()
@@ -69,7 +105,7 @@ func TestButtons(t *testing.T) {
 		{"Delete its budget", "server", "minAvailable 3"},
 		{"End the watches", "server", "the watches end"},
 		{"Cut a frame", "server", "breaks in the middle of a frame"},
-		{"Answer with", "server", "the next request gets 410"},
+		{"Answer with", "server", "the next watch of Deployments gets 410"},
 		{"Compact the history", "server", "compacted"},
 		{"Restart the server", "server", "restart"},
 		{"Slow answers", "server", "takes a second"},
@@ -111,10 +147,9 @@ func TestKeys(t *testing.T) {
 	p.press(" ")
 	p.until(status("paused, 0 waiting"))
 	p.run(chromedp.Focus(chromedp.CSS(`[data-do="create"]`)))
+	last := evaluate[int64](p, `Number(document.querySelector("#slider").max)`)
 	p.press("\r")
 	p.until(status("paused, 1 waiting"))
-	last := evaluate[int64](p, `Number(document.querySelector("#slider").max)`)
-	p.press("s")
 	p.until(fmt.Sprintf(`Number(document.querySelector("#slider").max) > %d`, last))
 	p.press(kb.ArrowLeft)
 	p.until(`document.querySelector("#status").textContent.startsWith("step ")`)
@@ -196,6 +231,16 @@ func TestManyObjects(t *testing.T) {
 	p.until(says("store", "and 9,990 more objects"))
 	p.until(says("queue", "queue none dirty none processing none"))
 	p.screen("many")
+	p.click("1,000 changes")
+	p.until(`parseInt(document.querySelector("[data-seam=store] .rate").textContent.replace(",", "")) > 100`)
+	p.until(`document.querySelector("#log").innerText.includes("steps are not listed")`)
+	p.press(" ")
+	p.until(`document.querySelector("#status").textContent.startsWith("paused")`)
+	p.press(kb.ArrowLeft)
+	p.until(`document.querySelector("#status").textContent.startsWith("step ")`)
+	if nodes := evaluate[int](p, `document.querySelectorAll("*").length`); nodes > 2000 {
+		t.Errorf("the page has %d elements for 10,000 objects", nodes)
+	}
 }
 
 // Without motion no token moves.

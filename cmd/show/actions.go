@@ -18,7 +18,6 @@ import (
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/pipeline"
-	"client-go-workshop/internal/testkit/recorder"
 )
 
 // order is a request of the page.
@@ -152,33 +151,22 @@ func refuse(m *machine, o order) error {
 	if !slices.Contains([]int{410, 429, 500}, o.N) {
 		return fmt.Errorf("refuse: the code is 410, 429 or 500, not %d", o.N)
 	}
-	text := fmt.Sprintf("the watches end, and the next request gets %d", o.N)
+	text := fmt.Sprintf("the watches end, and the next watch of Deployments gets %d", o.N)
 	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: text})
-	m.api.Script("watch", fakeapi.Answer(o.N, ""))
+	m.api.Script("watch deployments", fakeapi.Answer(o.N, ""))
 	m.api.EndWatches()
 	return nil
 }
 
-// change changes one object and records its new version.
-func (m *machine) change(verb, resource string, obj fakeapi.Object, do func(...fakeapi.Object)) (err error) {
-	kind := map[string]string{"deployments": recorder.Deployment, "poddisruptionbudgets": recorder.Budget}[resource]
-	m.rec.Change(func() pipeline.Step {
-		defer func() {
-			if v := recover(); v != nil {
-				err = fmt.Errorf("%v", v)
-			}
-		}()
-		do(obj)
-		step := pipeline.Step{Verb: verb, Kind: kind, Key: obj.GetNamespace() + "/" + obj.GetName(),
-			Version: m.api.ResourceVersion()}
-		if resource == "" { // too many to look for each: nobody else writes Deployments
-			step.Kind, step.Text = recorder.Deployment, recorder.NoteOf(obj)
-		} else if found := m.find(resource, obj.GetName()); found != nil {
-			step.Version, step.Text = found.GetResourceVersion(), recorder.NoteOf(found)
+// change changes one object. The recorder sees it at the server.
+func change(obj fakeapi.Object, do func(...fakeapi.Object)) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%v", v)
 		}
-		return step
-	})
-	return err
+	}()
+	do(obj)
+	return nil
 }
 
 // find returns the server's object of a name in the namespace default, or nil.
@@ -204,7 +192,7 @@ func create(m *machine, o order) error {
 	if name == "" || m.find("deployments", name) != nil {
 		return fmt.Errorf("create %s: it exists", cmp.Or(name, "another Deployment"))
 	}
-	return m.change(pipeline.Wrote, "deployments", deployment(name, int32(cmp.Or(o.N, 3))), m.api.Create)
+	return change(deployment(name, int32(cmp.Or(o.N, 3))), m.api.Create)
 }
 
 // some returns the Deployment of an order: the named one, or the first.
@@ -223,7 +211,7 @@ func scale(m *machine, o order) error {
 		return err
 	}
 	d.Spec.Replicas = ptr.To(int32(cmp.Or(o.N, int(ptr.Deref(d.Spec.Replicas, 1))%5+1)))
-	return m.change(pipeline.Wrote, "deployments", d, m.api.Update)
+	return change(d, m.api.Update)
 }
 
 // remove deletes a Deployment. As in a cluster, the garbage collector soon deletes the budget that it owned, and again
@@ -233,7 +221,7 @@ func remove(m *machine, o order) error {
 	if err != nil {
 		return err
 	}
-	if err := m.change(pipeline.Removed, "deployments", d, m.api.Delete); err != nil {
+	if err := change(d, m.api.Delete); err != nil {
 		return err
 	}
 	m.running.Go(func() { m.collect(d) })
@@ -254,7 +242,7 @@ func (m *machine) collect(owner *appsv1.Deployment) {
 			continue
 		}
 		// An error means that the budget has gone meanwhile.
-		_ = m.change(pipeline.Removed, "poddisruptionbudgets", budget, m.api.Delete)
+		_ = change(budget, m.api.Delete)
 	}
 }
 
@@ -272,7 +260,7 @@ func removeBudget(m *machine, o order) error {
 	if err != nil {
 		return err
 	}
-	return m.change(pipeline.Removed, "poddisruptionbudgets", b, m.api.Delete)
+	return change(b, m.api.Delete)
 }
 
 func editBudget(m *machine, o order) error {
@@ -281,7 +269,7 @@ func editBudget(m *machine, o order) error {
 		return err
 	}
 	b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0))
-	return m.change(pipeline.Wrote, "poddisruptionbudgets", b, m.api.Update)
+	return change(b, m.api.Update)
 }
 
 // burst changes 100 Deployments ten times each, and makes those that are missing.
@@ -306,10 +294,10 @@ func (m *machine) many(changes, objects int) error {
 			}
 			d := deployment(fmt.Sprintf("burst-%02d", i%objects), int32(1+i/100%3))
 			if verb := m.api.Update; known[d.Name] {
-				_ = m.change(pipeline.Wrote, "", d, verb) // a reader may have deleted it
+				_ = change(d, verb) // a reader may have deleted it
 			} else {
 				known[d.Name] = true
-				_ = m.change(pipeline.Wrote, "", d, m.api.Create)
+				_ = change(d, m.api.Create)
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package main
 // This file chooses the layers: those below the informer, the informer, and the controller.
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +15,17 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"
 	"client-go-workshop/internal/testkit/layers/solutions"
-	"client-go-workshop/internal/testkit/pdbapp"
 	controller "client-go-workshop/solutions/07-controller"
 )
+
+// runner is a controller of any set.
+type runner interface{ Run(ctx context.Context) }
 
 // part is one set's informer and controller. A part that the set does not have is nil.
 type part struct {
 	newInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object,
 		options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
-	newController func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error)
+	newController func(logger klog.Logger, config controller.Config) (runner, error)
 }
 
 // The sets that this program has. yours.go adds the learner's.
@@ -30,8 +33,8 @@ var (
 	sets  = map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers}
 	parts = map[string]part{
 		"solutions": {controller.NewSharedIndexInformerOn,
-			func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
-				return controller.New(logger, controller.Config(config))
+			func(logger klog.Logger, config controller.Config) (runner, error) {
+				return controller.New(logger, config)
 			}},
 		"client-go": {newInformer: func(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object,
 			options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {

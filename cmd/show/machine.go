@@ -13,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -21,9 +22,9 @@ import (
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/layers"
-	"client-go-workshop/internal/testkit/pdbapp"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
+	controller "client-go-workshop/solutions/07-controller"
 )
 
 // machine is one controller, and one log. After it is stopped, another one takes its place.
@@ -49,6 +50,7 @@ func newMachine(ctx context.Context, c choice, config *rest.Config,
 	report(m.rec)
 	if config == nil {
 		m.api = fakeapi.New()
+		m.rec.Serve(m.api)
 		config = m.api.Config()
 		config.QPS = -1
 	}
@@ -67,14 +69,16 @@ func newMachine(ctx context.Context, c choice, config *rest.Config,
 			Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		}), kind)
 		if c.closed {
-			m.rec.Observe(made.GetIndexer(), kind)
+			if err := m.rec.Observe(made, kind); err != nil {
+				utilruntime.HandleErrorWithContext(ctx, err, "Observing the informer", "kind", kind)
+			}
 		}
 		return made
 	}
 	m.deployments = informer(client.Deployments(""), &appsv1.Deployment{}, recorder.Deployment)
 	budgets := informer(client.Budgets(""), &policyv1.PodDisruptionBudget{}, recorder.Budget)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](200*time.Millisecond, time.Minute)
-	worker, err := c.newController(klog.Background(), pdbapp.Config{
+	worker, err := c.newController(klog.Background(), controller.Config{
 		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: events{m.rec},
 		Queue:   &holdingQueue{m.rec.WorkQueue(c.Layers, limiter, layers.WorkQueueConfig{}), m},
 		Workers: 2, DrainTimeout: time.Second,

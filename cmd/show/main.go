@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -38,11 +39,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
+	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/todo"
 )
 
-const usage = `go tool workshop show [flags] [recording.json]
+const help = `go tool workshop show [flags] [recording.json [another.json]]
 
 Shows the pipeline of an informer and its controller in the browser: live, to stop,
 step, break and rewind. Without --kubeconfig, the API server is in the process.
@@ -53,14 +55,17 @@ step, break and rewind. Without --kubeconfig, the API server is in the process.
   --kubeconfig FILE    a cluster: the controller runs there, and nothing can be broken
   --resource NAME      with --kubeconfig: client-go's own informer on this resource,
                        such as pods or deployments.apps, and no controller
+  --tour NUMBER        begin with the tour of this chapter
   --no-open            only print the address
   --listen ADDRESS     loopback address and port (default "127.0.0.1:0")
-  recording.json       a recording that the page has saved
+  recording.json       a recording that the page or a failed test has saved; a second
+                       one is shown beside it
 `
 
 type options struct {
-	layers, kubeconfig, resource, listen, recording string
-	noOpen                                          bool
+	layers, kubeconfig, resource, listen, tour string
+	noOpen                                     bool
+	recordings                                 []string
 }
 
 func main() {
@@ -69,10 +74,10 @@ func main() {
 	err := run(ctx, os.Args[1:], os.Stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Print(usage)
+		fmt.Print(help)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "workshop:", err)
-		os.Exit(1)
+		os.Exit(usage.ExitCode(err))
 	}
 }
 
@@ -83,11 +88,14 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "")
 	flags.StringVar(&o.resource, "resource", "", "")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:0", "")
+	flags.StringVar(&o.tour, "tour", "", "")
 	flags.BoolVar(&o.noOpen, "no-open", false, "")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return o, err
+	} else if err != nil {
+		return o, fmt.Errorf("%w. All flags: go tool workshop show --help", err)
 	}
-	o.recording = flags.Arg(0)
+	o.recordings = flags.Args()
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
 		return o, fmt.Errorf("--listen %s: %w", o.listen, err)
@@ -96,11 +104,13 @@ func parse(args []string) (o options, err error) {
 	switch {
 	case host != "localhost" && (ip == nil || !ip.IsLoopback()):
 		return o, fmt.Errorf("--listen %s: only an address of loopback, such as 127.0.0.1:7200", o.listen)
-	case flags.NArg() > 1:
-		return o, fmt.Errorf("unexpected argument %q: show opens one recording", flags.Arg(1))
+	case flags.NArg() > 2:
+		return o, fmt.Errorf("unexpected argument %q: show opens two recordings at most", flags.Arg(2))
 	case o.resource != "" && o.kubeconfig == "":
 		return o, errors.New("--resource needs --kubeconfig: it is for a cluster")
-	case o.recording != "" && o.kubeconfig != "":
+	case len(o.recordings) > 0 && o.tour != "":
+		return o, errors.New("a recording has no tour; remove --tour")
+	case len(o.recordings) > 0 && o.kubeconfig != "":
 		return o, errors.New("a recording has its own pipeline; remove --kubeconfig")
 	}
 	return o, nil
@@ -110,7 +120,7 @@ func parse(args []string) (o options, err error) {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args)
 	if err != nil {
-		return err
+		return usage.Wrap(err)
 	}
 	klog.SetLogger(klog.New(nil)) // the page has the errors
 	session, err := newSession(ctx, o)
@@ -144,8 +154,8 @@ func reportError(ctx context.Context, err error, text string, args ...any) {
 
 // newSession makes what is shown.
 func newSession(ctx context.Context, o options) (*session, error) {
-	if o.recording != "" {
-		return openRecording(o.recording)
+	if len(o.recordings) > 0 {
+		return openRecordings(o.recordings)
 	}
 	s := &session{}
 	reporting.Store(s)
@@ -159,7 +169,7 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	}
 	c, err := choose(o.layers)
 	if err != nil {
-		return nil, err
+		return nil, usage.Wrap(err)
 	}
 	s.title = "A controller on the layers " + o.layers
 	if config != nil {
@@ -179,8 +189,13 @@ func newSession(ctx context.Context, o options) (*session, error) {
 		return true
 	})
 	s.start = func() (*machine, error) { return newMachine(ctx, c, config, s.current.Store) }
-	err = s.restart()
+	if err := s.restart(); err != nil {
+		return nil, err
+	}
 	s.started.Store(true)
+	if o.tour != "" {
+		err = usage.Wrap(s.doTour(order{Action: "tour start", Name: o.tour}))
+	}
 	return s, err
 }
 
@@ -193,17 +208,29 @@ func without(choice, layer string) string {
 	return choice
 }
 
-func openRecording(path string) (*session, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("open the recording: %w", err)
+// openRecordings opens one or two files with one or two recordings in all.
+func openRecordings(paths []string) (*session, error) {
+	var all []pipeline.Recording
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if root := os.Getenv("WORKSHOP_ROOT"); os.IsNotExist(err) && root != "" && !filepath.IsAbs(path) {
+			file, err = os.Open(filepath.Join(root, path)) // a failure names the path from the workshop's root
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open the recording: %w", err)
+		}
+		defer file.Close()
+		read, err := pipeline.ReadRecordings(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, read...)
 	}
-	defer file.Close()
-	log, title, err := pipeline.ReadLog(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	s := &session{title: "Recording: " + all[0].Title, log: all[0].Log, wrong: all[0].Wrong, recorded: all}
+	if len(all) > 1 {
+		s.differs = pipeline.Compare(all[0].Log, all[1].Log, s.wrong.Key)
 	}
-	return &session{title: "Recording: " + title, log: log}, nil
+	return s, nil
 }
 
 // clusterConfig returns the configuration of a kubeconfig file, or nil for no file.

@@ -1,14 +1,17 @@
 package main
 
 // This file watches any resource of a cluster with client-go's own informer, through its public options only: the
-// transport, the ListerWatcher, handlers and the Indexer. The queue of deltas cannot be seen that way.
+// transport, the ListerWatcher, metrics, a transform, the handler of errors, handlers and the Indexer. So the queue of
+// deltas has a depth, but no keys.
 //
 // It asks for metadata only. So no data of an object, such as that of a Secret, reaches this program.
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -48,14 +51,31 @@ func (s *session) observe(ctx context.Context, config *rest.Config, resource str
 			return objects.Watch(ctx, options)
 		},
 	}, kind)
-	informer := rec.Informer(cache.NewSharedIndexInformer(lw, &metav1.PartialObjectMetadata{}, 0,
-		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}), kind)
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{}); err != nil {
-		return fmt.Errorf("add a handler: %w", err)
+	name, err := cache.NewInformerName("workshop show " + resource) // client-go measures informers with names only
+	if err != nil {
+		return err
 	}
-	rec.Observe(informer.GetIndexer(), kind)
+	context.AfterFunc(ctx, name.Release)
+	informer := rec.Informer(cache.NewSharedIndexInformerWithOptions(lw, &metav1.PartialObjectMetadata{},
+		cache.SharedIndexInformerOptions{
+			Indexers:                cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
+			Identifier:              name.WithResource(found.Resource),
+			InformerMetricsProvider: rec.Metrics(kind),
+		}), kind)
+	_, joined := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
+	if err := errors.Join(joined, rec.Observe(informer, kind), informer.SetTransform(withoutManagers)); err != nil {
+		return fmt.Errorf("prepare the informer of %s: %w", resource, err)
+	}
 	go informer.RunWithContext(ctx)
 	return nil
+}
+
+// withoutManagers removes the largest part of metadata, which nobody reads here.
+func withoutManagers(obj any) (any, error) {
+	if object, err := meta.Accessor(obj); err == nil {
+		object.SetManagedFields(nil)
+	}
+	return obj, nil
 }
 
 // resolve finds a resource by its name, such as "pods" or "deployments.apps".

@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"client-go-workshop/internal/testkit/pipeline"
 )
 
 //go:embed page
@@ -96,7 +98,7 @@ func (s *server) page(w http.ResponseWriter, _ *http.Request) {
 	text, _ := files.ReadFile("page/index.html")
 	page := template.Must(template.New("page").Parse(string(text)))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = page.Execute(w, map[string]any{"Title": s.title, "Tours": tours,
+	_ = page.Execute(w, map[string]any{"Title": s.title, "Tours": tours, "Stations": stations,
 		"Change": buttons("change"), "Break": buttons("break"), "Hold": buttons("hold")})
 }
 
@@ -183,11 +185,16 @@ func (s *server) wayOf(w http.ResponseWriter, r *http.Request) {
 // recording sends the log as a file.
 func (s *server) recording(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
-	log := s.log
+	all := s.recorded
+	if all == nil {
+		all = []pipeline.Recording{{Log: s.log, Title: s.title}}
+	}
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="recording.json"`)
-	_ = log.Write(w, s.title)
+	for _, r := range all {
+		_ = r.Write(w)
+	}
 }
 
 // order carries out what the page asks for.

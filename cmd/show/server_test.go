@@ -16,7 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/recorder"
 )
 
 // serving returns a server on layers, and its address.
@@ -134,7 +136,7 @@ func TestServer_a_page_that_leaves_opens_the_gate(t *testing.T) {
 	require.Equal(t, []string{"The workers are held."}, m.Held)
 	page.end()
 	require.Eventually(t, func() bool { m := s.tick(0, true); return !m.Paused && len(m.Breaks) == 0 && len(m.Held) == 0 },
-		10*time.Second, 10*time.Millisecond, "the gate opens when no page is left")
+		time.Minute, 10*time.Millisecond, "the gate opens when no page is left")
 }
 
 func TestServer_a_second_page_keeps_the_gate_shut(t *testing.T) {
@@ -146,7 +148,7 @@ func TestServer_a_second_page_keeps_the_gate_shut(t *testing.T) {
 	require.NoError(t, s.do(do("pause", "", 0)))
 	first.end()
 	require.Eventually(t, func() bool { s.pages.Lock(); defer s.pages.Unlock(); return s.open == 1 },
-		10*time.Second, 5*time.Millisecond)
+		time.Minute, 5*time.Millisecond)
 	s.pages.Lock()
 	require.Nil(t, s.leaving, "nothing will open the gate")
 	s.pages.Unlock()
@@ -193,14 +195,14 @@ func TestShow_pause_step_and_rewind(t *testing.T) {
 	require.Equal(t, still(last.Informers), still(s.at(last.N).View.Informers), "the last step is shown as it was live")
 	require.Empty(t, s.at(1).View.Workers)
 	way := s.way("default/web", last.N)
-	require.Contains(t, way[len(way)-1].Text, "default/web")
+	require.Contains(t, way[0][len(way[0])-1].Text, "default/web")
 
 	path := filepath.Join(t.TempDir(), "recording.json")
 	file, err := os.Create(path)
 	require.NoError(t, err)
 	require.NoError(t, s.log.Write(file, s.title))
 	require.NoError(t, file.Close())
-	again, err := newSession(t.Context(), options{recording: path})
+	again, err := newSession(t.Context(), options{recordings: []string{path}})
 	require.NoError(t, err)
 	for n := range last.N {
 		want, got := s.at(n), again.at(n)
@@ -293,9 +295,13 @@ func TestShow_layers(t *testing.T) {
 		if _, here := sets["yours"]; here && bad == "yours" {
 			continue
 		}
-		_, err := choose(bad)
+		err := run(t.Context(), []string{"--no-open", "--layers", bad}, io.Discard)
 		require.ErrorContains(t, err, reason)
+		require.Equal(t, usage.Code, usage.ExitCode(err), "a wrong argument")
 	}
+	err := run(t.Context(), []string{"--no-open", "--tour", "99"}, io.Discard)
+	require.ErrorContains(t, err, `there is no tour "99"`)
+	require.Equal(t, usage.Code, usage.ExitCode(err), "a wrong argument")
 	s := newShow(t, "solutions,informer=client-go")
 	require.NoError(t, s.do(do("create", "web", 3)))
 	m := follow(t, s, func(m *message) bool { return hasBudgets(s, 1) && m.View.Informers[0].Objects.Total == 1 })
@@ -318,12 +324,50 @@ func TestShow_flags(t *testing.T) {
 		reason string
 	}{
 		{[]string{"--listen", "0.0.0.0:80"}, "only an address of loopback"}, {[]string{"--listen", "x"}, "missing port"},
-		{[]string{"--resource", "pods"}, "needs --kubeconfig"}, {[]string{"a", "b"}, `unexpected argument "b"`},
+		{[]string{"--resource", "pods"}, "needs --kubeconfig"}, {[]string{"a", "b", "c"}, `unexpected argument "c"`},
 		{[]string{"--kubeconfig", "x", "r.json"}, "remove --kubeconfig"}, {[]string{"--loud"}, "not defined"},
+		{[]string{"--tour", "01", "r.json"}, "remove --tour"},
 	} {
 		_, err := parse(test.args)
 		require.ErrorContains(t, err, test.reason)
 	}
-	_, err := newSession(t.Context(), options{recording: "tours.go"})
+	_, err := newSession(t.Context(), options{recordings: []string{"tours.go"}})
 	require.ErrorContains(t, err, "tours.go: read the first line of the recording")
+	_, err = newSession(t.Context(), options{layers: "solutions", tour: "12"})
+	require.ErrorContains(t, err, `there is no tour "12"`)
+}
+
+// The recording of a failure has two runs: they are shown beside each other, and the page opens where one went wrong.
+func TestShow_two_runs(t *testing.T) {
+	wrong := pipeline.Wrong{Text: "not equal", Key: "default/web"}
+	runs := []pipeline.Recording{{Title: "Week 7: your code", Wrong: wrong}, {Title: "Week 7: the solution"}}
+	path := filepath.Join(t.TempDir(), "week-7.json")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	for i := range runs {
+		runs[i].Log = pipeline.NewLog()
+		step := pipeline.Step{Kind: recorder.Deployment, Key: "default/web", Version: "2", Text: "replicas 3"}
+		for _, seam := range []pipeline.Seam{pipeline.Server, pipeline.Delta, pipeline.Store}[:2+i] {
+			step.Seam, step.Verb = seam, map[pipeline.Seam]string{pipeline.Server: pipeline.Wrote, pipeline.Delta: "Added",
+				pipeline.Store: pipeline.Add}[seam]
+			step.Count = int64(i)
+			runs[i].Log.Append(step)
+		}
+		require.NoError(t, runs[i].Write(file))
+	}
+	require.NoError(t, file.Close())
+	t.Setenv("WORKSHOP_ROOT", filepath.Dir(path))
+	s, err := newSession(t.Context(), options{recordings: []string{filepath.Base(path)}})
+	require.NoError(t, err)
+	m := s.tick(0, true)
+	require.Equal(t, "not equal", m.Wrong)
+	require.Equal(t, "default/web", m.Key)
+	require.Equal(t, pipeline.Store, m.Differs.Seam)
+	require.Equal(t, m.Differs.Step, m.Open)
+	require.Contains(t, m.Differs.Text, "at the Indexer: for Deployment default/web, your code has nothing, and the "+
+		"solution has the newest version.")
+	require.Empty(t, m.View.Informers[0].Objects.Rows)
+	require.Len(t, m.Runs[1].View.Informers[0].Objects.Rows, 1)
+	require.Len(t, s.way("default/web", m.Last), 2)
+	require.Len(t, s.at(2).Causes, 1, "no event was recorded")
 }

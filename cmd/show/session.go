@@ -3,12 +3,14 @@ package main
 // This file is what one program shows: a machine or a recording, and a tour. It makes the messages for the pages.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
@@ -30,6 +32,11 @@ type session struct {
 	machine *machine
 	tour    *playing
 	changed bool // something other than the log
+
+	// Of a recording. A second one is shown beside the first.
+	recorded []pipeline.Recording
+	wrong    pipeline.Wrong
+	differs  pipeline.Difference
 
 	state  *pipeline.State // followed by tick
 	tested int64           // the last step at which the real structures were looked at
@@ -60,6 +67,25 @@ type message struct {
 	Waiting []waiting       `json:"waiting"`
 	Held    []string        `json:"held"`
 	Tour    *tourView       `json:"tour,omitempty"`
+	Causes  []pipeline.Line `json:"causes"` // of the step of View, which is the last of them
+	Runs    []side          `json:"runs"`   // the two runs of a comparison, or none
+	Open    int64           `json:"open,omitempty"`
+	Key     string          `json:"key,omitempty"` // the object that is chosen at first
+	Wrong   string          `json:"wrong,omitempty"`
+	Differs *difference     `json:"differs,omitempty"`
+}
+
+// side is one of two runs that are shown beside each other. View is nil for the first, whose view is the message's.
+type side struct {
+	Name string         `json:"name"`
+	Last int64          `json:"last"`
+	View *pipeline.View `json:"view,omitempty"`
+}
+
+// difference is the first lasting difference of two runs.
+type difference struct {
+	pipeline.Difference
+	Text string `json:"text"`
 }
 
 // waiting is a goroutine at the gate.
@@ -126,7 +152,7 @@ func (s *session) doTour(o order) error {
 	case "tour start":
 		at := slices.IndexFunc(tours, func(t tour) bool { return t.Name == o.Name })
 		if at < 0 {
-			return fmt.Errorf("there is no tour %q", o.Name)
+			return fmt.Errorf("there is no tour %q: a tour has the number of a chapter, 01 to 07", o.Name)
 		}
 		if s.machine.api == nil {
 			return errors.New("a tour needs the API server in the process: start show without --kubeconfig")
@@ -208,22 +234,66 @@ func (s *session) at(n int64) *message {
 	state := s.log.At(n)
 	m := s.message(state)
 	m.Lines = pipeline.Lines(s.log.Steps(state.N, linesKept))
+	for i, view := range m.View.Informers {
+		if view.Phase == "waiting" {
+			since := state.Informers[view.Kind].Reflector.Since
+			m.View.Informers[i].Of = s.log.WaitOf(view.Kind, n, since).Milliseconds()
+		}
+	}
+	m.Causes = pipeline.Lines(s.log.Causes(state.N))
 	m.Waiting = []waiting{}
 	return m
 }
 
-// way returns the last steps of a key.
-func (s *session) way(key string, n int64) []pipeline.Line {
+// way returns the last steps of a key in each run.
+func (s *session) way(key string, n int64) [][]pipeline.Line {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return pipeline.Lines(s.log.Way(key, n, 30))
+	ways := [][]pipeline.Line{pipeline.Lines(s.log.Way(key, n, 30))}
+	if len(s.recorded) > 1 {
+		other, at := s.recorded[1].Log, time.Duration(0)
+		for _, step := range s.log.Steps(n, 1) {
+			at = step.At
+		}
+		ways = append(ways, pipeline.Lines(other.Way(key, other.Until(at), 30)))
+	}
+	return ways
 }
+
+// compare fills in what a recording has beside its log.
+func (s *session) compare(m *message, state *pipeline.State) {
+	m.Open, m.Key, m.Wrong = cmp.Or(s.wrong.Step, s.differs.Step), s.wrong.Key, s.wrong.Text
+	if len(s.recorded) < 2 {
+		return
+	}
+	other := s.recorded[1].Log
+	n := other.Until(state.At)
+	if state.N == m.Last {
+		_, n = other.Range()
+	}
+	view := other.At(n).View()
+	_, last := other.Range()
+	m.Runs = []side{{name(s.recorded[0].Title), m.Last, nil}, {name(s.recorded[1].Title), last, &view}}
+	if d := s.differs; d.Seam != "" {
+		what := strings.TrimSpace(d.Kind + " " + d.Key)
+		m.Differs = &difference{d, fmt.Sprintf("The runs differ from step %d on, at %s: for %s, %s has %s, and %s has %s.",
+			d.Step, cmp.Or(d.By, seamNames[d.Seam]), what, m.Runs[0].Name, d.Here, m.Runs[1].Name, d.Elsewhere)}
+	}
+}
+
+// name returns the part of a title that says whose run it is.
+func name(title string) string { return strings.TrimSpace(title[strings.LastIndex(title, ": ")+1:]) }
+
+var seamNames = map[pipeline.Seam]string{pipeline.Server: "the API server", pipeline.Delta: "the queue of deltas",
+	pipeline.Store: "the Indexer", pipeline.Queue: "the workqueue"}
 
 // message returns a message without lines. The caller holds mu.
 func (s *session) message(state *pipeline.State) *message {
-	m := &message{Title: s.title, View: state.View(), Breaks: []pipeline.Seam{}, Waiting: []waiting{}, Held: []string{}}
+	m := &message{Title: s.title, View: state.View(), Breaks: []pipeline.Seam{}, Waiting: []waiting{}, Held: []string{},
+		Causes: []pipeline.Line{}, Runs: []side{}}
 	m.First, m.Last = s.log.Range()
 	m.Live = s.rec != nil
+	s.compare(m, state)
 	if s.machine != nil && s.machine.api != nil {
 		m.Gate = true
 		gate := s.rec.Gate.State()

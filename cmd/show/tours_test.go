@@ -4,6 +4,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ func newShow(t *testing.T, layers string) *session {
 // tour plays on until the stop is over. It returns the message.
 func follow(t *testing.T, s *session, done func(*message) bool) (m *message) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if m = s.tick(0, true); done(m) {
 			return m
 		}
@@ -67,4 +69,43 @@ func TestTours(t *testing.T) {
 			require.Positive(t, asked, "a tour asks for a prediction")
 		})
 	}
+}
+
+// Each chapter's text has the command that starts its tour.
+func TestTours_are_in_the_chapters(t *testing.T) {
+	for _, tour := range tours {
+		paths, err := filepath.Glob("../../" + tour.Name + "-*/README.md")
+		require.NoError(t, err)
+		require.Len(t, paths, 1)
+		text, err := os.ReadFile(paths[0])
+		require.NoError(t, err)
+		require.Contains(t, string(text), "tour *"+tour.Title+"*")
+		require.Contains(t, string(text), "`go tool workshop show --tour "+tour.Name+"`")
+		s, err := newSession(t.Context(), options{layers: "solutions", tour: tour.Name})
+		require.NoError(t, err)
+		t.Cleanup(s.stop)
+		require.Equal(t, tour.Title, s.tick(0, true).Tour.Title)
+	}
+	for _, station := range stations {
+		require.FileExists(t, "../../"+station.Folder+"/README.md")
+		require.Equal(t, station.Number, station.Folder[:2])
+		require.NotEmpty(t, station.Tour())
+	}
+}
+
+// While a Reflector waits, a rewound view knows for how long. A waiting key always does.
+func TestShow_waits_and_their_ends(t *testing.T) {
+	s := newShow(t, "solutions")
+	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) })
+	require.NoError(t, s.do(do("fail writes", "", 0)))
+	require.NoError(t, s.do(do("create", "web", 3)))
+	m := follow(t, s, func(m *message) bool { return m.View.Queue.Waiting.Total > 0 })
+	require.EqualValues(t, 200, m.View.Queue.Waiting.Rows[0].Of)
+	require.NoError(t, s.do(do("refuse", "", 500)))
+	m = follow(t, s, func(m *message) bool { return m.View.Informers[0].Phase == "waiting" })
+	at, since := m.View.N, m.View.Informers[0].For
+	require.Zero(t, m.View.Informers[0].Of, "nobody knows yet")
+	follow(t, s, func(m *message) bool { return watchingBoth(m) })
+	past := s.at(at).View.Informers[0]
+	require.Greater(t, past.Of, max(since, 500))
 }

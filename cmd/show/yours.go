@@ -10,13 +10,13 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/layers/yours"
-	"client-go-workshop/internal/testkit/pdbapp"
+	solution "client-go-workshop/solutions/07-controller"
 )
 
 func init() {
 	sets["yours"] = yours.Layers
 	parts["yours"] = part{controller.NewSharedIndexInformerOn,
-		func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
+		func(logger klog.Logger, config solution.Config) (runner, error) {
 			return controller.New(logger, controller.Config(config))
 		}}
 }

@@ -47,11 +47,11 @@ const panels = {
     ]
   }),
   reflector: (v) => each(v, (i) => [
-    h("p", {}, { listing: "… lists", watching: "◉ watches", waiting: "◌ waits" }[i.phase] ?? "○ has not started", i.phase === "waiting" ? h("span", { class: "num" }, ` for ${ms(round(i.for))}`) : i.from !== "" ? ` from version ${i.from}` : ""),
+    h("p", {}, { listing: "… lists", watching: "◉ watches", waiting: "◌ waits" }[i.phase] ?? "○ has not started", i.phase === "waiting" ? h("span", { class: "num" }, ` for ${ms(round(i.for))}${i.of ? " of " + ms(round(i.of)) : ""}`) : i.from !== "" ? ` from version ${i.from}` : ""),
     h("p", { class: "num" }, i.version ? `has version ${i.version}` : "has no version"),
     i.phase === "waiting" && i.error && h("p", { class: "warn" }, i.error),
   ]),
-  delta: (v) => each(v, (i) => i.closed ? empty("closed: client-go's informer does not show it") : [
+  delta: (v) => each(v, (i) => i.closed ? empty("client-go's informer does not show its keys") : [
     i.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(i.kind, i.popping, "", "", "popping"), i.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)])),
     i.blocked && h("p", { class: "wait" }, `reflect waits for the lock: ${i.blocked}`),
     i.deltas.total === 0 ? empty("empty") : i.deltas.rows.map((k) => h("div", { class: "row" }, chip(i.kind, k.key, "", "", "delta"), k.deltas.slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
@@ -64,10 +64,10 @@ const panels = {
       h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("th", { scope: "row" }, `${x.name.split("/").pop()}=${r.value}`), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
   ]),
   handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler") : i.handlers.map((x) => h("div", { class: "part" },
-    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} calls`)),
+    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"}`)),
     x.pending.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `pending ${number(x.pending.total)}:`), x.pending.rows.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
   queue: (v) => {
-    const keys = (list, place, time) => list.total === 0 ? empty("none") : h("div", { class: "row" }, list.rows.map((k) => chip("", k.key ?? k, "", time ? time(k.ms) : "", place)), more(list, "keys"))
+    const keys = (list, place, time) => list.total === 0 ? empty("none") : h("div", { class: "row" }, list.rows.map((k) => chip("", k.key ?? k, "", time ? time(k.ms) + (k.of ? ` of ${ms(round(k.of))}` : "") : "", place)), more(list, "keys"))
     return [
       v.queue.down && h("p", { class: "warn" }, "shuts down"),
       part("queue", keys(v.queue.queue, "queue")),
@@ -81,6 +81,12 @@ const panels = {
     h("div", { class: "row" }, w.key && chip("", w.key, "", "", w.name), h("span", { class: w.key ? "" : "dim" }, w.doing), w.key && h("span", { class: "more num" }, ms(round(w.for)))))),
 }
 
+// What is known about client-go's own informer stands below the panel.
+for (const [seam, panel] of Object.entries(panels)) {
+  panels[seam] = (v) => [panel(v), v.informers.map((i) => i.facts?.[seam]?.map((text) =>
+    h("p", { class: "more num" }, v.informers.length > 1 ? `${plural(i.kind)}: ${text}` : text)))]
+}
+
 // round keeps the panels from changing thirty times a second.
 const round = (n) => n < 100 ? n : Math.round(n / 100) * 100
 
@@ -89,10 +95,14 @@ export function draw(m, past) {
   document.body.classList.toggle("past", past)
   for (const [seam, body] of Object.entries(bodies)) {
     const waiting = m.waiting.map((w, n) => ({ ...w, first: n === 0, at: station(w) })).filter((w) => w.at === seam)
-    fill(body, [strip(m.view, seam), waiting], () => [waiting.slice(0, 3).map(held), waiting.length > 3 && h("p", { class: "more" }, `and ${waiting.length - 3} more wait here`), panels[seam](m.view)])
+    fill(body, [waiting, m.runs.length ? m.runs.map((r) => [r.name, strip(r.view ?? m.view, seam)]) : strip(m.view, seam)], () => [
+      waiting.slice(0, 3).map(held), waiting.length > 3 && h("p", { class: "more" }, `and ${waiting.length - 3} more wait here`),
+      m.runs.length ? both(m, seam) : panels[seam](m.view)])
   }
   for (const s of document.querySelectorAll(".station")) {
     s.classList.toggle("look", m.tour !== undefined && s.dataset.seam === station(m.tour))
+    s.classList.toggle("differs", m.differs !== undefined && m.view.n >= m.differs.step && s.dataset.seam === m.differs.seam)
+    s.classList.toggle("cause", m.causes.some((l) => station(l) === s.dataset.seam))
     const on = m.breaks.includes(s.dataset.seam)
     s.classList.toggle("broken", on)
     const button = s.querySelector("header button")
@@ -100,6 +110,15 @@ export function draw(m, past) {
   }
   banner(m)
   tour(m)
+}
+
+// both draws the panels of two runs, and one panel if they have the same text.
+function both(m, seam) {
+  const sections = m.runs.map((r) => h("section", { class: "run" }, h("h3", {}, r.name), h("div", { class: "body" }, panels[seam](r.view ?? m.view))))
+  const [a, b] = sections.map((s) => s.lastChild.textContent)
+  if (a !== b) return sections
+  sections[0].firstChild.textContent = "both"
+  return sections[0]
 }
 
 // station is the card of a seam. Events belong to the watch stream.
@@ -112,9 +131,9 @@ function strip(v, seam) {
   return {
     server: [v.server], request: [v.requests.map((r) => [r.text, round(r.for)])],
     stream: [informers("kind", "event"), v.requests.map((r) => [r.kind, r.watch, r.bytes, r.partial])],
-    reflector: [informers("kind", "phase", "from", "version", "error", "for")],
-    delta: [informers("kind", "deltas", "popping", "popped", "blocked", "closed")],
-    store: [informers("kind", "objects", "indexes", "unread")], handler: [informers("kind", "handlers")],
+    reflector: [informers("kind", "phase", "from", "version", "error", "for", "facts")],
+    delta: [informers("kind", "deltas", "popping", "popped", "blocked", "closed", "facts")],
+    store: [informers("kind", "objects", "indexes", "unread", "facts")], handler: [informers("kind", "handlers", "facts")],
     queue: [v.queue], worker: [v.workers.map((w) => ({ ...w, for: round(w.for) }))],
   }[seam] ?? [kinds]
 }
@@ -122,13 +141,16 @@ function strip(v, seam) {
 const held = (w) => h("p", { class: w.first ? "wait next" : "wait" }, `❚❚ ${w.by || "the caller"} waits${w.first ? ", and is next" : ""}. Its step: ${w.text}`, w.holds && h("span", { class: "more" }, ` It holds ${w.holds}.`))
 
 function banner(m) {
-  const lines = []
+  const lines = m.wrong ? [m.wrong] : []
+  if (m.differs) lines.push(m.differs.text)
+  else if (m.runs.length) lines.push("The two runs do not differ at their end.")
   if (m.view.unwritten) lines.push(`Not written yet: ${m.view.unwritten}`)
   for (const i of m.view.informers) for (const d of i.differs) lines.push(`Differs from the contract (${plural(i.kind)}): ${d}`)
   if (m.view.queue.differs) lines.push(`Differs from the contract (workqueue): ${m.view.queue.differs}`)
   lines.push(...m.held)
   $("#banner").hidden = lines.length === 0
-  fill($("#banner"), lines, () => lines.map((l) => h("p", {}, l)))
+  fill($("#banner"), [lines, m.open], () => [lines.map((l) => h("p", {}, l)),
+    m.open && h("button", { data: { step: m.open, id: "open" } }, `Go to step ${number(m.open)}`)])
 }
 
 function tour(m) {
@@ -150,8 +172,14 @@ function tour(m) {
 }
 
 // list draws the last lines and the way of an object.
-export function list(e, lines) {
-  fill(e, lines, () => lines.map((l) => h("li", {}, h("time", {}, clock(l.at)), h("span", {}, l.text))))
+export function list(e, lines, at) {
+  fill(e, [lines, at], () => lines.map((l) => h("li", { "aria-current": l.n === at ? "step" : null }, h("time", {}, clock(l.at)),
+    l.n ? h("button", { class: "line", data: { step: l.n, id: `line ${l.n}` }, title: `Go to step ${l.n}` }, l.text) : h("span", {}, l.text))))
 }
 
-export const clock = (at) => (at / 1000).toFixed(2) + " s"
+// clock says a moment: "3.24 s", or "1:20:00" after the first minute.
+export function clock(at) {
+  if (at < 60000) return (at / 1000).toFixed(2) + " s"
+  const two = (n) => String(Math.floor(n)).padStart(2, "0")
+  return `${at < 3600000 ? "" : Math.floor(at / 3600000) + ":"}${two(at / 60000 % 60)}:${two(at / 1000 % 60)}`
+}

@@ -41,7 +41,10 @@ function show(m) {
   place(m)
   if (past !== undefined) return
   draw(m, false)
+  light()
   log(lines, m.skipped)
+  if (fresh && m.key) way(m.key)
+  if (fresh && m.open) rewind(m.open)
   rates(m.view.counts, m.view.at)
   if (!fresh && m.skipped === 0 && m.lines.length <= 6) move(m.lines)
   speak(m)
@@ -50,6 +53,9 @@ function show(m) {
 // enable turns off what this run does not have.
 function enable(m) {
   for (const e of document.querySelectorAll(".needs-gate, .needs-machine")) e.disabled = !m.gate
+  $("#live").textContent = m.live ? "Live" : "End"
+  document.body.classList.toggle("recording", !m.live)
+  document.body.classList.toggle("observed", m.live && !m.gate)
   $("#pause").textContent = m.paused ? "Go on" : "Pause"
   $("#step").disabled = !m.gate || m.waiting.length === 0
   const status = $("#status")
@@ -101,7 +107,9 @@ async function rewind(step) {
   enable(last)
   place(last)
   draw({ ...m, tour: last.tour }, true)
+  light()
   log(m.lines, 0)
+  causes(m.causes)
   $("#spoken").textContent = m.lines.at(-1)?.text ?? ""
   for (const s of document.querySelectorAll(".station")) s.classList.toggle("hit", m.lines.length > 0 && s.dataset.seam === station(m.lines.at(-1)))
   if (chosen) way(chosen)
@@ -110,7 +118,14 @@ async function rewind(step) {
 function live() {
   past = undefined
   asked++
+  causes([])
   if (last) { show({ ...last, lines: [], skipped: 0 }); light() }
+}
+
+// causes lists the steps that led to the shown one. Their stations are marked by draw.
+function causes(steps) {
+  $("#causes").hidden = steps.length < 2
+  list($("#causes ol"), steps, past)
 }
 
 // way lists the steps of an object.
@@ -119,22 +134,38 @@ async function way(key) {
   light()
   const answer = await fetch(`way?key=${encodeURIComponent(key)}&step=${past ?? last.last}`)
   if (!answer.ok || key !== chosen) return
-  const steps = await answer.json()
-  const ol = h("ol", { class: "steps" })
-  list(ol, steps)
-  $("#way").replaceChildren(h("p", {}, h("strong", {}, key), ` : its last ${steps.length} steps, up to ${clock(steps.at(-1)?.at ?? 0)}`), ol)
+  const ways = await answer.json()
+  $("#way").replaceChildren(...ways.map((steps, n) => {
+    const ol = h("ol", { class: n === 0 ? "steps" : "steps other" })
+    list(ol, n === 0 ? steps : steps.map((l) => ({ ...l, n: 0 })), past)
+    const whose = last.runs.length ? `${last.runs[n].name}: ` : ""
+    return h("div", {}, h("p", {}, h("strong", {}, key), `: ${whose}${steps.length ? `its last ${steps.length} steps, up to ${clock(steps.at(-1).at)}` : "no step yet"}`), ol)
+  }))
 }
 
 function light(key = chosen) {
   for (const c of document.querySelectorAll(".chip")) c.classList.toggle("lit", c.dataset.key === key)
 }
 
+// about shows the text of a station's chapter, or closes it.
+function about(seam) {
+  for (const a of document.querySelectorAll(".about")) {
+    const closes = !a.hidden && seam === ""
+    a.hidden = a.id !== `about-${seam}`
+    if (!a.hidden) a.focus()
+    if (closes) $(`[aria-controls=${a.id}]`).focus()
+  }
+}
+
 document.addEventListener("click", (event) => {
   const e = event.target.closest("button")
   if (!e) return
-  if (e.dataset.do) send(e.dataset.do, { name: e.dataset.do.startsWith("tour") ? undefined : $("#object").value || undefined, n: e.dataset.do === "refuse" ? Number($("#code").value) : Number(e.dataset.n ?? 0) })
+  if (e.dataset.do === "tour start") live()
+  if (e.dataset.do) send(e.dataset.do, { name: e.dataset.do.startsWith("tour") ? e.dataset.name : $("#object").value || undefined, n: e.dataset.do === "refuse" ? Number($("#code").value) : Number(e.dataset.n ?? 0) })
   else if (e.dataset.break) send("break", { name: e.dataset.break, on: e.getAttribute("aria-pressed") !== "true" })
   else if (e.dataset.key) way(e.dataset.key)
+  else if (e.dataset.step) rewind(Number(e.dataset.step))
+  else if (e.dataset.about !== undefined) about(e.dataset.about)
 })
 for (const kind of ["mouseover", "focusin"]) document.addEventListener(kind, (event) => light(event.target.closest?.(".chip")?.dataset.key ?? chosen))
 

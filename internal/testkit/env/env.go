@@ -17,4 +17,7 @@ const (
 	TestLimit = "WORKSHOP_TEST_LIMIT"
 	// MemoryLimit is how much memory the tests may take, in MiB. Without it they may take 1536.
 	MemoryLimit = "WORKSHOP_MEMORY_LIMIT"
+	// Recordings is the folder for the recordings of failures, or "off" for none. Without it, they are in
+	// .workshop/recordings.
+	Recordings = "WORKSHOP_RECORDINGS"
 )

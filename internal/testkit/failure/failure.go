@@ -34,6 +34,7 @@ type Failure struct {
 	Test         string   `json:"test,omitempty"` // the test or subtest; the reader of the events fills it in
 	Kind         Kind     `json:"kind"`
 	At           Position `json:"at,omitzero"`            // the line of the test
+	Code         Position `json:"code,omitzero"`          // for a panic, hang or leak: the line of the chapter's code
 	Value        string   `json:"value,omitempty"`        // the name of what was compared: "keys under image=nginx"
 	Problem      string   `json:"problem"`                // one line: "not equal", "(*Store).Get never returned"
 	Rest         []string `json:"rest,omitempty"`         // more lines that belong to Problem, of no known form
@@ -46,6 +47,7 @@ type Failure struct {
 	Rule         string   `json:"rule,omitempty"` // the rule that the test was at
 	Task         int      `json:"task,omitempty"` // that the test belongs to; 0 if it belongs to none
 	Read         string   `json:"read,omitempty"` // where the rule is explained: "05-indexer/README.md, task 2"
+	See          string   `json:"see,omitempty"`  // the command that opens a recording of it
 	Hole         *Hole    `json:"hole,omitempty"` // set when Kind is NotWritten
 	More         int      `json:"more,omitempty"` // how many failures of the test came after this one and were not kept
 }
@@ -89,7 +91,7 @@ func (f Failure) Headline() string {
 
 // Part is one labelled part of a failure.
 type Part struct {
-	Label string // "did", "wanted", "got", "diff", "why" or "read"
+	Label string // "did", "wanted", "got", "diff", "why", "read" or "see"
 	Text  string // of one or more lines
 }
 
@@ -107,6 +109,7 @@ func (f Failure) Parts() (parts []Part) {
 	}
 	for _, p := range []Part{
 		{"did", steps}, {"wanted", f.Wanted}, {"got", f.Got}, {"diff", f.Diff}, {"why", f.Why}, {"read", f.Read},
+		{"see", f.See},
 	} {
 		if p.Text != "" {
 			parts = append(parts, p)

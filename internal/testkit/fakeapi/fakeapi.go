@@ -138,6 +138,15 @@ func (s *Server) ResourceVersion() string {
 	return strconv.FormatInt(revision, 10)
 }
 
+// OnChange calls f for each change from now on: with the object before it, nil for a creation, with the object now, nil
+// for a deletion, and with the resourceVersion of the change. The server waits for f, so f must not call it. The
+// objects belong to the server.
+func (s *Server) OnChange(f func(before, now Object, version int64)) {
+	s.store.lock.Lock()
+	defer s.store.lock.Unlock()
+	s.store.onChange = f
+}
+
 // Compact forgets the history: a request for an older version, such as a watch or the next page of a list, gets 410
 // Gone, Expired.
 func (s *Server) Compact() { s.store.compact() }

@@ -24,19 +24,20 @@ import (
 // Fault handles one request. Next is the server without the fault; a Fault may call it or not.
 type Fault func(w http.ResponseWriter, r *http.Request, next http.Handler)
 
-// scripted is a fault for the next request of one verb.
+// scripted is a fault for the next request of one kind.
 type scripted struct {
-	verb  string
+	kind  string
 	fault Fault
 }
 
-// Script gives each of the next requests of a kind the next of these faults, in turn. Verb is get, list, watch, create,
-// update, patch, delete, deletecollection, or "" for any request. A script that was given earlier comes first.
-func (s *Server) Script(verb string, faults ...Fault) {
+// Script gives each of the next requests of a kind the next of these faults, in turn. Kind is get, list, watch, create,
+// update, patch, delete or deletecollection, or one of them with a resource, as in "watch deployments", or "" for any
+// request. A script that was given earlier comes first.
+func (s *Server) Script(kind string, faults ...Fault) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	for _, fault := range faults {
-		s.scripted = append(s.scripted, scripted{verb, fault})
+		s.scripted = append(s.scripted, scripted{kind, fault})
 	}
 }
 
@@ -48,10 +49,12 @@ func (s *Server) ClearScripts() {
 }
 
 // nextFault removes and returns the next fault for a request. Without one it returns a fault that does nothing.
-func (s *Server) nextFault(verb string) Fault {
+func (s *Server) nextFault(verb, onResource string) Fault {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	i := slices.IndexFunc(s.scripted, func(next scripted) bool { return next.verb == "" || next.verb == verb })
+	i := slices.IndexFunc(s.scripted, func(next scripted) bool {
+		return next.kind == "" || next.kind == verb || next.kind == onResource
+	})
 	if i < 0 {
 		return func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
 	}

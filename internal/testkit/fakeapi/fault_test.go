@@ -57,6 +57,16 @@ func TestScript_is_used_up_in_order(t *testing.T) {
 	})
 }
 
+func TestScript_may_name_a_resource(t *testing.T) {
+	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
+		api.Script("list deployments", fakeapi.Answer(500, ""))
+		code, _, _, _ := get(t, c, "http://in-memory/apis/policy/v1/poddisruptionbudgets")
+		require.Equal(t, 200, code, "the script is for deployments")
+		code, _, _, _ = get(t, c, deployments)
+		require.Equal(t, 500, code)
+	})
+}
+
 func TestCut_ends_in_the_middle_and_End_in_good_order(t *testing.T) {
 	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
 		api.Script("watch", fakeapi.Cut(20), fakeapi.End(20))

@@ -39,6 +39,8 @@ type store struct {
 	longest int
 	// changed is closed at the next change, and replaced.
 	changed chan struct{}
+	// onChange, if it is not nil, is called for each change, with the lock held.
+	onChange func(before, now Object, revision int64)
 }
 
 // change is the change of one revision. Before is nil for a creation, now is nil for a deletion.
@@ -86,6 +88,9 @@ func (s *store) record(res *resource, k string, now Object) {
 		s.objects[res][k] = now
 	}
 	s.history = append(s.history, change{s.revision, res, k, before, now})
+	if s.onChange != nil {
+		s.onChange(before, now, s.revision)
+	}
 	if half := len(s.history) / 2; s.longest > 0 && len(s.history) > s.longest {
 		s.compacted = s.history[half-1].revision
 		s.history = slices.Clone(s.history[half:])

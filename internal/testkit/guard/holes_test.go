@@ -14,7 +14,9 @@ import (
 func TestHole_of_another_chapter_names_it_and_the_ways_out(t *testing.T) {
 	defer func(dir string) { startDir = dir }(startDir)
 	startDir = "/w/07-controller"
-	flag.CommandLine.String("on", "yours", "")
+	if flag.Lookup("on") == nil { // -count runs this test again
+		flag.CommandLine.String("on", "yours", "")
+	}
 	r := &run{outer: t, holes: []hole{{NotWritten: todo.NotWritten{
 		Task: 3, Symbol: "NewIndexer", File: "/w/05-indexer/store.go", Line: 7}}}}
 	f := r.holeFailure()

@@ -24,6 +24,7 @@ func (r *run) lockNeverFree(dump []goroutine) {
 	f := failure.Failure{
 		Kind:    failure.Hang,
 		At:      r.lineOf(first),
+		Code:    r.where.codeLine(first.call),
 		Problem: first.call.short(r.where) + " never returned: it waits for a lock that is never released",
 		Wanted:  first.call.short(r.where) + " gets the lock and returns",
 		Got:     strings.Join([]string{r.list(blocked), holder}, "\n"),
@@ -103,7 +104,8 @@ func (r *run) holding(blocked, others []waiter) (lines []string) {
 }
 
 // askedAgain tells, one line each, which of the blocked calls have locked what they wait for, or were made by another
-// method of the same object that has. Where the source of that method cannot be read, it is only perhaps so.
+// method of the same object that has. It is only perhaps so where the source of that method cannot be read, and where
+// it is the same method, which may unlock before the inner call in some cases only.
 func (r *run) askedAgain(blocked []waiter) (certain, perhaps []string) {
 	for _, w := range blocked {
 		asker := r.asker(w)
@@ -117,7 +119,7 @@ func (r *run) askedAgain(blocked []waiter) (certain, perhaps []string) {
 		outer, known := callersWithSameReceiver(w, asker), true
 		for _, f := range outer {
 			locks, read := locksOf(f)
-			known = known && read
+			known = known && read && f.function != asker.function
 			for _, h := range locks {
 				if wants == "" || isField(wants, h.lock) {
 					certain = append(certain, asker.short(r.where)+" was called by "+f.at(r.where)+", which "+h.String())

@@ -32,6 +32,13 @@ func (t *T) Rule(format string, args ...any) {
 	t.run.mu.Unlock()
 }
 
+// See notes the command that shows a recording of the test's run, for the failure to name it.
+func (t *T) See(command string) {
+	t.run.mu.Lock()
+	t.run.see = command
+	t.run.mu.Unlock()
+}
+
 // Errorf notes a failure and lets the test go on. What testify says is taken apart; anything else is passed on as it
 // is.
 func (t *T) Errorf(format string, args ...any) { t.note(fmt.Sprintf(format, args...)) }

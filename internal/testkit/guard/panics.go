@@ -31,8 +31,9 @@ func (r *run) exited() {
 func (r *run) brokeOff(message, wanted, why string) {
 	stack := callers()
 	title, _, _ := strings.Cut(message, "\n")
+	code, _ := r.where.inChapter(stack)
 	r.fail(failure.Failure{
-		Kind: failure.Panic, At: r.testLine(stack), Problem: title, Wanted: wanted, Why: why,
+		Kind: failure.Panic, At: r.testLine(stack), Code: r.where.codeLine(code), Problem: title, Wanted: wanted, Why: why,
 		Got: strings.Join(append([]string{message}, r.where.lines(stack)...), "\n"),
 	})
 	r.inner.T.Fail()

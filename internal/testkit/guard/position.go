@@ -169,6 +169,14 @@ func callers() []frame {
 	}
 }
 
+// codeLine is the line of a call, the zero Position if the call is not the chapter's.
+func (p place) codeLine(call frame) failure.Position {
+	if !p.isChapter(call) {
+		return failure.Position{}
+	}
+	return at(call.file, call.line)
+}
+
 // packageOf is the import path in a function's full name: the part before the first dot after the last slash, type
 // arguments aside, because those have slashes of their own: "example.com/q.(*Typed[example.com/x.Y]).Add".
 func packageOf(function string) string {

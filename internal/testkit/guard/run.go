@@ -41,6 +41,7 @@ type run struct {
 	bubble    int    // 0 when there is none
 	main      int    // the goroutine of the test's function
 	rule      string // the rule that the test checks now
+	see       string // the command that shows a recording
 	steps     []string
 	kept      int // how many steps are
 	skipped   int // steps no longer kept
@@ -138,7 +139,7 @@ func (r *run) fail(f failure.Failure) {
 	f.Task = r.task()
 	if len(r.failures) == 0 {
 		f.Did, f.EarlierSteps = slices.Clone(r.steps), r.skipped
-		f.Read = read(f.Task)
+		f.Read, f.See = read(f.Task), r.see
 	}
 	r.failures = append(r.failures, f)
 }

@@ -130,7 +130,7 @@ func (r *run) neverReturned(dump []goroutine, reason string) {
 			continue
 		}
 		f.At, f.Problem = r.lineOf(w), w.call.short(r.where)+" never returned"
-		f.Wanted = w.call.short(r.where) + " returns"
+		f.Wanted, f.Code = w.call.short(r.where)+" returns", r.where.codeLine(w.call)
 		break
 	}
 	if len(all) > 0 {
@@ -158,6 +158,7 @@ func (r *run) leftBehind(dump []goroutine) {
 		started := r.startedAt(w)
 		lines = append(lines, r.is(w)+", "+started)
 		if i == 0 {
+			f.Code = r.where.codeLine(w.call)
 			f.Problem = fmt.Sprintf("left behind: goroutine waiting in %s at %s, %s",
 				w.call.short(r.where), at(w.call.file, w.call.line), started)
 		}

@@ -288,6 +288,7 @@ func (r *run) stillRunning(dump []goroutine) {
 		r.fail(failure.Failure{
 			Kind:    failure.Hang,
 			At:      r.lineOf(w),
+			Code:    r.where.codeLine(w.call),
 			Problem: fmt.Sprintf("%s is still running after %v", name, r.limit()),
 			Wanted:  name + " returns",
 			Got:     r.is(w) + "; it keeps a core busy until this test run ends",

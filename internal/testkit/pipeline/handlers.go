@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-func (i *Informer) applyHandler(step Step) {
+func (i *Informer) applyHandler(step *Step) {
 	h := i.Handlers[step.By]
 	if h == nil {
 		h = &HandlerState{}
@@ -30,22 +30,25 @@ func (i *Informer) applyHandler(step Step) {
 			}
 		}
 	case Returned:
+		if h.Current.Key != "" {
+			h.Took.add(step.At - h.Since)
+		}
 		h.Current = Ref{}
 	}
 }
 
 // follow moves the objects of an Indexer that cannot be seen.
-func (i *Informer) follow(step Step) {
+func (i *Informer) follow(step *Step) {
 	if step.Verb == OnDelete {
-		delete(i.Store.Objects, step.Key)
+		i.Store.head.remove(i.Store.Objects, step.Key)
 	} else {
-		i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
+		i.Store.head.put(i.Store.Objects, step.Key, Object{i.Kind, step.Key, step.Version, step.Text})
 	}
 	i.Reflector.Version = step.Version
 }
 
 // call removes the notification of a call from the ring. A call without a notification is a resync if it is an update.
-func (h *HandlerState) call(step Step) {
+func (h *HandlerState) call(step *Step) {
 	h.Current, h.Since, h.Differs = Ref{step.Verb, step.Key, step.Version}, step.At, ""
 	h.Calls++
 	at := slices.IndexFunc(h.Pending, func(n Ref) bool {

@@ -7,6 +7,7 @@ package pipeline
 // difference: wrong code is shown as it is.
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,9 @@ type ReflectorState struct {
 	Version string // of the last list, event or bookmark
 	Error   string // the last one
 	Lists   int
+	Why     string        // why it listed again
+	Relist  time.Duration // when it did
+	Heard   time.Duration // when the last list, event or bookmark came
 }
 
 // FIFO has the deltas that went into the queue and have not come out.
@@ -42,6 +46,8 @@ type FIFO struct {
 	Popping string // the key that the consumer processes, while Pop holds the queue's lock
 	Popped  []Ref
 	Blocked string // a call that waits for the lock: "Add default/web"
+	Depth   int64  // of client-go's own queue, whose keys cannot be seen
+	Took    Took   // to process one of its deltas
 	Closed  bool
 	Differs string // how the last Pop differed from the contract
 }
@@ -49,6 +55,7 @@ type FIFO struct {
 // IndexerState has the objects and index tables of the real Indexer, as read after each change.
 type IndexerState struct {
 	Objects map[string]Object
+	head    head
 	Indexes map[string]map[string][]string // index, value, keys
 	Unread  bool                           // there are too many objects to read the tables after each change
 	Version string
@@ -61,6 +68,7 @@ type HandlerState struct {
 	Current Ref   // the running call; Key is empty if there is none
 	Since   time.Duration
 	Calls   int
+	Took    Took
 	Differs string
 }
 
@@ -94,10 +102,13 @@ func (i *Informer) clone() *Informer {
 	return &c
 }
 
-func (i *Informer) apply(step Step) {
+func (i *Informer) apply(step *Step) {
 	switch step.Seam {
 	case Event:
-		i.LastEvent = step
+		i.LastEvent, i.Reflector.Heard = *step, step.At
+		if step.Error != "" {
+			i.Reflector.Error = step.Error
+		}
 		if step.Verb == "BOOKMARK" { // any other event counts when the queue has it
 			i.Reflector.Version = step.Version
 		}
@@ -112,20 +123,25 @@ func (i *Informer) apply(step Step) {
 	}
 }
 
-func (r *ReflectorState) apply(step Step) {
+func (r *ReflectorState) apply(step *Step) {
 	phase := r.Phase
 	switch step.Verb {
 	case List:
 		r.Phase, r.From = "listing", step.Version
-		r.Lists++
+		r.list(step.At)
 	case Watch:
 		r.Phase, r.From = "watching", step.Version
 		if step.Text != "" { // a list that comes as a watch
-			r.Lists++
+			r.list(step.At)
 		}
 	case Listed, Watching:
-		if step.Error != "" {
+		switch {
+		case step.Error != "":
 			r.Phase = "waiting"
+		case step.Verb == Listed:
+			r.Heard, r.Error = step.At, ""
+		default:
+			r.Error = ""
 		}
 	case Unwatch, Returned:
 		r.Phase = "waiting"
@@ -138,7 +154,14 @@ func (r *ReflectorState) apply(step Step) {
 	}
 }
 
-func (i *Informer) applyDelta(step Step) {
+// list counts a list, and notes why it is not the first.
+func (r *ReflectorState) list(at time.Duration) {
+	if r.Lists++; r.Lists > 1 {
+		r.Why, r.Relist = cmp.Or(r.Error, "the watch ended"), at
+	}
+}
+
+func (i *Informer) applyDelta(step *Step) {
 	f := &i.FIFO
 	switch step.Verb {
 	case "Added", "Updated", "Deleted":
@@ -168,6 +191,11 @@ func (i *Informer) applyDelta(step Step) {
 		f.pop(step)
 	case Processed:
 		f.Popping, f.Popped = "", nil
+		if step.Wait > 0 {
+			f.Took.add(step.Wait)
+		}
+	case Depth:
+		f.Depth = step.Count
 	case "Close":
 		f.Closed = true
 	}
@@ -221,7 +249,7 @@ func (f *FIFO) set(key string, deltas []Ref) {
 }
 
 // pop removes what Pop has handed out. A delta that was recorded while Pop was under way stays.
-func (f *FIFO) pop(step Step) {
+func (f *FIFO) pop(step *Step) {
 	f.Popping, f.Popped, f.Differs = step.Key, step.List, ""
 	pending := f.Deltas[step.Key]
 	n := len(step.List)
@@ -262,14 +290,14 @@ func types(deltas []Ref) string {
 	return strings.Join(names, ", ")
 }
 
-func (i *Informer) applyStore(step Step) {
+func (i *Informer) applyStore(step *Step) {
 	old, existed := i.Store.Objects[step.Key]
 	switch step.Verb {
 	case Add, Update, Delete:
 		if step.Count == 1 { // the object is there after the call
-			i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
+			i.Store.head.put(i.Store.Objects, step.Key, Object{i.Kind, step.Key, step.Version, step.Text})
 		} else {
-			delete(i.Store.Objects, step.Key)
+			i.Store.head.remove(i.Store.Objects, step.Key)
 		}
 		i.Store.reindex(step)
 		if i.FIFO.Popping == step.Key {
@@ -302,7 +330,7 @@ func (s *IndexerState) forget() {
 }
 
 // reindex moves a key to the places where the real indexes have it.
-func (s *IndexerState) reindex(step Step) {
+func (s *IndexerState) reindex(step *Step) {
 	if step.Code == NotRead {
 		s.Unread = true
 		s.forget()
@@ -338,7 +366,7 @@ func (s *IndexerState) insert(entry Ref) {
 
 // notify adds the notification of a change to the ring of each handler. A resync is left out, because it reaches only
 // the handlers that are due.
-func (i *Informer) notify(step Step, oldVersion string, existed bool) {
+func (i *Informer) notify(step *Step, oldVersion string, existed bool) {
 	n := Ref{map[string]string{Add: OnAdd, Update: OnUpdate, Delete: OnDelete}[step.Verb], step.Key, step.Version}
 	if step.Verb == Update && existed && oldVersion == step.Version {
 		return

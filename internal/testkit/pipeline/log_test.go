@@ -3,8 +3,13 @@ package pipeline
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -36,7 +41,10 @@ func TestLog_at_any_step_is_the_fold_of_the_steps_before(t *testing.T) {
 
 func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
 	n := Limit + 5*chunk
-	l := filled(n)
+	var l *Log
+	synctest.Test(t, func(*testing.T) { // it ends with the goroutine that forgets
+		l = filled(n)
+	})
 	first, last := l.Range()
 	require.Equal(t, int64(n), last)
 	require.Equal(t, int64(n-Limit), first)
@@ -50,6 +58,60 @@ func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
 	}
 	require.Equal(t, want.Informers["Deployment"].Store.Objects, l.At(last).Informers["Deployment"].Store.Objects)
 	require.Equal(t, first, l.At(3).N, "a forgotten step is shown as the first that is known")
+}
+
+// Steps are appended, forgotten and read at the same time. Each reader sees all steps, in order.
+func TestLog_readers_see_each_step(t *testing.T) {
+	const all = Limit + 40*chunk
+	l, done := NewLog(), make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range int64(all) {
+			for first := int64(-1); n%chunk == 0 && first < n-Limit-2*chunk; first, _ = l.Range() {
+				runtime.Gosched() // memory is used again as soon as it can be
+			}
+			l.Append(Step{Seam: Store, Verb: Add, Kind: "Deployment", Key: "default/web", Count: 1, Version: "7"})
+		}
+	}()
+	var state *State
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		state = l.Follow(state)
+		first, _ := l.Range()
+		oldest := l.Steps(first+chunk, chunk)
+		for i, step := range oldest {
+			if step.N != oldest[0].N+int64(i) {
+				t.Fatalf("step %d follows step %d", step.N, oldest[i-1].N)
+			}
+		}
+		if first > 0 { // a page that opens now
+			state = l.Follow(nil)
+		}
+		require.Equal(t, state.N, state.Counts[Store])
+	}
+	require.Equal(t, int64(all), state.N)
+}
+
+// The first names of the objects are right, whatever comes and goes.
+func TestView_rows_are_the_first_objects(t *testing.T) {
+	l, r := NewLog(), rand.New(rand.NewPCG(1, 2))
+	var state *State
+	for range 500 {
+		l.Append(Step{Seam: Store, Verb: Add, Kind: "Deployment", Key: fmt.Sprint("default/web-", r.IntN(120)),
+			Count: int64(min(1, r.IntN(3)))})
+		state = l.Follow(state)
+		want := slices.Sorted(maps.Keys(state.Informers["Deployment"].Store.Objects))
+		shown := state.View()
+		require.Equal(t, len(want), shown.Informers[0].Objects.Total)
+		for i, row := range shown.Informers[0].Objects.Rows {
+			require.Equal(t, want[i], row.Key)
+		}
+		require.Equal(t, append([]string{}, want[:min(names, len(want))]...), shown.Keys)
+	}
 }
 
 func TestLog_follow_continues(t *testing.T) {

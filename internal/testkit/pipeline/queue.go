@@ -19,6 +19,7 @@ type WorkQueue struct {
 	Processing map[string]time.Duration // since when a worker has the key
 	Again      map[string]bool          // keys that were added while they are processed
 	Waiting    map[string]time.Duration // when the key is due
+	Waits      map[string]time.Duration // how long a key waits in all; it stays when the key has come
 	Failures   map[string]int
 	Down       bool // it shuts down
 	Differs    string
@@ -29,7 +30,7 @@ type WorkQueue struct {
 
 func newWorkQueue() WorkQueue {
 	return WorkQueue{queued: map[string]bool{}, Processing: map[string]time.Duration{}, Again: map[string]bool{},
-		Waiting: map[string]time.Duration{}, Failures: map[string]int{}}
+		Waiting: map[string]time.Duration{}, Waits: map[string]time.Duration{}, Failures: map[string]int{}}
 }
 
 func (q *WorkQueue) clone() WorkQueue {
@@ -37,15 +38,8 @@ func (q *WorkQueue) clone() WorkQueue {
 	c.Queue, c.queued = slices.Clone(q.Queue), maps.Clone(q.queued)
 	c.Processing, c.Again = maps.Clone(q.Processing), maps.Clone(q.Again)
 	c.Taken = slices.Clone(q.Taken)
-	c.Waiting, c.Failures = maps.Clone(q.Waiting), maps.Clone(q.Failures)
+	c.Waiting, c.Waits, c.Failures = maps.Clone(q.Waiting), maps.Clone(q.Waits), maps.Clone(q.Failures)
 	return c
-}
-
-// Dirty returns the keys that have to be processed, sorted.
-func (q *WorkQueue) Dirty() []string {
-	keys := slices.Concat(q.Queue, slices.Collect(maps.Keys(q.Again)))
-	slices.Sort(keys)
-	return keys
 }
 
 func (q *WorkQueue) add(key string) {
@@ -115,7 +109,7 @@ func (q *WorkQueue) putBack(at int) {
 	q.Queue, q.queued[key] = slices.Insert(q.Queue, 0, key), true
 }
 
-func (q *WorkQueue) apply(step Step) {
+func (q *WorkQueue) apply(step *Step) {
 	switch step.Verb {
 	case Add:
 		q.fit(int64(step.Code), step.At)
@@ -147,6 +141,7 @@ func (q *WorkQueue) apply(step Step) {
 		q.wait(step)
 	case Forget:
 		delete(q.Failures, step.Key)
+		delete(q.Waits, step.Key)
 	case ShutDown:
 		q.Down = true
 		clear(q.Waiting)
@@ -163,18 +158,18 @@ func (q *WorkQueue) apply(step Step) {
 	}
 }
 
-func (q *WorkQueue) wait(step Step) {
+func (q *WorkQueue) wait(step *Step) {
 	due, waits := q.Waiting[step.Key]
 	switch {
 	case q.Down:
 	case step.Wait <= 0:
 		q.add(step.Key)
 	case !waits || step.At+step.Wait < due:
-		q.Waiting[step.Key] = step.At + step.Wait
+		q.Waiting[step.Key], q.Waits[step.Key] = step.At+step.Wait, step.Wait
 	}
 }
 
-func (q *WorkQueue) get(step Step) {
+func (q *WorkQueue) get(step *Step) {
 	if at := slices.Index(q.Taken, step.Key); at >= 0 {
 		q.Taken = slices.Delete(q.Taken, at, at+1)
 		return
@@ -201,6 +196,9 @@ func (q *WorkQueue) get(step Step) {
 // restore makes what a file does not have.
 func (q *WorkQueue) restore() {
 	q.queued = map[string]bool{}
+	if q.Waits == nil { // an older recording
+		q.Waits = map[string]time.Duration{}
+	}
 	for _, key := range q.Queue {
 		q.queued[key] = true
 	}

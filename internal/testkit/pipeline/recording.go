@@ -8,30 +8,53 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // format is the version of the file. A reader refuses any other one.
 const format = 1
 
-// heading is the first line of a recording. First is the state before the first step.
+// Recording is a log with what is known about its run.
+type Recording struct {
+	Log   *Log
+	Title string
+	Wrong Wrong
+}
+
+// Wrong is what went wrong in a run. Its zero value means that nothing did, as far as is known.
+type Wrong struct {
+	Text string `json:"text,omitempty"`
+	Key  string `json:"key,omitempty"`  // of the object in question
+	Step int64  `json:"step,omitempty"` // at which it went wrong, if that is known
+}
+
+// heading is the first line of a recording. First is the state before the first step. A file can have several
+// recordings, one after the other.
 type heading struct {
 	Workshop string `json:"workshop"` // "recording"
 	Format   int    `json:"format"`
 	Title    string `json:"title"`
+	Wrong    Wrong  `json:"wrong,omitzero"`
 	First    *State `json:"first"`
 }
 
 // Write writes a recording.
-func (l *Log) Write(w io.Writer, title string) error {
-	l.mu.Lock()
-	first, n := l.first.Clone(), l.n
-	l.mu.Unlock()
+func (l *Log) Write(w io.Writer, title string) error { return Recording{Log: l, Title: title}.Write(w) }
+
+// Write writes the recording. Calls one after the other make a file with several recordings.
+func (r Recording) Write(w io.Writer) error {
+	l := r.Log
+	l.folding.Lock()
+	first := l.first.Clone()
+	var steps []Step
+	l.each(first.N, math.MaxInt64, func(step *Step) { steps = append(steps, *step) })
+	l.folding.Unlock()
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
-	if err := encoder.Encode(heading{"recording", format, title, first}); err != nil {
+	if err := encoder.Encode(heading{"recording", format, r.Title, r.Wrong, first}); err != nil {
 		return fmt.Errorf("write the recording: %w", err)
 	}
-	for _, step := range l.since(first.N, n) {
+	for _, step := range steps {
 		if err := encoder.Encode(step); err != nil {
 			return fmt.Errorf("write step %d of the recording: %w", step.N, err)
 		}
@@ -42,32 +65,69 @@ func (l *Log) Write(w io.Writer, title string) error {
 	return nil
 }
 
-// ReadLog reads a recording. Its error says why a file is not one.
+// ReadLog reads the first recording of a file. Its error says why a file is not one.
 func ReadLog(r io.Reader) (l *Log, title string, err error) {
+	all, err := ReadRecordings(r)
+	if err != nil {
+		return nil, "", err
+	}
+	return all[0].Log, all[0].Title, nil
+}
+
+// ReadRecordings reads the recordings of a file, at least one. Its error says why a file is not one.
+func ReadRecordings(r io.Reader) (all []Recording, err error) {
 	decoder := json.NewDecoder(bufio.NewReader(r))
-	h := heading{First: NewState()}
-	if err := decoder.Decode(&h); err != nil {
-		return nil, "", fmt.Errorf("read the first line of the recording: %w", err)
-	}
-	if h.Workshop != "recording" {
-		return nil, "", errors.New("this file is not a recording of the workshop")
-	}
-	if h.Format != format {
-		return nil, "", fmt.Errorf("the recording has format %d, and this program reads format %d", h.Format, format)
-	}
-	l = NewLog()
-	l.first, l.n = h.First, h.First.N
-	l.first.Queue.restore()
 	for {
-		var step Step
-		if err := decoder.Decode(&step); errors.Is(err, io.EOF) {
-			return l, h.Title, nil
-		} else if err != nil {
-			return nil, "", fmt.Errorf("read the recording after step %d: %w", l.n, err)
+		var line struct {
+			heading
+			Step
 		}
-		if step.N != l.n+1 {
-			return nil, "", fmt.Errorf("read the recording: step %d follows step %d", step.N, l.n)
+		switch err := decoder.Decode(&line); {
+		case errors.Is(err, io.EOF) && len(all) > 0:
+			return all, nil
+		case err != nil && len(all) == 0:
+			return nil, fmt.Errorf("read the first line of the recording: %w", err)
+		case err != nil:
+			_, last := all[len(all)-1].Log.Range()
+			return nil, fmt.Errorf("read the recording after step %d: %w", last, err)
+		case line.Workshop != "" || len(all) == 0:
+			l, err := line.heading.log()
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, Recording{l, line.Title, line.Wrong})
+			continue
 		}
-		l.append(step)
+		if err := all[len(all)-1].Log.appendRead(&line.Step); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// appendRead adds the step that comes next in a file. A long log forgets meanwhile.
+func (l *Log) appendRead(step *Step) error {
+	l.lock()
+	defer l.mu.Unlock()
+	if step.N != l.n+1 {
+		return fmt.Errorf("read the recording: step %d follows step %d", step.N, l.n)
+	}
+	l.append(step)
+	return nil
+}
+
+// log returns the log that a heading begins.
+func (h heading) log() (*Log, error) {
+	switch {
+	case h.Workshop != "recording":
+		return nil, errors.New("this file is not a recording of the workshop")
+	case h.Format != format:
+		return nil, fmt.Errorf("the recording has format %d, and this program reads format %d", h.Format, format)
+	}
+	l := NewLog()
+	if h.First != nil {
+		l.first = h.First
+		l.first.Queue.restore()
+	}
+	l.begin, l.n = l.first.N, l.first.N
+	return l, nil
 }

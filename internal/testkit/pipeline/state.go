@@ -28,6 +28,7 @@ type State struct {
 type ServerState struct {
 	Version string
 	Objects map[string]Object // by kind and key: "Deployment default/web"
+	head    head
 	Down    bool
 	Last    string // the last thing that was done to it
 }
@@ -85,7 +86,9 @@ func (s *State) Clone() *State {
 }
 
 // Apply changes the state by one step. It must receive each step of a log once, in order.
-func (s *State) Apply(step Step) {
+func (s *State) Apply(step Step) { s.apply(&step) }
+
+func (s *State) apply(step *Step) {
 	s.N, s.At = step.N, step.At
 	s.Counts[step.Seam]++
 	s.Queue.advance(step.At)
@@ -105,7 +108,7 @@ func (s *State) Apply(step Step) {
 		if step.Verb == Unwritten {
 			s.Unwritten = cmp.Or(s.Unwritten, step.Text)
 		}
-		s.Errors = append(s.Errors, step)
+		s.Errors = append(s.Errors, *step)
 		s.Errors = s.Errors[max(0, len(s.Errors)-errorsKept):]
 	}
 }
@@ -126,7 +129,7 @@ func (s *State) informer(kind string) *Informer {
 	return i
 }
 
-func (s *State) applyServer(step Step) {
+func (s *State) applyServer(step *Step) {
 	s.Server.write(step)
 	switch step.Verb {
 	case Did:
@@ -135,19 +138,19 @@ func (s *State) applyServer(step Step) {
 			s.Server.Down = step.Text == "down"
 		}
 	case Removed:
-		delete(s.Server.Objects, step.Kind+" "+step.Key)
+		s.Server.head.remove(s.Server.Objects, step.Kind+" "+step.Key)
 	}
 }
 
 // write notes an object that the server has stored.
-func (s *ServerState) write(step Step) {
+func (s *ServerState) write(step *Step) {
 	old, _ := strconv.ParseInt(s.Version, 10, 64)
 	if now, err := strconv.ParseInt(step.Version, 10, 64); err == nil && now > old {
 		s.Version = step.Version
 	}
 	at := step.Kind + " " + step.Key
 	if step.Key != "" && step.Verb != Removed && !newer(s.Objects[at].Version, step.Version) {
-		s.Objects[at] = Object{step.Kind, step.Key, step.Version, step.Text}
+		s.head.put(s.Objects, at, Object{step.Kind, step.Key, step.Version, step.Text})
 	}
 }
 
@@ -158,7 +161,7 @@ func newer(a, b string) bool {
 	return x > y
 }
 
-func (s *State) applyRequest(step Step) {
+func (s *State) applyRequest(step *Step) {
 	r := s.Requests[step.Count]
 	switch step.Verb {
 	case Sent:
@@ -189,7 +192,7 @@ func (s *State) worker(name string) *WorkerState {
 	return w
 }
 
-func (s *State) applyWorker(step Step) {
+func (s *State) applyWorker(step *Step) {
 	if step.By == "" { // an Event
 		return
 	}
@@ -205,7 +208,7 @@ func (s *State) applyWorker(step Step) {
 }
 
 // applyWorkerQueue follows a worker through its calls of the queue.
-func (s *State) applyWorkerQueue(step Step) {
+func (s *State) applyWorkerQueue(step *Step) {
 	if step.By == "" {
 		return
 	}

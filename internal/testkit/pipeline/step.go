@@ -6,7 +6,8 @@
 //	  - step.go, this one: a step.
 //	  - sentence.go: a step as a sentence.
 //	  - state.go: the state after some steps; informer.go, handlers.go and queue.go have its parts.
-//	  - view.go: the state as the page draws it, with at most so many rows.
+//	  - view.go: the state as the page draws it, with at most so many rows. head.go finds the first ones.
+//	  - facts.go: what is known about client-go's own informer.
 //	  - log.go: the steps of a run, and the state at any of them.
 //	  - recording.go: a log as a file.
 //
@@ -64,6 +65,7 @@ const (
 	Pop       = "Pop"
 	Processed = "processed"
 	Failed    = "failed"
+	Depth     = "depth"   // Count is how many deltas client-go's own queue has; Wait of its Processed is the time for one
 	Entered   = "entered" // a call that had to wait for the queue's lock has returned
 	// Store: List has the entry of the object after the call, and its places in the indexes.
 	Add         = "Add"

@@ -5,7 +5,6 @@ package pipeline
 
 import (
 	"cmp"
-	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -72,6 +71,7 @@ type InformerView struct {
 	Kind     string           `json:"kind"`
 	Phase    string           `json:"phase"`
 	For      int64            `json:"for"`
+	Of       int64            `json:"of,omitempty"` // of a wait, all of it; known in a recording
 	From     string           `json:"from"`
 	Version  string           `json:"version"`
 	Error    string           `json:"error,omitempty"`
@@ -86,6 +86,8 @@ type InformerView struct {
 	Unread   bool             `json:"unread,omitempty"` // the index tables
 	Handlers []HandlerView    `json:"handlers"`
 	Differs  []string         `json:"differs"`
+	// Facts are sentences about client-go's own informer, by station.
+	Facts map[Seam][]string `json:"facts,omitempty"`
 }
 
 // DeltasView is a key in the queue of deltas.
@@ -130,6 +132,7 @@ type QueueView struct {
 type KeyTime struct {
 	Key string `json:"key"`
 	Ms  int64  `json:"ms"`
+	Of  int64  `json:"of,omitempty"` // of a wait, all of it
 }
 
 // WorkerView is one worker.
@@ -171,7 +174,7 @@ func Lines(steps []Step) []Line {
 func (s *State) View() View {
 	v := View{
 		N: s.N, At: s.At.Milliseconds(), Counts: maps.Clone(s.Counts), Unwritten: s.Unwritten,
-		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, objects(s.Server.Objects)},
+		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, s.Server.head.rows(s.Server.Objects)},
 		Queue:  s.queueView(), Errors: Lines(s.Errors[max(0, len(s.Errors)-3):]),
 		Requests: []RequestView{}, Informers: []InformerView{}, Workers: []WorkerView{}, Keys: s.keys(),
 	}
@@ -195,45 +198,22 @@ func (s *State) View() View {
 
 func (s *State) since(at time.Duration) int64 { return max(0, (s.At - at).Milliseconds()) }
 
-// keys returns the names of the objects that the server or an Indexer has, at most 50.
+// names is how many names of objects a View has at most.
+const names = 50
+
+// keys returns the first names of objects that the server or an Indexer has.
 func (s *State) keys() []string {
 	keys := map[string]bool{}
-	for _, obj := range s.Server.Objects {
-		if keys[obj.Key] = true; len(keys) == 50 {
-			break
-		}
+	for _, name := range s.Server.head.of(s.Server.Objects) {
+		keys[s.Server.Objects[name].Key] = true
 	}
 	for _, i := range s.Informers {
-		for key := range i.Store.Objects {
-			if keys[key] = true; len(keys) >= 50 {
-				break
-			}
+		for _, key := range i.Store.head.of(i.Store.Objects) {
+			keys[key] = true
 		}
 	}
-	return append([]string{}, slices.Sorted(maps.Keys(keys))...)
-}
-
-// objects returns the first objects in the order of their names. It looks at each object once, however many there are.
-func objects(all map[string]Object) Rows[ObjectView] {
-	names := smallest(maps.Keys(all))
-	list := Rows[ObjectView]{Rows: []ObjectView{}, Total: len(all)}
-	for _, name := range names {
-		list.Rows = append(list.Rows, ObjectView(all[name]))
-	}
-	return list
-}
-
-// smallest returns the first names in order.
-func smallest(all iter.Seq[string]) (names []string) {
-	for name := range all {
-		if len(names) == rows && name >= names[rows-1] {
-			continue
-		}
-		at, _ := slices.BinarySearch(names, name)
-		names = slices.Insert(names, at, name)
-		names = names[:min(rows, len(names))]
-	}
-	return names
+	sorted := slices.Sorted(maps.Keys(keys))
+	return append([]string{}, sorted[:min(names, len(sorted))]...)
 }
 
 func (s *State) informerView(i *Informer) InformerView {
@@ -241,7 +221,7 @@ func (s *State) informerView(i *Informer) InformerView {
 		Kind: i.Kind, Phase: i.Reflector.Phase, For: s.since(i.Reflector.Since), From: i.Reflector.From,
 		Version: i.Reflector.Version, Error: i.Reflector.Error, Popping: i.FIFO.Popping, Popped: i.FIFO.Popped,
 		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed,
-		Objects: objects(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
+		Objects: i.Store.head.rows(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
 		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
 	}
@@ -255,7 +235,7 @@ func (s *State) informerView(i *Informer) InformerView {
 	for _, name := range slices.Sorted(maps.Keys(i.Store.Indexes)) {
 		table := i.Store.Indexes[name]
 		index := IndexView{Name: name, Values: Rows[ValueView]{Rows: []ValueView{}, Total: len(table)}}
-		for _, value := range smallest(maps.Keys(table)) {
+		for _, value := range smallest(maps.Keys(table), rows) {
 			index.Values.Rows = append(index.Values.Rows, ValueView{value, first(table[value])})
 		}
 		v.Indexes = append(v.Indexes, index)
@@ -272,6 +252,9 @@ func (s *State) informerView(i *Informer) InformerView {
 		}
 		v.Handlers = append(v.Handlers, handler)
 	}
+	if i.Closed {
+		v.Facts = s.facts(i)
+	}
 	return v
 }
 
@@ -280,7 +263,7 @@ func (s *State) queueView() QueueView {
 	times := func(of map[string]time.Duration, ms func(time.Duration) int64) Rows[KeyTime] {
 		all := []KeyTime{}
 		for key, at := range of {
-			all = append(all, KeyTime{key, ms(at)})
+			all = append(all, KeyTime{Key: key, Ms: ms(at)})
 		}
 		slices.SortFunc(all, func(a, b KeyTime) int { return cmp.Or(int(a.Ms-b.Ms), strings.Compare(a.Key, b.Key)) })
 		return first(all)
@@ -289,10 +272,19 @@ func (s *State) queueView() QueueView {
 	for key, n := range q.Failures {
 		failures[key] = time.Duration(n)
 	}
-	return QueueView{
-		Queue: first(q.Queue), Dirty: first(q.Dirty()), Down: q.Down, Differs: q.Differs,
+	dirty := smallest(func(yield func(string) bool) {
+		slices.Values(q.Queue)(yield)
+		maps.Keys(q.Again)(yield)
+	}, rows)
+	v := QueueView{
+		Queue: first(q.Queue), Dirty: Rows[string]{append([]string{}, dirty...), len(q.Queue) + len(q.Again)},
+		Down: q.Down, Differs: q.Differs,
 		Processing: times(q.Processing, s.since),
 		Waiting:    times(q.Waiting, func(due time.Duration) int64 { return (due - s.At).Milliseconds() }),
 		Failures:   times(failures, func(n time.Duration) int64 { return int64(n) }),
 	}
+	for i, k := range v.Waiting.Rows {
+		v.Waiting.Rows[i].Of = q.Waits[k.Key].Milliseconds()
+	}
+	return v
 }

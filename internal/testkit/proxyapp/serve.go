@@ -6,20 +6,25 @@ package proxyapp
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/subtle"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/cert"
 )
 
 // server is a proxy that listens.
@@ -43,24 +48,40 @@ func listen(address string, handler http.Handler) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	certificate, key, err := cert.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	certificate, err := selfSigned(host)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate for %s: %w", host, err)
 	}
-	pair, err := tls.X509KeyPair(certificate, key)
-	if err != nil {
-		return nil, fmt.Errorf("use the certificate for %s: %w", host, err)
-	}
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{url: "https://" + tcp.Addr().String(), token: rand.Text(), authority: certificate, cancel: cancel,
+	s := &server{url: "https://" + tcp.Addr().String(), token: rand.Text(), authority: authority, cancel: cancel,
 		failed: make(chan error, 1)}
 	s.http = &http.Server{
-		Handler: s.onlyWithToken(handler), TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}},
+		Handler: s.onlyWithToken(handler), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
 		BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(io.Discard, "", 0),
 		ReadHeaderTimeout: 30 * time.Second,
 	}
 	go func() { s.failed <- s.http.ServeTLS(tcp, "", "") }()
 	return s, nil
+}
+
+// selfSigned returns a certificate for an IP address, which is its own authority. The key is an elliptic curve's: to
+// find an RSA key takes a different time in each process, and up to half a second.
+func selfSigned(host string) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(1, 0, 0),
+		IPAddresses: []net.IP{net.ParseIP(host)}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
 // onlyWithToken answers 401 to a client without the token.

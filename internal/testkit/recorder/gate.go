@@ -28,10 +28,13 @@ type waiter struct {
 }
 
 // wait returns when the step may be recorded.
-func (g *Gate) wait(step pipeline.Step) {
-	if !g.armed.Load() {
-		return
+func (g *Gate) wait(step *pipeline.Step) {
+	if g.armed.Load() {
+		g.hold(*step)
 	}
+}
+
+func (g *Gate) hold(step pipeline.Step) {
 	g.mu.Lock()
 	if g.until != nil && g.until(step) {
 		g.paused, g.until = true, nil

@@ -25,6 +25,9 @@ type informer struct {
 
 // Informer returns an informer that does the same as below and records the calls of its handlers.
 func (r *Recorder) Informer(below cache.SharedIndexInformer, kind string) cache.SharedIndexInformer {
+	if r == nil {
+		return below
+	}
 	return &informer{SharedIndexInformer: below, rec: r, kind: kind,
 		names: map[cache.ResourceEventHandlerRegistration]string{}}
 }
@@ -88,7 +91,7 @@ type handler struct {
 
 func (h *handler) call(verb string, obj any, call func()) {
 	step := about(pipeline.Step{Seam: pipeline.Handler, Verb: verb, Kind: h.kind, By: h.name}, obj)
-	h.rec.pass(step)
+	h.rec.pass(&step)
 	call()
 	step.Verb = pipeline.Returned
 	h.rec.Log.Append(step)

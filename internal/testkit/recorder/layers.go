@@ -23,6 +23,9 @@ const (
 
 // Wrap returns the layers for the informer of one kind. They do the same as l and record it.
 func (r *Recorder) Wrap(l layers.Layers, kind string) layers.Layers {
+	if r == nil {
+		return l
+	}
 	w := l
 	w.NewIndexer = func(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
 		return r.indexer(l.NewIndexer(keyFunc, indexers), kind)
@@ -40,6 +43,9 @@ func (r *Recorder) Wrap(l layers.Layers, kind string) layers.Layers {
 // WorkQueue returns a queue of the layers that records its calls.
 func (r *Recorder) WorkQueue(l layers.Layers, limiter layers.RateLimiter,
 	config layers.WorkQueueConfig) layers.WorkQueue {
+	if r == nil {
+		return l.NewWorkQueue(limiter, config)
+	}
 	q := &queue{rec: r}
 	q.WorkQueue = l.NewWorkQueue(&limit{limiter, q}, config)
 	r.look(q.looked)
@@ -48,6 +54,9 @@ func (r *Recorder) WorkQueue(l layers.Layers, limiter layers.RateLimiter,
 
 // Client returns a client of the layers that records requests, streams, lists, watches and writes.
 func (r *Recorder) Client(l layers.Layers, config *rest.Config) (layers.Client, error) {
+	if r == nil {
+		return l.NewClient(config)
+	}
 	config = rest.CopyConfig(config)
 	config.Wrap(r.Transport)
 	c, err := l.NewClient(config)
@@ -71,7 +80,15 @@ func (c *client) Budgets(namespace string) cache.ListerWatcher {
 }
 
 func (c *client) BudgetWriter(namespace string) layers.BudgetClient {
-	return &writer{c.Client.BudgetWriter(namespace), namespace, c.rec}
+	return c.rec.Writer(c.Client.BudgetWriter(namespace), namespace)
+}
+
+// Writer returns a client of budgets that records its writes.
+func (r *Recorder) Writer(below layers.BudgetClient, namespace string) layers.BudgetClient {
+	if r == nil {
+		return below
+	}
+	return &writer{below, namespace, r}
 }
 
 // writer records the requests of workers.
@@ -85,8 +102,8 @@ type writer struct {
 func (w *writer) do(verb, name string, do func() (version, note string, err error)) {
 	key := keyOf(w.namespace, name)
 	step := pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: Budget, Key: key,
-		By: cmp.Or(w.rec.worker(key), "a worker"), Text: verb}
-	w.rec.pass(step)
+		By: cmp.Or(w.rec.worker(key, false), "a worker"), Text: verb}
+	w.rec.pass(&step)
 	version, note, err := do()
 	step.Verb, step.Version = pipeline.Answered, version
 	if err != nil {
@@ -94,11 +111,14 @@ func (w *writer) do(verb, name string, do func() (version, note string, err erro
 	} else {
 		w.rec.stored(verb, step, note)
 	}
-	w.rec.pass(step)
+	w.rec.pass(&step)
 }
 
 // stored records what a write has changed on the server.
 func (r *Recorder) stored(verb string, step pipeline.Step, note string) {
+	if r.serves.Load() {
+		return
+	}
 	change := pipeline.Step{Verb: pipeline.Wrote, Kind: step.Kind, Key: step.Key, Version: step.Version, Text: note}
 	if verb == "delete" {
 		change.Verb = pipeline.Removed

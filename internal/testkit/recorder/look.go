@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/client-go/tools/cache"
-
 	"client-go-workshop/internal/testkit/pipeline"
 )
 
@@ -73,12 +71,4 @@ func (q *queue) looked(state *pipeline.State) (pipeline.Step, bool) {
 		step.Error = fmt.Sprintf("%s was added while a worker had it, and no worker receives it again", lost[0])
 	}
 	return step, step.Error != state.Queue.Differs
-}
-
-// Observe records the objects of an Indexer that cannot be wrapped. Its state follows the handlers, and is compared
-// with the Indexer when Look is called.
-func (r *Recorder) Observe(below cache.Indexer, kind string) {
-	i := &indexer{Indexer: below, rec: r, kind: kind, indexes: cache.Indexers{}}
-	r.Log.Append(pipeline.Step{Seam: pipeline.Store, Verb: pipeline.Closed, Kind: kind})
-	r.look(i.looked)
 }

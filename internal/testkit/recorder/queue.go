@@ -36,7 +36,7 @@ func (l *limit) When(key cache.ObjectName) time.Duration {
 // do holds the goroutine, calls, and records the call with the length of the queue before and after it.
 func (q *queue) do(verb string, key cache.ObjectName, by string, call func() time.Duration) {
 	step := pipeline.Step{Seam: pipeline.Queue, Verb: verb, Key: key.String(), By: by}
-	q.rec.Gate.wait(step)
+	q.rec.Gate.wait(&step)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if verb == pipeline.Add { // the other calls do not race with Get
@@ -56,7 +56,7 @@ func (q *queue) AddAfter(key cache.ObjectName, wait time.Duration) {
 }
 
 func (q *queue) AddRateLimited(key cache.ObjectName) {
-	q.do(pipeline.AddRateLimited, key, q.rec.worker(key.String()), func() time.Duration {
+	q.do(pipeline.AddRateLimited, key, q.rec.worker(key.String(), false), func() time.Duration {
 		q.WorkQueue.AddRateLimited(key)
 		return q.wait
 	})
@@ -67,16 +67,16 @@ func (q *queue) Forget(key cache.ObjectName) {
 }
 
 func (q *queue) Done(key cache.ObjectName) {
-	q.do(pipeline.Done, key, q.rec.leaves(key.String()), func() time.Duration { q.WorkQueue.Done(key); return 0 })
+	q.do(pipeline.Done, key, q.rec.worker(key.String(), true), func() time.Duration { q.WorkQueue.Done(key); return 0 })
 }
 
 func (q *queue) Get() (cache.ObjectName, bool) {
 	worker := q.rec.arrives()
-	q.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Waits, By: worker})
+	q.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Waits, By: worker.name})
 	key, shutdown := q.WorkQueue.Get()
 	if !shutdown {
-		step := pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.Get, Key: key.String(), By: worker}
-		q.rec.Gate.wait(step)
+		step := pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.Get, Key: key.String(), By: worker.name}
+		q.rec.Gate.wait(&step)
 		q.mu.Lock() // after the step of the Add or Done that made the key available
 		defer q.mu.Unlock()
 		q.rec.takes(worker, step.Key)

@@ -8,6 +8,8 @@
 //	  - gate.go: pause, step, run until.
 //	  - layers.go: the layers with wrappers around them. wire.go, reflector.go, store.go and queue.go have the wrappers,
 //	    informer.go those of handlers.
+//	  - observe.go: client-go's own informer, which takes no layers.
+//	  - save.go: the recording of a failed test.
 //	  - look.go: the real structures compared with the state.
 //
 // It uses public interfaces only, so it works with every set of layers, and no code of a learner changes. The goroutine
@@ -19,8 +21,10 @@ package recorder
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -31,43 +35,47 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// Recorder records into a log. Any goroutine may call its methods.
+// Recorder records into a log. Any goroutine may call its methods. A nil Recorder returns layers, clients and informers
+// as they are.
 type Recorder struct {
 	Log  *pipeline.Log
 	Gate *Gate
 
+	serves atomic.Bool // see Serve
+
 	mu      sync.Mutex
 	kinds   map[string]string
-	workers map[string]string                             // the worker that has a key
-	busy    []bool                                        // whether the name of a worker is in use
+	workers []*worker
 	lookers []func(*pipeline.State) (pipeline.Step, bool) // see look
 }
 
 // New returns a Recorder with an empty log and an open gate.
 func New() *Recorder {
-	return &Recorder{Log: pipeline.NewLog(), Gate: &Gate{}, workers: map[string]string{},
+	return &Recorder{Log: pipeline.NewLog(), Gate: &Gate{},
 		kinds: map[string]string{"/deployments": Deployment, "/poddisruptionbudgets": Budget}}
 }
 
 // pass waits at the gate and then records the step.
-func (r *Recorder) pass(step pipeline.Step) {
+func (r *Recorder) pass(step *pipeline.Step) {
 	r.Gate.wait(step)
-	r.Log.Append(step)
+	r.Log.Append(*step)
 }
 
 // Server records a change of the API server. It does not wait at the gate.
 func (r *Recorder) Server(step pipeline.Step) {
+	if r == nil {
+		return
+	}
 	step.Seam = pipeline.Server
 	r.Log.Append(step)
 }
 
-// Change changes the API server and records it. No other step comes between.
-func (r *Recorder) Change(change func() pipeline.Step) {
-	r.Log.Do(func() pipeline.Step {
-		step := change()
-		step.Seam = pipeline.Server
-		return step
-	})
+// Step returns the number of the last step.
+func (r *Recorder) Step() (n int64) {
+	if r != nil {
+		_, n = r.Log.Range()
+	}
+	return n
 }
 
 // Error records an error that the code has reported. It has the form of utilruntime.ErrorHandler.
@@ -84,49 +92,46 @@ func (r *Recorder) Unwritten(hole todo.NotWritten, wayOut string) {
 		Text: fmt.Sprintf("%s (%s, task %d); %s", hole.Symbol, hole.Chapter(), hole.Task, wayOut)})
 }
 
-// arrives names a worker that calls Get. The name is free until the Done of the worker's last key. A goroutine's real
-// number would take microseconds to find.
-func (r *Recorder) arrives() string {
+// worker is a goroutine that calls Get. A goroutine's real number would take microseconds to find.
+type worker struct {
+	name, key string
+	busy      bool // between Get and the Done of its key
+}
+
+// arrives names a worker that calls Get. The name is free after the Done of the worker's key.
+func (r *Recorder) arrives() *worker {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for n, busy := range r.busy {
-		if !busy {
-			r.busy[n] = true
-			return workerName(n)
+	at := slices.IndexFunc(r.workers, func(w *worker) bool { return !w.busy })
+	if at < 0 {
+		at = len(r.workers)
+		r.workers = append(r.workers, &worker{name: "worker " + strconv.Itoa(at+1)})
+	}
+	r.workers[at].busy = true
+	return r.workers[at]
+}
+
+// takes notes that a worker has a key.
+func (r *Recorder) takes(w *worker, key string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.key = key
+}
+
+// worker returns the name of the worker that has a key, "" if there is none. If leaves is true, the worker has no key
+// afterwards.
+func (r *Recorder) worker(key string, leaves bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.workers {
+		if w.busy && w.key == key {
+			if leaves {
+				w.busy, w.key = false, ""
+			}
+			return w.name
 		}
 	}
-	r.busy = append(r.busy, true)
-	return workerName(len(r.busy) - 1)
-}
-
-func workerName(n int) string { return "worker " + strconv.Itoa(n+1) }
-
-// takes notes which worker has a key.
-func (r *Recorder) takes(worker, key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.workers[key] = worker
-}
-
-// worker returns the name of the worker that has a key, "" if there is none.
-func (r *Recorder) worker(key string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.workers[key]
-}
-
-// leaves frees the name of the worker that has a key, and returns it.
-func (r *Recorder) leaves(key string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	name := r.workers[key]
-	delete(r.workers, key)
-	for n := range r.busy {
-		if workerName(n) == name {
-			r.busy[n] = false
-		}
-	}
-	return name
+	return ""
 }
 
 // noted is about, and fills in the note. Making the note costs more than the rest.

@@ -26,10 +26,10 @@ type reflector struct {
 
 func (f *reflector) ListAndWatchWithContext(ctx context.Context) error {
 	step := pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.Run, Kind: f.kind, By: "reflect"}
-	f.rec.pass(step)
+	f.rec.pass(&step)
 	err := f.Reflector.ListAndWatchWithContext(ctx)
 	step.Verb, step.Error = pipeline.Returned, text(err)
-	f.rec.pass(step)
+	f.rec.pass(&step)
 	return err
 }
 
@@ -51,6 +51,9 @@ type listerWatcher struct {
 
 // ListerWatcher returns a ListerWatcher that does the same as lw and records it.
 func (r *Recorder) ListerWatcher(lw cache.ListerWatcher, kind string) cache.ListerWatcher {
+	if r == nil {
+		return lw
+	}
 	w := &listerWatcher{below: cache.ToListerWatcherWithContext(lw), rec: r, kind: kind}
 	if u, ok := lw.(interface{ IsWatchListSemanticsUnSupported() bool }); ok {
 		w.unsupported = u.IsWatchListSemanticsUnSupported()
@@ -72,7 +75,7 @@ func (w *listerWatcher) Watch(options metav1.ListOptions) (watch.Interface, erro
 func (w *listerWatcher) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	step := pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.List, Kind: w.kind, By: "reflect",
 		Version: options.ResourceVersion}
-	w.rec.pass(step)
+	w.rec.pass(&step)
 	list, err := w.below.ListWithContext(ctx, options)
 	step.Verb, step.Version, step.Error = pipeline.Listed, "", text(err)
 	if err == nil {
@@ -81,7 +84,7 @@ func (w *listerWatcher) ListWithContext(ctx context.Context, options metav1.List
 			step.Version = listMeta.GetResourceVersion()
 		}
 	}
-	w.rec.pass(step)
+	w.rec.pass(&step)
 	return list, err
 }
 
@@ -91,10 +94,10 @@ func (w *listerWatcher) WatchWithContext(ctx context.Context, options metav1.Lis
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
 		step.Text = "with the current objects first"
 	}
-	w.rec.pass(step)
+	w.rec.pass(&step)
 	below, err := w.below.WatchWithContext(ctx, options)
 	step.Verb, step.Version, step.Error = pipeline.Watching, "", text(err)
-	w.rec.pass(step)
+	w.rec.pass(&step)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func (e *events) send() {
 		if event.Type == watch.Error {
 			step.Error = apierrors.FromObject(event.Object).Error()
 		}
-		e.rec.pass(step)
+		e.rec.pass(&step)
 		select {
 		case e.out <- event:
 		case <-e.stopped:

@@ -36,7 +36,7 @@ func (f *fifo) step(verb string) pipeline.Step {
 // write records a delta, and whether the call had to wait for the queue's lock.
 func (f *fifo) write(verb cache.DeltaType, obj any, write func(any) error) error {
 	step := about(f.step(string(verb)), obj)
-	f.rec.Gate.wait(step)
+	f.rec.Gate.wait(&step)
 	waits := f.popping.Load()
 	if waits {
 		step.Count = 1
@@ -66,14 +66,14 @@ func (f *fifo) Replace(list []any, version string) error {
 	for i, obj := range list {
 		step.List[i] = ref(f.replaced, obj)
 	}
-	f.rec.pass(step)
+	f.rec.pass(&step)
 	return f.Queue.Replace(list, version)
 }
 
 func (f *fifo) Resync() error {
 	step := f.step(pipeline.Resync)
 	step.By = "resync"
-	f.rec.pass(step)
+	f.rec.pass(&step)
 	return f.Queue.Resync()
 }
 
@@ -95,7 +95,7 @@ func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
 		if len(step.List) > 0 {
 			step.Key = step.List[len(step.List)-1].Key
 		}
-		f.rec.pass(step)
+		f.rec.pass(&step)
 		err := process(obj, inInitialList)
 		step.Verb, step.List, step.Error = pipeline.Processed, nil, text(err)
 		f.rec.Log.Append(step)
@@ -152,7 +152,7 @@ func (i *indexer) AddIndexers(indexers cache.Indexers) error {
 // write holds the goroutine, writes, and records the object that is there afterwards.
 func (i *indexer) write(verb string, obj any, write func(any) error) error {
 	step := about(pipeline.Step{Seam: pipeline.Store, Verb: verb, Kind: i.kind, By: "popAll"}, obj)
-	i.rec.Gate.wait(step)
+	i.rec.Gate.wait(&step)
 	old, existed, _ := i.Indexer.GetByKey(step.Key)
 	err := write(obj)
 	now, exists, _ := i.Indexer.GetByKey(step.Key)

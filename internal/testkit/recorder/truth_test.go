@@ -75,6 +75,7 @@ type machine struct {
 
 func start(t *testing.T, below layers.Layers) *machine {
 	m := &machine{T: t, api: fakeapi.Start(t), rec: recorder.New()}
+	m.rec.Serve(m.api)
 	config := m.api.Config()
 	config.QPS = -1
 	client, err := m.rec.Client(below, config)

@@ -28,9 +28,9 @@ func (r *Recorder) Transport(below http.RoundTripper) http.RoundTripper { return
 
 // RoundTrip records the request and its answer. The body of a watch is recorded as it is read.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	path := request.URL.Path
-	watch := request.URL.Query().Get("watch") != ""
-	if asked := request.URL.Query().Get("resourceVersion"); asked != "" {
+	path, query := request.URL.Path, request.URL.Query()
+	watch := query.Get("watch") != ""
+	if asked := query.Get("resourceVersion"); asked != "" {
 		path += "?resourceVersion=" + asked
 	}
 	if watch {
@@ -38,13 +38,13 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	step := pipeline.Step{Seam: pipeline.Request, Verb: pipeline.Sent, Kind: t.rec.kindIn(request.URL.Path),
 		Count: requests.Add(1), Text: request.Method + " " + path}
-	t.rec.pass(step)
+	t.rec.pass(&step)
 	sent := t.rec.Log.Now()
 	response, err := t.RoundTripper.RoundTrip(request)
 	step.Verb, step.Wait = pipeline.Answered, t.rec.Log.Now()-sent
 	if err != nil {
 		step.Error = err.Error()
-		t.rec.pass(step)
+		t.rec.pass(&step)
 		return response, err
 	}
 	step.Code = response.StatusCode
@@ -56,7 +56,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		response.Body = below
 	}
-	t.rec.pass(step)
+	t.rec.pass(&step)
 	return response, nil
 }
 
@@ -137,7 +137,7 @@ func (b *body) Read(p []byte) (int, error) {
 		b.partial += rest
 		step.Code = b.partial
 		b.mu.Unlock()
-		b.rec.pass(step)
+		b.rec.pass(&step)
 	}
 	if err != nil {
 		b.end(err)

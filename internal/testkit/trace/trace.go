@@ -76,7 +76,25 @@ func New() *Recorder { return &Recorder{start: time.Now()} }
 
 // Note adds a row about obj, which is an object, a tombstone, a key, or nil for everything.
 func (rec *Recorder) Note(layer string, obj any, format string, args ...any) {
-	r := Row{At: time.Since(rec.start), Layer: layer, What: fmt.Sprintf(format, args...)}
+	rec.NoteChange(layer, fmt.Sprintf(format, args...), func() any { return obj })
+}
+
+// NoteChange adds a row, then calls change, and completes the row with the object that it returns. So what follows from
+// the change comes behind the row, although the row has what only the change tells, such as the object's version.
+func (rec *Recorder) NoteChange(layer, what string, change func() any) {
+	r := Row{At: time.Since(rec.start), Layer: layer, What: what}
+	rec.lock.Lock()
+	at := len(rec.rows)
+	rec.rows = append(rec.rows, r)
+	rec.lock.Unlock()
+	r.describe(change())
+	rec.lock.Lock()
+	defer rec.lock.Unlock()
+	rec.rows[at] = r
+}
+
+// describe sets what a row says of obj.
+func (r *Row) describe(obj any) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		r.Key, obj = tombstone.Key, tombstone.Obj
 		r.What += " (tombstone)"
@@ -93,9 +111,6 @@ func (rec *Recorder) Note(layer string, obj any, format string, args ...any) {
 			r.Kind = reflect.TypeOf(obj).Elem().Name()
 		}
 	}
-	rec.lock.Lock()
-	defer rec.lock.Unlock()
-	rec.rows = append(rec.rows, r)
 }
 
 // Of returns the last n rows about a key, of every kind, and the rows about everything between them.
@@ -103,22 +118,31 @@ func (rec *Recorder) Of(key string, n int) []Row {
 	rec.lock.Lock()
 	defer rec.lock.Unlock()
 	var rows []Row
-	for _, r := range slices.Backward(rec.rows) {
-		if r.Key == key || (r.Key == "" && len(rows) > 0) {
+	for _, r := range rec.rows {
+		if r.Key == key || r.Key == "" {
 			rows = append(rows, r)
 		}
-		if len(rows) == n {
-			break
-		}
 	}
-	slices.Reverse(rows)
 	settle(rows)
-	return rows
+	for len(rows) > 0 && rows[len(rows)-1].Key == "" {
+		rows = rows[:len(rows)-1]
+	}
+	return rows[max(0, len(rows)-n):]
 }
 
-// settle sorts rows of the same instant if their goroutines do not wait for each other: the handlers, and a queue with
-// its workers. Two runs of the same test then print the same rows.
+// settle sorts rows of the same instant if their goroutines do not wait for each other: what is done to the server,
+// which comes first, the handlers, and a queue with its workers. Two runs of the same test then print the same rows.
 func settle(rows []Row) {
+	for from := 0; from < len(rows); {
+		to := from
+		for to < len(rows) && rows[to].At == rows[from].At {
+			to++
+		}
+		slices.SortStableFunc(rows[from:to], func(a, b Row) int {
+			return cmp.Compare(min(slices.Index(order, a.Layer), 1), min(slices.Index(order, b.Layer), 1))
+		})
+		from = to
+	}
 	unordered := func(r Row) bool {
 		return r.Layer == Handler || r.Layer == Queue || r.Layer == Worker && r.What == taken
 	}

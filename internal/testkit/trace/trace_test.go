@@ -59,6 +59,31 @@ func TestOf_sorts_rows_of_the_same_instant(t *testing.T) {
 	})
 }
 
+// A change is seen before the test can note its version, and the end of the faults may be noted before or after that.
+func TestOf_begins_an_instant_with_what_is_done_to_the_server(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := New()
+		rec.NoteChange(Server, "scaled", func() any {
+			rec.Note(Delta, deployment("8"), "Updated")
+			rec.Note(Store, deployment("8"), "Update")
+			return deployment("8")
+		})
+		rec.Note(Server, nil, "the faults stop")
+		var printed []string
+		for _, r := range rec.Of("default/web", 10) {
+			printed = append(printed, r.Layer+" "+r.Key+"@"+r.Version+" "+r.What)
+		}
+		require.Equal(t, []string{"server default/web@8 scaled", "server @ the faults stop",
+			"delta default/web@8 Updated", "store default/web@8 Update"}, printed)
+		require.Equal(t, Handler, rec.Lost("Deployment", "default/web", "8", false))
+		require.Len(t, rec.Of("default/web", 3), 3)
+
+		time.Sleep(time.Second)
+		rec.Note(Server, nil, "later")
+		require.Len(t, rec.Of("default/web", 10), 4, "nothing about the key follows it")
+	})
+}
+
 func TestLost_names_the_first_layer_that_a_state_never_came_to(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := New()

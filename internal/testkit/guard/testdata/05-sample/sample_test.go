@@ -339,6 +339,14 @@ func TestTask1_Lock_taken_twice_through_the_test(t *testing.T) {
 	})
 }
 
+func TestTask1_Lock_not_given_back_this_time(t *testing.T) {
+	t.Parallel()
+	guard.Test(t, "The rule of this test.", func(t *guard.T) {
+		s := sample.New()
+		s.Apply(false, func() { s.Apply(true, func() {}) })
+	})
+}
+
 // Who called the blocked method is a method of the same object, and has given the lock back.
 func TestTask1_Lock_forgotten_by_somebody_else(t *testing.T) {
 	t.Parallel()

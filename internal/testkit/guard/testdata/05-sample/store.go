@@ -122,6 +122,17 @@ func (s *Store) With(f func()) {
 	f()
 }
 
+// Apply calls f, under the lock or without it.
+func (s *Store) Apply(unlocked bool, f func()) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if unlocked {
+		s.lock.Unlock()
+		defer s.lock.Lock()
+	}
+	f()
+}
+
 // Spin never ends.
 func (s *Store) Spin() {
 	for {
