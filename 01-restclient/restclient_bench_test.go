@@ -135,16 +135,25 @@ func BenchmarkURL(b *testing.B) {
 }
 
 // BenchmarkGet reads one object, over a connection that stays open.
-func BenchmarkGet(b *testing.B) { benchmarkInto(b, "web", object(1), &appsv1.Deployment{}) }
+func BenchmarkGet(b *testing.B) {
+	benchmarkInto(b, runtime.ContentTypeJSON, "web", object(1), &appsv1.Deployment{})
+}
 
 // BenchmarkList reads a list without pages.
-func BenchmarkList(b *testing.B) {
+func BenchmarkList(b *testing.B) { benchmarkList(b, runtime.ContentTypeJSON) }
+
+// BenchmarkListProtobuf is the same in the encoding that typed clients request.
+func BenchmarkListProtobuf(b *testing.B) { benchmarkList(b, runtime.ContentTypeProtobuf) }
+
+func benchmarkList(b *testing.B, contentType string) {
 	for _, n := range []int{100, 10_000} {
 		list := &appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 		for i := range n {
 			list.Items = append(list.Items, *object(i))
 		}
-		b.Run("n="+strconv.Itoa(n), func(b *testing.B) { benchmarkInto(b, "", list, &appsv1.DeploymentList{}) })
+		b.Run("n="+strconv.Itoa(n), func(b *testing.B) {
+			benchmarkInto(b, contentType, "", list, &appsv1.DeploymentList{})
+		})
 	}
 }
 
@@ -171,10 +180,11 @@ func object(i int) *appsv1.Deployment {
 	return d
 }
 
-func benchmarkInto(b *testing.B, name string, content, into runtime.Object) {
-	body := must(runtime.Encode(solution.Codecs.LegacyCodec(appsv1.SchemeGroupVersion), content))
+func benchmarkInto(b *testing.B, contentType, name string, content, into runtime.Object) {
+	info, _ := runtime.SerializerInfoForMediaType(solution.Codecs.SupportedMediaTypes(), contentType)
+	body := must(runtime.Encode(solution.Codecs.EncoderForVersion(info.Serializer, appsv1.SchemeGroupVersion), content))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Type", contentType)
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.Write(body)
 	}))
@@ -184,7 +194,9 @@ func benchmarkInto(b *testing.B, name string, content, into runtime.Object) {
 			defer skipHoles(b)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(body)))
-			get := impl.get(&rest.Config{Host: server.URL, QPS: -1})
+			get := impl.get(&rest.Config{
+				Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: contentType},
+			})
 			for b.Loop() {
 				if err := get(b.Context(), name, into.DeepCopyObject()); err != nil {
 					b.Fatal(err)

@@ -29,7 +29,7 @@ type frameReader struct {
 // NewFrameReader returns a reader of the frames in r, and owns r. A frame is the bytes of one JSON object. Mirrors
 // NewFrameReader of apimachinery's json.Framer.
 func NewFrameReader(r io.ReadCloser) io.ReadCloser {
-	return &frameReader{source: r, buffer: make([]byte, 16<<10)}
+	return &frameReader{source: r, buffer: make([]byte, 32<<10)}
 }
 
 // Close closes the source, even while a Read waits for it. It returns the error of the source's Close.

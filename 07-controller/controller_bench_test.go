@@ -94,53 +94,78 @@ func running(b *testing.B, informer cache.SharedIndexInformer, do func()) {
 	ended.Wait()
 }
 
-// page is a transport that answers each list with the same JSON, and never answers a watch.
-type page []byte
+// cannedServer is a transport that answers each list with the same JSON. A watch gets the same objects as a stream, and
+// then waits; without a stream, the server knows no streamed lists, and a watch only waits.
+type cannedServer struct{ list, stream []byte }
 
-func (p page) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s cannedServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer := func(code int, body io.ReadCloser) (*http.Response, error) {
 		header := http.Header{"Content-Type": {"application/json"}}
 		return &http.Response{StatusCode: code, Body: body, Request: r, Header: header}, nil
 	}
-	switch q := r.URL.Query(); {
-	case q.Get("sendInitialEvents") == "true": // so both of them list
+	query := r.URL.Query()
+	switch {
+	case query.Get("watch") == "":
+		return answer(http.StatusOK, io.NopCloser(bytes.NewReader(s.list)))
+	case query.Get("sendInitialEvents") == "true" && s.stream == nil:
 		const forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
 		return answer(http.StatusForbidden, io.NopCloser(bytes.NewReader([]byte(forbidden))))
-	case q.Get("watch") != "":
-		read, write := io.Pipe()
-		context.AfterFunc(r.Context(), func() { write.CloseWithError(r.Context().Err()) })
-		return answer(http.StatusOK, read)
 	}
-	return answer(http.StatusOK, io.NopCloser(bytes.NewReader(p)))
+	read, write := io.Pipe()
+	context.AfterFunc(r.Context(), func() { write.CloseWithError(r.Context().Err()) })
+	if query.Get("sendInitialEvents") == "true" {
+		return answer(http.StatusOK, struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(s.stream), read), read})
+	}
+	return answer(http.StatusOK, read)
 }
 
-// pageOf is a list of n Deployments as JSON.
-func pageOf(b *testing.B, n int) page {
-	list := &appsv1.DeploymentList{
-		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DeploymentList"},
-		ListMeta: metav1.ListMeta{ResourceVersion: "1"},
+// cannedServerOf has n Deployments.
+func cannedServerOf(b *testing.B, n int, streamed bool) (s cannedServer) {
+	encode := func(obj apiruntime.Object) []byte {
+		text, err := apiruntime.Encode(layers.Codecs.LegacyCodec(appsv1.SchemeGroupVersion), obj)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return bytes.TrimSpace(text)
 	}
+	var stream bytes.Buffer
+	list := &appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
 	for i := range n {
 		d := deployment("web-" + strconv.Itoa(i))
 		d.ResourceVersion = "1"
 		d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "1", "owner": "a team with a long name"}
 		list.Items = append(list.Items, *d)
+		if streamed {
+			fmt.Fprintf(&stream, "{\"type\":\"ADDED\",\"object\":%s}\n", encode(d))
+		}
 	}
-	text, err := apiruntime.Encode(layers.Codecs.LegacyCodec(appsv1.SchemeGroupVersion), list)
-	if err != nil {
-		b.Fatal(err)
+	s.list = encode(list)
+	if streamed {
+		end := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+			ResourceVersion: "1", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+		}}
+		fmt.Fprintf(&stream, "{\"type\":\"BOOKMARK\",\"object\":%s}\n", encode(end))
+		s.stream = stream.Bytes()
 	}
-	return text
+	return s
 }
 
 // BenchmarkSync measures the time from the start of an informer until its handler has received a list of n objects, in
 // JSON. The memory of each object is the growth of the heap by then, without the JSON.
-func BenchmarkSync(b *testing.B) {
-	for _, n := range []int{10_000, 100_000} {
+func BenchmarkSync(b *testing.B) { benchmarkSync(b, false) }
+
+// BenchmarkSyncStreamed is the same for a list that arrives as a stream.
+func BenchmarkSyncStreamed(b *testing.B) { benchmarkSync(b, true) }
+
+func benchmarkSync(b *testing.B, streamed bool) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			text := pageOf(b, n)
+			server := cannedServerOf(b, n, streamed)
 			compare(b, func(b *testing.B, below layers.Layers, newInformer func(cache.ListerWatcher) cache.SharedIndexInformer) {
-				client, err := below.NewClient(&rest.Config{Host: "http://in-memory", Transport: text, QPS: -1})
+				client, err := below.NewClient(&rest.Config{Host: "http://in-memory", Transport: server, QPS: -1})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -5,6 +5,7 @@ package controller_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
@@ -21,6 +23,8 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/internal/testkit/trace"
 )
 
@@ -40,14 +44,42 @@ func (s source) List(options metav1.ListOptions) (runtime.Object, error) {
 	return s.FakeControllerSource.List(options)
 }
 
+// recordedSource is a FakeControllerSource whose changes are recorded.
+type recordedSource struct {
+	*fcache.FakeControllerSource
+	rec *recorder.Recorder // nil if failures are not to be recorded
+}
+
+func (s *recordedSource) Add(obj runtime.Object) {
+	s.FakeControllerSource.Add(obj) // sets the resourceVersion, as the others do
+	s.changed(obj, false)
+}
+
+func (s *recordedSource) Modify(obj runtime.Object) {
+	s.FakeControllerSource.Modify(obj)
+	s.changed(obj, false)
+}
+
+func (s *recordedSource) Delete(obj runtime.Object) {
+	s.FakeControllerSource.Delete(obj)
+	s.changed(obj, true)
+}
+
+func (s *recordedSource) changed(obj runtime.Object, removed bool) {
+	if object, err := meta.Accessor(obj); err == nil {
+		s.rec.Changed(obj, object.GetResourceVersion(), removed)
+	}
+}
+
 // machine is a whole controller on two informers, and the server that they watch. Beside default/web, which the tests
 // are about, there is a Deployment other/web, whose budget is right. No test has a reason to touch that.
 type machine struct {
 	t           *guard.T
-	deployments *fcache.FakeControllerSource
+	deployments *recordedSource
 	server      *budgetServer
 	events      eventLog
 	line        *trace.Recorder
+	rec         *recorder.Recorder // nil if failures are not to be recorded
 	queue       keyQueue
 	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed
@@ -73,14 +105,17 @@ const (
 func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 	t.Helper()
 	m := &machine{
-		t:           t,
-		deployments: fcache.NewFakeControllerSource(),
-		server:      newBudgetServer(),
-		running:     make(chan struct{}),
-		line:        trace.New(),
+		t:       t,
+		server:  newBudgetServer(),
+		running: make(chan struct{}),
+		line:    trace.New(),
 	}
+	if recorder.Saves() {
+		m.rec = recorder.New()
+	}
+	m.deployments = &recordedSource{fcache.NewFakeControllerSource(), m.rec}
 	below := m.line.Wrap(below)
-	m.server.source, m.server.line = fcache.NewFakeControllerSource(), m.line
+	m.server.source, m.server.line = &recordedSource{fcache.NewFakeControllerSource(), m.rec}, m.line
 	neighbour := web(inNamespace("other"), replicas(7))
 	m.deployments.Add(neighbour)
 	m.server.put(budgetOf(neighbour))
@@ -89,19 +124,24 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 		prepare(m)
 	}
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)
-	m.queue = below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
+	m.queue = m.rec.WorkQueue(below, limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{})
 
 	byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	informer := func(from source, example runtime.Object) cache.SharedIndexInformer {
-		return controller.NewSharedIndexInformerOn(below, from, example,
-			cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: byNamespace})
+	informer := func(
+		from *recordedSource, closed *atomic.Bool, example runtime.Object, kind string,
+	) cache.SharedIndexInformer {
+		lw := m.rec.ListerWatcher(source{from.FakeControllerSource, closed}, kind)
+		return m.rec.Informer(controller.NewSharedIndexInformerOn(m.rec.Wrap(below, kind), lw, example,
+			cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: byNamespace}), kind)
 	}
 	ctx := t.Context()
 	config := controller.Config{
-		Deployments:  informer(source{m.deployments, new(atomic.Bool)}, &appsv1.Deployment{}),
-		Budgets:      informer(source{m.server.source, &m.closed}, &policyv1.PodDisruptionBudget{}),
-		Queue:        m.queue,
-		Client:       m.server.client,
+		Deployments: informer(m.deployments, new(atomic.Bool), &appsv1.Deployment{}, recorder.Deployment),
+		Budgets:     informer(m.server.source, &m.closed, &policyv1.PodDisruptionBudget{}, recorder.Budget),
+		Queue:       m.queue,
+		Client: func(namespace string) controller.BudgetClient {
+			return m.rec.Writer(m.server.client(namespace), namespace)
+		},
 		Recorder:     &m.events,
 		Workers:      2,
 		DrainTimeout: drainTimeout,
@@ -181,8 +221,24 @@ func (m *machine) then(change func(), want int, when string) {
 		for _, row := range m.line.Of("default/web", 30) {
 			m.t.Did("%s", row)
 		}
+		m.t.See(m.save(want, got, when))
 	}
 	require.Equal(m.t, want, got, "minAvailable of the budget (-1 for none) %s", when)
+}
+
+// save saves what the machine has done so far, and returns the command that shows it.
+func (m *machine) save(want, got int, when string) (command string) {
+	if m.rec == nil {
+		return ""
+	}
+	wrong := pipeline.Recording{Log: m.rec.Log, Title: m.t.Name(), Wrong: pipeline.Wrong{
+		Key: "default/web", Step: m.rec.Step(), Text: fmt.Sprintf("minAvailable %s: wanted %d, got %d", when, want, got),
+	}}
+	command, err := recorder.Save(recorder.FileName(m.t.Name()), wrong)
+	if err != nil {
+		return "no recording: " + err.Error()
+	}
+	return command
 }
 
 // edit returns a change that a user makes to the budget default/web.

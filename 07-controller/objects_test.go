@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/tools/cache"
-	fcache "k8s.io/client-go/tools/cache/testing"
 	"k8s.io/utils/ptr"
 
 	controller "client-go-workshop/07-controller"
@@ -177,7 +176,7 @@ func (l *eventLog) list() []string {
 
 // budgetServer holds the server's budgets. If it has a source, changes go to its watchers.
 type budgetServer struct {
-	source *fcache.FakeControllerSource
+	source *recordedSource
 	// line is the trace that changes are noted in, or nil.
 	line *trace.Recorder
 
@@ -228,23 +227,28 @@ func (s *budgetServer) put(budget *policyv1.PodDisruptionBudget) {
 func (s *budgetServer) storeLocked(budget *policyv1.PodDisruptionBudget) {
 	key := cache.MetaObjectToName(budget)
 	_, exists := s.budgets[key]
-	switch {
-	case s.source == nil:
-		s.version++
-		budget.ResourceVersion = strconv.Itoa(s.version)
-	case exists:
-		s.source.Modify(budget) // sets the resourceVersion
-	default:
-		s.source.Add(budget)
-	}
+	s.note("stored", func() any {
+		switch {
+		case s.source == nil:
+			s.version++
+			budget.ResourceVersion = strconv.Itoa(s.version)
+		case exists:
+			s.source.Modify(budget) // sets the resourceVersion
+		default:
+			s.source.Add(budget)
+		}
+		return budget
+	})
 	s.budgets[key] = budget.DeepCopy()
-	s.note(budget, "stored")
 }
 
-func (s *budgetServer) note(obj any, what string) {
-	if s.line != nil {
-		s.line.Note(trace.Server, obj, "%s", what)
+// note makes a change, and notes it if this server has a trace.
+func (s *budgetServer) note(what string, change func() any) {
+	if s.line == nil {
+		change()
+		return
 	}
+	s.line.NoteChange(trace.Server, what, change)
 }
 
 // drop deletes default/web as another client than the controller would, with all its finalizers.
@@ -257,11 +261,13 @@ func (s *budgetServer) dropAt(namespace, name string) {
 }
 
 func (s *budgetServer) deleteLocked(key cache.ObjectName) {
-	if s.source != nil {
-		s.source.Delete(s.budgets[key].DeepCopy())
-	}
+	s.note("the budget is deleted", func() any {
+		if s.source != nil {
+			s.source.Delete(s.budgets[key].DeepCopy())
+		}
+		return key
+	})
 	delete(s.budgets, key)
-	s.note(key, "the budget is deleted")
 }
 
 type budgetClient struct {

@@ -323,12 +323,14 @@ func TestTask2_Stop_waits_for_a_handler_and_drops_the_rest(t *testing.T) {
 		h := w.handle()
 		h.before = func(string) { time.Sleep(time.Minute) }
 		w.run()
-		w.create("a", "b", "c")
+		w.create("a")
+		w.create("b", "c") // while the handler is in its call for a: so they wait together
+		w.pass(time.Minute)
 		before := time.Now()
 		w.end()
 		require.Equal(t, time.Minute, time.Since(before), "time that RunWithContext waits for the handler")
 		t.Rule("A stopped listener drops the remaining notifications.")
-		require.Equal(t, []string{"add a@2"}, h.calls(), "the handler's calls before the end")
+		require.Equal(t, []string{"add a@2", "add b@3"}, h.calls(), "the handler's calls before the end")
 		time.Sleep(time.Hour)
 		t.Rule("When RunWithContext returns, nothing is left running, and no handler is called again.")
 		require.Empty(t, h.calls(), "the handler's calls after the end")

@@ -39,15 +39,6 @@ func (m *machine) failFor(n int, failure error) (attempts *[]time.Duration) {
 	return attempts
 }
 
-// reportedErrors collects the errors that are reported to utilruntime until the test ends.
-func reportedErrors(t *guard.T) (reported *[]error) {
-	reported = &[]error{}
-	t.Cleanup(replace(&utilruntime.ErrorHandlers, []utilruntime.ErrorHandler{
-		func(_ context.Context, err error, _ string, _ ...any) { *reported = append(*reported, err) },
-	}))
-	return reported
-}
-
 func TestTask7_Failure_is_tried_again_after_a_while(t *testing.T) {
 	guard.Test(t, "After every failure the key returns to the queue after a longer wait, whatever the error is "+
 		"and however many there were: AddRateLimited doubles the wait.", func(t *guard.T) {
@@ -162,7 +153,7 @@ func TestTask7_Refused_write_is_everyday_life(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "processNext reports each error to utilruntime, except a conflict and an "+
 				"object that exists already: they are tried again all the same.", func(t *guard.T) {
-				reported := reportedErrors(t)
+				reported := reports(t)
 				m := start(t, 0, func(m *machine) { m.failFor(1, refusal) })
 				defer m.stop()
 				m.then(func() { m.deployments.Add(web()) }, -1, "after the 1st write was refused")
@@ -178,7 +169,7 @@ func TestTask7_Errors_are_reported(t *testing.T) {
 	guard.Test(t, "processNext reports each error to utilruntime, except a conflict and an object that exists "+
 		"already.",
 		func(t *guard.T) {
-			reported := reportedErrors(t)
+			reported := reports(t)
 			failure := apierrors.NewInternalError(errors.New("etcd is away"))
 			m := start(t, 0, func(m *machine) { m.failFor(2, failure) })
 			defer m.stop()
@@ -238,7 +229,7 @@ func TestTask7_Write_without_an_answer_ends(t *testing.T) {
 			guard.Test(t, "processNext cancels a Reconcile that takes longer than ReconcileTimeout: "+
 				"otherwise two requests without an answer stop two workers forever, without a line "+
 				"in the log.", func(t *guard.T) {
-				reported := reportedErrors(t)
+				reported := reports(t)
 				var lock sync.Mutex // guards hung and ended
 				began, hung, ended := time.Now(), 0, []time.Duration(nil)
 				m := start(t, 0, func(m *machine) {

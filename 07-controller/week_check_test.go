@@ -17,6 +17,7 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/internal/testkit/trace"
 )
 
@@ -29,6 +30,7 @@ type problem struct {
 	kind, key   string
 	version     string // of the object on the server, empty if it is not there
 	gone        bool
+	step        int64 // of the recording, at which a handler noticed it
 }
 
 // steps returns the trace of the object in question, with a mark at the layer that it did not reach.
@@ -192,6 +194,7 @@ func (c *cluster) checkEnd() *problem {
 // update from the state that it knows, and never backwards.
 type historian struct {
 	line         *trace.Recorder
+	rec          *recorder.Recorder
 	number       int
 	informer     cache.SharedIndexInformer
 	registration cache.ResourceEventHandlerRegistration
@@ -222,7 +225,7 @@ func (h *historian) wrong(key, call, wanted, got string) {
 		h.line.Note(trace.Handler, key, "✗ %s", call)
 		h.first = &problem{
 			line: h.line, key: key, rule: "Each handler receives every change, in order, with no gaps and no duplicates.",
-			value: fmt.Sprintf("%s (handler %d)", call, h.number), wanted: wanted, got: got,
+			value: fmt.Sprintf("%s (handler %d)", call, h.number), wanted: wanted, got: got, step: h.rec.Step(),
 		}
 	}
 }

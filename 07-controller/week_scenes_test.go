@@ -14,6 +14,7 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/trace"
 )
 
@@ -24,6 +25,7 @@ func (c *cluster) do(s scene) {
 	_, isForeign := c.foreign[s.name]
 	replicas := int32(s.n)
 	switch s.action {
+	case weekEnds:
 	case "create":
 		if !isThere {
 			d := deployment(s.name)
@@ -121,6 +123,7 @@ func (c *cluster) changeDeployment(s scene, d *appsv1.Deployment) {
 // goWrong plays the faults of a network and a server.
 func (c *cluster) goWrong(s scene) {
 	c.line.Note(trace.Server, nil, "%s (%d)", s.action, s.n)
+	c.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("%s (%d)", s.action, s.n)})
 	switch s.action {
 	case "end watches":
 		c.EndWatches()

@@ -10,7 +10,8 @@ package controller_test
 // If a week goes wrong, the test looks for the shortest part of it that still goes wrong, and prints that part layer by
 // layer.
 //
-// This file makes weeks and plays them. week_scenes_test.go has the scenes, and week_check_test.go the checks.
+// This file makes weeks and plays them. week_scenes_test.go has the scenes, week_check_test.go the checks, and
+// week_record_test.go the recording of a week that goes wrong.
 
 import (
 	"context"
@@ -38,6 +39,7 @@ import (
 	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/internal/testkit/trace"
 )
 
@@ -56,13 +58,15 @@ func usualWeeks() int {
 	case guard.RaceDetector:
 		return 5
 	}
-	return 20
+	return 15
 }
 
 const (
 	week = 7 * 24 * time.Hour
 	// scenesOfAWeek are spread over it by chance, and come in bursts.
 	scenesOfAWeek = 120
+	// weekEnds is the last scene, in which nothing happens.
+	weekEnds = "the week ends"
 )
 
 const weekRule = "Three hours after the last fault of the week, the caches and the budgets are right."
@@ -78,9 +82,11 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 				return // one week that goes wrong is enough to read
 			}
 			story = shorten(t, story)
+			see := record(t, seed, story)
 			guard.Test(t, weekRule, func(t *guard.T) {
 				t.Story(60)
-				p := simulate(t, story)
+				t.See(see)
+				p := simulate(t, story, &yourStage)
 				if p == nil {
 					require.Fail(t, "the week went wrong, and went well when it was played again", "seed %d", seed)
 				}
@@ -96,13 +102,14 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 
 // play simulates a story in a bubble of its own.
 func play(t *testing.T, story []scene) (p *problem) {
-	guard.Test(t, weekRule, func(t *guard.T) { p = simulate(t, story) })
+	guard.Test(t, weekRule, func(t *guard.T) { p = simulate(t, story, &yourStage) })
 	return p
 }
 
-// shorten leaves out the scenes that the story does not need to go wrong.
+// shorten leaves out the pauses and scenes that the story does not need to go wrong.
 func shorten(t *testing.T, story []scene) []scene {
 	deadline := time.Now().Add(*shrinkFor)
+	story = hurry(t, story)
 	for size := len(story) / 2; size > 0 && time.Now().Before(deadline); {
 		removed := false
 		for at := 0; at+size <= len(story) && time.Now().Before(deadline); {
@@ -117,7 +124,22 @@ func shorten(t *testing.T, story []scene) []scene {
 			size /= 2
 		}
 	}
-	return story
+	return hurry(t, story) // without the scenes there are longer pauses again
+}
+
+// hurry returns the story without pauses of more than ten minutes, if it still goes wrong.
+func hurry(t *testing.T, story []scene) []scene {
+	hurried := slices.Clone(story)
+	before, left := time.Duration(0), time.Duration(0)
+	for i, s := range story {
+		left += max(0, s.at-before-10*time.Minute)
+		before = s.at
+		hurried[i].at -= left
+	}
+	if *shrinkFor == 0 || play(t, hurried) == nil {
+		return story
+	}
+	return hurried
 }
 
 // scene is something that happens in a week.
@@ -157,12 +179,13 @@ func newStory(seed uint64) (story []scene) {
 		at += pause
 		story = append(story, scene{at, all[r.IntN(len(all))], shops[r.IntN(len(shops))], r.IntN(6)})
 	}
-	return story
+	return append(story, scene{at: max(at, week), action: weekEnds})
 }
 
 // cluster is one simulated week on its way.
 type cluster struct {
 	*fakeapi.Server
+	stage
 	t           *guard.T
 	line        *trace.Recorder
 	deployments cache.SharedIndexInformer
@@ -175,8 +198,11 @@ type cluster struct {
 }
 
 // simulate plays a story and returns the first problem, nil if there is none.
-func simulate(t *guard.T, story []scene) *problem {
-	c := &cluster{Server: fakeapi.Start(t), t: t, line: trace.New(), foreign: map[string]*policyv1.PodDisruptionBudget{}}
+func simulate(t *guard.T, story []scene, on *stage) *problem {
+	c := &cluster{
+		Server: fakeapi.Start(t), t: t, line: trace.New(), stage: *on, foreign: map[string]*policyv1.PodDisruptionBudget{},
+	}
+	c.rec.Serve(c.Server)
 	for _, name := range shops { // the same names in another namespace, where nothing happens
 		twin := deployment(name)
 		twin.Namespace, twin.Spec.Replicas = "other", ptr.To[int32](9)
@@ -189,7 +215,6 @@ func simulate(t *guard.T, story []scene) *problem {
 		c.collect()
 		c.do(s)
 	}
-	time.Sleep(time.Until(began.Add(week)))
 	c.line.Note(trace.Server, nil, "the faults stop; three hours pass")
 	c.ClearScripts()
 	c.down.Store(-1000) // none of those that are not over brings the server up or down any more
@@ -209,25 +234,25 @@ func simulate(t *guard.T, story []scene) *problem {
 
 // start builds the machine and starts it.
 func (c *cluster) start() (stop func()) {
-	below := c.line.Wrap(below)
+	below := c.line.Wrap(c.below())
 	config := c.Config()
 	config.QPS = -1
-	client, err := below.NewClient(config)
+	client, err := c.rec.Client(below, config)
 	require.NoError(c.t, err, "the error of NewClient")
 	byNamespace := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-	informer := func(lw cache.ListerWatcher, example runtime.Object) cache.SharedIndexInformer {
-		return controller.NewSharedIndexInformerOn(below, lw, example,
-			cache.SharedIndexInformerOptions{Indexers: byNamespace})
+	informer := func(lw cache.ListerWatcher, example runtime.Object, kind string) cache.SharedIndexInformer {
+		return c.rec.Informer(c.newInformer(c.rec.Wrap(below, kind), lw, example,
+			cache.SharedIndexInformerOptions{Indexers: byNamespace}), kind)
 	}
-	c.deployments = informer(client.Deployments(""), &appsv1.Deployment{})
-	c.budgets = informer(client.Budgets(""), &policyv1.PodDisruptionBudget{})
+	c.deployments = informer(client.Deployments(""), &appsv1.Deployment{}, recorder.Deployment)
+	c.budgets = informer(client.Budgets(""), &policyv1.PodDisruptionBudget{}, recorder.Budget)
 	c.join(c.deployments)
 	c.join(c.budgets)
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute)
-	machine, err := controller.New(klog.Background(), controller.Config{
+	machine, err := c.newController(klog.Background(), controller.Config{
 		Deployments: c.deployments, Budgets: c.budgets, Client: client.BudgetWriter, Recorder: &eventLog{},
 		Workers: 2, DrainTimeout: time.Minute,
-		Queue: below.NewWorkQueue(limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{}),
+		Queue: c.rec.WorkQueue(below, limiter, workqueue.TypedRateLimitingQueueConfig[cache.ObjectName]{}),
 	})
 	require.NoError(c.t, err, "the error of New")
 
@@ -254,7 +279,8 @@ func (c *cluster) start() (stop func()) {
 // join adds a historian to an informer.
 func (c *cluster) join(informer cache.SharedIndexInformer) {
 	h := &historian{
-		line: c.line, number: len(c.watchers) + 1, informer: informer, knows: map[string]int{}, seen: map[string]int{},
+		line: c.line, rec: c.rec, number: len(c.watchers) + 1, informer: informer,
+		knows: map[string]int{}, seen: map[string]int{},
 	}
 	registration, err := informer.AddEventHandler(h)
 	require.NoError(c.t, err, "the error of AddEventHandler")
@@ -285,13 +311,15 @@ func (c *cluster) collect() {
 
 // change changes the server, and notes the object in the trace with its new version.
 func (c *cluster) change(what string, obj fakeapi.Object, do func(...fakeapi.Object)) {
-	do(obj)
-	for _, now := range c.Objects(resourceOf(obj)) {
-		if now.GetName() == obj.GetName() && now.GetNamespace() == obj.GetNamespace() {
-			obj = now
+	c.line.NoteChange(trace.Server, what, func() any {
+		do(obj)
+		for _, now := range c.Objects(resourceOf(obj)) {
+			if now.GetName() == obj.GetName() && now.GetNamespace() == obj.GetNamespace() {
+				return now
+			}
 		}
-	}
-	c.line.Note(trace.Server, obj, "%s", what)
+		return obj
+	})
 }
 
 func resourceOf(obj fakeapi.Object) string {

@@ -2,6 +2,9 @@ package restclient
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -78,4 +81,12 @@ func TestDecode_is_fast_where_it_should_be(t *testing.T) {
 	config.NegotiatedSerializer = Codecs
 	c = newContent(config)
 	require.False(t, c.decoderFor("application/json").Fast(), "a serializer that converts")
+}
+
+func TestReadAll_does_not_believe_a_length_that_cannot_be(t *testing.T) {
+	for _, length := range []int64{-1, 0, 5, 1 << 62} {
+		body, err := readAll(&http.Response{ContentLength: length, Body: io.NopCloser(strings.NewReader("short"))})
+		require.NoError(t, err, length)
+		require.Equal(t, "short", string(body), length)
+	}
 }

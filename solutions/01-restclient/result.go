@@ -46,13 +46,14 @@ func (r *Request) read(resp *http.Response) Result {
 	return result
 }
 
-// readAll reads a body. If the server sends its length, readAll allocates the memory once.
+// readAll reads a body. If the server sends its length, readAll allocates the memory once. It does not believe a length
+// above 64 MiB, for which a mistaken server could use up the memory.
 func readAll(resp *http.Response) ([]byte, error) {
 	if resp.ContentLength < 0 {
 		return io.ReadAll(resp.Body)
 	}
 	var b bytes.Buffer
-	b.Grow(int(resp.ContentLength) + bytes.MinRead)
+	b.Grow(int(min(resp.ContentLength, 64<<20)) + bytes.MinRead)
 	_, err := b.ReadFrom(resp.Body)
 	return b.Bytes(), err
 }

@@ -54,7 +54,7 @@ type scan struct {
 //
 //workshop:keep
 func NewFrameReader(r io.ReadCloser) io.ReadCloser {
-	return &frameReader{source: r, buffer: make([]byte, 16<<10)}
+	return &frameReader{source: r, buffer: make([]byte, 32<<10)}
 }
 
 // Close closes the source, even while a Read waits for it. It returns the error of the source's Close.
@@ -115,30 +115,38 @@ func (r *frameReader) fill() error {
 // over moves the place over data, up to the end of the frame. It returns how many bytes it has passed, and whether the
 // frame ended there. It does not check the JSON, because the decoder does.
 func (s *scan) over(data []byte) (n int, ended bool) {
-	for i := 0; i < len(data); i++ {
-		c := data[i]
-		if s.text {
-			switch {
-			case s.escaped:
-				s.escaped = false
-			case c == '\\':
-				s.escaped = true
-			case c == '"':
-				s.text = false
-			}
-			continue
-		}
-		switch c {
+	if s.text {
+		n = s.overText(data)
+	}
+	for ; n < len(data); n++ {
+		switch data[n] {
 		case '"':
-			s.text = true
+			n += s.overText(data[n+1:])
 		case '{', '[':
 			s.depth++
 		case '}', ']':
 			s.depth--
 			if s.depth == 0 {
-				return i + 1, true
+				return n + 1, true
 			}
 		}
 	}
 	return len(data), false
+}
+
+// overText moves the place over the text of a string and its closing quote, and returns how many bytes it has passed.
+// Most bytes are in strings, so its loop has few cases, and does not write to s.
+//
+//workshop:omit
+func (s *scan) overText(data []byte) (n int) {
+	if s.escaped {
+		n = 1
+	}
+	for ; n < len(data) && data[n] != '"'; n++ {
+		if data[n] == '\\' {
+			n++ // the next byte is a part of the text
+		}
+	}
+	s.text, s.escaped = n >= len(data), n > len(data)
+	return min(n+1, len(data))
 }

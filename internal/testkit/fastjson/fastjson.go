@@ -1,10 +1,17 @@
-// Package fastjson decodes JSON objects of the Kubernetes API with the same outcome as client-go's serializers, in half
-// the time.
+// Package fastjson decodes JSON objects of the Kubernetes API with the same outcome as client-go's serializers, in
+// about a third of the time.
 //
-// The serializers decode a body twice: first for its kind and version alone, then, into the Go type, for everything.
-// Both passes look at every byte, and the first costs nearly as much as the second. The object in a watch event is
-// decoded once more, because it is inside another object. A Decoder finds kind and version by skipping what is between
-// them (scan.go), and decodes the object once, with the function that the serializer uses.
+// Four things save time. Each was measured on a list of 10,000 Deployments.
+//
+//  1. One pass instead of two. A serializer decodes a body for its kind and version alone, then, into the Go type, for
+//     everything, and both passes parse every byte. The object in a watch event is parsed once more, because it is
+//     inside another object. A Decoder finds kind and version by skipping what is between them (scan.go).
+//  2. Another parser: the coming encoding/json/v2, as a module. It does not check the whole text before it decodes it,
+//     and it does not call reflect again for each field. Its options say that names are exact and all else is as in v1.
+//  3. The time stamps. An object has about five, and each is a JSON text that metav1.Time gives to encoding/json, which
+//     allocates a parser for it. Here the text is parsed where it stands.
+//  4. The items of a list. A slice that grows is copied several times, so it is made in its full length; and because
+//     the borders between items are known then, all cores decode items.
 //
 // It is for the plain serializers of typed clients, which neither convert nor set defaults, and for JSON written in the
 // usual way. For all other JSON, and after every error, the serializer itself decodes, so the outcome is always the
@@ -21,7 +28,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
-	kjson "sigs.k8s.io/json"
 )
 
 // Decoder decodes objects. Any number of goroutines may use it.
@@ -82,14 +88,7 @@ func (d *Decoder) decode(body []byte, into runtime.Object) runtime.Object {
 	} else if !reflect.ValueOf(obj).Elem().IsZero() {
 		return nil // the serializer decides which of the old values stay
 	}
-	// A slice that grows during decoding is copied several times, and the copies are half of all garbage. No object is
-	// shorter than 64 bytes, so a body of nothing but commas cannot make the slice large.
-	if n := min(head.items, len(body)/64); n > 0 {
-		if items := reflect.ValueOf(obj).Elem().FieldByName("Items"); items.Kind() == reflect.Slice {
-			items.Set(reflect.MakeSlice(items.Type(), 0, n))
-		}
-	}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, obj); err != nil {
+	if err := unmarshalObject(body, head, obj); err != nil {
 		reflect.ValueOf(obj).Elem().SetZero()
 		return nil
 	}

@@ -1,6 +1,7 @@
 package fastjson
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,16 +26,33 @@ func TestEvent_finds_what_is_written_as_usual(t *testing.T) {
 	}
 }
 
-func TestHeadOf_counts_items(t *testing.T) {
-	for body, want := range map[string]int{
-		`{"kind":"L","apiVersion":"v1","items":[{"a":[1,2]},{},{"b":"],[\"\\"}]}`: 3,
-		`{"kind":"L","apiVersion":"v1","items":[{}]}`:                             1,
-		`{"kind":"L","apiVersion":"v1","items":null}`:                             0,
-		`{"kind":"L","apiVersion":"v1"}`:                                          0,
+func TestHeadOf_finds_items(t *testing.T) {
+	for body, want := range map[string][]string{
+		`{"kind":"L","apiVersion":"v1","items":[{"a":[1,2]}, {} ,{"b":"],[\"\\"}]}`: {`{"a":[1,2]}`, `{}`, `{"b":"],[\"\\"}`},
+		`{"items" : [ null,1 ,"]" ] ,"kind":"L","apiVersion":"v1"}`:                 {`null`, `1 `, `"]"`},
+		`{"kind":"L","apiVersion":"v1","items":[]}`:                                 nil,
+		`{"kind":"L","apiVersion":"v1","items":null}`:                               nil,
+		`{"kind":"L","apiVersion":"v1"}`:                                            nil,
 	} {
 		h, ok := headOf([]byte(body))
 		require.True(t, ok, body)
-		require.Equal(t, want, h.items, body)
 		require.Equal(t, [2]string{"L", "v1"}, [2]string{h.kind, h.version}, body)
+		var got []string
+		for _, item := range h.items {
+			got = append(got, string(item))
+		}
+		require.Equal(t, want, got, body)
+		if want != nil {
+			begin, _, _ := strings.Cut(body, "[")
+			require.Equal(t, begin, string(h.before), body)
+			require.Equal(t, body[strings.LastIndex(body, "]")+1:], string(h.after), body)
+		}
+	}
+	for _, body := range []string{
+		`{"kind":"L","apiVersion":"v1","items":[{}],"items":[]}`, `{"kind":"L","apiVersion":"v1","items":[{}`,
+		`{"kind":"L","apiVersion":"v1","items":[{},]}`, `{"kind":"L","apiVersion":"v1","items":[,{}]}`,
+	} {
+		_, ok := headOf([]byte(body))
+		require.False(t, ok, body)
 	}
 }

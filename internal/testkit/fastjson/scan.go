@@ -8,12 +8,17 @@ import "bytes"
 // head is the part of a body that the Decoder needs before it decodes.
 type head struct {
 	kind, version string
-	items         int // length of the array "items", 0 if there is none
+	// items are the elements of the array "items", with before and after it what surrounds the array. All are parts of
+	// the body, not copies. Without such an array, or if it is empty, they are nil.
+	items         [][]byte
+	before, after []byte
 }
 
-// headOf finds the head of a JSON object. It returns ok only if kind and version are there, once, and without escapes.
+// headOf finds the head of a JSON object. It returns ok only if kind and version are there, once, and without escapes,
+// and if there are not two members "items".
 func headOf(body []byte) (h head, ok bool) {
 	s := scanner{rest: body}
+	hasItems := false
 	ok = s.members(func(key []byte) (ok bool) {
 		switch {
 		case string(key) == "kind" && h.kind == "":
@@ -21,11 +26,14 @@ func headOf(body []byte) (h head, ok bool) {
 		case string(key) == "apiVersion" && h.version == "":
 			h.version, ok = s.text()
 		case string(key) == "items":
-			h.items, ok = s.skip()
+			if ok = !hasItems; ok {
+				hasItems = true
+				ok = s.items(body, &h)
+			}
 		case bytes.EqualFold(key, []byte("kind")), bytes.EqualFold(key, []byte("apiVersion")):
 			return false // a second time, or in other letters, which some parsers accept
 		default:
-			_, ok = s.skip()
+			ok = s.skip()
 		}
 		return ok
 	})
@@ -43,7 +51,7 @@ func Event(frame []byte) (kind string, object []byte, ok bool) {
 		case string(key) == "object" && object == nil:
 			s.space()
 			before := s.rest
-			_, ok = s.skip()
+			ok = s.skip()
 			object = bytes.TrimRight(before[:len(before)-len(s.rest)], " \n\t\r")
 		}
 		return ok // an event has no other members
@@ -107,61 +115,77 @@ func (s *scanner) text() (string, bool) {
 	return string(token), ok
 }
 
-// skip takes a value of any kind. For an array it returns the number of elements, and for other values a number without
-// meaning.
-func (s *scanner) skip() (elements int, ok bool) {
+// items takes the value of the member "items" of body. If it is an array, h gets its elements and what surrounds it.
+func (s *scanner) items(body []byte, h *head) bool {
 	s.space()
-	depth := 0
-	for i := 0; i < len(s.rest); i++ {
-		switch s.rest[i] {
+	if len(s.rest) == 0 || s.rest[0] != '[' {
+		return s.skip()
+	}
+	h.before = body[:len(body)-len(s.rest)]
+	s.rest = s.rest[1:]
+	if s.take(']') {
+		return true
+	}
+	for {
+		s.space()
+		start := s.rest
+		if !s.skip() {
+			return false
+		}
+		h.items = append(h.items, start[:len(start)-len(s.rest)])
+		if s.take(',') {
+			continue
+		}
+		if !s.take(']') {
+			return false
+		}
+		h.after = s.rest
+		return true
+	}
+}
+
+// skip takes a value of any kind.
+func (s *scanner) skip() bool {
+	s.space()
+	data, depth := s.rest, 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
 		case '"':
-			if i = closing(s.rest, i+1); i < 0 {
-				return 0, false
+			if i = closing(data, i+1); i < 0 {
+				return false
 			}
 		case '{', '[':
 			depth++
 			continue
-		case '}', ']':
-			if depth == 0 { // the surrounding object ends behind a number, true, false or null
-				s.rest = s.rest[i:]
-				return 0, i > 0
+		case '}', ']', ',':
+			if depth == 0 { // the value was a number, true, false or null
+				s.rest = data[i:]
+				return i > 0
+			}
+			if data[i] == ',' {
+				continue
 			}
 			depth--
-		case ',':
-			if depth == 0 {
-				s.rest = s.rest[i:]
-				return 0, i > 0
-			}
-			if depth == 1 {
-				elements++
-			}
-			continue
 		default:
 			continue
 		}
 		if depth == 0 {
-			s.rest = s.rest[i+1:]
-			return elements + 1, true
+			s.rest = data[i+1:]
+			return true
 		}
 	}
-	return 0, false
+	return false
 }
 
 // closing returns the index of the quote that ends a string whose text begins at i, or -1.
 func closing(data []byte, i int) int {
-	for {
-		end := bytes.IndexByte(data[i:], '"')
-		if end < 0 {
-			return -1
+	for ; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			return i
+		case '\\':
+			i++
 		}
-		end += i
-		slashes := 0
-		for data[end-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return end
-		}
-		i = end + 1
 	}
+	return -1
 }
