@@ -76,11 +76,11 @@ func withHoles(solution overlay.Layer) (overlay.Layer, error) {
 		if err != nil {
 			return overlay.Layer{}, err
 		}
-		var branches []branch
+		var all []insertion
 		for _, h := range holes {
-			branches = append(branches, branch{h.Body, fmt.Sprintf("\nworkshopHole(%d, %q)\n", h.Task, h.Symbol)})
+			all = append(all, insertion{at: h.Body, text: fmt.Sprintf("\nworkshopHole(%d, %q)\n", h.Task, h.Symbol)})
 		}
-		f.Content = insert(f.Content, branches)
+		f.Content = insert(f.Content, all)
 		layer.Files = append(layer.Files, f)
 	}
 	return withSource(layer, "zz_workshop_hole.go", holesSource), nil

@@ -12,10 +12,11 @@ import (
 	"client-go-workshop/internal/runner/overlay"
 )
 
-func TestMerge_takes_what_differs_in_bodies_alone(t *testing.T) {
+func TestMerge_takes_bodies_and_what_is_added(t *testing.T) {
 	right := overlay.Layer{Chapter: "01-box", Files: []overlay.File{{Name: "box.go", Content: []byte(
-		"package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Len() int {\n\treturn b.n\n}\n\nfunc (b *Box) Put() { " +
-			"b.n++ }\n")}}}
+		"package box\n\nimport \"fmt\"\n\nvar _ fmt.Stringer\n\nvar _ any = fmt.Sprint\n\n" +
+			"type Box struct{ n int }\n\nfunc (b *Box) Len() int {\n\treturn b.n\n}\n\nfunc (b *Box) Put() { " +
+			"b.n++ }\n\nfunc spare() {}\n")}}}
 	for name, c := range map[string]struct {
 		old, new string
 		merged   bool
@@ -24,7 +25,20 @@ func TestMerge_takes_what_differs_in_bodies_alone(t *testing.T) {
 		"two statements":   {"b.n++", "b.n++; b.n++", true},
 		"a field":          {"n int }", "n int8 }", false},
 		"a signature":      {"Put()", "Put(n int)", false},
-		"a function more":  {"func (b *Box) Put", "func x() {}\n\nfunc (b *Box) Put", false},
+		"a function more":  {"func (b *Box) Put", "func x() {}\n\nfunc (b *Box) Put", true},
+		"a method more":    {"func (b *Box) Put", "func (b *Box) Cap() {}\n\nfunc (b *Box) Put", false},
+		"a function less":  {"func spare() {}\n", "", false},
+		"a method less":    {"func (b *Box) Put() { ", "func put(b *Box) { ", false},
+		"a type more":      {"func (b *Box) Put", "type x struct{}\n\nfunc (x) Put() {}\n\nfunc (b *Box) Put", true},
+		"a variable more":  {"func (b *Box) Put", "var x = 1\n\nfunc (b *Box) Put", true},
+		"an init function": {"func (b *Box) Put", "func init() {}\n\nfunc (b *Box) Put", false},
+		"a field more":     {"n int }", "n int; list []int }", true},
+		"a field before":   {"n int }", "list []int; n int }", true},
+		"an embedded more": {"n int }", "n int; error }", false},
+		"an import more":   {"\"fmt\"\n", "\"fmt\"\nimport \"os\"\n", true},
+		"an import less":   {"\"fmt\"\n", "\"os\"\n", true},
+		"another import":   {"\"fmt\"\n", "fmt \"os\"\n", false},
+		"import of a name": {"\"fmt\"\n", "\"fmt\"\nimport Box \"os\"\n", false},
 		"a label":          {"b.n++", "again: if b.n++; b.n < 0 { goto again }", false},
 		"no Go any longer": {"b.n++ }", "b.n++", false},
 	} {
@@ -35,6 +49,26 @@ func TestMerge_takes_what_differs_in_bodies_alone(t *testing.T) {
 			require.Equal(t, c.merged, ok)
 		})
 	}
+}
+
+// What the bank hides, a build of its own tells: a wrong version that needs what another one adds does not compile.
+func TestMerge_leaves_out_what_needs_another_wrong_version(t *testing.T) {
+	right := overlay.Layer{Files: []overlay.File{{Name: "box.go", Content: []byte(
+		"package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n++ }\n\n" +
+			"func (b *Box) Len() int { return b.n }\n")}}}
+	of := func(name, symbol, wrong string, more ...bugs.Change) bugs.Bug {
+		changes := append(more, bugs.Change{File: "box.go", Symbol: symbol, Wrong: wrong})
+		return bugs.Bug{Name: name, Changes: changes}
+	}
+	field := bugs.Change{File: "box.go", Symbol: "Box", Wrong: "type Box struct{ n int; last int }"}
+	imports := bugs.Change{File: "box.go", Symbol: bugs.Imports, Wrong: `"math"`}
+	_, has := merge(right, []bugs.Bug{
+		of("adds", "Box.Put", "func (b *Box) Put() { b.last = math.MaxInt }", field, imports),
+		of("needs-the-field", "Box.Put", "func (b *Box) Put() { b.last++ }"),
+		of("needs-the-import", "Box.Len", "func (b *Box) Len() int { return math.MaxInt }"),
+		of("needs-nothing", "Box.Len", "func (b *Box) Len() int { last := b.n; return last }"),
+	}, false)
+	require.Equal(t, map[string]bool{"adds": true, "needs-nothing": true}, has)
 }
 
 // What the bank says of a wrong version is what a build of its own says.

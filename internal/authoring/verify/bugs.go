@@ -115,6 +115,9 @@ func (r *run) catch(bank bugs.Bank) (c *caught, problems []string) {
 		return nil, []string{err.Error()}
 	}
 	c = &caught{runs: map[string]gotest.Result{}}
+	if together != nil && bank.Code.Name == "solution" {
+		r.bank = together
+	}
 	if together != nil {
 		c.together, c.right = len(together.has), together.right
 	}

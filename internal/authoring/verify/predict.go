@@ -92,6 +92,9 @@ func predicted(r *run) (string, []string) {
 		}
 	}
 	perTask := map[int]int{}
+	joint := r.joinPrograms(programs)
+	defer joint.remove()
+	answers := joint.answers(r, programs)
 	for _, program := range programs {
 		perTask[program.Task]++
 		isOther := func(b predictBlock) bool { return b.name != program.Name }
@@ -101,12 +104,24 @@ func predicted(r *run) (string, []string) {
 				program.Dir, program.Task, program.Name)
 			named = nil
 		}
-		answer, ok := p.try(r, program)
-		for _, b := range named {
-			if ok && !slices.Equal(lines[b.first:b.end-1], predictText(program, answer)) {
-				p.add("%s/README.md:%d: the program, or what it prints, has changed; "+
-					"run `go tool workshop generate`", r.chapter.Dir, b.first)
-			}
+		isShown := func(answer predict.Answer) bool {
+			return !slices.ContainsFunc(named, func(b predictBlock) bool {
+				return !slices.Equal(lines[b.first:b.end-1], predictText(program, answer))
+			})
+		}
+		if both := answers[program.Name]; both != nil && judgeProgram(program, both) == "" && isShown(both[0]) {
+			continue
+		}
+		both, err := predict.Repeat(r.ctx, r.root, r.chapter, program, 2)
+		if err != nil {
+			p.add("%v", err)
+			continue
+		}
+		if problem := judgeProgram(program, both); problem != "" {
+			p.add("%s", problem)
+		} else if !isShown(both[0]) {
+			p.add("%s/README.md:%d: the program, or what it prints, has changed; run `go tool workshop generate`",
+				r.chapter.Dir, named[0].first)
 		}
 	}
 	for _, task := range r.chapter.Tasks {
@@ -118,34 +133,26 @@ func predicted(r *run) (string, []string) {
 	return fmt.Sprintf("%d programs", len(programs)), p
 }
 
-// try runs a program twice over the solution and twice over its wrong version. It adds what is wrong with the outputs,
-// and reports whether there are outputs to compare with a text.
-func (p *problems) try(r *run, program course.Program) (answer predict.Answer, ok bool) {
-	both, err := predict.Repeat(r.ctx, r.root, r.chapter, program, 2)
-	if err != nil {
-		p.add("%v", err)
-		return answer, false
-	}
-	answer, again := both[0], both[1]
-	right, wrong := answer.Right, answer.Wrong
+// judgeProgram returns what is wrong with the answers of two runs, or "".
+func judgeProgram(program course.Program, both []predict.Answer) string {
+	right, wrong := both[0].Right, both[0].Wrong
 	switch {
-	case !slices.Equal(right.Lines, again.Right.Lines):
-		p.add("%s prints this over the solution, and at the second run something else:\n%s",
+	case !slices.Equal(right.Lines, both[1].Right.Lines):
+		return fmt.Sprintf("%s prints this over the solution, and at the second run something else:\n%s",
 			program.Dir, right.Text())
-	case !slices.Equal(wrong.Lines, again.Wrong.Lines):
-		p.add("%s prints this over %s, and at the second run something else:\n%s",
+	case !slices.Equal(wrong.Lines, both[1].Wrong.Lines):
+		return fmt.Sprintf("%s prints this over %s, and at the second run something else:\n%s",
 			program.Dir, program.Wrong, wrong.Text())
 	case right.Stopped || right.Exit != 0:
-		p.add("%s does not end well over the solution:\n%s", program.Dir, right.Text())
+		return fmt.Sprintf("%s does not end well over the solution:\n%s", program.Dir, right.Text())
 	case len(right.Lines) > linesOfProgram:
-		p.add("%s prints %d lines over the solution; at most %d are easy to predict",
+		return fmt.Sprintf("%s prints %d lines over the solution; at most %d are easy to predict",
 			program.Dir, len(right.Lines), linesOfProgram)
 	case slices.Equal(right.Lines, wrong.Lines):
-		p.add("%s prints the same over the solution and over %s:\n%s", program.Dir, program.Wrong, right.Text())
-	default:
-		return answer, true
+		return fmt.Sprintf("%s prints the same over the solution and over %s:\n%s", program.Dir, program.Wrong,
+			right.Text())
 	}
-	return answer, false
+	return ""
 }
 
 // readBlocks reads the lines of a chapter's README, and its blocks.

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/testkit/env"
@@ -44,10 +46,21 @@ func (r *run) build(layer overlay.Layer) (program, error) {
 
 // start prepares a run of p as `go test -json` would run it; args are flags of a test binary, such as -test.run.
 func (r *run) start(p program, args ...string) *exec.Cmd {
-	cmd := overlay.GoCommand(r.ctx, append([]string{"tool", "test2json", "-t",
-		"-p", "client-go-workshop/" + r.chapter.Dir, p.path,
-		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0"}, args...)...)
+	all := append(slices.Clone(test2json()), "-t", "-p", "client-go-workshop/"+r.chapter.Dir, p.path,
+		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0")
+	cmd := overlay.Command(r.ctx, append(all, args...)...)
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(cmd.Env, env.Overlay+"="+p.overlay)
+	cmd.Env = append(cmd.Env, env.Overlay+"="+p.overlay, env.Recordings+"=off")
 	return cmd
 }
+
+// test2json returns the command that turns the output of a test binary into JSON. `go tool` would find the program
+// again at each of two thousand runs, which takes longer than most tests.
+var test2json = sync.OnceValue(func() []string {
+	out, err := exec.Command("go", "tool", "-n", "test2json").Output()
+	path := strings.TrimSpace(string(out))
+	if _, missing := os.Stat(path); err != nil || missing != nil {
+		return []string{"go", "tool", "test2json"}
+	}
+	return []string{path}
+})

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,6 +25,7 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
+	"client-go-workshop/internal/testkit/env"
 )
 
 // output is one output that a text shows and that its command does not print.
@@ -109,8 +111,12 @@ func (r *run) outputs() (differing []output, count int, err error) {
 				continue
 			}
 			count++
+			wanted := strings.Join(b.Lines[1:], "\n")
+			if printed, ok := r.printBuilt(over, command); ok && matches(wanted, printed) {
+				continue
+			}
 			printed, err := r.print(over, command)
-			if err == nil && matches(strings.Join(b.Lines[1:], "\n"), printed) {
+			if err == nil && matches(wanted, printed) {
 				continue
 			}
 			at := fmt.Sprintf("%s:%d", name, b.Comment.Line)
@@ -157,6 +163,38 @@ func (r *run) print(over, command string) (string, error) {
 		return "", fmt.Errorf("`%s` runs no test", command)
 	}
 	return downloads.ReplaceAllString(string(out), ""), nil
+}
+
+// printBuilt returns what a command would print, by a program that other truths have built of the same code. ok is
+// false if there is none. The text in a program that was built for itself counts, if this one is not as shown.
+func (r *run) printBuilt(over, command string) (printed string, ok bool) {
+	args, err := testArgs(command)
+	switch {
+	case err != nil:
+		return "", false
+	case len(args) == 1 && args[0] == r.pkg():
+		args = append(args, "-run", ".")
+	case !r.onlyPattern(args):
+		return "", false
+	}
+	built, bug := r.stubs, strings.TrimPrefix(over, "bug ")
+	if over != "stub" {
+		if r.bank == nil || bug == over && over != "solution" || bug != over && !r.bank.has[bug] {
+			return "", false
+		}
+		built = r.bank.program
+	}
+	if built.path == "" {
+		return "", false
+	}
+	cmd := exec.CommandContext(r.ctx, built.path, "-test.run="+args[2], "-test.timeout=120s", "-test.paniconexit0")
+	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
+	cmd.Env = append(os.Environ(), env.Overlay+"="+built.overlay, chosenBug+"="+strings.TrimPrefix(bug, "solution"))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return fmt.Sprintf("ok  \tclient-go-workshop/%s\t0.0s\n", r.chapter.Dir), true
+	}
+	return fmt.Sprintf("%sFAIL\tclient-go-workshop/%s\t0.0s\nFAIL\n", out, r.chapter.Dir), true
 }
 
 // downloads are what the go command says when a module is used for the first time on a machine.

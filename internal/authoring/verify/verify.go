@@ -29,8 +29,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"client-go-workshop/internal/course"
@@ -94,27 +96,61 @@ var truths = []struct {
 	{"predict", predicted},
 }
 
-// Run checks the truths, chapter by chapter. A truth that does not hold is a finding; an error means that the work
-// itself could not be done. Cancelling ctx ends it, and every command it has started.
+// Run checks the truths: those of a chapter one after the other, and as many chapters at once as there are processors,
+// because a check waits for a linker or for a test half of its time. Report is never called twice at once. The findings
+// are in the order of the chapters and truths, whatever order they were made in. A truth that does not hold is a
+// finding; an error means that the work itself could not be done. Cancelling ctx ends it, and every command it has
+// started.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
-	var all []Finding
-	steps := o.steps(ctx)
-	for i, c := range steps {
+	var (
+		lock    sync.Mutex // guards the reports and the counts
+		workers sync.WaitGroup
+		turns   = make(chan struct{}, runtime.GOMAXPROCS(0))
+		chains  = o.steps(ctx)
+		found   = make([][]Finding, len(chains))
+		all     = 0
+		done    = 0
+	)
+	for _, chain := range chains {
+		all += len(chain)
+	}
+	begin := func(c step) {
+		lock.Lock()
+		defer lock.Unlock()
 		if o.Begin != nil {
-			o.Begin(c.chapter, c.truth, i, len(steps))
+			o.Begin(c.chapter, c.truth, done, all)
 		}
-		start := time.Now()
-		detail, problems := c.check()
-		if err := ctx.Err(); err != nil {
-			return all, fmt.Errorf("verify %s of %s: %w", c.truth, c.chapter, err)
-		}
-		f := Finding{c.chapter, c.truth, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
-		all = append(all, f)
+	}
+	end := func(f Finding) {
+		lock.Lock()
+		defer lock.Unlock()
+		done++
 		if o.Report != nil {
 			o.Report(f)
 		}
 	}
-	return all, ctx.Err()
+	for i, chain := range chains {
+		turns <- struct{}{}
+		workers.Go(func() {
+			defer func() { <-turns }()
+			for _, c := range chain {
+				begin(c)
+				start := time.Now()
+				detail, problems := c.check()
+				if ctx.Err() != nil {
+					return
+				}
+				f := Finding{c.chapter, c.truth, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
+				found[i] = append(found[i], f)
+				end(f)
+			}
+		})
+	}
+	workers.Wait()
+	if err := ctx.Err(); err != nil {
+		return slices.Concat(found...), fmt.Errorf("verify %d truths, of which %d were checked: %w", all, done, err)
+	}
+	return slices.Concat(found...), nil
 }
 
 // step is one truth for one chapter, or for the texts that belong to no chapter.
@@ -123,25 +159,28 @@ type step struct {
 	check          func() (detail string, problems []string)
 }
 
-// steps lists the checks that the options ask for, in their order.
-func (o Options) steps(ctx context.Context) (all []step) {
+// steps lists the checks that the options ask for, in their order: a list for each chapter, whose truths share what
+// they have seen, and one for the texts.
+func (o Options) steps(ctx context.Context) (chains [][]step) {
 	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
 	race := runner.RaceDetector(ctx)
 	for _, c := range o.Chapters {
 		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: race}
+		var chain []step
 		for _, t := range truths {
 			if asked(t.name) {
-				all = append(all, step{c.Dir, t.name, func() (string, []string) { return t.check(r) }})
+				chain = append(chain, step{c.Dir, t.name, func() (string, []string) { return t.check(r) }})
 			}
 		}
+		chains = append(chains, chain)
 	}
 	if o.Texts && asked("references") {
-		all = append(all, step{"(texts)", "references", func() (string, []string) {
+		chains = append(chains, []step{{"(texts)", "references", func() (string, []string) {
 			return checkReferences(ctx, o.Root,
 				"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "cluster/*.md", ".github/*.md", course.LabsPage)
-		}})
+		}}})
 	}
-	return all
+	return chains
 }
 
 // problems collects what is wrong, each problem a sentence or more.
@@ -162,6 +201,7 @@ type run struct {
 	stubs    program               // the tests over the stubs
 	stubRuns map[int]gotest.Result // by task: its command over the stubs
 	caught   *caught               // what came of the wrong versions of the solution
+	bank     *bank                 // the wrong versions of the solution in one build; nil if they were not built
 }
 
 // solution is the reference, as a layer.

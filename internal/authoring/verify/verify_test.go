@@ -134,6 +134,27 @@ func TestRun_finds_nothing_where_all_is_true(t *testing.T) {
 	}
 }
 
+// Chapters are checked at once; the findings come in their order all the same, and each is reported once.
+func TestRun_keeps_the_order_of_the_chapters(t *testing.T) {
+	root, err := course.Root(".")
+	require.NoError(t, err)
+	chapters, err := course.All(root)
+	require.NoError(t, err)
+	var want, reported []string
+	for _, c := range chapters {
+		want = append(want, c.Dir+" derived", c.Dir+" references")
+	}
+	findings, err := Run(t.Context(), Options{Root: root, Chapters: chapters, Truths: []string{"references", "derived"},
+		Report: func(f Finding) { reported = append(reported, f.Chapter+" "+f.Truth) }})
+	require.NoError(t, err)
+	var got []string
+	for _, f := range findings {
+		got = append(got, f.Chapter+" "+f.Truth)
+	}
+	require.Equal(t, want, got)
+	require.ElementsMatch(t, want, reported)
+}
+
 func TestRun_does_not_look_at_what_a_learner_has_typed(t *testing.T) {
 	root := newWorkshop(t)
 	write(t, root, "01-box/box.go", "package box\n\nfunc broken( {\n")
