@@ -21,6 +21,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -36,6 +37,7 @@ type app struct {
 	chapters []progress.Chapter
 	toRoot   string // the path to root from the current folder, such as ".."; "" if that is the root
 	named    bool   // an argument names the chapter
+	reporter *reporter
 }
 
 // newApp reads the workshop around the current folder. A broken progress file is only a warning. In a chapter's folder
@@ -100,7 +102,7 @@ func (a *app) pick(args []string) (progress.Chapter, course.Task, error) {
 	}
 	found, task, err := course.FindTask(a.root, args[0])
 	if err != nil {
-		return progress.Chapter{}, task, err
+		return progress.Chapter{}, task, usage.Wrap(err)
 	}
 	c, err := progress.Read(a.root, found, a.progress)
 	return c, task, err
@@ -184,7 +186,7 @@ func chapterCommand(use, short, long string,
 		Use:               use,
 		Short:             short,
 		Long:              long,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              usage.AtMost(1, "chapter or task"),
 		ValidArgsFunction: completeChapter,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := newApp(cmd)

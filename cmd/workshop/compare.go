@@ -3,6 +3,7 @@ package main
 // This file is `workshop compare`: the learner's chapter, the solution and client-go, by lines and by benchmarks.
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,8 +37,7 @@ use --count 10 --benchtime 1s.`,
 			if err := a.compareLines(c); err != nil || linesOnly {
 				return nil, err
 			}
-			rows, err := a.benchmarks("test", "./"+c.Dir, "-run", "^$", "-bench", bench, "-benchmem",
-				fmt.Sprintf("-count=%d", count), fmt.Sprintf("-benchtime=%v", benchtime))
+			rows, err := a.benchmarks(c, bench, count, benchtime)
 			if err == nil && len(rows) == 0 {
 				err = fmt.Errorf("no benchmark of %s matches %q", c.Dir, bench)
 			}
@@ -105,33 +106,65 @@ func benchmarkRows(rows []compare.Row) (out []string) {
 	return out
 }
 
-// benchmarks runs a go command and reads its output. On a terminal it prints a dot for each line.
-func (a *app) benchmarks(args ...string) ([]compare.Row, error) {
-	fmt.Fprintln(a.errOut, "\n$ go "+strings.Join(args, " "))
+// benchmarks runs a chapter's benchmarks and returns their rows. A run of one iteration each comes first: it compiles
+// them, and says how many there are.
+func (a *app) benchmarks(c progress.Chapter, bench string, count int, benchtime time.Duration) ([]compare.Row, error) {
+	args := func(count int, benchtime string) []string {
+		return []string{"test", "./" + c.Dir, "-run", "^$", "-bench", bench, "-benchmem", fmt.Sprintf("-count=%d", count),
+			"-benchtime=" + benchtime}
+	}
+	shown := args(count, benchtime.String())
+	fmt.Fprintln(a.errOut, "\n$ go "+strings.Join(shown, " "))
+	m := newMeter(a.errOut, a.width())
+	defer func() { m.clear() }()
+	m.at("compile the benchmarks, and run each once", 0, 0)
+	text, err := a.goTest(args(1, "1x"), func(string) {})
+	all := count * strings.Count(text, "ns/op")
+	if err != nil || all == 0 {
+		return nil, err
+	}
+	m.clear()
+	m = newMeter(a.errOut, a.width())
+	done := 0
+	m.at(c.Dir, done, all)
+	text, err = a.goTest(shown, func(line string) {
+		if strings.Contains(line, "ns/op") {
+			done++
+			name, _, _ := strings.Cut(line, " ")
+			m.at(strings.TrimSpace(name), done, all)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return compare.Read(strings.NewReader(text))
+}
+
+// goTest runs a go command, and returns its output. It calls line for each line, as soon as it is there.
+func (a *app) goTest(args []string, line func(string)) (string, error) {
 	run := overlay.GoCommand(a.ctx, args...)
 	run.Dir = a.root
 	var text bytes.Buffer
-	run.Stdout = &text
-	if isTerminal(a.errOut) {
-		run.Stdout = io.MultiWriter(&text, dots{a.errOut})
-		defer fmt.Fprint(a.errOut, clearLine)
-	}
+	out, writer := io.Pipe()
+	run.Stdout = io.MultiWriter(&text, writer)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			line(lines.Text())
+		}
+		io.Copy(io.Discard, out) // after a very long line
+	})
+	err := run.Run()
+	writer.Close()
+	reader.Wait()
 	var exit *exec.ExitError
-	switch err := run.Run(); {
+	switch {
 	case a.ctx.Err() != nil:
-		return nil, a.ctx.Err()
+		return "", a.ctx.Err()
 	case errors.As(err, &exit):
-		return nil, fmt.Errorf("the benchmarks failed:\n%s", text.String())
+		return "", fmt.Errorf("the benchmarks failed:\n%s", text.String())
 	case err != nil:
-		return nil, fmt.Errorf("run the benchmarks: %w", err)
+		return "", fmt.Errorf("run the benchmarks: %w", err)
 	}
-	return compare.Read(&text)
-}
-
-// dots prints a dot for each line that is written to it.
-type dots struct{ out io.Writer }
-
-func (d dots) Write(p []byte) (int, error) {
-	fmt.Fprint(d.out, strings.Repeat(".", bytes.Count(p, []byte("\n"))))
-	return len(p), nil
+	return text.String(), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -120,7 +121,7 @@ func newProgress() *cobra.Command {
 			out[0] = tally(chapters)
 			return out, nil
 		})
-	cmd.Args, cmd.ValidArgsFunction = cobra.NoArgs, nil
+	cmd.Args, cmd.ValidArgsFunction = usage.AtMost(0, ""), nil
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every chapter and task as JSON")
 	return cmd
 }

@@ -80,6 +80,13 @@ func (s *screen) read() {
 	}
 }
 
+// sent returns all that the program has written, with the control sequences.
+func (s *screen) sent() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.raw.String()
+}
+
 func (s *screen) text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,6 +250,8 @@ func TestLive_pages_and_the_way_back(t *testing.T) {
 	s := sit(t, box(t), 80, 24, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
 	s.types("?")
+	s.sees(`A save runs the chapter's tests`)
+	s.types("\x1b[F") // end
 	s.sees(`Saves are noticed by`)
 	s.types("l")
 	s.sees(`✓ passes  ✗ fails`)
@@ -287,13 +296,22 @@ func TestLive_opens_the_line_in_the_editor(t *testing.T) {
 	editor := filepath.Join(t.TempDir(), "vim")
 	require.NoError(t, os.WriteFile(editor, []byte("#!/bin/sh\necho \"$@\" > "+note+"\n"), 0o755))
 	s := sit(t, root, 80, 24, []string{"VISUAL=" + editor}, "watch", "1")
-	s.sees(`Box\.Put is not written yet \(box\.go:11`)
-	s.types("o")
-	require.Eventually(t, func() bool { text, _ := os.ReadFile(note); return len(text) > 0 }, time.Minute,
-		10*time.Millisecond)
-	text, err := os.ReadFile(note)
-	require.NoError(t, err)
-	require.Equal(t, "+11 "+filepath.Join(root, "01-box", "box.go"), strings.TrimSpace(string(text)))
+	opens := func(key, place string) {
+		t.Helper()
+		os.Remove(note)
+		s.types(key)
+		file, line, _ := strings.Cut(place, ":")
+		want := "+" + line + " " + filepath.Join(root, "01-box", file)
+		require.Eventually(t, func() bool { text, _ := os.ReadFile(note); return strings.TrimSpace(string(text)) == want },
+			time.Minute, 10*time.Millisecond, want)
+	}
+	s.sees(`box\.go:11: Box\.Put is not written yet`)
+	opens("o", "box.go:11")
+	opens("O", "box_test.go:16")
+	s.saves("box.go", boxWrong)
+	s.sees(`got +2`)
+	opens("o", "box.go:5")
+	opens("O", "box_test.go:17")
 	s.types("l")
 	s.sees(`✓ passes`)
 }
@@ -325,7 +343,7 @@ func TestLive_without_colour_says_the_same(t *testing.T) {
 	s.sees(`Box\.Put is not written yet`)
 	s.types("q")
 	require.Equal(t, 0, s.ends())
-	require.NotRegexp(t, `\x1b\[[0-9;]*3[0-7]m`, s.raw.String(), "no colour is set")
+	require.NotRegexp(t, `\x1b\[[0-9;]*3[0-7]m`, s.sent(), "no colour is set")
 }
 
 func TestLive_ctrl_c_leaves_the_terminal_as_it_was(t *testing.T) {
@@ -333,8 +351,8 @@ func TestLive_ctrl_c_leaves_the_terminal_as_it_was(t *testing.T) {
 	s.sees(`Box\.Put is not written yet`)
 	s.types("\x03")
 	require.Equal(t, 0, s.ends())
-	require.Contains(t, s.raw.String(), "\x1b[?1049l", "back from the alternate screen")
-	require.Contains(t, s.raw.String(), "\x1b[?25h", "the cursor is shown again")
+	require.Contains(t, s.sent(), "\x1b[?1049l", "back from the alternate screen")
+	require.Contains(t, s.sent(), "\x1b[?25h", "the cursor is shown again")
 }
 
 // Editing a test is easily done by mistake, and then nothing that the learner writes is right.

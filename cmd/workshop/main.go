@@ -20,6 +20,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/launch"
+	"client-go-workshop/internal/runner/usage"
 )
 
 func main() {
@@ -36,7 +37,7 @@ func main() {
 		os.Exit(130)
 	default:
 		fmt.Fprintln(os.Stderr, "workshop:", err)
-		os.Exit(1)
+		os.Exit(usage.ExitCode(err))
 	}
 }
 
@@ -60,18 +61,18 @@ Without a command, the live view opens. It runs the tests of the current chapter
 each save. To choose a chapter, name it: go tool workshop 05. The labs, which come
 after the chapters, have names: labs/README.md lists them. Without a terminal, the
 command prints your progress and the next step.`,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          noSuchCommand,
-		RunE:          newWatch().RunE,
+		Args: noSuchCommand,
+		RunE: newWatch().RunE,
 	}
+	usage.Set(root, "go tool workshop")
+	root.SetHelpCommand(newHelp())
 	root.AddCommand(newWatch(), newList(), newPredict(), newTest(), newHint(), newProgress(), newReset(), newSkip(),
 		newRestore(), newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(),
 		programCommand("cluster up|down|status|logs|…", "Run a real Kubernetes API on this machine, without Docker",
 			launch.Cluster),
 		programCommand("kubectl …", "Run kubectl on the workshop's own cluster, never on yours", launch.Cluster, "kubectl"),
 		programCommand("share", "Serve the workshop to a room without internet", launch.Share),
-		newShow())
+		newShow(), newCompletion())
 	return root
 }
 
@@ -86,22 +87,23 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			return nil // the chapter's live view
 		}
 		if err == nil {
-			return fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; "+
-				"its tests: go tool workshop test %s", args[0], c.Dir, args[0])
+			return usage.Wrap(fmt.Errorf("there is no command %q. The chapter's live view is: go tool workshop watch %s; "+
+				"its tests: go tool workshop test %s", args[0], c.Dir, args[0]))
 		}
 	}
 	cmd.SuggestionsMinimumDistance = 2
 	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-		return fmt.Errorf("there is no command %q. Did you mean: go tool workshop %s?", args[0], strings.Join(like, ", or "))
+		return usage.Wrap(fmt.Errorf("there is no command %q. Did you mean: go tool workshop %s?", args[0],
+			strings.Join(like, ", or ")))
 	}
-	return fmt.Errorf("there is no command %q. For a list: go tool workshop help", args[0])
+	return usage.Wrap(fmt.Errorf("there is no command %q. For a list: go tool workshop help", args[0]))
 }
 
 // newShow returns the command that shows the pipeline in the browser. The program contains the learner's code only if
 // the arguments ask for it, so code that does not compile stops nothing else.
 func newShow() *cobra.Command {
-	show := programCommand("show [recording.json]", "Show the pipeline live in the browser: stop, step, break, rewind",
-		launch.Show)
+	show := programCommand("show [recording.json [another.json]]",
+		"Show the pipeline live in the browser: stop, step, break, rewind", launch.Show)
 	yours := programCommand("show", "", launch.ShowYours)
 	run := show.RunE
 	show.RunE = func(cmd *cobra.Command, args []string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/workspace"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -47,7 +48,12 @@ With --tests it puts back the chapter's tests, if you have changed one. With
 	cmd.Flags().BoolVar(&bare, "bare", false, "leave only the exported names, and design the rest yourself")
 	cmd.Flags().BoolVar(&tests, "tests", false, "put back the tests, not the stubs")
 	cmd.Flags().BoolVar(&missing, "missing", false, "put back only the stubs of missing files")
-	cmd.MarkFlagsMutuallyExclusive("bare", "tests", "missing")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if bare && (tests || missing) || tests && missing {
+			return usage.Wrap(errors.New("choose one of --bare, --tests and --missing: each puts something else back"))
+		}
+		return nil
+	}
 	return cmd
 }
 
@@ -78,7 +84,7 @@ chapter: "go tool workshop reset" brings its stubs back.`,
 		})
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 { // it does too much for a default
-			return errors.New("name the chapter, such as: go tool workshop skip 05")
+			return usage.Wrap(errors.New("name one chapter, such as: go tool workshop skip 05"))
 		}
 		return nil
 	}

@@ -5,6 +5,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,7 +25,7 @@ import (
 
 func newTest() *cobra.Command {
 	var o runner.Options
-	var all bool
+	var all, asJSON bool
 	cmd := chapterCommand("test [chapter[/task]]", "Run a chapter's tests, and show the failure to look at first",
 		`Run a chapter's tests, and show the failure to look at first. Without an
 argument it runs those of the current chapter.
@@ -49,6 +51,9 @@ test is. Ctrl-C ends the run, and the verdict says where the test was.`,
 			case !v.Green():
 				err = exitCode(1)
 			}
+			if asJSON {
+				return nil, cmp.Or(a.printReports(v), err)
+			}
 			return a.verdictLines(v, all), err
 		})
 	cmd.Flags().BoolVar(&o.Race, "race", false, "with the race detector (needs a C compiler)")
@@ -57,15 +62,24 @@ test is. Ctrl-C ends the run, and the verdict says where the test was.`,
 	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test this many times")
 	cmd.Flags().DurationVar(&o.Limit, "timeout", 0, "stop everything after this time, compiling included (0 is 5m)")
 	cmd.Flags().BoolVar(&all, "all", false, "show every failure, not only the first")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print every failure as a JSON object in one line, for programs")
 	return cmd
 }
 
 // test runs tests and stores their result. It does not store results over other layers below, nor results of files that
 // were saved during the run.
 func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o runner.Options) (runner.Verdict, error) {
+	a.reporter.begin(a.ctx)
 	before, err := progress.Content(a.root, c)
 	if err != nil {
 		return runner.Verdict{}, err
+	}
+	if meter := newMeter(errOut, a.width()); o.Race && o.OnCompile == nil {
+		o.OnCompile = func(done, all int) {
+			if meter.at("packages are compiled for the race detector", done, all); done == all {
+				meter.clear()
+			}
+		}
 	}
 	if o.OnTest == nil && isTerminal(errOut) {
 		n := 0
@@ -86,7 +100,7 @@ func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o ru
 		return v, err
 	}
 	after, err := progress.Content(a.root, c)
-	if err == nil && before == after && o.On == "" && len(v.Build) == 0 && v.Stopped == "" {
+	if err == nil && before == after && o.On == "" && o.Only == "" && len(v.Build) == 0 && v.Stopped == "" {
 		err = a.store(&v, o, before)
 	} else {
 		err = cmp.Or(err, a.move(&v, o))
@@ -94,6 +108,7 @@ func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o ru
 	if err != nil {
 		fmt.Fprintln(errOut, "workshop:", err)
 	}
+	a.reporter.judged(v)
 	return v, nil
 }
 
@@ -117,7 +132,7 @@ func (a *app) move(v *runner.Verdict, o runner.Options) error {
 	f, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
 	noteGreen(v, f)
 	c, err := progress.Read(a.root, v.Chapter, f)
-	if err != nil || f.At == "" || o.On != "" || c.Has(f.At) {
+	if err != nil || f.At == "" || o.On+o.Only != "" || c.Has(f.At) {
 		return err
 	}
 	next, _ := c.Next()
@@ -171,13 +186,28 @@ func (a *app) verdictLines(v runner.Verdict, all bool) []string {
 		return append(append(out, ""), style.Crash(v, a.width())...)
 	}
 	for _, f := range failures {
-		out = append(append(out, ""), style.Failure(f, a.width(), 0)...)
+		out = append(append(out, ""), style.Failure(runner.FromRoot(a.root, v.Chapter, f), a.width(), 0)...)
 	}
 	return out
 }
 
+// printReports prints each problem of a verdict as a JSON object in one line.
+func (a *app) printReports(v runner.Verdict) error {
+	for _, note := range a.folderNotes(v.Chapter) {
+		a.warn(errors.New(note))
+	}
+	encoder := json.NewEncoder(a.out)
+	for _, r := range v.Reports(a.root) {
+		if err := encoder.Encode(r); err != nil {
+			return fmt.Errorf("print JSON: %w", err)
+		}
+	}
+	return nil
+}
+
 // folderNotes returns notes about files of a chapter's folder that explain failures which are hard to understand.
 func (a *app) folderNotes(c course.Chapter) (out []string) {
+	out = a.reporter.notes()
 	if edited, err := workspace.EditedTests(a.root, c); err == nil && len(edited) > 0 {
 		out = append(out, fmt.Sprintf("Edited: %s. To restore the tests: go tool workshop reset --tests %s",
 			strings.Join(edited, ", "), c.Dir))

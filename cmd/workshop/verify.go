@@ -15,6 +15,7 @@ import (
 	"client-go-workshop/internal/authoring/verify"
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/workspace"
 )
 
@@ -38,18 +39,17 @@ It ignores your code in the chapter folders.`,
 			o.Texts = len(args) == 0
 			for _, t := range o.Truths {
 				if !slices.Contains(verify.Names(), t) {
-					return fmt.Errorf("there is no truth %q; the truths are %s", t, truths)
+					return usage.Wrap(fmt.Errorf("there is no truth %q; the truths are %s", t, truths))
 				}
 			}
 			out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
-			erase := ""
+			meter := newMeter(errOut, 100)
 			if isTerminal(errOut) {
-				erase = clearLine
-				o.Begin = func(chapter, truth string, done, all int) { fmt.Fprint(errOut, bar(chapter+" "+truth, done, all)) }
+				o.Begin = func(chapter, truth string, done, all int) { meter.at(chapter+" "+truth, done, all) }
 			}
 			broken := 0
 			o.Report = func(f verify.Finding) {
-				fmt.Fprint(errOut, erase) // the bar, before a line replaces it
+				meter.clear()
 				if !f.OK {
 					broken++
 				}
@@ -90,19 +90,11 @@ func chapters(args []string) (root string, some []course.Chapter, err error) {
 	for _, arg := range args {
 		c, err := course.Find(root, arg)
 		if err != nil {
-			return "", nil, err
+			return "", nil, usage.Wrap(err)
 		}
 		some = append(some, c)
 	}
 	return root, some, nil
-}
-
-// bar returns a progress bar of one row.
-func bar(what string, done, all int) string {
-	const wide = 24
-	full := wide * done / max(all, 1)
-	blocks := strings.Repeat("█", full) + strings.Repeat("░", wide-full)
-	return fmt.Sprintf(clearLine+"[%s] %d/%d  %s", blocks, done, all, what)
 }
 
 func printFinding(out io.Writer, f verify.Finding) {

@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,6 +25,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui"
 	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/tui/style"
@@ -31,17 +34,39 @@ import (
 )
 
 func newWatch() *cobra.Command {
-	return chapterCommand("watch [chapter]", "Open the live view: run a chapter's tests at each save",
+	var plain bool
+	var board reporting
+	cmd := chapterCommand("watch [chapter]", "Open the live view: run a chapter's tests at each save",
 		`Open the live view. At each save it runs the chapter's tests, and shows the failure
 to look at first. Keep it open beside your editor; ? lists its keys.
 
-Without a terminal, it prints your progress and the next step, and exits.`, watch)
+With --plain it prints each verdict below the one before, and moves no cursor. That
+suits screen readers, the compilation buffer of Emacs, tasks of VS Code, and tee.
+Without a terminal and without --plain, it prints your progress and the next step,
+and exits.
+
+With --report and an address, an instructor's board shows where you are: it asks you
+first, and remembers your yes for later. --report off takes it back.`,
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
+			if stop, err := a.reportTo(board, c); stop || err != nil {
+				return nil, err
+			}
+			if plain {
+				return nil, a.watchPlain(c)
+			}
+			return watch(a, c)
+		})
+	cmd.Flags().BoolVar(&plain, "plain", false, "print one verdict below the other, without moving the cursor")
+	cmd.Flags().StringVar(&board.url, "report", "", "the address of the instructor's board, or off")
+	cmd.Flags().StringVar(&board.name, "name", "", "your name on the board; with it, --report does not ask")
+	return cmd
 }
 
 // watch shows the live view, or prints one screen.
-func watch(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
-	if !isTerminal(a.out) || !isTerminal(a.in) || os.Getenv("TERM") == "dumb" {
-		return a.statusLines(), nil
+func watch(a *app, c progress.Chapter) ([]string, error) {
+	if why := a.notLive(); why != "" {
+		return append(a.statusLines(), "", "The live view is not open: "+why+". A verdict for each save, as plain lines:",
+			"  go tool workshop watch --plain"), nil
 	}
 	_, err := os.Stat(filepath.Join(a.root, ".workshop", "progress.json"))
 	if errors.Is(err, os.ErrNotExist) && !a.named {
@@ -51,6 +76,19 @@ func watch(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
 	}
 	m := tui.New(a.ctx, a.actions(), a.chapters, c, a.placeIn(c))
 	return nil, m.Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
+}
+
+// notLive returns why the live view cannot open, "" if it can.
+func (a *app) notLive() string {
+	switch {
+	case !isTerminal(a.out):
+		return "the output is not a terminal"
+	case !isTerminal(a.in):
+		return "the input is not a terminal"
+	case os.Getenv("TERM") == "dumb":
+		return "TERM=dumb says that this terminal cannot move its cursor"
+	}
+	return ""
 }
 
 // welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
@@ -195,44 +233,18 @@ func (a *app) actions() tui.Actions {
 			return slices.Concat([]string{green, ""}, lines, []string{""}, a.next()), err
 		},
 		Notes: func(c progress.Chapter) []string { return a.folderNotes(c.Chapter) },
+		Places: func(c progress.Chapter, f failure.Failure) (yours, test failure.Position) {
+			return runner.Places(a.root, c.Chapter, f)
+		},
+		Source: func(file string) []string {
+			text, _ := os.ReadFile(filepath.Join(a.root, filepath.FromSlash(file))) // no excerpt, then
+			return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		},
+		URL: func(file string) string {
+			return (&url.URL{Scheme: "file", Path: path.Join("/", filepath.ToSlash(a.root), file)}).String()
+		},
+		Text:  a.taskText,
 		Edit:  a.editor,
+		Debug: a.debugger,
 	}
-}
-
-// editors are the programs whose arguments are known. In them FILE and LINE stand for the place.
-var editors = []struct {
-	names, args string
-	terminal    bool // the editor runs in the terminal
-}{
-	{"code code-insiders codium cursor windsurf", "--goto FILE:LINE", false},
-	{"subl zed gnome-text-editor", "FILE:LINE", false},
-	{"goland idea", "--line LINE FILE", false},
-	{"hx helix", "FILE:LINE", true},
-	{"vi vim nvim nano emacs emacsclient micro joe", "+LINE FILE", true},
-}
-
-// editor returns the command that opens a place of a chapter, such as "store.go:45". Without a place it opens the
-// README.
-func (a *app) editor(c progress.Chapter, place string) (*tui.Editor, error) {
-	words := strings.Fields(cmp.Or(strings.TrimSpace(os.Getenv("VISUAL")), os.Getenv("EDITOR")))
-	if len(words) == 0 {
-		return nil, errors.New("set VISUAL or EDITOR to the command that starts your editor, such as: export VISUAL='code'")
-	}
-	if _, err := exec.LookPath(words[0]); err != nil {
-		return nil, fmt.Errorf("start the editor that VISUAL or EDITOR names: %w", err)
-	}
-	file, line, _ := strings.Cut(cmp.Or(place, "README.md:1"), ":")
-	values := strings.NewReplacer("FILE", filepath.Join(a.root, c.Dir, filepath.FromSlash(file)), "LINE", line)
-	args, terminal := "FILE", true // an unknown editor: most accept a path, and some need the terminal
-	for _, e := range editors {
-		if slices.Contains(strings.Fields(e.names), strings.TrimSuffix(filepath.Base(words[0]), ".exe")) {
-			args, terminal = e.args, e.terminal
-		}
-	}
-	for arg := range strings.FieldsSeq(args) {
-		words = append(words, values.Replace(arg))
-	}
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir = a.root
-	return &tui.Editor{Cmd: cmd, Terminal: terminal}, nil
 }

@@ -82,6 +82,17 @@ func (v Verdict) AtTheStop() (f failure.Failure, ok bool) {
 	return failure.Failure{}, false
 }
 
+// Alone returns the failure of the one test that was to run, or that it passed. ok is false if it did not run.
+func (v Verdict) Alone() (f failure.Failure, passed, ok bool) {
+	for _, t := range v.Tasks {
+		if len(t.Tests) > 0 {
+			f, ok = t.Matters()
+			return f, t.State == Passed, ok || t.State == Passed
+		}
+	}
+	return f, false, false
+}
+
 // Failures are all failures of the task, in the order of its tests.
 func (t Task) Failures() (all []failure.Failure) {
 	for _, test := range t.Tests {

@@ -27,10 +27,14 @@ type Options struct {
 	On    string      // which layers lie below: the -on of a chapter with Layers
 	Count int         // how often; 0 is once, and Go may answer from its cache
 	Task  course.Task // only this one's tests; zero means all
+	Only  string      // only the test of this name; "" means all
 	// Stop ends the run when it is closed; the verdict then says EndedByUser and where the run was. It may be nil.
 	Stop   <-chan struct{}
 	Limit  time.Duration     // how long all of it may take, compiling included; 0 is Limits.Time
 	OnTest func(gotest.Test) // receives each test as it begins, tells where it is, and ends; may be nil
+	// OnCompile receives how many packages are compiled for the race detector, and of how many, if that takes long. It may
+	// be nil.
+	OnCompile func(done, all int)
 	// OnGreen may be nil. Otherwise the tests run briefly first (see env.Brief). If every one passes, OnGreen receives
 	// that verdict before the tests run in full, with the race detector if the machine has it, and go vet follows.
 	OnGreen func(Verdict)
@@ -59,6 +63,9 @@ func Command(c course.Chapter, o Options) ([]string, error) {
 	args = append(append(args, tags(o)...), "./"+c.Dir)
 	if o.Task.Number > 0 {
 		args = append(args, "-run", o.Task.Pattern())
+	}
+	if o.Only != "" {
+		args = append(args, "-run", "^"+o.Only+"$")
 	}
 	if o.Count > 0 {
 		args = append(args, fmt.Sprintf("-count=%d", o.Count))
@@ -135,6 +142,9 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		v.Holes = holes(dir)
 		v.markUntouched(dir, filepath.Join(root, c.Solution()))
 		return v, nil
+	}
+	if o.Race && o.OnCompile != nil {
+		compile(ctx, root, c, o, o.OnCompile)
 	}
 	v, err := test(o.OnGreen != nil, o.OnTest)
 	if v.Green() && o.OnGreen != nil {

@@ -43,6 +43,7 @@ type Verdict struct {
 	Stopped string         // why the run was stopped before its end, as in gotest.Result
 	Crash   string         // what the runtime printed when it ended the test binary
 	Holes   []failure.Hole // what is still to be written, in all tasks, in the order of the files
+	Only    string         // the one test that was to run; "" if all were
 	Command string         // what was run, as one would type it
 	Took    time.Duration
 }
@@ -108,7 +109,7 @@ func (v Verdict) Green() bool {
 			return false
 		}
 	}
-	return len(v.Build) == 0 && v.Stopped == "" && len(v.Tasks) > 0
+	return len(v.Build) == 0 && v.Stopped == "" && v.Only == "" && len(v.Tasks) > 0
 }
 
 // markUntouched marks the tasks without any code. If their tests did not run, they are not begun.
@@ -181,7 +182,7 @@ func holesIn(files map[string][]byte) (all []failure.Hole) {
 
 // Judge sorts what a run came to.
 func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
-	v := Verdict{Chapter: c, Stopped: res.Stopped, Took: res.Took}
+	v := Verdict{Chapter: c, Stopped: res.Stopped, Took: res.Took, Only: o.Only}
 	switch {
 	case res.BuildFailed():
 		v.Build = compilerLines(res.Outside)

@@ -33,18 +33,23 @@ var bindings = []binding{
 	{"N ]", "", "", "", nextChapter(+1)},
 	{"B P [", "", "", "", nextChapter(-1)},
 	{"L 0", "", "", "", (*Model).nextLab},
-	{"o e", "o", "open the place in your editor (VISUAL, EDITOR)", "o open", (*Model).edit},
+	{"o e", "o", "open your line in your editor (VISUAL, EDITOR); O opens the test's", "o open", edit(yourLine)},
+	{"O", "", "", "", edit(testLine)},
 	{"r", "r", "the race detector, on and off; its first run compiles client-go", "r race",
 		(*Model).toggleRace},
 	{"t space", "t", "run the tests again", "", (*Model).start},
 	{"c", "c", "end the run, and show where it was", "", (*Model).end},
 	{"l", "l", "list of all chapters and tasks", "l list", toggle(pageList)},
-	{"s", "s", "how the solution differs from your code", "s solution", (*Model).solution},
+	{"s", "s", "how the solution differs from your code; ← → scroll its long lines", "s solution", (*Model).solution},
+	{"i", "i", "the text of this task", "i text", (*Model).text},
+	{"f", "f", "run only the test on the screen; again: all tests", "f one test", (*Model).filter},
+	{"d", "d", "debug the test on the screen with delve, up to the line where it fails", "d debug", (*Model).debug},
 	{"w", "w", "what to take away, when the chapter is green", "", (*Model).takeaway},
 	{"x", "x", "start the chapter again (your code is kept in a backup)", "", (*Model).reset},
 	{"home g", "↑ ↓", "scroll, as pgup and pgdn do", "", scroll((*viewport.Model).GotoTop)},
 	{"end G", "", "", "", scroll((*viewport.Model).GotoBottom)},
 	{"?", "", "", "? keys", toggle(pageHelp)},
+	{"ctrl+z", "^Z", "suspend; the shell's fg comes back", "", func(*Model) tea.Cmd { return tea.Suspend }},
 	{"q ctrl+c", "q", "quit", "q quit", func(*Model) tea.Cmd { return tea.Quit }},
 }
 
@@ -61,6 +66,10 @@ func (m *Model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 		return nil
 	}
 	m.message, m.done = "", ""
+	if m.page == pageDiff && (pressed == "left" || pressed == "right") {
+		m.body, cmd = m.body.Update(msg)
+		return cmd
+	}
 	for _, b := range bindings {
 		if slices.Contains(strings.Fields(b.pressed), pressed) {
 			return b.do(m)
@@ -179,6 +188,10 @@ func nextTask(by int) func(*Model) tea.Cmd {
 		task := tasks[(i+by+len(tasks))%len(tasks)]
 		m.task, m.pinned = task.Number, true
 		m.open(pageNow, nil)
+		if m.only != "" { // the verdict on one test says nothing about another task
+			m.only = ""
+			return tea.Batch(m.goTo(task.ID), m.start())
+		}
 		return m.goTo(task.ID)
 	}
 }
@@ -226,44 +239,4 @@ func (m *Model) goToChapter(c progress.Chapter) tea.Cmd {
 	task, _ := c.Next()
 	m.show(c, task)
 	return tea.Batch(m.watch(), m.goTo(task.ID))
-}
-
-// edit opens the place of the failure on the screen.
-func (m *Model) edit() tea.Cmd {
-	editor, err := m.actions.Edit(m.chapter, m.place())
-	if err != nil {
-		return showError(err)(m)
-	}
-	after := func(err error) tea.Msg {
-		if err != nil {
-			err = fmt.Errorf("open the editor: %w", err)
-		}
-		return showError(err)
-	}
-	if editor.Terminal {
-		return tea.ExecProcess(editor.Cmd, after)
-	}
-	return func() tea.Msg { return after(editor.Cmd.Run()) }
-}
-
-// place returns the file and line to open, such as "store.go:45": what does not compile, what is not written, or the
-// line of the test. It returns "" for the chapter as a whole.
-func (m *Model) place() string {
-	if m.verdict == nil {
-		return ""
-	}
-	for _, line := range m.verdict.Build {
-		if at := fileLine.FindStringSubmatch(line); at != nil {
-			return strings.TrimPrefix(at[1], m.chapter.Dir+"/")
-		}
-	}
-	task, _ := m.verdict.First(m.task)
-	f, fails := task.Matters()
-	switch {
-	case len(m.verdict.Build) > 0 || !fails:
-		return ""
-	case f.Hole != nil:
-		return f.Hole.At.String()
-	}
-	return f.At.String()
 }

@@ -20,6 +20,7 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -101,6 +102,7 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 				}
 			}
 		},
+		Places: func(progress.Chapter, failure.Failure) (yours, test failure.Position) { return yours, test },
 		// A run takes what is saved when it begins, tells of some tests, and ends early when it is cancelled.
 		Test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
 			if n := running.Add(1); n > most.Load() {

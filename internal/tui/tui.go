@@ -25,8 +25,9 @@ import (
 	"client-go-workshop/internal/workspace/progress"
 )
 
-// Actions is what the screen can ask for. Each but Notes and Edit is called on a goroutine of its own and may take its
-// time. The screen shows an error.
+// Actions is what the screen can ask for. Those that return no error are called while the screen is drawn; Watch and
+// each other one, except for Edit and Debug, has a goroutine of its own and may take its time. The screen shows an
+// error.
 type Actions struct {
 	// Look reads the state of all chapters.
 	Look func() ([]progress.Chapter, error)
@@ -47,14 +48,23 @@ type Actions struct {
 	Takeaway func(c progress.Chapter, width int) ([]string, error)
 	// Notes returns notes about a chapter's folder, such as tests that were edited.
 	Notes func(c progress.Chapter) []string
-	// Edit returns the program that opens a file of the chapter, as "store.go:45".
-	Edit func(c progress.Chapter, place string) (*Editor, error)
+	// Places returns the lines that a failure is about, of the learner's code and of the test; see runner.Places.
+	Places func(c progress.Chapter, f failure.Failure) (yours, test failure.Position)
+	// Source returns the lines of a file, and URL a link to it. The file is relative to the workshop's root.
+	Source func(file string) []string
+	URL    func(file string) string
+	// Text returns the text of a task, laid out for a width.
+	Text func(c progress.Chapter, t progress.TaskState, width int) ([]string, error)
+	// Edit returns the program that opens a line of a file, Debug the one that runs a test up to the line where it fails.
+	Edit  func(at failure.Position) (*Editor, error)
+	Debug func(c progress.Chapter, f failure.Failure) (*Editor, error)
 }
 
-// Editor is a program that opens a file.
+// Editor is a program that opens a file, or a debugger.
 type Editor struct {
 	Cmd      *exec.Cmd
-	Terminal bool // it needs the terminal for itself
+	Terminal bool   // it needs the terminal for itself
+	Says     string // on the terminal before it starts, if that takes long
 }
 
 // page is what the body of the screen shows.
@@ -67,6 +77,7 @@ const (
 	pageList                 // all chapters and tasks
 	pageDiff                 // the solution beside yours
 	pageHelp                 // the keys
+	pageText                 // the text of the task
 	pageTakeaway             // what to take away
 	pagePredict              // a program to predict
 )
@@ -83,26 +94,29 @@ type Model struct {
 	task          int  // the number of the task that is shown
 	pinned        bool // the learner has chosen it, so it stays although others are open
 
-	stopRun  context.CancelFunc // without a verdict
-	endRun   func()             // with a verdict on what has run
-	running  bool
-	vetting  bool    // every test has passed once, which the screen shows; a closer look goes on
-	ended    int     // tests that have ended in this run
-	underway []begun // tests that have not ended, the longest first
-	early    *failure.Failure
-	race     bool
-	verdict  *runner.Verdict
-	failed   error           // why there is no verdict
-	passed   map[string]bool // the tasks that have passed, by ID, so that the next verdict can tell what is new
-	success  string          // the tasks that pass since this run
-	began    time.Time
-	tests    sync.WaitGroup // runs that are under way
+	stopRun             context.CancelFunc // without a verdict
+	endRun              func()             // with a verdict on what has run
+	running             bool
+	vetting             bool    // every test has passed once, which the screen shows; a closer look goes on
+	ended               int     // tests that have ended in this run
+	compiled, toCompile int     // packages, for the race detector
+	underway            []begun // tests that have not ended, the longest first
+	early               *failure.Failure
+	race                bool
+	only                string // the test to run alone, "" for all
+	verdict             *runner.Verdict
+	failed              error           // why there is no verdict
+	passed              map[string]bool // the tasks that have passed, by ID, so that the next verdict can tell what is new
+	success             string          // the tasks that pass since this run
+	began               time.Time
+	tests               sync.WaitGroup // runs that are under way
 
 	stopWatch context.CancelFunc
 	by        string   // how saves are noticed, see filewatch.Watch
 	noted     []string // see Actions.Notes
 
 	predicting predicting
+	sources    sources
 
 	page         page
 	scrollToTask bool     // the list was just opened, and has to show the current task
@@ -141,7 +155,6 @@ func New(ctx context.Context, actions Actions, all []progress.Chapter, c progres
 		send: func(tea.Msg) {}, stopRun: func() {}, endRun: func() {}, stopWatch: func() {},
 		predicting: predicting{stop: func() {}},
 		body:       viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
-	m.body.SetHorizontalStep(0)
 	m.show(c, task)
 	return m
 }
@@ -167,7 +180,7 @@ func (m *Model) Run(options ...tea.ProgramOption) error {
 func (m *Model) show(c progress.Chapter, task progress.TaskState) {
 	m.chapter, m.task, m.pinned = c, task.Number, false
 	m.stopRun()
-	m.running, m.vetting, m.verdict, m.failed, m.success = false, false, nil, nil, ""
+	m.running, m.vetting, m.verdict, m.failed, m.success, m.only = false, false, nil, nil, "", ""
 	m.passed = map[string]bool{}
 	for _, t := range c.Tasks {
 		m.passed[t.ID] = t.State == runner.Passed
@@ -187,6 +200,7 @@ func (m *Model) open(p page, lines []string) {
 		m.predicting.stop()
 	}
 	m.body.GotoTop()
+	m.body.SetXOffset(0)
 }
 
 // Init starts watching; the watcher's first call starts the first run.
@@ -201,8 +215,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
 		cmd = m.key(msg)
-	case tea.MouseWheelMsg:
-		m.body, cmd = m.body.Update(msg)
 	case change:
 		cmd = msg(m)
 	}
@@ -235,15 +247,22 @@ func (m *Model) start() tea.Cmd {
 	m.stopRun()
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.stopRun, m.running, m.vetting = cancel, true, false
-	m.ended, m.began, m.underway, m.early = 0, time.Now(), nil, nil
+	m.ended, m.began, m.underway, m.early, m.compiled, m.toCompile = 0, time.Now(), nil, nil, 0, 0
+	m.sources = sources{}
 	stop := make(chan struct{})
 	m.endRun = sync.OnceFunc(func() { close(stop) })
 	c := m.chapter
 	options := runner.Options{
-		Race:    m.race,
-		Stop:    stop,
-		OnTest:  func(t gotest.Test) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.see(t) })) },
-		OnGreen: func(v runner.Verdict) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.green(v) })) },
+		Race:   m.race,
+		Only:   m.only,
+		Stop:   stop,
+		OnTest: func(t gotest.Test) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.see(t) })) },
+		OnCompile: func(done, all int) {
+			m.send(unless(ctx, func(m *Model) tea.Cmd { m.compiled, m.toCompile = done, all; return nil }))
+		},
+	}
+	if m.only == "" {
+		options.OnGreen = func(v runner.Verdict) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.green(v) })) }
 	}
 	return func() tea.Msg {
 		m.tests.Add(1)
@@ -268,7 +287,9 @@ func (m *Model) see(t gotest.Test) tea.Cmd {
 	m.ended++
 	written := slices.IndexFunc(t.Failures, func(f failure.Failure) bool { return f.Hole == nil })
 	if m.early == nil && t.Status == gotest.Failed && written >= 0 {
-		m.early = &t.Failures[written]
+		f := t.Failures[written]
+		f.Read = runner.ReadLink(m.chapter.Chapter, f)
+		m.early = &f
 	}
 	return nil
 }
@@ -291,7 +312,7 @@ func (m *Model) green(v runner.Verdict) tea.Cmd {
 // newly pass.
 func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 	known := m.vetting // the tests' part of it has been on the screen since green
-	m.running, m.vetting, m.failed = false, false, err
+	m.running, m.vetting, m.failed, m.sources = false, false, err, sources{}
 	if err == nil {
 		m.verdict = &v
 	}
@@ -302,7 +323,7 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 		return m.look()
 	}
 	m.success = ""
-	if err != nil || len(v.Build) > 0 || v.Stopped != "" {
+	if err != nil || len(v.Build) > 0 || v.Stopped != "" || v.Only != "" {
 		return m.look() // says nothing about the tasks, so the place stays
 	}
 	m.body.GotoTop()

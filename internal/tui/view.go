@@ -5,7 +5,6 @@ package tui
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,13 +14,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"client-go-workshop/internal/runner"
-	"client-go-workshop/internal/testkit/failure"
-	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
-
-var fileLine = regexp.MustCompile(`^(?:\./)?(\S+\.go:\d+)`)
 
 const rowsAround = 3 + 2
 
@@ -31,7 +26,6 @@ func (m *Model) View() tea.View {
 	rows := append([]string{m.header(), m.strip(), rule}, strings.Split(m.body.View(), "\n")...)
 	v := tea.NewView(strings.Join(m.truncated(append(rows, rule, m.footer())), "\n"))
 	v.AltScreen = true
-	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = "workshop " + m.chapter.Dir
 	return v
 }
@@ -61,6 +55,9 @@ func (m *Model) header() string {
 		right = style.Bad("no verdict")
 	case m.verdict != nil:
 		right = style.Faint(fmt.Sprintf("%.1fs", m.verdict.Took.Seconds()))
+	}
+	if m.only != "" {
+		right = style.Key("one test ") + right
 	}
 	if m.race {
 		right = style.Key("-race ") + right
@@ -99,7 +96,7 @@ func (m *Model) strip() string {
 
 // state returns a task's state. The verdict on the screen comes first, because it may be newer than what is stored.
 func (m *Model) state(c progress.Chapter, t progress.TaskState) runner.State {
-	if c.Dir == m.chapter.Dir && m.verdict != nil && len(m.verdict.Build) == 0 {
+	if c.Dir == m.chapter.Dir && m.verdict != nil && len(m.verdict.Build) == 0 && m.verdict.Only == "" {
 		for _, v := range m.verdict.Tasks {
 			if v.Number == t.Number {
 				return v.State
@@ -170,7 +167,13 @@ func (m *Model) draw() {
 	default:
 		lines = append(lines, m.lines...)
 	}
-	m.body.SetContentLines(m.truncated(lines))
+	m.body.SetHorizontalStep(0)
+	if m.page == pageDiff {
+		m.body.SetHorizontalStep(m.width / 4)
+	} else {
+		lines = m.truncated(lines)
+	}
+	m.body.SetContentLines(lines)
 	current := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "▸") })
 	if m.scrollToTask && m.page == pageList && current >= 0 {
 		m.body.SetYOffset(max(current-m.body.Height()/2, 0))
@@ -196,9 +199,9 @@ func (m *Model) now(rows int) []string {
 	if !m.running || m.verdict == nil || m.vetting {
 		return m.result(rows)
 	}
-	if m.early != nil && time.Since(m.began) > 3*time.Second {
+	if f, ok := m.failedEarly(); ok {
 		out := append(m.patience(), style.Warn("The run continues. This test has failed:"))
-		return append(out, style.Failure(*m.early, m.width, max(rows-5, 12))...)
+		return append(out, style.Failure(f, m.width, max(rows-5, 12))...)
 	}
 	old := m.result(rows)
 	for i, line := range old {
@@ -226,12 +229,16 @@ func (m *Model) result(rows int) (out []string) {
 	case v == nil:
 		return append(out, "No test has run yet: press t.")
 	case len(v.Build) > 0:
-		return append(out, style.Build(*v, m.width, rows-len(out))...)
+		out = append(out, style.Build(*v, m.width, rows-len(out))...)
+		return append(out, m.buildExcerpts(rows-len(out))...)
 	case v.Stopped != "":
 		out = append(out, style.Stopped(*v))
 		if f, ok := v.AtTheStop(); ok {
-			return append(out, style.Failure(f, m.width, max(rows-len(out)-1, 12))...)
+			return append(out, m.failure(f, rows-len(out))...)
 		}
+	}
+	if v.Only != "" {
+		return append(out, m.alone(rows-len(out))...)
 	}
 	task, open := v.First(m.task)
 	switch {
@@ -253,7 +260,7 @@ func (m *Model) result(rows int) (out []string) {
 	case !fails:
 		return append(out, style.Crash(*v, m.width)...)
 	}
-	out = append(out, style.Failure(f, m.width, max(rows-len(out)-1, 12))...)
+	out = append(out, m.failure(f, rows-len(out))...)
 	title := []string{"", "To write in this task:"}
 	for _, h := range v.Holes {
 		if h.Task == m.task {
@@ -261,7 +268,7 @@ func (m *Model) result(rows int) (out []string) {
 			title = nil
 		}
 	}
-	return out
+	return append(out, m.excerpts(f, rows-len(out))...)
 }
 
 // whereNext returns the keys that leave a green chapter or lab.
@@ -308,7 +315,12 @@ func (m *Model) first() []string {
 // patience is for a run that takes long. Most tests take less than a moment, so something loops, or waits in vain.
 func (m *Model) patience() []string {
 	if m.race && m.ended == 0 && len(m.underway) == 0 && time.Since(m.began) > 2*time.Second {
-		return append(m.warning("Go compiles client-go for the race detector. The first time this takes a minute."), "")
+		text := "Go compiles client-go for the race detector. The first time this takes a minute."
+		if m.toCompile > 0 {
+			text = fmt.Sprintf("Go compiles for the race detector, the first time only: %d of %d packages.", m.compiled,
+				m.toCompile)
+		}
+		return append(m.warning(text), "")
 	}
 	if len(m.underway) == 0 {
 		return nil
@@ -328,72 +340,4 @@ func (m *Model) patience() []string {
 			"and shows where it was.", longest.name, seconds, limit)), "")
 	}
 	return nil
-}
-
-// everything is the page with all failures of the chapter.
-func (m *Model) everything() (out []string) {
-	if m.verdict == nil || len(m.verdict.Build) > 0 {
-		return m.result(0)
-	}
-	holes := 0
-	for _, t := range m.verdict.Tasks {
-		for _, test := range t.Tests {
-			written := slices.DeleteFunc(slices.Clone(test.Failures), func(f failure.Failure) bool { return f.Hole != nil })
-			if len(written) < len(test.Failures) {
-				holes++
-			}
-			for _, f := range written {
-				out = append(append(out, style.Failure(f, m.width, 0)...), "")
-			}
-		}
-	}
-	if holes > 0 {
-		out = append(out, style.Faint(fmt.Sprintf("%d tests fail because something is not written yet.", holes)))
-	}
-	if len(out) == 0 {
-		out = append(out, style.Good("Nothing fails."))
-	}
-	return out
-}
-
-func (m *Model) list() (out []string) {
-	labs := false
-	for _, c := range m.all {
-		if c.Lab() && !labs {
-			labs = true
-			out = append(out, "", "Labs, if you want to go on after the chapters: L")
-		}
-		out = append(out, style.Strong(c.Dir)+style.Faint(fmt.Sprintf("  %d min", c.Minutes())))
-		if c.Lab() && c.Untouched && c.Dir != m.chapter.Dir {
-			continue
-		}
-		for _, t := range c.Tasks {
-			at := "  "
-			if c.Dir == m.chapter.Dir && t.Number == m.task {
-				at = style.Key("▸ ")
-			}
-			out = append(out, fmt.Sprintf("  %s%s %d  %s%s", at, style.Mark(m.state(c, t)), t.Number, t.Title,
-				style.Faint(fmt.Sprintf("  %d min", t.Minutes))))
-		}
-	}
-	return append(out, "", style.Faint(style.Legend))
-}
-
-func (m *Model) help() []string {
-	how := "events, at once"
-	if m.by == filewatch.Polling {
-		how = "polling, five times a second: this system sends no events for these files"
-	}
-	out := append(m.wrap("A save runs the chapter's tests: briefly, then in full, then go vet."), "")
-	for _, b := range bindings {
-		if b.keys == "" {
-			continue
-		}
-		keys := b.keys
-		for _, row := range style.Wrap(b.help, m.width-7) {
-			out = append(out, "  "+style.Key(fmt.Sprintf("%-5s", keys))+row)
-			keys = ""
-		}
-	}
-	return slices.Concat(out, []string{""}, m.wrap(style.Legend), m.wrap("Saves are noticed by "+how+"."))
 }

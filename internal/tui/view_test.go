@@ -50,6 +50,11 @@ func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int
 		Notes: func(progress.Chapter) []string { return nil },
 		GoTo:  func(string) error { return nil },
 		Watch: func(context.Context, progress.Chapter, func(string)) {},
+		Places: func(_ progress.Chapter, f failure.Failure) (yours, test failure.Position) {
+			return f.Code, f.At
+		},
+		Source: func(string) []string { return strings.Split(strings.Repeat("a line\n", 99), "\n") },
+		URL:    func(file string) string { return "file:///w/" + file },
 	}, all, c, task)
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m
@@ -79,10 +84,12 @@ func TestScreen_is_as_wide_and_high_as_the_terminal(t *testing.T) {
 
 func TestFooter_drops_what_has_no_room_and_keeps_the_keys_and_quit(t *testing.T) {
 	for width, wanted := range map[int]string{
-		120: "p predict  h hint  a all  n/b task  o open  r race  l list  s solution  ? keys  q quit",
-		60:  "p predict  h hint  a all  n/b task  o open  ? keys  q quit",
-		40:  "p predict  h hint  ? keys  q quit",
-		18:  "? keys  q quit",
+		120: "p predict  h hint  a all  n/b task  o open  r race  l list  s solution  i text  f one test  d debug  " +
+			"? keys  q quit",
+		90: "p predict  h hint  a all  n/b task  o open  r race  l list  s solution  ? keys  q quit",
+		60: "p predict  h hint  a all  n/b task  o open  ? keys  q quit",
+		40: "p predict  h hint  ? keys  q quit",
+		18: "? keys  q quit",
 	} {
 		m := screenOf(t, seven(runner.Open), "layer1/part1", width, 24)
 		rows := picture(m)
@@ -152,6 +159,8 @@ func TestRun_says_what_takes_long(t *testing.T) {
 	m.race = true
 	require.Contains(t, text(), "Go compiles client-go for the race detector. The first time this takes a minute.")
 
+	m.compiled, m.toCompile = 120, 340
+	require.Contains(t, text(), "Go compiles for the race detector, the first time only: 120 of 340 packages.")
 	m.see(gotest.Test{Name: "TestTask1_a", Status: gotest.Running})
 	m.underway[0].at = m.underway[0].at.Add(-2 * time.Second)
 	require.NotContains(t, text(), "race detector", "it is compiled")
@@ -159,6 +168,40 @@ func TestRun_says_what_takes_long(t *testing.T) {
 	m.see(gotest.Test{Name: "TestTask1_a", Status: gotest.Running,
 		Place: &failure.Place{Call: "(*Queue).Get", At: failure.Position{File: "queue.go", Line: 41}}})
 	require.Contains(t, text(), "TestTask1_a has run for 2s. It is still running: (*Queue).Get at queue.go:41. c ends it")
+}
+
+func TestFailure_is_shown_while_the_run_continues(t *testing.T) {
+	all := seven(runner.Failing)
+	verdict := green(all[6])
+	for i := range verdict.Tasks {
+		verdict.Tasks[i].State = runner.Failing
+		verdict.Tasks[i].Tests[0].Status = gotest.Failed
+	}
+	verdict.Tasks[0].State = runner.Passed
+	for _, c := range []struct {
+		task   int
+		change func(m *Model)
+		shown  bool
+	}{
+		{2, func(*Model) {}, true},
+		{2, func(m *Model) { m.verdict.Tasks[1].Untouched = true }, false}, // its holes come first
+		{1, func(*Model) {}, true},                     // it has passed before
+		{1, func(m *Model) { m.pinned = true }, false}, // the learner stays at task 2
+		{3, func(*Model) {}, false},
+		{3, func(m *Model) { m.began = m.began.Add(-4 * time.Second) }, true},
+		{2, func(m *Model) { m.vetting = true }, false},
+	} {
+		m := screenOf(t, all, "layer7/part2", 80, 24)
+		copied := verdict
+		copied.Tasks = append([]runner.Task(nil), verdict.Tasks...)
+		m.Update(judged(copied))
+		m.start()
+		m.see(gotest.Test{Name: "TestTask_x", Status: gotest.Failed, Failures: []failure.Failure{
+			{Test: "TestTask_x", Task: c.task, Kind: failure.Assertion, Problem: "the key of the object: not equal"}}})
+		c.change(m)
+		m.Update(nil)
+		require.Equal(t, c.shown, strings.Contains(strings.Join(picture(m), "\n"), "This test has failed:"), "%+v", c.task)
+	}
 }
 
 func TestTask_of_a_green_chapter_is_shown(t *testing.T) {

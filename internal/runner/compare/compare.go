@@ -121,10 +121,12 @@ func ClientGoLines(root, list string) (sum int, err error) {
 
 // Row is one benchmark in one unit over all implementations.
 type Row struct {
-	Name string // without "Benchmark" and the implementation
-	Unit string // "sec/op", "B/op", "allocs/op"
+	Package string // its import path, where the output says it
+	Name    string // without "Benchmark" and the implementation
+	Unit    string // "sec/op", "B/op", "allocs/op"
 	// Cells are in the order of Implementations. The cell of an implementation that did not run is empty.
 	Cells []Cell
+	Alone Cell // of a benchmark that names no implementation
 }
 
 // Cell is the result of one implementation.
@@ -133,11 +135,12 @@ type Cell struct {
 	// Ratio says how much better this median is than client-go's: 2 is twice as fast, or half the memory. It is 0 for
 	// client-go itself, and where the difference may be chance.
 	Ratio float64
+	Value float64 // the median, in the row's unit; 0 for an empty cell
 }
 
 // Read reads the output of `go test -bench`.
 func Read(in io.Reader) ([]Row, error) {
-	type key struct{ name, unit string }
+	type key struct{ pkg, name, unit string }
 	values := map[key]map[string][]float64{} // by implementation
 	var order []key
 	r := benchfmt.NewReader(in, "go test -bench")
@@ -156,7 +159,7 @@ func Read(in io.Reader) ([]Row, error) {
 			}
 		}
 		for _, v := range result.Values {
-			k := key{string(base) + name, v.Unit}
+			k := key{result.GetConfig("pkg"), string(base) + name, v.Unit}
 			if values[k] == nil {
 				values[k] = map[string][]float64{}
 				order = append(order, k)
@@ -169,12 +172,13 @@ func Read(in io.Reader) ([]Row, error) {
 	}
 	var rows []Row
 	for _, k := range order {
-		row := Row{Name: k.name, Unit: k.unit}
+		row := Row{Package: k.pkg, Name: k.name, Unit: k.unit}
 		theirs := benchmath.NewSample(values[k][clientGo], &benchmath.DefaultThresholds)
 		for _, i := range Implementations {
 			mine := benchmath.NewSample(values[k][i], &benchmath.DefaultThresholds)
 			row.Cells = append(row.Cells, cellOf(mine, theirs, k.unit))
 		}
+		row.Alone = cellOf(benchmath.NewSample(values[k][""], &benchmath.DefaultThresholds), theirs, k.unit)
 		rows = append(rows, row)
 	}
 	return rows, nil
@@ -185,7 +189,7 @@ func cellOf(mine, theirs *benchmath.Sample, unit string) (c Cell) {
 		return c
 	}
 	center := benchmath.AssumeNothing.Summary(mine, 0.95).Center
-	c.Text = benchunit.Scale(center, benchunit.ClassOf(unit))
+	c.Text, c.Value = benchunit.Scale(center, benchunit.ClassOf(unit)), center
 	if p := benchmath.AssumeNothing.Compare(mine, theirs); p.P < p.Alpha && center != 0 {
 		c.Ratio = benchmath.AssumeNothing.Summary(theirs, 0.95).Center / center
 		if strings.HasSuffix(unit, "/s") && c.Ratio != 0 { // of a rate, such as events/s, more is better

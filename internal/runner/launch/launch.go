@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // Program is another program of the workshop.
@@ -44,7 +45,12 @@ func (p Program) Run(ctx context.Context, root string, args ...string) (int, err
 	build := exec.CommandContext(ctx, "go", "build", "-tags", p.tags, "-o", bin, "./cmd/"+p.binary)
 	build.Dir = filepath.Join(root, p.module)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
+	late := time.AfterFunc(2*time.Second, func() {
+		fmt.Fprintf(os.Stderr, "Building %s. The first time this takes up to a minute.\n", p.name)
+	})
+	out, err := build.CombinedOutput()
+	late.Stop()
+	if err != nil {
 		return 0, fmt.Errorf("build %s: %w\n%s", p.name, err, out)
 	}
 	cmd := exec.CommandContext(ctx, bin, args...)
@@ -56,7 +62,7 @@ func (p Program) Run(ctx context.Context, root string, args ...string) (int, err
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		return os.ErrProcessDone
 	}
-	err := cmd.Run()
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return max(exit.ExitCode(), 1), nil

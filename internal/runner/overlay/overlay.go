@@ -187,10 +187,15 @@ func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cm
 	return cmd, nil
 }
 
-// GoCommand prepares a go command that a go.work file further up does not change, and that is interrupted, not killed,
-// when ctx ends.
+// GoCommand prepares a go command.
 func GoCommand(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
+	return Command(ctx, append([]string{"go"}, args...)...)
+}
+
+// Command prepares a program that a go.work file further up does not change, and that is interrupted, not killed, when
+// ctx ends.
+func Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	// The go command passes an interrupt on to the tests that it runs; killed, it would leave them behind.
 	cmd.Cancel = func() error {

@@ -4,6 +4,7 @@
 //	Ask     what a program prints over the solution and over its wrong version
 //	Repeat  the same, several times
 //	Yours   what it prints over the learner's code
+//	Start   the same for a program that is built already
 //
 // The programs import the solution's package. Package overlay puts the other versions into the solution's folder for
 // one build; nothing is written there. Not here: how the outputs are shown.
@@ -118,12 +119,17 @@ func run(ctx context.Context, root string, p course.Program, layer overlay.Layer
 	if err := build(ctx, root, p, layer, built); err != nil {
 		return nil, err
 	}
+	return Start(ctx, built, times)
+}
+
+// Start runs a built program several times in its folder, within Limits. Env is added to its environment.
+func Start(ctx context.Context, built string, times int, env ...string) (all []Output, err error) {
 	for len(all) < times {
 		if n := len(all); n > 0 && all[n-1].Stopped {
 			all = append(all, all[n-1])
 			continue
 		}
-		out, err := start(ctx, built)
+		out, err := start(ctx, built, env)
 		if err != nil {
 			return nil, err
 		}
@@ -174,11 +180,10 @@ func compilerLines(text string) (lines []string) {
 	return lines
 }
 
-// start runs a built program in its folder, within Limits.
-func start(ctx context.Context, built string) (Output, error) {
+func start(ctx context.Context, built string, env []string) (Output, error) {
 	cmd := exec.Command(built)
 	cmd.Dir = filepath.Dir(built)
-	cmd.Env = append(os.Environ(), "GOTRACEBACK=single") // only the first line of a dump is shown
+	cmd.Env = append(append(os.Environ(), "GOTRACEBACK=single"), env...) // only the first line of a dump is shown
 	ran, err := gotest.RunProgram(ctx, cmd, Limits)
 	if err != nil {
 		return Output{}, err

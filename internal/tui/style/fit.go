@@ -5,6 +5,8 @@ package style
 
 import (
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,9 +44,10 @@ const (
 func Fit(f failure.Failure, width, rows int) []Line {
 	width = max(width, 30)
 	if h := f.Hole; h != nil {
-		title := fmt.Sprintf("%s is not written yet (%s, task %d)", h.Symbol, h.At, h.Task)
-		if h.Chapter != "" {
-			return withFirst(append(part("", h.Chapter+": "+title, width), part("why", f.Why, width)...))
+		title := fmt.Sprintf("%s: %s is not written yet (task %d)", h.At, h.Symbol, h.Task)
+		if h.Chapter != "" { // the position may be relative to that chapter, or to the workshop
+			title = path.Join(h.Chapter, strings.TrimPrefix(title, h.Chapter+"/"))
+			return withFirst(append(part("", title, width), part("why", f.Why, width)...))
 		}
 		title += "\nThe comment above it says what to write."
 		return withFirst(append(part("", title, width), part("read", f.Read, width)...))
@@ -135,11 +138,18 @@ func cut(lines []Line, n int, keepLast bool) []Line {
 	return kept
 }
 
-// noBreak stands for a hyphen while a line is broken: a character of one column that no text uses.
-const noBreak = "\ue000"
+// noBreak and noSpace stand for a hyphen and a space while a line is broken: characters of one column that no text
+// uses.
+const noBreak, noSpace = "\ue000", "\ue001"
+
+// shownCommand is a command in a sentence: to its end, or to the end of a clause. What follows "go" tells it from the
+// verb, and from the end of the word client-go.
+var shownCommand = regexp.MustCompile(`\b(?:go (?:build|clean|doc|env|get|install|list|mod|run|test|tool|version|vet)` +
+	`|unset|export) (?:[^ ]*[^ .,;:?] )*[^ ]+`)
 
 // Wrap breaks a line into rows of at most width columns, at spaces where it can. A row that goes on keeps the line's
-// indentation. Control characters are taken out, so that what a test prints cannot move a screen's cursor.
+// indentation. A command that fits into a row stays in one, so that it can be copied. Control characters are taken out,
+// so that what a test prints cannot move a screen's cursor.
 func Wrap(line string, width int) []string {
 	line = clean(line)
 	if ansi.StringWidth(line) <= width {
@@ -150,14 +160,22 @@ func Wrap(line string, width int) []string {
 	if len(indent) > width/2 {
 		indent = ""
 	}
+	text = shownCommand.ReplaceAllStringFunc(text, func(command string) string {
+		if ansi.StringWidth(command) > width-len(indent) {
+			return command
+		}
+		return strings.ReplaceAll(command, " ", noSpace)
+	})
 	// A hyphen is no place to break at: options begin with it.
 	text = strings.ReplaceAll(text, "-", noBreak)
 	rows := strings.Split(ansi.Wrap(text, width-len(indent), ""), "\n")
 	for i, row := range rows {
-		rows[i] = indent + strings.ReplaceAll(strings.TrimRight(row, " "), noBreak, "-")
+		rows[i] = indent + hidden.Replace(strings.TrimRight(row, " "))
 	}
 	return rows
 }
+
+var hidden = strings.NewReplacer(noBreak, "-", noSpace, " ")
 
 // clean makes tabs four spaces and drops escape sequences' first byte and all other control characters.
 func clean(line string) string {

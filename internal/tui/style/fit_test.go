@@ -21,7 +21,7 @@ func text(lines []Line) string {
 func TestFit_of_what_is_not_written(t *testing.T) {
 	f := failure.Failure{At: failure.Position{File: "a_test.go", Line: 47}, Read: "05-indexer/README.md#task-1",
 		Hole: &failure.Hole{Symbol: "Store.Update", At: failure.Position{File: "store.go", Line: 45}, Task: 1}}
-	require.Equal(t, "Store.Update is not written yet (store.go:45, task 1)\nThe comment above it says what to write.\n"+
+	require.Equal(t, "store.go:45: Store.Update is not written yet (task 1)\nThe comment above it says what to write.\n"+
 		"  read    05-indexer/README.md#task-1", text(Fit(f, 80, 20)))
 }
 
@@ -29,7 +29,7 @@ func TestFit_of_a_layer_below_that_is_not_written(t *testing.T) {
 	f := failure.Failure{Why: "To write it: go tool workshop 05.", Read: "05-indexer/README.md",
 		Hole: &failure.Hole{Symbol: "NewIndexer", At: failure.Position{File: "store.go", Line: 45}, Task: 1,
 			Chapter: "05-indexer"}}
-	require.Equal(t, "05-indexer: NewIndexer is not written yet (store.go:45, task 1)\n"+
+	require.Equal(t, "05-indexer/store.go:45: NewIndexer is not written yet (task 1)\n"+
 		"  why     To write it: go tool workshop 05.", text(Fit(f, 80, 20)))
 }
 
@@ -86,6 +86,15 @@ func TestWrap_takes_control_characters_out(t *testing.T) {
 func TestWrap_does_not_break_at_a_hyphen(t *testing.T) {
 	require.Equal(t, []string{"  go tool workshop reset", "  --tests 05-indexer"},
 		Wrap("  go tool workshop reset --tests 05-indexer", 26))
+}
+
+func TestWrap_keeps_a_command_in_one_row(t *testing.T) {
+	require.Equal(t, []string{"Edited: a_test.go. To restore the tests:", "go tool workshop reset --tests 05-indexer"},
+		Wrap("Edited: a_test.go. To restore the tests: go tool workshop reset --tests 05-indexer", 66))
+	require.Equal(t, []string{"is a", "go test ./01-box;", "the others are not"},
+		Wrap("is a go test ./01-box; the others are not", 20), "the command ends at the semicolon")
+	require.Equal(t, []string{"a word that client-go then", "uses, and go on"},
+		Wrap("a word that client-go then uses, and go on", 26), "neither the name nor the verb is a command")
 }
 
 // FuzzFit: no failure makes the layout fall over.

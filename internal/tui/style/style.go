@@ -24,7 +24,7 @@ var style = lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion)
 var (
 	Good   = style.Foreground(lipgloss.Green).Render
 	Bad    = style.Foreground(lipgloss.Red).Render
-	Warn   = style.Foreground(lipgloss.Yellow).Render
+	Warn   = style.Bold(true).Foreground(lipgloss.Magenta).Render // yellow cannot be read on white
 	Key    = style.Foreground(lipgloss.Cyan).Render
 	Strong = style.Bold(true).Render
 	Faint  = style.Faint(true).Render

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMeter_says_what_is_left_in_a_line_every_ten_seconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		m := newMeter(&log, 80)
+		m.at("part", 0, 60)
+		time.Sleep(time.Second / 2)
+		for done := 1; done < 30; done++ {
+			m.at("part", done, 60)
+			time.Sleep(time.Second)
+		}
+		m.clear()
+		require.Equal(t, `[░░░░░░░░░░░░░░░░░░░░░░░░] 2/60  part
+[████░░░░░░░░░░░░░░░░░░░░] 12/60, about 48s left  part
+[████████░░░░░░░░░░░░░░░░] 22/60, about 38s left  part
+`, log.String())
+	})
+}
+
+func TestMeter_of_unknown_length_says_how_long_it_takes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		m := newMeter(&log, 80)
+		m.at("compile", 0, 0)
+		time.Sleep(13 * time.Second)
+		m.clear()
+		require.Equal(t, "compile, 2s\ncompile, 12s\n", log.String(), "before 2s nobody waits")
+	})
+}

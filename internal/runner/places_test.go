@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/failure"
+)
+
+const placedTest = `package box_test
+
+func TestTask1_Put(t *T) {
+	b := box.New()
+	b.Put()
+	b.Len()
+	b.Empty()
+	check(b)
+}
+
+func TestTask2_Other(t *T) {
+	b := box.New[int]()
+	b.Unknown()
+	check(b)
+}
+`
+
+const placedCode = "package box\n\nfunc New() {}\nfunc (Box) Put() {}\nfunc (Box) Len() {}\nfunc (Box) Empty() {}\n"
+
+const placedSolution = `package box
+
+// Put puts.
+//
+//workshop:task 1
+func (b *Box) Put() { b.n++ }
+
+// Empty takes all out.
+//
+//workshop:task 2
+func (b *Box) Empty() { b.n = 0 }
+`
+
+func TestPlaces_of_an_assertion_are_the_last_call_of_its_task_and_the_test(t *testing.T) {
+	root := boxRoot(t)
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "solutions", "01-box"), 0o755))
+	for name, text := range map[string]string{"01-box/box_test.go": placedTest, "01-box/box.go": placedCode,
+		"solutions/01-box/box.go": placedSolution} {
+		require.NoError(t, os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644))
+	}
+	for _, c := range []struct {
+		test, task, code int // the line of the test, the task, and the line of the code
+	}{
+		{8, 1, 4}, // Put, although Empty comes later
+		{8, 2, 6},
+		{6, 2, 5},  // Len: Empty is not called yet, and no call is of task 2
+		{14, 2, 3}, // New
+		{15, 1, 3},
+		{99, 1, 0},
+	} {
+		f := failure.Failure{Kind: failure.Assertion, At: position("box_test.go", c.test), Task: c.task}
+		yours, test := Places(root, box, f)
+		want := failure.Position{}
+		if c.code > 0 {
+			want = position("01-box/box.go", c.code)
+		}
+		require.Equal(t, want, yours, "%+v", c)
+		require.Equal(t, position("01-box/box_test.go", c.test), test)
+	}
+}
+
+func TestPlaces_of_a_panic_and_of_a_hole_are_those_that_it_names(t *testing.T) {
+	root := boxRoot(t)
+	at, code := position("box_test.go", 8), position("box.go", 3)
+	for _, f := range []failure.Failure{
+		{Kind: failure.Panic, At: at, Code: code}, {Kind: failure.NotWritten, At: at, Hole: &failure.Hole{At: code}},
+	} {
+		yours, test := Places(root, box, f)
+		require.Equal(t, position("01-box/box.go", 3), yours)
+		require.Equal(t, position("01-box/box_test.go", 8), test)
+	}
+	yours, test := Places(root, box, failure.Failure{Kind: failure.Other})
+	require.Zero(t, yours)
+	require.Zero(t, test)
+}

@@ -1,0 +1,81 @@
+package tui
+
+// This file is the pages with lists: all failures, all chapters and tasks, and all keys.
+
+import (
+	"fmt"
+	"slices"
+
+	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/filewatch"
+	"client-go-workshop/internal/tui/style"
+)
+
+// everything is the page with all failures of the chapter.
+func (m *Model) everything() (out []string) {
+	if m.verdict == nil || len(m.verdict.Build) > 0 {
+		return m.result(0)
+	}
+	holes := 0
+	for _, t := range m.verdict.Tasks {
+		for _, test := range t.Tests {
+			written := slices.DeleteFunc(slices.Clone(test.Failures), func(f failure.Failure) bool { return f.Hole != nil })
+			if len(written) < len(test.Failures) {
+				holes++
+			}
+			for _, f := range written {
+				out = append(append(out, style.Failure(f, m.width, 0)...), "")
+			}
+		}
+	}
+	if holes > 0 {
+		out = append(out, style.Faint(fmt.Sprintf("%d tests fail because something is not written yet.", holes)))
+	}
+	if len(out) == 0 {
+		out = append(out, style.Good("Nothing fails."))
+	}
+	return out
+}
+
+func (m *Model) list() (out []string) {
+	labs := false
+	for _, c := range m.all {
+		if c.Lab() && !labs {
+			labs = true
+			out = append(out, "", "Labs, if you want to go on after the chapters: L")
+		}
+		out = append(out, style.Strong(c.Dir)+style.Faint(fmt.Sprintf("  %d min", c.Minutes())))
+		if c.Lab() && c.Untouched && c.Dir != m.chapter.Dir {
+			continue
+		}
+		for _, t := range c.Tasks {
+			at := "  "
+			if c.Dir == m.chapter.Dir && t.Number == m.task {
+				at = style.Key("▸ ")
+			}
+			out = append(out, fmt.Sprintf("  %s%s %d  %s%s", at, style.Mark(m.state(c, t)), t.Number, t.Title,
+				style.Faint(fmt.Sprintf("  %d min", t.Minutes))))
+		}
+	}
+	return append(out, "", style.Faint(style.Legend))
+}
+
+func (m *Model) help() []string {
+	how := "events, at once"
+	if m.by == filewatch.Polling {
+		how = "polling, five times a second: this system sends no events for these files"
+	}
+	out := append(m.wrap("A save runs the chapter's tests: briefly, then in full, then go vet."), "")
+	for _, b := range bindings {
+		if b.keys == "" {
+			continue
+		}
+		keys := b.keys
+		for _, row := range style.Wrap(b.help, m.width-7) {
+			out = append(out, "  "+style.Key(fmt.Sprintf("%-5s", keys))+row)
+			keys = ""
+		}
+	}
+	return slices.Concat(out, []string{""}, m.wrap(style.Legend), m.wrap("Saves are noticed by "+how+"."),
+		m.wrap("The mouse is the terminal's own: select and copy as always."))
+}
