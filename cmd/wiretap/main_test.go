@@ -51,7 +51,7 @@ func (o *output) String() string {
 // waitFor waits until something has been printed.
 func (o *output) waitFor(t *testing.T, pattern string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return regexp.MustCompile(pattern).MatchString(o.String()) }, 10*time.Second,
+	require.Eventually(t, func() bool { return regexp.MustCompile(pattern).MatchString(o.String()) }, time.Minute,
 		time.Millisecond, "%s", pattern)
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -68,6 +69,30 @@ func Section(root string, c Chapter, title string) (string, error) {
 		return "", fmt.Errorf("%s has no heading \"## %s\"", path, title)
 	}
 	return text, nil
+}
+
+// TaskText returns the lines of a task in its chapter's README, without the heading, comments and folded parts: those
+// are programs with their answers.
+func TaskText(root string, c Chapter, t Task) (lines []string, err error) {
+	doc, err := Text(filepath.Join(root, c.Dir, "README.md"))
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(doc.Headings, func(h markdown.Heading) bool { return h.Anchor == t.Anchor })
+	if i < 0 {
+		return nil, fmt.Errorf("%s/README.md has no heading #%s", c.Dir, t.Anchor)
+	}
+	folded, blank := 0, true
+	for _, line := range doc.Below(doc.Headings[i]) {
+		text := strings.TrimSpace(line)
+		folded += strings.Count(text, "<details>")
+		comment := strings.HasPrefix(text, "<!--") && strings.HasSuffix(text, "-->")
+		if folded == 0 && !comment && (text != "" || !blank) {
+			lines, blank = append(lines, line), text == ""
+		}
+		folded -= strings.Count(text, "</details>")
+	}
+	return lines, nil
 }
 
 // Contract returns the points of the chapter's contract: the bulleted lists of its README whose lead is a line such as

@@ -1,8 +1,12 @@
 // Package controllerruntime runs the informer of chapter 07 inside controller-runtime: the cache of a real manager
 // makes its informers with our constructor, and a reconciler keeps the budgets of chapter 07 on top of them.
 //
-//	go test ./...              with the finished informer, from this folder
-//	go test -tags yours ./...  with yours
+//	go test ./...                               with the finished informer, from this folder
+//	go test -tags yours ./...                   with yours
+//	go test . -run Real -v -kubeconfig FILE     on a real API server
+//
+// manager_test.go runs the manager on the fake API server, in a bubble with an outage. real_test.go runs it over a
+// socket.
 //
 // This is a module of its own, because controller-runtime requires many modules that the workshop does not need.
 //
@@ -28,6 +32,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -84,7 +89,7 @@ func TestManager_runs_on_the_informer_of_chapter_07(t *testing.T) {
 		api := fakeapi.Start(t)
 		api.Create(web(3))
 		made := &constructed{}
-		ended := start(t, api, made)
+		ended := start(t, api.Config(), made)
 		minAvailable := func() string {
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -120,8 +125,7 @@ func TestManager_runs_on_the_informer_of_chapter_07(t *testing.T) {
 }
 
 // start runs a manager with the reconciler. The returned function ends it.
-func start(t *testing.T, api *fakeapi.Server, made *constructed) (end func() error) {
-	config := api.Config()
+func start(t *testing.T, config *rest.Config, made *constructed) (end func() error) {
 	config.QPS = -1
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Logger:  logr.Discard(),

@@ -22,7 +22,7 @@ func replaceField(object []byte, edit func(value []byte) ([]byte, error), path .
 			return err
 		}
 		if out == nil {
-			out = make([]byte, 0, len(object)+len(value)-(end-start)+1) // and a newline
+			out = make([]byte, 0, len(object)+len(value)-(end-start))
 		}
 		out = append(append(out, object[copied:start]...), value...)
 		copied = end
@@ -37,14 +37,24 @@ func replaceField(object []byte, edit func(value []byte) ([]byte, error), path .
 // field returns the value of the first field at a path. It is a part of object, not a copy. It returns nil if there is
 // no such field.
 func field(object []byte, path ...string) (value []byte, err error) {
-	_, err = walk(object, 0, path, func(start, end int) error {
-		value = object[start:end]
+	start, end, err := find(object, path...)
+	if err != nil || end == 0 {
+		return nil, err
+	}
+	return object[start:end], nil
+}
+
+// find returns where the value of the first field at a path begins and ends. If there is no such field, both are 0. It
+// does not read on behind the value.
+func find(object []byte, path ...string) (start, end int, err error) {
+	_, err = walk(object, 0, path, func(from, to int) error {
+		start, end = from, to
 		return errFound
 	})
 	if errors.Is(err, errFound) {
-		return value, nil
+		err = nil
 	}
-	return nil, err
+	return start, end, err
 }
 
 var errFound = errors.New("found")
@@ -130,75 +140,62 @@ func walk(in []byte, at int, path []string, found func(start, end int) error) (e
 
 // isKey reports whether a key in JSON is a name. A key may be written with escapes.
 func isKey(key []byte, name string) bool {
-	if len(key) == len(name)+2 && string(key[1:len(key)-1]) == name {
-		return true
+	if bytes.IndexByte(key, '\\') < 0 {
+		return len(key) == len(name)+2 && string(key[1:len(key)-1]) == name
 	}
-	var text string
-	return bytes.IndexByte(key, '\\') >= 0 && json.Unmarshal(key, &text) == nil && text == name
+	var text string // on the heap, because Unmarshal sets it, so it is only for a key with escapes
+	return json.Unmarshal(key, &text) == nil && text == name
 }
 
 var errTruncated = errors.New("parse JSON: it ends in the middle of a value")
 
-// skip passes over the value at an offset, and returns the offset behind it.
+// skip passes over the value at an offset, and returns the offset behind it. It is most of the work of a proxy, so its
+// loops have few cases.
 func skip(in []byte, at int) (end int, err error) {
+	if at == len(in) || in[at] != '{' && in[at] != '[' && in[at] != '"' {
+		return number(in, at)
+	}
 	depth := 0
-	start := at
 	for ; at < len(in); at++ {
 		switch in[at] {
 		case '"':
-			if at = closingQuote(in, at+1); at < 0 {
+			if at = closingQuote(in, at+1); at == len(in) {
 				return 0, errTruncated
+			}
+			if depth == 0 {
+				return at + 1, nil
 			}
 		case '{', '[':
 			depth++
-			continue
 		case '}', ']':
-			if depth == 0 {
-				return number(start, at)
+			if depth--; depth == 0 {
+				return at + 1, nil
 			}
-			depth--
-		case ',', ':', ' ', '\n', '\t', '\r':
-			if depth == 0 {
-				return number(start, at)
-			}
-			continue
-		default:
-			continue
-		}
-		if depth == 0 {
-			return at + 1, nil
 		}
 	}
-	if depth > 0 {
-		return 0, errTruncated
-	}
-	return number(start, len(in))
+	return 0, errTruncated
 }
 
-// number returns the end of a number, true, false or null, which must not be empty.
-func number(start, end int) (int, error) {
-	if start == end {
-		return 0, fmt.Errorf("parse JSON at byte %d: no value", start)
+// number returns the offset behind a number, true, false or null, which must not be empty.
+func number(in []byte, at int) (end int, err error) {
+	for end = at; end < len(in) && bytes.IndexByte([]byte(",:]} \n\t\r"), in[end]) < 0; {
+		end++
+	}
+	if end == at {
+		return 0, fmt.Errorf("parse JSON at byte %d: no value", at)
 	}
 	return end, nil
 }
 
-// closingQuote returns the offset of the quote that ends a string whose text begins at an offset, or -1.
+// closingQuote returns the offset of the quote that ends a string whose text begins at an offset, or len(in).
 func closingQuote(in []byte, at int) int {
-	for {
-		next := bytes.IndexByte(in[at:], '"')
-		if next < 0 {
-			return -1
+	for at < len(in) && in[at] != '"' {
+		if in[at] == '\\' {
+			at++ // the next byte is a part of the text
 		}
-		at += next + 1
-		first := at - 2 // the first byte of the backslashes before the quote, less one
-		for in[first] == '\\' {
-			first--
-		}
-		if (at-first)%2 == 0 { // an even number of backslashes does not escape the quote
-			return at - 1
-		}
+		at++
 	}
+	return min(at, len(in))
 }
 
 // space returns the first offset that is not white space.

@@ -259,9 +259,12 @@ func meanwhile(t *guard.T, call func()) (ended bool) {
 	return false
 }
 
-// newQueue makes a BatchQueue on the RealFIFO below.
-func newQueue() *todaysinformer.BatchQueue {
-	return todaysinformer.NewBatchQueue(below.NewRealFIFO(cache.RealFIFOOptions{
+// newFIFO makes a RealFIFO of the layers below.
+func newFIFO() layers.RealFIFO {
+	return below.NewRealFIFO(cache.RealFIFOOptions{
 		AtomicEvents: true, UnlockWhileProcessing: true, EmitDeltaTypeBookmark: true,
-	}))
+	})
 }
+
+// newQueue makes a BatchQueue on the RealFIFO below.
+func newQueue() *todaysinformer.BatchQueue { return todaysinformer.NewBatchQueue(newFIFO()) }

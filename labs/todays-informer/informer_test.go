@@ -29,6 +29,7 @@ type world struct {
 
 	lock sync.Mutex
 	held string // the name of the object whose writes wait at the door
+	free string // if held is allButOne: the name of the only object whose writes do not wait
 	door gate.Gate
 }
 
@@ -58,15 +59,31 @@ func newWorldWith(t *guard.T, options cache.SharedIndexInformerOptions, names ..
 // hold holds the writes of an object until the gate is opened.
 func (w *world) hold(name string) gate.Gate {
 	w.t.Did("the next write of %s to the store takes long", name)
+	return w.close(name)
+}
+
+func (w *world) close(name string) gate.Gate {
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	w.held, w.door = name, gate.New(w.t)
 	return w.door
 }
 
+// allButOne stands for every object but the first one that is written.
+const allButOne = "*"
+
+// holdAllButOne holds the writes of a list after its first object, whichever it is, until the gate is opened.
+func (w *world) holdAllButOne() gate.Gate {
+	w.t.Did("the write of one object is quick, and that of the next one takes long")
+	return w.close(allButOne)
+}
+
 func (w *world) wait(name string) {
 	w.lock.Lock()
-	door, held := w.door, w.held == name
+	if w.held == allButOne && w.free == "" {
+		w.free = name
+	}
+	door, held := w.door, w.held == name || w.held == allButOne && w.free != name
 	w.lock.Unlock()
 	if held {
 		door.Wait()

@@ -19,8 +19,8 @@ const maxBatch = 1000
 // the queue, but only one may call Pop or PopBatch.
 type BatchQueue struct {
 	layers.RealFIFO
-	// waiting is the number of items in the queue. For a moment it can be lower: an item is in the queue first, and is
-	// counted then.
+	// waiting is the number of items in the queue. For a moment it can be lower, and even negative: an item is in the
+	// queue first, and is counted then.
 	waiting atomic.Int64
 }
 
@@ -36,7 +36,7 @@ func NewBatchQueue(fifo layers.RealFIFO) *BatchQueue { return &BatchQueue{RealFI
 // PopBatch removes items and processes them in the order of arrival. It waits while the queue is empty. Changes of
 // different objects that are waiting go to processBatch together, 1000 at most. A ReplacedAll, a SyncAll and a Bookmark
 // are not in a batch: processSingle receives each of them alone, as cache.Deltas. No batch has two changes of one
-// object, because the first one decides between an addition and an update. A change that is alone goes to
+// object, because the old state of the second one is not in the store yet. A change that is alone goes to
 // processSingle.
 //
 // PopBatch does not wait for a batch to fill. HasSynced does not become true before the first list has been processed.
@@ -46,12 +46,12 @@ func (q *BatchQueue) PopBatch(processBatch cache.ProcessBatchFunc, processSingle
 	panic(todo.Task(4, "BatchQueue.PopBatch"))
 }
 
-// Pop is the RealFIFO's. It counts the item that leaves the queue.
+// Pop is the RealFIFO's. It counts the item that has left the queue. No item leaves a closed queue that is empty, and
+// its count does not matter any more.
 func (q *BatchQueue) Pop(process cache.PopProcessFunc) (any, error) {
-	return q.RealFIFO.Pop(func(obj any, isInInitialList bool) error {
-		q.waiting.Add(-1)
-		return process(obj, isInInitialList)
-	})
+	obj, err := q.RealFIFO.Pop(process)
+	q.waiting.Add(-1)
+	return obj, err
 }
 
 // Add is the RealFIFO's. With AtomicEvents each call of Add, Update, Delete, Bookmark, Replace and Resync adds one item

@@ -63,23 +63,28 @@ func TestTask1_Store_changes_before_the_handler_is_called(t *testing.T) {
 	guard.Test(t, "The store changes first, then the handler is called: it finds the whole list in the "+
 		"store.", func(t *guard.T) {
 		h, s := &calls{}, storeOf(t, "a@1", "b@2")
-		found := []string{}
-		h.during = func() { found = append(found, s.content()) }
+		found, versions := []string{}, []string{}
+		h.during = func() {
+			found, versions = append(found, s.content()), append(versions, s.LastStoreSyncResourceVersion())
+		}
 		t.Did("a store has a@1 and b@2")
 		replace(t, h, s, "b@8", "c@9")
 		require.Equal(t, slices.Repeat([]string{"b@8 c@9"}, 3), found, "the store's content at each call of the handler")
+		require.Equal(t, []string{"9", "9", "9"}, versions, "the store's version at each call of the handler")
 	})
 }
 
 func TestTask1_Missing_object_is_a_deletion(t *testing.T) {
 	guard.Test(t, "A stored object that the list does not have is a deletion.", func(t *guard.T) {
-		h, s := &calls{}, storeOf(t, "a@1", "kube-system/a@2", "b@3")
-		t.Did("a store has default/a, kube-system/a and default/b")
-		replace(t, h, s, "a@1", "b@3")
-		require.Contains(t, h.notes, "tombstone of kube-system/a, last kube-system/a@2", "the handler's calls")
-		require.Equal(t, "a@1 b@3", s.content(), "the store's objects")
+		h, s := &calls{}, storeOf(t, "a@1", "kube-system/a@2", "/a@3")
+		t.Did("a store has default/a, kube-system/a, and a without a namespace")
+		replace(t, h, s, "a@1", "/a@3")
+		require.Equal(t, []string{"tombstone of kube-system/a, last kube-system/a@2", "again a@1", "again /a@3"}, h.notes,
+			"the handler's calls")
+		require.Equal(t, "/a@3 a@1", s.content(), "the store's objects")
 
 		h, s = &calls{}, storeOf(t, "a@1", "b@3")
+		t.Did("a store has a@1 and b@3")
 		replace(t, h, s)
 		slices.Sort(h.notes)
 		require.Equal(t, []string{"tombstone of default/a, last a@1", "tombstone of default/b, last b@3"}, h.notes,
@@ -99,7 +104,7 @@ func TestTask1_Tombstone_has_the_stored_object(t *testing.T) {
 }
 
 func TestTask1_Known_object_is_an_update(t *testing.T) {
-	guard.Test(t, "An object that the store has is an update, from the stored object to the listed one, even if "+
+	guard.Test(t, "An object whose key the store has is an update, from the stored object to the listed one, even if "+
 		"nothing changed.", func(t *guard.T) {
 		h, s := &calls{}, storeOf(t, "a@1", "b@2")
 		stored, _, _ := s.GetByKey("default/a")
@@ -112,6 +117,34 @@ func TestTask1_Known_object_is_an_update(t *testing.T) {
 	})
 }
 
+func TestTask1_Key_decides_and_not_the_UID(t *testing.T) {
+	guard.Test(t, "An object whose key the store has is an update, from the stored object to the listed one, even if "+
+		"nothing changed. It can be a new object of the same name, so a handler compares the UIDs.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t)
+		was, is := deploy("a@1"), deploy("a@8")
+		was.UID, is.UID = "first", "second"
+		require.NoError(t, s.Indexer.Add(was), "the error of Add of client-go's store")
+		t.Did("a store has a@1; ReplaceAll with the list [a@8], and a has another UID")
+		list := cache.ReplacedAllInfo{ResourceVersion: "9", Objects: []any{is}}
+		require.NoError(t, todaysinformer.ReplaceAll(h, s, list, false), "the error of ReplaceAll")
+		require.Equal(t, []string{"update a@1 to a@8"}, h.notes, "the handler's calls")
+	})
+}
+
+func TestTask1_List_can_be_older_than_the_store(t *testing.T) {
+	guard.Test(t, "ReplaceAll makes a list the whole content of the store, and reports each difference to the "+
+		"handler. A server that was restored from a backup lists older versions.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@30", "b@31")
+		s.Bookmark("31")
+		t.Did("a store has a@30 and b@31, at version 31")
+		replace(t, h, s, "a@5")
+		require.Equal(t, "a@5", s.content(), "the store's objects")
+		require.Equal(t, []string{"tombstone of default/b, last b@31", "update a@30 to a@5"}, h.notes,
+			"the handler's calls")
+		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after a list at version 9")
+	})
+}
+
 func TestTask1_New_object_is_an_addition(t *testing.T) {
 	guard.Test(t, "Every other object is an addition, with isInInitialList.", func(t *guard.T) {
 		for initial, want := range map[bool]string{true: "first a@1", false: "add a@1"} {
@@ -120,6 +153,13 @@ func TestTask1_New_object_is_an_addition(t *testing.T) {
 			err := todaysinformer.ReplaceAll(h, storeOf(t), listed("9", "a@1"), initial)
 			require.NoError(t, err, "the error of ReplaceAll")
 			require.Equal(t, []string{want}, h.notes, "the handler's calls, isInInitialList %v", initial)
+
+			h = &calls{}
+			t.Did("ReplaceAll of a store with x and y with the list [y@2 a@1], isInInitialList %v", initial)
+			err = todaysinformer.ReplaceAll(h, storeOf(t, "x@1", "y@2"), listed("9", "y@2", "a@1"), initial)
+			require.NoError(t, err, "the error of ReplaceAll")
+			require.Equal(t, []string{"tombstone of default/x, last x@1", "again y@2", want}, h.notes,
+				"the handler's calls, isInInitialList %v", initial)
 		}
 	})
 }

@@ -40,6 +40,18 @@ func TestTask2_Store_decides_between_add_and_update(t *testing.T) {
 	})
 }
 
+func TestTask2_Versions_are_not_compared(t *testing.T) {
+	guard.Test(t, "ProcessDeltas applies deltas to the store and reports each change to the handler, the oldest first. A "+
+		"version that is older or the same is a change, too: of a server that was restored, or of a "+
+		"resync.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@30")
+		t.Did("a store has a@30")
+		process(t, h, s, delta(cache.Updated, "a@5"), delta(cache.Sync, "a@5"))
+		require.Equal(t, []string{"update a@30 to a@5", "again a@5"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@5", s.content(), "the store's objects")
+	})
+}
+
 func TestTask2_Only_additions_are_initial(t *testing.T) {
 	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
 		h, s := &calls{}, storeOf(t, "a@1")
@@ -85,6 +97,14 @@ func TestTask2_Failed_change_reaches_no_handler(t *testing.T) {
 			require.ErrorIs(t, err, errRefused, "the error of ProcessDeltas, after %s failed", method)
 			require.Empty(t, h.notes, "the handler's calls after %s failed", method)
 		}
+		for _, change := range []cache.DeltaType{cache.Updated, cache.Deleted} {
+			h, s := &calls{}, storeOf(t)
+			nonsense := cache.Delta{Type: change, Object: "no object"}
+			t.Did("ProcessDeltas with %s, which has no key", show(nonsense))
+			err := todaysinformer.ProcessDeltas(h, s, cache.Deltas{nonsense}, false)
+			require.Error(t, err, "the error of ProcessDeltas with an %s without a key", change)
+			require.Empty(t, h.notes, "the handler's calls after an %s without a key", change)
+		}
 	})
 }
 
@@ -98,6 +118,18 @@ func TestTask2_Deletion(t *testing.T) {
 			cache.Delta{Type: cache.Deleted, Object: tombstone})
 		require.Equal(t, []string{"delete a@7", "tombstone of default/b, last b@2"}, h.notes, "the handler's calls")
 		require.Same(t, last, h.objects[0], "the object of the deletion of a")
+		require.Equal(t, "", s.content(), "the store's objects")
+	})
+}
+
+func TestTask2_Deletion_needs_a_key_only(t *testing.T) {
+	guard.Test(t, "A Deleted removes the object, and the handler receives the object of the delta. A tombstone can be "+
+		"empty, and the store can be without the object.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1")
+		t.Did("a store has a@1")
+		process(t, h, s, delta(cache.Deleted, "b@7"),
+			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/a"}})
+		require.Equal(t, []string{"delete b@7", "tombstone of default/a, last <nil>"}, h.notes, "the handler's calls")
 		require.Equal(t, "", s.content(), "the store's objects")
 	})
 }
@@ -134,9 +166,11 @@ func TestTask2_SyncAll_repeats_every_object(t *testing.T) {
 func TestTask2_Bookmark_is_only_a_version(t *testing.T) {
 	guard.Test(t, "A Bookmark sets the version of the store, and the handler receives nothing.", func(t *guard.T) {
 		h, s := &calls{}, storeOf(t, "a@1")
-		bookmark := cache.Delta{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "30"}}
+		s.Indexer.Bookmark("9")
+		bookmark := cache.Delta{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "10"}}
+		t.Did("a store has a@1, at version 9")
 		process(t, h, s, bookmark)
-		require.Equal(t, "30", s.LastStoreSyncResourceVersion(), "the store's version")
+		require.Equal(t, "10", s.LastStoreSyncResourceVersion(), "the store's version")
 		require.Empty(t, h.notes, "the handler's calls")
 		require.Equal(t, "a@1", s.content(), "the store's objects")
 		require.Empty(t, s.states, "the store's content after each write")

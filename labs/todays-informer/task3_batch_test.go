@@ -78,6 +78,18 @@ func TestTask3_Old_state_is_that_before_the_batch(t *testing.T) {
 	})
 }
 
+func TestTask3_Versions_are_not_compared(t *testing.T) {
+	guard.Test(t, "ProcessDeltasInBatch applies deltas of different objects to the store and reports each change to the "+
+		"handler, the oldest first. An older or the same version is a change, too.", func(t *guard.T) {
+		h, s := &calls{}, transactions{storeOf(t, "a@30", "b@31")}
+		t.Did("a store has a@30 and b@31")
+		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@5"), delta(cache.Sync, "b@31")),
+			"the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"update a@30 to a@5", "again b@31"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@5 b@31", s.content(), "the store's objects")
+	})
+}
+
 func TestTask3_Only_additions_are_initial(t *testing.T) {
 	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
 		for kind, s := range map[string]cache.Store{
@@ -98,9 +110,11 @@ func TestTask3_Tombstone_in_a_batch(t *testing.T) {
 		"delta, which can be a tombstone.", func(t *guard.T) {
 		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
 		tombstone := cache.DeletedFinalStateUnknown{Key: "default/b", Obj: deploy("b@1")}
-		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@5"), cache.Delta{Type: cache.Deleted, Object: tombstone}),
-			"the error of ProcessDeltasInBatch")
-		require.Equal(t, []string{"update a@1 to a@5", "tombstone of default/b, last b@1"}, h.notes, "the handler's calls")
+		t.Did("a store has a@1 and b@2")
+		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@5"), cache.Delta{Type: cache.Deleted, Object: tombstone},
+			delta(cache.Deleted, "c@6")), "the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"update a@1 to a@5", "tombstone of default/b, last b@1", "delete c@6"}, h.notes,
+			"the handler's calls")
 		require.Equal(t, "a@5", s.content(), "the store's objects")
 	})
 }
@@ -115,6 +129,26 @@ func TestTask3_Handler_receives_the_successful_changes_only(t *testing.T) {
 		require.ErrorContains(t, err, errRefused.Error(), "the error of ProcessDeltasInBatch")
 		require.Equal(t, []string{"delete b@4", "add c@6"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@1 c@6", s.content(), "the store's objects")
+	})
+}
+
+func TestTask3_Failure_changes_no_other_call(t *testing.T) {
+	guard.Test(t, "If the transaction fails for some objects, the handler receives the successful changes only, and "+
+		"ProcessDeltasInBatch returns the error. Their calls are those of a transaction that did not "+
+		"fail.", func(t *guard.T) {
+		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		s.refused = []string{"Update a@5"}
+		deltas := []cache.Delta{delta(cache.Updated, "a@5"), delta(cache.Updated, "b@6"), delta(cache.Added, "c@7")}
+		t.Did("a store has a@1 and b@2, and refuses the update of a")
+		t.Did("in the batch: Updated a@5, Updated b@6, Added c@7; isInInitialList true")
+		require.Error(t, todaysinformer.ProcessDeltasInBatch(h, s, deltas, true), "the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"update b@2 to b@6", "first c@7"}, h.notes, "the handler's calls")
+
+		h, s = &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		s.refused = []string{"Delete b@4", "Update a@5", "Add c@6"}
+		t.Did("a store has a@1 and b@2, and refuses all of the next batch")
+		require.Error(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
+		require.Empty(t, h.notes, "the handler's calls after every object has failed")
 	})
 }
 

@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
 
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers"
 	todaysinformer "client-go-workshop/labs/todays-informer"
 )
 
@@ -130,8 +132,8 @@ func TestTask4_Order_of_arrival(t *testing.T) {
 }
 
 func TestTask4_Batch_has_each_object_once(t *testing.T) {
-	guard.Test(t, "No batch has two changes of one object, because the first one decides between an addition and an "+
-		"update.", func(t *guard.T) {
+	guard.Test(t, "No batch has two changes of one object, because the old state of the second one is not in the "+
+		"store yet.", func(t *guard.T) {
 		q, p := newQueue(), &popped{}
 		add(t, q, "a@1", "b@2", "a@3")
 		t.Did("Delete of a tombstone of default/b; Add b@5, Add kube-system/b@6")
@@ -175,6 +177,13 @@ func TestTask4_Single_change_is_no_batch(t *testing.T) {
 		t.Did("PopBatch")
 		require.NoError(t, p.pop(q), "the error of PopBatch")
 		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
+
+		add(t, q, "a@2", "b@3", "a@4")
+		p.drain(t, q)
+		for i, call := range p.calls {
+			require.Equal(t, p.sizes[i] == 1, strings.HasPrefix(call, "single"), "whether the call %q is one of processSingle",
+				call)
+		}
 	})
 }
 
@@ -209,6 +218,47 @@ func TestTask4_Later_changes_wait_for_the_next_call(t *testing.T) {
 		require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: Added a@3", "batch: Added b@4, Added c@5"},
 			p.calls, "the calls of both functions")
 		q.Close()
+	})
+}
+
+// slowFIFO is a RealFIFO whose Add puts the item into the queue, and returns when the gate is open.
+type slowFIFO struct {
+	layers.RealFIFO
+	door gate.Gate
+}
+
+func (f slowFIFO) Add(obj any) error {
+	err := f.RealFIFO.Add(obj)
+	f.door.Wait()
+	return err
+}
+
+func TestTask4_Item_can_leave_before_it_is_counted(t *testing.T) {
+	guard.Test(t, "PopBatch does not wait for a batch to fill. A writer counts an item after it is in the queue, so "+
+		"PopBatch can take an item that is not counted yet.", func(t *guard.T) {
+		fifo, p := slowFIFO{newFIFO(), gate.New(t)}, &popped{}
+		q := todaysinformer.NewBatchQueue(fifo)
+		t.Cleanup(q.Close)
+		t.Did("Add a@1, which is in the queue, and Add has not returned; PopBatch")
+		t.Go(func() { _ = q.Add(deploy("a@1")) })
+		synctest.Wait()
+		t.Go(func() { _ = p.pop(q) })
+		synctest.Wait()
+		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
+	})
+}
+
+func TestTask4_Refused_object_is_not_waited_for(t *testing.T) {
+	guard.Test(t, "PopBatch does not wait for a batch to fill. An object that the queue has refused never "+
+		"comes.", func(t *guard.T) {
+		q, p := newQueue(), &popped{}
+		t.Cleanup(q.Close)
+		t.Did("Add of an object without a key, which is an error; Add a@1; PopBatch")
+		require.Error(t, q.Add("no object"), "the error of Add")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		t.Go(func() { _ = p.pop(q) })
+		synctest.Wait()
+		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
 	})
 }
 

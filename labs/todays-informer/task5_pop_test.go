@@ -60,6 +60,14 @@ func TestTask5_Writers_do_not_wait(t *testing.T) {
 		})
 		require.NoError(t, err, "the error of Pop")
 		require.True(t, early, "Add returns while an item is being processed")
+		require.NoError(t, q.Add(deploy("c@3")), "the error of Add")
+		early = false
+		require.NoError(t, q.PopBatch(func([]cache.Delta, bool) error {
+			t.Did("Add d@4 while a batch of b@2 and c@3 is being processed")
+			early = meanwhile(t, func() { _ = q.Add(deploy("d@4")) })
+			return nil
+		}, func(any, bool) error { return nil }), "the error of PopBatch")
+		require.True(t, early, "Add returns while a batch is being processed")
 	})
 }
 
@@ -157,6 +165,12 @@ func TestTask5_Pop_holds_the_lock(t *testing.T) {
 			require.NotEmpty(t, s.moments, "moments in which the store changed or the handler was called")
 			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
 			require.False(t, l.held, "the lock is held after Pop")
+			t.Did("Replace with the list [b@2], Pop")
+			require.NoError(t, q.Replace(deploys("b@2"), "2"), "the error of Replace")
+			s.moments = nil
+			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop")
+			require.Len(t, s.moments, 3, "the moments of one write and two calls of the handler")
+			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
 			q.Close()
 		}
 	})
@@ -172,6 +186,28 @@ type watched struct {
 func (w *watched) Add(obj any) error {
 	w.moments = append(w.moments, w.lock.held)
 	return w.Indexer.Add(obj)
+}
+
+func (w *watched) Replace(list []any, version string) error {
+	w.moments = append(w.moments, w.lock.held)
+	return w.Indexer.Replace(list, version)
+}
+
+func TestTask5_Lock_is_free_after_an_error(t *testing.T) {
+	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
+		"item. It does not keep the lock after an error.", func(t *guard.T) {
+		q, s, l := newQueue(), storeOf(t), &lock{}
+		s.refused = []string{"Add a@1"}
+		t.Did("Add a@1, which the store refuses; Pop")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		require.Error(t, todaysinformer.Pop(q, s, &calls{}, l), "the error of Pop")
+		require.False(t, l.held, "the lock is held after an item has failed")
+		t.Did("Add a@1 and b@2; the store refuses a; Pop")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		require.NoError(t, q.Add(deploy("b@2")), "the error of Add")
+		require.Error(t, todaysinformer.Pop(q, s, &calls{}, l), "the error of Pop")
+		require.False(t, l.held, "the lock is held after a batch has failed")
+	})
 }
 
 func TestTask5_Pop_holds_the_lock_for_a_batch(t *testing.T) {
@@ -207,6 +243,9 @@ func TestTask5_Pop_returns_errors(t *testing.T) {
 		t.Did("Add a@1, which the store refuses")
 		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
 		require.ErrorIs(t, popOne(t, q, s, h), errRefused, "the error of Pop")
+		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+		require.ErrorIs(t, popOne(t, struct{ cache.Queue }{q}, s, h), errRefused,
+			"the error of Pop of a queue without batches")
 		t.Did("Add a@1 and b@2; the store refuses a")
 		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
 		require.NoError(t, q.Add(deploy("b@2")), "the error of Add")

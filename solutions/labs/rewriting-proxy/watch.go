@@ -31,7 +31,7 @@ func (p *Proxy) watch(w http.ResponseWriter, resp *http.Response) error {
 	resp.Header.Del("Content-Length")
 	maps.Copy(w.Header(), resp.Header)
 	w.WriteHeader(http.StatusOK)
-	out := bufio.NewWriterSize(w, 16<<10)
+	out := bufio.NewWriterSize(w, 32<<10)
 	// Events that have come together leave together, before the proxy waits for more.
 	frames := newFrames(p.config.NewFrameReader(&eachRead{resp.Body, func() error {
 		return cmp.Or(out.Flush(), http.NewResponseController(w).Flush())
@@ -46,7 +46,7 @@ func (p *Proxy) watch(w http.ResponseWriter, resp *http.Response) error {
 			}
 			panic(http.ErrAbortHandler) // the only way to break off an answer
 		}
-		shown, err := p.config.View.showEvent(frame, &c)
+		shown, err := p.config.View.appendEvent(out.AvailableBuffer(), frame, &c) // so the next Write copies nothing
 		if err != nil {
 			out.Write(errorEvent(err))
 			out.Flush()
@@ -56,13 +56,13 @@ func (p *Proxy) watch(w http.ResponseWriter, resp *http.Response) error {
 	}
 }
 
-// showEvent returns an event as the client sees it.
+// appendEvent appends an event to a buffer, as the client sees it.
 //
 //workshop:omit
-func (v View) showEvent(frame []byte, c *columns) ([]byte, error) {
+func (v View) appendEvent(to, frame []byte, c *columns) ([]byte, error) {
 	eventType, err := field(frame, "type")
 	if err != nil || string(eventType) == `"ERROR"` {
-		return frame, err
+		return append(to, frame...), err
 	}
 	kind, err := field(frame, "object", "kind")
 	if err != nil {
@@ -75,13 +75,21 @@ func (v View) showEvent(frame []byte, c *columns) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return frame, c.learn(table)
+		return append(to, frame...), c.learn(table)
 	case string(eventType) == `"BOOKMARK"`:
-		return frame, nil
+		return append(to, frame...), nil
 	case isTable:
-		return replaceField(frame, func(table []byte) ([]byte, error) { return v.showTable(table, c) }, "object")
+		shown, err := replaceField(frame, func(table []byte) ([]byte, error) { return v.showTable(table, c) }, "object")
+		return append(to, shown...), err
 	}
-	return replaceField(frame, v.multiply, "object", "spec", "replicas")
+	// An API server encodes a Go struct, so no key is there twice. The search ends at the first one, in the middle of the
+	// event.
+	start, end, err := find(frame, "object", "spec", "replicas")
+	if err != nil || end == 0 {
+		return append(to, frame...), err
+	}
+	shown, err := v.multiply(frame[start:end])
+	return append(append(append(to, frame[:start]...), shown...), frame[end:]...), err
 }
 
 // errorEvent returns an ERROR event with the Status of an error.

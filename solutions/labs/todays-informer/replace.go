@@ -16,9 +16,9 @@ import (
 // becomes that of the list. The store changes first, then the handler is called: it finds the whole list in the store.
 //
 // A stored object that the list does not have is a deletion. The handler receives a tombstone with the key and the
-// stored object. An object that the store has is an update, from the stored object to the listed one, even if nothing
-// changed. Every other object is an addition, with isInInitialList. Deletions come first, in any order; additions and
-// updates follow in the order of the list.
+// stored object. An object whose key the store has is an update, from the stored object to the listed one, even if
+// nothing changed. Every other object is an addition, with isInInitialList. Deletions come first, in any order;
+// additions and updates follow in the order of the list.
 //
 // If an object of the list has no key, the error is a cache.KeyError that carries the object. If the store refuses the
 // list, ReplaceAll returns the error. After an error the store is the same as before, and the handler receives nothing.

@@ -2,7 +2,8 @@ package main
 
 // This file measures the CPU time of the proxy, as a process, beside that of a proxy that changes nothing. Both carry
 // the same work with TLS and HTTP/2 on the side of the clients: informers of 2,000 Deployments, each of which changes
-// once a round.
+// five times a round. A watch lives for minutes and carries changes, so the objects of its start must not be half of
+// them.
 //
 //	go test -v ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m
 //	go test -v ./solutions/labs/rewriting-proxy/cmd/proxy -run CPU -stress 1m -kubeconfig FILE
@@ -38,6 +39,7 @@ import (
 const (
 	deployments = 2000
 	informers   = 5
+	changes     = 5 // of each Deployment
 	// most is how much more CPU the proxy may use.
 	most = 1.10
 )
@@ -98,7 +100,7 @@ func forEach(t *testing.T, do func(name string) error) {
 	require.NoError(t, <-failed)
 }
 
-// carry runs a proxy while informers behind it receive one change of each Deployment. It returns the CPU time of the
+// carry runs a proxy while informers behind it receive the changes of each Deployment. It returns the CPU time of the
 // proxy.
 func carry(t *testing.T, program string, config *rest.Config, all typedappsv1.DeploymentInterface, pass bool,
 	round string) time.Duration {
@@ -109,9 +111,12 @@ func carry(t *testing.T, program string, config *rest.Config, all typedappsv1.De
 	proxy.Stderr = os.Stderr
 	require.NoError(t, proxy.Start())
 	defer proxy.Process.Kill()
-	require.Eventually(t, func() bool { _, err := os.Stat(clients); return err == nil }, time.Minute, 10*time.Millisecond)
-	behind, err := clientcmd.BuildConfigFromFlags("", clients)
-	require.NoError(t, err)
+	var behind *rest.Config
+	require.Eventually(t, func() (ok bool) { // the file may be there and not complete
+		var err error
+		behind, err = clientcmd.BuildConfigFromFlags("", clients)
+		return err == nil
+	}, time.Minute, 10*time.Millisecond, "the proxy has written a kubeconfig")
 	behind.ContentType, behind.QPS = "application/json", -1
 
 	ctx, cancel := context.WithCancel(context.Background())
@@ -122,11 +127,16 @@ func carry(t *testing.T, program string, config *rest.Config, all typedappsv1.De
 		running.Go(func() { informer.RunWithContext(ctx) })
 		require.True(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
 	}
-	forEach(t, func(name string) error {
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"round":"%s"}}}`, round)
-		_, err := all.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-		return err
-	})
+	for change := range changes {
+		forEach(t, func(name string) error {
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"change":"%s %d"}}}`, round, change)
+			if change == changes-1 { // which the informers count
+				patch = fmt.Appendf(nil, `{"metadata":{"annotations":{"round":"%s"}}}`, round)
+			}
+			_, err := all.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+			return err
+		})
+	}
 	complete := func() bool { return updated.Load() >= deployments*informers }
 	require.Eventually(t, complete, 2*time.Minute, 10*time.Millisecond, "the informers have every change")
 	cancel()

@@ -1,11 +1,12 @@
-// A controller has written a budget at version 40, and its cache of Deployments is at version 9.
+// A controller has listed the Deployments at version 40, and its cache of them is at version 9.
 //
-// Question: Is the cache as new as the write after the bookmark?
+// Question: Is the cache as new as the list after the bookmark?
 //
 // Wrong: bookmark-is-dropped
 //
-// Story: No Deployment changes for an hour, so no event moves the version of the cache. The server sends bookmarks for
-// this case. Without them, a controller that waits for its own write to arrive waits for the hour.
+// Story: Only other resources changed between the versions 9 and 40, so no event moves the version of the cache. The
+// server sends bookmarks for this case. Without them, a controller that waits until its cache is as new as the list waits
+// for the next change of a Deployment.
 package main
 
 import (
