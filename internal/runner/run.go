@@ -92,19 +92,12 @@ var vetOfGoTest = []string{
 // Run runs the tests of c in the workshop at root. A verdict on failing tests, or on code that does not compile, is no
 // error; an error means that there is no verdict. When ctx ends, the verdict says that it was stopped.
 func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict, error) {
-	if _, err := Command(c, o); err != nil {
+	if err := runnable(root, c, o); err != nil {
 		return Verdict{}, err
 	}
-	for flag := range strings.FieldsSeq(Flags()) {
-		if name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "="); name == "run" || name == "skip" {
-			return Verdict{}, fmt.Errorf("test chapter %s: GOFLAGS has %s, which skips tests; to remove it: "+
-				"unset GOFLAGS, or go env -u GOFLAGS", c.Dir, flag)
-		}
-	}
-	if _, err := course.Code(filepath.Join(root, c.Dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Verdict{}, fmt.Errorf("test chapter %s: %w", c.Dir, err) // the go command would wait for a named pipe
-	}
 	ctx, end := context.WithCancelCause(ctx)
+	j := newJob(ctx, root, c, o)
+	defer j.vetting.Wait()
 	defer end(nil)
 	go func() {
 		select {
@@ -113,53 +106,25 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		case <-ctx.Done():
 		}
 	}()
-	limits, timeout := Limits, testTimeout
-	if o.Limit > 0 {
-		limits.Time, timeout = o.Limit, o.Limit
-	}
-	run := func(brief bool, onTest func(gotest.Test), args ...string) (gotest.Result, error) {
-		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = root, environment(brief)
-		res, err := gotest.RunLimited(ctx, cmd, limits, onTest)
-		if err != nil {
-			return res, fmt.Errorf("test chapter %s: %w", c.Dir, err)
-		}
-		return res, nil
-	}
-	flags := []string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", timeout)}
-	test := func(brief bool, onTest func(gotest.Test)) (Verdict, error) {
-		shown, err := Command(c, o)
-		if err != nil {
-			return Verdict{}, err
-		}
-		res, err := run(brief, onTest, append(flags, shown[2:]...)...)
-		if err != nil {
-			return Verdict{}, err
-		}
-		v := Judge(c, o, res)
-		v.Command = strings.Join(shown, " ")
-		dir := filepath.Join(root, c.Dir)
-		v.Holes = holes(dir)
-		v.markUntouched(dir, filepath.Join(root, c.Solution()))
-		return v, nil
-	}
 	if o.Race && o.OnCompile != nil {
 		compile(ctx, root, c, o, o.OnCompile)
 	}
-	v, err := test(o.OnGreen != nil, o.OnTest)
-	if v.Green() && o.OnGreen != nil {
+	var v Verdict
+	var err error
+	if o.OnGreen == nil {
+		v, err = j.test(false, j.vetBeside(o.OnTest))
+	} else if v, err = j.test(true, o.OnTest); v.Green() {
 		o.OnGreen(v)
 		took := v.Took
-		o.Race = o.Race || RaceDetector(ctx)
-		if v, err = test(false, nil); v.Green() {
+		j.o.Race = o.Race || RaceDetector(ctx)
+		if v, err = j.test(false, j.vetBeside(nil)); v.Green() {
 			v.Took = took
 		}
 	}
 	if !v.Green() {
 		return v, err
 	}
-	// The checks of vet that go test asks for take as long as the tests of many chapters, so they come last.
-	vetted, err := run(false, nil, slices.Concat([]string{"vet"}, vetOfGoTest, tags(o), []string{"./" + c.Dir})...)
+	vetted, err := j.vet()
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -167,6 +132,90 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		v.Build, v.Vetted = compilerLines(vetted.Outside), true
 	}
 	return v, nil
+}
+
+// runnable returns why there can be no verdict on c, if so.
+func runnable(root string, c course.Chapter, o Options) error {
+	if _, err := Command(c, o); err != nil {
+		return err
+	}
+	for flag := range strings.FieldsSeq(Flags()) {
+		if name, _, _ := strings.Cut(strings.TrimLeft(flag, "-"), "="); name == "run" || name == "skip" {
+			return fmt.Errorf("test chapter %s: GOFLAGS has %s, which skips tests; to remove it: "+
+				"unset GOFLAGS, or go env -u GOFLAGS", c.Dir, flag)
+		}
+	}
+	if _, err := course.Code(filepath.Join(root, c.Dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("test chapter %s: %w", c.Dir, err) // the go command would wait for a named pipe
+	}
+	return nil
+}
+
+// job is one Run: its go commands, which share limits.
+type job struct {
+	ctx     context.Context
+	root    string
+	c       course.Chapter
+	o       Options
+	limits  gotest.Limits
+	timeout time.Duration // of the tests
+
+	// vet runs the checks of vet that go test asks for, once.
+	vet     func() (gotest.Result, error)
+	vetting sync.WaitGroup
+}
+
+func newJob(ctx context.Context, root string, c course.Chapter, o Options) *job {
+	j := &job{ctx: ctx, root: root, c: c, o: o, limits: Limits, timeout: testTimeout}
+	if o.Limit > 0 {
+		j.limits.Time, j.timeout = o.Limit, o.Limit
+	}
+	j.vet = sync.OnceValues(func() (gotest.Result, error) {
+		return j.run(false, nil, slices.Concat([]string{"vet"}, vetOfGoTest, tags(o), []string{"./" + c.Dir})...)
+	})
+	return j
+}
+
+// run runs the go command.
+func (j *job) run(brief bool, onTest func(gotest.Test), args ...string) (gotest.Result, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = j.root, environment(brief)
+	res, err := gotest.RunLimited(j.ctx, cmd, j.limits, onTest)
+	if err != nil {
+		return res, fmt.Errorf("test chapter %s: %w", j.c.Dir, err)
+	}
+	return res, nil
+}
+
+// test runs the tests and judges them.
+func (j *job) test(brief bool, onTest func(gotest.Test)) (Verdict, error) {
+	shown, err := Command(j.c, j.o)
+	if err != nil {
+		return Verdict{}, err
+	}
+	flags := []string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", j.timeout)}
+	res, err := j.run(brief, onTest, append(flags, shown[2:]...)...)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := Judge(j.c, j.o, res)
+	v.Command = strings.Join(shown, " ")
+	dir := filepath.Join(j.root, j.c.Dir)
+	v.Holes = holes(dir)
+	v.markUntouched(dir, filepath.Join(j.root, j.c.Solution()))
+	return v, nil
+}
+
+// vetBeside returns onTest, which may be nil, and starts vet when the first test begins: vet takes as long as the tests
+// of many chapters, and what does not compile is not for it. Before the end of Run, vetting has to end.
+func (j *job) vetBeside(onTest func(gotest.Test)) func(gotest.Test) {
+	var begun sync.Once
+	return func(t gotest.Test) {
+		begun.Do(func() { j.vetting.Go(func() { _, _ = j.vet() }) })
+		if onTest != nil {
+			onTest(t)
+		}
+	}
 }
 
 // Flags returns GOFLAGS: of the environment, or as `go env -w` has stored it.

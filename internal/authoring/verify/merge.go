@@ -42,6 +42,8 @@ type insertion struct {
 	// name is what the text declares, for the package or, as Type.field, for a type. For an import it begins with the
 	// file, and for a branch it is empty.
 	name string
+	// instead is the right body that a branch stands for.
+	instead string
 }
 
 // merge makes a layer of the right code with as many wrong versions as can be, and says which. With bodiesOnly these
@@ -111,18 +113,15 @@ func fits(mine map[string][]insertion, added map[string]string, bodiesOnly bool)
 }
 
 // borrows reports whether a wrong version may need what only others add. Then it might not compile alone, which its own
-// build tells.
+// build tells. What the right body names, too, is in the right code.
 func borrows(mine map[string][]insertion, added map[string]string) bool {
 	own, uses := map[string]bool{}, map[string]bool{}
 	for file, list := range mine {
 		for _, in := range list {
 			own[in.name] = true
-			for _, at := range used.FindAllStringIndex(in.text, -1) {
-				word := in.text[at[0]:at[1]] // a field begins with its dot
-				uses[word] = true
-				if strings.HasPrefix(in.text[at[1]:], ".") {
-					uses[file+":"+word] = true // an import, or a variable
-				}
+			right := words(file, in.instead)
+			for word := range words(file, in.text) {
+				uses[word] = uses[word] || !right[word]
 			}
 		}
 	}
@@ -134,6 +133,19 @@ func borrows(mine map[string][]insertion, added map[string]string) bool {
 		}
 	}
 	return false
+}
+
+// words returns the names in code. A field begins with its dot; what may be an import begins also with the file.
+func words(file, code string) map[string]bool {
+	found := map[string]bool{}
+	for _, at := range used.FindAllStringIndex(code, -1) {
+		word := code[at[0]:at[1]]
+		found[word] = true
+		if strings.HasPrefix(code[at[1]:], ".") {
+			found[file+":"+word] = true
+		}
+	}
+	return found
 }
 
 // used matches a name in code, with the dot before it.
@@ -221,14 +233,14 @@ type declaration struct {
 // whole returns the insertion of a declaration that the right file does not have.
 func (d declaration) whole(bug string, file overlay.File) insertion {
 	if strings.HasPrefix(d.name, ":") {
-		return insertion{afterPackage(file.Content), "\nimport " + d.head + "\n", file.Name + d.name}
+		return insertion{at: afterPackage(file.Content), text: "\nimport " + d.head + "\n", name: file.Name + d.name}
 	}
 	text := d.head
 	if d.body != "" || d.at > 0 && d.fields == nil {
 		text += "{" + d.body + "}"
 	}
 	text = fmt.Sprintf("\n// workshopBug == %q {\n%s\n// %s\n", bug, text, branchEnd)
-	return insertion{len(file.Content), text, d.name}
+	return insertion{at: len(file.Content), text: text, name: d.name}
 }
 
 // beyond returns what d has and right has not. Both have the same name.
@@ -246,7 +258,7 @@ func (d declaration) beyond(bug string, right declaration) (more []insertion, ok
 	if !d.results {
 		text += "return\n"
 	}
-	return []insertion{{at: right.at, text: text + branchEnd + "\n"}}, true
+	return []insertion{{at: right.at, text: text + branchEnd + "\n", instead: right.body}}, true
 }
 
 // moreFields returns the fields that the struct d has and right has not; ok is false if it lacks one.
@@ -262,7 +274,7 @@ func (d declaration) moreFields(right declaration) (more []insertion, ok bool) {
 		if !isNamed || strings.HasSuffix(name, ",") {
 			return nil, false
 		}
-		more = append(more, insertion{right.at, "\n" + field + "\n", d.name + "." + name})
+		more = append(more, insertion{at: right.at, text: "\n" + field + "\n", name: d.name + "." + name})
 	}
 	return more, len(left) == 0
 }

@@ -42,6 +42,7 @@ type T struct {
 // It must be called on the test's own goroutine, before anything that is to be guarded. Inside t.Run it works as well.
 // As after t.FailNow, nothing that follows Test runs if the test has failed or was skipped.
 func Test(t *testing.T, rule string, f func(t *T)) {
+	collectLess()
 	r := newRun(t, rule)
 	defer r.close()
 	if r.pointless() {
