@@ -178,12 +178,13 @@ func (c *meddled) meddle() {
 	if f == nil {
 		return
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that f's goroutine gets every turn, however busy the machine is
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		f()
 	}()
-	for range 10_000 {
+	for range 1_000 {
 		select {
 		case <-done:
 			return
