@@ -34,6 +34,7 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/fakeapi"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/layers"

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	"client-go-workshop/internal/testkit/localserver"
 )
 

@@ -42,6 +42,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	controller "client-go-workshop/solutions/07-controller"
 )
 

@@ -34,6 +34,7 @@ import (
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/fakeapi/crd"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"

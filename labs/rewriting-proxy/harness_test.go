@@ -36,6 +36,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 )
 
 func deployment(name string, replicas int32) *appsv1.Deployment {

@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
@@ -44,6 +43,10 @@ func (c *call) patch() (runtime.Object, error) {
 	})
 }
 
+// StrategicMergePatch applies a strategic merge patch to an object in JSON; the JSON tags of the type of like say how.
+// Package strategic sets it before main. While it is nil, a server refuses such patches.
+var StrategicMergePatch func(original, patch []byte, like any) ([]byte, error)
+
 const maxPatchOperations = 10_000
 
 func init() {
@@ -64,9 +67,13 @@ func (c *call) patcher() (patcher, error) {
 		if c.res.custom != nil {
 			return nil, customPatchType
 		}
+		if StrategicMergePatch == nil {
+			return nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
+				"this program has no strategic merge patches: it does not import fakeapi/strategic", nil)
+		}
 		err = json.Unmarshal(c.body, &map[string]any{})
 		apply = func(doc []byte, like runtime.Object) ([]byte, error) {
-			return strategicpatch.StrategicMergePatch(doc, c.body, like)
+			return StrategicMergePatch(doc, c.body, like)
 		}
 	case types.JSONPatchType:
 		var patch jsonpatch.Patch

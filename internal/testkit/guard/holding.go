@@ -11,7 +11,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -52,9 +51,9 @@ func (r *run) heldBy(w waiter) (all []held) {
 // wanted is the lock that a call waits for, "" if its source does not tell.
 func wanted(call frame) string {
 	lock := ""
-	inFunction(call, func(fset *token.FileSet, body *ast.BlockStmt) {
+	inFunction(call, func(src parsed, body *ast.BlockStmt) {
 		ast.Inspect(body, func(n ast.Node) bool {
-			if name, on := lockCall(n); strings.HasSuffix(name, "Lock") && fset.Position(n.Pos()).Line == call.line {
+			if name, on := src.lockCall(n); strings.HasSuffix(name, "Lock") && src.line(n.Pos()) == call.line {
 				lock = on
 			}
 			return true
@@ -66,8 +65,7 @@ func wanted(call frame) string {
 // locksOf reads what a call has locked when it is at its line. It is not known if the source cannot be read, or is not
 // of the code that runs, or stands on one line.
 func locksOf(call frame) (all []held, known bool) {
-	known = inFunction(call, func(fset *token.FileSet, body *ast.BlockStmt) {
-		line := func(pos token.Pos) int { return fset.Position(pos).Line }
+	known = inFunction(call, func(src parsed, body *ast.BlockStmt) {
 		var path []ast.Node
 		ast.Inspect(body, func(n ast.Node) bool {
 			if n == nil {
@@ -79,8 +77,8 @@ func locksOf(call frame) (all []held, known bool) {
 				return false
 			}
 			path = append(path, n)
-			name, on := lockCall(n)
-			if name == "" || line(n.Pos()) >= call.line || leftBefore(path, call.line, line) {
+			name, on := src.lockCall(n)
+			if name == "" || src.line(n.Pos()) >= call.line || leftBefore(path, call.line, src.line) {
 				return true
 			}
 			if strings.HasSuffix(name, "Unlock") {
@@ -92,7 +90,7 @@ func locksOf(call frame) (all []held, known bool) {
 				}
 				return true
 			}
-			all = append(all, held{call, on, at(call.file, line(n.Pos())).String()})
+			all = append(all, held{call, on, at(call.file, src.line(n.Pos())).String()})
 			return true
 		})
 	})
@@ -123,8 +121,23 @@ func leftBefore(path []ast.Node, at int, line func(token.Pos) int) bool {
 	return false
 }
 
+// parsed is a file with its text. go/types would print expressions too, but takes seconds to compile, which every
+// learner would wait for before the first verdict.
+type parsed struct {
+	fset *token.FileSet
+	text []byte
+}
+
+func (p parsed) line(pos token.Pos) int { return p.fset.Position(pos).Line }
+
+// expression is the text of e on one line.
+func (p parsed) expression(e ast.Expr) string {
+	from, to := p.fset.PositionFor(e.Pos(), false), p.fset.PositionFor(e.End(), false)
+	return string(bytes.Join(bytes.Fields(p.text[from.Offset:to.Offset]), nil))
+}
+
 // lockCall takes x.Lock() apart, and RLock, Unlock and RUnlock.
-func lockCall(n ast.Node) (name, on string) {
+func (p parsed) lockCall(n ast.Node) (name, on string) {
 	call, ok := n.(*ast.CallExpr)
 	if !ok || len(call.Args) > 0 {
 		return "", ""
@@ -135,7 +148,7 @@ func lockCall(n ast.Node) (name, on string) {
 	}
 	switch method.Sel.Name {
 	case "Lock", "RLock", "Unlock", "RUnlock":
-		return method.Sel.Name, types.ExprString(method.X)
+		return method.Sel.Name, p.expression(method.X)
 	}
 	return "", ""
 }
@@ -144,22 +157,27 @@ var closure = regexp.MustCompile(`\.func\d+[.\d]*$`)
 
 // inFunction calls f with the body of the function that a call is in. It returns false if there is none: then the
 // source is another one's, or the function stands on one line, on which nothing comes before anything.
-func inFunction(call frame, f func(fset *token.FileSet, body *ast.BlockStmt)) bool {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, sourceOf(call.file), nil, parser.SkipObjectResolution)
+func inFunction(call frame, f func(src parsed, body *ast.BlockStmt)) bool {
+	name := sourceOf(call.file)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	src := parsed{token.NewFileSet(), text}
+	file, err := parser.ParseFile(src.fset, name, text, parser.SkipObjectResolution)
 	if err != nil {
 		return false
 	}
 	isClosure := closure.MatchString(call.function)
-	name := call.function[strings.LastIndexByte(call.function, '.')+1:]
+	function := call.function[strings.LastIndexByte(call.function, '.')+1:]
 	var body *ast.BlockStmt
 	ast.Inspect(file, func(n ast.Node) bool {
-		if n == nil || fset.Position(n.Pos()).Line > call.line || fset.Position(n.End()).Line < call.line {
+		if n == nil || src.line(n.Pos()) > call.line || src.line(n.End()) < call.line {
 			return false
 		}
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			if n.Name.Name == name && !isClosure {
+			if n.Name.Name == function && !isClosure {
 				body = n.Body
 			}
 		case *ast.FuncLit:
@@ -169,10 +187,10 @@ func inFunction(call frame, f func(fset *token.FileSet, body *ast.BlockStmt)) bo
 		}
 		return true
 	})
-	if body == nil || fset.Position(body.Pos()).Line == fset.Position(body.End()).Line {
+	if body == nil || src.line(body.Pos()) == src.line(body.End()) {
 		return false
 	}
-	f(fset, body)
+	f(src, body)
 	return true
 }
 

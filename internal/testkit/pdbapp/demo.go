@@ -23,6 +23,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 )
 
 // pause is the time between two steps, for the reader to read and for the controller to answer.

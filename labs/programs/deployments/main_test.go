@@ -23,6 +23,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	"client-go-workshop/labs/programs/internal/shown"
 )
 

@@ -90,36 +90,41 @@ func before(t *testing.T, config *rest.Config) http.Handler {
 func TestReal_kill_at_every_write(t *testing.T) {
 	custom, err := crd.Parse(customresource.Manifest())
 	require.NoError(t, err)
-	config, _ := realapi.Server(t, func(testing.TB) *fakeapi.Server {
-		api := fakeapi.New()
-		t.Cleanup(api.Close)
-		api.Serve(custom)
-		return api
-	})
-	client, err := dynamic.NewForConfig(config)
-	require.NoError(t, err)
 	if realapi.Given() {
-		define(t, client)
+		define(t, realapi.Config(t))
 	}
-	for _, late := range []bool{false, true} {
-		for at := 1; ; at++ {
-			if killed := story(t, config, client, at, late); !killed {
-				require.Greater(t, at, 4, "writes of one story: finalizer, Deployment, status, finalizer")
-				break
+	for name, late := range map[string]bool{"before the server has the write": false, "after it has it": true} {
+		t.Run(name, func(t *testing.T) {
+			if !realapi.Given() {
+				t.Parallel() // on one server, each program would also do the other's work
 			}
-			require.Less(t, at, 40, "writes of one story")
-		}
+			config, _ := realapi.Server(t, func(testing.TB) *fakeapi.Server {
+				api := fakeapi.New()
+				t.Cleanup(api.Close)
+				api.Serve(custom)
+				return api
+			})
+			client, err := dynamic.NewForConfig(config)
+			require.NoError(t, err)
+			at := 1
+			for ; story(t, config, client, at, late); at++ {
+				require.Less(t, at, 40, "writes of one story")
+			}
+			require.Greater(t, at, 4, "writes of one story: finalizer, Deployment, status, finalizer")
+		})
 	}
 }
 
 // define creates the definition, and removes it when the test is over.
-func define(t *testing.T, client dynamic.Interface) {
+func define(t *testing.T, config *rest.Config) {
 	t.Helper()
+	client, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
 	var definition unstructured.Unstructured
 	require.NoError(t, yaml.Unmarshal([]byte(customresource.Manifest()), &definition.Object))
 	definitions := client.Resource(schema.GroupVersionResource{
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
-	_, err := definitions.Create(t.Context(), &definition, metav1.CreateOptions{})
+	_, err = definitions.Create(t.Context(), &definition, metav1.CreateOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, definitions.Delete(context.Background(), definition.GetName(), metav1.DeleteOptions{}))
