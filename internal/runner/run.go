@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -83,11 +82,12 @@ func tags(o Options) []string {
 	return nil
 }
 
-// vetOfGoTest are the parts of vet that a plain go test runs by itself: see go help test.
-var vetOfGoTest = []string{
-	"-atomic", "-bools", "-buildtag", "-directive", "-errorsas", "-ifaceassert", "-nilfunc", "-printf", "-slog",
-	"-stringintconv", "-tests",
-}
+// Without vet, go test begins the tests sooner. With it, vet runs beside the compiler and the linker, with the checks
+// that go test chooses, whatever GOFLAGS says.
+const (
+	withoutVet = "-vet=off"
+	withVet    = "-vet="
+)
 
 // Run runs the tests of c in the workshop at root. A verdict on failing tests, or on code that does not compile, is no
 // error; an error means that there is no verdict. When ctx ends, the verdict says that it was stopped.
@@ -96,9 +96,8 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		return Verdict{}, err
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	j := newJob(ctx, root, c, o)
-	defer j.vetting.Wait()
 	defer end(nil)
+	j := newJob(ctx, root, c, o)
 	go func() {
 		select {
 		case <-o.Stop:
@@ -109,29 +108,20 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 	if o.Race && o.OnCompile != nil {
 		compile(ctx, root, c, o, o.OnCompile)
 	}
-	var v Verdict
-	var err error
 	if o.OnGreen == nil {
-		v, err = j.test(false, j.vetBeside(o.OnTest))
-	} else if v, err = j.test(true, o.OnTest); v.Green() {
-		o.OnGreen(v)
-		took := v.Took
-		j.o.Race = o.Race || RaceDetector(ctx)
-		if v, err = j.test(false, j.vetBeside(nil)); v.Green() {
-			v.Took = took
-		}
+		return j.whole(o.OnTest)
 	}
-	if !v.Green() {
-		return v, err
+	brief, err := j.test(true, withoutVet, o.OnTest)
+	if !brief.Green() {
+		return brief, err
 	}
-	vetted, err := j.vet()
-	if err != nil {
-		return Verdict{}, err
+	o.OnGreen(brief)
+	j.o.Race = o.Race || RaceDetector(ctx)
+	v, err := j.whole(nil)
+	if v.Green() {
+		v.Took = brief.Took
 	}
-	if v.Stopped = vetted.Stopped; vetted.Exit != 0 {
-		v.Build, v.Vetted = compilerLines(vetted.Outside), true
-	}
-	return v, nil
+	return v, err
 }
 
 // runnable returns why there can be no verdict on c, if so.
@@ -159,10 +149,6 @@ type job struct {
 	o       Options
 	limits  gotest.Limits
 	timeout time.Duration // of the tests
-
-	// vet runs the checks of vet that go test asks for, once.
-	vet     func() (gotest.Result, error)
-	vetting sync.WaitGroup
 }
 
 func newJob(ctx context.Context, root string, c course.Chapter, o Options) *job {
@@ -170,15 +156,55 @@ func newJob(ctx context.Context, root string, c course.Chapter, o Options) *job 
 	if o.Limit > 0 {
 		j.limits.Time, j.timeout = o.Limit, o.Limit
 	}
-	j.vet = sync.OnceValues(func() (gotest.Result, error) {
-		return j.run(false, nil, slices.Concat([]string{"vet"}, vetOfGoTest, tags(o), []string{"./" + c.Dir})...)
-	})
 	return j
 }
 
-// run runs the go command.
-func (j *job) run(brief bool, onTest func(gotest.Test), args ...string) (gotest.Result, error) {
-	cmd := exec.Command("go", args...)
+// whole runs the tests and vet, whose findings count once every test passes. While a function is not written, not every
+// test of the chapter does, so vet waits for the tests: the first time, it reads all of client-go.
+func (j *job) whole(onTest func(gotest.Test)) (Verdict, error) {
+	if len(holes(filepath.Join(j.root, j.c.Dir))) > 0 {
+		v, err := j.test(false, withoutVet, onTest)
+		if !v.Green() {
+			return v, err
+		}
+		j.o.Only = "-" // no test has this name
+		found, err := j.run(false, withVet, nil)
+		v.Stopped = found.Stopped
+		return v.vetted(found), err
+	}
+	found, err := j.run(false, withVet, onTest)
+	if err != nil || !found.BuildFailed() {
+		return j.judge(found), err
+	}
+	v, err := j.test(false, withoutVet, onTest) // was it vet, or the compiler?
+	return v.vetted(found), err
+}
+
+// vetted returns v with what a run with vet has found, if nothing else is wrong.
+func (v Verdict) vetted(found gotest.Result) Verdict {
+	if v.Green() && found.BuildFailed() {
+		v.Build, v.Vetted = compilerLines(found.Outside), true
+	}
+	return v
+}
+
+// test runs the tests, with or without vet, and judges them.
+func (j *job) test(brief bool, vet string, onTest func(gotest.Test)) (Verdict, error) {
+	res, err := j.run(brief, vet, onTest)
+	if err != nil {
+		return Verdict{}, err
+	}
+	return j.judge(res), nil
+}
+
+// run runs the tests, with or without vet.
+func (j *job) run(brief bool, vet string, onTest func(gotest.Test)) (gotest.Result, error) {
+	shown, err := Command(j.c, j.o)
+	if err != nil {
+		return gotest.Result{}, err
+	}
+	flags := []string{"test", "-json", vet, "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", j.timeout)}
+	cmd := exec.Command("go", append(flags, shown[2:]...)...)
 	cmd.Dir, cmd.Env = j.root, environment(brief)
 	res, err := gotest.RunLimited(j.ctx, cmd, j.limits, onTest)
 	if err != nil {
@@ -187,35 +213,15 @@ func (j *job) run(brief bool, onTest func(gotest.Test), args ...string) (gotest.
 	return res, nil
 }
 
-// test runs the tests and judges them.
-func (j *job) test(brief bool, onTest func(gotest.Test)) (Verdict, error) {
-	shown, err := Command(j.c, j.o)
-	if err != nil {
-		return Verdict{}, err
-	}
-	flags := []string{"test", "-json", "-vet=off", "-ldflags=-w -s", fmt.Sprintf("-timeout=%v", j.timeout)}
-	res, err := j.run(brief, onTest, append(flags, shown[2:]...)...)
-	if err != nil {
-		return Verdict{}, err
-	}
+// judge says what a run of the tests came to.
+func (j *job) judge(res gotest.Result) Verdict {
 	v := Judge(j.c, j.o, res)
+	shown, _ := Command(j.c, j.o) // it has run
 	v.Command = strings.Join(shown, " ")
 	dir := filepath.Join(j.root, j.c.Dir)
 	v.Holes = holes(dir)
 	v.markUntouched(dir, filepath.Join(j.root, j.c.Solution()))
-	return v, nil
-}
-
-// vetBeside returns onTest, which may be nil, and starts vet when the first test begins: vet takes as long as the tests
-// of many chapters, and what does not compile is not for it. Before the end of Run, vetting has to end.
-func (j *job) vetBeside(onTest func(gotest.Test)) func(gotest.Test) {
-	var begun sync.Once
-	return func(t gotest.Test) {
-		begun.Do(func() { j.vetting.Go(func() { _, _ = j.vet() }) })
-		if onTest != nil {
-			onTest(t)
-		}
-	}
+	return v
 }
 
 // Flags returns GOFLAGS: of the environment, or as `go env -w` has stored it.

@@ -103,6 +103,35 @@ func TestRun_asks_vet_last(t *testing.T) {
 	require.False(t, v.Green())
 }
 
+// Every test of one task passes while another task is still to be written. Then vet has its say about this task too.
+func TestRun_asks_vet_although_another_task_is_not_written(t *testing.T) {
+	code := "package box\n\nimport \"fmt\"\n\nfunc Put() string { return fmt.Sprintf(\"%d\", \"one\") }\n\n" +
+		"func Get() {\n\tpanic(todo.Task(2, \"Get\"))\n}\n\nvar todo t\n\ntype t struct{}\n\n" +
+		"func (t) Task(int, string) string { return \"\" }\n"
+	root := module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc "+
+		"TestTask2_a(t *testing.T) { t.Error(\"no\") }\n")
+	v, err := Run(t.Context(), root, box, Options{})
+	require.NoError(t, err)
+	require.Empty(t, v.Build, "a test fails")
+
+	v, err = Run(t.Context(), root, box, Options{Task: box.Tasks[0]})
+	require.NoError(t, err)
+	require.True(t, v.Vetted)
+	require.Len(t, v.Build, 1)
+	require.Contains(t, v.Build[0], `fmt.Sprintf format %d has arg "one" of wrong type string`)
+	require.Equal(t, "go test ./01-box -run "+box.Tasks[0].Pattern(), v.Command)
+}
+
+// A test that fails says more than vet, whatever vet has found.
+func TestRun_shows_a_failing_test_before_what_vet_has_found(t *testing.T) {
+	code := "package box\n\nimport \"fmt\"\n\nfunc Put() string { return fmt.Sprintf(\"%d\", \"one\") }\n"
+	v, err := Run(t.Context(), module(t, code, "package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) { "+
+		"t.Error(\"no\") }\nfunc TestTask2_a(t *testing.T) {}\n"), box, Options{})
+	require.NoError(t, err)
+	require.Empty(t, v.Build)
+	require.Equal(t, []State{Failing, Passed, Unknown}, states(v))
+}
+
 // A loop outside of any test is one that neither guard nor testing can end.
 func TestRun_is_brief_first_and_then_as_always(t *testing.T) {
 	test := "package box\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestTask1_a(t *testing.T) {\n\tif " +

@@ -137,6 +137,10 @@ func NotBegun(t course.Task) State {
 func Untouched(dir, solution string) map[int]bool { return untouched(holes(dir), dir, solution) }
 
 func untouched(present []failure.Hole, dir, solution string) map[int]bool {
+	none := map[int]bool{}
+	if len(present) == 0 {
+		return none
+	}
 	start := stub.Dir
 	if files, _ := course.Code(dir); stub.IsBare(files) {
 		start = stub.BareDir
@@ -149,7 +153,6 @@ func untouched(present []failure.Hole, dir, solution string) map[int]bool {
 	for _, h := range holesIn(made) {
 		all[h.Task]++
 	}
-	none := map[int]bool{}
 	for task, n := range left {
 		none[task] = n == all[task]
 	}

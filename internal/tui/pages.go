@@ -65,7 +65,7 @@ func (m *Model) help() []string {
 	if m.by == filewatch.Polling {
 		how = "polling, five times a second: this system sends no events for these files"
 	}
-	out := append(m.wrap("A save runs the chapter's tests: briefly, then in full, then go vet."), "")
+	out := append(m.wrap("A save runs the chapter's tests: briefly, then in full, with go vet."), "")
 	for _, b := range bindings {
 		if b.keys == "" {
 			continue

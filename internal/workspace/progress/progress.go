@@ -208,29 +208,64 @@ const BugTest = "bug_test.go"
 
 // Content returns a checksum of everything that a chapter's verdict depends on: its Go files, those that its tests
 // import, the module's requirements, the version of Go, and GOFLAGS. A file that does not exist counts as an empty one.
-func Content(root string, c course.Chapter) (string, error) {
+func Content(root string, c course.Chapter) (string, error) { return newTree(root).content(c) }
+
+// tree reads the workshop's files, each once. All asks for ten chapters, whose tests import mostly the same files.
+type tree struct {
+	root  string
+	texts map[string][]byte   // by the file's path below root
+	lists map[string][]string // by folder: the paths of its Go files below root
+}
+
+func newTree(root string) tree { return tree{root, map[string][]byte{}, map[string][]string{}} }
+
+func (t tree) content(c course.Chapter) (string, error) {
 	files := []string{"go.mod", "go.sum"}
-	for _, dir := range Folders(root, c) {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && course.IsGo(d.Name()) && d.Name() != BugTest {
-				files = append(files, strings.TrimPrefix(path, root+string(filepath.Separator)))
-			}
-			return existing(err)
-		})
+	for _, dir := range Folders(t.root, c) {
+		below, err := t.list(dir)
 		if err != nil {
 			return "", fmt.Errorf("look for changes in %s: %w", dir, err)
 		}
+		files = append(files, below...)
 	}
 	slices.Sort(files)
 	files = slices.Compact(files) // a folder may be below another one
 	sum, err := dirhash.Hash1(files, func(name string) (io.ReadCloser, error) {
-		text, err := course.ReadFile(filepath.Join(root, name))
-		return io.NopCloser(bytes.NewReader(text)), existing(err)
+		text, err := t.read(name)
+		return io.NopCloser(bytes.NewReader(text)), err
 	})
 	if err != nil {
 		return "", fmt.Errorf("look for changes: %w", err)
 	}
 	return strings.TrimSpace(runtime.Version() + " " + sum + " " + runner.Flags()), nil
+}
+
+func (t tree) list(dir string) ([]string, error) {
+	if files, known := t.lists[dir]; known {
+		return files, nil
+	}
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && course.IsGo(d.Name()) && d.Name() != BugTest {
+			files = append(files, strings.TrimPrefix(path, t.root+string(filepath.Separator)))
+		}
+		return existing(err)
+	})
+	if err == nil {
+		t.lists[dir] = files
+	}
+	return files, err
+}
+
+func (t tree) read(name string) ([]byte, error) {
+	if text, known := t.texts[name]; known {
+		return text, nil
+	}
+	text, err := course.ReadFile(filepath.Join(t.root, name))
+	if err = existing(err); err == nil {
+		t.texts[name] = text
+	}
+	return text, err
 }
 
 // existing returns err, unless it is about a file that does not exist.
@@ -305,21 +340,26 @@ type TaskState struct {
 
 // Read returns the state of a chapter. The state of a task is the stored one if it is about the present files.
 // Otherwise a task without any code is not begun, and the state of the others is Unknown.
-func Read(root string, c course.Chapter, f File) (Chapter, error) {
+func Read(root string, c course.Chapter, f File) (Chapter, error) { return newTree(root).state(c, f) }
+
+func (t tree) state(c course.Chapter, f File) (Chapter, error) {
 	out := Chapter{Chapter: c}
-	content, err := Content(root, c)
+	content, err := t.content(c)
 	if err != nil {
 		return out, err
 	}
 	known := f.Verdicts[c.Topic]
 	out.Fresh = known.Content == content
-	out.compare(root)
-	edited, err := workspace.EditedTests(root, c)
+	out.compare(t.root)
+	edited, err := workspace.EditedTests(t.root, c)
 	if err != nil {
 		return out, err
 	}
 	out.TestsChanged = len(edited) > 0
-	untouched := runner.Untouched(filepath.Join(root, c.Dir), filepath.Join(root, c.Solution()))
+	var untouched map[int]bool
+	if !out.Untouched { // else each task is
+		untouched = runner.Untouched(filepath.Join(t.root, c.Dir), filepath.Join(t.root, c.Solution()))
+	}
 	for _, task := range c.Tasks {
 		t := TaskState{Task: task, State: runner.Unknown, Hints: f.HintsTaken(task)}
 		for _, id := range append([]string{task.ID}, task.Former...) {
@@ -364,8 +404,9 @@ func All(root string, f File) ([]Chapter, error) {
 		return nil, err
 	}
 	var all []Chapter
+	files := newTree(root)
 	for _, c := range chapters {
-		state, err := Read(root, c, f)
+		state, err := files.state(c, f)
 		if err != nil {
 			return nil, err
 		}
