@@ -104,3 +104,24 @@ func TestBound_keeps_what_is_new(t *testing.T) {
 	require.Contains(t, text, `"i":"99"`)
 	require.Empty(t, s.Requests(""))
 }
+
+func TestStrategic_merge_patch_needs_its_package(t *testing.T) {
+	imported := StrategicMergePatch
+	require.NotNil(t, imported, "this test binary imports the package")
+	t.Cleanup(func() { StrategicMergePatch = imported })
+	s := Start(t)
+	code, _ := send(t, s, http.MethodPost, configMaps, "application/json", configMap("web", 1))
+	require.Equal(t, http.StatusCreated, code)
+	patch := func() (int, string) {
+		return send(t, s, http.MethodPatch, configMaps+"/web", "application/strategic-merge-patch+json",
+			strings.NewReader(`{"data":{"$patch":"replace","b":"c"}}`))
+	}
+	code, text := patch()
+	require.Equal(t, http.StatusOK, code, text)
+	require.Contains(t, text, `"data":{"b":"c"}`)
+
+	StrategicMergePatch = nil
+	code, text = patch()
+	require.Equal(t, http.StatusUnsupportedMediaType, code)
+	require.Contains(t, text, "this program has no strategic merge patches: it does not import fakeapi/strategic")
+}
