@@ -23,7 +23,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/fakeapi"
-	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
+	_ "client-go-workshop/internal/testkit/fakeapi/strategic" // a learner's controller may send any patch
 )
 
 // pause is the time between two steps, for the reader to read and for the controller to answer.
