@@ -111,11 +111,11 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// skipHoles skips a benchmark that called code which is not written yet.
-func skipHoles(b *testing.B) {
+// skipTodos skips a benchmark that called code which is not written yet.
+func skipTodos(b *testing.B) {
 	if v := recover(); v != nil {
-		if hole, ok := v.(todo.NotWritten); ok {
-			b.Skip(hole)
+		if missing, ok := v.(todo.NotWritten); ok {
+			b.Skip(missing)
 		}
 		panic(v)
 	}
@@ -124,7 +124,7 @@ func skipHoles(b *testing.B) {
 func BenchmarkURL(b *testing.B) {
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			build := impl.url(&rest.Config{Host: "https://api"})
 			for b.Loop() {
@@ -191,7 +191,7 @@ func benchmarkInto(b *testing.B, contentType, name string, content, into runtime
 	defer server.Close()
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(body)))
 			get := impl.get(&rest.Config{

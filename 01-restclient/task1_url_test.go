@@ -118,6 +118,54 @@ func TestTask1_Parameters_add_up(t *testing.T) {
 	})
 }
 
+func TestTask1_Options_join_the_parameters_that_are_there(t *testing.T) {
+	guard.Test(t, "VersionedParams adds the fields of obj to the query. Existing parameters stay, and a field may have "+
+		"several values.", func(t *guard.T) {
+		t.Did("Param dryRun=one, VersionedParams with DryRun two and three")
+		u := client(t, "http://api").Post().Resource("deployments").Param("dryRun", "one").
+			VersionedParams(&metav1.CreateOptions{DryRun: []string{"two", "three"}}, restclient.ParameterCodec).URL()
+		require.Equal(t, url.Values{"dryRun": {"one", "two", "three"}}, u.Query(), "the query of the URL")
+	})
+}
+
+func TestTask1_Values_are_escaped(t *testing.T) {
+	guard.Test(t, "Param adds a query parameter, whatever characters are in its value: a selector has = and commas, and "+
+		"a continue token has + and /.", func(t *guard.T) {
+		for _, value := range []string{"a=b", "a&b", "a+b", "a b", "a,b!=c", "a/b", "a?b", "a#b", "a%2Fb", "a;b", "ü", ""} {
+			c := client(t, "http://api")
+			t.Did("Param labelSelector=%q", value)
+			text := c.Get().Resource("deployments").Param("labelSelector", value).Param("limit", "1").URL().String()
+			sent, err := url.ParseRequestURI(text)
+			require.NoError(t, err, "the error of a server that reads the URL "+text)
+			require.Equal(t, url.Values{"labelSelector": {value}, "limit": {"1"}}, sent.Query(),
+				"the query that a server reads in "+text)
+			require.Equal(t, "/apis/apps/v1/deployments", sent.Path, "the path that a server reads in "+text)
+		}
+	})
+}
+
+func TestTask1_URL_has_what_was_set_after_an_earlier_URL(t *testing.T) {
+	guard.Test(t, "URL does not change the request: what is set later is in the next URL.", func(t *guard.T) {
+		r := client(t, "http://api").Get()
+		want := "http://api/apis/apps/v1"
+		for _, step := range []struct {
+			name, adds string
+			set        func()
+		}{
+			{`Resource "deployments"`, "/deployments", func() { r.Resource("deployments") }},
+			{`Name "web"`, "/web", func() { r.Name("web") }},
+			{`SubResource "scale"`, "/scale", func() { r.SubResource("scale") }},
+			{"Param a=1", "?a=1", func() { r.Param("a", "1") }},
+			{"Param b=2", "&b=2", func() { r.Param("b", "2") }},
+		} {
+			t.Did("%s, and URL", step.name)
+			step.set()
+			want += step.adds
+			require.Equal(t, want, r.URL().String(), "the URL after %s", step.name)
+		}
+	})
+}
+
 func TestTask1_Empty_options_add_nothing(t *testing.T) {
 	guard.Test(t, "VersionedParams adds the fields of obj to the query, as codec encodes them for the client's "+
 		"group and version. The codec omits empty fields.", func(t *guard.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -143,6 +144,26 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 	})
 }
 
+func TestTask2_Empty_namespace_is_no_error_elsewhere(t *testing.T) {
+	guard.Test(t, "An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace "+
+		"was called. Other requests are sent.", func(t *guard.T) {
+		w := newWorld(t)
+		sent := 0
+		for _, s := range senders[:2] {
+			for _, verb := range []string{"GET", "DELETE", "PUT"} {
+				t.Did(`%s with Namespace "", without a name, and %s`, verb, s.name)
+				s.send(w.client.Verb(verb).Namespace("").Resource("deployments"), t.Context())
+				sent++
+				w.requireSent(sent)
+			}
+			t.Did(`PATCH with Namespace "" and Name "web", and %s`, s.name)
+			s.send(w.client.Verb("PATCH").Namespace("").Resource("deployments").Name("web"), t.Context())
+			sent++
+			w.requireSent(sent)
+		}
+	})
+}
+
 func TestTask2_Objects_without_a_namespace_can_be_sent(t *testing.T) {
 	guard.Test(t, "An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace "+
 		"was called. Callers do not call it for a Node, which has no namespace.", func(t *guard.T) {
@@ -245,6 +266,36 @@ func TestTask2_Result_can_be_decoded_again(t *testing.T) {
 	})
 }
 
+func TestTask2_Results_share_nothing(t *testing.T) {
+	guard.Test(t, "A Result can be decoded any number of times: its body and its objects are its own, whatever later "+
+		"requests bring.", func(t *guard.T) {
+		w := newWorld(t)
+		w.Create(deployment("web"))
+		result := w.getWeb()
+		first := &appsv1.Deployment{}
+		require.NoError(t, result.Into(first), "the error of the 1st Into")
+		raw, err := result.Raw()
+		require.NoError(t, err, "the error of Raw")
+		before := string(raw)
+		t.Did("the caller changes a label of the object")
+		first.Labels["app"] = "changed"
+		second := &appsv1.Deployment{}
+		t.Did("Into of the same Result")
+		require.NoError(t, result.Into(second), "the error of the 2nd Into")
+		require.Equal(t, map[string]string{"app": "web"}, second.Labels, "the labels of the 2nd object")
+		second.Labels["app"] = "changed"
+		third := &appsv1.Deployment{}
+		require.NoError(t, w.getWeb().Into(third), "the error of Into of another request")
+		require.Equal(t, map[string]string{"app": "web"}, third.Labels, "the labels of the object of another request")
+		t.Did("20 other requests, with other answers")
+		w.Create(deployment("another-deployment-with-a-long-name"))
+		for range 20 {
+			require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
+		}
+		require.Equal(t, before, string(raw), "the bytes that Raw returned before")
+	})
+}
+
 func TestTask2_Answers_can_be_freed(t *testing.T) {
 	guard.Test(t, nothingLeft+": a client that runs for months keeps none of its requests and answers.",
 		func(t *guard.T) {
@@ -252,12 +303,13 @@ func TestTask2_Answers_can_be_freed(t *testing.T) {
 			page := `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"` + strings.Repeat("x", 200<<10) + `"}}`
 			read := func() {
 				w.Script("", fakeapi.Body("application/json", page))
-				require.NoError(t, w.client.Get().Resource("deployments").Do(t.Context()).Into(&appsv1.Deployment{}),
-					"the error of Into")
+				token := strings.Repeat("x", 100<<10) + strconv.Itoa(w.sent())
+				require.NoError(t, w.client.Get().Resource("deployments").Param("continue", token).Do(t.Context()).
+					Into(&appsv1.Deployment{}), "the error of Into")
 			}
 			read()
 			before := memory()
-			t.Did("Do and Into of an answer of 200 KiB, 40 times")
+			t.Did("Do and Into of a request of 100 KiB and an answer of 200 KiB, 40 times")
 			for range 40 {
 				read()
 			}

@@ -3,6 +3,7 @@ package restclient_test
 // Task 2: answers that are errors.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +13,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -52,6 +56,33 @@ func TestTask2_Status_may_lack_its_version(t *testing.T) {
 				`"message":"web is there"}`)
 		})
 		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, w.getWeb().Error(), "Do")
+	})
+}
+
+func TestTask2_Status_comes_in_any_form(t *testing.T) {
+	guard.Test(t, "If the body is a Status whose status is Failure, the error is that Status, as an "+
+		"apierrors.StatusError: in each form that the client can decode, and in the client's own if the answer has no "+
+		"content type.", func(t *guard.T) {
+		status := apierrors.NewAlreadyExists(schema.GroupResource{Resource: "deployments"}, "web").Status()
+		status.APIVersion, status.Kind = "v1", "Status"
+		for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML,
+			runtime.ContentTypeProtobuf, ""} {
+			info, _ := runtime.SerializerInfoForMediaType(restclient.Codecs.SupportedMediaTypes(),
+				cmp.Or(contentType, runtime.ContentTypeJSON))
+			body, err := runtime.Encode(info.Serializer, &status)
+			require.NoError(t, err, "the error of writing a Status")
+			w := newWorld(t)
+			w.script(fmt.Sprintf("409, with a Status as %q", contentType), "", func(rw respond, _ *request, _ handler) {
+				rw.Header()["Content-Type"] = []string{contentType}
+				if contentType == "" {
+					rw.Header()["Content-Type"] = nil
+				}
+				rw.WriteHeader(409)
+				rw.Write(body)
+			})
+			requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, w.getWeb().Error(),
+				fmt.Sprintf("Do, with a Status as %q", contentType))
+		}
 	})
 }
 

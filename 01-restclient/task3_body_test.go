@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -136,6 +137,45 @@ func TestTask3_Each_try_sends_the_whole_body(t *testing.T) {
 	})
 }
 
+func TestTask3_Each_try_sends_the_same_headers(t *testing.T) {
+	const same = "Do sends the request again: the same method, URL and headers. Without Accept the answer comes in " +
+		"another form, and without Content-Type the server cannot read the body."
+	guard.Test(t, same, func(t *guard.T) {
+		for what, fault := range map[string]fakeapi.Fault{
+			"429 with Retry-After 1": fakeapi.Answer(429, "1"), "500 with Retry-After 1": fakeapi.Answer(500, "1"),
+			"a reset of the connection": fakeapi.Reset(false),
+		} {
+			w := newWorld(t, func(c *rest.Config) { c.UserAgent = "workshop" })
+			w.script(what+", twice", "", fakeapi.Times(2, fault)...)
+			t.Did("GET with a Body and parameters")
+			w.do(w.on("GET").Name("web").Param("a", "1").Timeout(time.Minute).Body(deployment("web")))
+			all := w.Requests("")
+			require.Len(t, all, 3, "requests sent")
+			first := all[0]
+			require.Equal(t, "application/json", first.Header.Get("Content-Type"), "the Content-Type of the 1st try")
+			require.NotEmpty(t, first.Header.Get("Accept"), "the Accept header of the 1st try")
+			for i, again := range all[1:] {
+				require.Equal(t, first.String(), again.String(), "try %d after %s", i+2, what)
+				require.Equal(t, first.Header, again.Header, "the headers of try %d after %s", i+2, what)
+			}
+		}
+	})
+}
+
+func TestTask3_Request_changes_between_two_sends(t *testing.T) {
+	guard.Test(t, "Do does not change the request, which can be sent again. What is set after the first Do is in "+
+		"the next one.", func(t *guard.T) {
+		w := newWorld(t)
+		r := w.client.Get().Resource("deployments")
+		t.Did("Do; Namespace, Name and Param; and Do again")
+		w.do(r)
+		w.do(r.Namespace("default").Name("web").Param("a", "1"))
+		all := w.Requests("")
+		require.Equal(t, "GET /apis/apps/v1/deployments", all[0].String(), "the 1st request")
+		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web?a=1", all[1].String(), "the 2nd request")
+	})
+}
+
 func TestTask3_Reader_is_never_sent_twice(t *testing.T) {
 	guard.Test(t, "A request whose Body is an io.Reader is sent once: the reader cannot be read again. The "+
 		"caller receives the server's answer as an error, and can make another reader.", func(t *guard.T) {
@@ -145,6 +185,13 @@ func TestTask3_Reader_is_never_sent_twice(t *testing.T) {
 		err := w.do(w.on("POST").Body(io.MultiReader(strings.NewReader(string(manifest("web")))))).Error()
 		w.requireSent(1)
 		requireIs(t, apierrors.IsServiceUnavailable, metav1.StatusReasonServiceUnavailable, err, "Do")
+		for _, verb := range []string{"GET", "POST"} {
+			w := newWorld(t)
+			w.script("resets the connection instead of answering", "", fakeapi.Reset(false))
+			t.Did("%s with an io.Reader as its Body", verb)
+			require.Error(t, w.do(w.on(verb).Body(io.MultiReader(strings.NewReader("{}")))).Error(), "the error of Do")
+			w.requireSent(1)
+		}
 	})
 }
 

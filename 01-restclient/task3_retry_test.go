@@ -70,6 +70,7 @@ func TestTask3_Retry_is_for_429_and_5xx_with_seconds(t *testing.T) {
 			{"GET", 404, "1", 1, once + ". An object that does not exist will not exist in a second."},
 			{"GET", 503, "0", 2, asked + ". Zero is a number too."},
 			{"GET", 429, "-1", 2, negative + ": some servers send -1 for a moment that has passed."},
+			{"GET", 503, "86400", 2, asked + ", also if that is a day."},
 			{"POST", 503, "-30", 2, negative + ": some servers send one for a moment that has passed."},
 		} {
 			a.check(t)
@@ -174,22 +175,33 @@ func TestTask3_Answer_of_unknown_length_keeps_its_connection_too(t *testing.T) {
 func TestTask3_Long_answer_is_not_read_for_the_sake_of_its_connection(t *testing.T) {
 	guard.Test(t, "Before a retry, at most 2 KiB of the answer are read. If the answer is longer, a new "+
 		"connection is cheaper.", func(t *guard.T) {
-		w := newWorld(t)
-		w.script("429 with a body of ten minutes, a kilobyte a second", "", func(rw respond, r *request, _ handler) {
-			rw.Header().Set("Retry-After", "1")
-			rw.WriteHeader(429)
-			for range 600 {
-				if _, err := io.WriteString(rw, strings.Repeat("x", 1024)); err != nil {
-					return
-				}
-				flush(rw)
-				select {
-				case <-time.After(time.Second):
-				case <-r.Context().Done():
-				}
-			}
-		})
-		d := took(func() { require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do") })
-		require.Less(t, d, 10*time.Second, "duration of Do")
+		for _, length := range []string{"", "614400"} {
+			w := newWorld(t)
+			w.script(fmt.Sprintf("429 with a body of ten minutes, a kilobyte a second, and the Content-Length %q", length),
+				"", longAnswer(length))
+			d := took(func() { require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do") })
+			require.Less(t, d, 10*time.Second, "duration of Do")
+		}
 	})
+}
+
+// longAnswer answers 429 with 600 KiB, a kilobyte a second.
+func longAnswer(length string) fakeapi.Fault {
+	return func(rw respond, r *request, _ handler) {
+		rw.Header().Set("Retry-After", "1")
+		if length != "" {
+			rw.Header().Set("Content-Length", length)
+		}
+		rw.WriteHeader(429)
+		for range 600 {
+			if _, err := io.WriteString(rw, strings.Repeat("x", 1024)); err != nil {
+				return
+			}
+			flush(rw)
+			select {
+			case <-time.After(time.Second):
+			case <-r.Context().Done():
+			}
+		}
+	}
 }

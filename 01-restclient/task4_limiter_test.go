@@ -5,6 +5,7 @@ package restclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -29,11 +30,36 @@ func TestTask4_Limiter_is_asked_before_each_try(t *testing.T) {
 	})
 }
 
+func TestTask4_Limiter_is_asked_whatever_the_reason_of_the_retry(t *testing.T) {
+	guard.Test(t, asksLimiter+": after 429, after each 5xx, and after a broken connection.", func(t *guard.T) {
+		reasons := map[string]fakeapi.Fault{"a reset of the connection": fakeapi.Reset(false)}
+		for _, code := range []int{429, 500, 503, 599} {
+			reasons[fmt.Sprint(code, " with Retry-After 1")] = fakeapi.Answer(code, "1")
+		}
+		for what, fault := range reasons {
+			for _, s := range senders {
+				l := &limiter{}
+				w := newWorld(t, limitedBy(l))
+				w.script(what+", twice", "", fakeapi.Times(2, fault)...)
+				t.Did("%s", s.name)
+				s.send(w.on("GET"), t.Context())
+				want := w.sent()
+				if s.name == "Watch" { // the first try of a watch does not wait
+					want--
+				}
+				require.Equal(t, want, l.asked, "calls of the limiter by %s, in %d tries, after %s", s.name, w.sent(), what)
+			}
+		}
+	})
+}
+
 func TestTask4_Timeout_excludes_the_limiters_first_wait(t *testing.T) {
 	guard.Test(t, limiterTime+". Otherwise a queue of requests times out before any is sent.", func(t *guard.T) {
 		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
-		t.Did("Timeout 10s, and each request waits for the limiter for a minute")
-		require.NoError(t, w.do(w.on("GET").Timeout(10*time.Second)).Error(), "the error of Do")
+		for _, s := range senders[:3] {
+			t.Did("%s with Timeout 10s, and each request waits for the limiter for a minute", s.name)
+			require.NoError(t, s.send(w.on("GET").Timeout(10*time.Second), t.Context()), "the error of "+s.name)
+		}
 	})
 }
 

@@ -5,6 +5,7 @@ package restclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -73,6 +74,36 @@ func checkBodies(t *guard.T, s sender) {
 	reader := io.MultiReader(strings.NewReader(string(manifest("web"))))
 	require.Error(t, s.send(w.on("POST").Body(reader), t.Context()), "the error of "+s.name)
 	w.requireSent(3)
+	w.script("resets the connection instead of answering", "", fakeapi.Reset(false))
+	t.Did("%s of a GET with an io.Reader as its Body", s.name)
+	s.send(w.on("GET").Body(io.MultiReader(strings.NewReader("{}"))), t.Context())
+	w.requireSent(4)
+}
+
+func TestTask4_Last_answer_is_the_servers_status(t *testing.T) {
+	const last = "After the last try, Do returns the answer or error of that try, and so do Stream and Watch: the error " +
+		"has the server's message."
+	guard.Test(t, last, func(t *guard.T) {
+		for _, s := range []sender{senders[0], senders[2], senders[3]} { // DoRaw returns the body with its error
+			for _, code := range []int{429, 500, 503} {
+				for _, retries := range []int{0, 2} {
+					w := newWorld(t)
+					message := fmt.Sprintf("the server is busy until noon (%d)", code)
+					w.script(fmt.Sprint(code, " with Retry-After 1 and a Status, forever"), "", fakeapi.Times(20,
+						func(rw respond, _ *request, _ handler) {
+							rw.Header().Set("Content-Type", "application/json")
+							rw.Header().Set("Retry-After", "1")
+							rw.WriteHeader(code)
+							fmt.Fprintf(rw, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"message":%q}`, code, message)
+						})...)
+					t.Did("%s with MaxRetries(%d)", s.name, retries)
+					err := s.send(w.on("GET").MaxRetries(retries), t.Context())
+					require.EqualError(t, err, message, "the error of %s after %d tries", s.name, retries+1)
+					w.requireSent(retries + 1)
+				}
+			}
+		}
+	})
 }
 
 func TestTask4_Stream_and_Watch_after_broken_connections(t *testing.T) {

@@ -74,6 +74,35 @@ func TestTask4_Stream_of_an_error_is_the_servers_status(t *testing.T) {
 	})
 }
 
+func TestTask4_Stream_is_2xx_and_nothing_else(t *testing.T) {
+	guard.Test(t, "An answer other than 2xx is an error with the server's message: the bytes of any other answer are not "+
+		"those of the object.", func(t *guard.T) {
+		for _, code := range []int{300, 304, 399, 400, 418} {
+			w := newWorld(t)
+			w.script(fmt.Sprint(code), "", func(rw respond, _ *request, _ handler) { rw.WriteHeader(code) })
+			t.Did("Stream")
+			_, err := w.on("GET").Stream(t.Context())
+			require.Error(t, err, "the error of Stream after %d", code)
+		}
+	})
+}
+
+func TestTask4_Timeout_is_a_parameter_of_streams_and_watches(t *testing.T) {
+	guard.Test(t, `The server receives it as the query parameter "timeout", in each of the four methods: the server may `+
+		"end a watch by it.", func(t *guard.T) {
+		for _, s := range senders {
+			w := newWorld(t)
+			w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
+			t.Did("%s with Timeout 90s", s.name)
+			s.send(w.on("GET").Timeout(90*time.Second), t.Context())
+			w.requireSent(2)
+			for i, sent := range w.Requests("") {
+				require.Equal(t, "1m30s", sent.Query.Get("timeout"), "the parameter timeout of try %d of %s", i+1, s.name)
+			}
+		}
+	})
+}
+
 func TestTask4_Stream_is_retried_if_the_server_asks_for_it(t *testing.T) {
 	guard.Test(t, streamRetries+": otherwise a stream could start again without the caller's "+
 		"knowledge.", func(t *guard.T) {

@@ -215,6 +215,10 @@ func TestTask4_Watch_that_times_out_is_sent_again(t *testing.T) {
 			require.Equal(t, "the end", next(events), "the 1st event of a "+verb)
 			t.Rule(retries)
 			require.Equal(t, 11, l.tried, "tries of a "+verb)
+			t.Rule(emptyWatch + ": also if MaxRetries is 0, and the last try is the first.")
+			l.tried = 0
+			require.Equal(t, "the end", next(w.watchAll(w.on(verb).MaxRetries(0))), "the 1st event of a "+verb)
+			require.Equal(t, 1, l.tried, "tries of a %s with MaxRetries(0)", verb)
 		}
 	})
 }

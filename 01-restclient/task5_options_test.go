@@ -193,6 +193,25 @@ func TestTask5_Every_argument_reaches_the_server(t *testing.T) {
 	})
 }
 
+func TestTask5_Namespace_is_the_clients(t *testing.T) {
+	const clients = "A client of a namespace works in this namespace only, whatever namespace its argument has: the " +
+		"server refuses an object of another one."
+	guard.Test(t, clients, func(t *guard.T) {
+		for _, other := range []string{"", "other"} {
+			w, c := typed(t, "default")
+			for i, m := range methods() {
+				w.script("answers with an empty object", "", emptyAnswer(m.name))
+				d := deployment("web")
+				d.Namespace = other
+				t.Did("%s, with an object of the namespace %q", m.name, other)
+				m.call(t.Context(), c, d)
+				w.requireSent(i + 1)
+				require.Contains(t, w.Requests("")[i].Path, "/namespaces/default/deployments", "the path of "+m.name)
+			}
+		}
+	})
+}
+
 // furnished is a Deployment with metadata of all kinds, as other programs leave it, and with a status.
 func furnished(name string) *appsv1.Deployment {
 	d := deployment(name)
@@ -228,6 +247,26 @@ func TestTask5_Patch_sends_its_type_its_data_and_its_path(t *testing.T) {
 			require.Equal(t, `[ 1 ]`, sent.Body, "the body of the request")
 			t.Rule(itsPath)
 			w.requireLast("PATCH", strings.Join(append([]string{"/web"}, subresources...), "/"))
+		}
+	})
+}
+
+func TestTask5_Server_receives_the_TimeoutSeconds_twice(t *testing.T) {
+	const twice = "The TimeoutSeconds of a list also limit the request, and those of a watch too are its Timeout: the " +
+		"server receives both parameters."
+	guard.Test(t, twice, func(t *guard.T) {
+		w, c := typed(t, "default")
+		seconds := int64(90)
+		t.Did("List and Watch with TimeoutSeconds 90")
+		_, err := c.List(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
+		require.NoError(t, err, "the error of List")
+		events, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
+		require.NoError(t, err, "the error of Watch")
+		events.Stop()
+		for i, name := range []string{"List", "Watch"} {
+			query := w.Requests("")[i].Query
+			require.Equal(t, []string{"90", "1m30s"}, []string{query.Get("timeoutSeconds"), query.Get("timeout")},
+				"the parameters timeoutSeconds and timeout of "+name)
 		}
 	})
 }

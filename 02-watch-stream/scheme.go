@@ -1,6 +1,6 @@
 package watchstream
 
-// This file is given. It registers the types that a watch of Deployments can contain.
+// This file is given. It registers the types that a watch of Deployments can contain; decoder.go decodes them.
 
 import (
 	appsv1 "k8s.io/api/apps/v1"

@@ -92,11 +92,11 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// skipHoles skips a benchmark that has met code which is not written yet.
-func skipHoles(b *testing.B) {
+// skipTodos skips a benchmark that has met code which is not written yet.
+func skipTodos(b *testing.B) {
 	if v := recover(); v != nil {
-		if hole, ok := v.(todo.NotWritten); ok {
-			b.Skip(hole)
+		if missing, ok := v.(todo.NotWritten); ok {
+			b.Skip(missing)
 		}
 		panic(v)
 	}
@@ -109,7 +109,7 @@ func BenchmarkFrames(b *testing.B) {
 	text := stream(events)
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
 			p := make([]byte, 1<<20)
@@ -130,7 +130,7 @@ func BenchmarkDecode(b *testing.B) {
 	text := stream(events)
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
@@ -150,10 +150,10 @@ func BenchmarkWatch(b *testing.B) {
 	text := stream(events)
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
-			// Reach the holes here, on the goroutine of the benchmark.
+			// Reach the todos here, on the goroutine of the benchmark.
 			impl.frames(io.NopCloser(bytes.NewReader(text))).Read(make([]byte, 1<<20))
 			d := impl.decode(impl.frames(io.NopCloser(bytes.NewReader(text))))
 			d.Decode()

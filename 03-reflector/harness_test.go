@@ -156,7 +156,7 @@ func (w *world) source() *cache.ListWatch {
 	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
 	config := w.server.Config()
 	config.QPS = -1
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusals{w.t, next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusals{w.t, next, &pace{}} })
 	config.APIPath, config.GroupVersion = "/apis", &appsv1.SchemeGroupVersion
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	c, err := rest.RESTClientFor(config)
@@ -164,13 +164,41 @@ func (w *world) source() *cache.ListWatch {
 	return cache.NewListWatchFromClient(c, "deployments", "", fields.Everything())
 }
 
-// refusals records each refused request as a step, except for those that tests script (410 and 429).
+// pace counts the requests of a moment. The zero pace is ready to use.
+type pace struct {
+	lock     sync.Mutex
+	moment   time.Time
+	requests int
+}
+
+// stormy is more requests than a Reflector ever sends in one moment of a bubble's time, in which no time passes while a
+// goroutine works.
+const stormy = 500
+
+// storm counts a request, and reports whether there have been too many in this moment: a loop does not wait.
+func (p *pace) storm() bool {
+	p.lock.Lock()
+	defer p.lock.Unlock()
+	if now := time.Now(); now != p.moment {
+		p.moment, p.requests = now, 0
+	}
+	p.requests++
+	return p.requests > stormy
+}
+
+// refusals records each refused request as a step, except for those that tests script (410 and 429). In a storm, a
+// request waits for the end of its context.
 type refusals struct {
 	t    *guard.T
 	next http.RoundTripper
+	pace *pace
 }
 
 func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
+	if r.pace.storm() {
+		<-request.Context().Done()
+		return nil, request.Context().Err()
+	}
 	response, err := r.next.RoundTrip(request)
 	if err != nil || response.StatusCode < 400 || response.StatusCode == 410 || response.StatusCode == 429 {
 		return response, err

@@ -1,4 +1,4 @@
-// Package reflector is chapter 03 of the workshop: it keeps a store equal to the server, whatever ends a watch.
+// Package reflector keeps a store equal to the server, whatever ends a watch.
 //
 //	ListWatch ──▶ [ Reflector ] ──▶ DeltaFIFO, or any other store
 //
@@ -13,6 +13,9 @@
 // The options are client-go's own. This package leaves out the names that client-go makes from the caller's line,
 // objects in Table form, the logging of slow lists, and the handler for watch errors.
 package reflector
+
+// This file has the Reflector: its constructor, the loop that never ends, and the version. list.go and watch.go do the
+// work. It mirrors client-go's tools/cache/reflector.go.
 
 import (
 	"context"
@@ -70,7 +73,7 @@ type Reflector struct {
 }
 
 // NewReflector returns a Reflector that lists and watches with lw and fills store. Objects of other types than
-// expectedType are left out; nil means any type. Mirrors cache.NewReflector.
+// expectedType are left out; nil means any type. It mirrors cache.NewReflector.
 func NewReflector(
 	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, resyncPeriod time.Duration,
 ) *Reflector {
@@ -79,7 +82,9 @@ func NewReflector(
 
 // NewReflectorWithOptions is NewReflector with options. A MinWatchTimeout below five minutes is ignored. If
 // expectedType is an *unstructured.Unstructured with a kind, objects of other kinds are left out too. options.Clock
-// measures all durations; nil means the real clock. Mirrors cache.NewReflectorWithOptions.
+// measures all durations; nil means the real clock.
+//
+// It mirrors cache.NewReflectorWithOptions.
 func NewReflectorWithOptions(
 	lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore, options cache.ReflectorOptions,
 ) *Reflector {
@@ -105,8 +110,8 @@ func NewReflectorWithOptions(
 	return r
 }
 
-// RunWithContext calls ListAndWatchWithContext again and again until the context ends. RunWithContext waits for the
-// back-off after each call. Mirrors cache.Reflector.RunWithContext.
+// RunWithContext calls ListAndWatchWithContext again and again until the context ends. It waits for the back-off after
+// each call. It mirrors cache.Reflector.RunWithContext.
 func (r *Reflector) RunWithContext(ctx context.Context) {
 	panic(todo.Task(2, "Reflector.RunWithContext"))
 }
@@ -114,20 +119,24 @@ func (r *Reflector) RunWithContext(ctx context.Context) {
 // ListAndWatchWithContext replaces the store's contents by a list. The events of watches follow, one watch after
 // another, until a list is due or the context ends.
 //
-// The first list asks for version 0. The store does not receive a list that comes after the end of the context. A watch
-// starts at the last version. A watch asks for bookmarks. A watch asks to last at least five minutes, or
+// The first list asks for version 0. The store does not receive a list that comes after the end of the context.
+//
+// A watch starts at the last version, and asks for bookmarks. A watch asks to last at least five minutes, or
 // MinWatchTimeout if that is longer, and at most twice as long. However a watch ends, the Reflector stops it.
 //
 // ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not start. The end of a
-// watch that has started is not an error. When ListAndWatchWithContext returns, nothing of it is left: no watch, no
-// goroutine and no call of the store. Mirrors cache.Reflector.ListAndWatchWithContext.
+// watch that has started is not an error. The end of the context is not an error. When ListAndWatchWithContext returns,
+// nothing of it is left: no watch, no goroutine and no call of the store.
+//
+// It mirrors cache.Reflector.ListAndWatchWithContext.
 func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 	panic(todo.Task(1, "Reflector.ListAndWatchWithContext"))
 }
 
-// LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has received.
-// LastSyncResourceVersion is empty before the first list. LastSyncResourceVersion may be called from any goroutine.
-// Mirrors cache.Reflector.LastSyncResourceVersion.
+// LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has received. It is
+// empty before the first list. It may be called from any goroutine.
+//
+// It mirrors cache.Reflector.LastSyncResourceVersion.
 func (r *Reflector) LastSyncResourceVersion() string {
 	panic(todo.Task(1, "Reflector.LastSyncResourceVersion"))
 }

@@ -95,8 +95,8 @@ func fill(b *testing.B, objects, events int) {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			defer func() {
 				if v := recover(); v != nil {
-					if hole, ok := v.(todo.NotWritten); ok {
-						b.Skip(hole)
+					if missing, ok := v.(todo.NotWritten); ok {
+						b.Skip(missing)
 					}
 					panic(v)
 				}

@@ -1,6 +1,7 @@
 package reflector
 
-// This file is the resync: once each period, the store goes over all its objects again.
+// This file is the resync: once each period, the store goes over all its objects again. No request is sent. watch.go
+// starts and ends it.
 
 import (
 	"context"
@@ -9,8 +10,9 @@ import (
 )
 
 // resync calls the store's Resync once each resyncPeriod, until the context ends. The next period starts when a resync
-// has ended. ShouldResync is called before each resync, which is skipped if it returns false. An error of Resync ends
-// the resyncs and makes a list due. The error goes to failed.
+// has ended. ShouldResync is called before each resync, which is skipped if it returns false.
+//
+// An error of Resync ends the resyncs and makes a list due. The error goes to failed.
 func (r *Reflector) resync(ctx context.Context, failed chan<- error) {
 	panic(todo.Task(5, "Reflector.resync"))
 }

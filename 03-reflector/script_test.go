@@ -34,6 +34,7 @@ type script struct {
 	options []metav1.ListOptions
 	// onRequest is called with each request, before the answer.
 	onRequest func(request string)
+	pace      pace
 	// started and stopped count watches.
 	started, stopped int
 }
@@ -82,15 +83,15 @@ func (s *script) WatchWithContext(ctx context.Context, options metav1.ListOption
 	return next(options)
 }
 
-// ask records a request. After 10,000 requests, a request ends with the context, and the error is that of the context.
-// So a loop without a wait ends too, and the test can report its requests.
+// ask records a request. In a storm, and after 10,000 requests, a request ends with the context, and the error is that
+// of the context. So a loop without a wait ends too, and the test can report its requests.
 func (s *script) ask(ctx context.Context, verb string, options metav1.ListOptions) error {
 	s.lock.Lock()
 	onRequest := s.onRequest
 	s.asked, s.options = append(s.asked, verb+options.ResourceVersion), append(s.options, options)
 	number := len(s.asked)
 	s.lock.Unlock()
-	if number > 10_000 {
+	if s.pace.storm() || number > 10_000 {
 		<-ctx.Done()
 		return ctx.Err()
 	}

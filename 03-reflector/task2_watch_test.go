@@ -129,6 +129,14 @@ func TestTask2_Watch_that_ends_at_once_makes_a_list_due(t *testing.T) {
 		once(t, s, &store{})
 		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(),
 			"requests when the first watch brings a bookmark")
+
+		t.Rule("An object of another type does not count as an event: for the store this watch has brought nothing.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7", "a"))
+		s.watches = append(s.watches, s.ends(replicaSet("r", "8")), s.ends())
+		t.Did("a watch that ends at once, with a ReplicaSet")
+		once(t, s, &store{})
+		require.Equal(t, []string{"list@0", "watch@7"}, s.requests(), "requests when the watch brings only a ReplicaSet")
 	})
 }
 
@@ -145,6 +153,17 @@ func TestTask2_Quiet_watch_is_started_again(t *testing.T) {
 		t.Did("RunWithContext; the first watch brings nothing, and ends after two seconds")
 		runFor(t, newScripted(s, &store{}), time.Minute)
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "requests to the source")
+
+		t.Rule("A watch lasts from its request on: some proxies hold the answer back until there is an event.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7", "a"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			time.Sleep(2 * time.Second)
+			return s.ending(), nil
+		})
+		t.Did("RunWithContext; the first watch is answered after two seconds, and has ended by then")
+		runFor(t, newScripted(s, &store{}), time.Minute)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "requests after a late answer")
 	})
 }
 
@@ -154,14 +173,21 @@ func TestTask2_Any_goroutine_may_ask_for_the_version(t *testing.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
 		c := s.channel()
-		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
+		opened := make(chan struct{})
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { close(opened); return c, nil })
 		r := newScripted(s, &store{})
 		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		ended := make(chan struct{})
-		go func() {
+		t.Go(func() {
 			defer close(ended)
 			r.ListAndWatchWithContext(ctx)
-		}()
+		})
+		select {
+		case <-opened:
+		case <-ended:
+			require.Fail(t, "no watch was opened")
+		}
 		t.Did("LastSyncResourceVersion by two goroutines, while a watch brings events")
 		ask := func(int) { r.LastSyncResourceVersion() }
 		guard.Storm(func(i int) { c.result <- event(watch.Modified, "a", strconv.Itoa(8+i)) }, ask, ask)

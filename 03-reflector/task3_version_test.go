@@ -185,6 +185,18 @@ func TestTask3_First_list_may_be_refused_too(t *testing.T) {
 	})
 }
 
+func TestTask3_List_without_a_version_is_as_none(t *testing.T) {
+	guard.Test(t, "After a list without a version, the next list asks for 0, as the first one does: there is no last "+
+		"version.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists(""), lists("7"))
+		s.watches = append(s.watches, s.ends(), s.sends())
+		t.Did("RunWithContext; the first list has no version, and its watch ends at once")
+		runFor(t, newScripted(s, &store{}), time.Minute)
+		require.Equal(t, []string{"list@0", "watch@", "list@0", "watch@7"}, s.requests(), "requests to the source")
+	})
+}
+
 func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 	guard.Test(t, "If WatchListPageSize is 0, a relist at a version comes in one piece. Every server with a watch "+
 		"cache answers it from memory, and after an outage every client lists at once.", func(t *guard.T) {

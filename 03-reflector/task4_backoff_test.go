@@ -267,6 +267,31 @@ func TestTask4_Internal_errors_of_long_ago_do_not_count(t *testing.T) {
 	})
 }
 
+func TestTask4_Internal_errors_count_from_the_list_on(t *testing.T) {
+	guard.Test(t, "After a list the time of MaxInternalErrorRetryDuration starts again: the first internal error after "+
+		"the list is retried.", func(t *guard.T) {
+		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
+		gone := failing(apierrors.NewResourceExpired("too old resource version"))
+		after := func(s *script, d time.Duration, e watch.Event) watchFunc {
+			return func(metav1.ListOptions) (watch.Interface, error) {
+				c := s.channel()
+				time.AfterFunc(d, func() { c.result <- e })
+				return c, nil
+			}
+		}
+		s := &script{}
+		s.lists = append(s.lists, lists("7"), lists("8"))
+		s.watches = append(s.watches, after(s, time.Second, internal), after(s, 15*time.Second, gone),
+			after(s, 10*time.Second, internal), s.sends())
+		r := newScripted(s, &store{})
+		r.MaxInternalErrorRetryDuration = 20 * time.Second
+		t.Did("MaxInternalErrorRetryDuration 20s; an internal error after 1s, 410 after 16s, and an internal error 10s later")
+		runFor(t, r, 45*time.Second)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "list@7", "watch@8", "watch@8"}, s.requests(),
+			"requests to the source")
+	})
+}
+
 func TestTask4_Internal_errors_are_not_tried_forever(t *testing.T) {
 	guard.Test(t, "After MaxInternalErrorRetryDuration of internal errors, the next one makes a list "+
 		"due.", func(t *guard.T) {

@@ -1,12 +1,13 @@
 // Package deltafifo re-creates client-go's DeltaFIFO, the queue between the Reflector and the informer. For each object
 // it holds the changes that the consumer has not received yet.
+//
+// delta_fifo.go has the queue, relist.go has the methods for all objects at once, and initial_list.go tracks the first
+// list. real_fifo.go is the bonus, today's queue.
 package deltafifo
 
 // This file has the queue and the methods for single objects: Add, Update, Delete and Pop. The Reflector calls those
-// that write, and the informer calls Pop. relist.go has Replace and Resync, initial_list.go tracks the first list. It
-// mirrors client-go's tools/cache/delta_fifo.go.
-//
-// It leaves out tracing of slow process functions, and NewDeltaFIFO, which is deprecated.
+// that write, and the informer calls Pop. It mirrors client-go's tools/cache/delta_fifo.go, without tracing of slow
+// process functions, and without NewDeltaFIFO, which is deprecated.
 
 import (
 	"sync"
@@ -45,9 +46,12 @@ var (
 	_ cache.DoneChecker       = (*DeltaFIFO)(nil)
 )
 
-// NewDeltaFIFOWithOptions returns an empty queue. The default KeyFunction is cache.MetaNamespaceKeyFunc. KnownObjects
-// is the store that the consumer fills with popped objects; nil means that there is none. The queue reads KnownObjects
-// while it holds its lock. Mirrors cache.NewDeltaFIFOWithOptions.
+// NewDeltaFIFOWithOptions returns an empty queue. The default KeyFunction is cache.MetaNamespaceKeyFunc.
+//
+// KnownObjects is the store that the consumer fills with popped objects; nil means that there is none. The queue reads
+// KnownObjects while it holds its lock.
+//
+// NewDeltaFIFOWithOptions mirrors cache.NewDeltaFIFOWithOptions.
 func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 	q := &DeltaFIFO{
 		items:       map[string]cache.Deltas{},
@@ -76,10 +80,13 @@ func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 	return q
 }
 
-// KeyOf returns the key that a tombstone (cache.DeletedFinalStateUnknown) carries. For cache.Deltas KeyOf returns the
-// key of the newest object in them, which may be a tombstone. For any other object KeyOf returns the key or the error
-// of the key function. For empty Deltas KeyOf returns a cache.KeyError that wraps cache.ErrZeroLengthDeltasObject.
-// Mirrors cache.DeltaFIFO.KeyOf.
+// KeyOf returns the key that a tombstone (cache.DeletedFinalStateUnknown) carries. For cache.Deltas it returns the key
+// of the newest object in them, which may be a tombstone. For any other object it returns the key or the error of the
+// key function.
+//
+// For empty Deltas KeyOf returns a cache.KeyError that wraps cache.ErrZeroLengthDeltasObject.
+//
+// It mirrors cache.DeltaFIFO.KeyOf.
 func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
 	panic(todo.Task(1, "DeltaFIFO.KeyOf"))
 }
@@ -88,13 +95,14 @@ func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
 // queue. Later deltas do not move the key. The object goes through the transformer first, if there is one.
 //
 // If an object has no key, the error is a cache.KeyError that carries the object and wraps the key function's error. An
-// error of the transformer is returned unchanged. A change that fails leaves nothing in the queue. Mirrors
-// cache.DeltaFIFO.Add.
+// error of the transformer is returned unchanged. A change that fails leaves nothing in the queue.
+//
+// It mirrors cache.DeltaFIFO.Add.
 func (q *DeltaFIFO) Add(obj any) error {
 	panic(todo.Task(1, "DeltaFIFO.Add"))
 }
 
-// Update is like Add, but records an Updated. Mirrors cache.DeltaFIFO.Update.
+// Update is like Add, but records an Updated. It mirrors cache.DeltaFIFO.Update.
 func (q *DeltaFIFO) Update(obj any) error {
 	panic(todo.Task(1, "DeltaFIFO.Update"))
 }
@@ -106,33 +114,43 @@ func (q *DeltaFIFO) Update(obj any) error {
 // objects (nil) only pending deltas count. If the lookup of the known object fails, Delete records the deletion.
 //
 // Two deletions in a row become one. If the earlier deletion is a tombstone, the later one replaces it; otherwise the
-// earlier one stays. Only deletions in a row are merged. Mirrors cache.DeltaFIFO.Delete.
+// earlier one stays. Only deletions in a row are merged.
+//
+// It mirrors cache.DeltaFIFO.Delete.
 func (q *DeltaFIFO) Delete(obj any) error {
 	panic(todo.Task(2, "DeltaFIFO.Delete"))
 }
 
 // Pop removes the first key and calls process with its cache.Deltas, oldest first, and with whether the key belongs to
-// the first list. Pop blocks while the queue is empty. If the queue is empty and closed, Pop returns
-// cache.ErrFIFOClosed. Several Pops may wait at the same time, and each key goes to one of them. The Deltas belong to
-// the caller. The queue keeps nothing of a popped key.
+// the first list. It returns the error of process with the deltas, and does not put them back. The Deltas belong to the
+// caller. The queue keeps nothing of a popped key.
+//
+// Pop blocks while the queue is empty. Several Pops may wait at the same time, and each key goes to one of them. If the
+// queue is empty and closed, Pop returns cache.ErrFIFOClosed.
 //
 // process runs under the queue's lock. It must be quick, and must not call methods of the queue that take the lock
-// (client-go's HasSynced does). Pop returns the error of process with the deltas, and does not put them back. If
-// process panics, Pop releases the lock and counts the key as processed. Mirrors cache.DeltaFIFO.Pop.
+// (client-go's HasSynced does). If process panics, Pop releases the lock and counts the key as processed.
+//
+// Pop mirrors cache.DeltaFIFO.Pop.
 func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	panic(todo.Task(1, "DeltaFIFO.Pop"))
 }
 
 // HasSynced reports whether every key that was in the queue after the first Replace, deletions included, has been
-// popped and processed. A key counts once, even if the list had two objects of it. A key counts even if process
-// returned an error or panicked. If Add, Update or Delete is called before any Replace, HasSynced is true from then on.
-// A Delete before any Replace makes HasSynced true, even if it records nothing. Whether a call that returned an error
-// counts is not specified. Once true, HasSynced stays true. Mirrors cache.DeltaFIFO.HasSynced.
+// popped and processed. Once true, it stays true.
+//
+// A key counts once, even if the list had two objects of it. A key counts even if process returned an error or
+// panicked.
+//
+// If Add, Update or Delete is called before any Replace, HasSynced is true from then on. A Delete before any Replace
+// makes HasSynced true, even if it records nothing. Whether a call that returned an error counts is not specified.
+//
+// It mirrors cache.DeltaFIFO.HasSynced.
 func (q *DeltaFIFO) HasSynced() bool {
 	panic(todo.Task(4, "DeltaFIFO.HasSynced"))
 }
 
-// Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.DeltaFIFO.Done.
+// Done returns a channel that is closed when HasSynced becomes true. It mirrors cache.DeltaFIFO.Done.
 func (q *DeltaFIFO) Done() <-chan struct{} {
 	panic(todo.Task(4, "DeltaFIFO.Done"))
 }
@@ -147,13 +165,14 @@ func (q *DeltaFIFO) Name() string { return q.name }
 func (q *DeltaFIFO) Transformer() cache.TransformFunc { return q.transformer }
 
 // Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. The keys in a
-// closed queue can still be popped. A closed queue still accepts changes. Closing again does nothing. Mirrors
-// cache.DeltaFIFO.Close.
+// closed queue can still be popped. A closed queue still accepts changes. Closing again does nothing.
+//
+// It mirrors cache.DeltaFIFO.Close.
 func (q *DeltaFIFO) Close() {
 	panic(todo.Task(5, "DeltaFIFO.Close"))
 }
 
-// IsClosed reports whether Close has been called. Mirrors cache.DeltaFIFO.IsClosed.
+// IsClosed reports whether Close has been called. It mirrors cache.DeltaFIFO.IsClosed.
 func (q *DeltaFIFO) IsClosed() bool {
 	panic(todo.Task(5, "DeltaFIFO.IsClosed"))
 }

@@ -33,7 +33,7 @@ var implementations = []struct {
 func compare(b *testing.B, run func(b *testing.B, q cache.Queue, known cache.Store)) {
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			known := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc)
 			run(b, impl.new(options{KnownObjects: known, EmitDeltaTypeReplaced: true}), known)
@@ -41,8 +41,8 @@ func compare(b *testing.B, run func(b *testing.B, q cache.Queue, known cache.Sto
 	}
 }
 
-// skipHoles skips a benchmark that calls a function which is not written yet.
-func skipHoles(b *testing.B) {
+// skipTodos skips a benchmark that calls a function which is not written yet.
+func skipTodos(b *testing.B) {
 	switch reason := recover().(type) {
 	case nil:
 	case todo.NotWritten:

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"weak"
 
 	"github.com/stretchr/testify/require"
@@ -275,13 +276,39 @@ func (q recordedQueue) popInitial() (popped string, isInInitialList bool) {
 	return q.popSilently()
 }
 
-// popSilently is popInitial that is not noted as a step.
+// popWaiting is pop that waits for a key as long as it takes.
+func (q recordedQueue) popWaiting() (popped string) {
+	q.t.Helper()
+	q.t.Did("Pop")
+	_, err := q.Pop(func(obj any, _ bool) error { popped = showDeltas(obj); return nil })
+	require.NoError(q.t, err, "the error of Pop")
+	return popped
+}
+
+// popSilently is popInitial that is not noted as a step. If no key is pending, it says so, instead of waiting.
 func (q recordedQueue) popSilently() (popped string, isInInitialList bool) {
 	q.t.Helper()
-	_, err := q.Pop(func(obj any, initial bool) error {
-		popped, isInInitialList = showDeltas(obj), initial
-		return nil
+	var err error
+	returned, ended := false, make(chan struct{})
+	q.t.Go(func() {
+		defer close(ended)
+		_, err = q.Pop(func(obj any, initial bool) error {
+			popped, isInInitialList = showDeltas(obj), initial
+			return nil
+		})
+		returned = true
 	})
+	synctest.Wait()
+	select {
+	case <-ended:
+	default:
+		_ = q.Queue.Add(deploy("the/end")) // ends the Pop that waits
+		<-ended
+		require.Fail(q.t, "nothing is pending when Pop is called")
+	}
+	if !returned { // guard has seen why
+		q.t.FailNow()
+	}
 	require.NoError(q.t, err, "the error of Pop")
 	return popped, isInInitialList
 }

@@ -39,7 +39,7 @@ func TestTask1_Pop_waits_for_a_key(t *testing.T) {
 		q := newQueue(t, options{})
 		for name, call := range map[string]func(any) error{"Add": q.Add, "Update": q.Update} {
 			popped := ""
-			t.Go(func() { popped = q.pop() })
+			t.Go(func() { popped = q.popWaiting() })
 			synctest.Wait()
 			require.Empty(t, popped, "deltas popped from the empty queue")
 			require.NoError(t, call(deploy("default/web@1")), "the error of %s", name)

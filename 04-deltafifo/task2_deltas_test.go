@@ -77,7 +77,7 @@ func TestTask2_Delete_wakes_a_Pop(t *testing.T) {
 	guard.Test(t, "Delete is like Add, but records a Deleted. It wakes a waiting Pop.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
 		popped := ""
-		t.Go(func() { popped = q.pop() })
+		t.Go(func() { popped = q.popWaiting() })
 		synctest.Wait()
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
 		synctest.Wait()

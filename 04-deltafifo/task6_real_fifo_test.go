@@ -1,7 +1,7 @@
 package deltafifo_test
 
-// Task 6, the bonus: RealFIFO, which merges nothing. The tests of AtomicEvents are in task6_atomic_test.go. All of them
-// are skipped until NewRealFIFOWithOptions is written.
+// Task 6, the bonus: RealFIFO, which merges nothing. The tests of AtomicEvents are in task6_side_by_side_test.go. All
+// of them are skipped until NewRealFIFOWithOptions is written.
 
 import (
 	"errors"

@@ -33,15 +33,15 @@ var implementations = []struct {
 func compare(b *testing.B, run func(b *testing.B, s cache.Indexer)) {
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			run(b, impl.new(cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc, "image": images}))
 		})
 	}
 }
 
-// skipHoles skips a benchmark that has met code which is not written yet.
-func skipHoles(b *testing.B) {
+// skipTodos skips a benchmark that has met code which is not written yet.
+func skipTodos(b *testing.B) {
 	switch reason := recover().(type) {
 	case nil:
 	case todo.NotWritten:

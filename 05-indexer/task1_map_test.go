@@ -180,7 +180,7 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 			require.ErrorAs(t, err, &keyError, "the error of "+name)
 			require.Equal(t, "web", keyError.Obj, "the object in the KeyError of "+name)
 		}
-		t.Rule("After a KeyError the store is the same as before.")
+		t.Rule("If the key function fails, the store is the same as before.")
 		require.Empty(t, s.ListKeys(), "ListKeys after these calls")
 	})
 }

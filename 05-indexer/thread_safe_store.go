@@ -1,7 +1,7 @@
 package indexer
 
-// This file has the store of keys, objects and indexes. store.go calls it, and it calls index.go. It mirrors
-// client-go's tools/cache/thread_safe_store.go.
+// This file has the store of keys, objects and indexes, and the lock around them. store.go calls it, and it calls
+// index.go. It mirrors client-go's tools/cache/thread_safe_store.go.
 
 import (
 	"sync"
@@ -27,7 +27,7 @@ var _ cache.ThreadSafeStore = (*threadSafeMap)(nil)
 // NewThreadSafeStore returns an empty store that keeps one index for each of indexers.
 //
 // The second parameter is not used. In client-go it takes indexes that are filled already, but outside of its tests
-// client-go always passes an empty map. Mirrors cache.NewThreadSafeStore.
+// client-go always passes an empty map. NewThreadSafeStore mirrors cache.NewThreadSafeStore.
 func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSafeStore {
 	s := &threadSafeMap{items: map[string]any{}, indexes: map[string]*index{}}
 	for name, values := range indexers {
@@ -39,10 +39,14 @@ func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSa
 // Add is the same as Update, whether the key is stored or not.
 func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 
-// Update stores obj under its key and replaces the object that has this key. Under each value, an index names exactly
-// the objects that have it now. The store's version becomes that of the last write, higher, lower or empty. An object
-// without metadata does not change the store's version. If an index function fails, Update panics. Even after an index
-// function has failed, no index names a key that is not in the store.
+// Update stores obj under its key and replaces the object that has this key. Under each value, an index then names
+// exactly the objects that have it now.
+//
+// The store's version becomes that of the last write, higher, lower or empty. An object without metadata does not
+// change the store's version.
+//
+// If an index function fails, Update panics. Even after an index function has failed, no index names a key that is not
+// in the store.
 func (s *threadSafeMap) Update(key string, obj any) {
 	panic(todo.Task(1, "ThreadSafeStore.Update"))
 }
@@ -51,12 +55,14 @@ func (s *threadSafeMap) Update(key string, obj any) {
 func (s *threadSafeMap) Delete(key string) { s.DeleteWithObject(key, nil) }
 
 // DeleteWithObject removes the object under key from the store and from every index. A key that is not stored is not an
-// error. The version of a deletion is that of obj. If obj is nil or a tombstone, the store keeps its version.
+// error.
+//
+// The version of a deletion is that of obj. If obj is nil or a tombstone, the store keeps its version.
 func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
 	panic(todo.Task(1, "ThreadSafeStore.DeleteWithObject"))
 }
 
-// Get returns the object under key. Get reports whether the key is stored, even if its object is nil.
+// Get returns the object under key. It reports whether the key is stored, even if its object is nil.
 func (s *threadSafeMap) Get(key string) (obj any, exists bool) {
 	panic(todo.Task(1, "ThreadSafeStore.Get"))
 }
@@ -71,10 +77,11 @@ func (s *threadSafeMap) ListKeys() []string {
 	panic(todo.Task(1, "ThreadSafeStore.ListKeys"))
 }
 
-// Replace makes the list the whole content of the store. Replace rebuilds every index from the list. Replace sets the
-// store's version to that of the list. For readers Replace is one step. If an index function fails, Replace panics. The
-// keys of items are those of its objects. The store keeps items: the map must not be nil, and the caller must not use
-// it again.
+// Replace makes the list the whole content of the store, rebuilds every index from the list and sets the store's
+// version to that of the list. For readers it is one step. If an index function fails, it panics.
+//
+// The keys of items are those of its objects. The store keeps items: the map must not be nil, and the caller must not
+// use it again.
 func (s *threadSafeMap) Replace(items map[string]any, version string) {
 	panic(todo.Task(4, "ThreadSafeStore.Replace"))
 }
@@ -90,15 +97,17 @@ func (s *threadSafeMap) LastStoreSyncResourceVersion() string {
 	panic(todo.Task(1, "ThreadSafeStore.LastStoreSyncResourceVersion"))
 }
 
-// Index returns the objects that share at least one indexed value with the example, each once. Index calls the index
-// function for the example, and for no stored object. An unknown index is an error. An index function that fails for
-// the example is an error. The example, obj, need not be in the store.
+// Index returns the objects that share at least one indexed value with the example, each once. The example, obj, need
+// not be in the store.
+//
+// It calls the index function for the example, and for no stored object. An unknown index is an error, and so is
+// an index function that fails for the example.
 func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 	panic(todo.Task(3, "ThreadSafeStore.Index"))
 }
 
-// ByIndex returns the objects that have the indexed value. For a value that no object has, ByIndex returns no objects
-// and no error. An unknown index is an error.
+// ByIndex returns the objects that have the indexed value. For a value that no object has, it returns no objects and no
+// error. An unknown index is an error.
 func (s *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
 	panic(todo.Task(2, "ThreadSafeStore.ByIndex"))
 }
@@ -113,16 +122,16 @@ func (s *threadSafeMap) ListIndexFuncValues(indexName string) []string {
 	panic(todo.Task(2, "ThreadSafeStore.ListIndexFuncValues"))
 }
 
-// GetIndexers returns the index functions by the names of their indexes. The map that GetIndexers returns belongs to
-// the caller.
+// GetIndexers returns the index functions by the names of their indexes. The map belongs to the caller.
 func (s *threadSafeMap) GetIndexers() cache.Indexers {
 	panic(todo.Task(4, "ThreadSafeStore.GetIndexers"))
 }
 
-// AddIndexers adds indexes, which find the objects that are stored already. If one of the names is taken, AddIndexers
-// returns an error. If one of the names is taken, AddIndexers adds none of them. If an index function fails for a
-// stored object, AddIndexers panics. If an index function fails for a stored object, AddIndexers adds none of the
-// indexes. The map of index functions belongs to the caller.
+// AddIndexers adds indexes, which find the objects that are stored already. The map of index functions belongs to the
+// caller.
+//
+// If one of the names is taken, AddIndexers returns an error and adds none of them. If an index function fails for a
+// stored object, it panics and adds none of the indexes.
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
 	panic(todo.Task(4, "ThreadSafeStore.AddIndexers"))
 }

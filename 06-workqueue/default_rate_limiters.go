@@ -25,7 +25,7 @@ type TypedItemExponentialFailureRateLimiter[T comparable] struct {
 }
 
 // NewTypedItemExponentialFailureRateLimiter returns a limiter whose waits for an item are baseDelay, 2·baseDelay,
-// 4·baseDelay and so on, and never more than maxDelay. Mirrors workqueue.NewTypedItemExponentialFailureRateLimiter.
+// 4·baseDelay and so on, and never more than maxDelay. It mirrors workqueue.NewTypedItemExponentialFailureRateLimiter.
 func NewTypedItemExponentialFailureRateLimiter[T comparable](
 	baseDelay, maxDelay time.Duration,
 ) workqueue.TypedRateLimiter[T] {
@@ -33,7 +33,7 @@ func NewTypedItemExponentialFailureRateLimiter[T comparable](
 }
 
 // When counts a failure of item and returns its wait: baseDelay after the first failure, doubled by each further one,
-// and never more than maxDelay. The failures of other items do not count. When never overflows, however often it is
+// and never more than maxDelay. The failures of other items do not count. It never overflows, however often it is
 // called.
 func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	panic(todo.Task(4, "TypedItemExponentialFailureRateLimiter.When"))
@@ -71,7 +71,7 @@ type TypedMaxOfRateLimiter[T comparable] struct {
 	limiters []workqueue.TypedRateLimiter[T]
 }
 
-// NewTypedMaxOfRateLimiter returns the strictest of limiters. Mirrors workqueue.NewTypedMaxOfRateLimiter.
+// NewTypedMaxOfRateLimiter returns the strictest of limiters. It mirrors workqueue.NewTypedMaxOfRateLimiter.
 func NewTypedMaxOfRateLimiter[T comparable](limiters ...workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimiter[T] {
 	return &TypedMaxOfRateLimiter[T]{limiters: limiters}
 }
@@ -97,7 +97,7 @@ type TypedWithMaxWaitRateLimiter[T comparable] struct {
 	maxDelay time.Duration
 }
 
-// NewTypedWithMaxWaitRateLimiter returns limiter with its waits cut at maxDelay. Mirrors
+// NewTypedWithMaxWaitRateLimiter returns limiter with its waits cut at maxDelay. It mirrors
 // workqueue.NewTypedWithMaxWaitRateLimiter.
 func NewTypedWithMaxWaitRateLimiter[T comparable](
 	limiter workqueue.TypedRateLimiter[T], maxDelay time.Duration,
@@ -117,14 +117,14 @@ func (r TypedWithMaxWaitRateLimiter[T]) NumRequeues(item T) int { return r.limit
 func (r TypedWithMaxWaitRateLimiter[T]) Forget(item T) { r.limiter.Forget(item) }
 
 // DefaultTypedControllerRateLimiter returns the limiter of most controllers: for each item 5ms, doubled up to 1000s,
-// and for all items together 10 retries a second, with a hundred at once after a pause. Mirrors
+// and for all items together 10 retries a second, with a hundred at once after a pause. It mirrors
 // workqueue.DefaultTypedControllerRateLimiter.
 func DefaultTypedControllerRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	panic(todo.Task(4, "DefaultTypedControllerRateLimiter"))
 }
 
-// DefaultTypedItemBasedRateLimiter returns a limiter that counts for each item alone: 1ms, doubled up to 1000s. Mirrors
-// workqueue.DefaultTypedItemBasedRateLimiter.
+// DefaultTypedItemBasedRateLimiter returns a limiter that counts for each item alone: 1ms, doubled up to 1000s. It
+// mirrors workqueue.DefaultTypedItemBasedRateLimiter.
 func DefaultTypedItemBasedRateLimiter[T comparable]() workqueue.TypedRateLimiter[T] {
 	return NewTypedItemExponentialFailureRateLimiter[T](time.Millisecond, 1000*time.Second)
 }

@@ -1,4 +1,4 @@
-// Package workqueue is chapter 06 of the workshop: the queue between the handlers, which receive changes, and the
+// Package workqueue re-creates client-go's workqueue: the queue between the handlers, which receive changes, and the
 // workers, which act on them.
 //
 //	Indexer, handlers ──▶ [ workqueue ] ──▶ workers of your controller
@@ -16,6 +16,9 @@
 // effect.
 package workqueue
 
+// This file is the first layer: which item comes next, and which items workers have. It knows neither time nor
+// failures. It mirrors client-go's util/workqueue/queue.go.
+
 import (
 	"sync"
 
@@ -30,7 +33,7 @@ type fifo[T comparable] struct {
 	items []T
 }
 
-// DefaultQueue returns an empty queue without priorities. Typed uses it if the config has no Queue. Mirrors
+// DefaultQueue returns an empty queue without priorities. Typed uses it if the config has no Queue. It mirrors
 // workqueue.DefaultQueue.
 func DefaultQueue[T comparable]() workqueue.Queue[T] { return &fifo[T]{} }
 
@@ -47,7 +50,7 @@ func (q *fifo[T]) Len() int {
 	panic(todo.Task(1, "Queue.Len"))
 }
 
-// Pop removes and returns the item that has been in the queue longest. Pop keeps no reference to the item that it
+// Pop removes and returns the item that has been in the queue longest, and keeps no reference to the item that it
 // returns. It must not be called on an empty queue.
 func (q *fifo[T]) Pop() (item T) {
 	panic(todo.Task(1, "Queue.Pop"))
@@ -71,13 +74,15 @@ type Typed[T comparable] struct {
 
 var _ workqueue.TypedInterface[string] = (*Typed[string])(nil)
 
-// NewTyped returns an empty queue. Mirrors workqueue.NewTyped.
+// NewTyped returns an empty queue. It mirrors workqueue.NewTyped.
 func NewTyped[T comparable]() *Typed[T] {
 	return NewTypedWithConfig(workqueue.TypedQueueConfig[T]{})
 }
 
 // NewTypedWithConfig returns an empty queue. config.Queue decides in which order the items come; nil means
-// DefaultQueue. config.Queue needs no lock: it is called by one method at a time. Mirrors workqueue.NewTypedWithConfig.
+// DefaultQueue. config.Queue needs no lock: it is called by one method at a time.
+//
+// NewTypedWithConfig mirrors workqueue.NewTypedWithConfig.
 func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typed[T] {
 	q := &Typed[T]{queue: config.Queue, dirty: sets.Set[T]{}, processing: sets.Set[T]{}}
 	if q.queue == nil {
@@ -89,46 +94,61 @@ func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typ
 
 // Add puts item at the end of the queue and wakes a worker that waits in Get. An item that is already queued keeps its
 // place, and Add calls Touch of config.Queue for it. If an item is added while it is being processed, Get returns it
-// once more after Done. After ShutDown, Add has no effect. Mirrors workqueue.Typed.Add.
+// once more after Done. After ShutDown, Add has no effect.
+//
+// It mirrors workqueue.Typed.Add.
 func (q *Typed[T]) Add(item T) {
 	panic(todo.Task(1, "Typed.Add"))
 }
 
-// Len returns how many items are queued, without those being processed. Mirrors workqueue.Typed.Len.
+// Len returns how many items are queued, without those being processed. It mirrors workqueue.Typed.Len.
 func (q *Typed[T]) Len() int {
 	panic(todo.Task(1, "Typed.Len"))
 }
 
 // Get waits until there is an item, and removes it from the queue. Only one worker has an item at a time: no other Get
-// returns it before Done. Get still returns the queued items after ShutDown, and then every Get returns shutdown and
-// the zero item. Mirrors workqueue.Typed.Get.
+// returns it before Done.
+//
+// It still returns the queued items after ShutDown, and then every Get returns shutdown and the zero item.
+//
+// It mirrors workqueue.Typed.Get.
 func (q *Typed[T]) Get() (item T, shutdown bool) {
 	panic(todo.Task(1, "Typed.Get"))
 }
 
-// Done ends the processing of item: Get returns it again only if it is added again. If an item was added while it was
-// being processed, Done puts it at the end of the queue. If an item was added before ShutDown while it was being
-// processed, Get still returns it after Done. Done ignores an item that is not being processed. The last Done ends
-// every ShutDownWithDrain that waits. Mirrors workqueue.Typed.Done.
+// Done ends the processing of item: Get returns it again only if it is added again. It ignores an item that is not
+// being processed.
+//
+// If an item was added while it was being processed, Done puts it at the end of the queue. If an item was added before
+// ShutDown while it was being processed, Get still returns it after Done. The last Done ends every ShutDownWithDrain
+// that waits.
+//
+// It mirrors workqueue.Typed.Done.
 func (q *Typed[T]) Done(item T) {
 	panic(todo.Task(1, "Typed.Done"))
 }
 
-// ShutDown wakes every worker that waits in Get. ShutDown ends every ShutDownWithDrain that waits. After ShutDown, Add
-// has no effect. ShutDown does not wait for items that are queued or being processed. ShutDown may be called any number
-// of times. Mirrors workqueue.Typed.ShutDown.
+// ShutDown wakes every worker that waits in Get, and ends every ShutDownWithDrain that waits. After ShutDown, Add has
+// no effect.
+//
+// It does not wait for items that are queued or being processed. It may be called any number of times.
+//
+// It mirrors workqueue.Typed.ShutDown.
 func (q *Typed[T]) ShutDown() {
 	panic(todo.Task(2, "Typed.ShutDown"))
 }
 
-// ShutDownWithDrain waits until workers have emptied the queue and called Done for every item. ShutDownWithDrain wakes
-// every worker that waits in Get, at once. After ShutDownWithDrain, Add has no effect. A later ShutDown ends the wait,
-// and another ShutDownWithDrain does not. Mirrors workqueue.Typed.ShutDownWithDrain.
+// ShutDownWithDrain waits until workers have emptied the queue and called Done for every item. A later ShutDown ends
+// the wait, and another ShutDownWithDrain does not.
+//
+// It wakes every worker that waits in Get, at once. After ShutDownWithDrain, Add has no effect.
+//
+// It mirrors workqueue.Typed.ShutDownWithDrain.
 func (q *Typed[T]) ShutDownWithDrain() {
 	panic(todo.Task(2, "Typed.ShutDownWithDrain"))
 }
 
-// ShuttingDown reports whether ShutDown or ShutDownWithDrain was called. Mirrors workqueue.Typed.ShuttingDown.
+// ShuttingDown reports whether ShutDown or ShutDownWithDrain was called. It mirrors workqueue.Typed.ShuttingDown.
 func (q *Typed[T]) ShuttingDown() bool {
 	panic(todo.Task(2, "Typed.ShuttingDown"))
 }

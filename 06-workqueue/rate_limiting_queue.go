@@ -17,7 +17,7 @@ type rateLimitingQueue[T comparable] struct {
 
 var _ workqueue.TypedRateLimitingInterface[string] = (*rateLimitingQueue[string])(nil)
 
-// NewTypedRateLimitingQueue returns an empty queue. Mirrors workqueue.NewTypedRateLimitingQueue.
+// NewTypedRateLimitingQueue returns an empty queue. It mirrors workqueue.NewTypedRateLimitingQueue.
 func NewTypedRateLimitingQueue[T comparable](
 	limiter workqueue.TypedRateLimiter[T],
 ) workqueue.TypedRateLimitingInterface[T] {
@@ -25,7 +25,7 @@ func NewTypedRateLimitingQueue[T comparable](
 }
 
 // NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue. If config.DelayingQueue is nil,
-// the queue makes one with config.Clock. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
+// the queue makes one with config.Clock. It mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
 func NewTypedRateLimitingQueueWithConfig[T comparable](
 	limiter workqueue.TypedRateLimiter[T], config workqueue.TypedRateLimitingQueueConfig[T],
 ) workqueue.TypedRateLimitingInterface[T] {
@@ -44,8 +44,8 @@ func (q *rateLimitingQueue[T]) AddRateLimited(item T) {
 // NumRequeues returns how many failures of item were counted since the last Forget.
 func (q *rateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Forget drops the failures of item, so its next failure counts as the first. Forget does not change the queue: a
-// delayed item stays delayed, and an item being processed stays so until Done.
+// Forget drops the failures of item, so its next failure counts as the first. It does not change the queue: a delayed
+// item stays delayed, and an item being processed stays so until Done.
 func (q *rateLimitingQueue[T]) Forget(item T) {
 	panic(todo.Task(5, "RateLimitingQueue.Forget"))
 }

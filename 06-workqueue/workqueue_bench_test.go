@@ -55,10 +55,10 @@ var implementations = []struct {
 func comparePlain(b *testing.B, run func(b *testing.B, q clientgo.TypedInterface[string])) {
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			q := impl.plain()
-			q.Add("a hole on another goroutine could not be skipped, so meet them here")
+			q.Add("a todo on another goroutine could not be skipped, so meet them here")
 			item, _ := q.Get()
 			q.Done(item)
 			run(b, q)
@@ -66,8 +66,8 @@ func comparePlain(b *testing.B, run func(b *testing.B, q clientgo.TypedInterface
 	}
 }
 
-// skipHoles skips a benchmark that needs code which is not written yet.
-func skipHoles(b *testing.B) {
+// skipTodos skips a benchmark that needs code which is not written yet.
+func skipTodos(b *testing.B) {
 	switch reason := recover().(type) {
 	case nil:
 	case todo.NotWritten:
@@ -161,7 +161,7 @@ func BenchmarkDelayed100000(b *testing.B) {
 	all := keys(100_000)
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			clock := testclock.NewFakeClock(time.Now())
 			q := impl.delayed(delayingConfig{Clock: clock})
@@ -189,7 +189,7 @@ func BenchmarkAddAfterAgain(b *testing.B) {
 	all := keys(10_000)
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			q := impl.delayed(delayingConfig{})
 			defer q.ShutDown()
@@ -207,7 +207,7 @@ func BenchmarkLimiterWhen(b *testing.B) {
 	all := keys(10_000)
 	for _, impl := range implementations {
 		b.Run("impl="+impl.name, func(b *testing.B) {
-			defer skipHoles(b)
+			defer skipTodos(b)
 			b.ReportAllocs()
 			limiter := impl.limiter()
 			for i := 0; b.Loop(); i++ {

@@ -1,10 +1,10 @@
+package controller
+
 // This file knows which PodDisruptionBudget is right for a Deployment, and who owns an existing one. Its functions are
 // pure: they use no cache, no network and no clock.
 //
 // Left out: percentages, rules other than "one Pod at a time", budgets for objects other than Deployments, and two
 // Deployments whose selectors overlap.
-
-package controller
 
 import (
 	"fmt"

@@ -7,7 +7,7 @@
 //	                └─ cache ─────────────────── read by ─────────────┘
 //
 // The informer has four files; begin with shared_informer.go. The controller has three:
-//   - controller.go, this one: the handlers, the queue and the workers.
+//   - controller.go: the handlers, the queue and the workers.
 //   - reconcile.go: one step from the current state to the desired one.
 //   - budget.go: which budget is right, and who owns it. It is given.
 //
@@ -31,6 +31,9 @@
 //
 // Left out: metrics, health endpoints, and writing a status.
 package controller
+
+// This file has the controller around Reconcile: its handlers, which only add keys to the queue, and its workers, which
+// take keys from it. reconcile.go decides what to write.
 
 import (
 	"context"
@@ -142,10 +145,10 @@ func indexMadeByOthers(obj any) ([]string, error) {
 // Run waits until both caches are complete and the handlers have received them. Then Config.Workers workers reconcile
 // until ctx ends. Run may be called once.
 //
-// After ctx has ended, Run finishes the running and the queued keys, for at most Config.DrainTimeout. Run cancels no
+// After ctx has ended, Run finishes the running and the queued keys, for at most Config.DrainTimeout. It cancels no
 // request before DrainTimeout. After DrainTimeout, Run cancels the running requests and starts no other. Run returns
-// when no worker is left. Run drops the keys that wait for a retry: the next start looks at every Deployment anyway.
-// The queue is shut down whenever Run returns.
+// when no worker is left. It drops the keys that wait for a retry: the next start looks at every Deployment anyway. The
+// queue is shut down whenever Run returns.
 //
 // A panic in a worker ends the program, as everywhere in Kubernetes. If utilruntime.ReallyCrash is off, the worker
 // starts again after a second.
@@ -157,9 +160,10 @@ func (c *Controller) Run(ctx context.Context) {
 // give out the key again, even after a panic. It cancels a Reconcile that takes longer than ReconcileTimeout.
 //
 // After a success the next failure begins with the shortest wait. After every failure the key returns to the queue
-// after a longer wait, whatever the error is and however many there were. It passes each result to recordResult.
+// after a longer wait, whatever the error is and however many there were.
 //
-// It reports each error to utilruntime, except a conflict and an object that exists already.
+// It passes each result to recordResult. It reports each error to utilruntime, except a conflict and an object that
+// exists already.
 func (c *Controller) processNext(ctx context.Context) bool {
 	panic(todo.Task(7, "Controller.processNext"))
 }

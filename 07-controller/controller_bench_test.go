@@ -63,13 +63,13 @@ func compare(b *testing.B, run func(
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			defer func() {
 				if v := recover(); v != nil {
-					if hole, ok := v.(todo.NotWritten); ok {
-						b.Skip(hole)
+					if missing, ok := v.(todo.NotWritten); ok {
+						b.Skip(missing)
 					}
 					panic(v)
 				}
 			}()
-			if impl.name == "yours" { // a hole on another goroutine could not be caught, so the benchmark looks for it here
+			if impl.name == "yours" { // a todo on another goroutine could not be caught, so the benchmark looks for it here
 				ctx, cancel := context.WithCancel(b.Context())
 				cancel()
 				empty := &canned{list: &appsv1.DeploymentList{}}

@@ -1,6 +1,6 @@
-// This file runs the informer: how it starts, how it stops, and how it processes a delta.
-
 package controller
+
+// This file runs the informer: how it starts, how it stops, and how it processes a delta.
 
 import (
 	"context"
@@ -14,10 +14,13 @@ import (
 )
 
 // RunWithContext returns when its context ends, and not before. Until then the store follows the server, and the
-// handlers receive every change. When RunWithContext returns, nothing is left running, and no handler is called again.
-// It waits for the delta in progress and for the running handlers, and drops the remaining notifications. An error
-// concerns one object only: it is reported to utilruntime, and the informer continues with the others. A second
-// RunWithContext returns and changes nothing.
+// handlers receive every change. An error concerns one object only: it is reported to utilruntime, and the informer
+// continues with the others.
+//
+// When RunWithContext returns, nothing is left running, and no handler is called again. It waits for the delta in
+// progress and for the running handlers, and drops the remaining notifications.
+//
+// A second RunWithContext returns and changes nothing.
 func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	panic(todo.Task(1, "sharedIndexInformer.RunWithContext"))
 }
@@ -44,12 +47,13 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 }
 
 // handleDeltas applies the deltas of one object, the oldest first. The store changes first, then the handlers: a
-// handler that receives a change finds it in the store. The store decides whether an object is an addition or an
-// update. Only additions of the first list have isInInitialList. A deletion that the watch missed reaches the handlers
-// as a tombstone. An update that does not change the resourceVersion counts as a resync, whatever the type of the
-// delta.
+// handler that receives a change finds it in the store.
 //
-// Mirrors cache.processDeltas.
+// The store decides whether an object is an addition or an update. Only additions of the first list have
+// isInInitialList. A deletion that the watch missed reaches the handlers as a tombstone. An update that does not change
+// the resourceVersion counts as a resync, whatever the type of the delta.
+//
+// It mirrors cache.processDeltas.
 func (s *sharedIndexInformer) handleDeltas(obj any, inInitialList bool) error {
 	panic(todo.Task(1, "sharedIndexInformer.handleDeltas"))
 }

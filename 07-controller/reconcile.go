@@ -1,10 +1,10 @@
+package controller
+
 // This file takes one step from the current state of a Deployment's budget to the desired one. It does not depend on
 // the event that caused the step, so a lost, duplicated or late event can only delay it.
 //
 // It reads the current state from caches, which can be behind the server. The ReplicaSet controller asks the server
 // again before it adopts an object without an owner. This controller does not; see adoption in the package comment.
-
-package controller
 
 import (
 	"context"
@@ -35,21 +35,22 @@ const (
 	ReasonRefused  = "BudgetRefused"
 )
 
-// Reconcile corrects the budget of one Deployment with at most one write. Reconcile may run for different keys at once.
-// The caller never runs it twice at once for one key.
+// Reconcile corrects the budget of one Deployment with at most one write. It never changes a cached object. It may run
+// for different keys at once. The caller never runs it twice at once for one key.
 //
-// Reconcile never changes a cached object. Reconcile creates a budget for a Deployment that wants one and has none.
-// Reconcile repairs a budget of ours that is wrong. Reconcile does not write a budget that is right. Reconcile removes
-// a budget of ours that the Deployment does not want.
+// A Deployment and the budget of its name:
+//   - Reconcile creates a budget for a Deployment that wants one and has none.
+//   - It repairs a budget of ours that is wrong, and does not write a budget that is right.
+//   - It removes a budget of ours that the Deployment does not want.
+//   - It does not write to a budget that is being deleted, and leaves the budget of an earlier Deployment to the
+//     garbage collector.
+//   - It writes nothing for a Deployment that is being deleted.
+//   - For a Deployment that is gone, it removes a budget of ours that another owner keeps. Every other budget of a
+//     Deployment that is gone stays.
 //
 // Reconcile never writes to a foreign budget. If a Deployment wants a budget, and a foreign one has its name, Reconcile
 // records a BudgetConflict Event. If a foreign budget selects the Deployment's Pods under another name, Reconcile
 // creates none and records a BudgetConflict Event. If ours exists beside such a budget, Reconcile removes ours.
-//
-// Reconcile does not write to a budget that is being deleted. Reconcile leaves the budget of an earlier Deployment to
-// the garbage collector. Reconcile writes nothing for a Deployment that is being deleted. For a Deployment that is
-// gone, Reconcile removes a budget of ours that another owner keeps. Every other budget of a Deployment that is gone
-// stays.
 //
 // Each successful write records one Event. A failed write records no Event.
 //
@@ -60,7 +61,7 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 	panic(todo.Task(6, "Controller.Reconcile"))
 }
 
-// repair updates a budget of ours to what Conform says, and changes nothing else in it. If the budget is right, repair
+// repair updates a budget of ours to what Conform says, and changes nothing else in it. If the budget is right, it
 // sends nothing. The server refuses the update if it has a version that the cache has not seen.
 func (c *Controller) repair(
 	ctx context.Context, deployment *appsv1.Deployment, cached *policyv1.PodDisruptionBudget,

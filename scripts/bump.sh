@@ -32,4 +32,4 @@ git ls-files -z '*.md' '*.go' | xargs -0 grep -lZ -F "$old" | xargs -0 -r sed -i
 find . -name '*.bumped' -delete
 echo
 echo 'What is no longer true (symbols, lines, links; then client-go under our tests):'
-exec go tool workshop verify --only references,oracle
+exec go tool author verify --only references,oracle

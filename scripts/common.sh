@@ -1,5 +1,5 @@
-# common.sh is what kind-up.sh, kind-down.sh and image.sh share: names, numbered steps, and how a script gives up. It is
-# sourced, from the root of the repository. Like all scripts here it is written for bash 3.2, which macOS has.
+# common.sh is what several scripts here share: names, numbered steps, and how a script gives up. It is sourced, from
+# the root of the repository. Like all scripts here it is written for bash 3.2, which macOS has.
 # shellcheck shell=bash disable=SC2034
 
 # The cluster's name and node image stand in kind's own configuration, and nowhere else.

@@ -135,3 +135,19 @@ func TestWorkflow_runs_class_without_a_token(t *testing.T) {
 	require.Equal(t, `scripts/class.sh <"$RUNNER_TEMP/forks" | tee -a "$GITHUB_STEP_SUMMARY"`, steps[3].Run)
 	require.FileExists(t, "class.sh")
 }
+
+func TestForms_that_report_a_problem_ask_for_the_version(t *testing.T) {
+	for _, form := range []string{"bug", "failure", "wrong-code"} {
+		content, err := os.ReadFile("../.github/ISSUE_TEMPLATE/" + form + ".yml")
+		require.NoError(t, err)
+		var file struct {
+			Body []struct{ Attributes struct{ Description string } }
+		}
+		require.NoError(t, yaml.Unmarshal(content, &file), form)
+		var descriptions strings.Builder
+		for _, field := range file.Body {
+			descriptions.WriteString(field.Attributes.Description + "\n")
+		}
+		require.Contains(t, descriptions.String(), "`go tool workshop version`", form)
+	}
+}

@@ -15,15 +15,15 @@ cd -P "$(dirname "$0")/.."
 
 whose=${1:-finished} name=${2:-pdb-controller}
 case "$name" in
-  pdb-controller) folder=07-controller ;;
-  bitcoin-controller) folder=labs/custom-resource ;;
+  pdb-controller) folder=07-controller solution=solutions/07-controller ;;
+  bitcoin-controller) folder=labs/custom-resource solution=labs/solutions/custom-resource ;;
   *)
     echo "image.sh: there is no controller called $name; it is pdb-controller or bitcoin-controller" >&2
     exit 2
     ;;
 esac
 case "$whose" in
-  finished) program=./solutions/$folder/cmd/$name ;;
+  finished) program=./$solution/cmd/$name ;;
   yours) program=./$folder/cmd/$name ;;
   *)
     echo "image.sh: there is no controller called $whose; it is finished or yours" >&2
@@ -39,9 +39,9 @@ architecture=$(docker version --format '{{.Server.Arch}}' 2>&1) ||
 step 1/2 "compiling $program for linux/$architecture; the first time this takes a minute" >&2
 context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
-# Without C, or the binary would look for a C library that FROM scratch does not have.
+# With leader election, because several instances may run. Without C, or the binary would look for a C library that FROM scratch does not have.
 said=$(CGO_ENABLED=0 GOOS=linux GOARCH=$architecture \
-  go build -trimpath -buildvcs=false -ldflags='-s -w' -o "$context/$name" "$program" 2>&1) ||
+  go build -tags elect -trimpath -buildvcs=false -ldflags='-s -w' -o "$context/$name" "$program" 2>&1) ||
   {
     printf '%s\n' "$said" >&2
     fail "compiling $program" 'Go says above what is wrong' 'fix it, and run this again'
@@ -55,7 +55,7 @@ image=client-go-workshop/$name:${content:0:12}
 # An attestation, which newer Docker adds unasked, is lost on the way into a node of kind, and the image does not arrive
 # (kubernetes-sigs/kind#3795).
 step 2/2 "building the image $image; this takes seconds" >&2
-said=$(BUILDX_NO_DEFAULT_ATTESTATIONS=1 docker build --quiet --file "solutions/$folder/deploy/Dockerfile" \
+said=$(BUILDX_NO_DEFAULT_ATTESTATIONS=1 docker build --quiet --file "$solution/deploy/Dockerfile" \
   --tag "$image" "$context" 2>&1) ||
   {
     printf '%s\n' "$said" >&2

@@ -53,9 +53,9 @@ func TestImage_is_of_the_controller_that_is_named(t *testing.T) {
 		{nil, "pdb-controller", "./solutions/07-controller/cmd/pdb-controller", "solutions/07-controller"},
 		{[]string{"yours"}, "pdb-controller", "./07-controller/cmd/pdb-controller", "solutions/07-controller"},
 		{[]string{"finished", "bitcoin-controller"}, "bitcoin-controller",
-			"./solutions/labs/custom-resource/cmd/bitcoin-controller", "solutions/labs/custom-resource"},
+			"./labs/solutions/custom-resource/cmd/bitcoin-controller", "labs/solutions/custom-resource"},
 		{[]string{"yours", "bitcoin-controller"}, "bitcoin-controller",
-			"./labs/custom-resource/cmd/bitcoin-controller", "solutions/labs/custom-resource"},
+			"./labs/custom-resource/cmd/bitcoin-controller", "labs/solutions/custom-resource"},
 	} {
 		w := newWorld(t)
 		image := strings.TrimSuffix(w.runs("image.sh", c.args...), "\n")

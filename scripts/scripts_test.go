@@ -6,7 +6,8 @@
 //   - image_test.go: image.sh, on a real Docker, where there is one.
 //   - node_image_test.go: the beginning of node-image.sh, played, and .ci/kind/engine.sh, where there is a Docker.
 //   - real_test.go, kind_real_test.go: containers.sh, node-image.sh and kind-up.sh on real clusters (the flag -real).
-//   - progress_test.go: progress.sh.
+//   - progress_test.go: progress.sh and class.sh.
+//   - release_test.go: release.sh, in a repository of its own.
 //   - editors_test.go: the files for editors and for GitHub.
 package scripts
 
@@ -190,7 +191,7 @@ func TestScripts_can_be_called_by_name(t *testing.T) {
 		t.Skip("Windows has no such permission")
 	}
 	for _, script := range []string{"kind-up.sh", "kind-down.sh", "image.sh", "node-image.sh", "containers.sh",
-		"progress.sh", "class.sh"} {
+		"progress.sh", "class.sh", "release.sh"} {
 		info, err := os.Stat(script)
 		require.NoError(t, err)
 		require.NotZero(t, info.Mode()&0o111, "%s has to be executable", script)

@@ -1,6 +1,6 @@
 //go:build e2e
 
-// The controller of labs/custom-resource with its manifests (solutions/labs/custom-resource/deploy) and with its own
+// The controller of labs/custom-resource with its manifests (labs/solutions/custom-resource/deploy) and with its own
 // service account: first without its rights, then with them.
 //
 // As in rbac_test.go, no Pod runs on simulated nodes: the API server judges the manifests, and the program runs beside
@@ -31,7 +31,7 @@ func TestCustomResource(t *testing.T) {
 	c := startCluster(t)
 	kubeconfig, registry := filepath.Join(t.TempDir(), "kubeconfig"), t.TempDir()
 	program := filepath.Join(t.TempDir(), bitcoin)
-	goBuild(t, c.repository.Root(), program, "./solutions/labs/custom-resource/cmd/bitcoin-controller")
+	goBuild(t, c.repository.Root(), program, "./labs/solutions/custom-resource/cmd/bitcoin-controller")
 	start := func() *controller {
 		return startController(t, program, "--kubeconfig="+kubeconfig, "--registry="+registry)
 	}
@@ -138,7 +138,7 @@ func TestCustomResource(t *testing.T) {
 func (c *cluster) ofLab(path ...string) string {
 	lab := filepath.Join("labs", "custom-resource")
 	if len(path) > 1 {
-		lab = filepath.Join("solutions", lab)
+		lab = filepath.Join("labs", "solutions", "custom-resource")
 	}
 	return filepath.Join(append([]string{c.repository.Root(), lab}, path...)...)
 }

@@ -77,7 +77,7 @@ var clusterBuild = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
 // with.
 func goBuild(t *testing.T, module, output, target string, settings ...string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-buildvcs=false", "-o", output, target)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-C", module, "-buildvcs=false", "-tags=elect", "-o", output, target)
 	ours := func(v string) bool { return strings.HasPrefix(v, "CGO_ENABLED=") || strings.HasPrefix(v, "GOFLAGS=") }
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), ours), append(settings, "GOWORK=off")...)
 	said, err := cmd.CombinedOutput()
@@ -139,7 +139,7 @@ type controller struct {
 }
 
 // startController builds the controller and starts it with the flags that one
-// would use in production.
+// would use in production. It works only as the leader.
 func (c *cluster) startController(t *testing.T) *controller {
 	t.Helper()
 	return startController(t, c.buildController(t), "--kubeconfig="+c.workspace.Kubeconfig(), "-v=2")

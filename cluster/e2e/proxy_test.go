@@ -20,7 +20,7 @@ func TestRewritingProxy(t *testing.T) {
 	c := startCluster(t)
 	c.createDeployment(t, "web", 2)
 	program, kubeconfig := filepath.Join(t.TempDir(), "proxy"), filepath.Join(t.TempDir(), "clients")
-	goBuild(t, c.repository.Root(), program, "./solutions/labs/rewriting-proxy/cmd/proxy")
+	goBuild(t, c.repository.Root(), program, "./labs/solutions/rewriting-proxy/cmd/proxy")
 	proxy := startController(t, program, "--kubeconfig="+c.workspace.Kubeconfig(), "--clients="+kubeconfig)
 	awaitLog(t, proxy, "export KUBECONFIG=")
 	behind := func(args ...string) []string { return append([]string{"kubectl", "--kubeconfig", kubeconfig}, args...) }

@@ -176,16 +176,17 @@ func newSession(ctx context.Context, o options) (*session, error) {
 		s.title += ", on the cluster " + config.Host
 	}
 	var told sync.Once
-	todo.OnReach(func(hole todo.NotWritten) bool {
-		wayOut := "go tool workshop show --layers " + without(o.layers, hole.Layer())
+	todo.OnReach(func(missing todo.NotWritten) bool {
+		wayOut := "go tool workshop show --layers " + without(o.layers, missing.Layer())
 		told.Do(func() {
 			fmt.Fprintf(os.Stderr, "workshop: chapter %s is not written yet: it needs %s, task %d\n  to write it: "+
-				"go tool workshop %s\n  to see the rest: %s\n", hole.Chapter(), hole.Symbol, hole.Task, hole.Chapter()[:2], wayOut)
+				"go tool workshop %s\n  to see the rest: %s\n", missing.Chapter(), missing.Symbol, missing.Task,
+				missing.Chapter()[:2], wayOut)
 		})
 		if !s.started.Load() {
 			os.Exit(1)
 		}
-		s.recorder().Unwritten(hole, wayOut)
+		s.recorder().Unwritten(missing, wayOut)
 		return true
 	})
 	s.start = func() (*machine, error) { return newMachine(ctx, c, config, s.current.Store) }

@@ -1,7 +1,7 @@
 package main
 
 // This file has the guided tours, one for each chapter. A tour is data: each step says something, does something, waits
-// for a state, and may ask for a prediction first. tour.go plays them.
+// for a state, and may ask for a prediction first. session.go plays them.
 
 import (
 	"strings"

@@ -150,6 +150,35 @@ func (a *app) next() []string {
 	return nextLines(c, task)
 }
 
+// nextAfter returns what comes after a chapter that has just become green: its bonus tasks, and the next chapter. The
+// result of the tests need not be stored yet.
+func (a *app) nextAfter(green course.Chapter) (out []string) {
+	f, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
+	all, err := progress.All(a.root, f)
+	if err != nil {
+		return nil // the caller has just read the same files
+	}
+	for _, c := range all {
+		if c.Dir != green.Dir {
+			continue
+		}
+		for i, t := range c.Tasks {
+			if !t.Bonus {
+				c.Tasks[i].State = runner.Passed
+			} else if t.State != runner.Passed {
+				lines := nextLines(c, t)
+				lines[0] = fmt.Sprintf("Bonus, if you want it: task %d, %s (%d min)", t.Number, t.Title, t.Minutes)
+				out = append(out, lines...)
+			}
+		}
+	}
+	c, task, ok := progress.Current(all, green.Tasks[0].ID)
+	if !ok {
+		return slices.Concat(out, []string{""}, allDone(all))
+	}
+	return append(out, nextLines(c, task)...)
+}
+
 // nextLines returns the task to work at, and below it where to read and what to run.
 func nextLines(c progress.Chapter, task progress.TaskState) []string {
 	if c.WasGreen() && task.Green && task.State == runner.Unknown {

@@ -1,6 +1,6 @@
 package main
 
-// This file is `workshop bugs`: a chapter's bank of wrong versions as a game. The player reads a wrong version and what
+// This file is `workshop bugs`: a chapter's wrong versions as a game. The player reads a wrong version and what
 // it did to its users, and names the wrong line, or writes a test that catches it. game.go judges that.
 
 import (
@@ -99,11 +99,11 @@ func newBugs() *cobra.Command {
 // newGame returns the game of a chapter: its ten wrong versions, and with all the others behind them.
 func (a *app) newGame(c progress.Chapter, all bool) (*game, error) {
 	dir := filepath.Join(a.root, c.Solution())
-	bank, err := bugs.Load(dir)
+	set, err := bugs.Load(dir)
 	if err != nil {
 		return nil, err
 	}
-	ten, others, err := bugs.Game(dir, bugs.WithoutBonus(c.Chapter, bank))
+	ten, others, err := bugs.Game(dir, bugs.WithoutBonus(c.Chapter, set))
 	if err != nil {
 		return nil, err
 	}

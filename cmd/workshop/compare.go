@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/compare"
 	"client-go-workshop/internal/runner/overlay"
+	"client-go-workshop/internal/tui/meter"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -26,7 +28,7 @@ import (
 func newCompare() *cobra.Command {
 	count, bench, benchtime := 6, ".", 100*time.Millisecond
 	var linesOnly bool
-	cmd := chapterCommand("compare [chapter]", "Compare your code, the solution and client-go: lines, speed, allocations",
+	cmd := chapterCommand("compare [chapter]", "Compare your code, the solution and client-go: lines and speed",
 		`Compare your code, the solution and client-go: lines of code, without those of bonus
 tasks, and the medians of the chapter's benchmarks, all run in one process. A figure
 has a factor if it differs from client-go's by more than chance (p < 0.05); 2.0x is
@@ -115,29 +117,44 @@ func (a *app) benchmarks(c progress.Chapter, bench string, count int, benchtime 
 	}
 	shown := args(count, benchtime.String())
 	fmt.Fprintln(a.errOut, "\n$ go "+strings.Join(shown, " "))
-	m := newMeter(a.errOut, a.width())
-	defer func() { m.clear() }()
-	m.at("compile the benchmarks, and run each once", 0, 0)
+	m := meter.New(a.errOut, a.width())
+	defer func() { m.Clear() }()
+	m.At("compile the benchmarks, and run each once", 0, 0)
 	text, err := a.goTest(args(1, "1x"), func(string) {})
 	all := count * strings.Count(text, "ns/op")
 	if err != nil || all == 0 {
 		return nil, err
 	}
-	m.clear()
-	m = newMeter(a.errOut, a.width())
+	m.Clear()
+	m = meter.New(a.errOut, a.width())
 	done := 0
-	m.at(c.Dir, done, all)
+	m.At(c.Dir, done, all)
 	text, err = a.goTest(shown, func(line string) {
 		if strings.Contains(line, "ns/op") {
 			done++
 			name, _, _ := strings.Cut(line, " ")
-			m.at(strings.TrimSpace(name), done, all)
+			m.At(strings.TrimSpace(name), done, all)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	return compare.Read(strings.NewReader(text))
+	m.Clear()
+	return a.medians(text)
+}
+
+// medians returns the rows of the benchmarks' output. A program of its own makes them (cmd/medians).
+func (a *app) medians(text string) (rows []compare.Row, err error) {
+	run := overlay.GoCommand(a.ctx, "run", "./cmd/medians")
+	run.Dir, run.Stdin = a.root, strings.NewReader(text)
+	out, err := run.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &rows)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare the benchmarks: %w", err)
+	}
+	return rows, nil
 }
 
 // goTest runs a go command, and returns its output. It calls line for each line, as soon as it is there.

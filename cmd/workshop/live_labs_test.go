@@ -25,7 +25,7 @@ func TestLive_of_a_lab(t *testing.T) {
 	first := s.sees(`(?s)labs/paper-box  task 1 of 2: Put.*Box\.Put is not written yet`)
 	require.Regexp(t, `\npaper-box ··`, first)
 	path := filepath.Join(root, "labs", "paper-box", "box.go")
-	solution, err := os.ReadFile(filepath.Join(root, "solutions", "labs", "paper-box", "box.go"))
+	solution, err := os.ReadFile(filepath.Join(root, "labs", "solutions", "paper-box", "box.go"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, solution, 0o644))
 	s.sees(`(?m)^paper-box ✓✓`)

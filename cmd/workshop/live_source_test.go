@@ -120,5 +120,5 @@ func TestLive_suspends_and_comes_back(t *testing.T) {
 		return strings.Count(s.sent(), "\x1b[?1049h") == 2
 	}, time.Minute, 100*time.Millisecond)
 	s.types("?")
-	s.sees(`A save runs the chapter.s tests`)
+	s.sees(`A save runs the tests of the tasks`)
 }

@@ -141,6 +141,9 @@ func (s *screen) ends() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
+// alternateScreen is what a program writes when it takes the terminal.
+const alternateScreen = "\x1b[?1049h"
+
 const (
 	boxRight = "package box\n\ntype Box struct{ n int }\n\nfunc (b *Box) Put() { b.n++ }\nfunc (b *Box) Len() int { " +
 		"return b.n }\nfunc (b *Box) Empty() { b.n = 0 }\n"
@@ -209,6 +212,8 @@ func TestLive_begins_where_it_was_left(t *testing.T) {
 func TestLive_newer_save_cancels_what_runs(t *testing.T) {
 	s := sit(t, box(t), 80, 24, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
+	s.types("n") // of a later task nothing runs while an earlier one fails
+	s.sees(`task 2 of 2`)
 	s.saves("box.go", boxEndless) // the tests' own watchdog needs seconds for it
 	slow := s.sees(`TestTask2_\w+ has run for \d+s\. (?s:.*This test has failed)`)
 	require.Regexp(t, `(?s)This test has failed:.*TestTask1_Put_counts.*got +2`, slow, "the learner does not wait for that")
@@ -222,6 +227,8 @@ func TestLive_says_where_a_loop_spins_and_ends_it(t *testing.T) {
 	s.sees(`Box\.Put is not written yet`)
 	s.types("c")
 	s.sees(`No test is running\.`)
+	s.types("n")
+	s.sees(`task 2 of 2`)
 	s.saves("box.go", boxEndless)
 	spins := s.sees(`still\s+running:\s+\(\*Box\)\.Empty\s+at\s+box\.go:\d+`)
 	require.Regexp(t, `c ends it, or it ends after 30s`, strings.Join(strings.Fields(spins), " "))
@@ -250,13 +257,13 @@ func TestLive_pages_and_the_way_back(t *testing.T) {
 	s := sit(t, box(t), 80, 24, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
 	s.types("?")
-	s.sees(`A save runs the chapter's tests`)
+	s.sees(`A save runs the tests of the tasks`)
 	s.types("\x1b[F") // end
 	s.sees(`Saves are noticed by`)
 	s.types("l")
 	s.sees(`✓ passes  ✗ fails`)
 	s.types("a")
-	s.sees(`2 tests fail because something is not written yet`)
+	s.sees(`1 test failed because something is not written yet`) // of task 2 nothing has run
 	s.types("\r")
 	s.sees(`The comment above it says what to write`)
 	s.types("o")
@@ -298,18 +305,21 @@ func TestLive_opens_the_line_in_the_editor(t *testing.T) {
 	s := sit(t, root, 80, 24, []string{"VISUAL=" + editor}, "watch", "1")
 	opens := func(key, place string) {
 		t.Helper()
+		back := strings.Count(s.sent(), alternateScreen) + 1
 		os.Remove(note)
 		s.types(key)
 		file, line, _ := strings.Cut(place, ":")
 		want := "+" + line + " " + filepath.Join(root, "01-box", file)
 		require.Eventually(t, func() bool { text, _ := os.ReadFile(note); return strings.TrimSpace(string(text)) == want },
 			time.Minute, 10*time.Millisecond, want)
+		require.Eventually(t, func() bool { return strings.Count(s.sent(), alternateScreen) >= back },
+			time.Minute, 10*time.Millisecond, "the live view comes back when the editor ends")
 	}
 	s.sees(`box\.go:11: Box\.Put is not written yet`)
 	opens("o", "box.go:11")
 	opens("O", "box_test.go:16")
 	s.saves("box.go", boxWrong)
-	s.sees(`got +2`)
+	s.sees(`(?s)0 of 1 tests pass.*got +2`) // the verdict, not the first failure of a run that goes on
 	opens("o", "box.go:5")
 	opens("O", "box_test.go:17")
 	s.types("l")
@@ -320,7 +330,7 @@ func TestLive_fits_any_terminal_and_follows_its_size(t *testing.T) {
 	s := sit(t, box(t), 60, 15, nil, "watch", "1")
 	s.sees(`Box\.Put is not written yet`)
 	s.types("?")
-	help := s.sees(`A save runs the chapter's tests`)
+	help := s.sees(`A save runs the tests of the tasks`)
 	require.NotContains(t, help, "…", "what does not fit into a row goes on in the next")
 	s.types("\x1b[F") // end
 	s.sees(`Saves are noticed by`)

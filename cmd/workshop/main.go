@@ -65,15 +65,41 @@ command prints your progress and the next step.`,
 		RunE: newWatch().RunE,
 	}
 	usage.Set(root, "go tool workshop")
-	root.SetHelpCommand(newHelp())
-	root.AddCommand(newWatch(), newList(), newPredict(), newTest(), newHint(), newProgress(), newReset(), newSkip(),
-		newRestore(), newSolution(), newBugs(), newCompare(), newVerify(), newGenerate(),
-		programCommand("cluster up|down|status|logs|…", "Run a real Kubernetes API on this machine, without Docker",
-			launch.Cluster),
-		programCommand("kubectl …", "Run kubectl on the workshop's own cluster, never on yours", launch.Cluster, "kubectl"),
-		programCommand("share", "Serve the workshop to a room without internet", launch.Share),
-		newShow(), newCompletion())
+	addCommands(root)
 	return root
+}
+
+// addCommands adds all commands, in the groups and in the order in which help lists them.
+func addCommands(root *cobra.Command) {
+	cobra.EnableCommandSorting = false
+	groups := []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Work on a chapter:", []*cobra.Command{newWatch(), newList(), newTest(), newPredict(), newHint()}},
+		{"After a chapter is green:", []*cobra.Command{newSolution(), newCompare(), newBugs()}},
+		{"Start again, or continue elsewhere:", []*cobra.Command{newReset(), newSkip(), newRestore()}},
+		{"See it at work:", []*cobra.Command{
+			newShow(),
+			programCommand("cluster up|down|status|logs|…", "Run a real Kubernetes API on this machine, without Docker",
+				launch.Cluster),
+			programCommand("kubectl …", "Run kubectl on the workshop's own cluster, never on yours", launch.Cluster, "kubectl"),
+		}},
+		{"More:", []*cobra.Command{
+			programCommand("share", "Serve the workshop to a room without internet", launch.Share),
+			newProgress(), newCompletion(), newVersion(),
+		}},
+	}
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	help := newHelp()
+	help.GroupID = "More:"
+	root.SetHelpCommand(help)
 }
 
 // noSuchCommand returns an error for an unknown command, with a suggestion.
@@ -92,6 +118,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	cmd.SuggestionsMinimumDistance = 2
+	if args[0] == "verify" || args[0] == "generate" {
+		return usage.Wrap(fmt.Errorf("%s is for authors of the workshop: go tool author %s", args[0], args[0]))
+	}
 	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
 		return usage.Wrap(fmt.Errorf("there is no command %q. Did you mean: go tool workshop %s?", args[0],
 			strings.Join(like, ", or ")))

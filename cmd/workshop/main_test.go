@@ -4,12 +4,12 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -20,8 +20,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
+	"client-go-workshop/internal/authoring/author"
 	"client-go-workshop/internal/authoring/cmdtest"
-	"client-go-workshop/internal/authoring/verify"
 )
 
 // raceOptions: a program with the race detector would wait a second for late news before it exits.
@@ -32,7 +32,7 @@ const program = "workshop"
 
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
-	testscript.Main(m, map[string]func(){program: main, "workshop-loop": stressLoop})
+	testscript.Main(m, map[string]func(){program: main, "author": author.Main, "workshop-loop": stressLoop})
 }
 
 // run runs the program in dir.
@@ -41,53 +41,8 @@ func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code 
 	return cmdtest.Run(t, program, dir, args...)
 }
 
-func TestVerify_prints_a_line_for_each_truth_and_chapter(t *testing.T) {
-	stdout, stderr, code := run(t, "../..", "verify", "--only", "derived,references", "05")
-	require.Equal(t, 0, code, stdout+stderr)
-	require.Regexp(t, `(?m)^ok    05-indexer     derived       +\d+\.\ds  3 stubs`, stdout)
-	require.Equal(t, 2, strings.Count(stdout, "\n"), stdout)
-}
-
-func TestVerify_speaks_JSON(t *testing.T) {
-	stdout, stderr, code := run(t, "../../05-indexer", "verify", "--json", "--only", "derived", "indexer")
-	require.Equal(t, 0, code, stdout+stderr)
-	var findings []verify.Finding
-	require.NoError(t, json.Unmarshal([]byte(stdout), &findings))
-	require.Len(t, findings, 1)
-	require.Equal(t, "05-indexer", findings[0].Chapter)
-	require.Equal(t, "derived", findings[0].Truth)
-	require.True(t, findings[0].OK)
-}
-
-func TestVerify_of_what_does_not_exist(t *testing.T) {
-	_, stderr, code := run(t, "../..", "verify", "99-magic")
-	require.Equal(t, 2, code)
-	require.Contains(t, stderr, `there is no chapter "99-magic"; the chapters are 0`)
-	_, stderr, code = run(t, "../..", "verify", "--only", "beauty")
-	require.Equal(t, 2, code)
-	require.Contains(t, stderr, `there is no truth "beauty"; the truths are stubs, reached`)
-}
-
-func TestVerify_exits_1_when_a_truth_does_not_hold(t *testing.T) {
-	root := t.TempDir()
-	write := func(name, content string) {
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
-	}
-	write("go.mod", "module client-go-workshop\n\ngo 1.26\n")
-	write("01-box/README.md", "# Box\n\n## Task 1: Put\n\n```sh\ngo test ./01-box -run Task1\n```\n")
-	write("solutions/01-box/box.go", "package box\n")
-	write("solutions/01-box/checksums.txt", "stale  box.go\n")
-	stdout, stderr, code := run(t, root, "verify", "--only", "derived")
-	require.Equal(t, 1, code, stdout+stderr)
-	require.Contains(t, stdout, "FAIL  01-box")
-	require.Contains(t, stdout, "01-box/box.go is stale")
-	require.Contains(t, stderr, "1 of 1 truths do not hold")
-}
-
 func TestWorkshop_outside_of_the_workshop(t *testing.T) {
-	for _, args := range [][]string{{"verify"}, {"generate"}, {"cluster", "status"}, {"kubectl", "get", "pods"}} {
+	for _, args := range [][]string{{"list"}, {"compare"}, {"cluster", "status"}, {"kubectl", "get", "pods"}} {
 		_, stderr, code := run(t, t.TempDir(), args...)
 		require.Equal(t, 1, code, args)
 		require.Contains(t, stderr, "is not inside the workshop", args)
@@ -107,9 +62,29 @@ func TestWorkshop_in_a_pipe_says_where_you_are(t *testing.T) {
 func TestHelp_says_what_there_is(t *testing.T) {
 	stdout, _, code := run(t, "../..", "help")
 	require.Equal(t, 0, code)
-	for _, word := range []string{"verify", "generate", "cluster", "kubectl", "share", "show", "watch",
-		"go test ./01-restclient"} {
-		require.Contains(t, stdout, word)
+	require.Contains(t, stdout, "go test ./01-restclient")
+	require.NotContains(t, stdout, "Additional Commands", "commands that are in no group")
+	for _, c := range newRoot().Commands() {
+		require.Regexp(t, `(?m)^  `+c.Name()+` +`+regexp.QuoteMeta(c.Short)+`$`, stdout)
+	}
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, len([]rune(line)), 86, line)
+	}
+}
+
+// The README has no list of commands: what they can do is here.
+func TestHelp_of_a_command_names_its_flags(t *testing.T) {
+	for command, words := range map[string][]string{
+		"watch": {"--plain", "screen readers", "--report"}, "test": {"test 05/2", "--json"}, "predict": {"predict 05/2"},
+		"reset": {"--bare", "--tests", "copies your code"}, "skip": {"copies your code"}, "restore": {"--backup"},
+		"solution": {"--diff", "--answers", "--yes"}, "bugs": {"--all", "--anyway"}, "progress": {"--json"},
+		"completion": {"zsh", "fish", "powershell"},
+	} {
+		stdout, _, code := run(t, "../..", "help", command)
+		require.Equal(t, 0, code)
+		for _, word := range words {
+			require.Contains(t, stdout, word, command)
+		}
 	}
 }
 

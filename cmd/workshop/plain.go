@@ -69,7 +69,12 @@ func (a *app) watchPlain(c progress.Chapter) error {
 func (a *app) begin(c progress.Chapter, verdicts chan<- outcome) (cancel context.CancelFunc) {
 	ctx, cancel := context.WithCancel(a.ctx)
 	go func() {
-		v, err := a.test(ctx, a.errOut, c.Chapter, runner.Options{OnGreen: func(runner.Verdict) {}})
+		f, _ := progress.Load(a.root)                   // an empty one if it is broken, which was reported at the start
+		now, err := progress.Read(a.root, c.Chapter, f) // as it is after this save
+		if err != nil {
+			now = c
+		}
+		v, err := a.test(ctx, a.errOut, c.Chapter, runner.Options{OnGreen: func(runner.Verdict) {}, UpTo: now.WorkingAt(0)})
 		verdicts <- outcome{v, err}
 	}()
 	return cancel

@@ -24,7 +24,7 @@ import (
 func newPredict() *cobra.Command {
 	var yours bool
 	cmd := chapterCommand("predict [chapter[/task]]", "Read a short program, predict its output, then run it",
-		`Read a short program, predict its output, then run it. Each program shows one
+		`Read a short program, type what it prints, then run it. Each program shows one
 behaviour of a task that people get wrong. It runs over the finished code, and over
 a wrong version with another output. Then you read about the mistake's effect in a
 real cluster. You need no code of your own.
@@ -74,8 +74,8 @@ func (a *app) programs(c progress.Chapter, task course.Task) ([]course.Program, 
 	return all, nil
 }
 
-// predict shows programs one after the other. On a terminal it waits for Enter before it shows what one prints, and
-// before the next one.
+// predict shows programs one after the other. On a terminal it asks what each one prints, and waits for Enter before
+// the next one.
 func (a *app) predict(c progress.Chapter, programs []course.Program, yours bool) error {
 	for i, p := range programs {
 		more := i < len(programs)-1
@@ -89,19 +89,21 @@ func (a *app) predict(c progress.Chapter, programs []course.Program, yours bool)
 
 // predictOne shows one program, and what it prints. goesOn is false if the learner has had enough.
 func (a *app) predictOne(c progress.Chapter, p course.Program, yours, more bool) (goesOn bool, err error) {
-	if err := a.print(append(questionLines(c.Chapter, p, a.width()), "")...); err != nil {
+	question, program := questionLines(c.Chapter, p, a.width()), programLines(p, a.width())
+	if err := a.print(slices.Concat(question, []string{""}, program, []string{""})...); err != nil {
 		return false, err
 	}
 	answer := a.answer(a.ctx, c.Chapter, p, yours)
-	goesOn, err = a.enter("Predict, then press Enter (q quits) ")
+	typed, goesOn, err := a.typedLines()
 	if err != nil || !goesOn {
 		answer.cancel()
 		return false, err
 	}
-	lines, err := answer.lines(a.width())
+	page, err := answer.page(a.width())
 	if err != nil {
 		return false, err
 	}
+	lines := page(typed)
 	if more {
 		lines = append(lines, "")
 	}
@@ -109,6 +111,28 @@ func (a *app) predictOne(c progress.Chapter, p course.Program, yours, more bool)
 		return false, err
 	}
 	return a.enter("Press Enter for the next program (q quits) ")
+}
+
+// typedLines asks for the lines that a program prints, up to an empty one. goesOn is false for q and at the end of the
+// input. Without a terminal it does not ask.
+func (a *app) typedLines() (lines []string, goesOn bool, err error) {
+	if !isTerminal(a.in) {
+		return nil, true, nil
+	}
+	fmt.Fprintln(a.out, style.Key("Type what it prints. An empty line shows the answer, q quits."))
+	for {
+		fmt.Fprint(a.out, "> ")
+		line, err := a.readLine()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, false, nil
+		case err != nil || line == "q" || line == "quit":
+			return nil, false, err
+		case line == "":
+			return lines, true, nil
+		}
+		lines = append(lines, line)
+	}
 }
 
 // enter waits for Enter. It reports false for q and at the end of the input. Without a terminal it does not wait.
@@ -125,16 +149,20 @@ func (a *app) enter(prompt string) (bool, error) {
 	return err == nil && line != "q" && line != "quit", err
 }
 
-// questionLines returns a program and the question about it.
+// questionLines returns the question about a program.
 func questionLines(c course.Chapter, p course.Program, width int) []string {
 	task, _ := c.Task(p.Task)
 	place := fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title)
-	out := []string{style.Faint(place), style.Strong(p.Title), ""}
+	out := []string{style.Faint(place), style.Strong(p.Title)}
+	return append(out, style.Wrap(course.PlainLinks(p.Question), min(width, 100))...)
+}
+
+// programLines returns the source of a program.
+func programLines(p course.Program, width int) (out []string) {
 	for line := range strings.SplitSeq(strings.TrimSpace(p.Source), "\n") {
 		out = append(out, style.Wrap(strings.TrimRight("  "+line, " "), width)...)
 	}
-	out = append(out, "")
-	return append(out, style.Wrap(course.PlainLinks(p.Question), min(width, 100))...)
+	return out
 }
 
 // answering is a program that is built and run in the background, while the learner thinks.
@@ -167,14 +195,33 @@ func (r *answering) cancel() {
 	r.runs.Wait()
 }
 
-// lines waits for the runs, and returns the lines that show the outputs and the story.
-func (r *answering) lines(width int) ([]string, error) {
+// page waits for the runs. It returns a function that shows the outputs and the story, for what the learner has typed.
+func (r *answering) page(width int) (func(typed []string) []string, error) {
 	r.runs.Wait()
 	r.stop()
 	if err := errors.Join(r.err, r.mineErr); err != nil {
 		return nil, err
 	}
-	out := outputLines("It prints:", r.answer.Right)
+	story := r.story(width)
+	return func(typed []string) []string {
+		if len(typed) == 0 {
+			return append(outputLines("It prints:", r.answer.Right), story...)
+		}
+		compared, same := predict.Compare(typed, r.answer.Right.Lines)
+		title := style.Warn("Not quite. Your prediction, and what it prints:")
+		if same {
+			title = style.Good("Right. It prints:")
+		}
+		out := []string{title}
+		for _, line := range compared {
+			out = append(out, "  "+line)
+		}
+		return slices.Concat(out, []string{""}, story)
+	}, nil
+}
+
+// story returns the other outputs, and what the mistake does in a real cluster.
+func (r *answering) story(width int) (out []string) {
 	out = append(out, outputLines("With the wrong version "+r.program.Wrong+" it prints:", r.answer.Wrong)...)
 	if r.yours {
 		out = append(out, outputLines("With your code it prints:", r.mine)...)
@@ -182,7 +229,7 @@ func (r *answering) lines(width int) ([]string, error) {
 	for paragraph := range strings.SplitSeq(course.PlainLinks(r.program.Story), "\n") {
 		out = append(out, style.Wrap(paragraph, min(width, 100))...)
 	}
-	return out, nil
+	return out
 }
 
 // outputLines returns an output below its title.
@@ -200,8 +247,9 @@ func (a *app) predictions(c progress.Chapter, t progress.TaskState, width int) (
 	for _, p := range programs {
 		all = append(all, tui.Prediction{
 			Question: questionLines(c.Chapter, p, width),
-			Answer: func(ctx context.Context) ([]string, error) {
-				return a.answer(ctx, c.Chapter, p, false).lines(width)
+			Program:  programLines(p, width),
+			Answer: func(ctx context.Context) (func(typed []string) []string, error) {
+				return a.answer(ctx, c.Chapter, p, false).page(width)
 			},
 		})
 	}

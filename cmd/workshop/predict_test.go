@@ -16,25 +16,36 @@ func twoPrograms(t *testing.T) string {
 	return root
 }
 
-func TestPredict_waits_for_Enter_before_each_answer(t *testing.T) {
+func TestPredict_asks_before_it_shows_an_answer(t *testing.T) {
 	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
-	question := s.sees(`Predict, then press Enter`)
-	require.Contains(t, question, "Two things go into a box")
+	question := s.sees(`Type what it prints`)
+	require.Regexp(t, "(?s)Two things go into a box.*What does `Len` return\\?.*package main", question)
 	require.NotContains(t, question, "It prints")
-	s.types("2, I think\n")
+	s.types("3\n")
+	s.types("\n")
 	answer := s.sees(`Press Enter for the next program`)
-	require.Regexp(t, `(?s)It prints: *\n  2 .*With the wrong version adds-two it prints: *\n  4 `, answer)
+	require.Regexp(t, `(?s)Not quite.*✗ you: 3 *\n *it:  2 .*With the wrong version adds-two it prints: *\n  4 `, answer)
 	require.NotContains(t, answer, "One thing goes into a box")
 	s.types("\n")
-	s.sees(`(?s)One thing goes into a box.*Predict, then press Enter`)
+	s.sees(`(?s)One thing goes into a box.*Type what it prints`)
 	s.types("\n")
-	s.sees(`It should not`)
+	s.sees(`(?s)It prints: *\n  \(nothing\).*It should not`)
+	require.Equal(t, 0, s.ends())
+}
+
+func TestPredict_says_that_a_prediction_is_right(t *testing.T) {
+	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
+	s.sees(`Type what it prints`)
+	s.types("  2 \n")
+	s.types("\n")
+	s.sees(`(?s)Right. It prints: *\n *✓ 2 .*With the wrong version adds-two it prints: *\n  4 `)
+	s.types("q\n")
 	require.Equal(t, 0, s.ends())
 }
 
 func TestPredict_ends_with_q(t *testing.T) {
 	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
-	s.sees(`Predict, then press Enter`)
+	s.sees(`Type what it prints`)
 	s.types("q\n")
 	require.Equal(t, 0, s.ends())
 	require.NotContains(t, s.text(), "It prints")
@@ -42,7 +53,7 @@ func TestPredict_ends_with_q(t *testing.T) {
 
 func TestPredict_ends_with_ctrl_c(t *testing.T) {
 	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
-	s.sees(`Predict, then press Enter`)
+	s.sees(`Type what it prints`)
 	s.types("\x03")
 	require.Equal(t, 130, s.ends())
 }
@@ -51,13 +62,13 @@ func TestLive_predict_asks_and_answers(t *testing.T) {
 	s := sit(t, twoPrograms(t), 80, 40, nil, "watch", "01")
 	s.sees(`Box\.Put is not written yet`)
 	s.types("p")
-	question := s.sees(`Predict, then press Enter`)
+	question := s.sees(`Type what it prints`)
 	require.Contains(t, question, "Two things go into a box")
-	s.types("\r")
+	s.types("2\r\r")
 	answer := s.sees(`the next program \(2 of 2\)`)
-	require.Regexp(t, `(?s)It prints: *\n  2 .*With the wrong version adds-two it prints: *\n  4 `, answer)
+	require.Regexp(t, `(?s)Right. It prints: *\n *✓ 2 .*With the wrong version adds-two it prints: *\n  4 `, answer)
 	s.types("p")
-	s.sees(`(?s)One thing goes into a box.*Predict, then press Enter`)
+	s.sees(`(?s)One thing goes into a box.*Type what it prints`)
 	s.types("\x1b")
 	s.sees(`Box\.Put is not written yet`)
 	s.types("n")

@@ -46,7 +46,7 @@ func (r *reporter) judged(v runner.Verdict) {
 	r.mu.Lock()
 	r.opens, r.rule, r.task = "", "", ""
 	if task, open := v.First(0); open {
-		if f, fails := task.Matters(); fails && f.Hole == nil {
+		if f, fails := task.Matters(); fails && f.Todo == nil {
 			r.rule, r.task = f.Rule, task.ID
 		}
 	}

@@ -19,7 +19,7 @@ import (
 
 func newReset() *cobra.Command {
 	var tests, missing, bare bool
-	cmd := chapterCommand("reset [chapter]", "Start a chapter again, after a backup of your code",
+	cmd := chapterCommand("reset [chapter]", "Put the stubs back, with --bare only the names, after a backup",
 		`Put the original stubs of a chapter back. The command first copies your code, and
 prints the folder of the copy. "go tool workshop restore" brings your code back.
 
@@ -73,7 +73,7 @@ func (a *app) resetBare(c progress.Chapter, task course.Task) ([]string, error) 
 }
 
 func newSkip() *cobra.Command {
-	cmd := chapterCommand("skip chapter", "Replace a chapter by its finished layer, after a backup of your code",
+	cmd := chapterCommand("skip chapter", "Replace a chapter by its finished layer, after a backup",
 		`Replace a chapter by its finished layer, so that you can continue with the next one.
 The command first copies your code, and prints the folder of the copy. "go tool
 workshop restore" brings your code back. The command does not copy an untouched

@@ -18,6 +18,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
@@ -26,7 +27,7 @@ import (
 func newSolution() *cobra.Command {
 	var showDiff, answers, yes bool
 	cmd := chapterCommand("solution [chapter]",
-		"Show a chapter's summary, and the solution beside your code",
+		"Show what to take away, answers, and our code beside yours",
 		`Show the summary of a chapter, its last hints, and the folder of the finished code.
 With --diff, show how the solution differs from your code. With --answers, show the
 questions at the end of the chapter's README and their answers. If the chapter is
@@ -69,7 +70,8 @@ func (a *app) takeaway(c progress.Chapter, width int) ([]string, error) {
 	out := []string{style.Strong(c.Title), "", style.Key("What to take away")}
 	out = append(append(out, prose(text, width)...), "", style.Key("What the last hint of each task said"))
 	for _, t := range c.Tasks {
-		if hints := byTask[t.Number]; len(hints) > 0 {
+		notBegun := t.Bonus && t.State != runner.Passed && !t.Green
+		if hints := byTask[t.Number]; len(hints) > 0 && !notBegun {
 			last := strings.ReplaceAll(hints[len(hints)-1], "\n", " ")
 			out = append(out, prose(fmt.Sprintf("%d  %s", t.Number, last), width)...)
 		}

@@ -18,6 +18,7 @@ import (
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/meter"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace"
 	"client-go-workshop/internal/workspace/progress"
@@ -26,7 +27,7 @@ import (
 func newTest() *cobra.Command {
 	var o runner.Options
 	var all, asJSON bool
-	cmd := chapterCommand("test [chapter[/task]]", "Run a chapter's tests, and show the failure to look at first",
+	cmd := chapterCommand("test [chapter[/task]]", "Run a chapter's or task's tests, show the failure to look at first",
 		`Run a chapter's tests, and show the failure to look at first. Without an
 argument it runs those of the current chapter.
 
@@ -74,10 +75,10 @@ func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o ru
 	if err != nil {
 		return runner.Verdict{}, err
 	}
-	if meter := newMeter(errOut, a.width()); o.Race && o.OnCompile == nil {
+	if m := meter.New(errOut, a.width()); o.Race && o.OnCompile == nil {
 		o.OnCompile = func(done, all int) {
-			if meter.at("packages are compiled for the race detector", done, all); done == all {
-				meter.clear()
+			if m.At("packages are compiled for the race detector", done, all); done == all {
+				m.Clear()
 			}
 		}
 	}
@@ -175,11 +176,12 @@ func (a *app) verdictLines(v runner.Verdict, all bool) []string {
 			failures = append(failures, t.Failures()...)
 		}
 	case !open:
-		good := style.Good("Every test passes.")
+		good, next := style.Good("Every test passes."), a.next()
 		if len(v.Tasks) == len(v.Chapter.Tasks) {
+			next = a.nextAfter(v.Chapter)
 			good += " What to take away: go tool workshop solution " + v.Chapter.Dir
 		}
-		return append(append(out, "", good), a.next()...)
+		return append(append(out, "", good), next...)
 	case fails:
 		failures = append(failures, f)
 	case v.Crash != "":

@@ -36,7 +36,7 @@ import (
 func newWatch() *cobra.Command {
 	var plain bool
 	var board reporting
-	cmd := chapterCommand("watch [chapter]", "Open the live view: run a chapter's tests at each save",
+	cmd := chapterCommand("watch [chapter]", "Open the live view; --plain is for editors and screen readers",
 		`Open the live view. At each save it runs the chapter's tests, and shows the failure
 to look at first. Keep it open beside your editor; ? lists its keys.
 
@@ -70,7 +70,9 @@ func watch(a *app, c progress.Chapter) ([]string, error) {
 	}
 	_, err := os.Stat(filepath.Join(a.root, ".workshop", "progress.json"))
 	if errors.Is(err, os.ErrNotExist) && !a.named {
-		if c, err = a.welcome(); err != nil {
+		if c, err = a.welcome(); errors.Is(err, errQuit) {
+			return nil, nil
+		} else if err != nil {
 			return nil, err
 		}
 	}
@@ -91,24 +93,46 @@ func (a *app) notLive() string {
 	return ""
 }
 
+// errQuit means that the learner has left the welcome.
+var errQuit = errors.New("quit")
+
 // welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
 func (a *app) welcome() (progress.Chapter, error) {
 	out := []string{style.Strong("Welcome to the client-go workshop."), "",
-		"You re-create client-go in seven chapters. In each, read its README.md, write the",
-		"missing functions, and save. This window runs the tests and shows the failure to",
-		"look at first. Everything also works with plain go test.", ""}
+		"You re-create client-go in seven chapters. In each, read its README.md, write the missing functions, and " +
+			"save. This window runs the tests and shows the failure to look at first. Everything also works with plain " +
+			"go test.", ""}
 	out = append(append(out, checkMachine(a.ctx, a.root)...), "",
-		"You can start with any chapter. 05, the indexer, needs least of the others.")
-	if err := a.print(out...); err != nil {
+		"You can start with any chapter. 05, the indexer, needs least of the others.",
+		"Press Enter to begin with "+a.chapters[0].Dir+", or type a number from 1 to 7 (l list, ? help, q quit):")
+	var rows []string
+	for _, line := range out {
+		rows = append(rows, style.Wrap(line, min(a.width(), 84))...)
+	}
+	if err := a.print(rows...); err != nil {
 		return progress.Chapter{}, err
 	}
-	fmt.Fprintf(a.out, "Press Enter to begin with %s, or type a number from 1 to 7: ", a.chapters[0].Dir)
+	fmt.Fprint(a.out, "> ")
 	chapters := slices.DeleteFunc(slices.Clone(a.chapters), func(c progress.Chapter) bool { return c.Lab() })
 	at := -1
 	for at < 0 {
 		line, err := a.readLine()
 		if err != nil && !errors.Is(err, io.EOF) {
 			return progress.Chapter{}, err
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "q", "quit":
+			return progress.Chapter{}, errQuit
+		case "l":
+			for _, c := range chapters {
+				fmt.Fprintf(a.out, "  %2d  %-18s %3d min  %s\n", c.Number, c.Topic, c.Minutes(), c.Title)
+			}
+			fmt.Fprint(a.out, "A number, or Enter: ")
+			continue
+		case "?":
+			fmt.Fprint(a.out, "The live view opens with the chapter that you choose, and you can leave it for another one "+
+				"at any time.\nIn it, ? lists the keys. Without it: go tool workshop help. A number, or Enter: ")
+			continue
 		}
 		number := cmp.Or(strings.TrimLeft(line, "0"), fmt.Sprint(a.chapters[0].Number))
 		at = slices.IndexFunc(chapters, func(c progress.Chapter) bool { return fmt.Sprint(c.Number) == number })
@@ -230,7 +254,7 @@ func (a *app) actions() tui.Actions {
 		Takeaway: func(c progress.Chapter, width int) ([]string, error) {
 			lines, err := a.takeaway(c, width)
 			green := style.Good("Every test of this chapter passes.")
-			return slices.Concat([]string{green, ""}, lines, []string{""}, a.next()), err
+			return slices.Concat([]string{green, ""}, lines, []string{""}, a.nextAfter(c.Chapter)), err
 		},
 		Notes: func(c progress.Chapter) []string { return a.folderNotes(c.Chapter) },
 		Places: func(c progress.Chapter, f failure.Failure) (yours, test failure.Position) {

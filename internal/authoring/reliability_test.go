@@ -60,10 +60,10 @@ func missingTests(row, dir string) (missing []string) {
 
 func TestReliability_check_finds(t *testing.T) {
 	for row, want := range map[string][]string{
-		"| x | `TestReliability_check_finds` | [here](../authoring) |":                    nil,
-		"| x | `TestReliability_check`, `TestRooms_check_finds` | [here](../authoring) |": {"`TestReliability_check`"},
-		"| x | `TestScripts/endless` | [there](../../cmd/workshop) |":                     nil,
-		"| x | `TestScripts/nothing` | [there](../../cmd/workshop) |":                     {"`TestScripts/nothing`"},
+		"| x | `TestReliability_check_finds` | [here](../authoring) |":                     nil,
+		"| x | `TestReliability_check`, `TestLevels_check_finds` | [here](../authoring) |": {"`TestReliability_check`"},
+		"| x | `TestScripts/endless` | [there](../../cmd/workshop) |":                      nil,
+		"| x | `TestScripts/nothing` | [there](../../cmd/workshop) |":                      {"`TestScripts/nothing`"},
 	} {
 		require.Equal(t, want, missingTests(row, "."), row)
 	}

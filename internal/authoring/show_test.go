@@ -1,6 +1,6 @@
 package authoring_test
 
-// This test runs the comparison of the recorder's state with the real structures over wrong versions of the banks: the
+// This test runs the comparison of the recorder's state with the real structures over wrong versions of the sets: the
 // picture of `workshop show` must not lie about wrong code.
 //
 //	go test ./internal/authoring -run Show -wrong -v

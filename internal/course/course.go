@@ -23,8 +23,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/mod/modfile"
 )
 
 // Chapter is one numbered folder of the workshop, or a lab.
@@ -54,7 +52,12 @@ type Task struct {
 func (c Chapter) Package() string { return strings.ReplaceAll(c.Topic, "-", "") }
 
 // Solution is the folder of the reference, relative to the root.
-func (c Chapter) Solution() string { return filepath.Join("solutions", c.Dir) }
+func (c Chapter) Solution() string {
+	if c.Lab() {
+		return filepath.Join(LabsFolder, "solutions", c.Topic)
+	}
+	return filepath.Join("solutions", c.Dir)
+}
 
 // Oracle is the folder that puts client-go behind the chapter's names, relative to the root.
 func (c Chapter) Oracle() string { return filepath.Join("internal", "testkit", "oracle", c.Dir) }
@@ -235,6 +238,9 @@ func (c *Chapter) read(root string) error {
 	return nil
 }
 
+// ours matches the go.mod of the workshop.
+var ours = regexp.MustCompile(`(?m)^module client-go-workshop\s*$`)
+
 // Root finds the workshop that dir lies in: the nearest folder upwards whose go.mod declares this module.
 func Root(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
@@ -246,7 +252,7 @@ func Root(dir string) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("look for the workshop's go.mod: %w", err)
 		}
-		if modfile.ModulePath(mod) == "client-go-workshop" {
+		if ours.Match(mod) {
 			return at, nil
 		}
 		if at == filepath.Dir(at) {

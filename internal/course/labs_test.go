@@ -38,7 +38,7 @@ func TestLabs_come_after_the_chapters_in_the_order_of_their_page(t *testing.T) {
 	require.Equal(t, []string{"rewriting-proxy", "05"}, []string{lab.Name(), all[0].Name()})
 	require.Equal(t, "rewritingproxy", lab.Package())
 	require.Equal(t, "rewriting-proxy/one-index", lab.Tasks[1].ID)
-	require.Equal(t, filepath.Join("solutions", "labs", "rewriting-proxy"), lab.Solution())
+	require.Equal(t, filepath.Join("labs", "solutions", "rewriting-proxy"), lab.Solution())
 	require.Equal(t, filepath.Join("internal", "testkit", "oracle", "labs", "rewriting-proxy"), lab.Oracle())
 }
 

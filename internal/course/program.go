@@ -16,8 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"client-go-workshop/internal/course/markdown"
 )
 
 // Program is a short program whose output the reader predicts. The comment of its package describes it:
@@ -31,9 +29,9 @@ import (
 //	// Story: A cache that forgets old entries …
 //	package main
 type Program struct {
-	Name     string // of its folder: "2-moves"
+	Name     string // of its folder: "2a-moves"
 	Task     int    // the number of its task: 2
-	Dir      string // relative to the root, with slashes: "solutions/05-indexer/testdata/predict/2-moves"
+	Dir      string // relative to the root, with slashes: "solutions/05-indexer/testdata/predict/2a-moves"
 	Title    string // without the period
 	Question string
 	Wrong    string // the name of a wrong version, over which the program prints something else
@@ -42,22 +40,15 @@ type Program struct {
 }
 
 var (
-	programFolder = regexp.MustCompile(`^(\d+)-[a-z0-9]+(?:-[a-z0-9]+)*$`)
+	programFolder = regexp.MustCompile(`^(\d+)[a-z]?-[a-z0-9]+(?:-[a-z0-9]+)*$`)
 	programPart   = regexp.MustCompile(`^(Question|Wrong|Story): (.*)$`)
 )
 
-// Markers returns where a chapter's README names its programs: <!-- predict: 2-moves -->, in the order of the text.
-func Markers(doc *markdown.Document) (all []markdown.Text) {
-	for _, c := range doc.Comments {
-		if name, ok := strings.CutPrefix(c.Text, "predict: "); ok {
-			all = append(all, markdown.Text{Line: c.Line, Text: name})
-		}
-	}
-	return all
-}
+// PredictionsPage is the text, in a chapter's folder, that shows its programs with their answers.
+const PredictionsPage = "predictions.md"
 
-// Programs returns the programs of a chapter, by task, in the order in which its README names them. A chapter without
-// the folder has none.
+// Programs returns the programs of a chapter, by task, and those of a task by the names of their folders. A chapter
+// without the folder has none.
 func Programs(root string, c Chapter) (all []Program, err error) {
 	dir := path.Join(filepath.ToSlash(c.Solution()), "testdata", "predict")
 	entries, err := os.ReadDir(filepath.Join(root, filepath.FromSlash(dir)))
@@ -77,17 +68,7 @@ func Programs(root string, c Chapter) (all []Program, err error) {
 		}
 		all = append(all, p)
 	}
-	doc, err := Text(filepath.Join(root, c.Dir, "README.md"))
-	if err != nil {
-		return nil, err
-	}
-	markers := Markers(doc)
-	place := func(p Program) int {
-		return slices.IndexFunc(markers, func(m markdown.Text) bool { return m.Text == p.Name })
-	}
-	slices.SortStableFunc(all, func(a, b Program) int {
-		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(place(a), place(b)))
-	})
+	slices.SortStableFunc(all, func(a, b Program) int { return cmp.Compare(a.Task, b.Task) }) // ReadDir sorts by name
 	return all, nil
 }
 
@@ -96,7 +77,7 @@ func readProgram(root, dir string) (Program, error) {
 	p := Program{Name: path.Base(dir), Dir: dir}
 	m := programFolder.FindStringSubmatch(p.Name)
 	if m == nil {
-		return p, fmt.Errorf("%s is not named for a task and its subject, as 2-moves is", dir)
+		return p, fmt.Errorf("%s is not named for a task, its place and its subject, as 2a-moves is", dir)
 	}
 	p.Task, _ = strconv.Atoi(m[1]) // digits
 	file := path.Join(dir, "main.go")

@@ -11,9 +11,9 @@ import (
 
 func (t Test) failed() bool { return t.Status == gotest.Failed || t.Status == gotest.Broken }
 
-// onlyHoles reports whether all failures of the test are functions that are not written yet.
-func (t Test) onlyHoles() bool {
-	wrong := func(f failure.Failure) bool { return f.Hole == nil }
+// onlyTodos reports whether all failures of the test are functions that are not written yet.
+func (t Test) onlyTodos() bool {
+	wrong := func(f failure.Failure) bool { return f.Todo == nil }
 	return t.failed() && len(t.Failures) > 0 && !slices.ContainsFunc(t.Failures, wrong)
 }
 
@@ -49,16 +49,16 @@ func (v Verdict) Broken() bool { return slices.ContainsFunc(v.Tasks, Task.broken
 
 func (t Task) broken() bool { return t.Green && t.State == Failing }
 
-// Matters returns the failure of the task to look at first. A failure of written code comes before a hole, because it
+// Matters returns the failure of the task to look at first. A failure of written code comes before a todo, because it
 // is about the code that was just typed; unless nothing of the task is written. Among equals the order is that of the
 // tests, which is the text's.
 func (t Task) Matters() (f failure.Failure, ok bool) {
-	for _, holes := range []bool{t.Untouched, !t.Untouched} { // whether of tests that met nothing but holes
+	for _, todos := range []bool{t.Untouched, !t.Untouched} { // whether of tests that met nothing but todos
 		for _, test := range t.Tests {
-			if !test.failed() || test.onlyHoles() != holes {
+			if !test.failed() || test.onlyTodos() != todos {
 				continue
 			}
-			i := slices.IndexFunc(test.Failures, func(f failure.Failure) bool { return (f.Hole != nil) == holes })
+			i := slices.IndexFunc(test.Failures, func(f failure.Failure) bool { return (f.Todo != nil) == todos })
 			if i >= 0 {
 				return test.Failures[i], true
 			}

@@ -22,8 +22,8 @@ import (
 func Places(root string, c course.Chapter, f failure.Failure) (yours, test failure.Position) {
 	f = FromRoot(root, c, f)
 	switch {
-	case f.Hole != nil:
-		yours = f.Hole.At
+	case f.Todo != nil:
+		yours = f.Todo.At
 	case f.Code.File != "":
 		yours = fromRoot(root, c.Dir, f.Code)
 	case f.At.File != "":

@@ -74,7 +74,7 @@ func TestPlaces_of_a_panic_and_of_a_hole_are_those_that_it_names(t *testing.T) {
 	root := boxRoot(t)
 	at, code := position("box_test.go", 8), position("box.go", 3)
 	for _, f := range []failure.Failure{
-		{Kind: failure.Panic, At: at, Code: code}, {Kind: failure.NotWritten, At: at, Hole: &failure.Hole{At: code}},
+		{Kind: failure.Panic, At: at, Code: code}, {Kind: failure.NotWritten, At: at, Todo: &failure.Todo{At: code}},
 	} {
 		yours, test := Places(root, box, f)
 		require.Equal(t, position("01-box/box.go", 3), yours)

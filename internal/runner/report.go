@@ -90,7 +90,7 @@ func reportOf(root string, c course.Chapter, f failure.Failure) Report {
 	f = FromRoot(root, c, f)
 	r := Report{File: f.At.File, Line: f.At.Line, Kind: string(f.Kind), Test: f.Test, Message: f.Headline(), Did: f.Did,
 		Wanted: f.Wanted, Got: f.Got, Diff: f.Diff, Why: f.Why, Read: f.Read, Rest: f.Rest}
-	if h := f.Hole; h != nil {
+	if h := f.Todo; h != nil {
 		r.File, r.Line, r.Message = h.At.File, h.At.Line, h.Symbol+" is not written yet"
 	}
 	return r
@@ -100,10 +100,10 @@ func reportOf(root string, c course.Chapter, f failure.Failure) Report {
 // the chapter becomes the zero Position: a test reports only the base name of its file.
 func FromRoot(root string, c course.Chapter, f failure.Failure) failure.Failure {
 	f.At = fromRoot(root, c.Dir, f.At)
-	if f.Hole != nil {
-		h := *f.Hole
+	if f.Todo != nil {
+		h := *f.Todo
 		h.At = fromRoot(root, cmp.Or(h.Chapter, c.Dir), h.At)
-		f.Hole = &h
+		f.Todo = &h
 	}
 	return f
 }

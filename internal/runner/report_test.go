@@ -33,9 +33,9 @@ func TestReports_have_places_below_the_root(t *testing.T) {
 		failed("TestTask1_a", failure.Failure{Kind: failure.Assertion, At: position("box_test.go", 7), Value: "the number",
 			Problem: "not equal"}),
 		failed("TestTask1_b", failure.Failure{Kind: failure.NotWritten, At: position("box_test.go", 9),
-			Hole: &failure.Hole{Symbol: "Box.Put", At: position("box.go", 3), Task: 1}}),
+			Todo: &failure.Todo{Symbol: "Box.Put", At: position("box.go", 3), Task: 1}}),
 		failed("TestTask2_a", failure.Failure{Kind: failure.NotWritten, At: position("box_test.go", 9),
-			Hole: &failure.Hole{Symbol: "Lay", At: position("shelf.go", 4), Task: 1, Chapter: "02-shelf"}}),
+			Todo: &failure.Todo{Symbol: "Lay", At: position("shelf.go", 4), Task: 1, Chapter: "02-shelf"}}),
 		failed("TestTask2_b", failure.Failure{At: position("modeltest.go", 9), Problem: "never returned"}),
 		failed("TestTask2_c", failure.Failure{At: position(filepath.Join(root, "01-box", "box_test.go"), 5)}))
 	var got []Report

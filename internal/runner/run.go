@@ -34,9 +34,13 @@ type Options struct {
 	// OnCompile receives how many packages are compiled for the race detector, and of how many, if that takes long. It may
 	// be nil.
 	OnCompile func(done, all int)
-	// OnGreen may be nil. Otherwise the tests run briefly first (see env.Brief). If every one passes, OnGreen receives
-	// that verdict before the tests run in full, with the race detector if the machine has it, and go vet follows.
+	// OnGreen may be nil. Otherwise the tests run briefly first (see env.Brief), those of the tasks up to UpTo before the
+	// others. If every one of a run passes, OnGreen receives that verdict before the next run begins. In the last run the
+	// tests are those of the chapter, in full, with the race detector if the machine has it, and with go vet.
 	OnGreen func(Verdict)
+	UpTo    int // the number of the task that the learner works at; 0 means the last one
+
+	skip string // a pattern of tests that do not run
 }
 
 // Limits is what a learner's code may take before it is stopped. The tests have a limit of their own, which says more,
@@ -65,6 +69,9 @@ func Command(c course.Chapter, o Options) ([]string, error) {
 	}
 	if o.Only != "" {
 		args = append(args, "-run", "^"+o.Only+"$")
+	}
+	if o.skip != "" {
+		args = append(args, "-skip", o.skip)
 	}
 	if o.Count > 0 {
 		args = append(args, fmt.Sprintf("-count=%d", o.Count))
@@ -111,7 +118,7 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 	if o.OnGreen == nil {
 		return j.whole(o.OnTest)
 	}
-	brief, err := j.test(true, withoutVet, o.OnTest)
+	brief, err := j.inOrder()
 	if !brief.Green() {
 		return brief, err
 	}
@@ -122,6 +129,53 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		v.Took = brief.Took
 	}
 	return v, err
+}
+
+// laterTime is how long the tests of later tasks may take. They run over code that is not finished, and a learner waits
+// for the next failure, but for no more than this.
+const laterTime = 10 * time.Second
+
+// inOrder runs the tests briefly: those of the tasks up to the learner's, and then the others. The others run only if
+// the first ones pass, so they never hide a failure of the task at hand. What they had no time for is not run.
+func (j *job) inOrder() (Verdict, error) {
+	upTo, later := j.patterns()
+	j.o.skip = later
+	v, err := j.test(true, withoutVet, j.o.OnTest)
+	j.o.skip = ""
+	v.Command = j.command()
+	if err != nil || later == "" || !v.greenUpTo(j.o.UpTo) {
+		return v, err
+	}
+	j.o.OnGreen(v)
+	limits, timeout := j.limits, j.timeout
+	j.limits.Time, j.timeout = min(limits.Time, laterTime), min(timeout, laterTime)
+	j.o.skip = upTo
+	rest, err := j.test(true, withoutVet, nil)
+	j.limits, j.timeout, j.o.skip = limits, timeout, ""
+	for i, t := range rest.Tasks {
+		if t.Number > j.o.UpTo {
+			v.Tasks[i] = t
+		}
+	}
+	v.Crash, v.Took = rest.Crash, v.Took+rest.Took
+	return v, err
+}
+
+// patterns returns what selects the tests of the tasks up to the learner's, and those of the later ones, if there are
+// any.
+func (j *job) patterns() (upTo, later string) {
+	if j.o.UpTo < 1 || j.o.Task.Number > 0 {
+		return "", ""
+	}
+	var all [2][]string
+	for _, t := range j.c.Tasks {
+		after := 0
+		if t.Number > j.o.UpTo {
+			after = 1
+		}
+		all[after] = append(all[after], strings.TrimSuffix(t.Pattern(), "_")+"_")
+	}
+	return strings.Join(all[0], "|"), strings.Join(all[1], "|")
 }
 
 // runnable returns why there can be no verdict on c, if so.
@@ -162,7 +216,7 @@ func newJob(ctx context.Context, root string, c course.Chapter, o Options) *job 
 // whole runs the tests and vet, whose findings count once every test passes. While a function is not written, not every
 // test of the chapter does, so vet waits for the tests: the first time, it reads all of client-go.
 func (j *job) whole(onTest func(gotest.Test)) (Verdict, error) {
-	if len(holes(filepath.Join(j.root, j.c.Dir))) > 0 {
+	if len(todos(filepath.Join(j.root, j.c.Dir))) > 0 {
 		v, err := j.test(false, withoutVet, onTest)
 		if !v.Green() {
 			return v, err
@@ -216,12 +270,17 @@ func (j *job) run(brief bool, vet string, onTest func(gotest.Test)) (gotest.Resu
 // judge says what a run of the tests came to.
 func (j *job) judge(res gotest.Result) Verdict {
 	v := Judge(j.c, j.o, res)
-	shown, _ := Command(j.c, j.o) // it has run
-	v.Command = strings.Join(shown, " ")
+	v.Command = j.command()
 	dir := filepath.Join(j.root, j.c.Dir)
-	v.Holes = holes(dir)
+	v.Todos = todos(dir)
 	v.markUntouched(dir, filepath.Join(j.root, j.c.Solution()))
 	return v
+}
+
+// command returns the command of the run, as one would type it.
+func (j *job) command() string {
+	shown, _ := Command(j.c, j.o) // it has run
+	return strings.Join(shown, " ")
 }
 
 // Flags returns GOFLAGS: of the environment, or as `go env -w` has stored it.

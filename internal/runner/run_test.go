@@ -32,7 +32,7 @@ func module(t *testing.T, code, test string) string {
 }
 
 func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
-	root := module(t, "package box\n\n// panic(todo.Task(9, \"Not.A.Hole\"))\nfunc Put() {\n\tpanic(todo.Task(1, "+
+	root := module(t, "package box\n\n// panic(todo.Task(9, \"Not.A.Todo\"))\nfunc Put() {\n\tpanic(todo.Task(1, "+
 		"\"Put\"))\n}\n\nvar todo t\n\ntype t struct{}\n\nfunc (t) Task(int, string) string { return \"\" }\n",
 		"package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) { "+
 			"t.Error(\"no\") }\n")
@@ -46,9 +46,9 @@ func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
 	require.Equal(t, "go test ./01-box -count=2", v.Command)
 	require.Equal(t, []State{Passed, Failing, Unknown}, states(v))
 	require.Equal(t, []string{"TestTask1_a", "TestTask2_a", "TestTask1_a", "TestTask2_a"}, ended)
-	require.Len(t, v.Holes, 1)
-	require.Equal(t, "Put at box.go:5, task 1", fmt.Sprintf("%s at %s, task %d", v.Holes[0].Symbol, v.Holes[0].At,
-		v.Holes[0].Task))
+	require.Len(t, v.Todos, 1)
+	require.Equal(t, "Put at box.go:5, task 1", fmt.Sprintf("%s at %s, task %d", v.Todos[0].Symbol, v.Todos[0].At,
+		v.Todos[0].Task))
 	require.Positive(t, v.Took)
 }
 
@@ -217,4 +217,47 @@ func TestCommand_is_what_one_would_type(t *testing.T) {
 	require.Equal(t, "go test ./01-box -run Task2", strings.Join(args, " "))
 	_, err = Command(box, Options{On: "yours"})
 	require.ErrorContains(t, err, "chapter 01-box does not run on other layers")
+}
+
+// Between two tasks the code of the next one is not written, or it spins. A save tells about the task at hand.
+func TestRun_begins_with_the_tasks_up_to_the_learners(t *testing.T) {
+	test := func(first, second, third string) string {
+		return "package box\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nvar _ = time.Now\n\n" +
+			"func TestTask2_a(t *testing.T) {" + second + "}\nfunc TestTask1_a(t *testing.T) {" + first + "}\n" +
+			"func TestTask3_a(t *testing.T) {" + third + "}\n"
+	}
+	const fails, hangs = "t.Error(\"no\")", "time.Sleep(time.Hour)"
+	for name, c := range map[string]struct {
+		test   string
+		upTo   int
+		states []State
+		early  []State // that OnGreen receives first; nil if it is not called
+	}{
+		"the task at hand fails":        {test(fails, hangs, hangs), 1, []State{Failing, Unknown, Unknown}, nil},
+		"an earlier task fails":         {test(fails, "", hangs), 2, []State{Failing, Passed, Unknown}, nil},
+		"the next task fails":           {test("", fails, ""), 1, []State{Passed, Failing, Passed}, []State{Passed, Unknown, Unknown}},
+		"the next task has no end":      {test("", hangs, fails), 1, []State{Passed, Failing, Unknown}, []State{Passed, Unknown, Unknown}},
+		"all pass":                      {test("", "", ""), 1, []State{Passed, Passed, Passed}, []State{Passed, Unknown, Unknown}},
+		"the last task, and all pass":   {test("", "", ""), 3, []State{Passed, Passed, Passed}, []State{Passed, Passed, Passed}},
+		"all tasks, if none is at hand": {test(fails, fails, ""), 0, []State{Failing, Failing, Passed}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var early [][]State
+			start := time.Now()
+			v, err := Run(t.Context(), module(t, "package box\n", c.test), box, Options{UpTo: c.upTo, OnGreen: func(v Verdict) {
+				early = append(early, states(v))
+			}})
+			require.NoError(t, err)
+			require.Equal(t, c.states, states(v))
+			require.Empty(t, v.Stopped, "a later task that has no end does not stop the verdict")
+			if c.early == nil {
+				require.Empty(t, early)
+			} else {
+				require.NotEmpty(t, early)
+				require.Equal(t, c.early, early[0])
+			}
+			require.NotContains(t, v.Command, "-skip", "what a learner types")
+			require.Less(t, time.Since(start), time.Minute)
+		})
+	}
 }

@@ -24,7 +24,7 @@ import (
 type State string
 
 const (
-	Open    State = "open"    // nothing but holes fails, and nothing passes
+	Open    State = "open"    // nothing but todos fails, and nothing passes
 	Failing State = "failing" // begun
 	Passed  State = "passed"
 	Bonus   State = "bonus"   // skipped: it is optional
@@ -42,7 +42,7 @@ type Verdict struct {
 	Vetted  bool           // all tests passed, and these are vet's
 	Stopped string         // why the run was stopped before its end, as in gotest.Result
 	Crash   string         // what the runtime printed when it ended the test binary
-	Holes   []failure.Hole // what is still to be written, in all tasks, in the order of the files
+	Todos   []failure.Todo // what is still to be written, in all tasks, in the order of the files
 	Only    string         // the one test that was to run; "" if all were
 	Command string         // what was run, as one would type it
 	Took    time.Duration
@@ -82,7 +82,7 @@ func (t Task) Result() string {
 
 // notRun counts the tests that were left out, or that could not run on the layers below.
 func (t Task) notRun() (n int) {
-	left := func(f failure.Failure) bool { return f.Kind == failure.NotRun || f.Hole != nil && f.Hole.Chapter != "" }
+	left := func(f failure.Failure) bool { return f.Kind == failure.NotRun || f.Todo != nil && f.Todo.Chapter != "" }
 	for _, test := range t.Tests {
 		if slices.ContainsFunc(test.Failures, left) {
 			n++
@@ -112,9 +112,19 @@ func (v Verdict) Green() bool {
 	return len(v.Build) == 0 && v.Stopped == "" && v.Only == "" && len(v.Tasks) > 0
 }
 
+// greenUpTo reports whether each task up to a number has passed, except for bonus tasks.
+func (v Verdict) greenUpTo(number int) bool {
+	for _, t := range v.Tasks {
+		if t.Number <= number && t.State != Passed && !t.Bonus {
+			return false
+		}
+	}
+	return len(v.Build) == 0 && v.Stopped == "" && v.Crash == ""
+}
+
 // markUntouched marks the tasks without any code. If their tests did not run, they are not begun.
 func (v *Verdict) markUntouched(dir, solution string) {
-	untouched := untouched(v.Holes, dir, solution)
+	untouched := untouched(v.Todos, dir, solution)
 	for i, t := range v.Tasks {
 		v.Tasks[i].Untouched = untouched[t.Number]
 		if t.State == Unknown && untouched[t.Number] {
@@ -132,11 +142,11 @@ func NotBegun(t course.Task) State {
 }
 
 // Untouched has the tasks, by their numbers, of which every function is still to be written: the chapter in dir has as
-// many holes for them as the untouched stubs, or as the bare stub if dir began with it. Without a solution no task is
+// many todos for them as the untouched stubs, or as the bare stub if dir began with it. Without a solution no task is
 // untouched.
-func Untouched(dir, solution string) map[int]bool { return untouched(holes(dir), dir, solution) }
+func Untouched(dir, solution string) map[int]bool { return untouched(todos(dir), dir, solution) }
 
-func untouched(present []failure.Hole, dir, solution string) map[int]bool {
+func untouched(present []failure.Todo, dir, solution string) map[int]bool {
 	none := map[int]bool{}
 	if len(present) == 0 {
 		return none
@@ -159,24 +169,24 @@ func untouched(present []failure.Hole, dir, solution string) map[int]bool {
 	return none
 }
 
-var holePattern = regexp.MustCompile(`panic\(todo\.Task\((\d+), "([^"]+)"\)\)`)
+var todoPattern = regexp.MustCompile(`panic\(todo\.Task\((\d+), "([^"]+)"\)\)`)
 
-// holes finds the functions that are not written yet. It ignores errors, because the tests report them.
-func holes(dir string) []failure.Hole {
+// todos finds the functions that are not written yet. It ignores errors, because the tests report them.
+func todos(dir string) []failure.Todo {
 	files, _ := course.Code(dir)
 	return holesIn(files)
 }
 
 // holesIn finds the functions that are not written yet in files, which it receives by name.
-func holesIn(files map[string][]byte) (all []failure.Hole) {
+func holesIn(files map[string][]byte) (all []failure.Todo) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		number := 0
 		for line := range strings.Lines(string(files[name])) {
 			number++
-			if m := holePattern.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "//") {
+			if m := todoPattern.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "//") {
 				task, _ := strconv.Atoi(m[1]) // digits, says the pattern
 				at := failure.Position{File: name, Line: number}
-				all = append(all, failure.Hole{Symbol: m[2], At: at, Task: task})
+				all = append(all, failure.Todo{Symbol: m[2], At: at, Task: task})
 			}
 		}
 	}
@@ -266,10 +276,10 @@ func failures(c course.Chapter, test gotest.Test, stopped bool) []failure.Failur
 // ReadLink returns the place that explains a failure: a task's heading in the chapter's README, or all of it.
 func ReadLink(c course.Chapter, f failure.Failure) string {
 	number := f.Task
-	if f.Hole != nil {
-		number = f.Hole.Task
+	if f.Todo != nil {
+		number = f.Todo.Task
 	}
-	if f.Hole != nil && f.Hole.Chapter != "" {
+	if f.Todo != nil && f.Todo.Chapter != "" {
 		return f.Read
 	}
 	readme := c.Dir + "/README.md"
@@ -298,11 +308,11 @@ func short(text string) string {
 }
 
 func (t Task) judge(stopped bool) State {
-	n, passed, skipped, holes := len(t.Tests), t.with(gotest.Passed), t.with(gotest.Skipped), 0
+	n, passed, skipped, todos := len(t.Tests), t.with(gotest.Passed), t.with(gotest.Skipped), 0
 	notRun := t.notRun()
 	for _, test := range t.Tests {
-		if test.onlyHoles() {
-			holes++
+		if test.onlyTodos() {
+			todos++
 		}
 	}
 	switch {
@@ -312,7 +322,7 @@ func (t Task) judge(stopped bool) State {
 		return Passed
 	case skipped == n && t.Bonus:
 		return Bonus
-	case holes+skipped == n:
+	case todos+skipped == n:
 		return Open
 	}
 	return Failing

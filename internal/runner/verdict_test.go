@@ -36,10 +36,10 @@ func failed(name string, all ...failure.Failure) gotest.Test {
 	return t
 }
 
-func hole(name string) gotest.Test {
+func todo(name string) gotest.Test {
 	return failed(name, failure.Failure{
 		Test: name, Kind: failure.NotWritten, Read: "01-box/README.md, task 1",
-		Hole: &failure.Hole{Symbol: "Box.Put", At: failure.Position{File: "box.go", Line: 11}, Task: 1},
+		Todo: &failure.Todo{Symbol: "Box.Put", At: failure.Position{File: "box.go", Line: 11}, Task: 1},
 	})
 }
 
@@ -69,17 +69,17 @@ func TestJudge_tells_how_each_task_stands(t *testing.T) {
 		states []State
 		green  bool
 	}{
-		"nothing begun": {[]gotest.Test{hole("TestTask1_a"), hole("TestTask2_a"), skip(3)},
+		"nothing begun": {[]gotest.Test{todo("TestTask1_a"), todo("TestTask2_a"), skip(3)},
 			[]State{Open, Open, Bonus}, false},
-		"one passes": {[]gotest.Test{pass(1), hole("TestTask2_a"), skip(3)}, []State{Passed, Open, Bonus},
+		"one passes": {[]gotest.Test{pass(1), todo("TestTask2_a"), skip(3)}, []State{Passed, Open, Bonus},
 			false},
 		"all that one has to do": {[]gotest.Test{pass(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus}, true},
 		"a test that is skipped": {[]gotest.Test{pass(1), skip(1), pass(2), skip(3)}, []State{Passed, Passed, Bonus},
 			true},
 		"only skipped, and no bonus": {[]gotest.Test{skip(1), pass(2)}, []State{Open, Passed, Unknown}, false},
-		"begun: one passes of two": {[]gotest.Test{pass(1), hole("TestTask1_b"), hole("TestTask2_a")},
+		"begun: one passes of two": {[]gotest.Test{pass(1), todo("TestTask1_b"), todo("TestTask2_a")},
 			[]State{Failing, Open, Unknown}, false},
-		"wrong": {[]gotest.Test{wrong("TestTask1_a"), hole("TestTask2_a"), skip(3)},
+		"wrong": {[]gotest.Test{wrong("TestTask1_a"), todo("TestTask2_a"), skip(3)},
 			[]State{Failing, Open, Bonus}, false},
 		"the bonus passes": {[]gotest.Test{pass(1), pass(2), pass(3)}, []State{Passed, Passed, Passed}, true},
 		"the bonus is begun": {[]gotest.Test{pass(1), pass(2), wrong("TestTask3_a")},
@@ -185,10 +185,10 @@ func TestJudge_of_tests_that_were_left_out_knows_nothing(t *testing.T) {
 	require.Equal(t, "not run", judge().Tasks[0].Result(), "not 0/0 tests")
 }
 
-// A hole of another chapter says nothing about a task of this one.
+// A todo of another chapter says nothing about a task of this one.
 func TestJudge_of_a_hole_in_a_layer_below_knows_nothing(t *testing.T) {
-	below := hole("TestTask1_a")
-	below.Failures[0].Hole.Chapter, below.Failures[0].Read = "05-indexer", "05-indexer/README.md"
+	below := todo("TestTask1_a")
+	below.Failures[0].Todo.Chapter, below.Failures[0].Read = "05-indexer", "05-indexer/README.md"
 	v := judge(below)
 	require.Equal(t, Unknown, v.Tasks[0].State)
 	require.Equal(t, "not run", v.Tasks[0].Result())
@@ -219,20 +219,20 @@ func TestJudge_shortens_what_nobody_would_read(t *testing.T) {
 }
 
 func TestMatters_is_what_runs_and_is_wrong_before_what_is_not_written(t *testing.T) {
-	v := judge(hole("TestTask1_a"), wrong("TestTask1_b"), wrong("TestTask1_c"))
+	v := judge(todo("TestTask1_a"), wrong("TestTask1_b"), wrong("TestTask1_c"))
 	f, ok := v.Tasks[0].Matters()
 	require.True(t, ok)
 	require.Equal(t, "TestTask1_b", f.Test, "the order among equals is that of the tests")
-	require.Nil(t, f.Hole)
+	require.Nil(t, f.Todo)
 
-	v = judge(hole("TestTask1_a"), hole("TestTask1_b"))
+	v = judge(todo("TestTask1_a"), todo("TestTask1_b"))
 	f, ok = v.Tasks[0].Matters()
 	require.True(t, ok)
 	require.Equal(t, "TestTask1_a", f.Test)
-	require.Equal(t, "Box.Put", f.Hole.Symbol)
+	require.Equal(t, "Box.Put", f.Todo.Symbol)
 
-	// One test that is wrong and then meets a hole: what is wrong is shown.
-	v = judge(failed("TestTask1_a", hole("TestTask1_a").Failures[0], wrong("TestTask1_a").Failures[0]))
+	// One test that is wrong and then meets a todo: what is wrong is shown.
+	v = judge(failed("TestTask1_a", todo("TestTask1_a").Failures[0], wrong("TestTask1_a").Failures[0]))
 	f, ok = v.Tasks[0].Matters()
 	require.True(t, ok)
 	require.Equal(t, "not equal", f.Problem)
@@ -247,7 +247,7 @@ func TestJudge_links_each_failure_to_its_task(t *testing.T) {
 	linked := box
 	linked.Tasks = slices.Clone(box.Tasks)
 	linked.Tasks[0].Anchor, linked.Tasks[1].Anchor = "task-1-put", "task-2-empty"
-	v := Judge(linked, Options{}, gotest.Result{Tests: []gotest.Test{hole("TestTask1_a"), wrong("TestTask1_b")}})
+	v := Judge(linked, Options{}, gotest.Result{Tests: []gotest.Test{todo("TestTask1_a"), wrong("TestTask1_b")}})
 	var links []string
 	for _, f := range v.Tasks[0].Failures() {
 		links = append(links, f.Read)
@@ -269,7 +269,7 @@ func TestMatters_of_a_test_that_said_nothing_says_that_it_did_not_end(t *testing
 }
 
 func TestFailures_are_those_of_all_tests_in_order(t *testing.T) {
-	v := judge(wrong("TestTask1_a"), test("TestTask1_b", gotest.Passed), hole("TestTask1_c"))
+	v := judge(wrong("TestTask1_a"), test("TestTask1_b", gotest.Passed), todo("TestTask1_c"))
 	var names []string
 	for _, f := range v.Tasks[0].Failures() {
 		names = append(names, f.Test)
@@ -285,7 +285,7 @@ func TestFirst_is_the_task_asked_for_or_the_first_that_has_not_passed(t *testing
 		require.Equal(t, ok, task.Number > 0)
 		return task.Number
 	}
-	v := judge(test("TestTask1_a", gotest.Passed), hole("TestTask2_a"), test("TestTask3_a", gotest.Skipped))
+	v := judge(test("TestTask1_a", gotest.Passed), todo("TestTask2_a"), test("TestTask3_a", gotest.Skipped))
 	require.Equal(t, 2, first(v, 0))
 	require.Equal(t, 2, first(v, 1), "it has passed")
 	require.Equal(t, 2, first(v, 9), "there is no such task")
@@ -307,11 +307,11 @@ func TestMarkUntouched_compares_with_the_stub_that_the_learner_began_with(t *tes
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "box.go"), files["box.go"], 0o644))
 		v := judge()
-		v.Holes = holes(dir)
+		v.Todos = todos(dir)
 		v.markUntouched(dir, solution)
 		require.True(t, v.Tasks[0].Untouched)
 		require.True(t, v.Tasks[1].Untouched)
-		v.Holes = v.Holes[1:]
+		v.Todos = v.Todos[1:]
 		v.markUntouched(dir, solution)
 		require.False(t, v.Tasks[0].Untouched)
 		require.True(t, v.Tasks[1].Untouched)
@@ -323,7 +323,7 @@ func TestFirst_is_behind_the_last_green_task_unless_a_green_one_is_broken(t *tes
 	chapter.Tasks = []course.Task{box.Tasks[0], box.Tasks[1],
 		{Number: 3, Title: "Len", ID: "box/len", Command: "go test ./01-box -run Task3"}}
 	v := Judge(chapter, Options{}, gotest.Result{Tests: []gotest.Test{
-		wrong("TestTask1_a"), test("TestTask2_a", gotest.Passed), hole("TestTask3_a")}})
+		wrong("TestTask1_a"), test("TestTask2_a", gotest.Passed), todo("TestTask3_a")}})
 	first, _ := v.First(0)
 	require.Equal(t, 3, first.Number)
 	require.False(t, v.Broken())
@@ -335,14 +335,14 @@ func TestFirst_is_behind_the_last_green_task_unless_a_green_one_is_broken(t *tes
 	require.True(t, v.Broken())
 }
 
-// A test may be wrong on a stub before it meets a hole. A learner who has written nothing has no mistake to look for.
+// A test may be wrong on a stub before it meets a todo. A learner who has written nothing has no mistake to look for.
 func TestMatters_begins_with_what_is_to_write(t *testing.T) {
-	task := judge(wrong("TestTask1_a"), hole("TestTask1_b")).Tasks[0]
+	task := judge(wrong("TestTask1_a"), todo("TestTask1_b")).Tasks[0]
 	f, ok := task.Matters()
 	require.True(t, ok)
-	require.Nil(t, f.Hole, "begun")
+	require.Nil(t, f.Todo, "begun")
 	task.Untouched = true
 	f, ok = task.Matters()
 	require.True(t, ok)
-	require.NotNil(t, f.Hole, "not begun")
+	require.NotNil(t, f.Todo, "not begun")
 }

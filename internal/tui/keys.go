@@ -23,7 +23,7 @@ type binding struct {
 
 // bindings are all keys except numbers and those that scroll, in the order of the help page and the footer.
 var bindings = []binding{
-	{"p", "p", "a program of this task: predict what it prints; enter shows it", "p predict", (*Model).predict},
+	{"p", "p", "a program of this task: type what it prints", "p predict", (*Model).predict},
 	{"h", "h", "the next hint for this task", "h hint", (*Model).hint},
 	{"a", "a", "all failures; enter or esc goes back to the first one", "a all", toggle(pageAll)},
 	{"esc", "", "", "", toggle(pageNow)},
@@ -66,6 +66,9 @@ func (m *Model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 		return nil
 	}
 	m.message, m.done = "", ""
+	if m.isAsking() && m.typeLine(msg) {
+		return nil
+	}
 	if m.page == pageDiff && (pressed == "left" || pressed == "right") {
 		m.body, cmd = m.body.Update(msg)
 		return cmd

@@ -16,20 +16,20 @@ func (m *Model) everything() (out []string) {
 	if m.verdict == nil || len(m.verdict.Build) > 0 {
 		return m.result(0)
 	}
-	holes := 0
+	todos := 0
 	for _, t := range m.verdict.Tasks {
 		for _, test := range t.Tests {
-			written := slices.DeleteFunc(slices.Clone(test.Failures), func(f failure.Failure) bool { return f.Hole != nil })
+			written := slices.DeleteFunc(slices.Clone(test.Failures), func(f failure.Failure) bool { return f.Todo != nil })
 			if len(written) < len(test.Failures) {
-				holes++
+				todos++
 			}
 			for _, f := range written {
 				out = append(append(out, style.Failure(f, m.width, 0)...), "")
 			}
 		}
 	}
-	if holes > 0 {
-		out = append(out, style.Faint(fmt.Sprintf("%d tests fail because something is not written yet.", holes)))
+	if todos > 0 {
+		out = append(out, style.Faint(failure.Count(todos, "test")+" failed because something is not written yet."))
 	}
 	if len(out) == 0 {
 		out = append(out, style.Good("Nothing fails."))
@@ -65,7 +65,8 @@ func (m *Model) help() []string {
 	if m.by == filewatch.Polling {
 		how = "polling, five times a second: this system sends no events for these files"
 	}
-	out := append(m.wrap("A save runs the chapter's tests: briefly, then in full, with go vet."), "")
+	out := append(m.wrap("A save runs the tests of the tasks up to yours, and then the others: briefly, then in full, "+
+		"with go vet."), "")
 	for _, b := range bindings {
 		if b.keys == "" {
 			continue

@@ -1,12 +1,13 @@
 package tui
 
-// This file is the page with the programs to predict. A program is built and run in the background while the learner
-// reads it.
+// This file is the page with the programs to predict: first the question, and then the program. The learner types the
+// lines that it prints. Meanwhile the program is built and run in the background.
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,22 +16,51 @@ import (
 
 // Prediction is a program whose output the learner predicts.
 type Prediction struct {
-	Question []string // the program and the question
-	// Answer runs the program and returns its outputs. It ends early when ctx does.
-	Answer func(ctx context.Context) ([]string, error)
+	Question []string
+	Program  []string
+	// Answer runs the program, and returns the page about its outputs, for the lines that the learner has typed. It ends
+	// early when ctx does.
+	Answer func(ctx context.Context) (page func(typed []string) []string, err error)
 }
 
 // predicting is the state of the page.
 type predicting struct {
 	all      []Prediction
-	at       int // the one on the screen
+	at       int      // the one on the screen
+	typed    []string // the learner's lines; the last one may grow
 	revealed bool
-	answer   []string // nil while the program runs
-	scroll   bool     // the page has to show the beginning of the answer
+	answer   func(typed []string) []string // nil while the program runs
 	stop     context.CancelFunc
 }
 
-// predict opens the page, shows an answer, goes to the next program, or closes the page after the last one.
+// isAsking reports whether the page waits for the learner's lines, so that keys are text.
+func (m *Model) isAsking() bool { return m.page == pagePredict && !m.predicting.revealed }
+
+// typeLine takes a key of the learner's answer. Enter ends a line, and an empty line ends the answer. ok is false for a
+// key that is not text.
+func (m *Model) typeLine(msg tea.KeyPressMsg) (ok bool) {
+	p := &m.predicting
+	last := len(p.typed) - 1
+	switch pressed := msg.String(); {
+	case pressed == "enter" && strings.TrimSpace(p.typed[last]) == "":
+		p.typed, p.revealed = p.typed[:last], true
+		m.body.GotoTop()
+	case pressed == "enter":
+		p.typed = append(p.typed, "")
+	case pressed == "backspace" && p.typed[last] != "":
+		letters := []rune(p.typed[last])
+		p.typed[last] = string(letters[:len(letters)-1])
+	case pressed == "backspace" && last > 0:
+		p.typed = p.typed[:last]
+	case msg.Text != "":
+		p.typed[last] += msg.Text
+	default:
+		return false
+	}
+	return true
+}
+
+// predict opens the page, goes to the next program, or closes the page after the last one.
 func (m *Model) predict() tea.Cmd {
 	p := &m.predicting
 	switch {
@@ -43,9 +73,7 @@ func (m *Model) predict() tea.Cmd {
 			}
 			return change(func(m *Model) tea.Cmd { return m.ask(all, 0) })
 		}
-	case !p.revealed:
-		p.revealed, p.scroll = true, true
-	case p.answer == nil: // it still runs
+	case !p.revealed, p.answer == nil: // the learner types, or the program still runs
 	case p.at+1 < len(p.all):
 		return m.ask(p.all, p.at+1)
 	default:
@@ -58,17 +86,16 @@ func (m *Model) predict() tea.Cmd {
 func (m *Model) ask(all []Prediction, at int) tea.Cmd {
 	m.predicting.stop()
 	ctx, stop := context.WithCancel(m.ctx)
-	m.predicting = predicting{all: all, at: at, stop: stop}
+	m.predicting = predicting{all: all, at: at, stop: stop, typed: []string{""}}
 	m.open(pagePredict, nil)
 	return func() tea.Msg {
 		m.tests.Add(1)
 		defer m.tests.Done()
-		lines, err := all[at].Answer(ctx)
+		page, err := all[at].Answer(ctx)
 		return unless(ctx, func(m *Model) tea.Cmd {
-			if m.predicting.answer = lines; err != nil {
-				m.predicting.answer = m.warning(err.Error())
+			if m.predicting.answer = page; err != nil {
+				m.predicting.answer = func([]string) []string { return m.warning(err.Error()) }
 			}
-			m.predicting.scroll = m.predicting.revealed
 			return nil
 		})
 	}
@@ -80,7 +107,14 @@ func (m *Model) predictLines() []string {
 	out := append(slices.Clone(p.all[p.at].Question), "")
 	switch {
 	case !p.revealed:
-		return append(out, style.Key("Predict, then press Enter."))
+		out = append(out, m.wrap("Type what it prints. An empty line shows the answer, esc leaves:")...)
+		for i, line := range p.typed {
+			if i == len(p.typed)-1 {
+				line += "▏"
+			}
+			out = append(out, "> "+line)
+		}
+		return slices.Concat(out, []string{""}, p.all[p.at].Program)
 	case p.answer == nil:
 		return append(out, style.Warn("Running over the finished code and over a wrong version…"))
 	}
@@ -88,13 +122,5 @@ func (m *Model) predictLines() []string {
 	if p.at+1 < len(p.all) {
 		next = fmt.Sprintf("enter  the next program (%d of %d)", p.at+2, len(p.all))
 	}
-	return slices.Concat(out, p.answer, []string{"", style.Faint(next)})
-}
-
-// scrollToAnswer shows the beginning of an answer that was just revealed.
-func (m *Model) scrollToAnswer() {
-	if p := &m.predicting; m.page == pagePredict && p.scroll {
-		m.body.SetYOffset(len(p.all[p.at].Question))
-		p.scroll = false
-	}
+	return slices.Concat(out, p.answer(p.typed), []string{"", style.Faint(next), ""}, p.all[p.at].Program)
 }

@@ -20,21 +20,29 @@ func predictable(t *testing.T) (m *Model, press func(key string) tea.Cmd, cancel
 	m = screenOf(t, seven(runner.Open), "layer1/part1", 60, 24)
 	cancelled = make(chan struct{})
 	m.actions.Predict = func(progress.Chapter, progress.TaskState, int) ([]Prediction, error) {
-		first := func(ctx context.Context) ([]string, error) {
+		first := func(ctx context.Context) (func([]string) []string, error) {
 			go func() { <-ctx.Done(); close(cancelled) }()
-			return []string{"It prints 1."}, nil
+			return func(typed []string) []string {
+				return []string{"It prints 1, you say " + strings.Join(typed, "/") + "."}
+			}, nil
 		}
-		second := func(context.Context) ([]string, error) { return nil, errors.New("no Go here") }
-		long := append(strings.Split(strings.Repeat("code\n", 30), "\n"), "What does one print?")
+		second := func(context.Context) (func([]string) []string, error) { return nil, errors.New("no Go here") }
 		return []Prediction{
-			{Question: long, Answer: first},
+			{Question: []string{"What does one print?"}, Program: strings.Split(strings.Repeat("code\n", 60), "\n"), Answer: first},
 			{Question: []string{"What does two print?"}, Answer: second},
 		}, nil
 	}
 	return m, func(key string) tea.Cmd {
 		msg := tea.KeyPressMsg{Code: rune(key[0]), Text: key}
-		if key == "enter" {
+		switch key {
+		case "enter":
 			msg = tea.KeyPressMsg{Code: tea.KeyEnter}
+		case "esc":
+			msg = tea.KeyPressMsg{Code: tea.KeyEscape}
+		case "backspace":
+			msg = tea.KeyPressMsg{Code: tea.KeyBackspace}
+		case "pgdown":
+			msg = tea.KeyPressMsg{Code: tea.KeyPgDown}
 		}
 		_, cmd := m.Update(msg)
 		return cmd
@@ -53,18 +61,25 @@ func TestPredict_from_the_question_to_the_last_answer(t *testing.T) {
 	m, press, _ := predictable(t)
 	run := follow(t, m, press("p"))
 	screen := func() string { return strings.Join(picture(m), "\n") }
+	require.Contains(t, screen(), "What does one print?", "the question is above a long program")
 	require.Contains(t, screen(), "code")
-	require.Contains(t, screen(), "enter go on")
-	m.body.GotoBottom()
-	require.Contains(t, screen(), "What does one print?")
-	require.Contains(t, screen(), "Predict, then press Enter.")
+	require.Contains(t, screen(), "Type what it prints")
+	for _, key := range []string{"q", "1", "backspace", "l", "enter", "2"} {
+		press(key)
+	}
+	require.Regexp(t, `> ql +\n`, screen(), "keys are text, also those that are commands elsewhere")
+	require.Contains(t, screen(), "> 2▏")
+	press("pgdown")
+	require.NotContains(t, screen(), "What does one print?", "a long program scrolls")
 
 	press("enter")
+	press("enter")
+	require.Contains(t, screen(), "What does one print?", "the answer begins at the top")
 	require.Contains(t, screen(), "Running over the finished code")
 	press("p")
 	require.Contains(t, screen(), "Running over the finished code", "there is no answer yet")
 	follow(t, m, run)
-	require.Contains(t, screen(), "It prints 1.", "the screen goes to the answer, which is below a long program")
+	require.Contains(t, screen(), "It prints 1, you say ql/2.")
 	require.Contains(t, screen(), "enter  the next program (2 of 2)")
 
 	run = press("enter")
@@ -72,7 +87,7 @@ func TestPredict_from_the_question_to_the_last_answer(t *testing.T) {
 	require.NotContains(t, screen(), "It prints 1.")
 	follow(t, m, run)
 	require.NotContains(t, screen(), "no Go here", "the answer waits for Enter, whenever the run ends")
-	press("p")
+	press("enter")
 	require.Contains(t, screen(), "no Go here")
 	require.Contains(t, screen(), "enter  back to the tests")
 	press("enter")
@@ -83,7 +98,7 @@ func TestPredict_leaving_the_page_ends_the_run(t *testing.T) {
 	m, press, cancelled := predictable(t)
 	run := follow(t, m, press("p"))
 	message := run()
-	press("l")
+	press("esc")
 	<-cancelled
 	m.Update(message)
 	require.NotContains(t, strings.Join(picture(m), "\n"), "It prints 1.")

@@ -135,7 +135,7 @@ func (m *Model) excerpts(f failure.Failure, rows int) (out []string) {
 	}
 	yours, test := m.places(f)
 	first, second := excerpt{"the test (O)", test}, excerpt{"your code (o)", yours}
-	if f.Hole != nil || f.Code.File != "" {
+	if f.Todo != nil || f.Code.File != "" {
 		first, second = second, first
 	}
 	share := rows

@@ -1,5 +1,6 @@
 // Package tui is the live view, which a learner keeps open beside the editor. It shows the current task and the one
-// failure to look at now. A save runs the chapter's tests at once; a newer save cancels the run.
+// failure to look at now. A save runs the tests of the tasks up to the learner's at once, and then the others. A newer
+// save cancels the run.
 //
 // It is a bubbletea program: the model and what happens without a key (this file), keys (keys.go), and the screen
 // (view.go). Other packages do all work, behind Actions, so that tests need no workshop. A plain command can do
@@ -262,6 +263,7 @@ func (m *Model) start() tea.Cmd {
 		},
 	}
 	if m.only == "" {
+		options.UpTo = m.chapter.WorkingAt(m.task)
 		options.OnGreen = func(v runner.Verdict) { m.send(unless(ctx, func(m *Model) tea.Cmd { return m.green(v) })) }
 	}
 	return func() tea.Msg {
@@ -285,7 +287,7 @@ func (m *Model) see(t gotest.Test) tea.Cmd {
 		return nil
 	}
 	m.ended++
-	written := slices.IndexFunc(t.Failures, func(f failure.Failure) bool { return f.Hole == nil })
+	written := slices.IndexFunc(t.Failures, func(f failure.Failure) bool { return f.Todo == nil })
 	if m.early == nil && t.Status == gotest.Failed && written >= 0 {
 		f := t.Failures[written]
 		f.Read = runner.ReadLink(m.chapter.Chapter, f)
@@ -311,7 +313,8 @@ func (m *Model) green(v runner.Verdict) tea.Cmd {
 // judge shows a verdict, or why there is none: the screen goes to the failure that matters, and names the tasks that
 // newly pass.
 func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
-	known := m.vetting // the tests' part of it has been on the screen since green
+	continued := m.vetting // a part of it has been on the screen since green
+	known := continued && m.verdict != nil && m.verdict.Green()
 	m.running, m.vetting, m.failed, m.sources = false, false, err, sources{}
 	if err == nil {
 		m.verdict = &v
@@ -322,7 +325,9 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 		}
 		return m.look()
 	}
-	m.success = ""
+	if !continued {
+		m.success = ""
+	}
 	if err != nil || len(v.Build) > 0 || v.Stopped != "" || v.Only != "" {
 		return m.look() // says nothing about the tasks, so the place stays
 	}

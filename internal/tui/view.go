@@ -1,6 +1,7 @@
 package tui
 
-// This file draws the screen: three rows above, two below, and between them the body, which scrolls if it is longer.
+// This file draws the screen: three rows above, two below, and between them the body, which scrolls if it is longer. A
+// screen of few rows has one row above, one below, and no verdict's summary, so that the failing test is on it.
 // Each change lays the body out again, for the present size of the terminal.
 
 import (
@@ -18,13 +19,22 @@ import (
 	"client-go-workshop/internal/workspace/progress"
 )
 
-const rowsAround = 3 + 2
+const (
+	rowsAround = 3 + 2
+	fewRows    = 10 // a terminal with fewer rows is small
+)
+
+func (m *Model) small() bool { return m.height < fewRows }
 
 // View is bubbletea's.
 func (m *Model) View() tea.View {
 	rule := style.Faint(strings.Repeat("─", m.width))
-	rows := append([]string{m.header(), m.strip(), rule}, strings.Split(m.body.View(), "\n")...)
-	v := tea.NewView(strings.Join(m.truncated(append(rows, rule, m.footer())), "\n"))
+	above, below := []string{m.header(), m.strip(), rule}, []string{rule, m.footer()}
+	if m.small() {
+		above, below = above[:1], below[1:]
+	}
+	rows := slices.Concat(above, strings.Split(m.body.View(), "\n"), below)
+	v := tea.NewView(strings.Join(m.truncated(rows), "\n"))
 	v.AltScreen = true
 	v.WindowTitle = "workshop " + m.chapter.Dir
 	return v
@@ -47,6 +57,8 @@ func (m *Model) header() string {
 	}
 	right := ""
 	switch {
+	case m.vetting && m.verdict != nil && !m.verdict.Green():
+		right = style.Good("green") + style.Faint(", running the later tasks")
 	case m.vetting:
 		right = style.Good("green") + style.Faint(", running the full tests")
 	case m.running:
@@ -145,7 +157,11 @@ func (m *Model) footer() string {
 // draw lays the body out.
 func (m *Model) draw() {
 	m.body.SetWidth(m.width)
-	m.body.SetHeight(max(m.height-rowsAround, 1))
+	around := rowsAround
+	if m.small() {
+		around = 2
+	}
+	m.body.SetHeight(max(m.height-around, 1))
 	var lines []string
 	if m.done != "" {
 		lines = m.wrap(m.done)
@@ -179,7 +195,6 @@ func (m *Model) draw() {
 		m.body.SetYOffset(max(current-m.body.Height()/2, 0))
 	}
 	m.scrollToTask = false
-	m.scrollToAnswer()
 }
 
 func (m *Model) wrap(text string) []string { return style.Wrap(text, m.width) }
@@ -250,11 +265,13 @@ func (m *Model) result(rows int) (out []string) {
 		return append(out, style.Good(fmt.Sprintf("Task %d passes.", m.task)), "",
 			fmt.Sprintf("  n/b  other tasks; task %d is the first that does not pass", task.Number))
 	}
-	if passed, n := task.Count(); task.State != runner.Unknown && n > 0 {
+	if passed, n := task.Count(); task.State != runner.Unknown && n > 0 && !m.small() {
 		out = append(out, style.Faint(fmt.Sprintf("%d of %d tests pass", passed, n)))
 	}
 	f, fails := task.Matters()
 	switch {
+	case !fails && m.running:
+		return append(out, "Its tests are running.")
 	case !fails && v.Crash == "":
 		return append(out, "This task's tests did not run. t runs them again.")
 	case !fails:
@@ -262,7 +279,7 @@ func (m *Model) result(rows int) (out []string) {
 	}
 	out = append(out, m.failure(f, rows-len(out))...)
 	title := []string{"", "To write in this task:"}
-	for _, h := range v.Holes {
+	for _, h := range v.Todos {
 		if h.Task == m.task {
 			out = append(append(out, title...), fmt.Sprintf("  %-44s %s", h.Symbol, style.Faint(h.At.String())))
 			title = nil
@@ -273,6 +290,11 @@ func (m *Model) result(rows int) (out []string) {
 
 // whereNext returns the keys that leave a green chapter or lab.
 func (m *Model) whereNext() (out []string) {
+	for _, t := range m.chapter.Tasks {
+		if t.Bonus && m.state(m.chapter, t) != runner.Passed {
+			out = append(out, fmt.Sprintf("  n  on to the bonus, if you want it: task %d, %s", t.Number, t.Title))
+		}
+	}
 	what := "chapter"
 	if m.chapter.Lab() {
 		what = "lab"

@@ -184,7 +184,7 @@ func TestFailure_is_shown_while_the_run_continues(t *testing.T) {
 		shown  bool
 	}{
 		{2, func(*Model) {}, true},
-		{2, func(m *Model) { m.verdict.Tasks[1].Untouched = true }, false}, // its holes come first
+		{2, func(m *Model) { m.verdict.Tasks[1].Untouched = true }, false}, // its todos come first
 		{1, func(*Model) {}, true},                     // it has passed before
 		{1, func(m *Model) { m.pinned = true }, false}, // the learner stays at task 2
 		{3, func(*Model) {}, false},

@@ -87,7 +87,7 @@ func Concerned(states ...any) []cache.ObjectName {
 	panic(todo.Task(6, "Concerned"))
 }
 
-// Reconcile brings one network to its desired state. Reconcile may run for different networks at once.
+// Reconcile brings one network to its desired state. It may run for different networks at once.
 //
 // A network that is gone needs nothing. For a network that is being deleted, Reconcile calls Finalize alone. Otherwise
 // the finalizer comes first: Reconcile calls the registry only for a network that has the finalizer on the server. Then

@@ -34,12 +34,12 @@ func NewDeployment(network *BitcoinNetwork) *appsv1.Deployment {
 	panic(todo.Task(3, "NewDeployment"))
 }
 
-// SyncDeployment creates the Deployment of a network, or corrects it, with at most one write. SyncDeployment returns
-// the Deployment as the server has it. It does not write a Deployment that is right, whatever other fields it has:
-// defaults of the server, and labels, annotations and containers of other programs stay. It never writes to a
-// Deployment that the network does not control: then the error is a NameTakenError. It returns the network's own
-// Deployment without a write if that is being deleted. It never changes a cached object. Any other error names the
-// Deployment and wraps the server's error. That includes AlreadyExists, because the cache may be behind the server.
+// SyncDeployment creates the Deployment of a network, or corrects it, with at most one write. It returns the Deployment
+// as the server has it. It does not write a Deployment that is right, whatever other fields it has: defaults of the
+// server, and labels, annotations and containers of other programs stay. It never writes to a Deployment that the
+// network does not control: then the error is a NameTakenError. It returns the network's own Deployment without a write
+// if that is being deleted. It never changes a cached object. Any other error names the Deployment and wraps the
+// server's error. That includes AlreadyExists, because the cache may be behind the server.
 func (c *Controller) SyncDeployment(ctx context.Context, network *BitcoinNetwork) (*appsv1.Deployment, error) {
 	panic(todo.Task(3, "Controller.SyncDeployment"))
 }

@@ -40,8 +40,8 @@ import (
 	"client-go-workshop/internal/testkit/layers/clientgo"
 	"client-go-workshop/internal/testkit/layers/solutions"
 	customresource "client-go-workshop/labs/custom-resource"
+	finished "client-go-workshop/labs/solutions/custom-resource"
 	informer "client-go-workshop/solutions/07-controller"
-	finished "client-go-workshop/solutions/labs/custom-resource"
 )
 
 // newInformerFunc makes an informer on layers.

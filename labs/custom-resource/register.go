@@ -24,9 +24,8 @@ func Resource(resource string) schema.GroupResource {
 	return SchemeGroupVersion.WithResource(resource).GroupResource()
 }
 
-// AddToScheme registers BitcoinNetwork and BitcoinNetworkList under their group and version. AddToScheme also registers
-// the options of requests, such as ListOptions, under the group and version. AddToScheme can be called twice for one
-// scheme.
+// AddToScheme registers BitcoinNetwork and BitcoinNetworkList under their group and version. It also registers the
+// options of requests, such as ListOptions, under the group and version. It can be called twice for one scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	panic(todo.Task(1, "AddToScheme"))
 }

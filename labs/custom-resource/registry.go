@@ -30,17 +30,17 @@ type Entry struct {
 	Chain           string
 }
 
-// AddFinalizer adds Finalizer to a network. AddFinalizer keeps the finalizers of other controllers. It writes nothing
-// if the network has Finalizer, and nothing if it is being deleted. It never changes a cached object. An error names
-// the network and wraps the server's error.
+// AddFinalizer adds Finalizer to a network. It keeps the finalizers of other controllers. It writes nothing if the
+// network has Finalizer, and nothing if it is being deleted. It never changes a cached object. An error names the
+// network and wraps the server's error.
 func (c *Controller) AddFinalizer(ctx context.Context, network *BitcoinNetwork) error {
 	panic(todo.Task(5, "Controller.AddFinalizer"))
 }
 
-// Register makes the registry list a network, and returns the chain under which it is listed. Register does not call
-// the registry if the status has the right chain, and its condition Registered is True for the network's generation.
-// Register returns an error, and does not call the registry, for a network without Finalizer. If the registry fails,
-// Register returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID.
+// Register makes the registry list a network, and returns the chain under which it is listed. It does not call the
+// registry if the status has the right chain, and its condition Registered is True for the network's generation. It
+// returns an error, and does not call the registry, for a network without Finalizer. If the registry fails, Register
+// returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID.
 func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (listed string, err error) {
 	panic(todo.Task(5, "Controller.Register"))
 }

@@ -52,9 +52,9 @@ func NewStatus(network *BitcoinNetwork, observed Observed) BitcoinNetworkStatus 
 	panic(todo.Task(4, "NewStatus"))
 }
 
-// SyncStatus writes the status of a network for an observed state. SyncStatus does not write a status that is right. It
-// writes the status alone, through the status subresource. It never changes a cached object. An error names the network
-// and wraps the server's error.
+// SyncStatus writes the status of a network for an observed state. It does not write a status that is right. It writes
+// the status alone, through the status subresource. It never changes a cached object. An error names the network and
+// wraps the server's error.
 func (c *Controller) SyncStatus(ctx context.Context, network *BitcoinNetwork, observed Observed) error {
 	panic(todo.Task(4, "Controller.SyncStatus"))
 }

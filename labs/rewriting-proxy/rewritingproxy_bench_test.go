@@ -21,7 +21,7 @@ import (
 
 	"client-go-workshop/internal/testkit/todo"
 	rewritingproxy "client-go-workshop/labs/rewriting-proxy"
-	solution "client-go-workshop/solutions/labs/rewriting-proxy"
+	solution "client-go-workshop/labs/solutions/rewriting-proxy"
 )
 
 // proxies are compared under the name "impl", which benchstat can make its columns.
@@ -85,7 +85,7 @@ func BenchmarkWatch(b *testing.B) {
 		for _, p := range proxies {
 			b.Run("events="+strconv.Itoa(piece)+"/impl="+p.name, func(b *testing.B) {
 				to, _ := url.Parse(upstream.URL)
-				var hole any
+				var reached any
 				proxy, err := p.proxy(to, upstream.Client().Transport)
 				if err != nil {
 					b.Fatal(err)
@@ -93,7 +93,7 @@ func BenchmarkWatch(b *testing.B) {
 				server := secure(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					defer func() {
 						if v := recover(); v != nil {
-							hole = v
+							reached = v
 						}
 					}()
 					proxy.ServeHTTP(w, r)
@@ -106,7 +106,7 @@ func BenchmarkWatch(b *testing.B) {
 					}
 					n, err := io.Copy(io.Discard, resp.Body)
 					resp.Body.Close()
-					if missing, ok := hole.(todo.NotWritten); ok {
+					if missing, ok := reached.(todo.NotWritten); ok {
 						b.Skip(missing)
 					}
 					if n < int64(events/piece*text.Len()) || err != nil {

@@ -20,8 +20,9 @@ import (
 // A store without transactions receives one change after another, as in ProcessDeltas. An error of one object does not
 // keep the others from the store. ProcessDeltasInBatch returns the errors of all objects.
 //
-// The store decides whether an object is an addition or an update. Only additions have isInInitialList. Mirrors
-// cache.processDeltasInBatch.
+// The store decides whether an object is an addition or an update. Only additions have isInInitialList.
+//
+// It mirrors cache.processDeltasInBatch.
 func ProcessDeltasInBatch(
 	handler cache.ResourceEventHandler, store cache.Store, deltas []cache.Delta, isInInitialList bool,
 ) error {

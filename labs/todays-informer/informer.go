@@ -16,7 +16,9 @@ import (
 // NewQueue returns the queue of an informer. A list is one item of the queue, and the consumer compares it with the
 // store. Writers do not wait while an item is processed. The queue passes bookmarks on to the consumer. Each object
 // goes through the transformer. A Reflector finds the transformer in the queue, so an object of a streamed list goes
-// through it twice: when it arrives, and with the list. Mirrors cache.newQueueFIFO.
+// through it twice: when it arrives, and with the list.
+//
+// It mirrors cache.newQueueFIFO.
 func NewQueue(
 	newRealFIFO func(options cache.RealFIFOOptions) layers.RealFIFO, transformer cache.TransformFunc,
 ) cache.QueueWithBatch {
@@ -26,7 +28,9 @@ func NewQueue(
 // Pop takes one item or one batch from the queue and applies it to the store. If the queue has batches
 // (cache.QueueWithBatch), Pop takes a batch. Pop holds the lock while the store changes and the handler is called, and
 // not while it waits for an item. If the queue is empty and closed, Pop returns cache.ErrFIFOClosed. Pop returns the
-// error of an item that cannot be applied. Mirrors cache.controller.processLoop.
+// error of an item that cannot be applied.
+//
+// It mirrors cache.controller.processLoop.
 func Pop(queue cache.Queue, store cache.Store, handler cache.ResourceEventHandler, lock sync.Locker) error {
 	panic(todo.Task(5, "Pop"))
 }

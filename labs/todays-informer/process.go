@@ -33,8 +33,9 @@ var keyOf = cache.DeletionHandlingMetaNamespaceKeyFunc
 // object, and the handler receives the object of the delta. For all other types the store decides whether an object is
 // an addition or an update. Only additions have isInInitialList.
 //
-// If the object of a ReplacedAll, SyncAll or Bookmark has the wrong type, ProcessDeltas returns an error. Mirrors
-// cache.processDeltas.
+// If the object of a ReplacedAll, SyncAll or Bookmark has the wrong type, ProcessDeltas returns an error.
+//
+// It mirrors cache.processDeltas.
 func ProcessDeltas(
 	handler cache.ResourceEventHandler, store cache.Store, deltas cache.Deltas, isInInitialList bool,
 ) error {

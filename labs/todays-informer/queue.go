@@ -41,7 +41,9 @@ func NewBatchQueue(fifo layers.RealFIFO) *BatchQueue { return &BatchQueue{RealFI
 //
 // PopBatch does not wait for a batch to fill. HasSynced does not become true before the first list has been processed.
 // PopBatch returns the errors of processBatch and processSingle. It does not put the items back. If the queue is empty
-// and closed, PopBatch returns cache.ErrFIFOClosed. Mirrors cache.RealFIFO.PopBatch.
+// and closed, PopBatch returns cache.ErrFIFOClosed.
+//
+// It mirrors cache.RealFIFO.PopBatch.
 func (q *BatchQueue) PopBatch(processBatch cache.ProcessBatchFunc, processSingle cache.PopProcessFunc) error {
 	panic(todo.Task(4, "BatchQueue.PopBatch"))
 }

@@ -22,7 +22,9 @@ import (
 // If an object of the list has no key, the error is a cache.KeyError that carries the object. If the store refuses the
 // list, ReplaceAll returns the error. After an error the store is the same as before, and the handler receives nothing.
 //
-// ReplaceAll does not change the objects or the list. Mirrors cache.processReplacedAllInfo.
+// ReplaceAll does not change the objects or the list.
+//
+// It mirrors cache.processReplacedAllInfo.
 func ReplaceAll(
 	handler cache.ResourceEventHandler, store cache.Store, list cache.ReplacedAllInfo, isInInitialList bool,
 ) error {

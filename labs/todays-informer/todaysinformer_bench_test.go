@@ -26,9 +26,9 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 	layersolutions "client-go-workshop/internal/testkit/layers/solutions"
 	"client-go-workshop/internal/testkit/todo"
+	solution "client-go-workshop/labs/solutions/todays-informer"
 	todaysinformer "client-go-workshop/labs/todays-informer"
 	controller "client-go-workshop/solutions/07-controller"
-	solution "client-go-workshop/solutions/labs/todays-informer"
 )
 
 // informerOf makes an informer of Deployments.
@@ -54,7 +54,7 @@ func compare(b *testing.B, run func(b *testing.B, newInformer informerOf)) {
 	} {
 		b.Run("impl="+impl.name, func(b *testing.B) {
 			if impl.name == "yours" {
-				skipHoles(b)
+				skipTodos(b)
 			}
 			b.ReportAllocs()
 			run(b, impl.make)
@@ -62,13 +62,13 @@ func compare(b *testing.B, run func(b *testing.B, newInformer informerOf)) {
 	}
 }
 
-// skipHoles skips the benchmark if a function is not written yet. An informer would call it on a goroutine of its own,
+// skipTodos skips the benchmark if a function is not written yet. An informer would call it on a goroutine of its own,
 // where a panic ends the program.
-func skipHoles(b *testing.B) {
+func skipTodos(b *testing.B) {
 	defer func() {
 		if v := recover(); v != nil {
-			if hole, ok := v.(todo.NotWritten); ok {
-				b.Skip(hole)
+			if missing, ok := v.(todo.NotWritten); ok {
+				b.Skip(missing)
 			}
 			panic(v)
 		}

@@ -1,11 +1,11 @@
-// Package restclient sends Go objects to an API server and decodes its answers. It is chapter 01 of the workshop.
+// Package restclient sends Go objects to an API server and decodes its answers.
 //
 //	your code ──▶ typed client ──▶ [ Request ──▶ HTTP ──▶ Result ] ──▶ object, or a Status as an error
 //
 // The files, in the order in which a request passes through them:
 //
 //   - deployments.go: the typed client, which maps operations on a kind to requests.
-//   - client.go, this file: the state that all requests of a client share. It is given.
+//   - client.go: the state that all requests of a client share. It is given.
 //   - request.go: the builder, from verbs and names to a URL.
 //   - send.go: one request, with its retries.
 //   - result.go: an answer, as an object or an error.
@@ -16,6 +16,9 @@
 // tokens. The package leaves out metrics, warnings, logging, the back-off by URL that two environment variables enable,
 // and the fallback to JSON for a server that does not support a content type.
 package restclient
+
+// This file is given. It has the state that all requests of a client share: the http.Client, the limiter, the encoding.
+// It mirrors client-go's rest/client.go.
 
 import (
 	"fmt"
@@ -30,7 +33,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// RESTClient makes requests to one group and version of an API server. Any number of goroutines may use it. Mirrors
+// RESTClient makes requests to one group and version of an API server. Any number of goroutines may use it. It mirrors
 // rest.RESTClient.
 type RESTClient struct {
 	// base is the server's URL with the path of its host, without the group and version.
@@ -51,8 +54,9 @@ type RESTClient struct {
 
 // RESTClientFor returns a client for the group and version in config.GroupVersion, under config.APIPath. It encodes and
 // decodes objects with config.NegotiatedSerializer. Without a RateLimiter, the client makes config.QPS requests a
-// second, and config.Burst at once; the defaults are 5 and 10. A negative QPS means no limit. Mirrors
-// rest.RESTClientFor.
+// second, and config.Burst at once; the defaults are 5 and 10. A negative QPS means no limit.
+//
+// It mirrors rest.RESTClientFor.
 func RESTClientFor(config *rest.Config) (*RESTClient, error) {
 	if config.GroupVersion == nil || config.NegotiatedSerializer == nil {
 		return nil, fmt.Errorf("make a REST client: the config needs a GroupVersion and a NegotiatedSerializer")
@@ -88,26 +92,27 @@ func limiterFor(config *rest.Config) flowcontrol.RateLimiter {
 	return flowcontrol.NewTokenBucketRateLimiter(qps, burst)
 }
 
-// Verb starts a request with any HTTP method. Mirrors rest.RESTClient.Verb.
+// Verb starts a request with any HTTP method. It mirrors rest.RESTClient.Verb.
 func (c *RESTClient) Verb(verb string) *Request {
 	r := &Request{client: c, verb: verb, headers: http.Header{}, timeout: c.http.Timeout, maxRetries: defaultRetries}
 	r.headers.Set("Accept", c.content.accept)
 	return r
 }
 
-// Get starts a GET request. Mirrors rest.RESTClient.Get.
+// Get starts a GET request. It mirrors rest.RESTClient.Get.
 func (c *RESTClient) Get() *Request { return c.Verb("GET") }
 
-// Post starts a POST request. Mirrors rest.RESTClient.Post.
+// Post starts a POST request. It mirrors rest.RESTClient.Post.
 func (c *RESTClient) Post() *Request { return c.Verb("POST") }
 
-// Put starts a PUT request. Mirrors rest.RESTClient.Put.
+// Put starts a PUT request. It mirrors rest.RESTClient.Put.
 func (c *RESTClient) Put() *Request { return c.Verb("PUT") }
 
-// Delete starts a DELETE request. Mirrors rest.RESTClient.Delete.
+// Delete starts a DELETE request. It mirrors rest.RESTClient.Delete.
 func (c *RESTClient) Delete() *Request { return c.Verb("DELETE") }
 
-// Patch starts a PATCH request. The type of the patch is the content type of its body. Mirrors rest.RESTClient.Patch.
+// Patch starts a PATCH request. The type of the patch is the content type of its body. It mirrors
+// rest.RESTClient.Patch.
 func (c *RESTClient) Patch(pt types.PatchType) *Request {
 	r := c.Verb("PATCH")
 	r.headers.Set("Content-Type", string(pt))

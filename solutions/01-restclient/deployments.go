@@ -17,7 +17,7 @@ import (
 )
 
 // DeploymentInterface has the operations on Deployments. Each method passes its context and all of its options on, and
-// does not change its arguments. Mirrors DeploymentInterface of client-go's kubernetes/typed/apps/v1, without Apply,
+// does not change its arguments. It mirrors DeploymentInterface of client-go's kubernetes/typed/apps/v1, without Apply,
 // DeleteCollection and the scale.
 type DeploymentInterface interface {
 	Create(ctx context.Context, deployment *appsv1.Deployment, opts metav1.CreateOptions) (*appsv1.Deployment, error)

@@ -25,7 +25,9 @@ const defaultRetries = 10
 // Request is an HTTP request under construction. Its methods return it, so that calls can be chained. Its first error
 // is kept: Error returns it, and so does each method that would send the request.
 //
-// Only one goroutine at a time may change a Request. Mirrors rest.Request.
+// Only one goroutine at a time may change a Request.
+//
+// It mirrors rest.Request.
 type Request struct {
 	client  *RESTClient
 	verb    string
@@ -92,8 +94,10 @@ func checkSegment(segment string) error {
 }
 
 // Namespace sets the namespace of the object or of the list. An empty namespace stands for all namespaces, and adds
-// nothing to the path. A segment of one or two dots, or one that contains a slash or a percent sign, is an error. A
-// second call is an error, even after an empty namespace. Mirrors rest.Request.Namespace.
+// nothing to the path.
+//
+// A segment of one or two dots, or one that contains a slash or a percent sign, is an error. A second call is an error,
+// even after an empty namespace. It mirrors rest.Request.Namespace.
 func (r *Request) Namespace(namespace string) *Request {
 	if r.namespaceSet {
 		return r.fail("namespace already set to %q, cannot change to %q", r.namespace, namespace)
@@ -103,11 +107,11 @@ func (r *Request) Namespace(namespace string) *Request {
 }
 
 // Resource sets the resource, by its plural name: "deployments". A segment of one or two dots, or one that contains a
-// slash or a percent sign, is an error. A second call is an error. Mirrors rest.Request.Resource.
+// slash or a percent sign, is an error, and so is a second call. It mirrors rest.Request.Resource.
 func (r *Request) Resource(resource string) *Request { return r.set("resource", &r.resource, resource) }
 
 // Name sets the name of the object. An empty name is an error. A segment of one or two dots, or one that contains a
-// slash or a percent sign, is an error. A second call is an error. Mirrors rest.Request.Name.
+// slash or a percent sign, is an error, and so is a second call. It mirrors rest.Request.Name.
 func (r *Request) Name(name string) *Request {
 	if name == "" {
 		return r.fail("resource name may not be empty")
@@ -116,8 +120,10 @@ func (r *Request) Name(name string) *Request {
 }
 
 // SubResource sets the subresource of the object, such as "status" or "scale". Each argument is one segment of the
-// path. SubResource without arguments changes nothing. A segment of one or two dots, or one that contains a slash or a
-// percent sign, is an error. A second call is an error. Mirrors rest.Request.SubResource.
+// path. SubResource without arguments changes nothing.
+//
+// A segment of one or two dots, or one that contains a slash or a percent sign, is an error, and so is a second call.
+// It mirrors rest.Request.SubResource.
 func (r *Request) SubResource(segments ...string) *Request {
 	for _, segment := range segments {
 		if err := checkSegment(segment); err != nil {
@@ -131,7 +137,7 @@ func (r *Request) SubResource(segments ...string) *Request {
 	return r
 }
 
-// Param adds a query parameter. Existing parameters stay. Mirrors rest.Request.Param.
+// Param adds a query parameter. Existing parameters stay. It mirrors rest.Request.Param.
 func (r *Request) Param(name, value string) *Request {
 	if r.params == nil {
 		r.params = url.Values{}
@@ -141,7 +147,9 @@ func (r *Request) Param(name, value string) *Request {
 }
 
 // VersionedParams adds the fields of obj to the query, as codec encodes them for the client's group and version.
-// Existing parameters stay. An obj that codec cannot encode is an error. Mirrors rest.Request.VersionedParams.
+// Existing parameters stay. An obj that codec cannot encode is an error.
+//
+// It mirrors rest.Request.VersionedParams.
 func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCodec) *Request {
 	params, err := codec.EncodeParameters(obj, r.client.content.version)
 	if err != nil {
@@ -155,9 +163,9 @@ func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCod
 	return r
 }
 
-// Timeout limits Do and DoRaw: all tries together, and reading the body. Timeout does not limit a stream or a watch.
-// The server receives it as the query parameter "timeout". A Timeout of 0 means no limit. A later Timeout replaces an
-// earlier one. Mirrors rest.Request.Timeout.
+// Timeout limits Do and DoRaw: all tries together, and reading the body. It does not limit a stream or a watch. The
+// server receives it as the query parameter "timeout". A Timeout of 0 means no limit, and a later Timeout replaces an
+// earlier one. It mirrors rest.Request.Timeout.
 func (r *Request) Timeout(d time.Duration) *Request {
 	r.timeout = d
 	return r
@@ -165,7 +173,9 @@ func (r *Request) Timeout(d time.Duration) *Request {
 
 // URL returns the server, the path of its host, the group and version, then
 // namespaces/NAMESPACE/RESOURCE/NAME/SUBRESOURCE, and the query. A part that is not set is not in the path. The path is
-// escaped. URL does not change the request. The result belongs to the caller. Mirrors rest.Request.URL.
+// escaped.
+//
+// It does not change the request. The result belongs to the caller. It mirrors rest.Request.URL.
 func (r *Request) URL() *url.URL {
 	segments := []string{r.client.prefix}
 	if r.namespace != "" {
@@ -184,10 +194,14 @@ func (r *Request) URL() *url.URL {
 	return &u
 }
 
-// Body sets the body of the request. An object is encoded at once, with its kind and version, in the client's content
-// type, and sent with that Content-Type. A nil pointer to an object means no body. A []byte and an io.Reader are sent
-// as they are. Any other body, or an object that cannot be encoded, is an error. A later Body replaces an earlier one.
-// Mirrors rest.Request.Body, which also takes the name of a file.
+// Body sets the body of the request:
+//   - An object is encoded at once, with its kind and version, in the client's content type, and sent with that
+//     Content-Type.
+//   - A nil pointer to an object means no body.
+//   - A []byte and an io.Reader are sent as they are.
+//
+// Any other body, or an object that cannot be encoded, is an error. A later Body replaces an earlier one. It mirrors
+// rest.Request.Body, which also takes the name of a file.
 //
 //workshop:task 3
 func (r *Request) Body(obj any) *Request {
@@ -212,7 +226,7 @@ func (r *Request) Body(obj any) *Request {
 	return r
 }
 
-// MaxRetries limits how often the request is sent again, by default 10 times. A negative number counts as 0. Mirrors
+// MaxRetries limits how often the request is sent again, by default 10 times. A negative number counts as 0. It mirrors
 // rest.Request.MaxRetries.
 //
 //workshop:task 3

@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Result is the outcome of a request: the answer, or the reason why there is none. Mirrors rest.Result.
+// Result is the outcome of a request: the answer, or the reason why there is none. It mirrors rest.Result.
 type Result struct {
 	body        []byte
 	code        int
@@ -75,16 +75,21 @@ func (r *Request) generic(resp *http.Response, body []byte) error {
 	return apierrors.NewGenericServerResponse(resp.StatusCode, r.verb, resource, r.name, message, seconds, true)
 }
 
-// Raw returns the body as it came. Mirrors rest.Result.Raw.
+// Raw returns the body as it came. It mirrors rest.Result.Raw.
 //
 //workshop:keep
 func (r Result) Raw() ([]byte, error) { return r.body, r.err }
 
-// Error returns nil after an answer of 2xx, and an error after any other answer or none. If the body is a Status whose
-// status is Failure, the error is that Status, as an apierrors.StatusError. A Status without an apiVersion is a v1
-// Status. Any other body gives an error with the code's reason, and the name, group and resource of the request. Such
-// an error satisfies apierrors.IsUnexpectedServerError, and suggests the delay of Retry-After. Its text contains the
-// first 2 KiB of the body, if the content type begins with text/ or is missing. Mirrors rest.Result.Error.
+// Error returns nil after an answer of 2xx, and an error after any other answer or none.
+//
+// If the body is a Status whose status is Failure, the error is that Status, as an apierrors.StatusError. A Status
+// without an apiVersion is a v1 Status.
+//
+// Any other body gives an error with the code's reason, and the name, group and resource of the request. Such an error
+// satisfies apierrors.IsUnexpectedServerError, and suggests the delay of Retry-After. Its text contains the first 2 KiB
+// of the body, if the content type begins with text/ or is missing.
+//
+// It mirrors rest.Result.Error.
 func (r Result) Error() error {
 	if r.err == nil || r.decoder == nil || len(r.body) == 0 || !apierrors.IsUnexpectedServerError(r.err) {
 		return r.err
@@ -100,16 +105,20 @@ func (r Result) Error() error {
 	return r.err
 }
 
-// Get returns the object in the answer, in the Go type of its kind. A Status other than Success is an error, whatever
-// the code. An empty body is an error. A body that cannot be decoded is an error, and so is an unknown content type.
-// Mirrors rest.Result.Get.
+// Get returns the object in the answer, in the Go type of its kind.
+//
+// A Status other than Success is an error, whatever the code. An empty body is an error. A body that cannot be decoded
+// is an error, and so is an unknown content type.
+//
+// It mirrors rest.Result.Get.
 func (r Result) Get() (runtime.Object, error) {
 	return r.decode(nil)
 }
 
-// Into decodes the object in the answer into obj. A Status other than Success is an error, whatever the code. An empty
-// body is an error. A body that cannot be decoded is an error, and so is an unknown content type. An object of another
-// kind than obj is an error. A Result can be decoded any number of times. Mirrors rest.Result.Into.
+// Into decodes the object in the answer into obj. It returns the errors of Get. An object of another kind than obj is
+// an error. A Result can be decoded any number of times.
+//
+// It mirrors rest.Result.Into.
 func (r Result) Into(obj runtime.Object) error {
 	if r.err == nil && len(r.body) == 0 {
 		return fmt.Errorf("0-length response with status code: %d and content type: %s", r.code, r.contentType)

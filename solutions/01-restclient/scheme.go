@@ -29,7 +29,7 @@ func newScheme() *runtime.Scheme {
 	return s
 }
 
-// AppsV1For returns a client for apps/v1. It does not change the config. Mirrors NewForConfig of client-go's
+// AppsV1For returns a client for apps/v1. It does not change the config. It mirrors NewForConfig of client-go's
 // kubernetes/typed/apps/v1.
 func AppsV1For(config *rest.Config) (*RESTClient, error) {
 	c := rest.CopyConfig(config)

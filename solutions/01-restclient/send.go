@@ -19,28 +19,38 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// Do sends the request and reads the answer to its end. A builder error is returned, and nothing is sent. An empty
-// namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace was called. An answer without a
-// content type is decoded in the client's content type. Do does not change the request, which can be sent again.
+// Do sends the request and reads the answer to its end. It does not change the request, which can be sent again. An
+// answer without a content type is decoded in the client's content type.
 //
-// If the answer is 429 or any 5xx, and its Retry-After header is a whole number, Do sends the request again that many
-// seconds later. A negative number counts as 0. If the connection of a GET breaks without an answer (a reset, an EOF,
-// "HTTP/2 connection lost"), Do sends the request again a second later. In all other cases, Do sends the request once.
-// A request is sent again at most MaxRetries times. Each try sends the whole body. A request whose Body is an io.Reader
-// is sent once. Before a retry, at most 2 KiB of the answer are read. After the last try, Do returns the answer or
-// error of that try. If the last try has no answer, its error also names the error of an earlier try: "… - error from a
-// previous attempt: EOF".
+// A builder error is returned, and nothing is sent. An empty namespace is an error in a POST, and in a GET, PUT or
+// DELETE of a name, if Namespace was called.
+//
+// There are two reasons for a retry:
+//   - If the answer is 429 or any 5xx, and its Retry-After header is a whole number, Do sends the request again that
+//     many seconds later. A negative number counts as 0.
+//   - If the connection of a GET breaks without an answer (a reset, an EOF, "HTTP/2 connection lost"), Do sends the
+//     request again a second later.
+//
+// In all other cases, Do sends the request once. A request is sent again at most MaxRetries times, and a request whose
+// Body is an io.Reader is sent once. Each try sends the whole body. Before a retry, at most 2 KiB of the answer are
+// read.
+//
+// After the last try, Do returns the answer or error of that try. If the last try has no answer, its error also names
+// the error of an earlier try: "… - error from a previous attempt: EOF".
 //
 // Each try waits for the rate limiter first, with the context. If the limiter returns an error, nothing is sent, and
 // the error says "client rate limiter Wait returned an error". Timeout excludes the limiter's wait before the first
-// try, and includes its wait before a retry. When the context ends, Do returns at once with the context's error, which
-// does not mention the limiter. Mirrors rest.Request.Do.
+// try, and includes its wait before a retry.
+//
+// When the context ends, Do returns at once with the context's error, which does not mention the limiter.
+//
+// It mirrors rest.Request.Do.
 func (r *Request) Do(ctx context.Context) Result {
 	return r.exchange(ctx)
 }
 
 // DoRaw sends the request as Do does, and returns the body of the answer as it came. An answer other than 2xx is an
-// error, and its body is returned with it. A truncated body is an error. Mirrors rest.Request.DoRaw.
+// error, and its body is returned with it. A truncated body is an error. It mirrors rest.Request.DoRaw.
 func (r *Request) DoRaw(ctx context.Context) ([]byte, error) {
 	return r.exchange(ctx).Raw()
 }

@@ -14,11 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Stream sends the request and returns the body of the answer, which the caller reads and closes. A builder error is
-// returned, and nothing is sent. An answer other than 2xx is an error with the server's message. The request is sent
-// again after 429 and 5xx with Retry-After, as by Do, and never after a broken connection. Each try waits for the rate
-// limiter first, with the context. Timeout does not limit a stream or a watch. When the context ends, Stream returns at
-// once with the context's error, and so does a Read of the body. Mirrors rest.Request.Stream.
+// Stream sends the request and returns the body of the answer, which the caller reads and closes. An answer other than
+// 2xx is an error with the server's message. A builder error is returned, and nothing is sent.
+//
+// The request is sent again after 429 and 5xx with Retry-After, as by Do, and never after a broken connection. Each try
+// waits for the rate limiter first, with the context.
+//
+// Timeout does not limit a stream or a watch. When the context ends, Stream returns at once with the context's error,
+// and so does a Read of the body.
+//
+// It mirrors rest.Request.Stream.
 func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -37,15 +42,19 @@ func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 	return resp.Body, nil
 }
 
-// Watch sends the request and returns the events of the answer, each as it comes. A builder error is returned, and
-// nothing is sent. An answer other than 200 is an error with the server's message. A watch lasts until the server or
-// the context ends it, or until Stop. Timeout does not limit a stream or a watch.
+// Watch sends the request and returns the events of the answer, each as it comes. A watch lasts until the server or the
+// context ends it, or until Stop. Timeout does not limit a stream or a watch.
+//
+// A builder error is returned, and nothing is sent. An answer other than 200 is an error with the server's message.
 //
 // The request is sent again after 429 and 5xx with Retry-After, as by Do. A watch is also sent again, a second later,
 // if the connection is reset, ends without an answer or times out, whatever the verb. If the last try fails like this,
-// Watch returns an empty watch and no error. Any other error also names the error of an earlier try, as with Do. When
-// the context ends, Watch returns at once with the context's error, not with an empty watch. Each try of a watch but
-// the first waits for the rate limiter. Mirrors rest.Request.Watch.
+// Watch returns an empty watch and no error. Any other error also names the error of an earlier try, as with Do. Each
+// try of a watch but the first waits for the rate limiter.
+//
+// When the context ends, Watch returns at once with the context's error, not with an empty watch.
+//
+// It mirrors rest.Request.Watch.
 func (r *Request) Watch(ctx context.Context) (watch.Interface, error) {
 	if r.err != nil {
 		return nil, r.err

@@ -40,24 +40,30 @@ type Decoder struct {
 var _ watch.Decoder = (*Decoder)(nil)
 
 // NewDecoder returns a decoder that reads from frames, such as a NewFrameReader, and owns it. objects decodes the
-// object in each event. Mirrors NewDecoder of client-go's rest/watch, on top of NewDecoder of apimachinery's
+// object in each event. It mirrors NewDecoder of client-go's rest/watch, on top of NewDecoder of apimachinery's
 // serializer/streaming.
 func NewDecoder(frames io.ReadCloser, objects runtime.Decoder) *Decoder {
 	return &Decoder{frames: frames, objects: fastjson.NewDecoder(objects), buffer: make([]byte, smallestBuffer)}
 }
 
-// Decode returns the type and the object of the next event. The type is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR.
-// The object's own kind and apiVersion decide its Go type. An event may be written in any way that JSON allows. Field
-// names are case-sensitive. A later Decode does not change an object.
+// Decode returns the type and the object of the next event. Close makes a waiting Decode return an error.
 //
-// An unknown type is an error, not an event. An object that cannot be decoded is an error, not an event. A frame that
-// is not a JSON object is an error. Errors of the frame reader are returned as they are, not wrapped.
+// The type is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR. The object's own kind and apiVersion decide its Go type. An
+// event may be written in any way that JSON allows. Field names are case-sensitive. A later Decode does not change an
+// object.
+//
+// These are errors, not events:
+//   - an unknown type
+//   - an object that cannot be decoded
+//   - a frame that is not a JSON object
+//
+// Errors of the frame reader are returned as they are, not wrapped.
 //
 // A frame may have up to 16 MiB. For a larger frame, Decode returns streaming.ErrObjectTooLarge. The next Decode
 // returns the event after it, or the error that the frame reader returns before that event. A decoder needs little
 // memory until a large frame arrives. It keeps no object, and no frame except the last one.
 //
-// Close makes a waiting Decode return an error. Mirrors Decoder.Decode of client-go's rest/watch.
+// It mirrors Decoder.Decode of client-go's rest/watch.
 //
 //workshop:task 2
 func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {

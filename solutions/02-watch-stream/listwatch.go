@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// ListWatch lists and watches with two functions. It implements cache.ListerWatcher and cache.ListerWatcherWithContext.
-// Mirrors cache.ListWatch.
+// ListWatch lists and watches with two functions. It implements cache.ListerWatcher and cache.ListerWatcherWithContext,
+// and mirrors cache.ListWatch.
 type ListWatch struct {
 	ListWithContextFunc  func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
 	WatchFuncWithContext func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
@@ -46,7 +46,7 @@ type Result interface {
 
 // NewListWatchFromClient returns a ListWatch for the objects of a resource that match the field selector, in a
 // namespace, or in all namespaces if it is empty. The field selector applies to lists and watches. It replaces the
-// field selector of the caller's options, and leaves the other options as they are. Mirrors
+// field selector of the caller's options, and leaves the other options as they are. It mirrors
 // cache.NewListWatchFromClient.
 func NewListWatchFromClient[R Request[R, S], S Result](
 	c Getter[R], resource, namespace string, fieldSelector fields.Selector,
@@ -57,10 +57,16 @@ func NewListWatchFromClient[R Request[R, S], S Result](
 }
 
 // NewFilteredListWatchFromClient returns a ListWatch for the objects of a resource in a namespace, or in all namespaces
-// if it is empty. Each list and watch is a new request, with all options of the caller, changed by modify. A watch sets
-// the option Watch before it calls modify, whatever the caller's options say. A list and a watch end with their
-// context. After a watch is stopped, nothing waits for its context. An error of the server keeps its reason. Options
-// are query parameters, as metav1.ParameterCodec writes them. Mirrors cache.NewFilteredListWatchFromClient.
+// if it is empty.
+//
+// Each list and watch is a new request, with all options of the caller, changed by modify. A watch sets the option
+// Watch before it calls modify, whatever the caller's options say. Options are query parameters, as
+// metav1.ParameterCodec writes them.
+//
+// A list and a watch end with their context. After a watch is stopped, nothing waits for its context. An error of the
+// server keeps its reason.
+//
+// NewFilteredListWatchFromClient mirrors cache.NewFilteredListWatchFromClient.
 //
 //workshop:task 5
 func NewFilteredListWatchFromClient[R Request[R, S], S Result](

@@ -32,7 +32,8 @@ type StreamWatcher struct {
 var _ watch.Interface = (*StreamWatcher)(nil)
 
 // NewStreamWatcher returns a watcher of d's events, and owns d. It starts to decode at once, without a receiver.
-// Mirrors watch.NewStreamWatcher.
+//
+// It mirrors watch.NewStreamWatcher.
 func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 	w := &StreamWatcher{source: d, reporter: r, result: make(chan watch.Event), done: make(chan struct{})}
 	go w.receive()
@@ -40,22 +41,28 @@ func NewStreamWatcher(d watch.Decoder, r watch.Reporter) *StreamWatcher {
 }
 
 // ResultChan returns the channel of events, the same one each time. Each event is sent once, in the order of decoding.
-// An event is sent as soon as it is decoded. The channel has no buffer: the next event is decoded when this one has
-// been received. A watcher waits for the decoder and for the consumer as long as it takes. While it waits, no goroutine
-// wakes up. An ERROR event of the decoder is an event like any other. The watcher does not keep events that were
-// received.
+// An event is sent as soon as it is decoded. An ERROR event of the decoder is an event like any other.
+//
+// The channel has no buffer: the next event is decoded when this one has been received. The watcher does not keep
+// events that were received. A watcher waits for the decoder and for the consumer as long as it takes. While it waits,
+// no goroutine wakes up.
 //
 // The end of the stream is not an event. Each error for which utilnet.IsProbableEOF or utilnet.IsTimeout returns true
 // is the end of the stream, io.EOF among them. Any other error of the decoder becomes one ERROR event. The reporter
 // makes its object from an error whose text contains the decoder's error. After an error of the decoder, the watcher
-// closes the decoder once, and then the channel. Mirrors watch.StreamWatcher.ResultChan.
+// closes the decoder once, and then the channel.
+//
+// It mirrors watch.StreamWatcher.ResultChan.
 func (w *StreamWatcher) ResultChan() <-chan watch.Event { return w.result }
 
-// Stop ends the watch: when it returns, the decoder is closed, and the channel will close. The decoder is closed once.
-// Several goroutines may call Stop, more than once, and while the stream ends. Stop ends a Decode that waits for bytes.
-// Stop ends a send that no consumer receives, of an event or of an error. Stop waits for nothing except the decoder's
-// Close. After Stop, a consumer that still receives may receive one last event, even the error of the closed stream.
-// Mirrors watch.StreamWatcher.Stop.
+// Stop ends the watch: when it returns, the decoder is closed, and the channel will close. It ends a Decode that waits
+// for bytes, and a send that no consumer receives, of an event or of an error. It waits for nothing except the
+// decoder's Close.
+//
+// Several goroutines may call Stop, more than once, and while the stream ends. The decoder is closed once. After Stop,
+// a consumer that still receives may receive one last event, even the error of the closed stream.
+//
+// It mirrors watch.StreamWatcher.Stop.
 //
 //workshop:task 4
 func (w *StreamWatcher) Stop() { w.end() }

@@ -1,6 +1,7 @@
 package deltafifo
 
-// This file tracks how much of a queue's first list has been processed. Both queues embed it.
+// This file tracks how much of a queue's first list has been processed. Both queues embed it, and their lock guards it.
+// Only what is exported is fixed; the rest is our choice.
 //
 //workshop:file omit
 

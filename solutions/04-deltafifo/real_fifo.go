@@ -51,8 +51,9 @@ var (
 // Name is "RealFIFO". Identifier and MetricsProvider are not used.
 //
 // NewRealFIFOWithOptions panics if the options contradict each other: KnownObjects are required without AtomicEvents
-// and forbidden with them; UnlockWhileProcessing and EmitDeltaTypeBookmark require AtomicEvents. Mirrors
-// cache.NewRealFIFOWithOptions.
+// and forbidden with them; UnlockWhileProcessing and EmitDeltaTypeBookmark require AtomicEvents.
+//
+// It mirrors cache.NewRealFIFOWithOptions.
 func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 	if opts.AtomicEvents == (opts.KnownObjects != nil) {
 		panic("a RealFIFO takes either KnownObjects or AtomicEvents")
@@ -86,15 +87,18 @@ func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 }
 
 // Add puts an Added with obj at the end of the queue. Each change is an item of its own, and nothing is merged. Each
-// item wakes one Pop. The object goes through the transformer first, if there is one, unless it is a tombstone. If an
-// object has no key, the error is a cache.KeyError that carries the object. A change that fails leaves nothing in the
-// queue. Mirrors cache.RealFIFO.Add.
+// item wakes one Pop. The object goes through the transformer first, if there is one, unless it is a tombstone.
+//
+// If an object has no key, the error is a cache.KeyError that carries the object. A change that fails leaves nothing in
+// the queue.
+//
+// It mirrors cache.RealFIFO.Add.
 func (q *RealFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
 
-// Update is like Add, but puts an Updated at the end of the queue. Mirrors cache.RealFIFO.Update.
+// Update is like Add, but puts an Updated at the end of the queue. It mirrors cache.RealFIFO.Update.
 func (q *RealFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
 
-// Delete is like Add, but puts a Deleted at the end of the queue, whether or not the object is known. Mirrors
+// Delete is like Add, but puts a Deleted at the end of the queue, whether or not the object is known. It mirrors
 // cache.RealFIFO.Delete.
 func (q *RealFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
 
@@ -129,8 +133,9 @@ func (q *RealFIFO) enqueue(change cache.DeltaType, obj any) {
 }
 
 // Bookmark puts a Bookmark with a cache.BookmarkInfo at the end of the queue, if the options ask for
-// EmitDeltaTypeBookmark; otherwise it does nothing. A Bookmark is not an event: HasSynced does not become true. Mirrors
-// cache.RealFIFO.Bookmark.
+// EmitDeltaTypeBookmark; otherwise it does nothing. A Bookmark is not an event: HasSynced does not become true.
+//
+// It mirrors cache.RealFIFO.Bookmark.
 func (q *RealFIFO) Bookmark(version string) error {
 	if !q.bookmarks {
 		return nil
@@ -148,13 +153,14 @@ func (q *RealFIFO) Bookmark(version string) error {
 // caller must not touch the slice again.
 //
 // With known objects Replace first queues a Deleted with a tombstone for each key that is pending or known but not in
-// the list, in any order. Replace then queues a Replaced for each object of the list. A key whose last pending item is
+// the list, in any order. It then queues a Replaced for each object of the list. A key whose last pending item is
 // a Deleted gets no second one. The tombstone carries the newest object: that of the last pending item, or otherwise
 // the known one, or nil if it cannot be found.
 //
 // If an object of the list has no key, the error is a cache.KeyError that carries the object. (With AtomicEvents
-// client-go leaves this error to the consumer.) A Replace that fails is not the first list. Mirrors
-// cache.RealFIFO.Replace.
+// client-go leaves this error to the consumer.) A Replace that fails is not the first list.
+//
+// Replace mirrors cache.RealFIFO.Replace.
 func (q *RealFIFO) Replace(list []any, version string) error {
 	listed := make(map[string]bool, len(list))
 	for _, obj := range list {
@@ -218,8 +224,10 @@ func (q *RealFIFO) pending() (last map[string]cache.Delta, order []string) {
 }
 
 // Resync lets the consumer process every object again. With AtomicEvents Resync queues one SyncAll with a
-// cache.SyncAllInfo. With known objects Resync queues a Sync for each known object that has no pending items and can be
-// found, in any order. The objects of a Resync do not go through the transformer again. Mirrors cache.RealFIFO.Resync.
+// cache.SyncAllInfo. With known objects it queues a Sync for each known object that has no pending items and can be
+// found, in any order. The objects of a Resync do not go through the transformer again.
+//
+// It mirrors cache.RealFIFO.Resync.
 func (q *RealFIFO) Resync() error {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -247,12 +255,15 @@ func (q *RealFIFO) Resync() error {
 const mostItemsUnlocked = 2000
 
 // Pop removes the first item and calls process with it, as cache.Deltas of length one, and with whether it belongs to
-// the first list. Pop blocks while the queue is empty. If the queue is empty and closed, Pop returns
-// cache.ErrFIFOClosed. Pop returns the error of process with the deltas, and does not put them back. If process panics,
-// Pop releases the lock and counts the item as processed. The queue keeps nothing of a popped item.
+// the first list. It returns the error of process with the deltas, and does not put them back. The queue keeps nothing
+// of a popped item.
+//
+// Pop blocks while the queue is empty. If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.
 //
 // process runs under the queue's lock; with UnlockWhileProcessing it runs without the lock, unless 2000 items or more
-// are waiting. Mirrors cache.RealFIFO.Pop.
+// are waiting. If process panics, Pop releases the lock and counts the item as processed.
+//
+// Pop mirrors cache.RealFIFO.Pop.
 func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -275,10 +286,12 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 
 // HasSynced reports whether every item that was in the queue after the first Replace has been popped and processed.
 // With AtomicEvents the list is one item, even if it is empty. If Add, Update or Delete is called before any Replace,
-// HasSynced is true from then on. Mirrors cache.RealFIFO.HasSynced.
+// HasSynced is true from then on.
+//
+// It mirrors cache.RealFIFO.HasSynced.
 func (q *RealFIFO) HasSynced() bool { return q.isDone() }
 
-// Done returns a channel that is closed when HasSynced becomes true. Mirrors cache.RealFIFO.Done.
+// Done returns a channel that is closed when HasSynced becomes true. It mirrors cache.RealFIFO.Done.
 func (q *RealFIFO) Done() <-chan struct{} { return q.synced }
 
 // HasSyncedChecker returns the queue itself, whose Name and Done make it a cache.DoneChecker for cache.WaitFor.
@@ -296,7 +309,7 @@ func (q *RealFIFO) Name() string { return q.name }
 //workshop:keep
 func (q *RealFIFO) Transformer() cache.TransformFunc { return q.transformer }
 
-// Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. Mirrors
+// Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. It mirrors
 // cache.RealFIFO.Close.
 func (q *RealFIFO) Close() {
 	q.lock.Lock()
@@ -305,7 +318,7 @@ func (q *RealFIFO) Close() {
 	q.changed.Broadcast()
 }
 
-// IsClosed reports whether Close has been called. Mirrors cache.RealFIFO.IsClosed.
+// IsClosed reports whether Close has been called. It mirrors cache.RealFIFO.IsClosed.
 func (q *RealFIFO) IsClosed() bool {
 	q.lock.Lock()
 	defer q.lock.Unlock()

@@ -2,7 +2,7 @@ package deltafifo
 
 // This file has the methods for all objects at once. The Reflector calls Replace after each list: the first one, and
 // one after each broken watch that it cannot resume. It calls Resync when the consumer wants to process every object
-// again. Both compare with the known objects.
+// again. Both compare with the known objects. Only what is exported is fixed; the rest is our choice.
 //
 //workshop:file task 3
 
@@ -10,20 +10,22 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Replace records that the objects of list exist, and no others. Replace first records a delta for each object, in the
-// order of the list, even for two objects of one key. Replace then records a deletion for each key that is pending or
-// known but not in the list, in any order. A pending deletion does not hide an object of the list. Replace is one step:
-// no other call takes effect in the middle of it.
+// Replace records that the objects of list exist, and no others. It is one step: no other call takes effect in the
+// middle of it. It changes neither the list nor its objects. The version is not used.
 //
-// The deltas of listed objects have the type Replaced, or Sync if the options do not ask for EmitDeltaTypeReplaced.
-// With either type the objects go through the transformer. Replace changes neither the list nor its objects. The object
-// of a deletion is a cache.DeletedFinalStateUnknown with the key and the newest object: that of the last pending delta,
-// or otherwise the known one. If the known object cannot be found, the tombstone carries nil. A tombstone never holds a
-// tombstone. Without known objects (nil) only pending keys are compared with the list.
+// Replace first records a delta for each object, in the order of the list, even for two objects of one key. The deltas
+// of listed objects have the type Replaced, or Sync if the options do not ask for EmitDeltaTypeReplaced. With either
+// type the objects go through the transformer. A pending deletion does not hide an object of the list.
+//
+// Replace then records a deletion for each key that is pending or known but not in the list, in any order. Without
+// known objects (nil) only pending keys are compared with the list. The object of a deletion is a
+// cache.DeletedFinalStateUnknown with the key and the newest object: that of the last pending delta, or otherwise the
+// known one. If the known object cannot be found, the tombstone carries nil. A tombstone never holds a tombstone.
 //
 // If an object of the list has no key, the error is a cache.KeyError that carries the object. Replace returns an error
-// of the transformer. A Replace that fails is not the first list. The version is not used. Mirrors
-// cache.DeltaFIFO.Replace.
+// of the transformer. A Replace that fails is not the first list.
+//
+// Replace mirrors cache.DeltaFIFO.Replace.
 func (q *DeltaFIFO) Replace(list []any, _ string) error {
 	keys := make([]string, len(list))
 	listed := make(map[string]bool, len(list))
@@ -96,9 +98,12 @@ func (q *DeltaFIFO) recordTombstone(key string, last any) {
 }
 
 // Resync records a Sync for every known object without pending deltas, in any order. The Sync carries the known object
-// itself, which does not go through the transformer again. A known object that cannot be found is left out, and Resync
-// returns nil. Without known objects (nil) Resync does nothing. A Resync is not an event: HasSynced does not become
-// true. (client-go's returns an error if a known object has no key.) Mirrors cache.DeltaFIFO.Resync.
+// itself, which does not go through the transformer again. Without known objects (nil) Resync does nothing.
+//
+// A known object that cannot be found is left out, and Resync returns nil. (client-go's returns an error if a known
+// object has no key.) A Resync is not an event: HasSynced does not become true.
+//
+// It mirrors cache.DeltaFIFO.Resync.
 //
 //workshop:task 5
 func (q *DeltaFIFO) Resync() error {

@@ -1,8 +1,8 @@
 package indexer
 
 // This file has the outermost layer, which makes the key of each object and passes key and object to a
-// cache.ThreadSafeStore. The informer writes each object that it pops from the queue, and listers read. It mirrors
-// client-go's tools/cache/store.go.
+// cache.ThreadSafeStore. The informer writes each object that it pops from the queue, and listers read. Only what is
+// exported is fixed; the rest is our choice. It mirrors client-go's tools/cache/store.go.
 
 import (
 	"fmt"
@@ -12,9 +12,12 @@ import (
 )
 
 // MetaNamespaceKeyFunc returns the key of an object, namespace/name. The key of a cluster-scoped object is its name
-// alone, without a slash. A cache.ExplicitKey is a key already. An object without metadata is an error. An object has
-// metadata if meta.Accessor finds it. That function is in k8s.io/apimachinery/pkg/api/meta. Mirrors
-// cache.MetaNamespaceKeyFunc.
+// alone, without a slash. A cache.ExplicitKey is a key already.
+//
+// An object without metadata is an error. An object has metadata if meta.Accessor finds it (the function is in
+// k8s.io/apimachinery/pkg/api/meta).
+//
+// MetaNamespaceKeyFunc mirrors cache.MetaNamespaceKeyFunc.
 //
 //workshop:task 1
 func MetaNamespaceKeyFunc(obj any) (string, error) {
@@ -40,12 +43,12 @@ type store struct {
 
 var _ cache.Indexer = store{}
 
-// NewStore returns an empty store without indexes. Mirrors cache.NewStore.
+// NewStore returns an empty store without indexes. It mirrors cache.NewStore.
 func NewStore(keyFunc cache.KeyFunc) cache.Store {
 	return NewIndexer(keyFunc, nil)
 }
 
-// NewIndexer returns an empty store that keeps one index for each of indexers. Mirrors cache.NewIndexer.
+// NewIndexer returns an empty store that keeps one index for each of indexers. It mirrors cache.NewIndexer.
 func NewIndexer(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
 	return store{keyFunc: keyFunc, ThreadSafeStore: NewThreadSafeStore(indexers, cache.Indices{})}
 }
@@ -54,8 +57,10 @@ func NewIndexer(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
 func (s store) Add(obj any) error { return s.Update(obj) }
 
 // Update stores obj under its key and replaces the object that has this key. A store finds the key of an object with
-// its own key function. If the key function fails, the caller receives a cache.KeyError, which carries the object and
-// wraps the error. After a KeyError the store is the same as before.
+// its own key function.
+//
+// If the key function fails, the caller receives a cache.KeyError, which carries the object and wraps the error. The
+// store is then the same as before.
 //
 //workshop:task 1 Store.Update
 func (s store) Update(obj any) error {
@@ -67,10 +72,12 @@ func (s store) Update(obj any) error {
 	return nil
 }
 
-// Delete removes the stored object that has obj's key, and no other. Delete asks the store's key function for the key,
-// and does not look at the object. A key that is not stored is not an error. If the key function fails, the caller
-// receives a cache.KeyError, which carries the object and wraps the error. With
-// cache.DeletionHandlingMetaNamespaceKeyFunc, obj may be a tombstone (cache.DeletedFinalStateUnknown).
+// Delete removes the stored object that has obj's key, and no other. It asks the store's key function for the key, and
+// does not look at the object: with cache.DeletionHandlingMetaNamespaceKeyFunc, obj may be a tombstone
+// (cache.DeletedFinalStateUnknown).
+//
+// A key that is not stored is not an error. If the key function fails, the caller receives a cache.KeyError, which
+// carries the object and wraps the error.
 //
 //workshop:task 1 Store.Delete
 func (s store) Delete(obj any) error {
@@ -83,7 +90,9 @@ func (s store) Delete(obj any) error {
 }
 
 // Get returns the stored object that has the same key as obj. For a key that is not stored, exists is false and err is
-// nil. If the key function fails, the caller receives a cache.KeyError, which carries the object and wraps the error.
+// nil.
+//
+// If the key function fails, the caller receives a cache.KeyError, which carries the object and wraps the error.
 //
 //workshop:task 1 Store.Get
 func (s store) Get(obj any) (item any, exists bool, err error) {
@@ -100,9 +109,10 @@ func (s store) GetByKey(key string) (item any, exists bool, err error) {
 	return item, exists, nil
 }
 
-// Replace makes the list the whole content of the store. Replace sets the store's version to that of the list. If one
-// object has no key, Replace returns a cache.KeyError, which names the object. Replace is all or nothing. Of two
+// Replace makes the list the whole content of the store and sets the store's version to that of the list. Of two
 // objects with the same key the later one stays. The list belongs to the caller.
+//
+// It is all or nothing: if one object has no key, it returns a cache.KeyError, which names the object.
 //
 //workshop:task 4 Store.Replace
 func (s store) Replace(list []any, version string) error {

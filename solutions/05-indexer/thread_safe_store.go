@@ -1,7 +1,7 @@
 package indexer
 
-// This file has the store of keys, objects and indexes. store.go calls it, and it calls index.go. It mirrors
-// client-go's tools/cache/thread_safe_store.go.
+// This file has the store of keys, objects and indexes, and the lock around them. store.go calls it, and it calls
+// index.go. It mirrors client-go's tools/cache/thread_safe_store.go.
 //
 //workshop:file task 1 ThreadSafeStore
 
@@ -31,7 +31,7 @@ var _ cache.ThreadSafeStore = (*threadSafeMap)(nil)
 // NewThreadSafeStore returns an empty store that keeps one index for each of indexers.
 //
 // The second parameter is not used. In client-go it takes indexes that are filled already, but outside of its tests
-// client-go always passes an empty map. Mirrors cache.NewThreadSafeStore.
+// client-go always passes an empty map. NewThreadSafeStore mirrors cache.NewThreadSafeStore.
 //
 //workshop:keep
 func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSafeStore {
@@ -47,10 +47,14 @@ func NewThreadSafeStore(indexers cache.Indexers, _ cache.Indices) cache.ThreadSa
 //workshop:keep
 func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 
-// Update stores obj under its key and replaces the object that has this key. Under each value, an index names exactly
-// the objects that have it now. The store's version becomes that of the last write, higher, lower or empty. An object
-// without metadata does not change the store's version. If an index function fails, Update panics. Even after an index
-// function has failed, no index names a key that is not in the store.
+// Update stores obj under its key and replaces the object that has this key. Under each value, an index then names
+// exactly the objects that have it now.
+//
+// The store's version becomes that of the last write, higher, lower or empty. An object without metadata does not
+// change the store's version.
+//
+// If an index function fails, Update panics. Even after an index function has failed, no index names a key that is not
+// in the store.
 func (s *threadSafeMap) Update(key string, obj any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -68,7 +72,9 @@ func (s *threadSafeMap) Update(key string, obj any) {
 func (s *threadSafeMap) Delete(key string) { s.DeleteWithObject(key, nil) }
 
 // DeleteWithObject removes the object under key from the store and from every index. A key that is not stored is not an
-// error. The version of a deletion is that of obj. If obj is nil or a tombstone, the store keeps its version.
+// error.
+//
+// The version of a deletion is that of obj. If obj is nil or a tombstone, the store keeps its version.
 func (s *threadSafeMap) DeleteWithObject(key string, obj any) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -91,7 +97,7 @@ func (s *threadSafeMap) observe(obj any) {
 	}
 }
 
-// Get returns the object under key. Get reports whether the key is stored, even if its object is nil.
+// Get returns the object under key. It reports whether the key is stored, even if its object is nil.
 func (s *threadSafeMap) Get(key string) (obj any, exists bool) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -121,10 +127,11 @@ func (s *threadSafeMap) ListKeys() []string {
 	return keys
 }
 
-// Replace makes the list the whole content of the store. Replace rebuilds every index from the list. Replace sets the
-// store's version to that of the list. For readers Replace is one step. If an index function fails, Replace panics. The
-// keys of items are those of its objects. The store keeps items: the map must not be nil, and the caller must not use
-// it again.
+// Replace makes the list the whole content of the store, rebuilds every index from the list and sets the store's
+// version to that of the list. For readers it is one step. If an index function fails, it panics.
+//
+// The keys of items are those of its objects. The store keeps items: the map must not be nil, and the caller must not
+// use it again.
 //
 //workshop:task 4
 func (s *threadSafeMap) Replace(items map[string]any, version string) {
@@ -157,9 +164,11 @@ func (s *threadSafeMap) LastStoreSyncResourceVersion() string {
 	return s.version
 }
 
-// Index returns the objects that share at least one indexed value with the example, each once. Index calls the index
-// function for the example, and for no stored object. An unknown index is an error. An index function that fails for
-// the example is an error. The example, obj, need not be in the store.
+// Index returns the objects that share at least one indexed value with the example, each once. The example, obj, need
+// not be in the store.
+//
+// It calls the index function for the example, and for no stored object. An unknown index is an error, and so is
+// an index function that fails for the example.
 //
 //workshop:task 3
 func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
@@ -176,8 +185,8 @@ func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 	return s.objects(x.keysOfAny(values)), nil
 }
 
-// ByIndex returns the objects that have the indexed value. For a value that no object has, ByIndex returns no objects
-// and no error. An unknown index is an error.
+// ByIndex returns the objects that have the indexed value. For a value that no object has, it returns no objects and no
+// error. An unknown index is an error.
 //
 //workshop:task 2
 func (s *threadSafeMap) ByIndex(indexName, indexedValue string) ([]any, error) {
@@ -240,8 +249,7 @@ func (s *threadSafeMap) objects(keys sets.Set[string]) []any {
 	return list
 }
 
-// GetIndexers returns the index functions by the names of their indexes. The map that GetIndexers returns belongs to
-// the caller.
+// GetIndexers returns the index functions by the names of their indexes. The map belongs to the caller.
 //
 //workshop:task 4
 func (s *threadSafeMap) GetIndexers() cache.Indexers {
@@ -254,10 +262,11 @@ func (s *threadSafeMap) GetIndexers() cache.Indexers {
 	return indexers
 }
 
-// AddIndexers adds indexes, which find the objects that are stored already. If one of the names is taken, AddIndexers
-// returns an error. If one of the names is taken, AddIndexers adds none of them. If an index function fails for a
-// stored object, AddIndexers panics. If an index function fails for a stored object, AddIndexers adds none of the
-// indexes. The map of index functions belongs to the caller.
+// AddIndexers adds indexes, which find the objects that are stored already. The map of index functions belongs to the
+// caller.
+//
+// If one of the names is taken, AddIndexers returns an error and adds none of them. If an index function fails for a
+// stored object, it panics and adds none of the indexes.
 //
 //workshop:task 4
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {

@@ -41,14 +41,17 @@ type delayingQueue[T comparable] struct {
 
 var _ workqueue.TypedDelayingInterface[string] = (*delayingQueue[string])(nil)
 
-// NewTypedDelayingQueue returns an empty queue. Mirrors workqueue.NewTypedDelayingQueue.
+// NewTypedDelayingQueue returns an empty queue. It mirrors workqueue.NewTypedDelayingQueue.
 func NewTypedDelayingQueue[T comparable]() workqueue.TypedDelayingInterface[T] {
 	return NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[T]{})
 }
 
 // NewTypedDelayingQueueWithConfig returns a queue on top of config.Queue; nil means a new Typed. The queue measures all
-// delays with config.Clock; nil means the real clock. ShutDown and ShutDownWithDrain leave no goroutine and no timer
-// behind. Mirrors workqueue.NewTypedDelayingQueueWithConfig.
+// delays with config.Clock; nil means the real clock.
+//
+// ShutDown and ShutDownWithDrain leave no goroutine and no timer behind.
+//
+// NewTypedDelayingQueueWithConfig mirrors workqueue.NewTypedDelayingQueueWithConfig.
 //
 //workshop:task 3
 func NewTypedDelayingQueueWithConfig[T comparable](
@@ -71,11 +74,15 @@ func NewTypedDelayingQueueWithConfig[T comparable](
 	return q
 }
 
-// AddAfter adds item to the layer below when delay has passed. If delay is 0 or less, AddAfter does the same as Add. A
-// delayed item has one due time, the earliest that it was given. Add does not change the due time of a delayed item: it
-// comes now, and once more when it is due. Items are added in the order of their due times. An item that has come can
-// be delayed again. After ShutDown, AddAfter has no effect. AddAfter does not wait for other calls of the layer below
-// to end. Mirrors workqueue.TypedDelayingInterface.AddAfter.
+// AddAfter adds item to the layer below when delay has passed. If delay is 0 or less, it does the same as Add. After
+// ShutDown, it has no effect.
+//
+// A delayed item has one due time, the earliest that it was given. Add does not change the due time of a delayed item:
+// it comes now, and once more when it is due. Items are added in the order of their due times, and an item that has
+// come can be delayed again.
+//
+// AddAfter does not wait for other calls of the layer below to end. It mirrors
+// workqueue.TypedDelayingInterface.AddAfter.
 //
 //workshop:task 3
 func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
@@ -115,7 +122,7 @@ func (q *delayingQueue[T]) enter(item T, due time.Time) (first bool) {
 	return e.index == 0
 }
 
-// ShutDown calls ShutDown of the layer below, each time. ShutDown drops the delayed items.
+// ShutDown calls ShutDown of the layer below, each time, and drops the delayed items.
 //
 //workshop:task 3
 func (q *delayingQueue[T]) ShutDown() {

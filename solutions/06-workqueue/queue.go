@@ -1,4 +1,4 @@
-// Package workqueue is chapter 06 of the workshop: the queue between the handlers, which receive changes, and the
+// Package workqueue re-creates client-go's workqueue: the queue between the handlers, which receive changes, and the
 // workers, which act on them.
 //
 //	Indexer, handlers ──▶ [ workqueue ] ──▶ workers of your controller
@@ -14,9 +14,12 @@
 //
 // Metrics are left out. The configs' Queue, DelayingQueue and Clock are used. Name, MetricsProvider and Logger have no
 // effect.
+package workqueue
+
+// This file is the first layer: which item comes next, and which items workers have. It knows neither time nor
+// failures. It mirrors client-go's util/workqueue/queue.go.
 //
 //workshop:file task 1 Queue
-package workqueue
 
 import (
 	"sync"
@@ -34,7 +37,7 @@ type fifo[T comparable] struct {
 	head int
 }
 
-// DefaultQueue returns an empty queue without priorities. Typed uses it if the config has no Queue. Mirrors
+// DefaultQueue returns an empty queue without priorities. Typed uses it if the config has no Queue. It mirrors
 // workqueue.DefaultQueue.
 //
 //workshop:keep
@@ -69,7 +72,7 @@ func (q *fifo[T]) shrink() {
 // Len returns how many items are in the queue.
 func (q *fifo[T]) Len() int { return len(q.items) - q.head }
 
-// Pop removes and returns the item that has been in the queue longest. Pop keeps no reference to the item that it
+// Pop removes and returns the item that has been in the queue longest, and keeps no reference to the item that it
 // returns. It must not be called on an empty queue.
 func (q *fifo[T]) Pop() (item T) {
 	item = q.items[q.head]
@@ -104,7 +107,7 @@ type Typed[T comparable] struct {
 
 var _ workqueue.TypedInterface[string] = (*Typed[string])(nil)
 
-// NewTyped returns an empty queue. Mirrors workqueue.NewTyped.
+// NewTyped returns an empty queue. It mirrors workqueue.NewTyped.
 //
 //workshop:keep
 func NewTyped[T comparable]() *Typed[T] {
@@ -112,7 +115,9 @@ func NewTyped[T comparable]() *Typed[T] {
 }
 
 // NewTypedWithConfig returns an empty queue. config.Queue decides in which order the items come; nil means
-// DefaultQueue. config.Queue needs no lock: it is called by one method at a time. Mirrors workqueue.NewTypedWithConfig.
+// DefaultQueue. config.Queue needs no lock: it is called by one method at a time.
+//
+// NewTypedWithConfig mirrors workqueue.NewTypedWithConfig.
 //
 //workshop:keep
 func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typed[T] {
@@ -126,7 +131,9 @@ func NewTypedWithConfig[T comparable](config workqueue.TypedQueueConfig[T]) *Typ
 
 // Add puts item at the end of the queue and wakes a worker that waits in Get. An item that is already queued keeps its
 // place, and Add calls Touch of config.Queue for it. If an item is added while it is being processed, Get returns it
-// once more after Done. After ShutDown, Add has no effect. Mirrors workqueue.Typed.Add.
+// once more after Done. After ShutDown, Add has no effect.
+//
+// It mirrors workqueue.Typed.Add.
 func (q *Typed[T]) Add(item T) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -150,7 +157,7 @@ func (q *Typed[T]) push(item T) {
 	q.work.Signal() // one item is for one worker
 }
 
-// Len returns how many items are queued, without those being processed. Mirrors workqueue.Typed.Len.
+// Len returns how many items are queued, without those being processed. It mirrors workqueue.Typed.Len.
 func (q *Typed[T]) Len() int {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -158,8 +165,11 @@ func (q *Typed[T]) Len() int {
 }
 
 // Get waits until there is an item, and removes it from the queue. Only one worker has an item at a time: no other Get
-// returns it before Done. Get still returns the queued items after ShutDown, and then every Get returns shutdown and
-// the zero item. Mirrors workqueue.Typed.Get.
+// returns it before Done.
+//
+// It still returns the queued items after ShutDown, and then every Get returns shutdown and the zero item.
+//
+// It mirrors workqueue.Typed.Get.
 func (q *Typed[T]) Get() (item T, shutdown bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -175,10 +185,14 @@ func (q *Typed[T]) Get() (item T, shutdown bool) {
 	return item, false
 }
 
-// Done ends the processing of item: Get returns it again only if it is added again. If an item was added while it was
-// being processed, Done puts it at the end of the queue. If an item was added before ShutDown while it was being
-// processed, Get still returns it after Done. Done ignores an item that is not being processed. The last Done ends
-// every ShutDownWithDrain that waits. Mirrors workqueue.Typed.Done.
+// Done ends the processing of item: Get returns it again only if it is added again. It ignores an item that is not
+// being processed.
+//
+// If an item was added while it was being processed, Done puts it at the end of the queue. If an item was added before
+// ShutDown while it was being processed, Get still returns it after Done. The last Done ends every ShutDownWithDrain
+// that waits.
+//
+// It mirrors workqueue.Typed.Done.
 func (q *Typed[T]) Done(item T) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -197,9 +211,12 @@ func (q *Typed[T]) Done(item T) {
 // finished reports whether nothing is queued and nothing is being processed. The caller holds the lock.
 func (q *Typed[T]) finished() bool { return q.queue.Len() == 0 && q.processing.Len() == 0 }
 
-// ShutDown wakes every worker that waits in Get. ShutDown ends every ShutDownWithDrain that waits. After ShutDown, Add
-// has no effect. ShutDown does not wait for items that are queued or being processed. ShutDown may be called any number
-// of times. Mirrors workqueue.Typed.ShutDown.
+// ShutDown wakes every worker that waits in Get, and ends every ShutDownWithDrain that waits. After ShutDown, Add has
+// no effect.
+//
+// It does not wait for items that are queued or being processed. It may be called any number of times.
+//
+// It mirrors workqueue.Typed.ShutDown.
 //
 //workshop:task 2
 func (q *Typed[T]) ShutDown() {
@@ -211,9 +228,12 @@ func (q *Typed[T]) ShutDown() {
 	q.idle.Broadcast()
 }
 
-// ShutDownWithDrain waits until workers have emptied the queue and called Done for every item. ShutDownWithDrain wakes
-// every worker that waits in Get, at once. After ShutDownWithDrain, Add has no effect. A later ShutDown ends the wait,
-// and another ShutDownWithDrain does not. Mirrors workqueue.Typed.ShutDownWithDrain.
+// ShutDownWithDrain waits until workers have emptied the queue and called Done for every item. A later ShutDown ends
+// the wait, and another ShutDownWithDrain does not.
+//
+// It wakes every worker that waits in Get, at once. After ShutDownWithDrain, Add has no effect.
+//
+// It mirrors workqueue.Typed.ShutDownWithDrain.
 //
 //workshop:task 2
 func (q *Typed[T]) ShutDownWithDrain() {
@@ -226,7 +246,7 @@ func (q *Typed[T]) ShutDownWithDrain() {
 	}
 }
 
-// ShuttingDown reports whether ShutDown or ShutDownWithDrain was called. Mirrors workqueue.Typed.ShuttingDown.
+// ShuttingDown reports whether ShutDown or ShutDownWithDrain was called. It mirrors workqueue.Typed.ShuttingDown.
 //
 //workshop:task 2
 func (q *Typed[T]) ShuttingDown() bool {

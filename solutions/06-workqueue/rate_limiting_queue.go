@@ -17,7 +17,7 @@ type rateLimitingQueue[T comparable] struct {
 
 var _ workqueue.TypedRateLimitingInterface[string] = (*rateLimitingQueue[string])(nil)
 
-// NewTypedRateLimitingQueue returns an empty queue. Mirrors workqueue.NewTypedRateLimitingQueue.
+// NewTypedRateLimitingQueue returns an empty queue. It mirrors workqueue.NewTypedRateLimitingQueue.
 //
 //workshop:keep
 func NewTypedRateLimitingQueue[T comparable](
@@ -27,7 +27,7 @@ func NewTypedRateLimitingQueue[T comparable](
 }
 
 // NewTypedRateLimitingQueueWithConfig returns a queue on top of config.DelayingQueue. If config.DelayingQueue is nil,
-// the queue makes one with config.Clock. Mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
+// the queue makes one with config.Clock. It mirrors workqueue.NewTypedRateLimitingQueueWithConfig.
 //
 //workshop:keep
 func NewTypedRateLimitingQueueWithConfig[T comparable](
@@ -48,6 +48,6 @@ func (q *rateLimitingQueue[T]) AddRateLimited(item T) { q.AddAfter(item, q.limit
 //workshop:keep
 func (q *rateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Forget drops the failures of item, so its next failure counts as the first. Forget does not change the queue: a
-// delayed item stays delayed, and an item being processed stays so until Done.
+// Forget drops the failures of item, so its next failure counts as the first. It does not change the queue: a delayed
+// item stays delayed, and an item being processed stays so until Done.
 func (q *rateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }

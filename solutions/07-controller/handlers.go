@@ -1,6 +1,6 @@
-// This file adds and removes handlers, before and after the start, and schedules their resyncs.
-
 package controller
+
+// This file adds and removes handlers, before and after the start, and schedules their resyncs.
 
 import (
 	"fmt"
@@ -38,8 +38,9 @@ func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(
 }
 
 // AddEventHandlerWithOptions adds a handler, which receives each change, in order, on its own goroutine. A late handler
-// first receives the objects in the store, as additions of the first list. AddEventHandlerWithOptions returns an error
-// after the end.
+// first receives the objects in the store, as additions of the first list.
+//
+// It returns an error after the end.
 func (s *sharedIndexInformer) AddEventHandlerWithOptions(
 	handler cache.ResourceEventHandler, options cache.HandlerOptions,
 ) (cache.ResourceEventHandlerRegistration, error) {
@@ -66,8 +67,10 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(
 
 // joinLate registers a listener, with its schedule, with an informer that has started. A late handler first receives
 // the objects in the store, as additions of the first list, and then every change, with no gaps and no duplicates.
-// HasSynced of a late registration is false until its handler has received the objects in the store. The caller holds
-// the deltas lock.
+//
+// HasSynced of a late registration is false until its handler has received the objects in the store.
+//
+// The caller holds the deltas lock.
 //
 //workshop:task 3
 func (s *sharedIndexInformer) joinLate(l *listener, resyncs *schedule) {
@@ -117,9 +120,10 @@ func (s *sharedIndexInformer) stopListeners() {
 
 // RemoveEventHandler removes a handler, which receives nothing more. A running call continues, and the remaining
 // notifications are dropped. RemoveEventHandler does not wait for the running call, so a handler may remove itself. If
-// the handler never ran, finished is closed. A removed handler can be freed. RemoveEventHandler does nothing for a
-// handler that is already removed, for the handle of another informer, and after the end. RemoveEventHandler returns an
-// error for a handle that does not come from AddEventHandler.
+// the handler never ran, finished is closed. A removed handler can be freed.
+//
+// It does nothing for a handler that is already removed, for the handle of another informer, and after the end. It
+// returns an error for a handle that does not come from AddEventHandler.
 //
 //workshop:task 4
 func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandlerRegistration) error {
@@ -143,10 +147,13 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandl
 	return nil
 }
 
-// resyncPeriod returns the resync period of a handler that asks for one. An informer that was made without resyncs has
-// none, whatever its handlers ask for: the result is 0. A period below a second becomes a second. Before the start, a
-// period shorter than the informer's pace becomes the pace. After the start the pace stays, and a shorter period
-// becomes the pace. The caller holds mu.
+// resyncPeriod returns the resync period of a handler that asks for one:
+//   - An informer that was made without resyncs has none, whatever its handlers ask for: the result is 0.
+//   - A period below a second becomes a second.
+//   - Before the start, a period shorter than the informer's pace becomes the pace.
+//   - After the start the pace stays, and a shorter period becomes the pace.
+//
+// The caller holds mu.
 //
 //workshop:task 4
 func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
@@ -164,8 +171,11 @@ func (s *sharedIndexInformer) resyncPeriod(wanted time.Duration) time.Duration {
 }
 
 // shouldResync reports whether at least one handler is due for a resync. The Reflector calls it at the informer's pace.
+//
 // Each handler has its own resync period, and a resync reaches the handlers that are due. Two resyncs of a handler are
-// at least its period apart. Mirrors cache.sharedProcessor.shouldResync.
+// at least its period apart.
+//
+// It mirrors cache.sharedProcessor.shouldResync.
 //
 //workshop:task 4
 func (s *sharedIndexInformer) shouldResync() bool {

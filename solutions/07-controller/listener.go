@@ -1,6 +1,6 @@
-// This file is one handler and its queue.
-
 package controller
+
+// This file is one handler and its queue.
 
 import (
 	"fmt"
@@ -67,8 +67,9 @@ func newListener(handler cache.ResourceEventHandler, logger klog.Logger) *listen
 	return l
 }
 
-// add appends a notification to the handler's queue. It never waits for the handler. The queue has no bound. Mirrors
-// cache.processorListener.add.
+// add appends a notification to the handler's queue. It never waits for the handler. The queue has no bound.
+//
+// It mirrors cache.processorListener.add.
 //
 //workshop:task 2
 func (l *listener) add(n notification) {
@@ -88,7 +89,7 @@ func (l *listener) add(n notification) {
 // A panic of the handler is reported to utilruntime, with the handler's logger. If utilruntime.ReallyCrash is off, the
 // notification is lost, and run continues after a second.
 //
-// Mirrors cache.processorListener.run and pop.
+// It mirrors cache.processorListener.run and pop.
 //
 //workshop:task 2
 func (l *listener) run() {

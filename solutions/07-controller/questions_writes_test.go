@@ -1,6 +1,6 @@
 package controller_test
 
-// This file checks the answers about writes, leaders and Events. See questions_test.go.
+// This file checks the answers about writes and Events. See questions_test.go.
 
 import (
 	"context"
@@ -17,12 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/leaderelection"
-	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/client-go/util/workqueue"
@@ -184,79 +182,6 @@ func (a *asked) statusWrites(message func(int) string, skip func(old, new appsv1
 	return writes
 }
 
-// candidate runs for a Lease with the times of Kubernetes' own controllers.
-type candidate struct {
-	leading, stopped chan struct{}
-	returned         chan struct{}
-	resign           context.CancelFunc
-}
-
-func run(t *testing.T, ctx context.Context, api *fakeapi.Server, identity string, release bool) *candidate {
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, "default", "demo",
-		resourcelock.ResourceLockConfig{Identity: identity}, api.Config(), 10*time.Second)
-	require.NoError(t, err)
-	c := &candidate{make(chan struct{}), make(chan struct{}), make(chan struct{}), nil}
-	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
-		ReleaseOnCancel: release,
-		Callbacks: leaderelection.LeaderCallbacks{
-			OnStartedLeading: func(context.Context) { close(c.leading) },
-			OnStoppedLeading: func() { close(c.stopped) },
-		},
-	})
-	require.NoError(t, err)
-	ctx, c.resign = context.WithCancel(ctx)
-	go func() {
-		defer close(c.returned)
-		elector.Run(ctx)
-	}()
-	return c
-}
-
-func TestQuestion_A_new_leader_waits(t *testing.T) {
-	for _, test := range []struct {
-		release           bool
-		atLeast, lessThan time.Duration
-	}{
-		{release: false, atLeast: 15 * time.Second, lessThan: 20 * time.Second},
-		{release: true, lessThan: time.Second},
-	} {
-		t.Run(fmt.Sprint("ReleaseOnCancel ", test.release), func(t *testing.T) {
-			bubble(t, func(t *testing.T, ctx context.Context, api *fakeapi.Server) {
-				old := run(t, ctx, api, "old", test.release)
-				<-old.leading
-				time.Sleep(time.Minute)
-				old.resign()
-				<-old.returned
-				time.Sleep(time.Hour)
-
-				start := time.Now()
-				<-run(t, ctx, api, "new", test.release).leading
-				require.GreaterOrEqual(t, time.Since(start), test.atLeast)
-				require.Less(t, time.Since(start), test.lessThan)
-			})
-		})
-	}
-}
-
-func TestQuestion_A_lost_Lease_ends_Run_for_good(t *testing.T) {
-	bubble(t, func(t *testing.T, ctx context.Context, api *fakeapi.Server) {
-		leader := run(t, ctx, api, "me", true)
-		<-leader.leading
-		time.Sleep(time.Minute)
-		api.Down()
-		start := time.Now()
-		<-leader.returned
-		<-leader.stopped
-		require.InDelta(t, 10, time.Since(start).Seconds(), 5, "the renew deadline")
-		api.Up()
-		renewed := func() string { return api.Objects("leases")[0].GetResourceVersion() }
-		before := renewed()
-		time.Sleep(time.Hour)
-		require.Equal(t, before, renewed(), "the elector does not try again: end the process, or call Run again")
-	})
-}
-
 // sink counts the Events that are written.
 type sink struct{ written atomic.Int64 }
 
@@ -272,7 +197,7 @@ func TestQuestion_Events_stop_after_25(t *testing.T) {
 		broadcaster, written := record.NewBroadcaster(record.WithContext(ctx)), &sink{}
 		defer broadcaster.Shutdown()
 		broadcaster.StartRecordingToSink(written)
-		recorder := broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "demo"})
+		recorder := broadcaster.NewRecorder(runtime.NewScheme(), corev1.EventSource{Component: "demo"})
 		about := func(name string) *corev1.ObjectReference {
 			return &corev1.ObjectReference{Kind: "Deployment", Namespace: "default", Name: name}
 		}

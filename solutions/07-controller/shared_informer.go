@@ -1,3 +1,5 @@
+package controller
+
 // This file is the shared informer: one list and watch, one cache, and any number of handlers that receive every
 // change.
 //
@@ -9,8 +11,6 @@
 //
 // Client-go's informer also has metrics, a detector of changes to cached objects, and the processing in batches that
 // came with RealFIFO.
-
-package controller
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func (l *fairLock) Lock() {
 
 func (l *fairLock) Unlock() { l.held.Unlock() }
 
-// NewSharedIndexInformer returns an informer on client-go's layers. Mirrors cache.NewSharedIndexInformer.
+// NewSharedIndexInformer returns an informer on client-go's layers. It mirrors cache.NewSharedIndexInformer.
 func NewSharedIndexInformer(
 	lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers,
 ) cache.SharedIndexInformer {
@@ -78,7 +78,7 @@ func NewSharedIndexInformer(
 		cache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: indexers})
 }
 
-// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with all options. Mirrors
+// NewSharedIndexInformerWithOptions is NewSharedIndexInformer with all options. It mirrors
 // cache.NewSharedIndexInformerWithOptions.
 func NewSharedIndexInformerWithOptions(
 	lw cache.ListerWatcher, example runtime.Object, options cache.SharedIndexInformerOptions,
@@ -111,8 +111,9 @@ func (s *sharedIndexInformer) GetStore() cache.Store { return s.indexer }
 func (s *sharedIndexInformer) GetIndexer() cache.Indexer { return s.indexer }
 
 // AddIndexers adds indexes to the store, before or after the start. New indexes cover the objects that are already in
-// the store. AddIndexers returns the indexer's error, for example for an index that exists already. AddIndexers returns
-// an error after the end.
+// the store.
+//
+// It returns the indexer's error, for example for an index that exists already. It returns an error after the end.
 //
 //workshop:task 5
 func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
@@ -130,7 +131,9 @@ func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 var errStarted = errors.New("the informer has started already")
 
 // SetTransform sets the function that every object passes through before it is stored. Handlers and the store receive
-// the objects that it returns. SetTransform returns an error after the start. A second SetTransform replaces the first.
+// the objects that it returns. A second SetTransform replaces the first.
+//
+// It returns an error after the start.
 //
 //workshop:task 5
 func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error {
@@ -143,8 +146,8 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 	return nil
 }
 
-// SetWatchErrorHandlerWithContext sets the function that receives the error of every failed list.
-// SetWatchErrorHandlerWithContext returns an error after the start.
+// SetWatchErrorHandlerWithContext sets the function that receives the error of every failed list. It returns an error
+// after the start.
 //
 //workshop:task 5
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {

@@ -8,6 +8,9 @@
 package main
 
 import (
+	"context"
+
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
@@ -18,6 +21,10 @@ import (
 	"client-go-workshop/internal/testkit/pdbapp"
 )
 
+// elect is set in a build with the tag elect.
+var elect func(ctx context.Context, config *rest.Config, namespace, lease string,
+	work func(context.Context) error) error
+
 func main() {
 	pdbapp.Main(pdbapp.Parts{
 		Sets: map[string]layers.Layers{"solutions": solutions.Layers, "yours": yours.Layers,
@@ -25,6 +32,7 @@ func main() {
 		Default:     "solutions",
 		Informer:    "yours",
 		NewInformer: controller.NewSharedIndexInformerOn,
+		Elect:       elect,
 		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
 			return controller.New(logger, controller.Config(config))
 		},

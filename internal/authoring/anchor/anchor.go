@@ -26,33 +26,33 @@ import (
 	"client-go-workshop/internal/runner/overlay"
 )
 
-const command = "go tool workshop generate"
+const command = "go tool author generate"
 
-// Check returns the wrong versions of a bank that Update would change or report.
-func Check(bank bugs.Bank) (problems []string) {
-	for _, b := range bank.Bugs {
+// Check returns the wrong versions of a set that Update would change or report.
+func Check(set bugs.Set) (problems []string) {
+	for _, b := range set.Bugs {
 		for i := range b.Changes {
 			was := b.Changes[i]
-			conflict := fit(&b.Changes[i], bank.Code.Files, func(_, _, _ string) (string, error) { return "", errConflict })
+			conflict := fit(&b.Changes[i], set.Code.Files, func(_, _, _ string) (string, error) { return "", errConflict })
 			if conflict != nil || b.Changes[i] != was {
 				problems = append(problems, fmt.Sprintf("the wrong version %s is not made from the %s's %s in %s; run `%s`",
-					b.Name, bank.Code.Name, was.Symbol, was.File, command))
+					b.Name, set.Code.Name, was.Symbol, was.File, command))
 			}
 		}
 	}
 	return problems
 }
 
-// Update merges changes of the right code into the wrong versions of a bank, and writes its file. It returns the names
+// Update merges changes of the right code into the wrong versions of a set, and writes its file. It returns the names
 // of the wrong versions that it changed, and a sentence for each that needs an author.
-func Update(bank bugs.Bank) (changed, conflicts []string, err error) {
-	if bank.Bugs == nil {
+func Update(set bugs.Set) (changed, conflicts []string, err error) {
+	if set.Bugs == nil {
 		return nil, nil, nil
 	}
-	for _, b := range bank.Bugs {
+	for _, b := range set.Bugs {
 		was := slices.Clone(b.Changes)
 		for i := range b.Changes {
-			if err := fit(&b.Changes[i], bank.Code.Files, merge); err != nil {
+			if err := fit(&b.Changes[i], set.Code.Files, merge); err != nil {
 				conflicts = append(conflicts,
 					fmt.Sprintf("the wrong version %s, %s %s: %v", b.Name, was[i].File, was[i].Symbol, err))
 			}
@@ -61,12 +61,12 @@ func Update(bank bugs.Bank) (changed, conflicts []string, err error) {
 			changed = append(changed, b.Name)
 		}
 	}
-	path := filepath.Join(bank.Dir, bugs.File)
+	path := filepath.Join(set.Dir, set.File)
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, err
 	}
-	if now := bugs.Format(string(txtar.Parse(old).Comment), bank.Bugs); !bytes.Equal(now, old) {
+	if now := bugs.Format(string(txtar.Parse(old).Comment), set.Bugs); !bytes.Equal(now, old) {
 		err = os.WriteFile(path, now, 0o644)
 	}
 	return changed, conflicts, err

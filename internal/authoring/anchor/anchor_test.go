@@ -20,7 +20,7 @@ rule: one is one
 symptom: Everything is twice there.
 `
 
-// folder lays out a solution with a bank of one wrong version.
+// folder lays out a solution with a set of one wrong version.
 func folder(t *testing.T, part string, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -31,14 +31,14 @@ func folder(t *testing.T, part string, files map[string]string) string {
 	return dir
 }
 
-// bankIn reads the code and the bank of a folder.
-func bankIn(t *testing.T, dir string) bugs.Bank {
+// setIn reads the code and the set of a folder.
+func setIn(t *testing.T, dir string) bugs.Set {
 	t.Helper()
 	code, err := overlay.ReadDir("01-box", "solution", dir)
 	require.NoError(t, err)
 	all, err := bugs.Load(dir)
 	require.NoError(t, err)
-	return bugs.Bank{Dir: dir, Code: code, Bugs: all}
+	return bugs.Set{Dir: dir, File: bugs.File, Code: code, Bugs: all}
 }
 
 func TestUpdate(t *testing.T) {
@@ -97,8 +97,8 @@ func TestUpdate(t *testing.T) {
 			dir := folder(t, c.part, map[string]string{
 				"other.go": "package box\n", c.file: "package box\n\n// Put adds one.\n" + c.solution + "\n"})
 			fits := c.now == c.part && c.conflict == ""
-			require.Equal(t, fits, len(Check(bankIn(t, dir))) == 0, "Check reports what Update would do")
-			changed, conflicts, err := Update(bankIn(t, dir))
+			require.Equal(t, fits, len(Check(setIn(t, dir))) == 0, "Check reports what Update would do")
+			changed, conflicts, err := Update(setIn(t, dir))
 			require.NoError(t, err)
 			now, err := os.ReadFile(filepath.Join(dir, bugs.File))
 			require.NoError(t, err)
@@ -110,13 +110,13 @@ func TestUpdate(t *testing.T) {
 			}
 			require.Empty(t, conflicts)
 			require.Equal(t, c.now != c.part, len(changed) == 1)
-			require.Empty(t, Check(bankIn(t, dir)))
+			require.Empty(t, Check(setIn(t, dir)))
 		})
 	}
 }
 
-func TestUpdate_of_a_chapter_without_a_bank(t *testing.T) {
-	changed, conflicts, err := Update(bugs.Bank{})
+func TestUpdate_of_a_chapter_without_wrong_versions(t *testing.T) {
+	changed, conflicts, err := Update(bugs.Set{})
 	require.NoError(t, err)
 	require.Empty(t, changed)
 	require.Empty(t, conflicts)

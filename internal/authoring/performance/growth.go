@@ -1,4 +1,4 @@
-package main
+package performance
 
 // This file draws how the time of a first list grows with its length: µs for each object, so that a line that rises
 // means a cost that grows faster than the list.

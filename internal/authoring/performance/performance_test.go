@@ -1,4 +1,4 @@
-package main
+package performance
 
 import (
 	"encoding/xml"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"client-go-workshop/internal/runner/compare"
+	"client-go-workshop/internal/runner/compare/medians"
 )
 
 // output is what `go test -bench` prints: six runs of each benchmark, so that a difference can be more than chance.
@@ -43,7 +43,7 @@ func output() string {
 }
 
 func TestFill_puts_tables_into_their_places(t *testing.T) {
-	rows, err := compare.Read(strings.NewReader(output()))
+	rows, err := medians.Read(strings.NewReader(output()))
 	require.NoError(t, err)
 	page := "# A\n\n<!-- measured: 01-box -->\nold\n<!-- /measured -->\n\nB\n\n" +
 		"<!-- measured: solutions/07-controller -->\n<!-- /measured -->\n"
@@ -60,7 +60,7 @@ func TestFill_puts_tables_into_their_places(t *testing.T) {
 }
 
 func TestGrowth_draws_what_was_measured(t *testing.T) {
-	rows, err := compare.Read(strings.NewReader(output()))
+	rows, err := medians.Read(strings.NewReader(output()))
 	require.NoError(t, err)
 	picture, err := growth(rows)
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ var everyday = strings.Fields("buffer clock fake features fields framer json kub
 // chapters finds the packages of the workshop that texts name: the solutions of chapters and labs, by package name.
 func chapters(root string) map[string]string {
 	all := map[string]string{}
-	for _, pattern := range []string{"solutions/[0-9][0-9]-*", "solutions/labs/*"} {
+	for _, pattern := range []string{"solutions/[0-9][0-9]-*", "labs/solutions/*"} {
 		dirs, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern))) // the pattern is well-formed
 		for _, dir := range dirs {
 			topic := strings.TrimLeft(filepath.Base(dir), "0123456789-")

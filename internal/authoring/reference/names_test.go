@@ -218,6 +218,6 @@ func TestChapters_have_their_package_names_and_labs_too(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"watchstream":    "client-go-workshop/solutions/02-watch-stream",
-		"rewritingproxy": "client-go-workshop/solutions/labs/rewriting-proxy",
+		"rewritingproxy": "client-go-workshop/labs/solutions/rewriting-proxy",
 	}, chapters(root))
 }

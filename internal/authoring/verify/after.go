@@ -13,11 +13,11 @@ import (
 // game checks the list of the game's wrong versions.
 func (r *run) game() []string {
 	dir := filepath.Join(r.root, r.chapter.Solution())
-	bank, err := bugs.Load(dir)
+	set, err := bugs.Load(dir)
 	if err != nil {
-		return nil // reported with the bank
+		return nil // reported with the set
 	}
-	return bugs.GameProblems(dir, bugs.WithoutBonus(r.chapter, bank))
+	return bugs.GameProblems(dir, bugs.WithoutBonus(r.chapter, set))
 }
 
 // sentence is two words or more that end in a full stop, a question mark or an exclamation mark.

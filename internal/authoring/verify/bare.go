@@ -80,7 +80,7 @@ func (r *run) compileWithImporters(layer overlay.Layer) error {
 
 // designs checks that other designs fit a bare stub, and returns how many do.
 func (p *problems) designs(r *run, bare overlay.Layer) (fit int, err error) {
-	banks, err := bugs.Banks(r.root, r.chapter)
+	sets, err := bugs.Sets(r.root, r.chapter)
 	if err != nil {
 		return 0, err
 	}
@@ -88,8 +88,8 @@ func (p *problems) designs(r *run, bare overlay.Layer) (fit int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, bank := range banks[1:] { // the first is the solution's
-		design := bank.Code
+	for _, set := range sets[1:] { // the first is the solution's
+		design := set.Code
 		before := len(*p)
 		has, err := exportedNames(design)
 		if err != nil {
@@ -104,7 +104,7 @@ func (p *problems) designs(r *run, bare overlay.Layer) (fit int, err error) {
 			fit++
 		}
 	}
-	if len(banks)-1 < leastDesigns {
+	if len(sets)-1 < leastDesigns {
 		p.add("%s has fewer than %d other designs, so the bare stub may require ours", r.chapter.Solution(), leastDesigns)
 	}
 	return fit, nil

@@ -16,17 +16,17 @@ import (
 )
 
 func wrongVersions(r *run) (string, []string) {
-	bank, problems := r.runBugs()
+	set, problems := r.runBugs()
 	if problems != nil {
 		return "", problems
 	}
-	problems = append(r.caught.judge(bank), r.missing(bank)...)
+	problems = append(r.caught.judge(set), r.missing(set)...)
 	detail := fmt.Sprintf("%d wrong versions caught, %d of them in one build",
-		len(r.caught.runs)-len(r.caught.judge(bank)), r.caught.together)
+		len(r.caught.runs)-len(r.caught.judge(set)), r.caught.together)
 	if len(r.caught.retried) > 0 {
 		detail += fmt.Sprintf(", only in a second and third run: %s", strings.Join(r.caught.retried, ", "))
 	}
-	if unseen := len(bank.Bugs) - len(r.caught.runs); unseen > 0 {
+	if unseen := len(set.Bugs) - len(r.caught.runs); unseen > 0 {
 		detail += fmt.Sprintf(", %d need the race detector and were left out", unseen)
 	}
 	return detail, problems
@@ -35,11 +35,11 @@ func wrongVersions(r *run) (string, []string) {
 // leastPerTask is how many wrong versions the tests of a task must catch. Fewer prove little about the tests.
 const leastPerTask = 3
 
-// missing reports tasks with too few wrong versions, and a bank that has not as many as its preamble says.
-func (r *run) missing(bank bugs.Bank) []string {
+// missing reports tasks with too few wrong versions, and a set that has not as many as its preamble says.
+func (r *run) missing(set bugs.Set) []string {
 	var p problems
 	counts := map[int]int{} // by task
-	for _, b := range bank.Bugs {
+	for _, b := range set.Bugs {
 		if m := testOfTask.FindStringSubmatch(b.Test); m != nil {
 			task, _ := strconv.Atoi(m[1]) // digits, says the pattern
 			counts[task]++
@@ -50,14 +50,14 @@ func (r *run) missing(bank bugs.Bank) []string {
 			p.add("task %d has %d wrong versions; it takes %d or more", t.Number, counts[t.Number], leastPerTask)
 		}
 	}
-	if bank.Stated != len(bank.Bugs) {
+	if set.Stated != len(set.Bugs) {
 		p.add("%s has %d wrong versions and says that it has %d; its first line is to say \"%d wrong versions\"",
-			bugs.File, len(bank.Bugs), bank.Stated, len(bank.Bugs))
+			bugs.File, len(set.Bugs), set.Stated, len(set.Bugs))
 	}
 	return p
 }
 
-// caught is what came of the wrong versions in a bank.
+// caught is what came of the wrong versions in a set.
 type caught struct {
 	runs     map[string]gotest.Result // by wrong version: the test that is named for it
 	together int                      // how many of them ran out of one build
@@ -67,8 +67,8 @@ type caught struct {
 }
 
 // judge returns a problem for each wrong version that was run and not caught.
-func (c *caught) judge(bank bugs.Bank) (problems []string) {
-	for _, b := range bank.Bugs {
+func (c *caught) judge(set bugs.Set) (problems []string) {
+	for _, b := range set.Bugs {
 		if res, ran := c.runs[b.Name]; ran {
 			if p := judgeBug(b, res); p != "" {
 				problems = append(problems, p)
@@ -95,28 +95,28 @@ func judgeBug(b bugs.Bug, res gotest.Result) string {
 }
 
 // runBugs runs the wrong versions of the solution. It does so once for all truths.
-func (r *run) runBugs() (bugs.Bank, []string) {
-	banks, err := bugs.Banks(r.root, r.chapter)
+func (r *run) runBugs() (bugs.Set, []string) {
+	sets, err := bugs.Sets(r.root, r.chapter)
 	if err != nil {
-		return bugs.Bank{}, []string{err.Error()}
+		return bugs.Set{}, []string{err.Error()}
 	}
 	var problems []string
 	if r.caught == nil {
-		r.caught, problems = r.catch(banks[0])
+		r.caught, problems = r.catch(sets[0])
 	}
-	return banks[0], problems
+	return sets[0], problems
 }
 
-// catch runs, for each wrong version in a bank, the test that is named for it. Those that have to be built go one per
+// catch runs, for each wrong version in a set, the test that is named for it. Those that have to be built go one per
 // processor; those in one build two, because most of them wait until a test notices that nothing comes.
-func (r *run) catch(bank bugs.Bank) (c *caught, problems []string) {
-	together, err := r.buildBank(bank.Code, bank.Bugs)
+func (r *run) catch(set bugs.Set) (c *caught, problems []string) {
+	together, err := r.buildWrong(set.Code, set.Bugs)
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
 	c = &caught{runs: map[string]gotest.Result{}}
-	if together != nil && bank.Code.Name == "solution" {
-		r.bank = together
+	if together != nil && set.Code.Name == "solution" {
+		r.wrong = together
 	}
 	if together != nil {
 		c.together, c.right = len(together.has), together.right
@@ -125,7 +125,7 @@ func (r *run) catch(bank bugs.Bank) (c *caught, problems []string) {
 	var workers sync.WaitGroup
 	processors := runtime.GOMAXPROCS(0)
 	builds, runs := make(chan struct{}, processors), make(chan struct{}, 2*processors)
-	for _, b := range bank.Bugs {
+	for _, b := range set.Bugs {
 		if b.RaceOnly && !r.race {
 			continue
 		}
@@ -136,7 +136,7 @@ func (r *run) catch(bank bugs.Bank) (c *caught, problems []string) {
 		turns <- struct{}{}
 		workers.Go(func() {
 			defer func() { <-turns }()
-			res, retried, err := r.runBug(b, bank.Code, together)
+			res, retried, err := r.runBug(b, set.Code, together)
 			lock.Lock()
 			defer lock.Unlock()
 			if retried {
@@ -156,11 +156,13 @@ func (r *run) catch(bank bugs.Bank) (c *caught, problems []string) {
 	return c, nil
 }
 
-// runBug runs the test that is named for b, which is the first in the result: out of the bank if that has it, or else
+// runBug runs the test that is named for b, which is the first in the result: out of the set if that has it, or else
 // over a build of its own. If one of many times is not as it must be, that one counts. Without many times, a wrong
 // version that survives gets two more runs, and retried says that both caught it: some mistakes need two goroutines
 // that meet, and one meeting that a busy machine prevents is not a gap in the tests. --count finds such tests.
-func (r *run) runBug(b bugs.Bug, right overlay.Layer, together *bank) (res gotest.Result, retried bool, err error) {
+func (r *run) runBug(
+	b bugs.Bug, right overlay.Layer, together *oneProgram,
+) (res gotest.Result, retried bool, err error) {
 	times := max(r.count, 1)
 	for i := 0; i < times; i++ {
 		res, err = r.runOver(b, right, together, "^"+b.Test+"$", b.RaceOnly)
@@ -191,10 +193,10 @@ func survives(b bugs.Bug, res gotest.Result) bool {
 }
 
 // runOver runs the tests that match a pattern over a wrong version.
-func (r *run) runOver(b bugs.Bug, right overlay.Layer, together *bank, pattern string,
+func (r *run) runOver(b bugs.Bug, right overlay.Layer, together *oneProgram, pattern string,
 	race bool) (gotest.Result, error) {
 	if together != nil && together.has[b.Name] {
-		return r.runBank(together, b.Name, pattern)
+		return r.runTogether(together, b.Name, pattern)
 	}
 	layer, err := b.Apply(right)
 	if err != nil {

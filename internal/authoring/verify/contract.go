@@ -1,8 +1,8 @@
 package verify
 
-// This file checks that the chapter keeps its word. A promise is a sentence of the contract in the README, or of the
-// doc comment of a function that the learner writes. The rule of a test has to begin with it, and a wrong version has
-// to fail with a rule that does. So the contract, the test and the failure say the same words.
+// This file checks that the chapter keeps its promises. A promise is a sentence of the contract in the README, or of
+// the doc comment of a function that the learner writes (promises.go). The rule of a test has to begin with one reading
+// of it, and a wrong version has to fail with a rule that does. So the contract, the test and the failure say the same.
 //
 // Where they cannot, the solution's folder has a table, promises.txt.
 
@@ -16,12 +16,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
@@ -35,13 +32,7 @@ import (
 //	BEGINNING OF A PROMISE => none: REASON
 const Promises = "promises.txt"
 
-// promise is a sentence that callers rely on.
-type promise struct {
-	where string // file and line
-	text  string // without its full stop
-	rule  string // the beginning of the rules that stand for it; empty if it needs none
-}
-
+// contract checks the promises twice: each is the rule of a test, and a wrong version fails with that rule.
 func contract(r *run) (string, []string) {
 	promises, err := r.promises()
 	if err != nil {
@@ -51,97 +42,103 @@ func contract(r *run) (string, []string) {
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	exceptions, err := readPromises(filepath.Join(r.root, r.chapter.Solution(), Promises))
+	table, err := readPromises(filepath.Join(r.root, r.chapter.Solution(), Promises))
 	if err != nil {
 		return "", []string{err.Error()}
 	}
 	var p problems
-	promises = p.translate(promises, exceptions)
+	tested := keeper{rules: slices.Collect(maps.Keys(rules)), table: table, used: map[int]bool{}}
 	for _, promise := range promises {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(rules)), promise.isKeptBy) {
-			p.add("%s: no test has a rule that begins with %q", promise.where, promise.rule)
+		if !promise.isIn(tested.has) {
+			p.add("%s: no test has a rule that begins with %s", promise.where, tested.missing(promise))
+		}
+	}
+	for _, e := range table {
+		if !tested.used[e.line] {
+			p.add("%s:%d: no promise begins with %q", Promises, e.line, e.promise)
 		}
 	}
 	if p != nil {
 		return fmt.Sprintf("%d promises; the wrong versions were not asked", len(promises)), p
 	}
-	bank, problems := r.runBugs()
+	set, problems := r.runBugs()
 	if problems != nil {
 		return "", problems
 	}
-	failed := r.rulesThatFailed(bank, rules)
+	caught := keeper{rules: r.rulesThatFailed(set, rules), table: table, used: map[int]bool{}}
 	for _, promise := range promises {
-		if !slices.ContainsFunc(failed, promise.isKeptBy) {
-			p.add("%s: no wrong version fails with a rule that begins with %q", promise.where, promise.rule)
+		if !promise.isIn(caught.has) {
+			p.add("%s: no wrong version fails with a rule that begins with %s", promise.where, caught.missing(promise))
 		}
 	}
 	return fmt.Sprintf("%d promises, each with a test and a wrong version", len(promises)), p
 }
 
-// isKeptBy reports whether a rule begins with the promise.
-func (p promise) isKeptBy(rule string) bool {
-	rest, ok := strings.CutPrefix(plain(rule), p.rule)
-	next, _ := utf8.DecodeRuneInString(rest)
-	return ok && !unicode.IsLetter(next) && !unicode.IsDigit(next)
+// keeper knows which promises are kept: those that are the beginning of a rule, and those that the table answers for.
+type keeper struct {
+	rules []string
+	table []exception
+	used  map[int]bool // the lines of the table that were needed
 }
 
-// promises returns the sentences of the chapter's contract and of the comments of its holes.
+// has reports whether a rule begins with one reading of a promise, or with what the table has for it.
+func (k keeper) has(reading string) bool {
+	for _, e := range k.table {
+		if !begins(reading, e.promise) {
+			continue
+		}
+		k.used[e.line] = true
+		if e.rule == "" || k.isRule(e.rule) {
+			return true
+		}
+	}
+	return k.isRule(reading)
+}
+
+func (k keeper) isRule(text string) bool {
+	return slices.ContainsFunc(k.rules, func(rule string) bool { return begins(rule, text) })
+}
+
+// missing names the promise for a report, with its parts that no rule begins with if it has several.
+func (k keeper) missing(p promise) string {
+	text := strconv.Quote(p.text)
+	var parts []string
+	for _, part := range p.parts() {
+		if !p.holds(part, p.subjects, p.conditions, k.has) {
+			parts = append(parts, strconv.Quote(part))
+		}
+	}
+	if len(p.parts()) > 1 {
+		text += ", nor one with " + strings.Join(parts, ", ")
+	}
+	return text
+}
+
+// promises returns the sentences of the chapter's contract and of the comments of its todos.
 func (r *run) promises() (all []promise, err error) {
 	points, err := course.Contract(r.root, r.chapter)
 	if err != nil {
 		return nil, err
 	}
 	for _, point := range points {
-		all = append(all, promisesIn(fmt.Sprintf("%s/README.md:%d", r.chapter.Dir, point.Line), point.Text)...)
+		where := fmt.Sprintf("%s/README.md:%d", r.chapter.Dir, point.Line)
+		all = appendSentences(all, promise{where: where}, plain(point.Text))
 	}
 	solution, err := r.solution()
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range solution.Files {
-		holes, err := stub.Holes(f.Name, f.Content)
+		todos, err := stub.Todos(f.Name, f.Content)
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range holes {
+		for _, h := range todos {
 			where := fmt.Sprintf("%s/%s:%d (%s)", r.chapter.Solution(), f.Name, h.Line, h.Symbol)
-			all = append(all, promisesIn(where, h.Doc)...)
+			all = append(all, promisesIn(where, h.Symbol[strings.LastIndex(h.Symbol, ".")+1:], h.Doc)...)
 		}
 	}
 	return all, nil
-}
-
-var sentenceEnd = regexp.MustCompile(`[.!?]\)? +[^a-z]`)
-
-// promisesIn returns the sentences of a text, but for code and for the one that says what the code mirrors.
-func promisesIn(where, text string) (all []promise) {
-	var prose []string
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "\t") && !strings.HasPrefix(line, "    ") {
-			prose = append(prose, strings.TrimRight(line, "\n"))
-		}
-	}
-	for paragraph := range strings.SplitSeq(strings.Join(prose, "\n"), "\n\n") {
-		paragraph = plain(paragraph)
-		for paragraph != "" {
-			sentence := paragraph
-			if at := sentenceEnd.FindStringIndex(paragraph); at != nil {
-				sentence = paragraph[:at[1]-1]
-			}
-			paragraph = paragraph[len(sentence):]
-			sentence = strings.TrimRight(sentence, ". ")
-			if sentence != "" && !strings.HasPrefix(sentence, "Mirrors ") && !strings.HasPrefix(sentence, "It mirrors ") {
-				all = append(all, promise{where, sentence, sentence})
-			}
-		}
-	}
-	return all
-}
-
-// plain returns a text on one line, without the marks of Markdown.
-func plain(text string) string {
-	text = strings.NewReplacer("`", "", "*", "").Replace(course.PlainLinks(text))
-	return strings.Join(strings.Fields(text), " ")
 }
 
 // exception is a line of the table.
@@ -178,27 +175,6 @@ func readPromises(path string) (all []exception, err error) {
 	return all, nil
 }
 
-// translate gives promises the rules that the table has for them, and leaves out those that need none.
-func (p *problems) translate(promises []promise, table []exception) (kept []promise) {
-	used := map[int]bool{}
-	for _, promise := range promises {
-		i := slices.IndexFunc(table, func(e exception) bool { return strings.HasPrefix(promise.text, e.promise) })
-		if i >= 0 {
-			used[i] = true
-			promise.rule = table[i].rule
-		}
-		if promise.rule != "" {
-			kept = append(kept, promise)
-		}
-	}
-	for i, e := range table {
-		if !used[i] {
-			p.add("%s:%d: no promise begins with %q", Promises, e.line, e.promise)
-		}
-	}
-	return kept
-}
-
 // rulesIn returns what may be rules in the tests of a folder, and for each the functions that name it: all constant
 // strings of three words or more, also if they use constants of the package. Which of them are rules shows when wrong
 // versions fail.
@@ -226,6 +202,7 @@ func rulesIn(dir string) (map[string][]string, error) {
 			for n := range ast.Preorder(f) {
 				e, isExpr := n.(ast.Expr)
 				if text, ok := named.value(e); isExpr && ok && strings.Count(text, " ") >= 2 {
+					text = plain(text)
 					rules[text] = append(rules[text], f.Name.Name)
 				}
 			}
@@ -281,8 +258,8 @@ func (c constants) value(e ast.Expr) (string, bool) {
 
 // rulesThatFailed returns the rules with which wrong versions fail. A wrong version that could not be run, because it
 // needs the race detector, counts for the rules of its test.
-func (r *run) rulesThatFailed(bank bugs.Bank, rules map[string][]string) (failed []string) {
-	for _, b := range bank.Bugs {
+func (r *run) rulesThatFailed(set bugs.Set, rules map[string][]string) (failed []string) {
+	for _, b := range set.Bugs {
 		res, ran := r.caught.runs[b.Name]
 		if !ran {
 			for rule, tests := range rules {
@@ -296,7 +273,7 @@ func (r *run) rulesThatFailed(bank bugs.Bank, rules map[string][]string) (failed
 				continue
 			}
 			for _, f := range t.Failures {
-				failed = append(failed, f.Rule, f.Why)
+				failed = append(failed, plain(f.Rule), plain(f.Why))
 			}
 		}
 	}

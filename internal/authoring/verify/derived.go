@@ -26,7 +26,7 @@ import (
 )
 
 func derived(r *run) (string, []string) {
-	const generate = "run `go tool workshop generate`"
+	const generate = "run `go tool author generate`"
 	solution := filepath.Join(r.root, r.chapter.Solution())
 	made, err := stub.Dir(solution)
 	if err != nil {
@@ -58,12 +58,16 @@ func derived(r *run) (string, []string) {
 			p.add("%s/%s has no solution any more; %s", r.chapter.Dir, name, generate)
 		}
 	}
-	banks, err := bugs.Banks(r.root, r.chapter)
+	sets, err := bugs.Sets(r.root, r.chapter)
 	if err != nil {
 		p.add("%v", err)
 	}
-	for _, bank := range banks {
-		p = append(p, anchor.Check(bank)...)
+	states, err := bugs.States(r.root, r.chapter)
+	if err != nil {
+		p.add("%v", err)
+	}
+	for _, set := range append(sets, states) {
+		p = append(p, anchor.Check(set)...)
 	}
 	p = append(p, r.game()...)
 	edited, err := workspace.EditedTests(r.root, r.chapter)

@@ -89,12 +89,12 @@ func mustPass(res gotest.Result, who string, exceptions map[string]string) (prob
 // shapes runs the tests over each other correct design of the chapter, and the designs' wrong versions. One build of a
 // design has both. If the tests shall run often, or do not pass in that build, they run over the design alone.
 func shapes(r *run) (string, []string) {
-	banks, err := bugs.Banks(r.root, r.chapter)
+	sets, err := bugs.Sets(r.root, r.chapter)
 	if err != nil {
 		return "", []string{err.Error()}
 	}
 	var p problems
-	designs := banks[1:] // the first is the solution's
+	designs := sets[1:] // the first is the solution's
 	if len(designs) == 0 {
 		p.add("%s has no other correct design: the tests may know the shape of the solution", r.chapter.Solution())
 	}

@@ -76,14 +76,14 @@ func (r *run) joinPrograms(programs []course.Program) *joint {
 // jointLayers returns the solution with the wrong versions, which it names, the programs as packages, and the main
 // package that imports them.
 func (r *run) jointLayers(programs []course.Program) (layers []overlay.Layer, has map[string]bool, err error) {
-	banks, err := bugs.Banks(r.root, r.chapter)
+	sets, err := bugs.Sets(r.root, r.chapter)
 	if err != nil {
 		return nil, nil, err
 	}
-	named := slices.DeleteFunc(slices.Clone(banks[0].Bugs), func(b bugs.Bug) bool {
+	named := slices.DeleteFunc(slices.Clone(sets[0].Bugs), func(b bugs.Bug) bool {
 		return !slices.ContainsFunc(programs, func(p course.Program) bool { return p.Wrong == b.Name })
 	})
-	solution, has := merge(banks[0].Code, named, false)
+	solution, has := merge(sets[0].Code, named, false)
 	solution.Chapter = filepath.ToSlash(r.chapter.Solution())
 	layers = append(layers, solution)
 	var imports, cases strings.Builder

@@ -49,13 +49,13 @@ func TestShown_out_of_a_built_program(t *testing.T) {
 	root := newWorkshop(t)
 	box, err := course.Find(root, "1")
 	require.NoError(t, err)
-	banks, err := bugs.Banks(root, box)
+	sets, err := bugs.Sets(root, box)
 	require.NoError(t, err)
 	r := &run{ctx: t.Context(), root: root, chapter: box}
 	_, ok := r.printBuilt("stub", "go test ./01-box")
 	require.False(t, ok, "nothing is built")
 	require.NoError(t, r.runTasks())
-	_, problems := r.catch(banks[0])
+	_, problems := r.catch(sets[0])
 	require.Empty(t, problems)
 	for _, over := range []string{"stub", "solution", "bug never-full"} {
 		for _, command := range []string{"go test ./01-box", "go test ./01-box -run Task1"} {

@@ -12,12 +12,18 @@ import (
 	"client-go-workshop/internal/course"
 )
 
+// asLabs renames the chapter in a text.
+var asLabs = strings.NewReplacer("01-box", "labs/box", "predict 01", "predict box", "](../docs", "](../../docs")
+
 // asLab turns the chapter of the small workshop into a lab.
 func asLab(t *testing.T, root string) {
 	t.Helper()
 	for _, folder := range []string{"", "solutions", "internal/testkit/oracle"} {
 		from := filepath.Join(root, filepath.FromSlash(folder), "01-box")
 		to := filepath.Join(root, filepath.FromSlash(folder), "labs", "box")
+		if folder == "solutions" {
+			to = filepath.Join(root, "labs", "solutions", "box")
+		}
 		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
 		require.NoError(t, os.Rename(from, to))
 		require.NoError(t, filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
@@ -26,7 +32,7 @@ func asLab(t *testing.T, root string) {
 			}
 			content, err := os.ReadFile(path)
 			require.NoError(t, err)
-			return os.WriteFile(path, []byte(strings.ReplaceAll(string(content), "01-box", "labs/box")), 0o644)
+			return os.WriteFile(path, []byte(asLabs.Replace(string(content))), 0o644)
 		}))
 	}
 	write(t, root, course.LabsPage, "# Labs\n\n[box](box/README.md)\n")
@@ -43,7 +49,7 @@ func TestLab_holds_every_truth_of_a_chapter(t *testing.T) {
 	for truth, problems := range check(t, root, Options{Pristine: true}) {
 		require.Empty(t, problems, truth)
 	}
-	replace(t, root, "solutions/labs/box/box.go", "b.n = 0", "b.n = 1")
+	replace(t, root, "labs/solutions/box/box.go", "b.n = 0", "b.n = 1")
 	found := check(t, root, Options{Truths: []string{"solutions", "derived", "alone"}})
 	require.Contains(t, found["solutions"], "the solution does not pass TestTask2_Empty_takes_all_out")
 	require.Contains(t, found["derived"], "never-empty is not made from the solution's Box.Empty")

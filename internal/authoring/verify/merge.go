@@ -90,7 +90,7 @@ func merge(right overlay.Layer, all []bugs.Bug, bodiesOnly bool) (overlay.Layer,
 			}
 		}
 	}
-	layer := overlay.Layer{Chapter: right.Chapter, Name: "bank of " + right.Name}
+	layer := overlay.Layer{Chapter: right.Chapter, Name: "set of " + right.Name}
 	for _, f := range right.Files {
 		f.Content = insert(f.Content, insertions[f.Name])
 		layer.Files = append(layer.Files, f)

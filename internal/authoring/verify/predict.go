@@ -1,18 +1,15 @@
 package verify
 
-// This file checks the programs to predict, and writes them into the chapter's README with their outputs folded away. A
-// block is between two comments:
-//
-//	<!-- predict: 2-moves -->
-//	<!-- /predict -->
+// This file checks the programs to predict, and writes the page that shows them with their outputs folded away:
+// NN-topic/predictions.md, with a heading for each task. The README's section of a task links to its heading.
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"html"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,54 +18,6 @@ import (
 	"client-go-workshop/internal/runner/predict"
 	"client-go-workshop/internal/tui/style"
 )
-
-// predictBlock is the place of one program in a README. Lines count from 1.
-type predictBlock struct {
-	name       string // of the program
-	first, end int    // the lines of the two comments
-	task       int    // the number of the task in whose section it is; 0 if it is in none
-}
-
-const predictEnd = "/predict"
-
-// predictBlocks finds the blocks of a README.
-func predictBlocks(doc *markdown.Document, tasks []course.Task) (all []predictBlock, err error) {
-	var open *predictBlock
-	for _, c := range doc.Comments {
-		name, begins := strings.CutPrefix(c.Text, "predict: ")
-		switch {
-		case begins && open == nil:
-			open = &predictBlock{name: name, first: c.Line, task: taskAt(doc, tasks, c.Line)}
-		case begins:
-			return nil, open.isOpen()
-		case c.Text == predictEnd && open == nil:
-			return nil, fmt.Errorf("line %d: <!-- %s --> ends no program", c.Line, c.Text)
-		case c.Text == predictEnd:
-			open.end = c.Line
-			all = append(all, *open)
-			open = nil
-		}
-	}
-	if open != nil {
-		return nil, open.isOpen()
-	}
-	return all, nil
-}
-
-// isOpen returns the error for a block without an end.
-func (b predictBlock) isOpen() error {
-	return fmt.Errorf("line %d: no <!-- %s --> ends the program %s", b.first, predictEnd, b.name)
-}
-
-// taskAt returns the number of the task in whose section a line is, or 0.
-func taskAt(doc *markdown.Document, tasks []course.Task, line int) int {
-	above := doc.Above(line, 2)
-	i := slices.IndexFunc(tasks, func(t course.Task) bool { return t.Line == above.Line })
-	if i < 0 {
-		return 0
-	}
-	return tasks[i].Number
-}
 
 const (
 	programsPerTask = 2
@@ -81,56 +30,61 @@ func predicted(r *run) (string, []string) {
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	lines, blocks, err := readBlocks(r.root, r.chapter)
+	page, err := r.predictionsPage()
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	var p problems
-	for _, b := range blocks {
-		if !slices.ContainsFunc(programs, func(program course.Program) bool { return program.Name == b.name }) {
-			p.add("%s/README.md:%d: there is no program %q", r.chapter.Dir, b.first, b.name)
+	answers, problems := r.predictions(programs, page)
+	if len(answers) == len(programs) && page != r.predictionsText(programs, answers) {
+		problems.add("%s/%s does not show the programs as they are, or what they print; run `go tool author generate`",
+			r.chapter.Dir, course.PredictionsPage)
+	}
+	links, err := r.linksToPredictions()
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	for _, task := range r.chapter.Tasks {
+		n := 0
+		for _, p := range programs {
+			if p.Task == task.Number {
+				n++
+			}
+		}
+		if n < programsPerTask {
+			problems.add("task %d has %d programs to predict; it takes %d or more", task.Number, n, programsPerTask)
+		}
+		if !links[task.Number] {
+			problems.add("%s/README.md:%d: the section of task %d needs one line with a link to %s and `%s`",
+				r.chapter.Dir, task.Line, task.Number, predictionsLink(task), r.predictCommand(task))
 		}
 	}
-	perTask := map[int]int{}
+	return fmt.Sprintf("%d programs", len(programs)), problems
+}
+
+// predictions returns by name what each program prints, without those that have a problem. page shows what the programs
+// printed when it was written.
+func (r *run) predictions(programs []course.Program, page string) (map[string]predict.Answer, problems) {
+	var p problems
+	all := map[string]predict.Answer{}
 	joint := r.joinPrograms(programs)
 	defer joint.remove()
-	answers := joint.answers(r, programs)
+	together := joint.answers(r, programs)
 	for _, program := range programs {
-		perTask[program.Task]++
-		isOther := func(b predictBlock) bool { return b.name != program.Name }
-		named := slices.DeleteFunc(slices.Clone(blocks), isOther)
-		if len(named) != 1 || named[0].task != program.Task {
-			p.add("%s: the README must name it once, in the section of task %d: <!-- predict: %s -->",
-				program.Dir, program.Task, program.Name)
-			named = nil
-		}
-		isShown := func(answer predict.Answer) bool {
-			return !slices.ContainsFunc(named, func(b predictBlock) bool {
-				return !slices.Equal(lines[b.first:b.end-1], predictText(program, answer))
-			})
-		}
-		if both := answers[program.Name]; both != nil && judgeProgram(program, both) == "" && isShown(both[0]) {
-			continue
-		}
-		both, err := predict.Repeat(r.ctx, r.root, r.chapter, program, 2)
-		if err != nil {
-			p.add("%v", err)
-			continue
+		both := together[program.Name]
+		if both == nil || judgeProgram(program, both) != "" || !strings.Contains(page, programText(program, both[0])) {
+			var err error
+			if both, err = predict.Repeat(r.ctx, r.root, r.chapter, program, 2); err != nil {
+				p.add("%v", err)
+				continue
+			}
 		}
 		if problem := judgeProgram(program, both); problem != "" {
 			p.add("%s", problem)
-		} else if !isShown(both[0]) {
-			p.add("%s/README.md:%d: the program, or what it prints, has changed; run `go tool workshop generate`",
-				r.chapter.Dir, named[0].first)
+			continue
 		}
+		all[program.Name] = both[0]
 	}
-	for _, task := range r.chapter.Tasks {
-		if n := perTask[task.Number]; n < programsPerTask {
-			p.add("task %d has %d programs to predict; it takes %d or more",
-				task.Number, n, programsPerTask)
-		}
-	}
-	return fmt.Sprintf("%d programs", len(programs)), p
+	return all, p
 }
 
 // judgeProgram returns what is wrong with the answers of two runs, or "".
@@ -155,59 +109,94 @@ func judgeProgram(program course.Program, both []predict.Answer) string {
 	return ""
 }
 
-// readBlocks reads the lines of a chapter's README, and its blocks.
-func readBlocks(root string, c course.Chapter) (lines []string, blocks []predictBlock, err error) {
-	text, err := os.ReadFile(filepath.Join(root, c.Dir, "README.md"))
+// linksToPredictions returns for which tasks the README's section links to their programs and names the command.
+func (r *run) linksToPredictions() (map[int]bool, error) {
+	doc, err := course.Text(filepath.Join(r.root, r.chapter.Dir, "README.md"))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the programs in the text: %w", err)
+		return nil, err
 	}
-	if blocks, err = predictBlocks(markdown.Parse(text), c.Tasks); err != nil {
-		return nil, nil, fmt.Errorf("%s/README.md, %w", c.Dir, err)
+	has := map[int]bool{}
+	for _, task := range r.chapter.Tasks {
+		linked := slices.ContainsFunc(doc.Links, func(l markdown.Link) bool {
+			return l.Target == predictionsLink(task) && doc.Above(l.Line, 2).Line == task.Line
+		})
+		named := slices.ContainsFunc(doc.Code, func(c markdown.Text) bool {
+			return c.Text == r.predictCommand(task) && doc.Above(c.Line, 2).Line == task.Line
+		})
+		has[task.Number] = linked && named
 	}
-	return strings.Split(string(text), "\n"), blocks, nil
+	return has, nil
 }
 
-// UpdatePredict runs the programs that a chapter's README names, and puts them and their outputs there. It returns the
-// places that it changed.
-func UpdatePredict(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
+// predictionsLink is where a task's section links to: the task's heading on the page of programs.
+func predictionsLink(t course.Task) string {
+	return course.PredictionsPage + "#" + markdown.Slug(predictionsHeading(t))
+}
+
+func predictionsHeading(t course.Task) string { return fmt.Sprintf("Task %d: %s", t.Number, t.Title) }
+
+// predictCommand is the command that asks for a task's programs.
+func (r *run) predictCommand(t course.Task) string {
+	return fmt.Sprintf("go tool workshop predict %s/%d", r.chapter.Name(), t.Number)
+}
+
+// predictionsPage reads the chapter's page of programs. It is empty if there is none.
+func (r *run) predictionsPage() (string, error) {
+	page, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, course.PredictionsPage))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the programs to predict: %w", err)
+	}
+	return string(page), nil
+}
+
+// UpdatePredictions runs the programs of a chapter and writes its page. It returns the page's name if it has changed.
+func UpdatePredictions(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
+	r := &run{ctx: ctx, root: root, chapter: c}
 	programs, err := course.Programs(root, c)
+	if err != nil || len(programs) == 0 {
+		return nil, err
+	}
+	page, err := r.predictionsPage()
 	if err != nil {
 		return nil, err
 	}
-	lines, blocks, err := readBlocks(root, c)
-	if err != nil {
-		return nil, err
+	answers, problems := r.predictions(programs, page)
+	if problems != nil {
+		return nil, errors.New(strings.Join(problems, "\n"))
 	}
-	for _, b := range slices.Backward(blocks) { // from the end, so that the numbers of lines stay right
-		at := fmt.Sprintf("%s/README.md:%d", c.Dir, b.first)
-		i := slices.IndexFunc(programs, func(p course.Program) bool { return p.Name == b.name })
-		if i < 0 {
-			folder := filepath.ToSlash(c.Solution()) + "/testdata/predict"
-			return nil, fmt.Errorf("%s: there is no program %q in %s", at, b.name, folder)
-		}
-		answer, err := predict.Ask(ctx, root, c, programs[i])
-		if err != nil {
-			return nil, err
-		}
-		block := predictText(programs[i], answer)
-		if slices.Equal(lines[b.first:b.end-1], block) {
-			continue
-		}
-		lines = slices.Replace(lines, b.first, b.end-1, block...)
-		changed = append(changed, fmt.Sprintf("%s: predict %s", at, b.name))
-	}
-	if len(changed) == 0 {
+	text := r.predictionsText(programs, answers)
+	if text == page {
 		return nil, nil
 	}
-	slices.Reverse(changed)
-	path := filepath.Join(root, c.Dir, "README.md")
-	return changed, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+	name := c.Dir + "/" + course.PredictionsPage
+	return []string{name}, os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644)
 }
 
-// predictText returns the lines between the two comments of a block.
-func predictText(p course.Program, a predict.Answer) []string {
-	text := fmt.Sprintf(`<details>
-<summary>Predict: %s</summary>
+// predictionsText returns the page of a chapter's programs.
+func (r *run) predictionsText(programs []course.Program, answers map[string]predict.Answer) string {
+	var out strings.Builder
+	up := strings.Repeat("../", strings.Count(r.chapter.Dir, "/")+1)
+	_, title, _ := strings.Cut(r.chapter.Title, ": ")
+	fmt.Fprintf(&out, `# %s: programs to predict
+
+Read the question and the program, and write down what it prints. Then unfold the answer. The same in a terminal:
+%s. [How a chapter works](%sdocs/learn/how-a-chapter-works.md) has more on the programs, and
+[README.md](README.md) has the tasks.
+`, title, "`go tool workshop predict "+r.chapter.Name()+"`", up)
+	for _, task := range r.chapter.Tasks {
+		fmt.Fprintf(&out, "\n## %s\n", predictionsHeading(task))
+		for _, p := range programs {
+			if p.Task == task.Number {
+				out.WriteString("\n" + programText(p, answers[p.Name]))
+			}
+		}
+	}
+	return out.String()
+}
+
+// programText returns a program as the page shows it: the question, the program, and the answer folded away.
+func programText(p course.Program, a predict.Answer) string {
+	return fmt.Sprintf(`### %s
 
 %s
 
@@ -227,17 +216,8 @@ With the wrong version %s it prints:
 %s
 
 </details>
-</details>
-`, summary(p.Title), fenced("go", strings.TrimSpace(p.Source)), wrapped(p.Question), fenced("text", a.Right.Text()),
+`, p.Title, wrapped(p.Question), fenced("go", strings.TrimSpace(p.Source)), fenced("text", a.Right.Text()),
 		"`"+p.Wrong+"`", fenced("text", a.Wrong.Text()), wrapped(p.Story))
-	return strings.Split(text, "\n")
-}
-
-var inlineCode = regexp.MustCompile("`([^`]+)`")
-
-// summary returns a line of Markdown as HTML, because GitHub does not read Markdown in a summary.
-func summary(text string) string {
-	return inlineCode.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")
 }
 
 // fenced returns a code block. Its fence is longer than any that the text contains.

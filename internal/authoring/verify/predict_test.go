@@ -3,7 +3,6 @@ package verify
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,8 +11,14 @@ import (
 )
 
 func TestPredict_reports_what_is_not_true(t *testing.T) {
-	const once = "solutions/01-box/testdata/predict/1-once/main.go"
-	const readme = "01-box/README.md"
+	const (
+		once    = "solutions/01-box/testdata/predict/1-once/main.go"
+		readme  = "01-box/README.md"
+		page    = "01-box/predictions.md"
+		changed = "01-box/predictions.md does not show the programs as they are, or what they print"
+		noLink  = "01-box/README.md:8: the section of task 1 needs one line with a link to predictions.md#task-1-put " +
+			"and `go tool workshop predict 01/1`"
+	)
 	prints := func(line string) func(*testing.T, string) {
 		return func(t *testing.T, root string) { replace(t, root, once, "\tfmt.Println(b.Len())\n", line) }
 	}
@@ -38,28 +43,25 @@ func TestPredict_reports_what_is_not_true(t *testing.T) {
 			"1-once does not end well over the solution:\npanic: 1"},
 		{"a program that prints much", prints("\tfor range 9 {\n\t\tfmt.Println(b.Len())\n\t}\n"),
 			"1-once prints 9 lines over the solution"},
-		{"a program that changed", prints("\tfmt.Println(b.Len(), b.Len())\n"),
-			"01-box/README.md:14: the program, or what it prints, has changed"},
+		{"a program that changed", prints("\tfmt.Println(b.Len(), b.Len())\n"), changed},
 		{"a solution that changed", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "{ b.n = 0 }", "{ b.n = 7 }")
-		}, "the program, or what it prints, has changed"},
-		{"a program that the text does not name", func(t *testing.T, root string) {
-			replace(t, root, readme, "<!-- predict: 1-once -->\n", "<!-- predict: 1-twice -->\n")
-		}, "1-once: the README must name it once, in the section of task 1"},
-		{"a program in the section of another task", func(t *testing.T, root string) {
-			replace(t, root, readme, "<!-- predict: 1-once -->", "<!-- predict: 2-emptied -->")
-			replace(t, root, readme, "## Task 2: Empty (5 min)\n",
-				"## Task 2: Empty (5 min)\n\n<!-- predict: 1-once -->\n<!-- /predict -->\n")
-		}, "1-once: the README must name it once, in the section of task 1"},
-		{"a text that names no program", func(t *testing.T, root string) {
-			replace(t, root, readme, "<!-- predict: 1-once -->", "<!-- predict: 1-never -->")
-		}, `01-box/README.md:14: there is no program "1-never"`},
-		{"a block without an end", func(t *testing.T, root string) {
-			replace(t, root, readme, "<!-- /predict -->\n", "")
-		}, "line 14: no <!-- /predict --> ends the program 1-once"},
-		{"an end without a beginning", func(t *testing.T, root string) {
-			replace(t, root, readme, "<!-- predict: 1-once -->\n", "")
-		}, "<!-- /predict --> ends no program"},
+		}, changed},
+		{"a page with another text", func(t *testing.T, root string) {
+			replace(t, root, page, "Read the question", "Look at the question")
+		}, changed},
+		{"no page", func(t *testing.T, root string) {
+			require.NoError(t, os.Remove(filepath.Join(root, page)))
+		}, changed},
+		{"a task without a link", func(t *testing.T, root string) {
+			replace(t, root, readme, "[two short programs](predictions.md#task-1-put)", "two short programs")
+		}, noLink},
+		{"a task that does not name the command", func(t *testing.T, root string) {
+			replace(t, root, readme, "workshop predict 01/1", "workshop predict 01")
+		}, noLink},
+		{"a link in the section of another task", func(t *testing.T, root string) {
+			replace(t, root, readme, "#task-1-put", "#task-2-empty")
+		}, noLink},
 		{"a task with one program", func(t *testing.T, root string) {
 			folder := filepath.Join(root, "solutions/01-box/testdata/predict/2-emptied")
 			require.NoError(t, os.RemoveAll(folder))
@@ -73,55 +75,45 @@ func TestPredict_reports_what_is_not_true(t *testing.T) {
 	}
 }
 
-func TestUpdatePredict_writes_what_the_programs_print(t *testing.T) {
+func TestUpdatePredictions_writes_what_the_programs_print(t *testing.T) {
 	root := newWorkshop(t)
 	box, err := course.Find(root, "box")
 	require.NoError(t, err)
-	changed, err := UpdatePredict(t.Context(), root, box)
-	require.NoError(t, err)
-	require.Empty(t, changed, "the text shows what the programs print")
-	before, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
-	require.NoError(t, err)
+	update := func() []string {
+		changed, err := UpdatePredictions(t.Context(), root, box)
+		require.NoError(t, err)
+		return changed
+	}
+	page := func() string {
+		text, err := os.ReadFile(filepath.Join(root, "01-box", "predictions.md"))
+		require.NoError(t, err)
+		return string(text)
+	}
+	before := page()
+	changed := update()
+	require.Equal(t, before, page(), "the page shows what the programs print")
+	require.Empty(t, changed)
 
 	main := "solutions/01-box/testdata/predict/1-twice/main.go"
 	replace(t, root, main, "Two things are put", "Two `Put`s & no more are put")
 	replace(t, root, main, "fmt.Println(b.Len())", "fmt.Println(\"```\", b.Len())")
-	changed, err = UpdatePredict(t.Context(), root, box)
-	require.NoError(t, err)
-	require.Equal(t, []string{"01-box/README.md:57: predict 1-twice"}, changed)
-	after, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
-	require.NoError(t, err)
-	title := "<summary>Predict: Two <code>Put</code>s &amp; no more are put into the box</summary>"
-	require.Contains(t, string(after), title)
-	require.Contains(t, string(after), "It prints:\n\n````text\n``` 2\n````\n")
+	require.Equal(t, []string{"01-box/predictions.md"}, update())
+	require.Contains(t, page(), "### Two `Put`s & no more are put into the box\n")
+	require.Contains(t, page(), "It prints:\n\n````text\n``` 2\n````\n")
 	require.Empty(t, check(t, root, Options{Truths: []string{"predict", "references"}})["references"])
 
 	replace(t, root, main, "Two `Put`s & no more are put", "Two things are put")
 	replace(t, root, main, "fmt.Println(\"```\", b.Len())", "fmt.Println(b.Len())")
-	_, err = UpdatePredict(t.Context(), root, box)
-	require.NoError(t, err)
-	again, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
-	require.NoError(t, err)
-	require.Equal(t, string(before), string(again))
+	require.NoError(t, os.Remove(filepath.Join(root, "01-box", "predictions.md")))
+	update()
+	require.Equal(t, before, page(), "written again from nothing")
 }
 
-func TestUpdatePredict_fills_empty_blocks_only_where_a_program_is(t *testing.T) {
+func TestUpdatePredictions_keeps_the_page_when_a_program_is_wrong(t *testing.T) {
 	root := newWorkshop(t)
 	box, err := course.Find(root, "box")
 	require.NoError(t, err)
-	text, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
-	require.NoError(t, err)
-	first, rest, _ := strings.Cut(string(text), "<!-- predict: 1-once -->\n")
-	_, rest, _ = strings.Cut(rest, "<!-- /predict -->\n")
-	write(t, root, "01-box/README.md", first+"<!-- predict: 1-once -->\n<!-- /predict -->\n"+rest)
-	_, err = UpdatePredict(t.Context(), root, box)
-	require.NoError(t, err)
-	filled, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
-	require.NoError(t, err)
-	require.Equal(t, string(text), string(filled))
-
-	replace(t, root, "01-box/README.md", "<!-- predict: 1-once -->", "<!-- predict: 1-never -->")
-	_, err = UpdatePredict(t.Context(), root, box)
-	require.ErrorContains(t, err,
-		`01-box/README.md:14: there is no program "1-never" in solutions/01-box/testdata/predict`)
+	replace(t, root, "solutions/01-box/testdata/predict/1-once/main.go", "b.Len()", "b.Size()")
+	_, err = UpdatePredictions(t.Context(), root, box)
+	require.ErrorContains(t, err, "b.Size undefined")
 }

@@ -179,10 +179,10 @@ func (r *run) printBuilt(over, command string) (printed string, ok bool) {
 	}
 	built, bug := r.stubs, strings.TrimPrefix(over, "bug ")
 	if over != "stub" {
-		if r.bank == nil || bug == over && over != "solution" || bug != over && !r.bank.has[bug] {
+		if r.wrong == nil || bug == over && over != "solution" || bug != over && !r.wrong.has[bug] {
 			return "", false
 		}
-		built = r.bank.program
+		built = r.wrong.program
 	}
 	if built.path == "" {
 		return "", false
@@ -211,16 +211,16 @@ func (r *run) named(over string) (overlay.Layer, error) {
 	case !isBug:
 		return overlay.Layer{}, fmt.Errorf("a shown output can be over \"stub\", \"solution\" or \"bug NAME\", not %q", over)
 	}
-	banks, err := bugs.Banks(r.root, r.chapter)
+	sets, err := bugs.Sets(r.root, r.chapter)
 	if err != nil {
 		return overlay.Layer{}, err
 	}
-	all := banks[0].Bugs
+	all := sets[0].Bugs
 	i := slices.IndexFunc(all, func(b bugs.Bug) bool { return b.Name == name })
 	if i < 0 {
 		return overlay.Layer{}, fmt.Errorf("there is no wrong version %q", name)
 	}
-	return all[i].Apply(banks[0].Code)
+	return all[i].Apply(sets[0].Code)
 }
 
 // matches reports whether a command printed the wanted lines, without times and trailing space.

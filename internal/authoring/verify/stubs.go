@@ -5,6 +5,8 @@ package verify
 
 import (
 	"fmt"
+	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -74,17 +76,17 @@ func (p *problems) wantCode(
 			p.add("`%s` over %s runs no test:\n%s", task.Command, what, res.Outside)
 		}
 		for _, t := range res.Tests {
-			hole := t.Hole()
+			todo := t.Todo()
 			_, mayPass := allowed[t.Name]
 			switch {
 			case mayPass && t.Status != gotest.Failed:
 			case t.Status != gotest.Failed:
 				p.add("%s %s on %s: a learner would think that the work is done", t.Name, t.Status, what)
-			case hole == nil:
+			case todo == nil:
 				p.add("%s fails on %s for another reason than code that is not written yet:\n%s", t.Name, what, t.Text())
-			case hole.Task > task.Number:
+			case todo.Task > task.Number:
 				p.add("%s belongs to task %d and needs %s, which is only written in task %d",
-					t.Name, task.Number, hole.Symbol, hole.Task)
+					t.Name, task.Number, todo.Symbol, todo.Task)
 			default:
 				failed++
 			}
@@ -177,11 +179,43 @@ func reached(r *run) (string, []string) {
 	for _, task := range r.chapter.Tasks {
 		p.command(task, r.stubRuns[task.Number], wanted[task.Number])
 	}
-	holes, err := r.judgeHoles(&p)
+	if err := r.judgeSections(&p, slices.Concat(slices.Collect(maps.Values(wanted))...)); err != nil {
+		p.add("%v", err)
+	}
+	todos, err := r.judgeTodos(&p)
 	if err != nil {
 		p.add("%v", err)
 	}
-	return fmt.Sprintf("%d tests and %d holes in %d tasks", total, holes, len(r.chapter.Tasks)), p
+	return fmt.Sprintf("%d tests and %d todos in %d tasks", total, todos, len(r.chapter.Tasks)), p
+}
+
+// linesToTest is how far below its heading a task shows its command and its first test.
+const linesToTest = 12
+
+var namedTest = regexp.MustCompile(`\bTestTask(\d+)_\w+`)
+
+// judgeSections checks that each task begins with its command and names a test, and that each named test exists.
+func (r *run) judgeSections(p *problems, tests []string) error {
+	text, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "README.md"))
+	if err != nil {
+		return fmt.Errorf("read the tasks: %w", err)
+	}
+	lines := strings.Split(string(text), "\n")
+	for i, line := range lines {
+		for _, name := range namedTest.FindAllString(line, -1) {
+			if !slices.Contains(tests, name) {
+				p.add("%s/README.md:%d: there is no test %s", r.chapter.Dir, i+1, name)
+			}
+		}
+	}
+	for _, t := range r.chapter.Tasks {
+		top := strings.Join(lines[t.Line:min(t.Line+linesToTest, len(lines))], "\n")
+		if !strings.Contains(top, t.Command) || !strings.Contains(top, fmt.Sprintf("TestTask%d_", t.Number)) {
+			p.add("%s/README.md:%d: task %d shows its command and its first test within %d lines", r.chapter.Dir, t.Line,
+				t.Number, linesToTest)
+		}
+	}
+	return nil
 }
 
 // command compares the tests that a task's command ran with the tests of that task.
@@ -201,20 +235,20 @@ func (p *problems) command(task course.Task, res gotest.Result, wanted []string)
 	}
 }
 
-// judgeHoles checks that each hole belongs to a task, and that each task has holes and two hints or more. It returns
-// the number of holes.
-func (r *run) judgeHoles(p *problems) (holes int, err error) {
+// judgeTodos checks that each todo belongs to a task, and that each task has todos and two hints or more. It returns
+// the number of todos.
+func (r *run) judgeTodos(p *problems) (todos int, err error) {
 	solution, err := r.solution()
 	if err != nil {
 		return 0, err
 	}
 	written := map[int]bool{}
 	for _, f := range solution.Files {
-		found, err := stub.Holes(f.Name, f.Content)
+		found, err := stub.Todos(f.Name, f.Content)
 		if err != nil {
 			return 0, err
 		}
-		holes += len(found)
+		todos += len(found)
 		for _, h := range found {
 			written[h.Task] = true
 			if _, known := r.chapter.Task(h.Task); !known {
@@ -225,7 +259,7 @@ func (r *run) judgeHoles(p *problems) (holes int, err error) {
 	}
 	hints, err := course.Hints(r.root, r.chapter.Dir)
 	if err != nil {
-		return holes, err
+		return todos, err
 	}
 	for _, t := range r.chapter.Tasks {
 		if !written[t.Number] {
@@ -235,5 +269,5 @@ func (r *run) judgeHoles(p *problems) (holes int, err error) {
 			p.add("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", n, t.Number)
 		}
 	}
-	return holes, nil
+	return todos, nil
 }

@@ -31,7 +31,7 @@ func messages(r *run) (string, []string) {
 	seen := 0
 	for _, task := range r.chapter.Tasks {
 		for _, t := range r.stubRuns[task.Number].Tests {
-			if t.Hole() != nil {
+			if t.Todo() != nil {
 				seen++
 				p.hasTask(r.chapter, "the stubs", t.Failures[0])
 			}

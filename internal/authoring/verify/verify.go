@@ -3,7 +3,8 @@
 //	stubs       each stub compiles and vets, and every test fails on it, for want of the code that its task asks for
 //	reached     every test belongs to a task; the commands shown for the tasks run all of them and fail as they should
 //	derived     each stub is its solution with the marked bodies taken out, and the wrong versions are made from it
-//	alone       each task is green with the code of the tasks up to it, and with holes for the later ones
+//	alone       each task is green with the code of the tasks up to it, and with todos for the later ones
+//	between     while a learner works on the next task, later tests fail soon, and none accuses code that is right
 //	solutions   each solution passes every test, under the race detector
 //	oracle      client-go passes every test, but for listed divergences
 //	bare        each bare stub compiles, every test fails on it for want of code, and other designs fit it
@@ -61,7 +62,7 @@ type Finding struct {
 	Chapter  string   `json:"chapter"`
 	Truth    string   `json:"truth"`
 	OK       bool     `json:"ok"`
-	Detail   string   `json:"detail"`             // what was looked at, in a few words
+	Detail   string   `json:"detail"`             // what was looked at, in a few words; more lines are for a reader
 	Problems []string `json:"problems,omitempty"` // each one a sentence or more; none when OK
 	Seconds  float64  `json:"seconds"`
 }
@@ -84,6 +85,7 @@ var truths = []struct {
 	{"reached", reached},
 	{"derived", derived},
 	{"alone", alone},
+	{"between", between},
 	{"solutions", solutions},
 	{"oracle", oracle},
 	{"bare", bare},
@@ -201,7 +203,9 @@ type run struct {
 	stubs    program               // the tests over the stubs
 	stubRuns map[int]gotest.Result // by task: its command over the stubs
 	caught   *caught               // what came of the wrong versions of the solution
-	bank     *bank                 // the wrong versions of the solution in one build; nil if they were not built
+	wrong    *oneProgram           // the wrong versions of the solution in one build; nil if they were not built
+
+	unfinished *unfinished // the solution with todos; nil if it was not built
 }
 
 // solution is the reference, as a layer.

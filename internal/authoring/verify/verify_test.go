@@ -15,8 +15,8 @@ import (
 	"client-go-workshop/internal/course"
 )
 
-// bankText stands here because a txtar file cannot hold another one.
-const bankText = `6 wrong versions of the box.
+// wrongText stands here because a txtar file cannot hold another one.
+const wrongText = `6 wrong versions of the box.
 
 -- never-full/about --
 test: TestTask1_Put_counts
@@ -62,7 +62,7 @@ symptom: The box is full.
 +func (b *Box) Empty() { b.n++ }
 `
 
-const designBankText = `-- keeps-the-last/about --
+const designWrong = `-- keeps-the-last/about --
 test: TestTask2_Empty_takes_all_out
 rule: empty is empty
 symptom: One thing stays in the box.
@@ -71,7 +71,7 @@ symptom: One thing stays in the box.
 +func (b *Box) Empty() { b.things = b.things[:1] }
 `
 
-const textBankText = `-- keeps-a-letter/about --
+const textWrong = `-- keeps-a-letter/about --
 test: TestTask2_Empty_takes_all_out
 rule: empty is empty
 symptom: One thing stays in the box.
@@ -85,9 +85,9 @@ func newWorkshop(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	require.NoError(t, cmdtest.Workshop(root, "testdata/workshop.txtar"))
-	write(t, root, "solutions/01-box/bugs.txtar", bankText)
-	write(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", designBankText)
-	write(t, root, "solutions/01-box/testdata/designs/text/bugs.txtar", textBankText)
+	write(t, root, "solutions/01-box/bugs.txtar", wrongText)
+	write(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", designWrong)
+	write(t, root, "solutions/01-box/testdata/designs/text/bugs.txtar", textWrong)
 	box, err := course.Find(root, "box")
 	require.NoError(t, err)
 	written, kept, err := Generate(root, box)
@@ -207,12 +207,18 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 				"func TestMain(m *testing.M) { m.Run(); os.Exit(0) }\n\nfunc TestTask1_")
 			replace(t, root, "01-box/box_test.go", "\"testing\"\n", "\"os\"\n\t\"testing\"\n")
 		}, "exits 0"},
-		{"a hole of a task that does not exist", "reached", func(t *testing.T, root string) {
+		{"a todo of a task that does not exist", "reached", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "//workshop:task 2", "//workshop:task 7")
 		}, "Box.Empty is to be written in task 7, which the README does not have"},
 		{"a task with nothing to write", "reached", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "//workshop:task 2", "//workshop:task 1")
 		}, "task 2 leaves nothing to write"},
+		{"a text that names a test which does not exist", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", "`TestTask2_Empty_takes_all_out`", "`TestTask2_Empty_takes_some_out`")
+		}, "01-box/README.md:29: there is no test TestTask2_Empty_takes_some_out"},
+		{"a task whose command is far below its heading", "reached", func(t *testing.T, root string) {
+			replace(t, root, "01-box/README.md", "## Task 2: Empty (5 min)\n", "## Task 2: Empty (5 min)\n"+strings.Repeat("Long ago.\n\n", 5))
+		}, "01-box/README.md:23: task 2 shows its command and its first test within 12 lines"},
 		{"a task without hints", "reached", func(t *testing.T, root string) {
 			replace(t, root, "01-box/hints.md", "## Task 2: Empty\n\n1. Look.\n2. Think.\n", "")
 		}, "hints.md has 0 hints for task 2"},
@@ -227,7 +233,7 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		}, "01-box/box_test.go does not match checksums.txt"},
 		{"a wrong version of another declaration", "derived", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "{ b.n = 0 }", "{ b.n = 1 }")
-		}, "the wrong version never-empty is not made from the solution's Box.Empty in box.go; run `go tool workshop generate`"},
+		}, "the wrong version never-empty is not made from the solution's Box.Empty in box.go; run `go tool author generate`"},
 		{"a test of a task that only a later task makes green", "alone", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "func (b *Box) Put() { b.add(1) }",
 				"func (b *Box) Put() { b.Empty(); b.add(1) }")
@@ -278,8 +284,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "01-box/box_test.go", `"Put adds one."`, `"Put adds oneness."`)
 		}, `begins with "Put adds one"`},
 		{"a promise that no wrong version breaks", "contract", func(t *testing.T, root string) {
-			bank := strings.ReplaceAll(bankText, "TestTask1_Put_counts", "TestTask2_Empty_takes_all_out")
-			write(t, root, "solutions/01-box/bugs.txtar", bank)
+			set := strings.ReplaceAll(wrongText, "TestTask1_Put_counts", "TestTask2_Empty_takes_all_out")
+			write(t, root, "solutions/01-box/bugs.txtar", set)
 		}, `no wrong version fails with a rule that begins with "Put adds one"`},
 		{"a line of the table for no promise", "contract", func(t *testing.T, root string) {
 			write(t, root, "solutions/01-box/promises.txt", "What is empty => Empty takes all out\nA lid => none: no lid\n")
@@ -293,7 +299,7 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		{"a divergence that is none", "oracle", func(t *testing.T, root string) {
 			write(t, root, "internal/testkit/oracle/01-box/"+Divergences, "TestTask1_Put_counts: client-go counts from two\n")
 		}, "client-go passes it: take it off the list"},
-		{"a bank that has lost one", "bugs", func(t *testing.T, root string) {
+		{"a set that has lost one", "bugs", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "6 wrong", "7 wrong")
 		}, "bugs.txtar has 6 wrong versions and says that it has 7"},
 		{"a task with two wrong versions", "bugs", func(t *testing.T, root string) {
@@ -354,7 +360,7 @@ func TestUpdateShown_replaces_what_is_no_longer_printed(t *testing.T) {
 	replace(t, root, "01-box/README.md", "--- FAIL: TestTask1_Put_counts (0.00s)\n…\n", "all is well\n")
 	changed, err = UpdateShown(t.Context(), root, box)
 	require.NoError(t, err)
-	require.Equal(t, []string{"01-box/README.md:102: $ go test ./01-box -run Task1"}, changed)
+	require.Equal(t, []string{"01-box/README.md:16: $ go test ./01-box -run Task1"}, changed)
 	readme, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)-->\n`+"```"+`console\n\$ go test ./01-box -run Task1\n--- FAIL: .*FAIL\n`+"```"+`\n\n## Task 2`, string(readme))

@@ -9,7 +9,7 @@ package stub
 //   - unexported types with an exported method that the learner writes, since the method's comment is a contract;
 //   - given files, which have no directive, except for code in them that needs something that goes.
 //
-// An exported function with a given body that needs something that goes becomes a hole.
+// An exported function with a given body that needs something that goes becomes a todo.
 
 import (
 	"bytes"
@@ -92,7 +92,7 @@ func Bare(files map[string][]byte) (map[string][]byte, error) {
 
 // write returns what stays of a file, or nil if nothing does.
 func (p *bareSolution) write(f *bareFile) ([]byte, error) {
-	holes, code := false, f.tree.Doc != nil
+	todos, code := false, f.tree.Doc != nil
 	if code {
 		at := f.offset(f.tree.Package)
 		f.edits = append(f.edits, edit{at, at, "//\n" + bareComment})
@@ -105,8 +105,8 @@ func (p *bareSolution) write(f *bareFile) ([]byte, error) {
 			case gone:
 				f.cutNode(d, d.Doc)
 				continue
-			case hole:
-				holes = true
+			case todo:
+				todos = true
 				f.cutBody(d, part.task, part.symbol)
 			}
 			code = true
@@ -122,7 +122,7 @@ func (p *bareSolution) write(f *bareFile) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the bare stub is not Go: %w", f.name, err)
 	}
-	fixed, err := fixImports(f.name, cut, holes)
+	fixed, err := fixImports(f.name, cut, todos)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 package stub
 
-// This file chooses what stays in the bare stub, and to which tasks the functions belong that become holes.
+// This file chooses what stays in the bare stub, and to which tasks the functions belong that become todos.
 
 // choose gives every part its state.
 func (p *bareSolution) choose() {
@@ -17,7 +17,7 @@ func (p *bareSolution) choose() {
 	for p.demote() {
 	}
 	for _, part := range p.parts {
-		if part.state == hole && part.task == 0 {
+		if part.state == todo && part.task == 0 {
 			part.task = p.firstTask(part)
 		}
 	}
@@ -31,7 +31,7 @@ func (p *bareSolution) begin(part *part) {
 	}
 	part.state = stays
 	if part.task > 0 {
-		part.state = hole
+		part.state = todo
 	}
 	for _, member := range p.parts {
 		if member.owner == part && (member.exported || member.given) {
@@ -69,7 +69,7 @@ func (p *bareSolution) require(part *part) {
 	}
 }
 
-// demote takes back what needs something that goes: an exported function becomes a hole, anything else goes too. It
+// demote takes back what needs something that goes: an exported function becomes a todo, anything else goes too. It
 // reports whether there was such a part.
 func (p *bareSolution) demote() (changed bool) {
 	for _, part := range p.parts {
@@ -79,7 +79,7 @@ func (p *bareSolution) demote() (changed bool) {
 			part.state, changed = gone, true
 		case part.must || !part.needsGone():
 		case part.exported && part.isFunction():
-			part.state, changed = hole, true
+			part.state, changed = todo, true
 		default:
 			part.state, changed = gone, true
 		}

@@ -106,7 +106,7 @@ func (f *file) function(d *ast.FuncDecl) error {
 		case f.forAll && !d.Name.IsExported():
 			return f.omit(d, d.Name)
 		case f.task > 0:
-			return f.hole(d, f.task, "")
+			return f.todo(d, f.task, "")
 		}
 		return nil
 	}
@@ -120,7 +120,7 @@ func (f *file) function(d *ast.FuncDecl) error {
 	case m != nil:
 		f.cutDirective(d.Doc, c)
 		task, _ := strconv.Atoi(m[1]) // digits, says the pattern
-		return f.hole(d, task, m[2])
+		return f.todo(d, task, m[2])
 	case strings.HasPrefix(c.Text, "//workshop:task"):
 		return f.errorf(c.Pos(), "%s: a task directive is \"//workshop:task 2\" or \"//workshop:task 2 Symbol\"", c.Text)
 	}
@@ -206,21 +206,21 @@ func Declared(specs ...ast.Spec) (names []*ast.Ident) {
 	return names
 }
 
-// hole replaces a function's body. An empty symbol is the function's own.
-func (f *file) hole(d *ast.FuncDecl, task int, symbol string) error {
+// todo replaces a function's body. An empty symbol is the function's own.
+func (f *file) todo(d *ast.FuncDecl, task int, symbol string) error {
 	if d.Body == nil {
 		return f.errorf(d.Pos(), "%s has no body to take out", d.Name.Name)
 	}
 	if symbol == "" {
 		symbol = f.symbol(d)
 	}
-	f.holes = append(f.holes, Hole{task, symbol, d.Doc.Text(), f.set.Position(d.Name.Pos()).Line,
+	f.todos = append(f.todos, Todo{task, symbol, d.Doc.Text(), f.set.Position(d.Name.Pos()).Line,
 		f.offset(d.Body.Lbrace) + 1, Symbol(d)})
 	f.cutBody(d, task, symbol)
 	return nil
 }
 
-// cutBody replaces a function's body by the panic of a hole.
+// cutBody replaces a function's body by the panic of a todo.
 func (f *file) cutBody(d *ast.FuncDecl, task int, symbol string) {
 	f.edits = append(f.edits, edit{f.offset(d.Body.Lbrace), f.offset(d.Body.Rbrace) + 1,
 		fmt.Sprintf("{\n\tpanic(todo.Task(%d, %q))\n}", task, symbol)})

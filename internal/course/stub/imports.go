@@ -18,9 +18,9 @@ func RemoveUnusedImports(name string, src []byte) ([]byte, error) {
 	return fixImports(name, src, false)
 }
 
-// fixImports returns src, which is formatted, without its unused imports and, if holes were made, with the import of
+// fixImports returns src, which is formatted, without its unused imports and, if todos were made, with the import of
 // package todo. Blank and dot imports stay, because the file does not show what they are for.
-func fixImports(name string, src []byte, holes bool) ([]byte, error) {
+func fixImports(name string, src []byte, todos bool) ([]byte, error) {
 	f := &file{src: src, set: token.NewFileSet()}
 	tree, err := parser.ParseFile(f.set, name, src, parser.ParseComments)
 	if err != nil {
@@ -33,9 +33,9 @@ func fixImports(name string, src []byte, holes bool) ([]byte, error) {
 	for _, decl := range tree.Decls {
 		d, ok := decl.(*ast.GenDecl)
 		if !ok || d.Tok != token.IMPORT {
-			if holes {
+			if todos {
 				f.addTodo(tree, decl)
-				holes = false
+				todos = false
 			}
 			break
 		}
@@ -43,7 +43,7 @@ func fixImports(name string, src []byte, holes bool) ([]byte, error) {
 		for _, spec := range d.Specs {
 			if i := spec.(*ast.ImportSpec); isUsed(i, used) {
 				last = i.Path.Value
-				holes = holes && last != strconv.Quote(todoPath)
+				todos = todos && last != strconv.Quote(todoPath)
 			} else {
 				f.cutNode(i, i.Doc)
 			}
@@ -52,14 +52,14 @@ func fixImports(name string, src []byte, holes bool) ([]byte, error) {
 		case last == "":
 			f.edits = f.edits[:len(f.edits)-len(d.Specs)]
 			f.cutNode(d, d.Doc)
-		case holes && d.Rparen.IsValid(): // a group of its own, unless other packages of the workshop are the last one
+		case todos && d.Rparen.IsValid(): // a group of its own, unless other packages of the workshop are the last one
 			separator := "\n"
 			if strings.HasPrefix(last, `"client-go-workshop/`) {
 				separator = ""
 			}
 			at := f.offset(d.Rparen)
 			f.edits = append(f.edits, edit{at, at, fmt.Sprintf("%s\t%q\n", separator, todoPath)})
-			holes = false
+			todos = false
 		}
 	}
 	return f.apply(), nil

@@ -20,7 +20,7 @@ type state int
 
 const (
 	gone  state = iota
-	hole        // a function that stays without its body
+	todo        // a function that stays without its body
 	stays       // as it is; of a struct type the fields are parts of their own
 )
 
@@ -31,8 +31,8 @@ type part struct {
 	given    bool   // its file has no directive
 	must     bool   // nothing that others see compiles without it
 	contract bool   // a type with an exported method that the learner writes
-	task     int    // of a hole; 0 if the solution has none here
-	symbol   string // of a function, for its hole
+	task     int    // of a todo; 0 if the solution has none here
+	symbol   string // of a function, for its todo
 
 	owner *part          // the type of a method or field
 	head  []*part        // what its signature or type needs
@@ -126,7 +126,7 @@ func (p *bareSolution) declare(f *bareFile, original *file) {
 		case *ast.FuncDecl:
 			part := add(d, d.Name)
 			part.symbol = f.symbol(d)
-			for _, h := range original.holes {
+			for _, h := range original.todos {
 				if h.Function == Symbol(d) {
 					part.task, part.symbol = h.Task, h.Symbol
 				}

@@ -40,8 +40,8 @@ import (
 
 const todoPath = "client-go-workshop/internal/testkit/todo"
 
-// Hole is a body that the learner writes.
-type Hole struct {
+// Todo is a body that the learner writes.
+type Todo struct {
 	Task   int
 	Symbol string
 	Doc    string // the text of its doc comment
@@ -68,13 +68,13 @@ func Dir(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// Holes lists the bodies that Generate takes out of a file.
-func Holes(name string, src []byte) ([]Hole, error) {
+// Todos lists the bodies that Generate takes out of a file.
+func Todos(name string, src []byte) ([]Todo, error) {
 	f, err := read(name, src)
 	if err != nil {
 		return nil, err
 	}
-	return f.holes, nil
+	return f.todos, nil
 }
 
 var mark = regexp.MustCompile(`(?m)^(?:[ \t]*//\n)?[ \t]*//workshop:.*\n`)
@@ -93,18 +93,18 @@ func Generate(name string, src []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
 	}
-	fixed, err := fixImports(name, cut, len(f.holes) > 0)
+	fixed, err := fixImports(name, cut, len(f.todos) > 0)
 	if err != nil {
 		return nil, err
 	}
 	return format.Source(fixed)
 }
 
-// file is a solution, read: what to cut, and the holes that it leaves.
+// file is a solution, read: what to cut, and the todos that it leaves.
 type file struct {
 	src   []byte
 	set   *token.FileSet
-	holes []Hole
+	todos []Todo
 	edits []edit // in ascending order, not overlapping
 
 	used     map[*ast.Comment]bool // the directives that were carried out

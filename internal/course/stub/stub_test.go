@@ -197,15 +197,15 @@ func TestGenerate_of_a_file_that_omits_all_helpers(t *testing.T) {
 	require.Equal(t, "// Package box is a map.\npackage box\n\nfunc F() {}\n", string(got))
 }
 
-func TestHoles_lists_the_marked_bodies(t *testing.T) {
-	holes, err := Holes("box.go", []byte(solution))
+func TestTodos_lists_the_marked_bodies(t *testing.T) {
+	todos, err := Todos("box.go", []byte(solution))
 	require.NoError(t, err)
-	for i, h := range holes {
+	for i, h := range todos {
 		require.Equal(t, byte('{'), solution[h.Body-1], "the byte before the body of %s", h.Symbol)
-		holes[i].Body = 0
+		todos[i].Body = 0
 	}
-	require.Equal(t, []Hole{{Task: 1, Symbol: "Box.Put", Doc: "Put adds.\n\nIt never fails.\n", Line: 41, Function: "Box.Put"},
-		{Task: 2, Symbol: "The.Symbol", Line: 56, Function: "free"}}, holes)
+	require.Equal(t, []Todo{{Task: 1, Symbol: "Box.Put", Doc: "Put adds.\n\nIt never fails.\n", Line: 41, Function: "Box.Put"},
+		{Task: 2, Symbol: "The.Symbol", Line: 56, Function: "free"}}, todos)
 }
 
 func TestGenerate_of_a_file_with_no_import(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package bugs reads a chapter's bank of wrong code, solutions/NN-topic/bugs.txtar.
+// Package bugs reads a chapter's set of wrong code, solutions/NN-topic/bugs.txtar.
 //
 // Each entry is the solution with a few declarations changed: a bug that client-go had, or one that learners write. The
 // chapter's tests must catch each of them, in the test that the entry names; package verify proves that.
@@ -17,9 +17,9 @@
 //
 // A part is named for a file and a symbol and holds the whole declaration as a diff, without its doc comment. The minus
 // side is the declaration the wrong version was made from, the plus side takes its place. A part without diff marks is
-// a declaration that the solution does not have, or one that `workshop generate` has not turned into a diff yet.
+// a declaration that the solution does not have, or one that `author generate` has not turned into a diff yet.
 //
-// This file reads and writes banks; apply.go makes the wrong version of a solution.
+// This file reads and writes sets; apply.go makes the wrong version of a solution.
 package bugs
 
 import (
@@ -37,7 +37,7 @@ import (
 	"client-go-workshop/internal/runner/overlay"
 )
 
-// File is the name of a bank, in a chapter's solution folder.
+// File is the name of a set, in a chapter's solution folder.
 const File = "bugs.txtar"
 
 // Imports is the symbol of a part that lists imports to add, one on each line.
@@ -51,6 +51,8 @@ type Bug struct {
 	Symptom  string // the effect in the field
 	Issue    string // the issues where it happened, such as "#84959"; or empty
 	RaceOnly bool   // only the race detector can see it
+	After    int    // for a state between two tasks: the number of the task that has just been finished
+	State    string // what the code does in that state
 	Changes  []Change
 }
 
@@ -62,9 +64,10 @@ type Change struct {
 	Wrong  string // the declaration that takes its place; empty if it is removed
 }
 
-// Bank is a set of wrong versions, and the code that they are made from.
-type Bank struct {
-	Dir  string        // the folder with the bank's file
+// Set is a set of wrong versions, and the code that they are made from.
+type Set struct {
+	Dir  string        // the folder with the set's file
+	File string        // the name of that file
 	Code overlay.Layer // the right code: the solution, or another correct design
 	Bugs []Bug
 	// Stated is how many wrong versions the file says that it has, so that a deletion is noticed. It is 0 if it does not.
@@ -72,44 +75,64 @@ type Bank struct {
 }
 
 // Designs is the folder, in a solution's folder, with other correct designs of the chapter. Each design is a folder
-// with the files that differ from the solution, and a bank of its own. The go command ignores files in it.
+// with the files that differ from the solution, and a set of its own. The go command ignores files in it.
 const Designs = "testdata/designs"
 
-// Banks returns the bank of a chapter's solution, and then those of its other designs in the order of their names. A
-// folder without a bank has no wrong versions.
-func Banks(root string, c course.Chapter) ([]Bank, error) {
+// Sets returns the set of a chapter's solution, and then those of its other designs in the order of their names. A
+// folder without a set has no wrong versions.
+func Sets(root string, c course.Chapter) ([]Set, error) {
 	dir := filepath.Join(root, c.Solution())
 	solution, err := overlay.ReadDir(c.Dir, "solution", dir)
 	if err != nil {
 		return nil, err
 	}
-	banks := []Bank{{Dir: dir, Code: solution}}
+	sets := []Set{{Dir: dir, File: File, Code: solution}}
 	designs, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(Designs), "*")) // the pattern is right
 	for _, design := range designs {
 		files, err := overlay.ReadDir(c.Dir, "design "+filepath.Base(design), design)
 		if err != nil {
 			return nil, err
 		}
-		banks = append(banks, Bank{Dir: design, Code: files.Over(solution)})
+		sets = append(sets, Set{Dir: design, File: File, Code: files.Over(solution)})
 	}
-	for i := range banks {
-		if banks[i].Bugs, banks[i].Stated, err = read(banks[i].Dir); err != nil {
+	for i := range sets {
+		if sets[i].Bugs, sets[i].Stated, err = read(filepath.Join(sets[i].Dir, File)); err != nil {
 			return nil, err
 		}
 	}
-	return banks, nil
+	return sets, nil
 }
 
-// Load reads the bank in a folder. A folder without a bank has no wrong versions.
+// Load reads the set in a folder. A folder without a set has no wrong versions.
 func Load(dir string) ([]Bug, error) {
-	all, _, err := read(dir)
+	all, _, err := read(filepath.Join(dir, File))
 	return all, err
+}
+
+// StatesFile has the states between two tasks, in a chapter's solution folder, in the format of wrong versions. Each is
+// the code of a learner who has finished some tasks, and has only begun the next ones:
+//
+//	-- list-only/about --
+//	after: 1
+//	state: ListAndWatch lists and returns; nothing watches yet.
+//	-- list-only/reflector.go Reflector.ListAndWatch --
+//	…
+const StatesFile = "between.txtar"
+
+// States returns the states between two tasks of a chapter. They are made from the solution.
+func States(root string, c course.Chapter) (Set, error) {
+	dir := filepath.Join(root, c.Solution())
+	solution, err := overlay.ReadDir(c.Dir, "solution", dir)
+	if err != nil {
+		return Set{}, err
+	}
+	all, _, err := read(filepath.Join(dir, StatesFile))
+	return Set{Dir: dir, File: StatesFile, Code: solution, Bugs: all}, err
 }
 
 var stated = regexp.MustCompile(`^(\d+) wrong versions`)
 
-func read(dir string) (all []Bug, number int, err error) {
-	path := filepath.Join(dir, File)
+func read(path string) (all []Bug, number int, err error) {
 	archive, err := txtar.ParseFile(path)
 	if os.IsNotExist(err) {
 		return nil, 0, nil
@@ -181,6 +204,12 @@ func about(name, text string) (Bug, error) {
 			b.Symptom = value
 		case "issue":
 			b.Issue = value
+		case "after":
+			if b.After, _ = strconv.Atoi(value); b.After < 1 {
+				return Bug{}, fmt.Errorf("%s/about: after is the number of a task, not %q", name, value)
+			}
+		case "state":
+			b.State = value
 		case "race":
 			if b.RaceOnly = value == "only"; !b.RaceOnly {
 				return Bug{}, fmt.Errorf("%s/about: race can be \"only\", not %q", name, value)
@@ -189,13 +218,16 @@ func about(name, text string) (Bug, error) {
 			return Bug{}, fmt.Errorf("%s/about: there is no key %q", name, key)
 		}
 	}
-	if b.Test == "" || b.Rule == "" || b.Symptom == "" {
-		return Bug{}, fmt.Errorf("%s/about needs a test, a rule and a symptom", name)
+	if b.After > 0 && b.State != "" && b.Test+b.Rule+b.Symptom == "" {
+		return b, nil
+	}
+	if b.Test == "" || b.Rule == "" || b.Symptom == "" || b.After > 0 || b.State != "" {
+		return Bug{}, fmt.Errorf("%s/about needs a test, a rule and a symptom; a state needs after and state", name)
 	}
 	return b, nil
 }
 
-// Format returns the text of a bank: a preamble and its wrong versions.
+// Format returns the text of a set: a preamble and its wrong versions.
 func Format(preamble string, all []Bug) []byte {
 	archive := &txtar.Archive{}
 	if preamble = strings.TrimSpace(preamble); preamble != "" {
@@ -206,6 +238,9 @@ func Format(preamble string, all []Bug) []byte {
 	}
 	for i, b := range all {
 		text := fmt.Sprintf("test: %s\nrule: %s\nsymptom: %s\n", b.Test, b.Rule, b.Symptom)
+		if b.After > 0 {
+			text = fmt.Sprintf("after: %d\nstate: %s\n", b.After, b.State)
+		}
 		if b.Issue != "" {
 			text += "issue: " + b.Issue + "\n"
 		}

@@ -10,7 +10,7 @@ import (
 	"client-go-workshop/internal/runner/overlay"
 )
 
-const bank = `A preamble.
+const set = `A preamble.
 
 -- off-by-one/about --
 test: TestTask1_Put
@@ -69,7 +69,7 @@ func solution(content string) overlay.Layer {
 }
 
 func TestApply_replaces_adds_and_removes_declarations(t *testing.T) {
-	all, err := load(t, bank)
+	all, err := load(t, set)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
 	require.Equal(t, "off-by-one", all[0].Name)
@@ -118,7 +118,7 @@ func TestApply_removes_imports_that_are_no_longer_used(t *testing.T) {
 }
 
 func TestApply_survives_changes_of_other_declarations_and_of_its_own(t *testing.T) {
-	all, err := load(t, bank)
+	all, err := load(t, set)
 	require.NoError(t, err)
 	layer, err := all[0].Apply(solution("package box\n\ntype Box struct{ n, m int }\n\nfunc (b *Box) Put() { b.m++ }\n"))
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestApply_survives_changes_of_other_declarations_and_of_its_own(t *testing.
 }
 
 func TestApply_reports_what_is_gone(t *testing.T) {
-	all, err := load(t, bank)
+	all, err := load(t, set)
 	require.NoError(t, err)
 	_, err = all[0].Apply(solution("package box\n"))
 	require.ErrorContains(t, err, "wrong version off-by-one: box.go: the solution does not declare Box.Put")
@@ -135,12 +135,12 @@ func TestApply_reports_what_is_gone(t *testing.T) {
 }
 
 func TestFormat_writes_what_Load_reads(t *testing.T) {
-	all, err := load(t, bank)
+	all, err := load(t, set)
 	require.NoError(t, err)
-	require.Equal(t, bank, string(Format("A preamble.\n", all)))
+	require.Equal(t, set, string(Format("A preamble.\n", all)))
 }
 
-func TestLoad_of_a_chapter_without_a_bank(t *testing.T) {
+func TestLoad_of_a_chapter_without_wrong_versions(t *testing.T) {
 	all, err := Load(t.TempDir())
 	require.NoError(t, err)
 	require.Empty(t, all)

@@ -22,41 +22,41 @@ const GameFile = "game.txt"
 const GameSize = 10
 
 // WithoutBonus returns the wrong versions that no test of a bonus task must catch.
-func WithoutBonus(c course.Chapter, bank []Bug) []Bug {
-	return slices.DeleteFunc(slices.Clone(bank), func(b Bug) bool {
+func WithoutBonus(c course.Chapter, set []Bug) []Bug {
+	return slices.DeleteFunc(slices.Clone(set), func(b Bug) bool {
 		return slices.ContainsFunc(c.Tasks, func(t course.Task) bool {
 			return t.Bonus && strings.HasPrefix(b.Test, fmt.Sprintf("TestTask%d_", t.Number))
 		})
 	})
 }
 
-// Game divides a chapter's bank into the wrong versions of the game, in its order, and all others. Without a list in
+// Game divides a chapter's set into the wrong versions of the game, in its order, and all others. Without a list in
 // the solution's folder the game has the first ten.
-func Game(dir string, bank []Bug) (game, others []Bug, err error) {
+func Game(dir string, set []Bug) (game, others []Bug, err error) {
 	names, err := gameNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		n := min(GameSize, len(bank))
-		return bank[:n], bank[n:], nil
+		n := min(GameSize, len(set))
+		return set[:n], set[n:], nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, name := range names {
-		i := slices.IndexFunc(bank, func(b Bug) bool { return b.Name == name })
+		i := slices.IndexFunc(set, func(b Bug) bool { return b.Name == name })
 		if i < 0 {
 			return nil, nil, fmt.Errorf("%s lists %s, and %s has no such wrong version", GameFile, name, File)
 		}
-		game = append(game, bank[i])
+		game = append(game, set[i])
 	}
-	others = slices.DeleteFunc(slices.Clone(bank), func(b Bug) bool { return slices.Contains(names, b.Name) })
+	others = slices.DeleteFunc(slices.Clone(set), func(b Bug) bool { return slices.Contains(names, b.Name) })
 	return game, others, nil
 }
 
-// GameProblems returns what is wrong with the list in a solution's folder. A bank with
+// GameProblems returns what is wrong with the list in a solution's folder. A set with
 // no more wrong versions than the game needs no list.
-func GameProblems(dir string, bank []Bug) (problems []string) {
+func GameProblems(dir string, set []Bug) (problems []string) {
 	text, err := os.ReadFile(filepath.Join(dir, GameFile))
-	if errors.Is(err, fs.ErrNotExist) && len(bank) <= GameSize {
+	if errors.Is(err, fs.ErrNotExist) && len(set) <= GameSize {
 		return nil // the game has all of them
 	}
 	names, err2 := gameNames(dir)
@@ -76,7 +76,7 @@ func GameProblems(dir string, bank []Bug) (problems []string) {
 		if slices.Contains(names[:i], name) {
 			add("lists %s twice", name)
 		}
-		if !slices.ContainsFunc(bank, func(b Bug) bool { return b.Name == name }) {
+		if !slices.ContainsFunc(set, func(b Bug) bool { return b.Name == name }) {
 			add("lists %s, and %s has no such wrong version", name, File)
 		}
 	}

@@ -37,8 +37,8 @@ func TestGame_is_the_list_in_its_order(t *testing.T) {
 
 func TestWithoutBonus(t *testing.T) {
 	c := course.Chapter{Tasks: []course.Task{{Number: 1}, {Number: 2, Bonus: true}}}
-	bank := []Bug{{Test: "TestTask1_a"}, {Test: "TestTask2_a"}, {Test: "TestTask21_a"}}
-	require.Equal(t, []Bug{bank[0], bank[2]}, WithoutBonus(c, bank))
+	set := []Bug{{Test: "TestTask1_a"}, {Test: "TestTask2_a"}, {Test: "TestTask21_a"}}
+	require.Equal(t, []Bug{set[0], set[2]}, WithoutBonus(c, set))
 }
 
 func TestGame_without_a_list_is_the_first_ten(t *testing.T) {

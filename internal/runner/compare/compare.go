@@ -1,12 +1,11 @@
-// Package compare compares three implementations of a chapter: the learner's, the solution, and client-go. It counts
-// lines and reads the output of benchmarks; the caller runs them. All statistics are those of benchstat.
+// Package compare counts the lines of three implementations of a chapter: the learner's, the solution, and client-go.
+// Its Rows compare their speed; package medians makes them.
 package compare
 
 import (
 	"fmt"
 	"go/scanner"
 	"go/token"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -14,18 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/perf/benchfmt"
-	"golang.org/x/perf/benchmath"
-	"golang.org/x/perf/benchunit"
-
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
 )
-
-const clientGo = "client-go"
-
-// Implementations are the names that the benchmarks use after "impl=".
-var Implementations = []string{"yours", "solution", clientGo}
 
 // Lines counts the lines of a Go file that hold code: neither blank, nor comment alone.
 func Lines(src []byte) int {
@@ -71,11 +61,11 @@ func BonusFiles(root string, c course.Chapter) (map[string]bool, error) {
 	}
 	bonus := map[string]bool{}
 	for name, src := range files {
-		holes, err := stub.Holes(name, src)
+		todos, err := stub.Todos(name, src)
 		if err != nil {
 			return nil, fmt.Errorf("count lines: %w", err)
 		}
-		bonus[name] = len(holes) > 0 && !slices.ContainsFunc(holes, func(h stub.Hole) bool {
+		bonus[name] = len(todos) > 0 && !slices.ContainsFunc(todos, func(h stub.Todo) bool {
 			task, _ := c.Task(h.Task)
 			return !task.Bonus
 		})
@@ -119,6 +109,12 @@ func ClientGoLines(root, list string) (sum int, err error) {
 	return sum, nil
 }
 
+// ClientGo is the implementation that the others are compared with.
+const ClientGo = "client-go"
+
+// Implementations are the names that the benchmarks use after "impl=".
+var Implementations = []string{"yours", "solution", ClientGo}
+
 // Row is one benchmark in one unit over all implementations.
 type Row struct {
 	Package string // its import path, where the output says it
@@ -136,65 +132,4 @@ type Cell struct {
 	// client-go itself, and where the difference may be chance.
 	Ratio float64
 	Value float64 // the median, in the row's unit; 0 for an empty cell
-}
-
-// Read reads the output of `go test -bench`.
-func Read(in io.Reader) ([]Row, error) {
-	type key struct{ pkg, name, unit string }
-	values := map[key]map[string][]float64{} // by implementation
-	var order []key
-	r := benchfmt.NewReader(in, "go test -bench")
-	for r.Scan() {
-		result, ok := r.Result().(*benchfmt.Result)
-		if !ok {
-			continue
-		}
-		impl, name := "", ""
-		base, parts := result.Name.Parts()
-		for _, part := range parts {
-			if value, ok := strings.CutPrefix(string(part), "/impl="); ok {
-				impl = value
-			} else if part[0] == '/' { // the last part may be GOMAXPROCS: "-8"
-				name += string(part)
-			}
-		}
-		for _, v := range result.Values {
-			k := key{result.GetConfig("pkg"), string(base) + name, v.Unit}
-			if values[k] == nil {
-				values[k] = map[string][]float64{}
-				order = append(order, k)
-			}
-			values[k][impl] = append(values[k][impl], v.Value)
-		}
-	}
-	if err := r.Err(); err != nil {
-		return nil, fmt.Errorf("read the benchmarks: %w", err)
-	}
-	var rows []Row
-	for _, k := range order {
-		row := Row{Package: k.pkg, Name: k.name, Unit: k.unit}
-		theirs := benchmath.NewSample(values[k][clientGo], &benchmath.DefaultThresholds)
-		for _, i := range Implementations {
-			mine := benchmath.NewSample(values[k][i], &benchmath.DefaultThresholds)
-			row.Cells = append(row.Cells, cellOf(mine, theirs, k.unit))
-		}
-		row.Alone = cellOf(benchmath.NewSample(values[k][""], &benchmath.DefaultThresholds), theirs, k.unit)
-		rows = append(rows, row)
-	}
-	return rows, nil
-}
-
-func cellOf(mine, theirs *benchmath.Sample, unit string) (c Cell) {
-	if len(mine.Values) == 0 {
-		return c
-	}
-	center := benchmath.AssumeNothing.Summary(mine, 0.95).Center
-	c.Text, c.Value = benchunit.Scale(center, benchunit.ClassOf(unit)), center
-	if p := benchmath.AssumeNothing.Compare(mine, theirs); p.P < p.Alpha && center != 0 {
-		c.Ratio = benchmath.AssumeNothing.Summary(theirs, 0.95).Center / center
-		if strings.HasSuffix(unit, "/s") && c.Ratio != 0 { // of a rate, such as events/s, more is better
-			c.Ratio = 1 / c.Ratio
-		}
-	}
-	return c
 }

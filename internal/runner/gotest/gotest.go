@@ -1,11 +1,16 @@
 // Package gotest runs one `go test -json` and says what became of each test.
 //
-// The events are read by gotestsum's testjson; this package only sorts them by test. It leaves out what to test and
-// with which code under it: see package overlay.
+// It reads the events that `go doc test2json` describes, and sorts them by test. It leaves out what to test and with
+// which code under it: see package overlay.
 package gotest
 
 import (
+	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -16,7 +21,6 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
-	"gotest.tools/gotestsum/testjson"
 
 	"client-go-workshop/internal/testkit/failure"
 )
@@ -37,6 +41,7 @@ type Result struct {
 type Test struct {
 	Name   string
 	Status Status
+	Took   time.Duration // how long it ran; 0 if it has no end
 	// Failures are those that it and its subtests reported as data (package failure), in order.
 	Failures []failure.Failure
 	// Output is what it and its subtests printed besides, without lines such as === RUN; of very much, both ends.
@@ -72,11 +77,11 @@ func (t Test) Crashed() bool { return t.Status == Broken || crash.MatchString(t.
 // crash is how such a dump begins: at the start of a line, where no test's own output begins.
 var crash = regexp.MustCompile(`(?m)^(panic: |fatal error: )`)
 
-// Hole returns what the test needs and is not written yet, nil if that is not why it failed.
-func (t Test) Hole() *failure.Hole {
+// Todo returns what the test needs and is not written yet, nil if that is not why it failed.
+func (t Test) Todo() *failure.Todo {
 	for _, f := range t.Failures {
-		if f.Hole != nil {
-			return f.Hole
+		if f.Todo != nil {
+			return f.Todo
 		}
 	}
 	return nil
@@ -109,9 +114,19 @@ func Run(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 // read collects the events in what go test -json prints. onTest, unless it is nil, receives each test when it begins
 // (then it is Running), when it tells where it is, and when it has ended. onEvent, unless it is nil, receives the
 // action of each event.
-func read(stdout io.Reader, onTest func(Test), onEvent func(testjson.Action)) (Result, error) {
+func read(stdout io.Reader, onTest func(Test), onEvent func(action)) (Result, error) {
 	c := collector{tests: map[string]*running{}, onTest: onTest, onEvent: onEvent}
-	_, err := testjson.ScanTestOutput(testjson.ScanConfig{Stdout: stdout, Handler: &c, IgnoreNonJSONOutputLines: true})
+	lines := bufio.NewReader(stdout)
+	var err error
+	for err == nil {
+		var line []byte
+		if line, err = lines.ReadBytes('\n'); len(line) > 0 {
+			err = cmp.Or(c.line(line), err)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
 	r := Result{Outside: c.outside.String(), Began: c.began}
 	for _, t := range c.order {
 		r.Tests = append(r.Tests, t.end())
@@ -119,13 +134,32 @@ func read(stdout io.Reader, onTest func(Test), onEvent func(testjson.Action)) (R
 	return r, err
 }
 
+// event is a line of go test -json.
+type event struct {
+	Action                   action
+	Test, Output, Key, Value string
+	Elapsed                  float64 // seconds
+}
+
+type action string
+
+const (
+	actionStart  action = "start" // the test binary starts
+	actionRun    action = "run"
+	actionOutput action = "output"
+	actionAttr   action = "attr"
+	actionPass   action = "pass"
+	actionFail   action = "fail"
+	actionSkip   action = "skip"
+)
+
 // collector sorts events by top-level test.
 type collector struct {
 	tests   map[string]*running
 	order   []*running
 	outside clipped
 	onTest  func(Test)
-	onEvent func(testjson.Action)
+	onEvent func(action)
 	began   bool
 }
 
@@ -133,6 +167,7 @@ type collector struct {
 type running struct {
 	Test
 	output   clipped
+	marked   bool                        // whether the output is in a line such as === ATTR
 	failures map[string]*failure.Decoder // by the name of the test or subtest
 }
 
@@ -142,18 +177,20 @@ func (r *running) end() Test {
 }
 
 // statuses is the status of a test after an event.
-var statuses = map[testjson.Action]Status{
-	testjson.ActionRun: Broken, testjson.ActionPass: Passed, testjson.ActionFail: Failed, testjson.ActionSkip: Skipped,
+var statuses = map[action]Status{actionRun: Broken, actionPass: Passed, actionFail: Failed, actionSkip: Skipped}
+
+// line takes a line, which is an event, or what a program has printed past go test.
+func (c *collector) line(line []byte) error {
+	var e event
+	if line = bytes.TrimRight(line, "\r\n"); json.Unmarshal(line, &e) != nil || e.Action == "" {
+		fmt.Fprintln(&c.outside, printable(string(line)))
+		return nil
+	}
+	return c.event(e)
 }
 
-// gotestsum has no names for these.
-const (
-	actionStart testjson.Action = "start" // the test binary starts
-	actionAttr  testjson.Action = "attr"
-)
-
-// Event takes one event.
-func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
+// event takes one event.
+func (c *collector) event(e event) error {
 	c.began = c.began || e.Action == actionStart
 	e.Output = printable(e.Output)
 	if c.onEvent != nil {
@@ -172,31 +209,34 @@ func (c *collector) Event(e testjson.TestEvent, _ *testjson.Execution) error {
 	}
 	status, changes := statuses[e.Action]
 	switch {
-	case e.Action == testjson.ActionOutput:
-		if !strings.HasPrefix(e.Output, "=== ") {
+	case e.Action == actionOutput:
+		// A long line comes in several events, of which only the first has the mark.
+		if t.marked = t.marked || strings.HasPrefix(e.Output, "=== "); !t.marked {
 			fmt.Fprint(&t.output, e.Output)
 		}
+		t.marked = t.marked && !strings.HasSuffix(e.Output, "\n")
 	case e.Action == actionAttr:
 		told, err := t.attribute(e)
 		if told && c.onTest != nil {
 			c.onTest(Test{Name: t.Name, Status: Running, Place: t.Place})
 		}
 		return err
-	case !changes, isSubtest, e.Elapsed < 0: // testjson ends what the binary did not end; to us it stays Broken
+	case !changes, isSubtest:
 	default:
 		if t.Status != Failed { // under -count it stays so, whatever the other times bring
 			t.Status = status
 		}
+		t.Took += time.Duration(e.Elapsed * float64(time.Second))
 		c.notify(e.Action, t)
 	}
 	return nil
 }
 
 // notify passes on a test that begins or has ended.
-func (c *collector) notify(action testjson.Action, t *running) {
+func (c *collector) notify(a action, t *running) {
 	switch {
 	case c.onTest == nil:
-	case action == testjson.ActionRun:
+	case a == actionRun:
 		c.onTest(Test{Name: t.Name, Status: Running})
 	default:
 		c.onTest(t.end())
@@ -205,7 +245,7 @@ func (c *collector) notify(action testjson.Action, t *running) {
 
 // attribute keeps the failure that an attribute completes, if it does, and the place that one tells. told reports
 // whether it was a place.
-func (r *running) attribute(e testjson.TestEvent) (told bool, err error) {
+func (r *running) attribute(e event) (told bool, err error) {
 	if p, err := failure.PlaceOf(e.Key, e.Value); p != nil || err != nil {
 		r.Place = p
 		return err == nil, err
@@ -219,12 +259,6 @@ func (r *running) attribute(e testjson.TestEvent) (told bool, err error) {
 		r.Failures = append(r.Failures, *f)
 	}
 	return false, err
-}
-
-// Err takes a line that is not an event.
-func (c *collector) Err(text string) error {
-	fmt.Fprintln(&c.outside, printable(text))
-	return nil
 }
 
 // printable returns a text without escape sequences and control characters, which could change the terminal.

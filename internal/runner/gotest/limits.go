@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"gotest.tools/gotestsum/testjson"
-
 	"client-go-workshop/internal/testkit/env"
 )
 
@@ -140,11 +138,11 @@ type beginning struct {
 }
 
 // event looks at an event of go test -json.
-func (b *beginning) event(action testjson.Action) {
+func (b *beginning) event(a action) {
 	switch {
-	case action == actionStart && b.limit > 0 && b.timer == nil:
+	case a == actionStart && b.limit > 0 && b.timer == nil:
 		b.timer = time.AfterFunc(b.limit, b.late)
-	case action == testjson.ActionRun:
+	case a == actionRun:
 		b.end()
 	}
 }

@@ -11,6 +11,7 @@
 package predict
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -233,6 +234,28 @@ func outputOf(ran gotest.Program) Output {
 		o.Lines = []string{"(nothing)"}
 	}
 	return o
+}
+
+// Compare returns what a reader has predicted beside what a program has printed, line by line, and reports whether
+// they are the same. Space does not count.
+func Compare(predicted, printed []string) (lines []string, same bool) {
+	same = true
+	for i := range max(len(predicted), len(printed)) {
+		var guess, actual string
+		if i < len(predicted) {
+			guess = strings.Join(strings.Fields(predicted[i]), " ")
+		}
+		if i < len(printed) {
+			actual = strings.Join(strings.Fields(printed[i]), " ")
+		}
+		if guess == actual {
+			lines = append(lines, "✓ "+actual)
+			continue
+		}
+		same = false
+		lines = append(lines, "✗ you: "+cmp.Or(guess, "(nothing)"), "  it:  "+cmp.Or(actual, "(nothing)"))
+	}
+	return lines, same
 }
 
 // cut returns the first lines, with the number of the others.

@@ -13,7 +13,7 @@ import (
 	"client-go-workshop/internal/course"
 )
 
-const bank = `-- adds-two/about --
+const set = `-- adds-two/about --
 test: TestTask1_Put
 rule: one is one
 symptom: Everything is twice there.
@@ -45,7 +45,7 @@ func box(t *testing.T, body string) (root string, c course.Chapter, p course.Pro
 		"01-box/README.md":            "# Box\n\n## Task 1: Put\n\n```sh\ngo test ./01-box -run Task1\n```\n",
 		"01-box/box.go":               "package box\n\nfunc Put(n int) int { return 7 }\n",
 		"solutions/01-box/box.go":     "package box\n\nfunc Put(n int) int { return n + 1 }\n",
-		"solutions/01-box/bugs.txtar": bank,
+		"solutions/01-box/bugs.txtar": set,
 		"solutions/01-box/testdata/predict/1-once/main.go": header + body,
 	} {
 		path := filepath.Join(root, filepath.FromSlash(name))

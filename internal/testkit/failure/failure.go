@@ -19,7 +19,7 @@ type Kind string
 
 const (
 	Assertion  Kind = "assertion"   // a value is not the one that the test wanted
-	NotWritten Kind = "not written" // the test reached a part of the stub; see Failure.Hole
+	NotWritten Kind = "not written" // the test reached a part of the stub; see Failure.Todo
 	Panic      Kind = "panic"       // the code panicked, or ended the goroutine that called it
 	Hang       Kind = "hang"        // a call never returned
 	Memory     Kind = "memory"      // the test took too much memory
@@ -48,12 +48,12 @@ type Failure struct {
 	Task         int      `json:"task,omitempty"` // that the test belongs to; 0 if it belongs to none
 	Read         string   `json:"read,omitempty"` // where the rule is explained: "05-indexer/README.md, task 2"
 	See          string   `json:"see,omitempty"`  // the command that opens a recording of it
-	Hole         *Hole    `json:"hole,omitempty"` // set when Kind is NotWritten
+	Todo         *Todo    `json:"todo,omitempty"` // set when Kind is NotWritten
 	More         int      `json:"more,omitempty"` // how many failures of the test came after this one and were not kept
 }
 
-// Hole is a function of the stub that is not written yet.
-type Hole struct {
+// Todo is a function of the stub that is not written yet.
+type Todo struct {
 	Symbol     string   `json:"symbol"` // "Store.Update"
 	At         Position `json:"at"`
 	Task       int      `json:"task"`

@@ -30,7 +30,7 @@ func TestString_is_what_a_person_reads(t *testing.T) {
 
 func TestString_of_what_is_not_written_is_one_line(t *testing.T) {
 	f := Failure{Kind: NotWritten, At: Position{"a_test.go", 1}, Read: "05-indexer/README.md, task 1",
-		Hole: &Hole{Symbol: "Store.Add", At: Position{"store.go", 23}, Task: 1, ComesFirst: true}}
+		Todo: &Todo{Symbol: "Store.Add", At: Position{"store.go", 23}, Task: 1, ComesFirst: true}}
 	require.Equal(t, "a_test.go:1: called Store.Add: not written yet (store.go:23, task 1 comes first): "+
 		"its comment says what to write; read 05-indexer/README.md, task 1\n", f.String())
 }
@@ -76,7 +76,7 @@ func TestEmit_and_Decoder_lose_nothing(t *testing.T) {
 	back, attributes := roundTrip(t, moved)
 	require.Equal(t, moved, back)
 	require.Equal(t, 1, attributes)
-	long := Failure{Kind: Hang, Problem: "日本 \n\r\t", Diff: strings.Repeat("- a\n+ ü\n", 5000), Hole: &Hole{Symbol: "X"},
+	long := Failure{Kind: Hang, Problem: "日本 \n\r\t", Diff: strings.Repeat("- a\n+ ü\n", 5000), Todo: &Todo{Symbol: "X"},
 		More: 3}
 	back, attributes = roundTrip(t, long)
 	require.Equal(t, long, back)

@@ -26,7 +26,7 @@ const (
 // String returns the failure as text that ends in a newline, without the indentation that testing adds.
 func (f Failure) String() string {
 	var b strings.Builder
-	if h := f.Hole; h != nil && h.Chapter != "" {
+	if h := f.Todo; h != nil && h.Chapter != "" {
 		return fmt.Sprintf("%s: %s (%s, task %d): %s\n", f.At, f.Problem, h.At, h.Task, f.Why)
 	} else if h != nil { // one line, because over a stub every test fails so
 		order := fmt.Sprintf("task %d", h.Task)

@@ -12,7 +12,7 @@ import (
 )
 
 // Bonus skips the test of a bonus task that has not been begun: calling start, which needs the first thing to be
-// written, meets a hole. A task that is named with -run Task6 counts as begun. Bonus is called before Test or Race.
+// written, meets a todo. A task that is named with -run Task6 counts as begun. Bonus is called before Test or Race.
 func Bonus(t *testing.T, start func()) {
 	t.Helper()
 	pattern := flag.Lookup("test.run").Value.String()
@@ -20,8 +20,8 @@ func Bonus(t *testing.T, start func()) {
 		return
 	}
 	defer func() {
-		if hole, ok := recover().(todo.NotWritten); ok { // any other panic is for the test to find
-			t.Skipf("a bonus, not begun: %v", hole)
+		if missing, ok := recover().(todo.NotWritten); ok { // any other panic is for the test to find
+			t.Skipf("a bonus, not begun: %v", missing)
 		}
 	}()
 	start()

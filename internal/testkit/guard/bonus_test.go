@@ -14,7 +14,7 @@ func TestA_bonus_is_skipped_until_it_is_begun(t *testing.T) {
 		start func()
 		runs  bool
 	}{
-		"hole":         {func() { panic(todo.Task(6, "NewRealFIFO")) }, false},
+		"todo":         {func() { panic(todo.Task(6, "NewRealFIFO")) }, false},
 		"written":      {func() {}, true},
 		"other panics": {func() { panic("a bug") }, true},
 	} {

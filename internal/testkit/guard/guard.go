@@ -2,7 +2,7 @@
 // of the code under test into one short failure of that test, so that the other tests of the binary go on:
 //
 //	what happens                                    what is reported                        file
-//	a hole of the stub is reached                   called X: not written yet               holes.go
+//	a todo of the stub is reached                   called X: not written yet               todos.go
 //	an assertion fails                              did, wanted, got, why, read             testify.go, failure.go
 //	a panic                                         the calls that are the chapter's        panics.go
 //	nothing in the bubble can ever go on            X never returned                        stuck.go
@@ -13,7 +13,7 @@
 //
 // How it is built: the bubble runs on a goroutine of its own, and the test's goroutine stays outside, in real time, and
 // watches. Whatever goes wrong is only noted (run.go), and printed when the test is over, because the first thing that
-// goes wrong is often not the cause: a hole reached by a background goroutine makes an assertion fail elsewhere.
+// goes wrong is often not the cause: a todo reached by a background goroutine makes an assertion fail elsewhere.
 //
 // What it leaves out: a panic on a goroutine that the code under test started itself, and what the runtime calls fatal
 // (unlocking an unlocked mutex, a stack overflow), end the test binary. A Go program cannot prevent that; only Race,

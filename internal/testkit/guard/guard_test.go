@@ -189,7 +189,7 @@ func lineOf(t *testing.T, file, text string) string {
 // The runner asks for data, and then the text is not printed.
 func TestFailures_are_data_where_a_program_asks_for_them(t *testing.T) {
 	t.Setenv(env.Failures, "1")
-	out := run(t, "-test.v=test2json", "-test.run=^(TestTask2_Equal|TestTask1_Race_assertion|TestTask1_Hole)$")
+	out := run(t, "-test.v=test2json", "-test.run=^(TestTask2_Equal|TestTask1_Race_assertion|TestTask1_Todo)$")
 	require.NotContains(t, out, "wanted")
 	got := map[string]failure.Failure{}
 	var d failure.Decoder
@@ -204,7 +204,7 @@ func TestFailures_are_data_where_a_program_asks_for_them(t *testing.T) {
 			got[fields[2]] = *f
 		}
 	}
-	require.Equal(t, []string{"TestTask1_Hole", "TestTask1_Race_assertion/in_a_subtest", "TestTask2_Equal"},
+	require.Equal(t, []string{"TestTask1_Race_assertion/in_a_subtest", "TestTask1_Todo", "TestTask2_Equal"},
 		sortedKeys(got))
 	equal := got["TestTask2_Equal"]
 	require.Equal(t, failure.Assertion, equal.Kind)
@@ -212,7 +212,7 @@ func TestFailures_are_data_where_a_program_asks_for_them(t *testing.T) {
 	require.Equal(t, 2, equal.Task)
 	require.Equal(t, []string{"[]string{}", `[]string{"default/a"}`}, []string{equal.Wanted, equal.Got})
 	require.Contains(t, equal.Why, "(#109115)")
-	require.Equal(t, "Store.Add", got["TestTask1_Hole"].Hole.Symbol)
+	require.Equal(t, "Store.Add", got["TestTask1_Todo"].Todo.Symbol)
 	require.Equal(t, "an assertion's own reason", got["TestTask1_Race_assertion/in_a_subtest"].Why)
 }
 

@@ -1,7 +1,7 @@
 package guard
 
 // This file tells a program that reads the failures where a test is that takes long, before there is a verdict on it.
-// A test in a process of its own (Race) writes it into its diary, and its parent passes it on.
+// A test in a process of its own (Race) writes it into its journal, and its parent passes it on.
 
 import (
 	"slices"
@@ -54,8 +54,8 @@ func (g goroutine) isRunning() bool {
 	return g.state == "running" || g.state == "runnable" || g.state == "preempted"
 }
 
-// followDiary reports where the test in a process of its own is, until ended is closed.
-func (r *run) followDiary(path string, ended <-chan struct{}) {
+// followJournal reports where the test in a process of its own is, until ended is closed.
+func (r *run) followJournal(path string, ended <-chan struct{}) {
 	if !asAttributes {
 		return
 	}
@@ -68,7 +68,7 @@ func (r *run) followDiary(path string, ended <-chan struct{}) {
 			more = false
 		case <-tick.C:
 		}
-		if _, now, err := readDiary(path); err == nil && now.Place != nil && *now.Place != last {
+		if _, now, err := readJournal(path); err == nil && now.Place != nil && *now.Place != last {
 			last = *now.Place
 			last.Emit(r.outer.Attr)
 		}

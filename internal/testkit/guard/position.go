@@ -22,7 +22,7 @@ var startDir, _ = os.Getwd()
 // chapterFolder returns the folder of the chapter below the workshop's root: "05-indexer", "labs/rewriting-proxy".
 func chapterFolder() string {
 	parent, folder := filepath.Split(startDir)
-	if filepath.Base(parent) == "labs" {
+	if strings.HasSuffix(strings.TrimSuffix(filepath.ToSlash(parent), "solutions/"), "/labs/") {
 		return "labs/" + folder
 	}
 	return folder

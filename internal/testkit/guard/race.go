@@ -4,7 +4,7 @@ package guard
 // that a map is used by two goroutines at once, and ends the whole program; under -race, the detector writes a report
 // of many lines. In a child process both are harmless, and its output says which two calls met (crash.go).
 //
-// The child keeps a diary, a file, of what its parent cannot see in the output: the steps of the test, the holes it
+// The child keeps a journal, a file, of what its parent cannot see in the output: the steps of the test, the todos it
 // reached, and how it ended.
 
 import (
@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	raceTimeout = time.Minute
-	childLimit  = 40 * time.Second // the child gives up first, since only it can say what hangs
-	childDiary  = "WORKSHOP_RACE_DIARY"
-	childTest   = "WORKSHOP_RACE_TEST"
-	outputLines = 60
+	raceTimeout  = time.Minute
+	childLimit   = 40 * time.Second // the child gives up first, since only it can say what hangs
+	childJournal = "WORKSHOP_RACE_JOURNAL"
+	childTest    = "WORKSHOP_RACE_TEST"
+	outputLines  = 60
 )
 
 // Race runs f in real time, without a bubble, in a child process that runs just this test, and fails if two goroutines
@@ -51,19 +51,19 @@ func Race(t *testing.T, rule string, f func(t *T)) {
 	case "":
 		r.runChildren()
 	case t.Name():
-		r.runAsChild(os.Getenv(childDiary), f)
+		r.runAsChild(os.Getenv(childJournal), f)
 	}
 }
 
 // runAsChild is the test in the child process. A subtest gives it cleanups and a context of its own, which end before
 // what was noted is printed.
-func (r *run) runAsChild(diaryPath string, f func(t *T)) {
-	file, err := os.OpenFile(diaryPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+func (r *run) runAsChild(journalPath string, f func(t *T)) {
+	file, err := os.OpenFile(journalPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		r.outer.Fatalf("open the diary for the parent process: %v", err)
+		r.outer.Fatalf("open the journal for the parent process: %v", err)
 	}
 	defer file.Close()
-	r.child = &diary{file: file}
+	r.child = &journal{file: file}
 	defer r.close()
 	ended := make(chan struct{})
 	go func() {
@@ -102,15 +102,15 @@ func (r *run) runChildren() {
 // runChild starts a child. It returns nil if the test passed there, and a failure if the process died; what the child
 // has laid out itself is passed on at once, and ends the test.
 func (r *run) runChild() (f *failure.Failure, vague bool) {
-	diaryPath := filepath.Join(r.outer.TempDir(), "diary")
-	output, err := r.spawn(diaryPath)
-	steps, last, readErr := readDiary(diaryPath)
+	journalPath := filepath.Join(r.outer.TempDir(), "journal")
+	output, err := r.spawn(journalPath)
+	steps, last, readErr := readJournal(journalPath)
 	if readErr != nil {
 		r.outer.Fatalf("read the record of the test's own process: %v", readErr)
 	}
 	switch {
-	case last.Hole != nil:
-		r.passOn([]failure.Failure{*last.Hole}, "")
+	case last.Todo != nil:
+		r.passOn([]failure.Failure{*last.Todo}, "")
 	case last.Ended && len(last.Failures) > 0:
 		r.passOn(last.Failures, unexplained(output))
 	case last.Ended && last.Skipped:
@@ -131,7 +131,7 @@ func (r *run) runChild() (f *failure.Failure, vague bool) {
 }
 
 // spawn runs this test binary for this test alone, and waits for it.
-func (r *run) spawn(diaryPath string) (output string, err error) {
+func (r *run) spawn(journalPath string) (output string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("find the test binary, to run it again for this test: %w", err)
@@ -144,7 +144,7 @@ func (r *run) spawn(diaryPath string) (output string, err error) {
 	}
 	cmd := exec.CommandContext(ctx, self, "-test.run="+strings.Join(names, "/"), "-test.count=1", "-test.timeout=0")
 	cmd.Env = append(os.Environ(),
-		childDiary+"="+diaryPath,
+		childJournal+"="+journalPath,
 		childTest+"="+r.outer.Name(),
 		"GOTRACEBACK=all", // who else was there when it crashed
 		// Without atexit_sleep_ms the detector sleeps for a second at the end.
@@ -153,14 +153,14 @@ func (r *run) spawn(diaryPath string) (output string, err error) {
 		fmt.Sprintf("GOMAXPROCS=%d", max(4, runtime.NumCPU())),
 	)
 	// A file, and not a pipe: a process that the code under test has started may hold a pipe open for long.
-	out, err := os.Create(diaryPath + ".out")
+	out, err := os.Create(journalPath + ".out")
 	if err != nil {
 		return "", fmt.Errorf("make the file for the output: %w", err)
 	}
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	ended, followed := make(chan struct{}), make(chan struct{})
-	go func() { defer close(followed); r.followDiary(diaryPath, ended) }()
+	go func() { defer close(followed); r.followJournal(journalPath, ended) }()
 	err = cmd.Run()
 	close(ended)
 	<-followed // no attribute after the end of the test
@@ -196,22 +196,23 @@ func unexplained(output string) string {
 	return strings.Join(rest, "\n")
 }
 
-// diary is what a child writes for its parent, a JSON object a line. All methods may be called on nil, and do nothing.
-type diary struct {
+// journal is what a child writes for its parent, a JSON object a line. All methods may be called on nil: they do
+// nothing.
+type journal struct {
 	file *os.File
 	dids int
 }
 
 type entry struct {
 	Did      string            `json:",omitempty"`
-	Hole     *failure.Failure  `json:",omitempty"` // about the holes reached so far
+	Todo     *failure.Failure  `json:",omitempty"` // about the todos reached so far
 	Failures []failure.Failure `json:",omitempty"` // all of them
 	Skipped  bool              `json:",omitempty"`
 	Ended    bool              `json:",omitempty"` // the test came to its end
 	Place    *failure.Place    `json:",omitempty"` // where the test is, because it takes long
 }
 
-func (d *diary) did(step string) {
+func (d *journal) did(step string) {
 	const most = 100 // a step in a hot loop must not fill the disk
 	if d != nil && d.dids < most {
 		d.dids++
@@ -219,13 +220,13 @@ func (d *diary) did(step string) {
 	}
 }
 
-func (d *diary) hole(f failure.Failure) { d.write(entry{Hole: &f}) }
+func (d *journal) todo(f failure.Failure) { d.write(entry{Todo: &f}) }
 
-func (d *diary) ended(all []failure.Failure, skipped bool) {
+func (d *journal) ended(all []failure.Failure, skipped bool) {
 	d.write(entry{Failures: all, Skipped: skipped, Ended: true})
 }
 
-func (d *diary) write(e entry) {
+func (d *journal) write(e entry) {
 	if d == nil {
 		return
 	}
@@ -234,12 +235,12 @@ func (d *diary) write(e entry) {
 		_, err = d.file.Write(append(line, '\n')) // one write, so that a crash leaves no half line
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "write the diary for the parent process: %v\n", err)
+		fmt.Fprintf(os.Stderr, "write the journal for the parent process: %v\n", err)
 	}
 }
 
-// readDiary returns the steps, and the other entries merged into one.
-func readDiary(path string) (steps []string, all entry, err error) {
+// readJournal returns the steps, and the other entries merged into one.
+func readJournal(path string) (steps []string, all entry, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, all, nil // the child never got as far as the test; its output says why
@@ -260,8 +261,8 @@ func readDiary(path string) (steps []string, all entry, err error) {
 			all.Place = e.Place
 			continue
 		}
-		if e.Hole != nil {
-			all.Hole = e.Hole
+		if e.Todo != nil {
+			all.Todo = e.Todo
 		}
 		all.Failures, all.Skipped, all.Ended = e.Failures, e.Skipped, e.Ended
 	}

@@ -31,7 +31,7 @@ type run struct {
 	outer   *testing.T       // outside the bubble
 	where   place            // what the functions of the test and of the chapter look like
 	start   failure.Position // where Test was called
-	child   *diary           // set in the process that Race started: what its parent reads
+	child   *journal         // set in the process that Race started: what its parent reads
 	reached chan struct{}
 	stuck   chan struct{} // closed when the simulated time is used up
 	frozen  chan struct{} // never closed; made outside the bubble, so waiting for it stops the bubble's clock
@@ -47,8 +47,8 @@ type run struct {
 	skipped   int // steps no longer kept
 	failures  []failure.Failure
 	more      int // failures not kept
-	holes     []hole
-	leaving   map[int]bool // goroutines that end on purpose: FailNow, or a hole
+	todos     []met
+	leaving   map[int]bool // goroutines that end on purpose: FailNow, or a todo
 	helpers   map[uintptr]bool
 	bodyDone  bool // the test's function has ended
 	mainDone  bool // so have its cleanups, and the goroutines of Go
@@ -80,7 +80,7 @@ func (r *run) enter(t *T) {
 	runs.Store(bubble, r)
 }
 
-// close forgets the run. Holes that its goroutines still reach panic from now on, so an abandoned run stays known.
+// close forgets the run. Todos that its goroutines still reach panic from now on, so an abandoned run stays known.
 func (r *run) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +148,7 @@ func (r *run) fail(f failure.Failure) {
 func (r *run) settled() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.holes) > 0 || r.bodyDone && len(r.failures) > 0
+	return len(r.todos) > 0 || r.bodyDone && len(r.failures) > 0
 }
 
 func (r *run) bodyEnded() {
@@ -206,13 +206,13 @@ func (r *run) report() {
 // asAttributes is true when a program reads the failures.
 var asAttributes = os.Getenv(env.Failures) == "1"
 
-// outcome returns the failures of the test, and whether it was skipped. A hole explains everything else, so it stands
+// outcome returns the failures of the test, and whether it was skipped. A todo explains everything else, so it stands
 // alone.
 func (r *run) outcome() (all []failure.Failure, skipped bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.holes) > 0 {
-		return []failure.Failure{r.holeFailure()}, false
+	if len(r.todos) > 0 {
+		return []failure.Failure{r.todoFailure()}, false
 	}
 	all = slices.Clone(r.failures)
 	if r.more > 0 {

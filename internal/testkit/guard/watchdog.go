@@ -26,7 +26,7 @@ const (
 	deadlocked = 2 * time.Second // so long must nothing move,
 	looksAlike = 4               // and so many looks must show the same
 	longestGap = time.Second     // between two looks: the rest of a longer one, the machine was asleep
-	holeGrace  = time.Second     // for a test to end after a hole was reached
+	todoGrace  = time.Second     // for a test to end after a todo was reached
 )
 
 // simulatedLimit is how far the clock of a bubble may run: a month, when the longest scenario takes a week. A component
@@ -123,12 +123,12 @@ func (r *run) watch(ended <-chan struct{}) {
 				return
 			}
 		case <-r.reached:
-			// The test fails for the hole. Code that is not written may keep the test from ending: do not wait.
+			// The test fails for the todo. Code that is not written may keep the test from ending: do not wait.
 			select {
 			case <-ended:
 				return
 			case <-r.stuck:
-			case <-time.After(holeGrace):
+			case <-time.After(todoGrace):
 			}
 			r.abandon()
 			return

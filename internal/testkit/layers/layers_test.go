@@ -11,7 +11,7 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/clientgo"
 	"client-go-workshop/internal/testkit/layers/solutions"
-	todaysinformer "client-go-workshop/solutions/labs/todays-informer"
+	todaysinformer "client-go-workshop/labs/solutions/todays-informer"
 )
 
 var sets = map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers}

@@ -86,7 +86,7 @@ func TestTrap_never_returns(t *testing.T) {
 	})
 }
 
-func TestTrap_hole(t *testing.T) {
+func TestTrap_todo(t *testing.T) {
 	trap(t)
 	guard.Test(t, "", func(t *guard.T) {
 		modeltest.Check(t, func(s *modeltest.T) {
@@ -126,7 +126,7 @@ no two`,
         did     up by 1
                 up by 1
         why     a wait for two must end`,
-		"hole":   `called Queue.Pop: not written yet`,
+		"todo":   `called Queue.Pop: not written yet`,
 		"chance": `it failed, and did not fail when the same steps were repeated`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,9 +12,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
+
+	"client-go-workshop/internal/testkit/layers"
 )
 
 // startRecorder returns a recorder and the function that ends it, which waits up to three seconds for the Events in the
@@ -24,7 +27,7 @@ func startRecorder(ctx context.Context, sink record.EventSink) (recorder record.
 	broadcaster := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
 	marked := &markedSink{EventSink: sink, seen: make(chan struct{})}
 	broadcaster.StartRecordingToSink(marked)
-	recorder = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: name})
+	recorder = broadcaster.NewRecorder(layers.Scheme, corev1.EventSource{Component: name})
 
 	return recorder, func() {
 		recorder.Event(&corev1.ObjectReference{Kind: "Marker", Name: name}, corev1.EventTypeNormal, markerReason,
@@ -52,4 +55,35 @@ func (s *markedSink) Create(event *corev1.Event) (*corev1.Event, error) {
 		return event, nil
 	}
 	return s.EventSink.Create(event)
+}
+
+// eventSink writes Events. The one in client-go's typed client brings every group of the API.
+type eventSink struct {
+	ctx    context.Context // for the requests; it never ends
+	client rest.Interface
+}
+
+// newEventSink returns a sink with a client of its own.
+func newEventSink(ctx context.Context, config *rest.Config) (record.EventSink, error) {
+	config = layers.ConfigFor(config, corev1.SchemeGroupVersion)
+	config.APIPath = "/api"
+	client, err := rest.RESTClientFor(config)
+	return eventSink{context.WithoutCancel(ctx), client}, err
+}
+
+func (s eventSink) Create(event *corev1.Event) (*corev1.Event, error) {
+	return s.send(s.client.Post().Namespace(event.Namespace).Body(event))
+}
+
+func (s eventSink) Update(event *corev1.Event) (*corev1.Event, error) {
+	return s.send(s.client.Put().Namespace(event.Namespace).Name(event.Name).Body(event))
+}
+
+func (s eventSink) Patch(event *corev1.Event, patch []byte) (*corev1.Event, error) {
+	return s.send(s.client.Patch(types.StrategicMergePatchType).Namespace(event.Namespace).Name(event.Name).Body(patch))
+}
+
+func (s eventSink) send(request *rest.Request) (*corev1.Event, error) {
+	result := &corev1.Event{}
+	return result, request.Resource("events").Do(s.ctx).Into(result)
 }

@@ -51,8 +51,8 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 	flags.IntVar(&o.workers, "workers", 2, "how many Deployments to work on at the same time")
 	flags.DurationVar(&o.resync, "resync", 10*time.Minute,
 		"how often to look at every Deployment again without an event; 0 is never")
-	flags.BoolVar(&o.leaderElect, "leader-elect", true,
-		"work only while holding a Lease, so that several instances can run")
+	flags.BoolVar(&o.leaderElect, "leader-elect", parts.Elect != nil,
+		"work only while holding a Lease, so that several instances can run; needs a build with -tags elect")
 	flags.StringVar(&o.leaseNamespace, "lease-namespace", podNamespace(),
 		"namespace of that Lease; in a Pod its own if not given")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -67,6 +67,8 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q: everything is given by flags, see -h", flags.Arg(0))
+	case o.leaderElect && parts.Elect == nil:
+		return o, errors.New("--leader-elect: this program was built without it; build it with -tags elect")
 	case o.workers < 1:
 		return o, fmt.Errorf("--workers=%d: at least 1 is needed", o.workers)
 	case o.resync < 0:

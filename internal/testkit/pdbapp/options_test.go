@@ -41,7 +41,7 @@ func TestOptions(t *testing.T) {
 	got, err := parse()
 	require.NoError(t, err)
 	got.layers = chosen{}
-	require.Equal(t, options{workers: 2, resync: 10 * time.Minute, leaderElect: true, leaseNamespace: "default"}, got)
+	require.Equal(t, options{workers: 2, resync: 10 * time.Minute, leaseNamespace: "default"}, got)
 
 	got, err = parse("--kubeconfig=f", "--namespace=shop", "--workers=8", "--resync=0", "--leader-elect=false",
 		"--lease-namespace=ops", "-v=0")
@@ -65,20 +65,20 @@ func TestOptions(t *testing.T) {
 }
 
 func TestUnwritten_names_the_chapter_and_the_ways_out(t *testing.T) {
-	hole := todo.NotWritten{Task: 5, Symbol: "NewListWatchFromClient", File: "/w/02-watch-stream/listwatch.go", Line: 55}
+	missing := todo.NotWritten{Task: 5, Symbol: "NewListWatchFromClient", File: "/w/02-watch-stream/listwatch.go", Line: 55}
 	require.Equal(t, `chapter 02-watch-stream is not written yet: it needs NewListWatchFromClient (listwatch.go:55, task 5)
   to write it               go tool workshop 02
-  to run the finished code  --layers yours,client=solutions`, unwritten(hole, "yours"))
+  to run the finished code  --layers yours,client=solutions`, unwritten(missing, "yours"))
 	_, err := layers.Choose("yours,client=solutions", map[string]layers.Layers{"yours": {}, "solutions": {}})
 	require.NoError(t, err)
 
-	hole = todo.NotWritten{Task: 5, Symbol: "Pop", File: "/w/labs/todays-informer/informer.go", Line: 33}
+	missing = todo.NotWritten{Task: 5, Symbol: "Pop", File: "/w/labs/todays-informer/informer.go", Line: 33}
 	require.Equal(t, `chapter labs/todays-informer is not written yet: it needs Pop (informer.go:33, task 5)
   to write it               go tool workshop todays-informer
-  to run the finished code  --layers solutions,deltafifo=real`, unwritten(hole, "yours,deltafifo=real"))
+  to run the finished code  --layers solutions,deltafifo=real`, unwritten(missing, "yours,deltafifo=real"))
 
-	hole = todo.NotWritten{Task: 1, Symbol: "New", File: `C:\w\07-controller\controller.go`, Line: 5}
-	require.Contains(t, unwritten(hole, "solutions"), "go run ./solutions/07-controller/cmd/pdb-controller")
+	missing = todo.NotWritten{Task: 1, Symbol: "New", File: `C:\w\07-controller\controller.go`, Line: 5}
+	require.Contains(t, unwritten(missing, "solutions"), "go run ./solutions/07-controller/cmd/pdb-controller")
 }
 
 // writeConfig writes a kubeconfig for server, or one without any cluster.

@@ -7,7 +7,7 @@
 //   - options.go: flags, and how to reach the cluster.
 //   - layers.go: which layers it runs on.
 //   - demo.go: what it does without a cluster.
-//   - leader.go: only one of several instances works.
+//   - election/: only one of several instances works.
 //   - events.go: Events that are written before the program ends.
 //
 // Left out: a health endpoint and metrics.
@@ -31,9 +31,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
@@ -59,6 +57,9 @@ type Parts struct {
 	Default string
 	// Informer is the name of the set that NewInformer belongs to.
 	Informer string
+	// Elect runs work while it holds a Lease, as election.Run does. It is nil in a build without the tag elect.
+	Elect func(ctx context.Context, config *rest.Config, namespace, lease string,
+		work func(context.Context) error) error
 }
 
 // Config is the controller's, field by field, so that one can be converted to the other.
@@ -83,8 +84,8 @@ func Main(parts Parts) {
 	if f := flags.Lookup("layers"); f != nil {
 		choice = f.Value.String()
 	}
-	todo.OnReach(func(hole todo.NotWritten) bool {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", name, unwritten(hole, choice))
+	todo.OnReach(func(todo todo.NotWritten) bool {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", name, unwritten(todo, choice))
 		os.Exit(1)
 		return true
 	})
@@ -109,22 +110,22 @@ func Main(parts Parts) {
 
 // unwritten returns what to tell a user whose choice of layers has reached code that is not written yet: the chapter,
 // and the ways out.
-func unwritten(hole todo.NotWritten, choice string) string {
-	chapter := hole.Chapter()
+func unwritten(todo todo.NotWritten, choice string) string {
+	chapter := todo.Chapter()
 	typed, isLab := strings.CutPrefix(chapter, "labs/")
 	if !isLab {
 		typed, _, _ = strings.Cut(chapter, "-") // its number
 	}
-	other := "--layers " + choice + "," + hole.Layer() + "=solutions"
+	other := "--layers " + choice + "," + todo.Layer() + "=solutions"
 	switch {
 	case chapter == "labs/todays-informer": // it comes with "deltafifo=real"
 		other = "--layers " + strings.Replace(choice, "yours", "solutions", 1)
-	case hole.Layer() == "":
+	case todo.Layer() == "":
 		other = "go run ./solutions/" + chapter + "/cmd/" + name
 	}
 	return fmt.Sprintf("chapter %s is not written yet: it needs %s (%s:%d, task %d)\n"+
 		"  to write it               go tool workshop %s\n"+
-		"  to run the finished code  %s", chapter, hole.Symbol, filepath.Base(hole.File), hole.Line, hole.Task, typed, other)
+		"  to run the finished code  %s", chapter, todo.Symbol, filepath.Base(todo.File), todo.Line, todo.Task, typed, other)
 }
 
 // stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one ends the process at once.
@@ -153,22 +154,18 @@ func run(ctx context.Context, options options) error {
 	}
 	ctx = stopOnSignal(ctx)
 	// Events have a client of their own, so that work never waits behind them in the rate limiter.
-	events, err := typedcorev1.NewForConfig(config)
+	events, err := newEventSink(ctx, config)
 	if err != nil {
 		return fmt.Errorf("making a client for Events: %w", err)
 	}
-	recorder, flush := startRecorder(ctx, &typedcorev1.EventSinkImpl{Interface: events.Events(metav1.NamespaceAll)})
+	recorder, flush := startRecorder(ctx, events)
 	defer flush()
 
 	work := func(ctx context.Context) error { return keepBudgets(ctx, config, recorder, options) }
 	if !options.leaderElect {
 		return work(ctx)
 	}
-	lock, err := newLock(config, options.leaseNamespace)
-	if err != nil {
-		return err
-	}
-	return runAsLeader(ctx, lock, work)
+	return options.layers.Elect(ctx, config, options.leaseNamespace, name, work)
 }
 
 // keepBudgets runs the controller until ctx ends. The workers stop first, while the informers still keep their caches

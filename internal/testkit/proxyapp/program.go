@@ -54,9 +54,9 @@ type options struct {
 
 // Main is the program. It does not return.
 func Main(newProxy NewProxy) {
-	todo.OnReach(func(hole todo.NotWritten) bool {
-		fmt.Fprintf(os.Stderr, "%s: %s\n  to run the finished code  go run ./solutions/labs/rewriting-proxy/cmd/proxy\n",
-			name, hole.Error())
+	todo.OnReach(func(todo todo.NotWritten) bool {
+		fmt.Fprintf(os.Stderr, "%s: %s\n  to run the finished code  go run ./labs/solutions/rewriting-proxy/cmd/proxy\n",
+			name, todo.Error())
 		os.Exit(1)
 		return true
 	})

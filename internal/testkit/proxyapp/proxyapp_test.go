@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	rewritingproxy "client-go-workshop/labs/solutions/rewriting-proxy"
 	watchstream "client-go-workshop/solutions/02-watch-stream"
-	rewritingproxy "client-go-workshop/solutions/labs/rewriting-proxy"
 )
 
 var update = flag.Bool("update", false, "write the demonstration into the lab's README")

@@ -87,9 +87,9 @@ func (r *Recorder) Error(_ context.Context, err error, text string, _ ...any) {
 }
 
 // Unwritten records that a function was reached that is not written, with the way out.
-func (r *Recorder) Unwritten(hole todo.NotWritten, wayOut string) {
+func (r *Recorder) Unwritten(todo todo.NotWritten, wayOut string) {
 	r.Log.Append(pipeline.Step{Seam: pipeline.Note, Verb: pipeline.Unwritten,
-		Text: fmt.Sprintf("%s (%s, task %d); %s", hole.Symbol, hole.Chapter(), hole.Task, wayOut)})
+		Text: fmt.Sprintf("%s (%s, task %d); %s", todo.Symbol, todo.Chapter(), todo.Task, wayOut)})
 }
 
 // worker is a goroutine that calls Get. A goroutine's real number would take microseconds to find.

@@ -9,9 +9,9 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-func hole() { panic(todo.Task(3, "Queue.Pop")) } // line 12: the tests below expect it here
+func reach() { panic(todo.Task(3, "Queue.Pop")) } // line 12: the tests below expect it here
 
-func TestA_hole_panics_in_a_program(t *testing.T) {
+func TestA_todo_panics_in_a_program(t *testing.T) {
 	todo.OnReach(nil)
 	defer func() {
 		n, ok := recover().(todo.NotWritten)
@@ -21,18 +21,18 @@ func TestA_hole_panics_in_a_program(t *testing.T) {
 		require.Equal(t, "todo_test.go", filepath.Base(n.File))
 		require.EqualError(t, n, "Queue.Pop is not written yet (todo_test.go:12, task 3): its comment says what to write")
 	}()
-	hole()
+	reach()
 }
 
-func TestA_hole_that_nobody_takes_over_panics(t *testing.T) {
+func TestA_todo_that_nobody_takes_over_panics(t *testing.T) {
 	asked := 0
 	todo.OnReach(func(todo.NotWritten) bool { asked++; return false })
 	defer todo.OnReach(nil)
-	require.Panics(t, hole)
+	require.Panics(t, reach)
 	require.Equal(t, 1, asked)
 }
 
-func TestA_hole_that_is_taken_over_ends_its_goroutine(t *testing.T) {
+func TestA_todo_that_is_taken_over_ends_its_goroutine(t *testing.T) {
 	var reached []todo.NotWritten
 	todo.OnReach(func(n todo.NotWritten) bool { reached = append(reached, n); return true })
 	defer todo.OnReach(nil)
@@ -43,13 +43,13 @@ func TestA_hole_that_is_taken_over_ends_its_goroutine(t *testing.T) {
 	go func() {
 		defer close(ended)
 		defer func() { recovered = recover() }()
-		hole()
+		reach()
 		returned = true
 	}()
 	<-ended
 
-	require.False(t, returned, "what follows a hole must not run")
-	require.Nil(t, recovered, "a recover below the hole must not swallow it")
+	require.False(t, returned, "what follows a todo must not run")
+	require.Nil(t, recovered, "a recover below the todo must not swallow it")
 	require.Len(t, reached, 1)
 	require.Equal(t, "Queue.Pop", reached[0].Symbol)
 	require.Equal(t, 12, reached[0].Line)

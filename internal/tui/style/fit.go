@@ -43,7 +43,7 @@ const (
 // title and the parts need at one row each; 0 means as many as it takes.
 func Fit(f failure.Failure, width, rows int) []Line {
 	width = max(width, 30)
-	if h := f.Hole; h != nil {
+	if h := f.Todo; h != nil {
 		title := fmt.Sprintf("%s: %s is not written yet (task %d)", h.At, h.Symbol, h.Task)
 		if h.Chapter != "" { // the position may be relative to that chapter, or to the workshop
 			title = path.Join(h.Chapter, strings.TrimPrefix(title, h.Chapter+"/"))

@@ -20,14 +20,14 @@ func text(lines []Line) string {
 
 func TestFit_of_what_is_not_written(t *testing.T) {
 	f := failure.Failure{At: failure.Position{File: "a_test.go", Line: 47}, Read: "05-indexer/README.md#task-1",
-		Hole: &failure.Hole{Symbol: "Store.Update", At: failure.Position{File: "store.go", Line: 45}, Task: 1}}
+		Todo: &failure.Todo{Symbol: "Store.Update", At: failure.Position{File: "store.go", Line: 45}, Task: 1}}
 	require.Equal(t, "store.go:45: Store.Update is not written yet (task 1)\nThe comment above it says what to write.\n"+
 		"  read    05-indexer/README.md#task-1", text(Fit(f, 80, 20)))
 }
 
 func TestFit_of_a_layer_below_that_is_not_written(t *testing.T) {
 	f := failure.Failure{Why: "To write it: go tool workshop 05.", Read: "05-indexer/README.md",
-		Hole: &failure.Hole{Symbol: "NewIndexer", At: failure.Position{File: "store.go", Line: 45}, Task: 1,
+		Todo: &failure.Todo{Symbol: "NewIndexer", At: failure.Position{File: "store.go", Line: 45}, Task: 1,
 			Chapter: "05-indexer"}}
 	require.Equal(t, "05-indexer/store.go:45: NewIndexer is not written yet (task 1)\n"+
 		"  why     To write it: go tool workshop 05.", text(Fit(f, 80, 20)))

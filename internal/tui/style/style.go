@@ -46,7 +46,7 @@ func Failure(f failure.Failure, width, rows int) []string {
 	for i, line := range Fit(f, width, rows) {
 		text := line.String()
 		switch {
-		case i == 0 && f.Hole != nil:
+		case i == 0 && f.Todo != nil:
 			text = Strong(text)
 		case i == 0:
 			text = Bad(text)

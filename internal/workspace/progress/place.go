@@ -29,6 +29,16 @@ func (c Chapter) Next() (t TaskState, open bool) {
 	return c.Tasks[max(i, 0)], i >= 0
 }
 
+// WorkingAt returns the number of the task up to which a save runs the tests first: the next one, or task if that is a
+// later one. It is 0 if every task has been green.
+func (c Chapter) WorkingAt(task int) int {
+	next, open := c.Next()
+	if !open || c.WasGreen() {
+		return 0
+	}
+	return max(task, next.Number)
+}
+
 // WasGreen reports whether each task has passed, over some version of the files, except for bonus tasks. Without Done,
 // a run of the whole chapter is all that is missing.
 func (c Chapter) WasGreen() bool {

@@ -3,11 +3,11 @@ package report
 // This file stores a learner's consent: .workshop/board.json. Without that file nothing is sent.
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"net"
 	"net/url"
 	"os"
@@ -24,9 +24,18 @@ type Consent struct {
 }
 
 const (
-	idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567" // of rand.Text
+	idLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 	idLength  = 26
 )
+
+// newID returns a random ID. It only has to differ from other learners' IDs.
+func newID() string {
+	id := make([]byte, idLength)
+	for i := range id {
+		id[i] = idLetters[rand.IntN(len(idLetters))]
+	}
+	return string(id)
+}
 
 func consentFile(root string) string { return filepath.Join(root, ".workshop", "board.json") }
 
@@ -59,7 +68,7 @@ func Store(root, url, name string) (Consent, error) {
 	if err != nil {
 		return Consent{}, err
 	}
-	c := Consent{URL: address, Name: name, ID: rand.Text()}
+	c := Consent{URL: address, Name: name, ID: newID()}
 	if err := checkName(name); err != nil {
 		return Consent{}, err
 	}

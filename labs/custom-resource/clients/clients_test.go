@@ -18,7 +18,7 @@ import (
 	applyv1alpha1 "client-go-workshop/labs/custom-resource/generated/applyconfiguration/bitcoin/v1alpha1"
 	"client-go-workshop/labs/custom-resource/generated/clientset/versioned"
 	"client-go-workshop/labs/custom-resource/generated/informers/externalversions"
-	finished "client-go-workshop/solutions/labs/custom-resource"
+	finished "client-go-workshop/labs/solutions/custom-resource"
 )
 
 func TestGenerated_client_informer_and_lister(t *testing.T) {

@@ -31,7 +31,7 @@ import (
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/fakeapi/crd"
 	"client-go-workshop/internal/testkit/realapi"
-	customresource "client-go-workshop/solutions/labs/custom-resource"
+	customresource "client-go-workshop/labs/solutions/custom-resource"
 )
 
 var update = flag.Bool("update", false, "record the answers of the real API server")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/testkit/fakeapi/crd"
-	customresource "client-go-workshop/solutions/labs/custom-resource"
+	customresource "client-go-workshop/labs/solutions/custom-resource"
 )
 
 func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testing.T) {

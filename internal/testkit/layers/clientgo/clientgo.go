@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"client-go-workshop/internal/testkit/layers"
-	todaysinformer "client-go-workshop/solutions/labs/todays-informer"
+	todaysinformer "client-go-workshop/labs/solutions/todays-informer"
 )
 
 // Layers is the set.

@@ -7,13 +7,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/layers"
+	todaysinformer "client-go-workshop/labs/solutions/todays-informer"
 	restclient "client-go-workshop/solutions/01-restclient"
 	watchstream "client-go-workshop/solutions/02-watch-stream"
 	reflector "client-go-workshop/solutions/03-reflector"
 	deltafifo "client-go-workshop/solutions/04-deltafifo"
 	indexer "client-go-workshop/solutions/05-indexer"
 	workqueue "client-go-workshop/solutions/06-workqueue"
-	todaysinformer "client-go-workshop/solutions/labs/todays-informer"
 )
 
 // Layers is the set.

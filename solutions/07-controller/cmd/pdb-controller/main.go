@@ -7,6 +7,9 @@
 package main
 
 import (
+	"context"
+
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/layers"
@@ -16,12 +19,17 @@ import (
 	controller "client-go-workshop/solutions/07-controller"
 )
 
+// elect is set in a build with the tag elect.
+var elect func(ctx context.Context, config *rest.Config, namespace, lease string,
+	work func(context.Context) error) error
+
 func main() {
 	pdbapp.Main(pdbapp.Parts{
 		Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
 		Default:     "solutions",
 		Informer:    "solutions",
 		NewInformer: controller.NewSharedIndexInformerOn,
+		Elect:       elect,
 		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
 			return controller.New(logger, controller.Config(config))
 		},

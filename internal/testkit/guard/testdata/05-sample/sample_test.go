@@ -123,47 +123,47 @@ func TestTask7_which_the_README_does_not_have(t *testing.T) {
 	})
 }
 
-func TestTask1_Hole(t *testing.T) {
+func TestTask1_Todo(t *testing.T) {
 	guard.Test(t, "The rule of this test.", func(t *guard.T) {
-		t.Did("is not told for a hole")
+		t.Did("is not told for a todo")
 		sample.New().Add("a", "b")
 	})
 }
 
-func TestTask2_Hole_of_an_earlier_task(t *testing.T) {
-	guard.Test(t, "a hole is no panic that a test may expect", func(t *guard.T) {
+func TestTask2_Todo_of_an_earlier_task(t *testing.T) {
+	guard.Test(t, "a todo is no panic that a test may expect", func(t *guard.T) {
 		require.Panics(t, func() { sample.New().Add("a", "b") })
 	})
 }
 
-func TestTask2_Hole_in_Go(t *testing.T) {
+func TestTask2_Todo_in_Go(t *testing.T) {
 	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		t.Go(func() { s.Index("a") })
 	})
 }
 
-func TestTask2_Hole_on_a_goroutine_of_the_code(t *testing.T) {
-	guard.Test(t, "fails, perhaps before the hole is reached, and says nothing", func(t *guard.T) {
+func TestTask2_Todo_on_a_goroutine_of_the_code(t *testing.T) {
+	guard.Test(t, "fails, perhaps before the todo is reached, and says nothing", func(t *guard.T) {
 		sample.New().IndexLater()
 		require.Equal(t, 1, 2)
 	})
 }
 
-func TestTask2_Hole_below_a_recover(t *testing.T) {
+func TestTask2_Todo_below_a_recover(t *testing.T) {
 	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		defer func() { recover() }()
 		sample.New().Index("a")
 	})
 }
 
-func TestTask2_Hole_in_a_cleanup(t *testing.T) {
+func TestTask2_Todo_in_a_cleanup(t *testing.T) {
 	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		t.Cleanup(func() { sample.New().Index("a") })
 	})
 }
 
-func TestTask2_Hole_that_leaves_the_test_waiting(t *testing.T) {
+func TestTask2_Todo_that_leaves_the_test_waiting(t *testing.T) {
 	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		answer := make(chan string)
 		go func() { answer <- sample.New().Index("a") }()
@@ -171,7 +171,7 @@ func TestTask2_Hole_that_leaves_the_test_waiting(t *testing.T) {
 	})
 }
 
-func TestTask2_Hole_that_leaves_a_lock_locked(t *testing.T) {
+func TestTask2_Todo_that_leaves_a_lock_locked(t *testing.T) {
 	guard.Test(t, "The rule of this test.", func(t *guard.T) {
 		s := sample.New()
 		t.Go(s.IndexLocked)

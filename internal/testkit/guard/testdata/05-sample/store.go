@@ -24,10 +24,10 @@ func (s *Store) Add(key, value string) { panic(todo.Task(1, "Store.Add")) }
 
 func (s *Store) Index(key string) string { panic(todo.Task(2, "Store.Index")) }
 
-// IndexLater reaches a hole on a goroutine that nobody guards.
+// IndexLater reaches a todo on a goroutine that nobody guards.
 func (s *Store) IndexLater() { go s.Index("later") }
 
-// IndexLocked leaves its lock locked when it reaches the hole.
+// IndexLocked leaves its lock locked when it reaches the todo.
 func (s *Store) IndexLocked() {
 	s.lock.Lock()
 	s.Index("locked")

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/cache"
 
-	solution "client-go-workshop/solutions/labs/custom-resource"
+	solution "client-go-workshop/labs/solutions/custom-resource"
 )
 
 type (

@@ -6,7 +6,7 @@ package rewritingproxy
 import (
 	serializer "k8s.io/apimachinery/pkg/runtime/serializer/json"
 
-	solution "client-go-workshop/solutions/labs/rewriting-proxy"
+	solution "client-go-workshop/labs/solutions/rewriting-proxy"
 )
 
 type (

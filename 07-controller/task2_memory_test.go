@@ -1,0 +1,142 @@
+package controller_test
+
+// Task 2: the memory of delivered notifications, and the report of a panic.
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/ktesting"
+
+	"client-go-workshop/internal/testkit/gate"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// inMemory returns how many objects the garbage collector does not free.
+func inMemory[T any](all []weak.Pointer[T]) int {
+	count := 0
+	for range 3 { // a first collection may have begun too early
+		runtime.GC()
+		count = 0
+		for _, p := range all {
+			if p.Value() != nil {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func TestTask2_Delivered_notifications_can_be_freed(t *testing.T) {
+	guard.Test(t, "A delivered notification can be freed: the states of deleted objects must not stay in memory.",
+		func(t *guard.T) {
+			w := newWorld(t)
+			door, states := gate.New(t), []weak.Pointer[appsv1.Deployment]{}
+			keep := func(obj any) {
+				door.Wait()
+				states = append(states, weak.Make(obj.(*appsv1.Deployment)))
+			}
+			w.register(cache.ResourceEventHandlerFuncs{AddFunc: keep, UpdateFunc: func(_, new any) { keep(new) }})
+			w.run()
+			t.Did("fifty Deployments are created, changed and deleted, while the handler does not return")
+			for i := range 50 {
+				d := deployment(fmt.Sprint("d", i))
+				w.Create(d)
+				synctest.Wait()
+				d.Annotations = map[string]string{"changed": "yes"}
+				w.Update(d)
+				synctest.Wait()
+				w.Delete(d)
+				synctest.Wait()
+			}
+			t.Did("the handler returns, and receives all of it")
+			door.Open()
+			synctest.Wait()
+			require.Len(t, states, 100, "the states that the handler received")
+			// What came last may be in a variable of a goroutine that waits for more.
+			require.LessOrEqual(t, inMemory(states), 10, "states of 100 that are still in memory, all delivered and deleted")
+			runtime.KeepAlive(w.informer)
+		})
+}
+
+func TestTask2_Panic_is_reported_with_the_handlers_logger(t *testing.T) {
+	guard.Test(t, "A panic of the handler is reported to utilruntime, with the handler's "+
+		"logger.", func(t *guard.T) {
+		crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
+		t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })
+		reported := []any{}
+		utilruntime.ReallyCrash = false
+		utilruntime.PanicHandlers = []func(context.Context, any){func(ctx context.Context, problem any) {
+			reported = append(reported, problem)
+			klog.FromContext(ctx).Info("panicked")
+		}}
+		logger := ktesting.NewLogger(ktesting.NopTL{}, ktesting.NewConfig(ktesting.BufferLogs(true)))
+		w := newWorld(t)
+		t.Did("AddEventHandlerWithOptions, with a logger; panics do not end the program (runtime.ReallyCrash is off)")
+		_, err := w.informer.AddEventHandlerWithOptions(
+			&handler{before: func(string) { panic("a bug in a handler") }}, cache.HandlerOptions{Logger: &logger})
+		require.NoError(t, err, "the error of AddEventHandlerWithOptions")
+		w.run()
+		w.create("a")
+		w.pass(time.Second)
+		require.Equal(t, []any{"a bug in a handler"}, reported, "the panics that were reported")
+		logged := logger.GetSink().(ktesting.Underlier).GetBuffer().Data()
+		require.Len(t, logged, 1, "lines in the handler's log")
+	})
+}
+
+func TestTask2_Equal_names_in_two_namespaces(t *testing.T) {
+	guard.Test(t, "Each handler receives every change, in order: objects of one name in two namespaces are "+
+		"two objects.", func(t *guard.T) {
+		w := newWorld(t, "a")
+		w.Create(in("prod", deployment("a")))
+		h := w.handle()
+		w.run()
+		require.Equal(t, []string{"first a@2", "first prod/a@3"}, sorted(h.calls()), "the handler's calls for the first list")
+		w.remove("a")
+		w.create("a")
+		require.Equal(t, []string{"delete a@4", "add a@5"}, h.calls(), "the handler's calls")
+		w.away(func() { w.Delete(in("prod", deployment("a"))) })
+		require.Equal(t, []string{"tombstone of prod/a, last prod/a@3"}, without("again", h.calls()),
+			"the handler's calls after the outage, without resyncs")
+	})
+}
+
+func TestTask2_Changes_while_others_wait(t *testing.T) {
+	guard.Test(t, "Each handler receives every change, in order: changes that arrive during a call do not "+
+		"replace earlier ones.", func(t *guard.T) {
+		w := newWorld(t)
+		turn := make(chan struct{})
+		h := w.handle()
+		h.before = func(string) { <-turn }
+		w.run()
+		w.create("a")
+		t.Did("b, c and d come while the handler works on a")
+		w.create("b")
+		w.create("c")
+		w.create("d")
+		select {
+		case turn <- struct{}{}:
+		default:
+			require.Fail(t, "the handler was not called with a")
+		}
+		synctest.Wait()
+		t.Did("e, f and g come while it works on b")
+		w.create("e")
+		w.create("f")
+		w.create("g")
+		close(turn)
+		require.Equal(t, []string{"add a@2", "add b@3", "add c@4", "add d@5", "add e@6", "add f@7", "add g@8"}, h.calls(),
+			"the handler's calls")
+	})
+}

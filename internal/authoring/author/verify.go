@@ -1,0 +1,225 @@
+package author
+
+// This file is `author verify`, `author texts` and `author generate`.
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"client-go-workshop/internal/authoring/anchor"
+	"client-go-workshop/internal/authoring/verify"
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/usage"
+	"client-go-workshop/internal/tui/meter"
+	"client-go-workshop/internal/workspace"
+)
+
+func newVerify() *cobra.Command {
+	var asJSON bool
+	o := verify.Options{}
+	truths := strings.Join(verify.Names(), ", ")
+	cmd := &cobra.Command{
+		Use:   "verify [chapter…]",
+		Short: "Prove the workshop's claims about itself",
+		Long: `Prove the workshop's claims about itself. Each stub fails every test; each solution
+passes every test, and so does client-go. Each wrong version fails in the test that
+it names. The texts are true for the client-go in go.mod. The command prints one
+line for each truth and chapter.
+
+It ignores your code in the chapter folders.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return prove(cmd, o, args, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "require that the chapter folders contain the untouched stubs")
+	cmd.Flags().IntVar(&o.Count, "count", 1,
+		"run the tests over finished code and wrong versions this many times, to find results that depend on chance")
+	cmd.Flags().BoolVar(&o.AllTests, "all-tests", false,
+		"run all tests over each wrong version, not only the test that it names")
+	cmd.Flags().StringSliceVar(&o.Truths, "only", nil, "check only these truths: "+truths)
+	return cmd
+}
+
+// newTexts returns the command that proves only what the texts say.
+func newTexts() *cobra.Command {
+	return &cobra.Command{
+		Use:   "texts [chapter…]",
+		Short: "Prove what the texts say: tasks, references, shown outputs",
+		Long: `Prove what the texts say: that the tasks reach every test, that references and links
+are true of the client-go in go.mod, and that commands print what the texts show.
+It is verify --only reached,references,shown.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return prove(cmd, verify.Options{Truths: []string{"reached", "references", "shown"}}, args, false)
+		},
+	}
+}
+
+// prove checks the truths of the chapters that the arguments name, or of all, and prints the findings.
+func prove(cmd *cobra.Command, o verify.Options, args []string, asJSON bool) (err error) {
+	if o.Root, o.Chapters, err = chapters(args); err != nil {
+		return err
+	}
+	o.Texts = len(args) == 0
+	for _, t := range o.Truths {
+		if !slices.Contains(verify.Names(), t) {
+			return usage.Wrap(fmt.Errorf("there is no truth %q; the truths are %s", t, strings.Join(verify.Names(), ", ")))
+		}
+	}
+	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	m := meter.New(errOut, 100)
+	if f, ok := errOut.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		o.Begin = func(chapter, truth string, done, all int) { m.At(chapter+" "+truth, done, all) }
+	}
+	broken := 0
+	o.Report = func(f verify.Finding) {
+		m.Clear()
+		if !f.OK {
+			broken++
+		}
+		if !asJSON {
+			printFinding(out, f)
+		}
+	}
+	all, err := verify.Run(cmd.Context(), o)
+	if err == nil && asJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(all)
+	}
+	if err == nil && broken > 0 {
+		fmt.Fprintf(errOut, "author: %d of %d truths do not hold; the reasons are above\n", broken, len(all))
+		return errBroken
+	}
+	return err
+}
+
+// chapters returns the workshop's root, and the chapters that the arguments name, or all of them.
+func chapters(args []string) (root string, some []course.Chapter, err error) {
+	if root, err = course.Root("."); err != nil {
+		return "", nil, err
+	}
+	if len(args) == 0 {
+		some, err = course.All(root)
+		return root, some, err
+	}
+	for _, arg := range args {
+		c, err := course.Find(root, arg)
+		if err != nil {
+			return "", nil, usage.Wrap(err)
+		}
+		some = append(some, c)
+	}
+	return root, some, nil
+}
+
+func printFinding(out io.Writer, f verify.Finding) {
+	mark := "ok  "
+	if !f.OK {
+		mark = "FAIL"
+	}
+	fmt.Fprintf(out, "%s  %-14s %-11s %6.1fs  %s\n", mark, f.Chapter, f.Truth, f.Seconds,
+		strings.ReplaceAll(f.Detail, "\n", "\n      "))
+	for _, p := range f.Problems {
+		fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(strings.TrimSpace(p), "\n", "\n      "))
+	}
+}
+
+func newGenerate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "generate [chapter…]",
+		Short: "Generate the stubs and the shown outputs from the solutions",
+		Long: `Generate the stubs in the chapter folders from the solutions, merge changes of the
+solutions into the wrong versions, and update the outputs and the programs that
+the texts show. Authors run it after a change to a solution, a test or a text. It
+does not overwrite a changed stub, but writes the new stub beside it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, some, err := chapters(args)
+			if err != nil {
+				return err
+			}
+			for _, c := range some {
+				if err := generateChapter(cmd.Context(), cmd.OutOrStdout(), root, c); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// generateChapter generates all of a chapter that is generated, and prints what it changes.
+func generateChapter(ctx context.Context, out io.Writer, root string, c course.Chapter) error {
+	written, kept, err := generate(root, c)
+	for _, name := range written {
+		fmt.Fprintf(out, "made %s/%s\n", c.Dir, name)
+	}
+	for _, name := range kept {
+		fmt.Fprintf(out, "kept %s/%s, which was changed; the new stub is %s.stub\n", c.Dir, name, name)
+	}
+	if err != nil {
+		return err
+	}
+	if err := mergeWrong(out, root, c); err != nil {
+		return err
+	}
+	for _, update := range []func(context.Context, string, course.Chapter) ([]string, error){
+		verify.UpdateShown, verify.UpdatePredictions,
+	} {
+		changed, err := update(ctx, root, c)
+		for _, place := range changed {
+			fmt.Fprintf(out, "updated the shown outputs in %s\n", place)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate makes the stubs while no other command changes the chapter's folder.
+func generate(root string, c course.Chapter) (written, kept []string, err error) {
+	unlock, err := workspace.Lock(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	return verify.Generate(root, c)
+}
+
+// mergeWrong merges changes of the solution and of other designs into their wrong versions.
+func mergeWrong(out io.Writer, root string, c course.Chapter) error {
+	sets, err := bugs.Sets(root, c)
+	if err != nil {
+		return err
+	}
+	states, err := bugs.States(root, c)
+	if err != nil {
+		return err
+	}
+	left := 0
+	for _, set := range append(sets, states) {
+		merged, conflicts, err := anchor.Update(set)
+		if err != nil {
+			return err
+		}
+		if len(merged) > 0 {
+			fmt.Fprintf(out, "merged changes of the %s into %s\n", set.Code.Name, strings.Join(merged, ", "))
+		}
+		for _, conflict := range conflicts {
+			fmt.Fprintln(out, conflict)
+		}
+		left += len(conflicts)
+	}
+	if left > 0 {
+		return fmt.Errorf("%d declarations of wrong versions need a merge by hand; see above", left)
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package verify
+
+// This file checks the states in which a learner spends most of the time: some tasks are finished, the next one is
+// begun. There is one such state after each task, in which the functions of the later tasks are not written, and there
+// are those that authors wrote down (bugs.States), with the smallest code that the texts allow at that moment.
+//
+// In each state the finished tasks stay green, and a later test fails soon. It does not accuse a function that is
+// right.
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/testkit/failure"
+)
+
+const (
+	statesPerChapter = 2
+	// The goals are 2 s for a test of a later task, and 10 s for all tests, on a quiet machine. The bounds are four times
+	// as much, because checks share the processors. A loop without an end spins for 30 s.
+	testWait  = 8 * time.Second
+	testWork  = 4 * time.Second // of a processor, in a test: a random sequence is made short in most of that
+	wholeWait = 40 * time.Second
+	attempts  = 3 // of which the quickest counts, because the machine may be busy
+)
+
+// between checks the states between tasks. Its detail lists the first failure after each task, for a reader to judge.
+func between(r *run) (string, []string) {
+	built, err := r.buildUnfinished()
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	var p problems
+	todos, err := r.todos()
+	if err != nil {
+		return "", []string{err.Error()}
+	}
+	if len(built.states) < statesPerChapter && len(r.chapter.Tasks) > statesPerChapter {
+		p.add("%s/between.txtar has %d states; a chapter has %d or more",
+			r.chapter.Solution(), len(built.states), statesPerChapter)
+	}
+	var first []string
+	longest := time.Duration(0)
+	check := func(done int, name string) (gotest.Result, error) {
+		s := state{r, built, done, name, todos}
+		res, problems, err := s.check()
+		p = append(p, problems...)
+		longest = max(longest, res.Took)
+		return res, err
+	}
+	for _, task := range r.chapter.Tasks[:len(r.chapter.Tasks)-1] {
+		res, err := check(task.Number, "")
+		if err != nil {
+			return "", []string{err.Error()}
+		}
+		first = append(first, fmt.Sprintf("after task %d: %s", task.Number, firstOf(res, task.Number+1)))
+	}
+	for _, b := range built.states {
+		if _, known := r.chapter.Task(b.After + 1); !known {
+			p.add("the state %s is after task %d, and no task follows", b.Name, b.After)
+			continue
+		}
+		if _, err := check(b.After, b.Name); err != nil {
+			return "", []string{err.Error()}
+		}
+	}
+	first = slices.Insert(first, 0, fmt.Sprintf("%d states and %d written ones; the longest run took %.1fs",
+		len(first), len(built.states), longest.Seconds()))
+	return strings.Join(first, "\n"), p
+}
+
+// firstOf returns the first test of a task that did not pass.
+func firstOf(res gotest.Result, task int) string {
+	for _, t := range res.Tests {
+		if taskOf(t.Name) == task && t.Status != gotest.Passed && t.Status != gotest.Skipped {
+			return t.Name
+		}
+	}
+	return "no test of the next task fails; those of a bonus are skipped"
+}
+
+func taskOf(test string) int {
+	m := testOfTask.FindStringSubmatch(test)
+	if m == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(m[1]) // digits, says the pattern
+	return n
+}
+
+// todos returns the functions to write.
+func (r *run) todos() (all []stub.Todo, err error) {
+	solution, err := r.solution()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range solution.Files {
+		found, err := stub.Todos(f.Name, f.Content)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+// state is a place between two tasks.
+type state struct {
+	r     *run
+	built *unfinished
+	done  int    // the task that has just been finished
+	name  string // of a written state; empty if later functions are not written
+	todos []stub.Todo
+}
+
+func (s state) String() string {
+	if s.name == "" {
+		return fmt.Sprintf("the solution's code of tasks 1 to %d", s.done)
+	}
+	return fmt.Sprintf("the state %s, after task %d", s.name, s.done)
+}
+
+// check runs all tests in the state.
+func (s state) check() (res gotest.Result, p problems, err error) {
+	for range attempts {
+		if res, err = gotest.Run(s.r.ctx, s.built.start(s.r, s.done, s.name)); err != nil || res.Took <= wholeWait {
+			break
+		}
+	}
+	if err != nil {
+		return res, nil, err
+	}
+	if len(res.Tests) == 0 {
+		p.add("over %s no test runs:\n%s", s, res.Outside)
+	}
+	if res.Took > wholeWait {
+		p.add("over %s all tests take %.1fs; %v is the bound", s, res.Took.Seconds(), wholeWait)
+	}
+	for _, t := range res.Tests {
+		switch {
+		case t.Crashed():
+			p.add("over %s, %s ends the test binary:\n%s", s, t.Name, t.Text())
+		case taskOf(t.Name) <= s.done:
+			if t.Status == gotest.Failed {
+				p.add("over %s, %s fails, which belongs to a finished task:\n%s", s, t.Name, t.Text())
+			}
+		default:
+			problem, err := s.checkLater(t)
+			if err != nil {
+				return res, nil, err
+			}
+			p = append(p, problem...)
+		}
+	}
+	return res, p, nil
+}
+
+// checkLater checks a test of a task that is not finished. A test that may have worked for long runs again by itself.
+func (s state) checkLater(t gotest.Test) (p problems, err error) {
+	for _, f := range t.Failures {
+		if name := s.accused(f); name != "" {
+			p.add("over %s, %s accuses %s, which is right:\n%s", s, t.Name, name, t.Text())
+		}
+	}
+	if t.Took <= testWork/4 { // on two processors, one of them busy
+		return p, nil
+	}
+	var wait, work time.Duration
+	for range attempts {
+		cmd := s.built.start(s.r, s.done, s.name, "-test.run=^"+t.Name+"$")
+		res, err := gotest.Run(s.r.ctx, cmd)
+		if err != nil {
+			return nil, err
+		}
+		wait, work = res.Took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+		if wait <= testWait && work <= testWork {
+			return p, nil
+		}
+	}
+	p.add("over %s, %s takes %.1fs, and %.1fs of a processor; %v and %v are the bounds:\n%s",
+		s, t.Name, wait.Seconds(), work.Seconds(), testWait, testWork, t.Text())
+	return p, nil
+}
+
+// accused returns the function of a finished task that a failure names as its cause, or "".
+func (s state) accused(f failure.Failure) string {
+	if f.Kind != failure.Hang && f.Kind != failure.Panic && f.Kind != failure.Leak {
+		return ""
+	}
+	problem, _, _ := strings.Cut(f.Problem, ", started at ") // what follows only says where a goroutine comes from
+	problem = strings.NewReplacer("(*", "", ")", "").Replace(problem)
+	named := strings.FieldsFunc(problem, func(r rune) bool { return strings.ContainsRune(" :,;\n", r) })
+	for _, t := range s.todos {
+		isNamed := func(word string) bool { return word == t.Symbol || word == t.Function }
+		if t.Task <= s.done && slices.ContainsFunc(named, isNamed) {
+			return cmp.Or(t.Symbol, t.Function)
+		}
+	}
+	return ""
+}
