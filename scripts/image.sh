@@ -39,7 +39,7 @@ architecture=$(docker version --format '{{.Server.Arch}}' 2>&1) ||
 step 1/2 "compiling $program for linux/$architecture; the first time this takes a minute" >&2
 context=$(mktemp -d)
 trap 'rm -rf "$context"' EXIT
-# With leader election, because several instances may run. Without C, or the binary would look for a C library that FROM scratch does not have.
+# With leader election, because several instances may run. Without C, because FROM scratch has no C library.
 said=$(CGO_ENABLED=0 GOOS=linux GOARCH=$architecture \
   go build -tags elect -trimpath -buildvcs=false -ldflags='-s -w' -o "$context/$name" "$program" 2>&1) ||
   {

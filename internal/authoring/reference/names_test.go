@@ -213,8 +213,8 @@ func TestDistance_counts_letters(t *testing.T) {
 
 func TestChapters_have_their_package_names_and_labs_too(t *testing.T) {
 	root := t.TempDir()
-	for _, dir := range []string{"02-watch-stream", "labs/rewriting-proxy"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(root, "solutions", filepath.FromSlash(dir)), 0o755))
+	for _, dir := range []string{"solutions/02-watch-stream", "labs/solutions/rewriting-proxy"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.FromSlash(dir)), 0o755))
 	}
 	require.Equal(t, map[string]string{
 		"watchstream":    "client-go-workshop/solutions/02-watch-stream",

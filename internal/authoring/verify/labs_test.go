@@ -13,7 +13,7 @@ import (
 )
 
 // asLabs renames the chapter in a text.
-var asLabs = strings.NewReplacer("01-box", "labs/box", "predict 01", "predict box", "](../docs", "](../../docs")
+var asLabs = strings.NewReplacer("solutions/01-box", "labs/solutions/box", "01-box", "labs/box", "predict 01", "predict box", "](../docs", "](../../docs")
 
 // asLab turns the chapter of the small workshop into a lab.
 func asLab(t *testing.T, root string) {

@@ -114,7 +114,7 @@ func TestLeaderStopsWhenTheLeaseIsLost(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		})
-		require.ErrorContains(t, err, "lost the Lease default/pdb-controller",
+		require.ErrorContains(t, err, "lost the Lease default/demo",
 			"a lost Lease must end the program with an error and a sentence")
 		require.InDelta(t, 70, time.Since(began).Seconds(), 3,
 			"the leader must give up 10 s after the last renewal, before others may take over")
