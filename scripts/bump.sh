@@ -28,6 +28,7 @@ json=$(go mod graph | sed -n "s|^k8s.io/apimachinery@$new sigs.k8s.io/json@||p" 
 go mod tidy
 # The generators of the lab custom-resource have the version of client-go.
 (cd scripts/codegen && go get "k8s.io/code-generator@$new" && go mod tidy)
+(cd upstream && go get "k8s.io/client-go@$new" "k8s.io/api@$new" "k8s.io/apimachinery@$new" && go mod tidy)
 git ls-files -z '*.md' '*.go' | xargs -0 grep -lZ -F "$old" | xargs -0 -r sed -i.bumped "s|${old//./\\.}|$new|g"
 find . -name '*.bumped' -delete
 echo
