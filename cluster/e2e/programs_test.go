@@ -1,7 +1,8 @@
 //go:build e2e
 
-// The programs of labs/programs, as docs/learn/programs.md and docs/learn/access.md show them: an informer without
-// rights, and the same one with them, an informer of the Pods of one namespace, and a list through kubectl proxy.
+// The programs of labs/programs, as docs/learn/since-the-articles.md and docs/learn/access.md show them: an informer
+// without rights, and the same one with them, an informer of the Pods of one namespace, and a list through kubectl
+// proxy.
 
 package e2e
 

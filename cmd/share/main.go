@@ -61,12 +61,12 @@ this machine's module cache, the last commit of the repository, the cluster's
 programs if they are built here, and the files in .workshop/share.
 
 The server is read-only, and serves no other modules of the cache. Everyone in
-the network can download what it serves. docs/teach/share.md says how to
+the network can download what it serves. docs/teach/room.md says how to
 prepare, and what attendees type; so does the command itself.
 
 With --board it also shows where those learners are who agree to it: chapter,
 task, minutes, hints, and the rule of the last failure; never code.
-docs/teach/board.md says how to use it.`,
+docs/teach/room.md says how to use it.`,
 		Args:              usage.AtMost(0, ""),
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {

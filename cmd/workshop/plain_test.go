@@ -191,7 +191,7 @@ func TestTest_json_points_to_lines_that_exist(t *testing.T) {
 	}
 }
 
-// vim's own errorformat reads the output of `workshop test`: docs/teach/optional.md shows its makeprg.
+// vim's own errorformat reads the output of `workshop test`: docs/teach/room.md shows its makeprg.
 func TestVim_finds_the_line(t *testing.T) {
 	vim, err := exec.LookPath("vim")
 	if err != nil {

@@ -1,39 +1,38 @@
 package authoring_test
 
-// This file checks the answers of docs/learn/faq.md and docs/learn/hard-questions.md: each test that they name exists
-// in a file that they link, and each test of an answer is named by one of them.
+// This file checks the answers of docs/learn/questions.md: each test that an answer names exists in the file that the
+// name links, and each test of a question is named by an answer.
 
 import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// linkedFile finds the links to files, which are relative to docs/learn.
-var linkedFile = regexp.MustCompile(`\]\((\.\./[^)#]+_test\.go)\)`)
+// linkedTest finds the tests that answers link, in files relative to docs/learn.
+var linkedTest = regexp.MustCompile(`\[\x60(Test\w+)\x60\]\((\.\./[^)#]+_test\.go)\)`)
 
-func TestQuestions_name_tests_that_exist(t *testing.T) {
-	var text, sources string
-	for _, page := range []string{"faq.md", "hard-questions.md"} {
-		read, err := os.ReadFile(filepath.Join("../../docs/learn", page))
+func TestQuestions_link_tests_that_exist(t *testing.T) {
+	text, err := os.ReadFile("../../docs/learn/questions.md")
+	require.NoError(t, err)
+	links := linkedTest.FindAllStringSubmatch(string(text), -1)
+	require.Len(t, testName.FindAllString(string(text), -1), len(links), "each test that an answer names is a link")
+	require.Greater(t, len(links), 15)
+	linked, sources := map[string]bool{}, map[string]string{}
+	for _, link := range links {
+		name, file := link[1], link[2]
+		read, err := os.ReadFile(filepath.Join("../../docs/learn", filepath.FromSlash(file)))
 		require.NoError(t, err)
-		text += string(read)
+		require.True(t, strings.Contains(string(read), "func "+name+"("), "%s, which an answer links, is in %s", name, file)
+		linked[name], sources[file] = true, string(read)
 	}
-	for _, link := range linkedFile.FindAllStringSubmatch(text, -1) {
-		read, err := os.ReadFile(filepath.Join("../../docs/learn", filepath.FromSlash(link[1])))
-		require.NoError(t, err)
-		sources += string(read)
+	for file, source := range sources {
+		for _, test := range regexp.MustCompile(`func (TestQuestion_\w+)\(`).FindAllStringSubmatch(source, -1) {
+			require.True(t, linked[test[1]], "%s in %s belongs to an answer, and no answer links it", test[1], file)
+		}
 	}
-	named := map[string]bool{}
-	for _, name := range testName.FindAllStringSubmatch(text, -1) {
-		named[name[1]] = true
-		require.Contains(t, sources, "func "+name[1]+"(", "a test that an answer names, in the files that the pages link")
-	}
-	for _, test := range regexp.MustCompile(`func (TestQuestion_\w+)\(`).FindAllStringSubmatch(sources, -1) {
-		require.True(t, named[test[1]], "%s belongs to an answer, and no answer names it", test[1])
-	}
-	require.Greater(t, len(named), 15)
 }

@@ -1,6 +1,6 @@
 package restclient_test
 
-// This file checks answers of docs/learn/hard-questions.md that are about requests. The answers are the server's, so
+// This file checks answers of docs/learn/questions.md that are about requests. The answers are the server's, so
 // they are the same with every client.
 
 import (

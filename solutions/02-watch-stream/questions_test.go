@@ -1,6 +1,6 @@
 package watchstream_test
 
-// This file checks answers of docs/learn/hard-questions.md that are about watches, over the layers of the solutions and
+// This file checks answers of docs/learn/questions.md that are about watches, over the layers of the solutions and
 // over client-go's.
 
 import (

@@ -1,6 +1,6 @@
 package workqueue_test
 
-// This file checks answers of docs/learn/hard-questions.md that are about delays, over the solution and over client-go.
+// This file checks answers of docs/learn/questions.md that are about delays, over the solution and over client-go.
 
 import (
 	"testing"

@@ -1,8 +1,8 @@
 package controller_test
 
-// This file and questions_writes_test.go check answers of docs/learn/faq.md and docs/learn/hard-questions.md that are
-// about informers and controllers. Each test runs over the informer of chapter 07 and over client-go's, since an answer
-// is about both. The learners' tests do not need it: these facts follow from more than one layer.
+// This file and questions_writes_test.go check answers of docs/learn/questions.md that are about informers and
+// controllers. Each test runs over the informer of chapter 07 and over client-go's, since an answer is about both. The
+// learners' tests do not need it: these facts follow from more than one layer.
 
 import (
 	"context"
