@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -103,6 +104,86 @@ func TestBound_keeps_what_is_new(t *testing.T) {
 	require.Equal(t, http.StatusOK, code)
 	require.Contains(t, text, `"i":"99"`)
 	require.Empty(t, s.Requests(""))
+}
+
+// hold makes each strategic merge patch wait in its middle: it says so on begun, and goes on after a send on goOn.
+func hold(t *testing.T) (begun, goOn chan struct{}) {
+	begun, goOn = make(chan struct{}), make(chan struct{})
+	apply := StrategicMergePatch
+	t.Cleanup(func() { StrategicMergePatch = apply })
+	StrategicMergePatch = func(original, patch []byte, like any) ([]byte, error) {
+		begun <- struct{}{}
+		<-goOn
+		return apply(original, patch, like)
+	}
+	return begun, goOn
+}
+
+// A patch may take long. Other clients do not wait for it, and what they write in the meantime is not lost.
+func TestPatch_that_takes_long_holds_nobody_up(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun, goOn := hold(t)
+		s := Start(t)
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+		s.Create(config)
+		patched := make(chan string, 1)
+		go func() {
+			_, text := send(t, s, http.MethodPatch, configMaps+"/web", "application/strategic-merge-patch+json",
+				strings.NewReader(`{"data":{"patched":"yes"}}`))
+			patched <- text
+		}()
+		<-begun
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			code, text := send(t, s, http.MethodGet, configMaps+"/web", "", nil)
+			require.Equal(t, http.StatusOK, code, text)
+			config.Data = map[string]string{"other": "client"}
+			s.Update(config)
+		}()
+		synctest.Wait()
+		select {
+		case <-answered:
+		default:
+			close(goOn)
+			t.Fatal("another client waits for the patch")
+		}
+		goOn <- struct{}{}
+		<-begun // the object is another one, so the patch is applied again
+		goOn <- struct{}{}
+		require.Contains(t, <-patched, `"data":{"other":"client","patched":"yes"}`)
+	})
+}
+
+// While the patch is applied, a second client deletes the object and a third makes one of the same name.
+func TestPatch_of_an_object_that_is_replaced_changes_the_new_one(t *testing.T) {
+	begun, goOn := hold(t)
+	s := Start(t)
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
+	patch := func(body string) chan int {
+		code := make(chan int)
+		go func() {
+			got, _ := send(t, s, http.MethodPatch, configMaps+"/web", "application/strategic-merge-patch+json",
+				strings.NewReader(body))
+			code <- got
+		}()
+		<-begun
+		return code
+	}
+	s.Create(config)
+	code := patch(`{"data":{"a":"b"}}`)
+	s.Delete(config)
+	goOn <- struct{}{}
+	require.Equal(t, http.StatusNotFound, <-code)
+
+	s.Create(config)
+	code = patch(fmt.Sprintf(`{"metadata":{"resourceVersion":%q}}`, s.Objects("configmaps")[0].GetResourceVersion()))
+	s.Delete(config)
+	s.Create(config)
+	goOn <- struct{}{}
+	<-begun
+	goOn <- struct{}{}
+	require.Equal(t, http.StatusConflict, <-code)
 }
 
 func TestStrategic_merge_patch_needs_its_package(t *testing.T) {

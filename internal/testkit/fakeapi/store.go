@@ -179,49 +179,64 @@ func (s *store) create(res *resource, obj Object) (Object, error) {
 
 // update replaces the object that has the name of obj, or the given part of it.
 func (s *store) update(res *resource, obj Object, part part) (Object, error) {
-	return s.modify(res, key(obj), part, func(Object) (Object, error) { return obj, nil })
+	return s.modify(res, key(obj), part, func(Object) (Object, error) { return obj.DeepCopyObject().(Object), nil })
 }
 
-// modify replaces an object, or the given part of it, by the result of a function, which gets a copy and must not use
-// the store. It does nothing if nothing is different. It removes an object that is being deleted and has no finalizers
-// left.
+// modify replaces an object, or the given part of it, by the result of a function, which gets a copy. It does nothing
+// if nothing is different. It removes an object that is being deleted and has no finalizers left. The function runs
+// without the lock, because a patch may take long. If the object has changed meanwhile, modify calls it again.
 func (s *store) modify(res *resource, k string, part part, change func(obj Object) (Object, error)) (Object, error) {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	before, err := s.find(res, k)
-	if err != nil {
-		return nil, err
+	for {
+		before, err := s.get(res, k)
+		if err != nil {
+			return nil, err
+		}
+		obj, err := change(before.DeepCopyObject().(Object))
+		if err != nil {
+			return nil, err
+		}
+		if err := checkVersion(res, obj, before); err != nil {
+			return nil, err
+		}
+		if err := res.prepareForUpdate(obj, before, part); err != nil {
+			return nil, err
+		}
+		obj.SetResourceVersion(before.GetResourceVersion())
+		same := equality.Semantic.DeepEqual(obj, before)
+		s.lock.Lock()
+		if found, err := s.find(res, k); err != nil || found != before {
+			s.lock.Unlock()
+			continue
+		}
+		switch {
+		case obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0:
+			s.record(res, k, nil)
+		case same:
+			obj = before
+		default:
+			s.record(res, k, obj)
+		}
+		s.lock.Unlock()
+		return obj, nil
 	}
-	obj, err := change(before.DeepCopyObject().(Object))
-	if err != nil {
-		return nil, err
-	}
+}
+
+// checkVersion refuses an update that names another object of the same name, or another version of the object.
+func checkVersion(res *resource, obj, before Object) error {
 	conflict := func(err error) error { return apierrors.NewConflict(res.gvr.GroupResource(), obj.GetName(), err) }
 	if uid := obj.GetUID(); uid != "" && uid != before.GetUID() {
-		return nil, conflict(fmt.Errorf(
+		return conflict(fmt.Errorf(
 			"StorageError: invalid object, Code: 4, Key: /registry/%s/%s, ResourceVersion: 0, AdditionalErrorMsg: "+
 				"Precondition failed: UID in precondition: %v, UID in object meta: %v",
 			res.gvr.Resource, key(obj), uid, before.GetUID()))
 	}
 	if _, err := strconv.ParseUint(cmp.Or(obj.GetResourceVersion(), "0"), 10, 64); err != nil {
-		return nil, internal(err.Error())
+		return internal(err.Error())
 	}
 	if v := obj.GetResourceVersion(); v != "" && v != before.GetResourceVersion() {
-		return nil, conflict(errModified)
+		return conflict(errModified)
 	}
-	if err := res.prepareForUpdate(obj, before, part); err != nil {
-		return nil, err
-	}
-	obj.SetResourceVersion(before.GetResourceVersion())
-	switch {
-	case obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0:
-		s.record(res, k, nil)
-	case equality.Semantic.DeepEqual(obj, before):
-		return before, nil
-	default:
-		s.record(res, k, obj)
-	}
-	return obj, nil
+	return nil
 }
 
 // delete removes an object, or sets its deletionTimestamp if it has finalizers. It returns the last state of the
