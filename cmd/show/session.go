@@ -38,8 +38,10 @@ type session struct {
 	wrong    pipeline.Wrong
 	differs  pipeline.Difference
 
-	state  *pipeline.State // followed by tick
-	tested int64           // the last step at which the real structures were looked at
+	state *pipeline.State // followed by tick
+	// followed is the last step that tick has seen, and news when it saw it.
+	followed int64
+	news     time.Time
 }
 
 // playing is a tour at one of its stops.
@@ -125,7 +127,7 @@ func (s *session) restart() error {
 	if err != nil {
 		return err
 	}
-	s.machine, s.rec, s.log, s.state, s.tested, s.changed = m, m.rec, m.rec.Log, nil, 0, true
+	s.machine, s.rec, s.log, s.state, s.changed = m, m.rec, m.rec.Log, nil, true
 	return nil
 }
 
@@ -208,7 +210,10 @@ func (s *session) perform() error {
 func (s *session) tick(n int64, always bool) *message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state = s.log.Follow(s.state)
+	before := s.state
+	if s.state = s.log.Follow(s.state); s.state != before || s.state.N != s.followed {
+		s.news, s.followed = time.Now(), s.state.N
+	}
 	if s.rec != nil {
 		s.state.Advance(s.log.Now())
 	}
@@ -262,7 +267,7 @@ func (s *session) way(key string, n int64) [][]pipeline.Line {
 
 // compare fills in what a recording has beside its log.
 func (s *session) compare(m *message, state *pipeline.State) {
-	m.Open, m.Key, m.Wrong = cmp.Or(s.wrong.Step, s.differs.Step), s.wrong.Key, s.wrong.Text
+	m.Open, m.Key, m.Wrong = cmp.Or(s.differs.Step, s.wrong.Step), s.wrong.Key, s.wrong.Text
 	if len(s.recorded) < 2 {
 		return
 	}
@@ -328,15 +333,17 @@ func holds(step pipeline.Step) string {
 	return ""
 }
 
+// lookFor is how long after the last step the real structures are looked at.
+const lookFor = 2 * pipeline.InTime
+
 // look compares the real structures with the state, if nothing has happened since the last tick.
 func (s *session) look() {
 	s.mu.Lock()
 	state, rec := s.state, s.rec
-	if rec == nil || state == nil || state.N == s.tested || rec.Gate.Shut() {
+	if rec == nil || state == nil || time.Since(s.news) > lookFor || rec.Gate.Shut() {
 		s.mu.Unlock()
 		return
 	}
-	s.tested = state.N
 	state = state.Clone()
 	s.mu.Unlock()
 	rec.Look(state)

@@ -65,7 +65,7 @@ const panels = {
   ]),
   handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler") : i.handlers.map((x) => h("div", { class: "part" },
     h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"}`)),
-    x.pending.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `pending ${number(x.pending.total)}:`), x.pending.rows.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
+    x.pending.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `owed ${number(x.pending.total)}:`), x.pending.rows.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
   queue: (v) => {
     const keys = (list, place, time) => list.total === 0 ? empty("none") : h("div", { class: "row" }, list.rows.map((k) => chip("", k.key ?? k, "", time ? time(k.ms) + (k.of ? ` of ${ms(round(k.of))}` : "") : "", place)), more(list, "keys"))
     return [

@@ -2,7 +2,8 @@ package pipeline
 
 // This file compares two runs of the same story: the learner's code and the solution. Their steps come in another order
 // and at other times, because back-offs have chance in them. So it compares what each station has for each object
-// whenever time passes, and it looks for the difference that came first and stayed until the end.
+// whenever time passes, and it looks for the difference that came first and stayed until the end. At that moment it
+// names the first call that one of the runs lacks. The later differences follow from it.
 
 import (
 	"cmp"
@@ -23,10 +24,10 @@ type Difference struct {
 	Elsewhere string        `json:"elsewhere"`
 }
 
-// place is one object at one station.
+// place is one object at one station, or a call for it.
 type place struct {
-	seam          Seam
-	kind, key, by string
+	seam                Seam
+	kind, key, by, verb string
 }
 
 // facts is what each station of a run has.
@@ -57,7 +58,7 @@ func Compare(a, b *Log, key string) Difference {
 			if x == y {
 				delete(open, p)
 			} else if _, known := open[p]; !known {
-				open[p] = Difference{p.seam, p.kind, p.key, p.by, at, here.step(p), x, y}
+				open[p] = difference(here, there, firstCall(here, there, p), at)
 			}
 		}
 	}
@@ -68,6 +69,67 @@ func Compare(a, b *Log, key string) Difference {
 		}
 	}
 	return first
+}
+
+// difference is what two runs have at a place.
+func difference(here, there *facts, p place, at time.Duration) Difference {
+	d := Difference{p.seam, p.kind, p.key, p.by, at, here.step(p), here.value(p), there.value(p)}
+	if p.verb != "" && (p.seam == Handler || d.Here == d.Elsewhere) {
+		calls := [2]string{"no call of " + p.verb, "a call of " + p.verb}
+		d.Here, d.Elsewhere = calls[min(1, here.count(p))], calls[min(1, there.count(p))]
+		if here.count(p) > 0 && there.count(p) > 0 {
+			d.Here, d.Elsewhere = count(here.count(p), "call")+" of "+p.verb, count(there.count(p), "call")+" of "+p.verb
+		}
+	}
+	return d
+}
+
+// firstCall returns where the runs differed first at this moment, if p differs: at the first call that only one of them
+// has. The other differences of the key follow from it. If the runs do not share a change at this moment, it returns p.
+func firstCall(here, there *facts, p place) place {
+	a, b := here.calls(p.key), there.calls(p.key)
+	if len(a) == 0 || len(b) == 0 || there.count(a[0]) == 0 || here.count(b[0]) == 0 {
+		return p
+	}
+	for _, call := range append(b, a...) { // what is missing here comes before what is too much
+		if here.count(call) != there.count(call) {
+			return call
+		}
+	}
+	return p
+}
+
+// effects are the calls that are made for each change, at each station. Pop is left out, because it takes as many
+// changes as there are.
+var effects = map[Seam][]string{Delta: {"Added", "Updated", "Deleted"}, Store: {Add, Update, Delete},
+	Handler: {OnAdd, OnUpdate, OnDelete}, Queue: {Add}}
+
+// calls returns the calls of this moment for a key.
+func (f *facts) calls(key string) (calls []place) {
+	for _, s := range f.now {
+		if s.Key == key && slices.Contains(effects[s.Seam], s.Verb) {
+			calls = append(calls, callOf(s))
+		}
+	}
+	return calls
+}
+
+func callOf(s Step) place {
+	p := place{s.Seam, s.Kind, s.Key, "", s.Verb}
+	if s.Seam == Handler {
+		p.by = s.By
+	}
+	return p
+}
+
+// count returns how often a call was made at this moment.
+func (f *facts) count(call place) (n int) {
+	for _, s := range f.now {
+		if callOf(s) == call {
+			n++
+		}
+	}
+	return n
 }
 
 // before orders differences.
@@ -111,7 +173,8 @@ func (f *facts) step(p place) int64 {
 	concerns := map[Seam][]Seam{Store: {Delta, Store}, Handler: {Store, Handler}, Queue: {Handler, Queue},
 		Server: {Queue, Worker, Server}, Delta: {Event, Delta}}[p.seam]
 	for _, s := range slices.Backward(f.now) {
-		if s.Key == p.key && slices.Contains(concerns, s.Seam) && (p.by == "" || s.By == p.by || s.Seam == Store) {
+		if s.Key == p.key && slices.Contains(concerns, s.Seam) && (p.kind == "" || s.Kind == "" || s.Kind == p.kind) &&
+			(p.by == "" || s.By == p.by || s.Seam == Store) {
 			return s.N
 		}
 	}
@@ -182,6 +245,7 @@ func (f *facts) applyDelta(s Step) {
 
 // value says what a place has, in words that two runs share. Versions are not: each run counts its own.
 func (f *facts) value(p place) string {
+	p.verb = ""
 	has := f.has[p]
 	server := place{seam: Server, kind: p.kind, key: p.key}
 	switch {

@@ -62,6 +62,27 @@ func TestCompare_finds_the_first_lasting_difference(t *testing.T) {
 		Here: "an object that the API server has deleted", Elsewhere: "nothing"}, Compare(a.Log, b.Log, ""))
 }
 
+// No handler is called for the deletion of a budget, so the controller does not make it again. The Indexer differs at
+// the same moment, but it is right.
+func TestCompare_names_the_call_that_is_missing_first(t *testing.T) {
+	a, b := newStory().change(time.Second, "2"), newStory().change(time.Second, "2")
+	a.at, b.at = 2*time.Second, 2*time.Second
+	for _, s := range []*story{a, b} {
+		s.step(Server, Removed, "3").step(Event, "DELETED", "3").step(Delta, "Deleted", "3").step(Delta, Pop, "3").
+			step(Store, Delete, "3")
+	}
+	stored := a.n
+	b.step(Handler, OnDelete, "3").step(Queue, Add, "").step(Queue, Get, "").step(Server, Wrote, "4").
+		step(Queue, Done, "").step(Event, "ADDED", "4").step(Delta, "Added", "4").step(Delta, Pop, "4").
+		step(Store, Add, "4").step(Handler, OnAdd, "4")
+	require.Equal(t, Difference{Seam: Handler, Kind: "Deployment", Key: "default/web", By: "handler 1",
+		At: 2 * time.Second, Step: stored, Here: "no call of OnDelete", Elsewhere: "a call of OnDelete"},
+		Compare(a.Log, b.Log, "default/web"))
+	d := Compare(b.Log, a.Log, "default/web")
+	require.Equal(t, []string{string(Handler), "a call of OnDelete", "no call of OnDelete"},
+		[]string{string(d.Seam), d.Here, d.Elsewhere})
+}
+
 func TestCompare_prefers_the_key(t *testing.T) {
 	a, b := newStory(), newStory()
 	for _, key := range []string{"default/a", "default/b", "default/c"} {

@@ -37,6 +37,7 @@ type ReflectorState struct {
 	Why     string        // why it listed again
 	Relist  time.Duration // when it did
 	Heard   time.Duration // when the last list, event or bookmark came
+	Streams bool          // a list comes as a watch, and its end has not come yet
 }
 
 // FIFO has the deltas that went into the queue and have not come out.
@@ -62,16 +63,6 @@ type IndexerState struct {
 	Differs string // how the last look at the real Indexer differed
 }
 
-// HandlerState is one registration.
-type HandlerState struct {
-	Pending []Ref // the notifications before the next call
-	Current Ref   // the running call; Key is empty if there is none
-	Since   time.Duration
-	Calls   int
-	Took    Took
-	Differs string
-}
-
 func newInformer(kind string) *Informer {
 	return &Informer{
 		Kind:     kind,
@@ -95,9 +86,7 @@ func (i *Informer) clone() *Informer {
 	}
 	c.Handlers = make(map[string]*HandlerState, len(i.Handlers))
 	for name, h := range i.Handlers {
-		handler := *h
-		handler.Pending = slices.Clone(h.Pending)
-		c.Handlers[name] = &handler
+		c.Handlers[name] = h.clone()
 	}
 	return &c
 }
@@ -109,17 +98,29 @@ func (i *Informer) apply(step *Step) {
 		if step.Error != "" {
 			i.Reflector.Error = step.Error
 		}
-		if step.Verb == "BOOKMARK" { // any other event counts when the queue has it
-			i.Reflector.Version = step.Version
-		}
+		i.Reflector.event(step, i.Closed)
 	case Reflector:
 		i.Reflector.apply(step)
+		if i.Closed && step.Verb == Listed && step.Error == "" {
+			i.Reflector.Version = step.Version
+		}
 	case Delta:
 		i.applyDelta(step)
 	case Store:
 		i.applyStore(step)
 	case Handler:
 		i.applyHandler(step)
+	}
+}
+
+// event follows the version. A bookmark is the Reflector's alone. Any other event counts when the queue has it, or, if
+// the queue cannot be seen, when it comes; but the events of a list do not.
+func (r *ReflectorState) event(step *Step, closed bool) {
+	if step.Verb == "BOOKMARK" && step.Count == 1 {
+		r.Streams = false
+	}
+	if !r.Streams && step.Verb != "ERROR" && (closed || step.Verb == "BOOKMARK") {
+		r.Version = step.Version
 	}
 }
 
@@ -130,8 +131,8 @@ func (r *ReflectorState) apply(step *Step) {
 		r.Phase, r.From = "listing", step.Version
 		r.list(step.At)
 	case Watch:
-		r.Phase, r.From = "watching", step.Version
-		if step.Text != "" { // a list that comes as a watch
+		r.Phase, r.From, r.Streams = "watching", step.Version, step.Text != ""
+		if r.Streams {
 			r.list(step.At)
 		}
 	case Listed, Watching:
@@ -194,6 +195,8 @@ func (i *Informer) applyDelta(step *Step) {
 		if step.Wait > 0 {
 			f.Took.add(step.Wait)
 		}
+	case Looked:
+		f.lose()
 	case Depth:
 		f.Depth = step.Count
 	case "Close":
@@ -234,6 +237,16 @@ func (i *Informer) replace(list []Ref) {
 			i.push(Ref{"Deleted", key, ""})
 		}
 	}
+}
+
+// lose empties the queue, because Pop waits although keys went in.
+func (f *FIFO) lose() {
+	if len(f.Keys) > 0 {
+		key := f.Keys[0]
+		f.Differs = fmt.Sprintf("Pop waits, and %s went in and never came out: %s", key, types(f.Deltas[key]))
+	}
+	f.Keys = nil
+	clear(f.Deltas)
 }
 
 // set replaces the deltas of a key. A key without deltas leaves the queue.
@@ -361,18 +374,6 @@ func (s *IndexerState) insert(entry Ref) {
 	}
 	if at, found := slices.BinarySearch(table[entry.Version], entry.Key); !found {
 		table[entry.Version] = slices.Insert(slices.Clone(table[entry.Version]), at, entry.Key)
-	}
-}
-
-// notify adds the notification of a change to the ring of each handler. A resync is left out, because it reaches only
-// the handlers that are due.
-func (i *Informer) notify(step *Step, oldVersion string, existed bool) {
-	n := Ref{map[string]string{Add: OnAdd, Update: OnUpdate, Delete: OnDelete}[step.Verb], step.Key, step.Version}
-	if step.Verb == Update && existed && oldVersion == step.Version {
-		return
-	}
-	for _, h := range i.Handlers {
-		h.Pending = append(h.Pending, n)
 	}
 }
 

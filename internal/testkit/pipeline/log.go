@@ -175,6 +175,17 @@ func (l *Log) Way(key string, to int64, most int) (way []Step) {
 	return way[max(0, len(way)-most):]
 }
 
+// NoteOverdue ends the log of a run that nothing held: it appends what handlers were owed and did not receive in time.
+func (l *Log) NoteOverdue() {
+	state := l.Follow(nil)
+	for _, step := range state.Overdue() {
+		l.lock()
+		step.At = state.At
+		l.append(&step)
+		l.mu.Unlock()
+	}
+}
+
 // Follow applies to a state the steps that were appended since. It returns a new state if the log has forgotten some
 // of them.
 func (l *Log) Follow(s *State) *State {

@@ -136,6 +136,20 @@ func TestRecording_reads_what_it_wrote(t *testing.T) {
 	}
 }
 
+// The end of a recording has the calls that did not come, if the run went on long enough.
+func TestLog_notes_calls_that_are_overdue(t *testing.T) {
+	s := newStory()
+	s.step(Handler, Joined, "").step(Delta, Pop, "2").step(Store, Add, "2").step(Delta, Processed, "2")
+	s.NoteOverdue()
+	require.EqualValues(t, 4, s.n, "it may still come")
+	s.at = InTime
+	s.step(Event, "BOOKMARK", "9")
+	s.NoteOverdue()
+	last := s.Steps(s.n, 1)[0]
+	require.Equal(t, "Handler 1 of Deployments was not called: OnAdd for default/web@2.", last.Sentence())
+	require.Equal(t, s.at, last.At)
+}
+
 func TestRecording_refuses(t *testing.T) {
 	for file, reason := range map[string]string{
 		"":                                    "read the first line",

@@ -53,6 +53,7 @@ var sentences = map[Seam]map[string]string{
 		Processed + "-": "The informer of ${kind}s has processed a delta in ${wait}.",
 		Failed:          "The queue does not take ${key}: ${error}.",
 		Entered:         "The call that waited for the queue's lock returns: ${key}.",
+		Looked:          "Pop of ${kind}s waits, and ${# key} never came out.",
 		Depth:           "The queue of ${kind}s has ${# delta}.",
 		"Close":         "The queue of ${kind}s is closed.",
 		"":              "The delta ${verb} of ${object} goes into the queue.",
@@ -72,6 +73,7 @@ var sentences = map[Seam]map[string]string{
 		Joined:   "${By} of ${kind}s joins.",
 		Left:     "${By} of ${kind}s leaves.",
 		Returned: "${By} of ${kind}s returns.",
+		Looked:   "${By} of ${kind}s was not called: ${calls}.",
 		"":       "${By} of ${kind}s: ${verb} for ${object}.",
 	},
 	Queue: {
@@ -147,6 +149,8 @@ func (s Step) word(name string) string {
 	case "By":
 		by := cmp.Or(s.By, "a worker")
 		return strings.ToUpper(by[:1]) + by[1:]
+	case "calls":
+		return calls(s.List)
 	case "deltas":
 		return types(s.List)
 	case "listed":

@@ -110,11 +110,11 @@ type ValueView struct {
 
 // HandlerView is one handler with its ring.
 type HandlerView struct {
-	Name    string    `json:"name"`
-	Pending Rows[Ref] `json:"pending"`
-	Current *Ref      `json:"current,omitempty"`
-	For     int64     `json:"for"`
-	Calls   int       `json:"calls"`
+	Name    string     `json:"name"`
+	Pending Rows[Owed] `json:"pending"`
+	Current *Ref       `json:"current,omitempty"`
+	For     int64      `json:"for"`
+	Calls   int        `json:"calls"`
 }
 
 // QueueView is the workqueue.
@@ -247,8 +247,8 @@ func (s *State) informerView(i *Informer) InformerView {
 			current := h.Current
 			handler.Current = &current
 		}
-		if h.Differs != "" {
-			v.Differs = append(v.Differs, name+": "+h.Differs)
+		if differs := h.differs(); differs != "" {
+			v.Differs = append(v.Differs, name+": "+differs)
 		}
 		v.Handlers = append(v.Handlers, handler)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"client-go-workshop/internal/testkit/pipeline"
 )
@@ -16,6 +17,7 @@ type Gate struct {
 	armed atomic.Bool // false is the usual case: wait returns at once
 
 	mu      sync.Mutex
+	opened  time.Time
 	paused  bool
 	breaks  map[pipeline.Seam]bool
 	until   func(pipeline.Step) bool
@@ -123,7 +125,9 @@ func (g *Gate) arm() {
 	for _, on := range g.breaks {
 		armed = armed || on
 	}
-	g.armed.Store(armed)
+	if g.armed.Swap(armed) && !armed {
+		g.opened = time.Now()
+	}
 }
 
 // GateState is a gate at one moment.
@@ -152,3 +156,10 @@ func (g *Gate) State() GateState {
 
 // Shut reports whether a goroutine waits, or would wait.
 func (g *Gate) Shut() bool { return g.armed.Load() }
+
+// openFor reports whether the gate has been open for so long.
+func (g *Gate) openFor(d time.Duration) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return !g.Shut() && time.Since(g.opened) >= d
+}

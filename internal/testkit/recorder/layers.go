@@ -31,7 +31,9 @@ func (r *Recorder) Wrap(l layers.Layers, kind string) layers.Layers {
 		return r.indexer(l.NewIndexer(keyFunc, indexers), kind)
 	}
 	w.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
-		return &fifo{Queue: l.NewDeltaFIFO(options), rec: r, kind: kind, replaced: replacedType(options)}
+		f := &fifo{Queue: l.NewDeltaFIFO(options), rec: r, kind: kind, replaced: replacedType(options)}
+		r.look(f.looked)
+		return f
 	}
 	w.NewReflector = func(lw cache.ListerWatcher, expectedType any, store cache.ReflectorStore,
 		options layers.ReflectorOptions) layers.Reflector {

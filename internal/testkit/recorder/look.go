@@ -1,11 +1,13 @@
 package recorder
 
 // This file looks at the real structures, and records where they differ from the state of the log. It looks only while
-// nothing happens, so a difference is one of the code and not one of timing.
+// nothing happens, so a difference is one of the code and not one of timing. A queue of deltas and a handler's ring
+// cannot be read; but if their consumer waits, they are empty.
 
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"client-go-workshop/internal/testkit/pipeline"
 )
@@ -29,12 +31,33 @@ func (r *Recorder) Look(state *pipeline.State) {
 			found = append(found, step)
 		}
 	}
+	if r.Gate.openFor(pipeline.InTime) {
+		found = append(found, state.Overdue()...)
+	}
 	if _, last := r.Log.Range(); last != state.N {
 		return
 	}
 	for _, step := range found {
 		r.Log.Append(step)
 	}
+}
+
+// looked empties the state of the queue if Pop waits.
+func (f *fifo) looked(state *pipeline.State) (pipeline.Step, bool) {
+	step := pipeline.Step{Seam: pipeline.Delta, Verb: pipeline.Looked, Kind: f.kind}
+	known := state.Informers[f.kind]
+	since := f.waits.Load()
+	waits := since > 0 && state.At-time.Duration(since) >= pipeline.InTime
+	if known == nil || !waits || !f.rec.Gate.openFor(pipeline.InTime) {
+		return step, false
+	}
+	for _, last := range f.rec.Log.Steps(state.N, 1) {
+		if state.At-last.At < time.Second { // Pop may be on its way
+			return step, false
+		}
+	}
+	step.Count = int64(len(known.FIFO.Keys))
+	return step, step.Count > 0
 }
 
 // looked compares the keys of the Indexer, and reads the index tables.

@@ -130,6 +130,10 @@ func (e *events) send() {
 	for event := range e.below.ResultChan() {
 		step := about(pipeline.Step{Seam: pipeline.Event, Verb: string(event.Type), Kind: e.kind, By: "receive"},
 			event.Object)
+		if object, err := meta.Accessor(event.Object); err == nil && event.Type == watch.Bookmark &&
+			object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+			step.Count = 1
+		}
 		if event.Type == watch.Error {
 			step.Error = apierrors.FromObject(event.Object).Error()
 		}

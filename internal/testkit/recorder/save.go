@@ -44,6 +44,7 @@ func Save(name string, all ...pipeline.Recording) (command string, err error) {
 	}
 	var text bytes.Buffer
 	for _, r := range all {
+		r.Log.NoteOverdue()
 		if err := r.Write(&text); err != nil {
 			return "", err
 		}

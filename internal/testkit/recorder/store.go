@@ -19,7 +19,8 @@ type fifo struct {
 	rec      *Recorder
 	kind     string
 	replaced string
-	popping  atomic.Bool // an object is being processed
+	popping  atomic.Bool  // an object is being processed
+	waits    atomic.Int64 // since when Pop waits for an object, on the log's clock; 0 if it does not
 }
 
 func replacedType(options cache.DeltaFIFOOptions) string {
@@ -83,7 +84,10 @@ func (f *fifo) Close() {
 }
 
 func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
+	f.waits.Store(int64(f.rec.Log.Now()) + 1)
+	defer f.waits.Store(0)
 	return f.Queue.Pop(func(obj any, inInitialList bool) error {
+		f.waits.Store(0)
 		f.popping.Store(true)
 		defer f.popping.Store(false)
 		step := f.step(pipeline.Pop)

@@ -265,17 +265,23 @@ func (m *machine) rewind(r *rand.Rand) {
 
 // atRest checks what is empty when everything was delivered.
 func (m *machine) atRest() {
+	for kind, i := range m.state.Informers {
+		require.Empty(m, i.FIFO.Keys, "the deltas of %s", kind)
+		for name, h := range i.Handlers {
+			require.True(m, len(h.Pending) == 0 || h.Current.Key != "", "%s of %s waits, and is owed %v", name, kind, h.Pending)
+		}
+	}
 	if *wrong {
 		return
 	}
 	for kind, i := range m.state.Informers {
-		require.Empty(m, i.FIFO.Keys, "the deltas of %s", kind)
 		require.Empty(m, i.FIFO.Differs)
 		require.Empty(m, i.Store.Differs)
 		require.Equal(m, "watching", i.Reflector.Phase)
 		for name, h := range i.Handlers {
-			require.Empty(m, h.Pending, "what is pending for %s of %s", name, kind)
 			require.Empty(m, h.Current)
+			require.Empty(m, h.Missing, "%s of %s", name, kind)
+			require.Empty(m, h.Early, "%s of %s", name, kind)
 			require.Empty(m, h.Differs)
 		}
 	}
