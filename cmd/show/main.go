@@ -57,7 +57,9 @@ step, break and rewind. Without --kubeconfig, the API server is in the process.
                        such as pods or deployments.apps, and no controller
   --tour NUMBER        begin with the tour of this chapter
   --no-open            only print the address
-  --listen ADDRESS     loopback address and port (default "127.0.0.1:0")
+  --listen ADDRESS     loopback address and port (default "127.0.0.1:0"); to open the page
+                       from another machine, forward a fixed port there with
+                       ssh -L 7200:127.0.0.1:7200 HOST, for --listen 127.0.0.1:7200
   recording.json       a recording that the page or a failed test has saved; a second
                        one is shown beside it
 `
@@ -96,13 +98,11 @@ func parse(args []string) (o options, err error) {
 		return o, fmt.Errorf("%w. All flags: go tool workshop show --help", err)
 	}
 	o.recordings = flags.Args()
-	host, _, err := net.SplitHostPort(o.listen)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(o.listen); err != nil {
 		return o, fmt.Errorf("--listen %s: %w", o.listen, err)
 	}
-	ip := net.ParseIP(host)
 	switch {
-	case host != "localhost" && (ip == nil || !ip.IsLoopback()):
+	case !loopback(o.listen):
 		return o, fmt.Errorf("--listen %s: only an address of loopback, such as 127.0.0.1:7200", o.listen)
 	case flags.NArg() > 2:
 		return o, fmt.Errorf("unexpected argument %q: show opens two recordings at most", flags.Arg(2))

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -81,9 +82,9 @@ func (s *server) guarded(below http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		origin := r.Header.Get("Origin")
 		switch {
-		case r.Host != s.host:
+		case !loopback(r.Host):
 			http.Error(w, "show: this server has another name", http.StatusMisdirectedRequest)
-		case origin != "" && origin != "http://"+s.host, r.Method == http.MethodPost && origin == "":
+		case origin != "" && origin != "http://"+r.Host, r.Method == http.MethodPost && origin == "":
 			http.Error(w, "show: requests come from the page only", http.StatusForbidden)
 		case len(r.URL.Path) <= len(s.token)+1 || r.URL.Path[:len(s.token)+2] != "/"+s.token+"/":
 			http.NotFound(w, r)
@@ -91,6 +92,17 @@ func (s *server) guarded(below http.Handler) http.Handler {
 			below.ServeHTTP(w, r)
 		}
 	})
+}
+
+// loopback reports whether an address with a port is one of this machine. The port may be another one than that of the
+// listener: ssh forwards it.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // page writes the page with the buttons and tours that it offers.

@@ -235,17 +235,20 @@ func (s *session) tick(n int64, always bool) *message {
 // at returns the message for an earlier step.
 func (s *session) at(n int64) *message {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	state := s.log.At(n)
+	log := s.log
+	s.mu.Unlock()
+	state := log.At(n) // without mu: it takes a while, and the run goes on
+	lines, causes := pipeline.Lines(log.Steps(state.N, linesKept)), pipeline.Lines(log.Causes(state.N))
+	s.mu.Lock()
 	m := s.message(state)
-	m.Lines = pipeline.Lines(s.log.Steps(state.N, linesKept))
+	s.mu.Unlock()
+	m.Lines, m.Causes = lines, causes
 	for i, view := range m.View.Informers {
 		if view.Phase == "waiting" {
 			since := state.Informers[view.Kind].Reflector.Since
-			m.View.Informers[i].Of = s.log.WaitOf(view.Kind, n, since).Milliseconds()
+			m.View.Informers[i].Of = log.WaitOf(view.Kind, n, since).Milliseconds()
 		}
 	}
-	m.Causes = pipeline.Lines(s.log.Causes(state.N))
 	m.Waiting = []waiting{}
 	return m
 }

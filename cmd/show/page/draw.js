@@ -7,6 +7,8 @@ const bodies = Object.fromEntries([...document.querySelectorAll(".station:not(.y
 
 export const signs = { Deployment: "■", PodDisruptionBudget: "◆" }
 const short = (key) => key.replace(/^default\//, "")
+// long says how long something takes that usually takes no time.
+const long = (n) => n >= 1000 && h("span", { class: "warn num" }, ` for ${ms(round(n))}`)
 const plural = (kind) => kind + "s"
 
 // hue gives each name a colour of its own. The name is always there as text too.
@@ -52,7 +54,7 @@ const panels = {
     i.phase === "waiting" && i.error && h("p", { class: "warn" }, i.error),
   ]),
   delta: (v) => each(v, (i) => i.closed ? empty("client-go's informer does not show its keys") : [
-    i.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(i.kind, i.popping, "", "", "popping"), i.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)])),
+    i.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(i.kind, i.popping, "", "", "popping"), i.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)]), long(i.popFor)),
     i.blocked && h("p", { class: "wait" }, `reflect waits for the lock: ${i.blocked}`),
     i.deltas.total === 0 ? empty("empty") : i.deltas.rows.map((k) => h("div", { class: "row" }, chip(i.kind, k.key, "", "", "delta"), k.deltas.slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
     more(i.deltas, "keys"),
@@ -64,7 +66,7 @@ const panels = {
       h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("th", { scope: "row" }, `${x.name.split("/").pop()}=${r.value}`), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
   ]),
   handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler") : i.handlers.map((x) => h("div", { class: "part" },
-    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"}`)),
+    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name), long(x.for)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"}`)),
     x.pending.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `owed ${number(x.pending.total)}:`), x.pending.rows.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
   queue: (v) => {
     const keys = (list, place, time) => list.total === 0 ? empty("none") : h("div", { class: "row" }, list.rows.map((k) => chip("", k.key ?? k, "", time ? time(k.ms) + (k.of ? ` of ${ms(round(k.of))}` : "") : "", place)), more(list, "keys"))
@@ -126,13 +128,13 @@ export const station = (line) => line.seam === "event" ? "stream" : line.seam
 
 // strip is the part of the view that a panel draws, so that the others can stay.
 function strip(v, seam) {
-  const informers = (...fields) => v.informers.map((i) => fields.map((f) => f === "for" ? i.phase === "waiting" && round(i.for) : i[f]))
+  const informers = (...fields) => v.informers.map((i) => fields.map((f) => f === "for" ? i.phase === "waiting" && round(i.for) : f === "popFor" ? round(i.popFor ?? 0) : i[f]))
   const kinds = v.informers.map((i) => i.kind)
   return {
     server: [v.server], request: [v.requests.map((r) => [r.text, round(r.for)])],
     stream: [informers("kind", "event"), v.requests.map((r) => [r.kind, r.watch, r.bytes, r.partial])],
     reflector: [informers("kind", "phase", "from", "version", "error", "for", "facts")],
-    delta: [informers("kind", "deltas", "popping", "popped", "blocked", "closed", "facts")],
+    delta: [informers("kind", "deltas", "popping", "popped", "popFor", "blocked", "closed", "facts")],
     store: [informers("kind", "objects", "indexes", "unread", "facts")], handler: [informers("kind", "handlers", "facts")],
     queue: [v.queue], worker: [v.workers.map((w) => ({ ...w, for: round(w.for) }))],
   }[seam] ?? [kinds]

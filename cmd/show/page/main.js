@@ -2,7 +2,7 @@
 // sends what the reader does. It keeps only the place in the run and the chosen object.
 
 import { clock, draw, list, station } from "./draw.js"
-import { h } from "./dom.js"
+import { h, ms } from "./dom.js"
 import { move, rates } from "./tokens.js"
 
 const $ = (selector) => document.querySelector(selector)
@@ -26,8 +26,10 @@ for (const s of document.querySelectorAll(".station:not(.you)")) {
   }
 }
 
-// send sends an order. The server answers with an error if it cannot carry it out.
+// send sends an order, and returns to the run that the order is for. The server answers with an error if it cannot carry
+// it out.
 async function send(action, rest = {}) {
+  if (past !== undefined) live()
   const answer = await fetch("do", { method: "POST", body: JSON.stringify({ action, ...rest }) })
   $("#answer").textContent = (await answer.json()).error ?? ""
 }
@@ -59,9 +61,10 @@ function enable(m) {
   $("#pause").textContent = m.paused ? "Go on" : "Pause"
   $("#step").disabled = !m.gate || m.waiting.length === 0
   const status = $("#status")
-  const text = past !== undefined ? `step ${past}` : !m.live ? "recording" : m.paused ? `paused, ${m.waiting.length} waiting` : m.running ? "running to …" : m.waiting.length ? `live, ${m.waiting.length} held` : "live"
+  const stuck = Math.max(0, ...m.view.informers.map((i) => i.popFor ?? 0))
+  const text = past !== undefined ? `step ${past}${m.live ? ", the past: the run goes on" : ""}` : !m.live ? "recording" : m.paused ? `paused, ${m.waiting.length} waiting` : m.running ? "running to …" : m.waiting.length ? `live, ${m.waiting.length} held` : stuck > 1000 ? `live, a lock is held for ${ms(Math.floor(stuck / 1000) * 1000)}` : m.held.length ? "live, held" : "live"
   if (status.textContent !== text) status.textContent = text
-  status.className = "status " + (past !== undefined || !m.live ? "past" : m.paused || m.waiting.length ? "paused" : "live")
+  status.className = "status " + (past !== undefined || !m.live ? "past" : text === "live" || m.running ? "live" : "paused")
   const keys = ["", ...m.view.keys.map((k) => k.replace(/^default\//, ""))]
   const select = $("#object")
   if (document.activeElement !== select && [...select.options].map((o) => o.value).join() !== keys.join()) {
@@ -95,15 +98,18 @@ function speak(m) {
   $("#spoken").textContent = m.lines.length > 3 || m.skipped ? `${m.lines.length + m.skipped} steps. Last: ${line.text}` : m.lines.map((l) => l.text).join(" ")
 }
 
-// rewind shows an earlier step. Only the newest request counts.
-let asked = 0
+// rewind shows an earlier step. It asks for one at a time: a slider asks for many.
+let asking = false
 async function rewind(step) {
   if (!last) return
   past = Math.max(last.first, Math.min(step, last.last))
-  const mine = ++asked
-  const answer = await fetch(`state?step=${past}`)
-  if (!answer.ok || mine !== asked || past === undefined) return
-  const m = await answer.json()
+  if (asking) return
+  asking = true
+  const asked = past
+  const m = await fetch(`state?step=${asked}`).then((answer) => answer.ok ? answer.json() : undefined).catch(() => undefined)
+  asking = false
+  if (past !== undefined && past !== asked) rewind(past)
+  if (past === undefined || !m) return
   enable(last)
   place(last)
   draw({ ...m, tour: last.tour }, true)
@@ -117,7 +123,6 @@ async function rewind(step) {
 
 function live() {
   past = undefined
-  asked++
   causes([])
   if (last) { show({ ...last, lines: [], skipped: 0 }); light() }
 }
@@ -183,9 +188,14 @@ $("#live").addEventListener("click", live)
 $("#slider").addEventListener("input", (event) => rewind(Number(event.target.value)))
 $("#help-open").addEventListener("click", () => $("#help").showModal())
 
+// After a choice with the mouse, a menu gives the keys back.
+let pointed = false
+for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, () => { pointed = kind === "pointerdown" }, true)
+document.addEventListener("change", (event) => { if (pointed) event.target.blur() })
+
 document.addEventListener("keydown", (event) => {
-  const typing = event.target.closest?.("input, select, textarea, dialog")
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return
+  const own = event.target.id === "slider" ? ["ArrowLeft", "ArrowRight"] : event.target.closest?.("select") ? [" ", "ArrowLeft", "ArrowRight"] : []
+  if (event.target.closest?.("dialog") || own.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return
   const gate = last?.gate
   switch (event.key) {
     case " ": if (event.target.closest("button, summary, a") || !gate) return; pause(); break

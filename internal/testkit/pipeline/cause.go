@@ -5,9 +5,12 @@ package pipeline
 
 import "slices"
 
+// searched is how many steps before a step can be its causes.
+const searched = 20 * chunk
+
 // Causes returns the chain of steps that led to step n: the first cause first, and step n last.
 func (l *Log) Causes(n int64) (chain []Step) {
-	steps := l.since(0, n)
+	steps := l.since(max(0, n-searched), n)
 	if len(steps) == 0 {
 		return nil
 	}

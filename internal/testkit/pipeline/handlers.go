@@ -70,7 +70,7 @@ func (i *Informer) applyHandler(step *Step) {
 		}
 		h.Current, h.Since = Ref{}, step.At
 	case Looked:
-		h.Pending = slices.Clone(h.Pending[min(int(step.Count), len(h.Pending)):])
+		h.Pending = slices.Clone(h.Pending[min(max(0, int(step.Count)), len(h.Pending)):])
 		h.miss(step.List)
 	}
 }

@@ -46,9 +46,10 @@ type FIFO struct {
 	Deltas  map[string][]Ref
 	Popping string // the key that the consumer processes, while Pop holds the queue's lock
 	Popped  []Ref
-	Blocked string // a call that waits for the lock: "Add default/web"
-	Depth   int64  // of client-go's own queue, whose keys cannot be seen
-	Took    Took   // to process one of its deltas
+	Since   time.Duration // of Popping
+	Blocked string        // a call that waits for the lock: "Add default/web"
+	Depth   int64         // of client-go's own queue, whose keys cannot be seen
+	Took    Took          // to process one of its deltas
 	Closed  bool
 	Differs string // how the last Pop differed from the contract
 }
@@ -263,7 +264,7 @@ func (f *FIFO) set(key string, deltas []Ref) {
 
 // pop removes what Pop has handed out. A delta that was recorded while Pop was under way stays.
 func (f *FIFO) pop(step *Step) {
-	f.Popping, f.Popped, f.Differs = step.Key, step.List, ""
+	f.Popping, f.Popped, f.Since, f.Differs = step.Key, step.List, step.At, ""
 	pending := f.Deltas[step.Key]
 	n := len(step.List)
 	if n > len(pending) || !slices.EqualFunc(pending[:n], step.List, sameDelta) {

@@ -88,7 +88,7 @@ func (q *WorkQueue) fit(length int64, now time.Duration) {
 	if q.LastDue > 0 && now-q.LastDue < tolerance || q.nearlyDue(now) {
 		return // a waiting key may be on its way
 	}
-	for int64(len(q.Queue)) > length {
+	for len(q.Queue) > 0 && int64(len(q.Queue)) > length {
 		key := q.Queue[0]
 		q.Queue = q.Queue[1:]
 		delete(q.queued, key)
@@ -151,7 +151,7 @@ func (q *WorkQueue) apply(step *Step) {
 			delete(q.Processing, key)
 		}
 		q.Taken = nil
-		for int64(len(q.Queue)) > step.Count { // the real queue has lost them
+		for len(q.Queue) > 0 && int64(len(q.Queue)) > step.Count { // the real queue has lost them
 			delete(q.queued, q.Queue[0])
 			q.Queue = q.Queue[1:]
 		}
@@ -193,12 +193,14 @@ func (q *WorkQueue) get(step *Step) {
 	q.Processing[step.Key] = step.At
 }
 
-// restore makes what a file does not have.
-func (q *WorkQueue) restore() {
+// complete makes what a file does not have.
+func (q *WorkQueue) complete() {
+	makeMap(&q.Processing)
+	makeMap(&q.Again)
+	makeMap(&q.Waiting)
+	makeMap(&q.Waits)
+	makeMap(&q.Failures)
 	q.queued = map[string]bool{}
-	if q.Waits == nil { // an older recording
-		q.Waits = map[string]time.Duration{}
-	}
 	for _, key := range q.Queue {
 		q.queued[key] = true
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
+	"unicode"
 )
 
 // format is the version of the file. A reader refuses any other one.
@@ -95,13 +97,23 @@ func ReadRecordings(r io.Reader) (all []Recording, err error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, Recording{l, line.Title, line.Wrong})
+			all = append(all, Recording{l, printable(line.Title), line.Wrong})
 			continue
 		}
 		if err := all[len(all)-1].Log.appendRead(&line.Step); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// printable returns a title without the characters that would change how a terminal prints.
+func printable(title string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '\uFFFD'
+	}, title)
 }
 
 // appendRead adds the step that comes next in a file. A long log forgets meanwhile.
@@ -126,7 +138,7 @@ func (h heading) log() (*Log, error) {
 	l := NewLog()
 	if h.First != nil {
 		l.first = h.First
-		l.first.Queue.restore()
+		l.first.complete()
 	}
 	l.begin, l.n = l.first.N, l.first.N
 	return l, nil

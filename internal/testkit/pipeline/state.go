@@ -68,6 +68,36 @@ func NewState() *State {
 	}
 }
 
+// complete makes what the state of a file lacks, so that it can be used as one of a run.
+func (s *State) complete() {
+	makeMap(&s.Server.Objects)
+	makeMap(&s.Requests)
+	makeMap(&s.Informers)
+	makeMap(&s.Workers)
+	makeMap(&s.Counts)
+	s.Queue.complete()
+	maps.DeleteFunc(s.Workers, func(_ string, w *WorkerState) bool { return w == nil })
+	maps.DeleteFunc(s.Informers, func(_ string, i *Informer) bool { return i == nil })
+	for _, i := range s.Informers {
+		makeMap(&i.FIFO.Deltas)
+		makeMap(&i.Store.Objects)
+		makeMap(&i.Store.Indexes)
+		for name, table := range i.Store.Indexes {
+			if makeMap(&table); len(table) == 0 {
+				i.Store.Indexes[name] = table
+			}
+		}
+		makeMap(&i.Handlers)
+		maps.DeleteFunc(i.Handlers, func(_ string, h *HandlerState) bool { return h == nil })
+	}
+}
+
+func makeMap[K comparable, V any](m *map[K]V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+}
+
 // Clone returns a copy that shares nothing that Apply changes.
 func (s *State) Clone() *State {
 	c := *s

@@ -79,6 +79,7 @@ type InformerView struct {
 	Deltas   Rows[DeltasView] `json:"deltas"`
 	Popping  string           `json:"popping,omitempty"`
 	Popped   []Ref            `json:"popped,omitempty"`
+	PopFor   int64            `json:"popFor,omitempty"`
 	Blocked  string           `json:"blocked,omitempty"`
 	Objects  Rows[ObjectView] `json:"objects"`
 	Indexes  []IndexView      `json:"indexes"`
@@ -225,6 +226,9 @@ func (s *State) informerView(i *Informer) InformerView {
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
 		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
 	}
+	if v.Popping != "" {
+		v.PopFor = s.since(i.FIFO.Since)
+	}
 	if i.LastEvent.N > 0 {
 		line := i.LastEvent.Line()
 		v.Event = &line
@@ -242,10 +246,10 @@ func (s *State) informerView(i *Informer) InformerView {
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.Handlers)) {
 		h := i.Handlers[name]
-		handler := HandlerView{Name: name, Pending: first(h.Pending), For: s.since(h.Since), Calls: h.Calls}
+		handler := HandlerView{Name: name, Pending: first(h.Pending), Calls: h.Calls}
 		if h.Current.Key != "" {
 			current := h.Current
-			handler.Current = &current
+			handler.Current, handler.For = &current, s.since(h.Since)
 		}
 		if differs := h.differs(); differs != "" {
 			v.Differs = append(v.Differs, name+": "+differs)

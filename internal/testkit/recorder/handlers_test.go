@@ -118,6 +118,8 @@ func TestTruth_updates_that_are_overtaken(t *testing.T) {
 			}}
 		})
 		m.api.Create(deployment("web", 1))
+		time.Sleep(time.Second)
+		m.settle()
 		for replicas := range int32(2) {
 			m.api.Update(deployment("web", 2+replicas))
 		}
