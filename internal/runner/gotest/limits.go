@@ -80,9 +80,10 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 func begin(ctx context.Context, cmd *exec.Cmd, limits Limits) (running context.Context, stop context.CancelCauseFunc,
 	release func(), err error) {
 	cmd.WaitDelay = time.Second // for a grandchild that got away and holds standard error open
+	name := cmd.String()
 	startGroup(cmd)
 	if err := cmd.Start(); err != nil {
-		return nil, nil, nil, fmt.Errorf("run %s: %w", cmd, err)
+		return nil, nil, nil, fmt.Errorf("run %s: %w", name, err)
 	}
 	running, stop = context.WithCancelCause(context.Background())
 	ends := []func() bool{
@@ -113,7 +114,7 @@ func reason(ctx context.Context) error {
 }
 
 // watchMemory stops a run whose test process holds more than limit. It returns when the run has ended.
-func watchMemory(running context.Context, group int, limit int64, stop context.CancelCauseFunc) {
+func watchMemory(running context.Context, leader int, limit int64, stop context.CancelCauseFunc) {
 	tick := time.NewTicker(memoryEvery)
 	defer tick.Stop()
 	for {
@@ -121,7 +122,7 @@ func watchMemory(running context.Context, group int, limit int64, stop context.C
 		case <-running.Done():
 			return
 		case <-tick.C:
-			if largest(group) > limit {
+			if largest(leader) > limit {
 				stop(fmt.Errorf("it took more than %d MiB of memory", limit>>20))
 			}
 		}

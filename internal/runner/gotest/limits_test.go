@@ -151,6 +151,42 @@ func TestA(t *testing.T) { if err := exec.Command("sh", "-c", "exec 3>`+mark+`; 
 	}
 }
 
+// A process with a session of its own, whose parent has ended, and whose environment is empty.
+func TestRunLimited_ends_a_process_that_left_its_session(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("docs/develop/reliability.md: only Linux")
+	}
+	for name, end := range map[string]string{"passes": "", "is stopped": "select {}", "dies": "syscall.Kill(0, 9)"} {
+		mark := filepath.Join(t.TempDir(), "mark")
+		ctx, cancel := context.WithCancel(t.Context())
+		onTest := func(test Test) {
+			for test.Name == "TestB" { // TestA has started the process
+				if _, err := os.Stat(mark); err == nil {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+			if test.Name == "TestB" && name == "is stopped" {
+				cancel()
+			}
+		}
+		limited(t, ctx, Limits{Time: time.Minute}, onTest, `
+import ("os/exec"; "syscall"; "testing")
+
+func TestA(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "(exec >`+mark+` 2>&1; while sleep 1; do :; done) & exit")
+	cmd.Env = []string{"PATH=/bin:/usr/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Run(); err != nil { t.Fatal(err) }
+}
+func TestB(t *testing.T) { `+end+` }
+`)
+		cancel()
+		out, _ := exec.Command("pgrep", "-f", mark).Output() // an error if there is none
+		require.Empty(t, string(out), "a test that %s: the shell that it started is still there", name)
+	}
+}
+
 // What arrives may be cut anywhere, and may be anything: a learner's code prints to the same stream.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"Action":"run","Package":"a","Test":"TestA"}` + "\n" +

@@ -11,19 +11,19 @@ import (
 // tools are the programs of the go command, which may take what they need.
 var tools = []string{"go", "compile", "link", "asm", "cgo", "vet", "buildid", "cc1", "as", "ld", "collect2", "gcc"}
 
-// largest returns the memory, in bytes, of the largest test process in a process group.
-func largest(group int) (bytes int64) {
+// largest returns the memory, in bytes, of the largest test process in a session.
+func largest(session int) (bytes int64) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is right
 	for _, path := range stats {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // it has ended
 		}
-		// "123 (name of the program) S ppid pgrp …"; the 22nd field after the name counts pages.
+		// "123 (name of the program) S ppid pgrp session …"; the 22nd field after the name counts pages.
 		before, after, _ := strings.Cut(string(text), ") ")
 		_, name, _ := strings.Cut(before, "(")
 		fields := strings.Fields(after)
-		if len(fields) < 22 || fields[2] != strconv.Itoa(group) || slices.Contains(tools, name) {
+		if len(fields) < 22 || fields[3] != strconv.Itoa(session) || slices.Contains(tools, name) {
 			continue
 		}
 		pages, _ := strconv.ParseInt(fields[21], 10, 64) // the kernel writes digits
