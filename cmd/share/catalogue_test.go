@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +20,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"client-go-workshop/internal/course/checksum"
 )
 
 // folder writes files, given as name and content, into a new folder.
@@ -194,7 +193,7 @@ func TestFiles_are_those_that_were_put_out(t *testing.T) {
 	s := newCatalogue("1.26.0")
 	t.Cleanup(s.close)
 	require.NoError(t, s.addFiles(dir))
-	require.Equal(t, []file{{"go1.26.8.msi", 5, checksum.Of([]byte("setup"))}}, s.files)
+	require.Equal(t, []file{{"go1.26.8.msi", 5, fmt.Sprintf("%x", sha256.Sum256([]byte("setup")))}}, s.files)
 	require.Equal(t, "setup", ask(s, http.MethodGet, "/files/go1.26.8.msi").Body.String())
 	require.Equal(t, s.files[0].sha256+"  go1.26.8.msi\n", ask(s, http.MethodGet, "/files/SHA256SUMS").Body.String())
 	for _, path := range []string{"/files/", "/files"} {

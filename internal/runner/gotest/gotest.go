@@ -31,7 +31,7 @@ type Result struct {
 	// Outside is what was printed outside of any test: compile errors, the dump of a crash, the final line.
 	Outside string
 	Began   bool // the test binary was built and started
-	Exit    int
+	Exit    int  // the exit code of the command, -1 if it was stopped
 	Took    time.Duration
 	// Stopped says why RunLimited stopped the command: "it ran for 1m30s". Empty if the command ended by itself.
 	Stopped string

@@ -71,6 +71,9 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
 	r.Exit, r.Took = cmd.ProcessState.ExitCode(), time.Since(start)
+	if r.Stopped != "" {
+		r.Exit = -1 // the supervisor reports the signal as a code of its own
+	}
 	return r, nil
 }
 
