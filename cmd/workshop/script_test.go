@@ -132,8 +132,15 @@ func solve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: solve CHAPTER")
 	}
-	paths, err := filepath.Glob(ts.MkAbs("solutions/" + args[0] + "/*.go"))
+	solution := "solutions/" + args[0]
+	if lab, isLab := strings.CutPrefix(args[0], "labs/"); isLab {
+		solution = "labs/solutions/" + lab
+	}
+	paths, err := filepath.Glob(ts.MkAbs(solution + "/*.go"))
 	ts.Check(err)
+	if len(paths) == 0 {
+		ts.Fatalf("there is no solution in %s", solution)
+	}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		ts.Check(err)

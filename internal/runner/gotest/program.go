@@ -45,7 +45,7 @@ func RunProgram(ctx context.Context, cmd *exec.Cmd, limits Limits) (Program, err
 	}
 	p := Program{Output: printable(out.String()), Exit: cmd.ProcessState.ExitCode(), Took: time.Since(start)}
 	if why != nil {
-		p.Stopped = why.Error()
+		p.Stopped, p.Exit = why.Error(), -1
 	}
 	return p, nil
 }
