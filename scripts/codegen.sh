@@ -18,8 +18,8 @@ from=$lab
 verify=
 case ${1:-} in
   '') ;;
-  --solution) from=solutions/$lab ;;
-  --verify) from=solutions/$lab verify=yes ;;
+  --solution) from=labs/solutions/custom-resource ;;
+  --verify) from=labs/solutions/custom-resource verify=yes ;;
   *) echo "codegen.sh: there is no option $1; the options are --solution and --verify" >&2; exit 2 ;;
 esac
 

@@ -117,9 +117,9 @@ func TestOffline_attendee_does_the_whole_workshop(t *testing.T) {
 		t.Logf("%s: its tests compile, run, and ask for code", c.Dir)
 	}
 	// The tests below run go test themselves. Two at once would compile all of client-go twice.
-	out, err = a.run("go", "build", "./solutions/...")
+	out, err = a.run("go", "build", "./solutions/...", "./labs/solutions/...")
 	require.NoError(t, err, out)
-	out, err = a.run("go", "test", "-v", "-timeout=1h", "./solutions/...")
+	out, err = a.run("go", "test", "-v", "-timeout=1h", "./solutions/...", "./labs/solutions/...")
 	require.NoError(t, err, out)
 	for _, c := range chapters {
 		require.Contains(t, out, "--- PASS: TestSolutions/"+c.Dir, "its tests over its solution")
