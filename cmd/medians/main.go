@@ -1,5 +1,5 @@
-// Command medians reads the output of `go test -bench` and prints its rows (compare.Row) as JSON, with the statistics of
-// benchstat. It is the program behind `workshop compare`, so that the workshop's command line compiles without them.
+// Command medians reads the output of `go test -bench` and prints its rows (compare.Row) as JSON, with benchstat's
+// statistics. It is the program behind `workshop compare`, so that the workshop's command line compiles without them.
 package main
 
 import (

@@ -43,7 +43,8 @@ type Meter struct {
 func New(out io.Writer, width int) *Meter {
 	now := time.Now()
 	f, ok := out.(*os.File)
-	return &Meter{out: out, terminal: ok && term.IsTerminal(int(f.Fd())), width: width, began: now, last: now.Add(first - every)}
+	terminal := ok && term.IsTerminal(int(f.Fd()))
+	return &Meter{out: out, terminal: terminal, width: width, began: now, last: now.Add(first - every)}
 }
 
 // At shows that done of all parts are done, and what comes now. If all is 0, the number of parts is unknown.

@@ -53,8 +53,8 @@ func newLock(config *rest.Config, namespace, name string) (resourcelock.Interfac
 		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
 }
 
-// runAsLeader is Run with a given lock. It releases the Lease after work has returned, so that two leaders never work at
-// the same time.
+// runAsLeader is Run with a given lock. It releases the Lease after work has returned, so that two leaders never work
+// at the same time.
 func runAsLeader(ctx context.Context, lock resourcelock.Interface, name string,
 	work func(context.Context) error) error {
 	logger := klog.FromContext(ctx)

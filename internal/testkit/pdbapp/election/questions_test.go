@@ -1,7 +1,7 @@
 package election
 
-// These tests check the answers of docs/learn about leaders. They are not beside the others, in solutions/07-controller,
-// because a newcomer's first command compiles those, and the elector brings 200 packages.
+// These tests check the answers of docs/learn about leaders. They are not beside the others, in
+// solutions/07-controller, because a newcomer's first command compiles those, and the elector brings 200 packages.
 
 import (
 	"context"
