@@ -25,10 +25,13 @@ const (
 	// The goals are 2 s for a test of a later task, and 10 s for all tests, on a quiet machine. The bounds are four times
 	// as much, because checks share the processors. A loop without an end spins for 30 s.
 	testWait  = 8 * time.Second
-	testWork  = 4 * time.Second // of a processor, in a test: a random sequence is made short in most of that
 	wholeWait = 40 * time.Second
 	attempts  = 3 // of which the quickest counts, because the machine may be busy
 )
+
+// testWork is the bound for the processor's time in a test: a random sequence is made short in most of that. Only a
+// test changes it.
+var testWork = 4 * time.Second
 
 // between checks the states between tasks. Its detail lists the first failure after each task, for a reader to judge.
 func between(r *run) (string, []string) {

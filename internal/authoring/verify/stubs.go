@@ -65,6 +65,9 @@ func fails(name string, runs map[int]gotest.Result) bool {
 	return false
 }
 
+// stackDump is how the runtime begins to report a goroutine. No learner should begin with that.
+var stackDump = regexp.MustCompile(`(?m)^\s*goroutine \d+ `)
+
 // wantCode checks that every test fails over what, because code of its own task or an earlier one is missing, and
 // returns how many do. runs holds the tasks' commands by number. A test in allowed may also pass.
 func (p *problems) wantCode(
@@ -79,6 +82,8 @@ func (p *problems) wantCode(
 			todo := t.Todo()
 			_, mayPass := allowed[t.Name]
 			switch {
+			case stackDump.MatchString(t.Text()):
+				p.add("%s prints a stack dump over %s:\n%s", t.Name, what, t.Text())
 			case mayPass && t.Status != gotest.Failed:
 			case t.Status != gotest.Failed:
 				p.add("%s %s on %s: a learner would think that the work is done", t.Name, t.Status, what)

@@ -80,10 +80,24 @@ symptom: One thing stays in the box.
 +func (b *Box) Empty() { b.things = "x" }
 `
 
+// home is the folder of all small workshops, one after the other: the build cache knows the packages by their path.
+var home string
+
+func TestMain(m *testing.M) {
+	var err error
+	if home, err = os.MkdirTemp("", "verify"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(home)
+	os.Exit(code)
+}
+
 // newWorkshop lays out testdata/workshop.txtar, with the packages that its tests need.
 func newWorkshop(t *testing.T) string {
 	t.Helper()
-	root := t.TempDir()
+	root := home
+	require.NoError(t, os.RemoveAll(root))
 	require.NoError(t, cmdtest.Workshop(root, "testdata/workshop.txtar"))
 	write(t, root, "solutions/01-box/bugs.txtar", wrongText)
 	write(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", designWrong)
