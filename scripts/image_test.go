@@ -1,7 +1,7 @@
 package scripts
 
-// These tests build the controllers' images on a Docker that is played, and chapter 07's on the Docker of this machine.
-// That one is skipped where there is none.
+// These tests build the controllers' images on a Docker that is played, and, with -real, chapter 07's on the Docker of
+// this machine.
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestImage_is_the_binary_alone_runs_as_nobody_and_stops_when_it_is_told(t *testing.T) {
-	needDocker(t)
+func TestReal_image_is_the_binary_alone_runs_as_nobody_and_stops_when_it_is_told(t *testing.T) {
+	needReal(t)
 	before := docker(t, "image", "ls", "--quiet", "--filter", "label=client-go-workshop=pdb-controller")
 	cmd := exec.CommandContext(t.Context(), filepath.Join("..", "scripts", "image.sh"))
 	var stderr strings.Builder

@@ -1,7 +1,7 @@
 package scripts
 
 // These tests run the controller in containers, on real clusters: beside the workshop's own, and in kind. They need the
-// programs of the cluster, Docker, and minutes, so they wait for the flag -real. `bash .ci/run kind` gives it.
+// programs of the cluster, Docker, and minutes, so they wait for the flag -real. `scripts/check.sh kind` sets it.
 
 import (
 	"context"

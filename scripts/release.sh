@@ -12,7 +12,7 @@ cd -P "$(dirname "$0")/.."
 # shellcheck source=scripts/common.sh
 . scripts/common.sh
 
-checks='.ci/run'
+checks='scripts/check.sh'
 
 # wrong SENTENCE ends the script after a wrong argument.
 wrong() {

@@ -28,7 +28,7 @@ func (w *world) git(args ...string) string {
 // newRelease is a world whose repository is ready for the release of 1.2.0.
 func newRelease(t *testing.T) *world {
 	w := newWorld(t)
-	w.write(filepath.Join(w.root, ".ci", "run"), greenChecks)
+	w.write(filepath.Join(w.root, "scripts", "check.sh"), greenChecks)
 	w.write(filepath.Join(w.root, "CHANGELOG.md"),
 		"# Changelog\n\n## 1.2.0 - 2026-12-24\n\n- New.\n\n## 1.1.0 - 2026-11-24\n")
 	w.git("init", "-q")
@@ -82,7 +82,7 @@ func TestRelease_stops_at_the_first_thing_that_is_not_ready(t *testing.T) {
 	}
 	checks := func(text string) func(*world) {
 		return func(w *world) {
-			w.write(filepath.Join(w.root, ".ci", "run"), text)
+			w.write(filepath.Join(w.root, "scripts", "check.sh"), text)
 			w.commit()
 		}
 	}

@@ -191,7 +191,7 @@ func TestScripts_can_be_called_by_name(t *testing.T) {
 		t.Skip("Windows has no such permission")
 	}
 	for _, script := range []string{"kind-up.sh", "kind-down.sh", "image.sh", "node-image.sh", "containers.sh",
-		"progress.sh", "class.sh", "release.sh"} {
+		"progress.sh", "class.sh", "release.sh", "check.sh"} {
 		info, err := os.Stat(script)
 		require.NoError(t, err)
 		require.NotZero(t, info.Mode()&0o111, "%s has to be executable", script)

@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# Everything that must hold, from a clean clone. It needs Go, git and a C compiler, and nothing else: the tools it uses
+# are Go modules, pinned in go.mod, and the cluster is built from source.
+#
+#   scripts/check.sh          all of it
+#   scripts/check.sh quick    without the real control plane
+#   scripts/check.sh kind     only the controller in containers: beside the control plane, and in kind's nodes from
+#                             source. It needs Docker, and is not part of the whole: a first run compiles half an hour.
+#
+# The steps go from fast to slow. After a failure in the first five, which need a minute or two, nothing else runs.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+export GOTOOLCHAIN=local
+names=() seconds=() verdicts=()
+failed=0
+trap 'kill $(jobs -p) 2>/dev/null' EXIT
+
+# step NAME COMMAND… runs one part and notes how long it took.
+step() {
+  local name=$1 start=$SECONDS
+  shift
+  printf '\n=== %s: %s\n' "$name" "$*"
+  if "$@"; then verdicts+=(ok); else verdicts+=(FAILED); failed=1; fi
+  names+=("$name") seconds+=($((SECONDS - start)))
+}
+
+# beside NAME COMMAND… begins a part that mostly waits, while the next ones run; joined waits for its end and shows its
+# output.
+beside() {
+  beside_name=$1 beside_start=$SECONDS beside_log=$(mktemp)
+  shift
+  printf '\n=== %s, beside what follows: %s\n' "$beside_name" "$*"
+  "$@" </dev/null >"$beside_log" 2>&1 &
+  beside_job=$!
+}
+
+joined() {
+  if wait "$beside_job"; then verdicts+=(ok); else verdicts+=(FAILED); failed=1; fi
+  printf '\n=== %s, which ran beside:\n' "$beside_name"
+  cat "$beside_log"
+  rm -f "$beside_log"
+  names+=("$beside_name (beside)") seconds+=($((SECONDS - beside_start)))
+}
+
+# The compilers take a fifth less time when they collect their garbage less often. It is for steps that mostly compile
+# and link; what the README tells a newcomer to run is run as a newcomer does.
+compiling() { GOGC=400 "$@"; }
+
+formatted() {
+  local files
+  files=$(git ls-files -z '*.go' | xargs -0 gofmt -l)
+  [ -z "$files" ] || { printf 'gofmt would change:\n%s\n' "$files"; return 1; }
+}
+
+# For other systems from source: go vet would compile client-go for each of them first, which takes minutes.
+vet_for() {
+  mkdir -p .workshop && go build -o .workshop/vet ./internal/authoring/vet &&
+    GOOS=$1 CGO_ENABLED=0 .workshop/vet ./... &&
+    (cd cluster && GOOS=$1 CGO_ENABLED=0 ../.workshop/vet ./cmd/cluster ./internal/...)
+}
+
+# What the README tells a newcomer to run, for one chapter. The truth "solutions" runs the tests of all.
+readme_test() { go test ./solutions -run 'TestSolutions/05'; }
+
+# The modules beside the root's: each has its own dependencies.
+modules=(. upstream cluster labs/controller-runtime scripts/codegen scripts/node-image .ci/browser)
+
+modules_tidy() {
+  local module
+  for module in "${modules[@]}"; do (cd "$module" && go mod tidy -diff) || return 1; done
+}
+
+# An attendee with an empty module cache and no internet does the whole workshop. It can only prove what is committed.
+room() {
+  go mod download && (cd cluster && go mod download) &&
+    go test ./cmd/share -run Offline -count=1 -v -offline -timeout=30m
+}
+
+# The packages of the workshop itself, with the race detector, but for those that mostly start other programs: the
+# command line, which its tests drive through a terminal, the scripts, and the truths. They wait for compilers and for
+# go test, which no race detector watches. The programs of the articles are a step of their own: the race detector
+# would compile all types of Kubernetes again. vet has been there before.
+own_tests() {
+  local packages plain='^client-go-workshop/(cmd/workshop|scripts|internal/authoring/.*)$'
+  packages=$(go list ./... ./labs/solutions/... |
+    grep -vE '^client-go-workshop/(0[1-9]-|labs/[^s])|/solutions$') || return 1
+  # shellcheck disable=SC2046 # one word for each package
+  compiling go test -race -vet=off -ldflags='-w -s' -timeout=20m $(grep -vE "$plain" <<<"$packages") &&
+    compiling go test -vet=off -ldflags='-w -s' -timeout=20m $(grep -E "$plain" <<<"$packages")
+}
+
+# The fake API server gives the recorded answers in its own tests; here a real one is asked whether they are still
+# right. The layers run on it too: pages, a watch through a compaction and a restart, TLS, and the controller under
+# fire.
+conformance() {
+  local real=(-count=1 -kubeconfig "$PWD/.workshop/cluster/kubeconfig")
+  local compact=(-compact "cd '$PWD' && go tool workshop cluster compact")
+  go tool workshop cluster up >/dev/null || return 1
+  go tool workshop cluster kill kube-controller-manager &&
+    go test ./internal/testkit/fakeapi -run Conformance "${real[@]}" "${compact[@]}" &&
+    go test -p 1 ./internal/testkit/fakeapi/crd ./labs/solutions/custom-resource/cmd/bitcoin-controller \
+      -run 'Conformance|Real' "${real[@]}" &&
+    go test -p 1 ./solutions/02-watch-stream ./solutions/03-reflector ./labs/solutions/rewriting-proxy \
+      -run Real "${real[@]}" "${compact[@]}" &&
+    go tool workshop cluster restart kube-controller-manager &&
+    go test -C labs/controller-runtime . -run Real "${real[@]}" &&
+    go test -v ./solutions/07-controller -run 'Real_controller_under_fire/solutions' -deployments 300 \
+      "${real[@]}" "${compact[@]}" &&
+    go run ./solutions/01-restclient/cmd/deployments --kubeconfig "$PWD/.workshop/cluster/kubeconfig"
+  local verdict=$?
+  go tool workshop cluster down
+  return $verdict
+}
+
+# The linters of .golangci.yml, over this module and over the cluster's launcher. The linter is a tool of a module of
+# its own, so that its dependencies stay out of go.mod. Its first start compiles it, which is most of a cold run.
+lint() {
+  go tool -modfile=.ci/lint/go.mod golangci-lint run &&
+    (cd cluster && go tool -modfile=../.ci/lint/go.mod golangci-lint run ./cmd/cluster/... ./internal/...)
+}
+
+# The pages of `workshop show` and of the board, in headless Chromium. As root on Debian the step installs Chromium;
+# elsewhere it says that it is missing, and nothing is tested.
+browser() {
+  if ! command -v chromium chromium-browser google-chrome >/dev/null; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+      apt-get update -qq && apt-get install -y -qq chromium >/dev/null || return 1
+    else
+      echo "SKIPPED: there is no Chromium here, and this user cannot install it"
+      return 0
+    fi
+  fi
+  (cd .ci/browser && go vet ./... && go test -count=1 -timeout=10m ./...)
+}
+
+# Words that are often misspelt, in texts and comments.
+spelling() {
+  git ls-files -z '*.md' '*.go' '*.sh' | xargs -0 go run github.com/golangci/misspell/cmd/misspell@v0.8.0 -error
+}
+
+# The controller in containers. The engine of some machines cannot start kind's nodes, see .ci/kind/engine.sh.
+containers() {
+  if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! command -v mmdebstrap >/dev/null; then
+    apt-get update -qq && apt-get install -y -qq mmdebstrap >/dev/null || return 1
+  fi
+  # engine.sh may be without a network: everything is downloaded before.
+  go mod download && (cd cluster && go mod download) && (cd scripts/node-image && go mod download) &&
+    compiling scripts/node-image.sh --parts &&
+    .ci/kind/engine.sh go test ./scripts -run 'Real' -real -count=1 -v -timeout=60m
+}
+
+# summary prints the verdict and the time of each step, and ends the run.
+summary() {
+  local i passed=0
+  printf '\n=== what ran\n'
+  for i in "${!names[@]}"; do
+    printf '%-7s %5ds  %s\n' "${verdicts[$i]}" "${seconds[$i]}" "${names[$i]}"
+    [ "${verdicts[$i]}" = FAILED ] || passed=$((passed + 1))
+  done
+  printf '%-7s %5ds\n' total "$SECONDS"
+  printf '%d passed, %d failed\n' "$passed" "$((${#names[@]} - passed))"
+  exit "$failed"
+}
+
+if [ "${1:-}" = kind ]; then
+  step "controller in containers" containers
+  summary
+fi
+
+step gofmt formatted
+step spelling spelling
+step "go mod tidy" modules_tidy
+step vet compiling go vet ./...
+step lint compiling lint
+[ "$failed" = 0 ] || summary
+step "defects of client-go" go test -C upstream -race .
+step "programs of the articles" go test ./labs/programs/...
+step "vet for darwin" vet_for darwin
+step "vet for windows" vet_for windows
+step "generated code" scripts/codegen.sh --verify
+step "controller-runtime" sh -c 'cd labs/controller-runtime && go vet -tags=yours . && go test .'
+step "README's tests" readme_test
+beside "the page in a browser" browser
+step "a room without internet" room
+joined
+step "the texts' commands" compiling go test ./internal/authoring/commands -count=1 -timeout=20m -commands
+step "own tests" own_tests
+step "the truths" compiling go tool author verify --pristine
+if [ "${1:-}" != quick ]; then
+  # The same settings as the launcher's own build, so that Kubernetes is compiled once.
+  step "build the cluster" compiling go tool workshop cluster build
+  beside "launcher's tests" sh -c 'cd cluster && go test -race ./cmd/cluster/... ./internal/...'
+  step "conformance" conformance
+  # Its client-go is the cluster's, which has just been compiled.
+  step "the Pod network of kind's nodes" sh -c 'cd scripts/node-image && CGO_ENABLED=0 go test -trimpath ./podnet'
+  # Not the components' mains: they are a few lines each, and vet would analyse all of Kubernetes for them.
+  step "vet cluster" sh -c 'cd cluster && CGO_ENABLED=0 go vet -trimpath -tags=e2e ./cmd/cluster ./internal/... ./e2e'
+  joined
+  step "end to end" sh -c 'cd cluster && CGO_ENABLED=0 go test -trimpath -tags=e2e -count=1 -timeout=20m -v ./e2e'
+fi
+summary
