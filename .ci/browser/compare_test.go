@@ -17,7 +17,7 @@ import (
 func record(t *testing.T) []byte {
 	t.Helper()
 	url := start(t)
-	p := open(t, url, 1280, 800)
+	p := openEmpty(t, url, 1280, 800)
 	p.until(says("reflector", "◉ watches"))
 	p.click("Create a Deployment")
 	p.until(says("server", "◆ web@3"))
@@ -39,7 +39,7 @@ func record(t *testing.T) []byte {
 // A failure's recording opens where it went wrong, beside the run of the solution. Here the wrong run is the right one
 // without its end.
 func TestTwoRuns(t *testing.T) {
-	const title = "A controller on the layers solutions"
+	const title = "The controller on our solutions"
 	all := record(t)
 	right := bytes.Replace(all, []byte(title), []byte("Week 1: the solution"), 1)
 	cut := bytes.Index(all, []byte(`"version":"4"`)) // in the line of the second write
@@ -83,11 +83,11 @@ func TestTwoRuns(t *testing.T) {
 
 // A step shows what led to it, and lights the stations on the way. Each listed step can be opened.
 func TestCauses(t *testing.T) {
-	p := open(t, start(t), 1280, 800)
+	p := openEmpty(t, start(t), 1280, 800)
 	p.until(says("reflector", "◉ watches"))
 	p.click("Create a Deployment")
 	p.until(says("server", "◆ web"))
-	p.until(says("handler", "1 call"))
+	p.until(says("handler", "1 call so far"))
 	p.run(chromedp.Focus(chromedp.CSS(`[data-seam=store] .chip`)))
 	p.press("\r")
 	const asks = `[...document.querySelectorAll("#way .line")].find((b) => b.textContent.includes("asks the API server to create"))`

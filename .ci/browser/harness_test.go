@@ -110,6 +110,15 @@ func open(t *testing.T, url string, width, height int64) *page {
 	return p
 }
 
+// openEmpty opens the page, and starts the run again: then there are no objects.
+func openEmpty(t *testing.T, url string, width, height int64) *page {
+	t.Helper()
+	p := open(t, url, width, height)
+	p.click("Start again")
+	p.until(says("server", "no objects yet") + " && " + says("reflector", "◉ watches"))
+	return p
+}
+
 // listen collects the errors of the console.
 func (p *page) listen(event any) {
 	problem := ""

@@ -26,13 +26,13 @@ func TestScreens(t *testing.T) {
 		{"projector-dark", 1920, 1080, "dark"},
 	} {
 		t.Run(screen.name, func(t *testing.T) {
-			p := open(t, start(t), screen.width, screen.height)
+			p := openEmpty(t, start(t), screen.width, screen.height)
 			p.emulate("prefers-color-scheme", screen.scheme)
 			p.until(says("reflector", "◉ watches"))
 			p.click("Create a Deployment")
-			p.until(says("store", "web@"))
+			p.until(says("store", "web @"))
 			p.click("Create a Deployment")
-			p.until(says("store", "db@"))
+			p.until(says("store", "db @"))
 			p.until(says("server", "◆ db"))
 			p.click("Pause")
 			p.click("Scale it")
@@ -49,12 +49,63 @@ func TestScreens(t *testing.T) {
 	}
 }
 
+// The first view is not empty: two Deployments have budgets, and one changes soon. In windows from a phone to a wall
+// nothing is wider than the screen, and the header takes at most a fifth of the height, also at 200 % zoom.
+func TestFirstView(t *testing.T) {
+	for _, screen := range [][2]int64{{360, 740}, {640, 400}, {720, 450}, {960, 540}, {1440, 900}, {2560, 1440}} {
+		t.Run(fmt.Sprint(screen[0]), func(t *testing.T) {
+			p := open(t, start(t), screen[0], screen[1])
+			p.until(says("server", "◆ shop") + " && " + says("server", "◆ mail"))
+			p.until(says("store", "replicas 4"))
+			p.until(says("store", "◆ shop @7 minAvailable 3"))
+			p.until(says("request", "ended 200 PATCH") + " || " + says("request", "ended 200 PUT"))
+			if wide := evaluate[int64](p, "document.documentElement.scrollWidth"); wide > screen[0] {
+				t.Errorf("the page is %d pixels wide on a screen of %d", wide, screen[0])
+			}
+			if high := evaluate[int64](p, `document.querySelector("body > header").offsetHeight`); high > screen[1]/5 {
+				t.Errorf("the header is %d pixels high on a screen of %d", high, screen[1])
+			}
+			for _, problem := range evaluate[[]string](p, accessible) {
+				t.Error(problem)
+			}
+			p.screen(fmt.Sprint("first-", screen[0]))
+			p.click("Projector")
+			p.until(`!document.querySelector(".you").checkVisibility()`)
+			p.screen(fmt.Sprint("projector-", screen[0]))
+		})
+	}
+}
+
+// A click on the time axis goes to a moment, a drag shows a part of the run, and a button all of it.
+func TestAxis(t *testing.T) {
+	p := openEmpty(t, start(t), 1440, 900)
+	p.click("Fail the next three writes")
+	p.click("Create a Deployment")
+	p.until(says("queue", "waiting"))
+	p.until(says("server", "◆ web"))
+	const at = `(() => { const r = document.querySelector("#axis").getBoundingClientRect(); return [r.left, r.top, r.width] })()`
+	box := evaluate[[]float64](p, at)
+	p.until(`document.querySelector("#axis").offsetHeight > 50`)
+	p.run(chromedp.MouseClickXY(box[0]+box[2]*0.6, box[1]+20))
+	p.until(`document.querySelector("#status").textContent.startsWith("step ")`)
+	p.screen("axis")
+	p.press("l")
+	const drag = `for (const [kind, x] of [["down", 0.5], ["move", 0.6], ["up", 0.7]])
+		document.querySelector("#axis").dispatchEvent(new PointerEvent("pointer" + kind, {pointerId: 1, clientX: %f + x * %f}))`
+	p.run(chromedp.Evaluate[chromedp.Void]("HTMLCanvasElement.prototype.setPointerCapture = () => {};" +
+		fmt.Sprintf(drag, box[0], box[2])))
+	p.until(`!document.querySelector("#whole").disabled`)
+	p.screen("axis-part")
+	p.click("Whole run")
+	p.until(`document.querySelector("#whole").disabled`)
+}
+
 // The picture of the README, in light and dark: a Deployment has been scaled, and the run is paused on its way.
 func TestPicture(t *testing.T) {
 	if *screens == "" {
 		t.Skip("-screens writes the picture")
 	}
-	p := open(t, start(t), 1400, 850)
+	p := openEmpty(t, start(t), 1400, 850)
 	p.until(says("reflector", "◉ watches"))
 	p.click("Create a Deployment")
 	p.until(says("server", "◆ web"))
@@ -96,10 +147,10 @@ func (p *page) emulate(feature, value string) {
 
 // Every button has an effect that the page shows, and no error appears.
 func TestButtons(t *testing.T) {
-	p := open(t, start(t), 1920, 1080)
+	p := openEmpty(t, start(t), 1920, 1080)
 	p.until(says("reflector", "◉ watches"))
 	for _, button := range []struct{ name, seam, text string }{
-		{"Create a Deployment", "store", "◆ web@"},
+		{"Create a Deployment", "store", "◆ web @"},
 		{"Scale it", "store", "replicas 4"},
 		{"Edit its budget", "server", "minAvailable 3"},
 		{"Delete its budget", "server", "minAvailable 3"},
@@ -133,7 +184,7 @@ func TestButtons(t *testing.T) {
 	p.until(`document.querySelector("#banner").hidden`)
 	p.until(says("queue", "queue none dirty none processing none"))
 	p.click("Start again")
-	p.until(says("store", "empty") + " && " + says("server", "no objects yet"))
+	p.until(says("store", "empty: a row") + " && " + says("server", "no objects yet"))
 	p.click("Delete it")
 	p.until(`document.querySelector("#answer").textContent.includes("there is no Deployment")`)
 	// Saving is a download, which needs no page: the file is what the address sends.
@@ -142,7 +193,7 @@ func TestButtons(t *testing.T) {
 
 // The whole page works without a mouse.
 func TestKeys(t *testing.T) {
-	p := open(t, start(t), 1280, 800)
+	p := openEmpty(t, start(t), 1280, 800)
 	p.until(says("reflector", "◉ watches"))
 	p.press(" ")
 	p.until(status("paused, 0 waiting"))
@@ -192,7 +243,7 @@ func (p *page) press(key string) {
 // A recording opens again, and shows the same. It has no buttons for a run.
 func TestRecording(t *testing.T) {
 	url := start(t)
-	p := open(t, url, 1280, 800)
+	p := openEmpty(t, url, 1280, 800)
 	p.until(says("reflector", "◉ watches"))
 	p.click("Create a Deployment")
 	p.until(says("server", "◆ web"))
@@ -211,7 +262,7 @@ func TestRecording(t *testing.T) {
 	}
 	file.Close()
 	again := open(t, start(t, path), 1280, 800)
-	again.until(says("store", "◆ web@"))
+	again.until(says("store", "◆ web @"))
 	again.until(`document.querySelector("#pause").disabled && document.querySelector("#status").textContent === "recording"`)
 	again.press(kb.ArrowLeft)
 	again.until(`document.querySelector("#status").textContent.startsWith("step ")`)
@@ -220,7 +271,7 @@ func TestRecording(t *testing.T) {
 
 // Ten thousand objects and a thousand events a second leave the page usable.
 func TestManyObjects(t *testing.T) {
-	p := open(t, start(t), 1280, 800)
+	p := openEmpty(t, start(t), 1280, 800)
 	p.until(says("reflector", "◉ watches"))
 	p.click("10,000 Deployments")
 	p.until(`document.querySelector("#log").innerText.includes("steps are not listed")`)
@@ -232,8 +283,6 @@ func TestManyObjects(t *testing.T) {
 	p.until(says("queue", "queue none dirty none processing none"))
 	p.screen("many")
 	p.click("1,000 changes")
-	p.until(`parseInt(document.querySelector("[data-seam=store] .rate").textContent.replace(",", "")) > 100`)
-	p.until(`document.querySelector("#log").innerText.includes("steps are not listed")`)
 	p.press(" ")
 	p.until(`document.querySelector("#status").textContent.startsWith("paused")`)
 	p.press(kb.ArrowLeft)
@@ -245,7 +294,7 @@ func TestManyObjects(t *testing.T) {
 
 // Without motion no token moves.
 func TestReducedMotion(t *testing.T) {
-	p := open(t, start(t), 1280, 800)
+	p := openEmpty(t, start(t), 1280, 800)
 	p.emulate("prefers-reduced-motion", "reduce")
 	p.run(chromedp.Evaluate[chromedp.Void](`window.moved = 0; new MutationObserver(() => { window.moved++ })
 		.observe(document.querySelector("#tokens"), {childList: true})`))
@@ -261,7 +310,7 @@ func TestReducedMotion(t *testing.T) {
 func TestAccessibility(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run(scheme, func(t *testing.T) {
-			p := open(t, start(t), 1280, 800)
+			p := openEmpty(t, start(t), 1280, 800)
 			p.emulate("prefers-color-scheme", scheme)
 			p.until(says("reflector", "◉ watches"))
 			p.click("Create a Deployment")

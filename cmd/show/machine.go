@@ -38,6 +38,7 @@ type machine struct {
 	running     sync.WaitGroup
 
 	workers, consumer hold
+	asked             atomic.Bool // a page has asked for something
 
 	late    atomic.Int64 // how long each call of the second handler takes, in nanoseconds
 	second  cache.ResourceEventHandlerRegistration
@@ -78,7 +79,8 @@ func newMachine(ctx context.Context, c choice, config *rest.Config,
 	}
 	m.deployments = informer(client.Deployments(""), &appsv1.Deployment{}, recorder.Deployment)
 	budgets := informer(client.Budgets(""), &policyv1.PodDisruptionBudget{}, recorder.Budget)
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](200*time.Millisecond, time.Minute)
+	// The first wait is long enough to be read.
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)
 	worker, err := c.newController(klog.Background(), controller.Config{
 		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: events{m.rec},
 		Queue:   &holdingQueue{m.rec.WorkQueue(c.Layers, limiter, layers.WorkQueueConfig{}), m},
@@ -92,6 +94,25 @@ func newMachine(ctx context.Context, c choice, config *rest.Config,
 		m.running.Go(func() { run(ctx) })
 	}
 	return m, nil
+}
+
+// firstChange is how long after the start the first Deployment changes, if no page has asked for something.
+const firstChange = 4 * time.Second
+
+// populate makes two Deployments, so that the first view has something to look at.
+func (m *machine) populate() {
+	m.api.Create(deployment("shop", 3))
+	m.api.Create(deployment("mail", 2))
+	m.running.Go(func() {
+		select {
+		case <-time.After(firstChange):
+			if !m.asked.Load() {
+				// An error means that a page has deleted it meanwhile.
+				_ = scale(m, order{Name: "shop"})
+			}
+		case <-m.release:
+		}
+	})
 }
 
 // stop ends the controller and its server. It waits for two seconds at most: wrong code may never end.

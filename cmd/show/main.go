@@ -9,6 +9,7 @@
 //	  - machine.go: the controller of chapter 07 with a recorder, on an API server in the process or on a cluster.
 //	  - observe.go: client-go's own informer on any resource of a cluster.
 //	  - session.go: what the pages are shown. actions.go has what they can ask for, tours.go the guided tours.
+//	  - tours.json: the tours, and what each chapter says about its layer.
 //	  - server.go: HTTP on loopback. page/ has the page.
 //
 // The state is made in Go, by internal/testkit/pipeline. The page only draws it.
@@ -128,6 +129,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer session.stop()
+	if session.machine != nil && session.machine.api != nil && session.tour == nil {
+		session.machine.populate()
+	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return fmt.Errorf("serve on %s: %w", o.listen, err)
@@ -152,6 +156,10 @@ func reportError(ctx context.Context, err error, text string, args ...any) {
 	}
 }
 
+// titles are those of the sets of layers.
+var titles = map[string]string{"solutions": "The controller on our solutions", "yours": "The controller on your layers",
+	"client-go": "The controller on client-go's layers"}
+
 // newSession makes what is shown.
 func newSession(ctx context.Context, o options) (*session, error) {
 	if len(o.recordings) > 0 {
@@ -171,7 +179,7 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
-	s.title = "A controller on the layers " + o.layers
+	s.title = cmp.Or(titles[o.layers], "The controller on the layers "+o.layers)
 	if config != nil {
 		s.title += ", on the cluster " + config.Host
 	}

@@ -4,6 +4,7 @@ package main
 // Origin are checked as well, so that no web site can reach the server by a name of its own.
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
@@ -66,6 +67,7 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /state", s.stateAt)
 	mux.HandleFunc("GET /way", s.wayOf)
+	mux.HandleFunc("GET /axis", s.axis)
 	mux.HandleFunc("GET /recording", s.recording)
 	mux.HandleFunc("POST /do", s.order)
 	return s.guarded(http.StripPrefix("/"+s.token, mux))
@@ -175,23 +177,40 @@ func (s *server) leave() {
 	})
 }
 
+// numbers reads numbers from a query. A missing one is 0. Its error is answered.
+func numbers(w http.ResponseWriter, r *http.Request, names ...string) (all []int64, ok bool) {
+	for _, name := range names {
+		n, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get(name), "0"), 10, 64)
+		if err != nil {
+			http.Error(w, "show: "+name+" is a number", http.StatusBadRequest)
+			return nil, false
+		}
+		all = append(all, n)
+	}
+	return all, true
+}
+
 // stateAt answers with the message of an earlier step.
 func (s *server) stateAt(w http.ResponseWriter, r *http.Request) {
-	n, err := strconv.ParseInt(r.URL.Query().Get("step"), 10, 64)
-	if err != nil {
-		http.Error(w, "show: step is a number", http.StatusBadRequest)
-		return
+	if n, ok := numbers(w, r, "step"); ok {
+		reply(w, s.at(n[0]))
 	}
-	reply(w, s.at(n))
 }
 
 func (s *server) wayOf(w http.ResponseWriter, r *http.Request) {
-	n, err := strconv.ParseInt(r.URL.Query().Get("step"), 10, 64)
-	if err != nil {
-		http.Error(w, "show: step is a number", http.StatusBadRequest)
-		return
+	if n, ok := numbers(w, r, "step"); ok {
+		reply(w, s.way(r.URL.Query().Get("key"), n[0]))
 	}
-	reply(w, s.way(r.URL.Query().Get("key"), n))
+}
+
+// axis answers with a part of the run as a time axis.
+func (s *server) axis(w http.ResponseWriter, r *http.Request) {
+	if n, ok := numbers(w, r, "from", "to", "columns"); ok {
+		s.mu.Lock()
+		log := s.log
+		s.mu.Unlock()
+		reply(w, log.Axis(time.Duration(n[0])*time.Millisecond, time.Duration(n[1])*time.Millisecond, min(int(n[2]), 1000)))
+	}
 }
 
 // recording sends the log as a file.

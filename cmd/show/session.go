@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,15 +41,6 @@ type session struct {
 	// followed is the last step that tick has seen, and news when it saw it.
 	followed int64
 	news     time.Time
-}
-
-// playing is a tour at one of its stops.
-type playing struct {
-	tour  tour
-	at    int
-	phase string // "ask", "wait", "done"
-	chose int    // the chosen answer; -1 for none
-	from  int64  // the log's last step when the stop began
 }
 
 // message is what a page receives. A page draws it and knows nothing else.
@@ -140,70 +130,13 @@ func (s *session) do(o order) error {
 	switch {
 	case s.machine == nil:
 		return errors.New("a recording and another program's informer can only be looked at")
-	case kind == "tour" || o.Action == "restart all":
+	case o.Action == "restart all":
+		s.tour = nil
+		return s.restart()
+	case kind == "tour":
 		return s.doTour(o)
 	}
 	return s.machine.do(o)
-}
-
-func (s *session) doTour(o order) error {
-	switch o.Action {
-	case "restart all":
-		s.tour = nil
-		return s.restart()
-	case "tour start":
-		at := slices.IndexFunc(tours, func(t tour) bool { return t.Name == o.Name })
-		if at < 0 {
-			return fmt.Errorf("there is no tour %q: a tour has the number of a chapter, 01 to 07", o.Name)
-		}
-		if s.machine.api == nil {
-			return errors.New("a tour needs the API server in the process: start show without --kubeconfig")
-		}
-		if err := s.restart(); err != nil {
-			return err
-		}
-		s.tour = &playing{tour: tours[at], at: -1}
-		return s.next()
-	case "tour end":
-		s.tour = nil
-		return nil
-	}
-	switch {
-	case s.tour == nil:
-		return errors.New("no tour has begun")
-	case o.Action == "tour answer" && s.tour.phase == "ask":
-		s.tour.chose = o.N
-		return s.perform()
-	case o.Action == "tour next" && s.tour.phase == "done":
-		return s.next()
-	}
-	return fmt.Errorf("%s: the tour is not there yet", o.Action)
-}
-
-// next goes to the next stop, or ends the tour.
-func (s *session) next() error {
-	s.tour.at++
-	if s.tour.at == len(s.tour.tour.Steps) {
-		s.tour = nil
-		return nil
-	}
-	s.tour.phase, s.tour.chose = "ask", -1
-	if s.tour.tour.Steps[s.tour.at].Ask == "" {
-		return s.perform()
-	}
-	return nil
-}
-
-// perform does what a stop does, and waits.
-func (s *session) perform() error {
-	s.tour.phase = "wait"
-	for _, o := range s.tour.tour.Steps[s.tour.at].Do {
-		if err := s.machine.do(o); err != nil {
-			return err
-		}
-	}
-	_, s.tour.from = s.log.Range()
-	return nil
 }
 
 // tick follows the log, and returns a message if there is news since step n, or nil.
@@ -214,14 +147,10 @@ func (s *session) tick(n int64, always bool) *message {
 	if s.state = s.log.Follow(s.state); s.state != before || s.state.N != s.followed {
 		s.news, s.followed = time.Now(), s.state.N
 	}
-	if s.rec != nil {
+	if s.rec != nil && (s.tour == nil || s.tour.phase == "wait") { // a stop holds its moment
 		s.state.Advance(s.log.Now())
 	}
-	if t := s.tour; t != nil && t.phase == "wait" {
-		if step := t.tour.Steps[t.at]; s.state.N >= t.from && step.Until(s.state) {
-			t.phase, s.changed = "done", true
-		}
-	}
+	s.holdMoment()
 	if s.state.N == n && !s.changed && !always {
 		return nil
 	}
@@ -318,11 +247,11 @@ func (s *session) message(state *pipeline.State) *message {
 		}
 	}
 	if t := s.tour; t != nil {
-		step := t.tour.Steps[t.at]
-		m.Tour = &tourView{t.tour.Name, t.tour.Title, t.at + 1, len(t.tour.Steps), step.Seam, step.Say, step.Ask,
-			append([]string{}, step.Options...), t.phase, t.chose, -1, ""}
+		stop := t.stop()
+		m.Tour = &tourView{t.tour.Name, t.tour.Title, t.at + 1, len(t.tour.Stops), stop.Seam, stop.Say, stop.Ask,
+			append([]string{}, stop.Options...), t.phase, t.chose, -1, ""}
 		if t.phase == "done" {
-			m.Tour.Right, m.Tour.Answer = step.Right, step.Answer
+			m.Tour.Right, m.Tour.Answer = stop.Right, stop.Answer
 		}
 	}
 	return m

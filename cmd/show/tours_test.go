@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// do is a short order.
+func do(action, name string, n int) order { return order{Action: action, Name: name, N: n} }
+
 // newShow returns a session on layers. It ends with the test.
 func newShow(t *testing.T, layers string) *session {
 	t.Helper()
@@ -43,12 +46,12 @@ func TestTours(t *testing.T) {
 	for _, tour := range tours {
 		t.Run(tour.Name, func(t *testing.T) {
 			t.Parallel()
-			require.GreaterOrEqual(t, len(tour.Steps), 5, "a tour has five to eight steps")
-			require.LessOrEqual(t, len(tour.Steps), 8)
+			require.GreaterOrEqual(t, len(tour.Stops), 5, "a tour has five to eight steps")
+			require.LessOrEqual(t, len(tour.Stops), 8)
 			s := newShow(t, "solutions")
 			require.NoError(t, s.do(do("tour start", tour.Name, 0)))
 			asked := 0
-			for i, step := range tour.Steps {
+			for i, step := range tour.Stops {
 				m := s.tick(0, true)
 				require.Equal(t, i+1, m.Tour.At)
 				if step.Ask != "" {
@@ -63,9 +66,12 @@ func TestTours(t *testing.T) {
 				}
 				m = follow(t, s, func(m *message) bool { return m.Tour.Phase == "done" })
 				require.Equal(t, step.Answer, m.Tour.Answer)
+				require.True(t, m.Paused, "the gate is shut until the reader goes on")
 				require.NoError(t, s.do(do("tour next", "", 0)), fmt.Sprint("stop ", i+1))
 			}
-			require.Nil(t, s.tick(0, true).Tour)
+			m := s.tick(0, true)
+			require.Nil(t, m.Tour)
+			require.False(t, m.Paused)
 			require.Positive(t, asked, "a tour asks for a prediction")
 		})
 	}
@@ -100,7 +106,7 @@ func TestShow_waits_and_their_ends(t *testing.T) {
 	require.NoError(t, s.do(do("fail writes", "", 0)))
 	require.NoError(t, s.do(do("create", "web", 3)))
 	m := follow(t, s, func(m *message) bool { return m.View.Queue.Waiting.Total > 0 })
-	require.EqualValues(t, 200, m.View.Queue.Waiting.Rows[0].Of)
+	require.EqualValues(t, 1000, m.View.Queue.Waiting.Rows[0].Of)
 	require.NoError(t, s.do(do("refuse", "", 500)))
 	m = follow(t, s, func(m *message) bool { return m.View.Informers[0].Phase == "waiting" })
 	at, since := m.View.N, m.View.Informers[0].For

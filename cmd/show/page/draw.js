@@ -31,42 +31,53 @@ const empty = (text) => h("p", { class: "dim" }, text)
 const part = (title, ...children) => h("div", { class: "part" }, h("h3", {}, title), children)
 const each = (view, draw) => view.informers.map((i) => part(`${signs[i.kind] ?? ""} ${plural(i.kind)}`, draw(i)))
 
+// behind says how many versions of its objects a layer has not had.
+const behind = (v, n) => v.server.version && h("span", { class: n > 0 ? "warn" : "dim" }, n > 0 ? `${number(n)} ${n === 1 ? "version" : "versions"} behind the server` : "not behind the server")
+
 const panels = {
   server: (v) => [
-    h("p", {}, v.server.down ? h("span", { class: "warn" }, "stopped: connections are refused") : v.server.version ? `version ${v.server.version}` : "no objects yet"),
+    h("p", { class: v.server.version ? "" : "dim" }, v.server.down ? h("span", { class: "warn" }, "stopped: connections are refused") : v.server.version ? `version ${v.server.version}` : "no objects yet: each one would be here, with its version"),
     h("div", { class: "row" }, v.server.objects.rows.map((o) => chip(o.kind, o.key, o.version, o.note, "server"))),
     more(v.server.objects, "objects"),
     v.server.last && h("p", { class: "more" }, `last: ${v.server.last}`),
   ],
-  request: (v) => v.requests.length === 0 ? empty("no request is open") : v.requests.map((r) =>
-    h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.watch ? "open" : "sent"} for ${ms(round(r.for))}`))),
+  request: (v) => [
+    v.requests.length === 0 && empty("no request is open: each one would be here until it ends"),
+    v.requests.map((r) => h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.watch ? "open" : "sent"} for ${ms(round(r.for))}`))),
+    v.finished.length > 0 && part("ended", v.finished.map((r) => h("p", { class: "path" },
+      h("span", { class: r.code >= 400 || !r.code ? "code warn" : "code" }, r.code || "error"), ` ${r.text}`, h("small", { class: "num" }, ` ${ms(round(r.for))} ago`)))),
+  ],
   stream: (v) => each(v, (i) => {
     const r = v.requests.find((r) => r.watch && r.kind === i.kind)
     return [
-      r ? h("p", { class: "num" }, `${number(r.frames)} ${r.frames === 1 ? "frame" : "frames"}, ${number(r.bytes)} bytes`) : empty("no watch is open"),
+      r ? h("p", { class: "num" }, `${number(r.frames)} ${r.frames === 1 ? "frame" : "frames"}, ${number(r.bytes)} bytes`) : empty("no watch is open: its bytes, frames and last event would be here"),
       r && r.partial > 0 && h("p", { class: "warn" }, `${r.partial} bytes of a frame that has not ended`),
       i.event && h("div", { class: "row" }, h("span", { class: "delta" }, i.event.verb), i.event.key && chip(i.kind, i.event.key, i.event.version, "", "event")),
     ]
   }),
   reflector: (v) => each(v, (i) => [
     h("p", {}, { listing: "… lists", watching: "◉ watches", waiting: "◌ waits" }[i.phase] ?? "○ has not started", i.phase === "waiting" ? h("span", { class: "num" }, ` for ${ms(round(i.for))}${i.of ? " of " + ms(round(i.of)) : ""}`) : i.from !== "" ? ` from version ${i.from}` : ""),
-    h("p", { class: "num" }, i.version ? `has version ${i.version}` : "has no version"),
+    h("p", { class: "num" }, i.version ? `has version ${i.version}` : "has no version", v.server.version && ", ", behind(v, i.behind)),
     i.phase === "waiting" && i.error && h("p", { class: "warn" }, i.error),
   ]),
   delta: (v) => each(v, (i) => i.closed ? empty("client-go's informer does not show its keys") : [
     i.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(i.kind, i.popping, "", "", "popping"), i.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)]), long(i.popFor)),
     i.blocked && h("p", { class: "wait" }, `reflect waits for the lock: ${i.blocked}`),
-    i.deltas.total === 0 ? empty("empty") : i.deltas.rows.map((k) => h("div", { class: "row" }, chip(i.kind, k.key, "", "", "delta"), k.deltas.slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
+    i.deltas.total === 0 ? empty("empty: a key would be here with its changes, until Pop") : i.deltas.rows.map((k) => h("div", { class: "row" }, chip(i.kind, k.key, "", "", "delta"), k.deltas.slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
     more(i.deltas, "keys"),
   ]),
   store: (v) => each(v, (i) => [
-    i.objects.total === 0 ? empty("empty") : h("div", { class: "row" }, i.objects.rows.map((o) => chip(o.kind, o.key, o.version, o.note, "store"))),
+    i.objects.total === 0 ? empty("empty: a row for each object would be here") : h("table", { class: "grid" },
+      h("thead", {}, h("tr", {}, ["object", "version", "has"].map((t) => h("th", { scope: "col" }, t)))),
+      h("tbody", {}, i.objects.rows.map((o) => h("tr", {}, h("td", {}, chip(o.kind, o.key, "", "", "store")), h("td", { class: "num" }, "@" + o.version), h("td", {}, o.note))))),
     more(i.objects, "objects"),
-    i.unread ? h("p", { class: "more" }, "more than 100 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", {}, h("caption", { class: "hidden" }, `index ${x.name}`),
-      h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("th", { scope: "row" }, `${x.name.split("/").pop()}=${r.value}`), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
+    v.server.version && h("p", { class: "more num" }, behind(v, i.storeBehind)),
+    i.unread ? h("p", { class: "more" }, "more than 100 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", { class: "grid" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `index ${x.name.split("/").pop()}`), h("th", { scope: "col" }, "keys"))),
+      h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("td", {}, r.value), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
   ]),
-  handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler") : i.handlers.map((x) => h("div", { class: "part" },
-    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name), long(x.for)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"}`)),
+  handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler: its calls would be here") : i.handlers.map((x) => h("div", { class: "part" },
+    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name), long(x.for)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"} so far`)),
     x.pending.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `owed ${number(x.pending.total)}:`), x.pending.rows.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
   queue: (v) => {
     const keys = (list, place, time) => list.total === 0 ? empty("none") : h("div", { class: "row" }, list.rows.map((k) => chip("", k.key ?? k, "", time ? time(k.ms) + (k.of ? ` of ${ms(round(k.of))}` : "") : "", place)), more(list, "keys"))
@@ -75,11 +86,12 @@ const panels = {
       part("queue", keys(v.queue.queue, "queue")),
       part("dirty", keys(v.queue.dirty, "dirty")),
       part("processing", keys(v.queue.processing, "processing")),
+      v.queue.queue.total + v.queue.processing.total + v.queue.waiting.total === 0 && empty("a key would be here from Add until a worker's Done"),
       v.queue.waiting.total > 0 && part("waiting", keys(v.queue.waiting, "waiting", (n) => `in ${ms(round(n))}`)),
       v.queue.failures.total > 0 && part("failures", keys(v.queue.failures, "failures", (n) => `× ${n}`)),
     ]
   },
-  worker: (v) => v.workers.length === 0 ? empty("no worker has started") : v.workers.map((w) => part(w.name,
+  worker: (v) => v.workers.length === 0 ? empty("no worker has started: each would be here with its key") : v.workers.map((w) => part(w.name,
     h("div", { class: "row" }, w.key && chip("", w.key, "", "", w.name), h("span", { class: w.key ? "" : "dim" }, w.doing), w.key && h("span", { class: "more num" }, ms(round(w.for)))))),
 }
 
@@ -131,11 +143,11 @@ function strip(v, seam) {
   const informers = (...fields) => v.informers.map((i) => fields.map((f) => f === "for" ? i.phase === "waiting" && round(i.for) : f === "popFor" ? round(i.popFor ?? 0) : i[f]))
   const kinds = v.informers.map((i) => i.kind)
   return {
-    server: [v.server], request: [v.requests.map((r) => [r.text, round(r.for)])],
+    server: [v.server], request: [v.requests.map((r) => [r.text, round(r.for)]), v.finished.map((r) => [r.text, round(r.for)])],
     stream: [informers("kind", "event"), v.requests.map((r) => [r.kind, r.watch, r.bytes, r.partial])],
-    reflector: [informers("kind", "phase", "from", "version", "error", "for", "facts")],
+    reflector: [informers("kind", "phase", "from", "version", "behind", "error", "for", "facts")],
     delta: [informers("kind", "deltas", "popping", "popped", "popFor", "blocked", "closed", "facts")],
-    store: [informers("kind", "objects", "indexes", "unread", "facts")], handler: [informers("kind", "handlers", "facts")],
+    store: [informers("kind", "objects", "indexes", "unread", "storeBehind", "facts")], handler: [informers("kind", "handlers", "facts")],
     queue: [v.queue], worker: [v.workers.map((w) => ({ ...w, for: round(w.for) }))],
   }[seam] ?? [kinds]
 }

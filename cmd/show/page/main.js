@@ -1,6 +1,7 @@
 // The page of `workshop show`. The server sends what is to be drawn, some times a second; this module draws it, and
 // sends what the reader does. It keeps only the place in the run and the chosen object.
 
+import { follow, mark } from "./axis.js"
 import { clock, draw, list, station } from "./draw.js"
 import { h, ms } from "./dom.js"
 import { move, rates } from "./tokens.js"
@@ -48,6 +49,7 @@ function show(m) {
   if (fresh && m.key) way(m.key)
   if (fresh && m.open) rewind(m.open)
   rates(m.view.counts, m.view.at)
+  follow(m, fresh)
   if (!fresh && m.skipped === 0 && m.lines.length <= 6) move(m.lines)
   speak(m)
 }
@@ -75,6 +77,7 @@ function enable(m) {
 }
 
 function place(m) {
+  mark(past)
   const slider = $("#slider")
   slider.min = m.first
   slider.max = m.last
@@ -113,6 +116,7 @@ async function rewind(step) {
   enable(last)
   place(last)
   draw({ ...m, tour: last.tour }, true)
+  mark(past, m.view.at)
   light()
   log(m.lines, 0)
   causes(m.causes)
@@ -186,6 +190,9 @@ $("#back").addEventListener("click", () => rewind((past ?? last.last) - 1))
 $("#forward").addEventListener("click", () => rewind((past ?? last.last) + 1))
 $("#live").addEventListener("click", live)
 $("#slider").addEventListener("input", (event) => rewind(Number(event.target.value)))
+$("#axis").addEventListener("step", (event) => rewind(event.detail))
+const projector = () => $("#projector").setAttribute("aria-pressed", document.body.classList.toggle("projector"))
+$("#projector").addEventListener("click", projector)
 $("#help-open").addEventListener("click", () => $("#help").showModal())
 
 // After a choice with the mouse, a menu gives the keys back.
@@ -208,6 +215,7 @@ document.addEventListener("keydown", (event) => {
     case "ArrowLeft": rewind((past ?? last.last) - 1); break
     case "ArrowRight": if (past !== undefined) rewind(past + 1); break
     case "l": live(); break
+    case "p": projector(); break
     case "?": $("#help").showModal(); break
     default: return
   }

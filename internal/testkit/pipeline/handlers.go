@@ -77,6 +77,7 @@ func (i *Informer) applyHandler(step *Step) {
 
 // follow moves the objects of an Indexer that cannot be seen.
 func (i *Informer) follow(step *Step) {
+	i.caughtUp(step.Key, step.Version, step.Verb == OnDelete)
 	if step.Verb == OnDelete {
 		i.Store.head.remove(i.Store.Objects, step.Key)
 	} else {

@@ -23,7 +23,8 @@ type Informer struct {
 	Store     IndexerState
 	Handlers  map[string]*HandlerState
 	LastEvent Step
-	Closed    bool // the queue and the Indexer cannot be seen; Store is what the handlers received
+	Behind    map[string][]Ref // the changes of each key on the server that the Indexer has not had
+	Closed    bool             // the queue and the Indexer cannot be seen; Store is what the handlers received
 }
 
 // ReflectorState says what a Reflector does: "listing", "watching", "waiting", or "" before its start.
@@ -67,6 +68,7 @@ type IndexerState struct {
 func newInformer(kind string) *Informer {
 	return &Informer{
 		Kind:     kind,
+		Behind:   map[string][]Ref{},
 		FIFO:     FIFO{Deltas: map[string][]Ref{}},
 		Store:    IndexerState{Objects: map[string]Object{}, Indexes: map[string]map[string][]string{}},
 		Handlers: map[string]*HandlerState{},
@@ -75,6 +77,7 @@ func newInformer(kind string) *Informer {
 
 func (i *Informer) clone() *Informer {
 	c := *i
+	c.Behind = maps.Clone(i.Behind)
 	c.FIFO.Keys = slices.Clone(i.FIFO.Keys)
 	c.FIFO.Deltas = make(map[string][]Ref, len(i.FIFO.Deltas))
 	for key, deltas := range i.FIFO.Deltas {
@@ -314,6 +317,7 @@ func (i *Informer) applyStore(step *Step) {
 			i.Store.head.remove(i.Store.Objects, step.Key)
 		}
 		i.Store.reindex(step)
+		i.caughtUp(step.Key, step.Version, step.Count == 0)
 		if i.FIFO.Popping == step.Key {
 			i.notify(step, old.Version, existed)
 		}
@@ -334,6 +338,33 @@ func (i *Informer) applyStore(step *Step) {
 			}
 		}
 	}
+}
+
+// caughtUp notes that the Indexer has a version of an object, or no longer has the object.
+func (i *Informer) caughtUp(key, version string, gone bool) {
+	changes := i.Behind[key]
+	for at, c := range slices.Backward(changes) {
+		if gone && c.Type == Removed || !gone && !newer(c.Version, version) {
+			changes = changes[at+1:]
+			break
+		}
+	}
+	if i.Behind[key] = changes; len(changes) == 0 {
+		delete(i.Behind, key)
+	}
+}
+
+// behind returns how many versions of its objects the Reflector and the Indexer have not had.
+func (i *Informer) behind() (reflector, store int) {
+	for _, changes := range i.Behind {
+		store += len(changes)
+		for _, c := range changes {
+			if newer(c.Version, i.Reflector.Version) {
+				reflector++
+			}
+		}
+	}
+	return reflector, store
 }
 
 // forget empties the tables.

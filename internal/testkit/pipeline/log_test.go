@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -114,6 +115,25 @@ func TestView_rows_are_the_first_objects(t *testing.T) {
 	}
 }
 
+// How far the Reflector and the Indexer are behind the server.
+func TestView_behind(t *testing.T) {
+	s := newStory()
+	behind := func() [2]int {
+		v := s.Follow(nil).View().Informers[0]
+		return [2]int{v.Behind, v.Stored}
+	}
+	s.step(Store, AddIndexers, "").step(Server, Wrote, "2").step(Server, Wrote, "3")
+	require.Equal(t, [2]int{2, 2}, behind())
+	s.step(Delta, "Added", "2")
+	require.Equal(t, [2]int{1, 2}, behind(), "the queue has it, and the Indexer does not")
+	s.step(Delta, Pop, "2").step(Store, Add, "2")
+	require.Equal(t, [2]int{1, 1}, behind())
+	s.step(Server, Removed, "4").step(Server, Wrote, "5").step(Delta, "Deleted", "4").step(Store, Delete, "2")
+	require.Equal(t, [2]int{1, 1}, behind(), "the object that was made anew")
+	s.step(Delta, "Added", "5").step(Store, Add, "5")
+	require.Equal(t, [2]int{0, 0}, behind())
+}
+
 func TestLog_follow_continues(t *testing.T) {
 	l := filled(10)
 	s := l.Follow(nil)
@@ -164,4 +184,23 @@ func TestRecording_refuses(t *testing.T) {
 		_, _, err := ReadLog(strings.NewReader(file))
 		require.ErrorContains(t, err, reason, file)
 	}
+}
+
+// The axis counts the steps of each station, and marks errors, lists after the first, and waits.
+func TestLog_axis(t *testing.T) {
+	s := newStory().change(0, "2")
+	s.step(Reflector, List, "")
+	s.at = time.Second
+	s.step(Queue, AddRateLimited, "")
+	s.append(&Step{Seam: Request, Verb: Answered, Code: 500, At: s.at})
+	s.at = 4 * time.Second
+	s.step(Reflector, Returned, "").step(Reflector, List, "")
+	a := s.Axis(0, 0, 5)
+	require.Equal(t, []int64{10, 12, 0, 0, 14}, a.Steps)
+	require.Equal(t, []int{1, 0, 0, 0, 0}, a.Lanes[Stream], "an event")
+	require.Equal(t, []string{"", markBackOff, "", "", ""}, a.Marks[Queue])
+	require.Equal(t, []string{"", markError, "", "", ""}, a.Marks[Request])
+	require.Equal(t, []string{"", "", "", "", markRelist}, a.Marks[Reflector])
+	require.Equal(t, []int64{12}, s.Axis(500*time.Millisecond, 2*time.Second, 1).Steps)
+	require.Empty(t, NewLog().Axis(0, 0, 5).Steps)
 }

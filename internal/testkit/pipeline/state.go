@@ -16,6 +16,7 @@ type State struct {
 	At        time.Duration
 	Server    ServerState
 	Requests  map[int64]RequestState
+	Finished  []RequestState // the last ones, oldest first
 	Informers map[string]*Informer
 	Queue     WorkQueue
 	Workers   map[string]*WorkerState
@@ -38,11 +39,11 @@ type Object struct {
 	Kind, Key, Version, Note string
 }
 
-// RequestState is a request without an answer, or a watch that has not ended.
+// RequestState is a request. Code is 0 before its answer, and after an error without one.
 type RequestState struct {
-	Kind, Text string
-	Since      time.Duration
-	Code       int
+	Kind, Text, Error string
+	Since             time.Duration // when it was sent, or when it ended
+	Code              int
 	// Of a watch: the bytes and frames that have arrived, and the bytes of a frame that has not ended.
 	Streams        bool
 	Bytes, Partial int
@@ -55,8 +56,10 @@ type WorkerState struct {
 	Since      time.Duration
 }
 
-// errorsKept is how many errors a State has at most.
-const errorsKept = 20
+const (
+	errorsKept   = 20 // how many errors a State has at most
+	finishedKept = 5  // and how many requests that have ended
+)
 
 // NewState returns the state before the first step.
 func NewState() *State {
@@ -79,6 +82,7 @@ func (s *State) complete() {
 	maps.DeleteFunc(s.Workers, func(_ string, w *WorkerState) bool { return w == nil })
 	maps.DeleteFunc(s.Informers, func(_ string, i *Informer) bool { return i == nil })
 	for _, i := range s.Informers {
+		makeMap(&i.Behind)
 		makeMap(&i.FIFO.Deltas)
 		makeMap(&i.Store.Objects)
 		makeMap(&i.Store.Indexes)
@@ -161,6 +165,9 @@ func (s *State) informer(kind string) *Informer {
 
 func (s *State) applyServer(step *Step) {
 	s.Server.write(step)
+	if i := s.Informers[step.Kind]; i != nil && step.Key != "" {
+		i.Behind[step.Key] = append(slices.Clone(i.Behind[step.Key]), Ref{step.Verb, step.Key, step.Version})
+	}
 	switch step.Verb {
 	case Did:
 		s.Server.Last = step.Text
@@ -208,6 +215,9 @@ func (s *State) applyRequest(step *Step) {
 	}
 	if step.Verb != Sent && step.Verb != Read && !r.Streams {
 		delete(s.Requests, step.Count)
+		r.Since, r.Error = step.At, step.Error
+		s.Finished = append(slices.Clone(s.Finished), r)
+		s.Finished = s.Finished[max(0, len(s.Finished)-finishedKept):]
 		return
 	}
 	s.Requests[step.Count] = r

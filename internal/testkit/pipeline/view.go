@@ -20,6 +20,7 @@ type View struct {
 	At        int64          `json:"at"`
 	Server    ServerView     `json:"server"`
 	Requests  []RequestView  `json:"requests"`
+	Finished  []RequestView  `json:"finished"` // newest first
 	Informers []InformerView `json:"informers"`
 	Queue     QueueView      `json:"queue"`
 	Workers   []WorkerView   `json:"workers"`
@@ -55,11 +56,13 @@ type ObjectView struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// RequestView is a request under way, or an open watch.
+// RequestView is a request under way, an open watch, or a request that has ended.
 type RequestView struct {
 	Kind    string `json:"kind"`
 	Text    string `json:"text"`
-	For     int64  `json:"for"`
+	Error   string `json:"error,omitempty"`
+	Code    int    `json:"code,omitempty"`
+	For     int64  `json:"for"` // since it was sent, or since it ended
 	Watch   bool   `json:"watch"`
 	Bytes   int    `json:"bytes"`
 	Frames  int    `json:"frames"`
@@ -74,6 +77,8 @@ type InformerView struct {
 	Of       int64            `json:"of,omitempty"` // of a wait, all of it; known in a recording
 	From     string           `json:"from"`
 	Version  string           `json:"version"`
+	Behind   int              `json:"behind"`      // versions that the Reflector has not had
+	Stored   int              `json:"storeBehind"` // versions that the Indexer has not had
 	Error    string           `json:"error,omitempty"`
 	Event    *Line            `json:"event,omitempty"`
 	Deltas   Rows[DeltasView] `json:"deltas"`
@@ -177,12 +182,14 @@ func (s *State) View() View {
 		N: s.N, At: s.At.Milliseconds(), Counts: maps.Clone(s.Counts), Unwritten: s.Unwritten,
 		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, s.Server.head.rows(s.Server.Objects)},
 		Queue:  s.queueView(), Errors: Lines(s.Errors[max(0, len(s.Errors)-3):]),
-		Requests: []RequestView{}, Informers: []InformerView{}, Workers: []WorkerView{}, Keys: s.keys(),
+		Requests: []RequestView{}, Finished: []RequestView{}, Informers: []InformerView{}, Workers: []WorkerView{},
+		Keys: s.keys(),
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Requests)) {
-		r := s.Requests[id]
-		v.Requests = append(v.Requests,
-			RequestView{r.Kind, r.Text, s.since(r.Since), r.Streams, r.Bytes, r.Frames, r.Partial})
+		v.Requests = append(v.Requests, s.requestView(s.Requests[id]))
+	}
+	for _, r := range slices.Backward(s.Finished) {
+		v.Finished = append(v.Finished, s.requestView(r))
 	}
 	v.Requests = v.Requests[max(0, len(v.Requests)-rows):]
 	for _, kind := range slices.Sorted(maps.Keys(s.Informers)) {
@@ -195,6 +202,10 @@ func (s *State) View() View {
 		v.Workers = append(v.Workers, WorkerView{name, w.Key, cmp.Or(w.Doing, "waits for a key"), s.since(w.Since)})
 	}
 	return v
+}
+
+func (s *State) requestView(r RequestState) RequestView {
+	return RequestView{r.Kind, r.Text, r.Error, r.Code, s.since(r.Since), r.Streams, r.Bytes, r.Frames, r.Partial}
 }
 
 func (s *State) since(at time.Duration) int64 { return max(0, (s.At - at).Milliseconds()) }
@@ -226,6 +237,7 @@ func (s *State) informerView(i *Informer) InformerView {
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
 		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
 	}
+	v.Behind, v.Stored = i.behind()
 	if v.Popping != "" {
 		v.PopFor = s.since(i.FIFO.Since)
 	}
