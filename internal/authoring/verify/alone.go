@@ -96,7 +96,7 @@ func (u *unfinished) start(r *run, done int, state string, args ...string) *exec
 }
 
 func alone(r *run) (string, []string) {
-	built, err := r.buildUnfinished()
+	solution, err := r.solution()
 	if err != nil {
 		return "", []string{err.Error()}
 	}
@@ -106,14 +106,22 @@ func alone(r *run) (string, []string) {
 		if err != nil {
 			return "", []string{err.Error()}
 		}
-		cmd := built.start(r, task.Number, "", "-test.run="+task.Pattern())
-		if !r.onlyPattern(args) {
-			if cmd, err = r.command(built.layer, "test", append([]string{"-json", "-timeout=120s"}, args...)...); err != nil {
-				return "", []string{err.Error()}
+		what := fmt.Sprintf("alone, after task %d, %s", task.Number, task.Command)
+		res, err := r.tested(what, solution, task.Pattern(), passes, func(skip string) (gotest.Result, error) {
+			built, err := r.buildUnfinished()
+			if err != nil {
+				return gotest.Result{}, err
 			}
-			cmd.Env = append(cmd.Env, tasksDone+"="+strconv.Itoa(task.Number))
-		}
-		res, err := gotest.Run(r.ctx, cmd)
+			cmd := built.start(r, task.Number, "", "-test.run="+task.Pattern(), "-test.skip="+skip)
+			if !r.onlyPattern(args) {
+				all := append([]string{"-json", "-timeout=120s"}, args...)
+				if cmd, err = r.command(built.layer, "test", all...); err != nil {
+					return gotest.Result{}, err
+				}
+				cmd.Env = append(cmd.Env, tasksDone+"="+strconv.Itoa(task.Number))
+			}
+			return gotest.Run(r.ctx, cmd)
+		})
 		if err != nil {
 			return "", []string{err.Error()}
 		}

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/gotest"
+	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/testkit/failure"
 )
 
@@ -35,46 +37,46 @@ var testWork = 4 * time.Second
 
 // between checks the states between tasks. Its detail lists the first failure after each task, for a reader to judge.
 func between(r *run) (string, []string) {
-	built, err := r.buildUnfinished()
+	set, err := bugs.States(r.root, r.chapter)
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	var p problems
 	todos, err := r.todos()
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	if len(built.states) < statesPerChapter && len(r.chapter.Tasks) > statesPerChapter {
+	var p problems
+	if len(set.Bugs) < statesPerChapter && len(r.chapter.Tasks) > statesPerChapter {
 		p.add("%s/between.txtar has %d states; a chapter has %d or more",
-			r.chapter.Solution(), len(built.states), statesPerChapter)
+			r.chapter.Solution(), len(set.Bugs), statesPerChapter)
 	}
 	var first []string
 	longest := time.Duration(0)
-	check := func(done int, name string) (gotest.Result, error) {
-		s := state{r, built, done, name, todos}
-		res, problems, err := s.check()
+	check := func(done int, written bugs.Bug) (gotest.Result, error) {
+		s := state{r, done, written.Name, todos}
+		res, problems, err := s.check(set.Code, fmt.Sprintf("between %d %q", done, written.Changes))
 		p = append(p, problems...)
 		longest = max(longest, res.Took)
 		return res, err
 	}
 	for _, task := range r.chapter.Tasks[:len(r.chapter.Tasks)-1] {
-		res, err := check(task.Number, "")
+		res, err := check(task.Number, bugs.Bug{})
 		if err != nil {
 			return "", []string{err.Error()}
 		}
 		first = append(first, fmt.Sprintf("after task %d: %s", task.Number, firstOf(res, task.Number+1)))
 	}
-	for _, b := range built.states {
+	for _, b := range set.Bugs {
 		if _, known := r.chapter.Task(b.After + 1); !known {
 			p.add("the state %s is after task %d, and no task follows", b.Name, b.After)
 			continue
 		}
-		if _, err := check(b.After, b.Name); err != nil {
+		if _, err := check(b.After, b); err != nil {
 			return "", []string{err.Error()}
 		}
 	}
 	first = slices.Insert(first, 0, fmt.Sprintf("%d states and %d written ones; the longest run took %.1fs",
-		len(first), len(built.states), longest.Seconds()))
+		len(first), len(set.Bugs), longest.Seconds()))
 	return strings.Join(first, "\n"), p
 }
 
@@ -116,7 +118,6 @@ func (r *run) todos() (all []stub.Todo, err error) {
 // state is a place between two tasks.
 type state struct {
 	r     *run
-	built *unfinished
 	done  int    // the task that has just been finished
 	name  string // of a written state; empty if later functions are not written
 	todos []stub.Todo
@@ -129,14 +130,24 @@ func (s state) String() string {
 	return fmt.Sprintf("the state %s, after task %d", s.name, s.done)
 }
 
-// check runs all tests in the state.
-func (s state) check() (res gotest.Result, p problems, err error) {
-	for range attempts {
-		if res, err = gotest.Run(s.r.ctx, s.built.start(s.r, s.done, s.name)); err != nil || res.Took <= wholeWait {
-			break
-		}
+// check runs all tests in the state, which is made from the solution. what names it among the kept results.
+func (s state) check(solution overlay.Layer, what string) (res gotest.Result, p problems, err error) {
+	var failed error
+	good := func(t gotest.Test) bool {
+		found, err := s.checkTest(t)
+		p, failed = append(p, found...), cmp.Or(failed, err)
+		return found == nil && err == nil
 	}
-	if err != nil {
+	res, err = s.r.tested(what, solution, ".", good, func(skip string) (res gotest.Result, err error) {
+		for range attempts {
+			res, err = s.start("-test.skip=" + skip)
+			if err != nil || res.Took <= wholeWait {
+				break
+			}
+		}
+		return res, err
+	})
+	if err = cmp.Or(err, failed); err != nil {
 		return res, nil, err
 	}
 	if len(res.Tests) == 0 {
@@ -145,23 +156,29 @@ func (s state) check() (res gotest.Result, p problems, err error) {
 	if res.Took > wholeWait {
 		p.add("over %s all tests take %.1fs; %v is the bound", s, res.Took.Seconds(), wholeWait)
 	}
-	for _, t := range res.Tests {
-		switch {
-		case t.Crashed():
-			p.add("over %s, %s ends the test binary:\n%s", s, t.Name, t.Text())
-		case taskOf(t.Name) <= s.done:
-			if t.Status == gotest.Failed {
-				p.add("over %s, %s fails, which belongs to a finished task:\n%s", s, t.Name, t.Text())
-			}
-		default:
-			problem, err := s.checkLater(t)
-			if err != nil {
-				return res, nil, err
-			}
-			p = append(p, problem...)
-		}
-	}
 	return res, p, nil
+}
+
+// start runs tests in the state.
+func (s state) start(args ...string) (gotest.Result, error) {
+	built, err := s.r.buildUnfinished()
+	if err != nil {
+		return gotest.Result{}, err
+	}
+	return gotest.Run(s.r.ctx, built.start(s.r, s.done, s.name, args...))
+}
+
+// checkTest checks a test that ran in the state.
+func (s state) checkTest(t gotest.Test) (p problems, err error) {
+	switch {
+	case t.Crashed():
+		p.add("over %s, %s ends the test binary:\n%s", s, t.Name, t.Text())
+	case taskOf(t.Name) > s.done:
+		return s.checkLater(t)
+	case t.Status == gotest.Failed:
+		p.add("over %s, %s fails, which belongs to a finished task:\n%s", s, t.Name, t.Text())
+	}
+	return p, nil
 }
 
 // checkLater checks a test of a task that is not finished. A test that may have worked for long runs again by itself.
@@ -176,7 +193,11 @@ func (s state) checkLater(t gotest.Test) (p problems, err error) {
 	}
 	var wait, work time.Duration
 	for range attempts {
-		cmd := s.built.start(s.r, s.done, s.name, "-test.run=^"+t.Name+"$")
+		built, err := s.r.buildUnfinished() // it is built
+		if err != nil {
+			return nil, err
+		}
+		cmd := built.start(s.r, s.done, s.name, "-test.run=^"+t.Name+"$")
 		res, err := gotest.Run(s.r.ctx, cmd)
 		if err != nil {
 			return nil, err

@@ -23,6 +23,9 @@ func wrongVersions(r *run) (string, []string) {
 	problems = append(r.caught.judge(set), r.missing(set)...)
 	detail := fmt.Sprintf("%d wrong versions caught, %d of them in one build",
 		len(r.caught.runs)-len(r.caught.judge(set)), r.caught.together)
+	if r.caught.kept > 0 {
+		detail += fmt.Sprintf(", %d in an earlier run", r.caught.kept)
+	}
 	if len(r.caught.retried) > 0 {
 		detail += fmt.Sprintf(", only in a second and third run: %s", strings.Join(r.caught.retried, ", "))
 	}
@@ -61,6 +64,7 @@ func (r *run) missing(set bugs.Set) []string {
 type caught struct {
 	runs     map[string]gotest.Result // by wrong version: the test that is named for it
 	together int                      // how many of them ran out of one build
+	kept     int                      // how many of them ran earlier, with the same code and test
 	right    gotest.Result            // of all tests over the right code in that build; empty if there is none
 	// retried has the wrong versions that survived their first run and were caught in the two after it.
 	retried []string
@@ -107,14 +111,41 @@ func (r *run) runBugs() (bugs.Set, []string) {
 	return sets[0], problems
 }
 
-// catch runs, for each wrong version in a set, the test that is named for it. Those that have to be built go one per
-// processor; those in one build two, because most of them wait until a test notices that nothing comes.
+// fewBugs is how many wrong versions are built one by one sooner than in one build, which all tests have to pass.
+const fewBugs = 2
+
+// catch runs, for each wrong version in a set, the test that is named for it, unless its result was kept. Those that
+// have to be built go one per processor; those in one build two, because most of them wait until a test notices that
+// nothing comes.
 func (r *run) catch(set bugs.Set) (c *caught, problems []string) {
-	together, err := r.buildWrong(set.Code, set.Bugs)
+	c = &caught{runs: map[string]gotest.Result{}}
+	var key func(bugs.Bug) string
+	if r.inputs != nil {
+		code := r.layerSum(set.Code)
+		key = func(b bugs.Bug) string {
+			return r.testKey(fmt.Sprintf("bug %q %v", b.Changes, b.RaceOnly), code, b.Test)
+		}
+	}
+	missing := slices.DeleteFunc(slices.Clone(set.Bugs), func(b bugs.Bug) bool {
+		if b.RaceOnly && !r.race {
+			return true
+		}
+		var res gotest.Result
+		if r.inputs == nil || !r.results.get(key(b), &res) {
+			return false
+		}
+		c.runs[b.Name] = res
+		return true
+	})
+	c.kept = len(c.runs)
+	var together *oneProgram
+	var err error
+	if c.kept == 0 || len(missing) > fewBugs {
+		together, err = r.buildWrong(set.Code, missing)
+	}
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	c = &caught{runs: map[string]gotest.Result{}}
 	if together != nil && set.Code.Name == "solution" {
 		r.wrong = together
 	}
@@ -125,10 +156,7 @@ func (r *run) catch(set bugs.Set) (c *caught, problems []string) {
 	var workers sync.WaitGroup
 	processors := runtime.GOMAXPROCS(0)
 	builds, runs := make(chan struct{}, processors), make(chan struct{}, 2*processors)
-	for _, b := range set.Bugs {
-		if b.RaceOnly && !r.race {
-			continue
-		}
+	for _, b := range missing {
 		turns := builds
 		if together != nil && together.has[b.Name] {
 			turns = runs
@@ -146,6 +174,9 @@ func (r *run) catch(set bugs.Set) (c *caught, problems []string) {
 				problems = append(problems, err.Error())
 			}
 			c.runs[b.Name] = res
+			if r.inputs != nil && err == nil && judgeBug(b, res) == "" {
+				r.results.put(key(b), res)
+			}
 		})
 	}
 	workers.Wait()

@@ -52,7 +52,7 @@ func TestShown_out_of_a_built_program(t *testing.T) {
 	sets, err := bugs.Sets(root, box)
 	require.NoError(t, err)
 	r := &run{ctx: t.Context(), root: root, chapter: box}
-	_, ok := r.printBuilt("stub", "go test ./01-box")
+	_, ok := r.printBuilt("solution", "go test ./01-box")
 	require.False(t, ok, "nothing is built")
 	require.NoError(t, r.runTasks())
 	_, problems := r.catch(sets[0])

@@ -15,6 +15,8 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/markdown"
+	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/runner/predict"
 	"client-go-workshop/internal/tui/style"
 )
@@ -34,7 +36,10 @@ func predicted(r *run) (string, []string) {
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	answers, problems := r.predictions(programs, page)
+	answers, problems, err := r.keptPredictions(programs, page)
+	if err != nil {
+		return "", []string{err.Error()}
+	}
 	if len(answers) == len(programs) && page != r.predictionsText(programs, answers) {
 		problems.add("%s/%s does not show the programs as they are, or what they print; run `go tool author generate`",
 			r.chapter.Dir, course.PredictionsPage)
@@ -59,6 +64,35 @@ func predicted(r *run) (string, []string) {
 		}
 	}
 	return fmt.Sprintf("%d programs", len(programs)), problems
+}
+
+// keptPredictions returns what predictions returns, and keeps it if there is no problem.
+func (r *run) keptPredictions(
+	programs []course.Program, page string,
+) (answers map[string]predict.Answer, p problems, err error) {
+	sets, err := bugs.Sets(r.root, r.chapter)
+	if err != nil {
+		return nil, nil, err
+	}
+	what, layers := "predict", []overlay.Layer{sets[0].Code}
+	for _, program := range programs {
+		layer, err := overlay.ReadDir(program.Dir, program.Name, filepath.Join(r.root, program.Dir))
+		if err != nil {
+			return nil, nil, err
+		}
+		layers = append(layers, layer)
+		for _, b := range sets[0].Bugs {
+			if b.Name == program.Wrong {
+				what += fmt.Sprintf(" %s %q", b.Name, b.Changes)
+			}
+		}
+	}
+	good := func(map[string]predict.Answer) bool { return p == nil }
+	answers, err = keep(r, what, layers, good, func() (answers map[string]predict.Answer, err error) {
+		answers, p = r.predictions(programs, page)
+		return answers, nil
+	})
+	return answers, p, err
 }
 
 // predictions returns by name what each program prints, without those that have a problem. page shows what the programs

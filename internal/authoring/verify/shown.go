@@ -112,11 +112,9 @@ func (r *run) outputs() (differing []output, count int, err error) {
 			}
 			count++
 			wanted := strings.Join(b.Lines[1:], "\n")
-			if printed, ok := r.printBuilt(over, command); ok && matches(wanted, printed) {
-				continue
-			}
-			printed, err := r.print(over, command)
-			if err == nil && matches(wanted, printed) {
+			fits := func(printed string) bool { return matches(wanted, printed) }
+			printed, err := r.printKept(over, command, fits)
+			if err == nil && fits(printed) {
 				continue
 			}
 			at := fmt.Sprintf("%s:%d", name, b.Comment.Line)
@@ -138,6 +136,25 @@ func (r *run) texts() ([]string, error) {
 		names = append(names, found...)
 	}
 	return names, nil
+}
+
+// printKept returns what a shown command prints. It keeps what fits.
+func (r *run) printKept(over, command string, fits func(string) bool) (string, error) {
+	layer, err := r.named(over)
+	if err != nil {
+		return "", err
+	}
+	pattern := "."
+	if _, run, chooses := strings.Cut(command, " -run "); chooses {
+		pattern, _, _ = strings.Cut(strings.Trim(strings.Fields(run)[0], "'"), "/") // without subtests
+	}
+	what := fmt.Sprintf("shown %s %s %s", command, r.inputs.matching(pattern), rawSum(layer)) // comments move lines
+	return keep(r, what, []overlay.Layer{layer}, fits, func() (string, error) {
+		if printed, ok := r.printBuilt(over, command); ok && fits(printed) {
+			return printed, nil
+		}
+		return r.print(over, command)
+	})
 }
 
 // print runs a shown command over the code that the text names.
@@ -177,14 +194,16 @@ func (r *run) printBuilt(over, command string) (printed string, ok bool) {
 	case !r.onlyPattern(args):
 		return "", false
 	}
-	built, bug := r.stubs, strings.TrimPrefix(over, "bug ")
-	if over != "stub" {
+	built, bug := program{}, strings.TrimPrefix(over, "bug ")
+	if over == "stub" {
+		built, err = r.stubProgram()
+	} else {
 		if r.wrong == nil || bug == over && over != "solution" || bug != over && !r.wrong.has[bug] {
 			return "", false
 		}
 		built = r.wrong.program
 	}
-	if built.path == "" {
+	if err != nil {
 		return "", false
 	}
 	cmd := exec.CommandContext(r.ctx, built.path, "-test.run="+args[2], "-test.timeout=120s", "-test.paniconexit0")

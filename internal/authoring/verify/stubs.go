@@ -28,20 +28,16 @@ func stubs(r *run) (string, []string) {
 	if err != nil {
 		return "made from the solution", []string{err.Error()}
 	}
-	if err := r.compile(layer); err != nil {
-		return "compiled", []string{err.Error()}
-	}
-	vet, err := r.command(layer, "vet", r.pkg())
+	_, err = keep(r, "vet of the stubs "+r.inputs.all(), []overlay.Layer{layer}, always, func() (bool, error) {
+		return true, r.vet(layer)
+	})
 	if err != nil {
-		return "vetted", []string{err.Error()}
-	}
-	if out, err := vet.CombinedOutput(); err != nil {
-		return "vetted", []string{"go vet of the stubs: " + strings.TrimSpace(string(out))}
+		return "compiled", []string{err.Error()}
 	}
 	if err := r.runTasks(); err != nil {
 		return "tested", []string{err.Error()}
 	}
-	allowed, err := r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
+	allowed, err := r.passesOnStub()
 	if err != nil {
 		return "", []string{err.Error()}
 	}
@@ -53,6 +49,26 @@ func stubs(r *run) (string, []string) {
 	}
 	failed := p.wantCode("the stubs", r.chapter.Tasks, r.stubRuns, allowed)
 	return fmt.Sprintf("%d tests fail for want of code", failed), p
+}
+
+// vet compiles and vets the stubs.
+func (r *run) vet(stubs overlay.Layer) error {
+	if err := r.compile(stubs); err != nil {
+		return err
+	}
+	vet, err := r.command(stubs, "vet", r.pkg())
+	if err != nil {
+		return err
+	}
+	if out, err := vet.CombinedOutput(); err != nil {
+		return fmt.Errorf("go vet of the stubs: %s", strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// passesOnStub returns the tests that a stub may pass, with the reasons.
+func (r *run) passesOnStub() (map[string]string, error) {
+	return r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
 }
 
 // fails reports whether a test failed in the runs of the tasks.
@@ -109,33 +125,55 @@ func (r *run) runTasks() error {
 	if err != nil {
 		return err
 	}
-	r.stubRuns, r.stubs, err = r.runTasksOver(layer)
+	r.stubRuns, err = r.runTasksOver(layer, r.stubProgram)
 	return err
 }
 
-// runTasksOver runs each task's command, as shown, over a layer. It returns the results by the task's number, and the
-// binary that it has built for all commands that only choose tests by -run.
-func (r *run) runTasksOver(layer overlay.Layer) (map[int]gotest.Result, program, error) {
-	built, err := r.build(layer)
+// stubProgram builds the tests over the stubs once.
+func (r *run) stubProgram() (program, error) {
+	if r.stubs.path != "" {
+		return r.stubs, nil
+	}
+	layer, err := r.stubLayer()
+	if err == nil {
+		r.stubs, err = r.build(layer)
+	}
+	return r.stubs, err
+}
+
+// runTasksOver runs each task's command, as shown, over a layer. It returns the results by the task's number. build
+// builds the binary for all commands that only choose tests by -run.
+func (r *run) runTasksOver(layer overlay.Layer, build func() (program, error)) (map[int]gotest.Result, error) {
+	allowed, err := r.passesOnStub()
 	if err != nil {
-		return nil, program{}, err
+		return nil, err
+	}
+	good := func(t gotest.Test) bool {
+		_, mayPass := allowed[t.Name]
+		return t.Todo() != nil || mayPass && passes(t)
 	}
 	runs := map[int]gotest.Result{}
 	for _, t := range r.chapter.Tasks {
 		args, err := testArgs(t.Command)
 		if err != nil {
-			return nil, program{}, err
+			return nil, err
 		}
 		if r.onlyPattern(args) {
-			runs[t.Number], err = gotest.Run(r.ctx, r.start(built, "-test.run="+args[2]))
+			runs[t.Number], err = r.tested("tasks", layer, args[2], good, func(skip string) (gotest.Result, error) {
+				built, err := build()
+				if err != nil {
+					return gotest.Result{}, err
+				}
+				return gotest.Run(r.ctx, r.start(built, "-test.run="+args[2], "-test.skip="+skip))
+			})
 		} else {
 			runs[t.Number], err = r.test(layer, args...)
 		}
 		if err != nil {
-			return nil, program{}, err
+			return nil, err
 		}
 	}
-	return runs, built, nil
+	return runs, nil
 }
 
 // onlyPattern reports whether args do no more than choose tests of the chapter by -run.
@@ -158,18 +196,13 @@ func reached(r *run) (string, []string) {
 	if err := r.runTasks(); err != nil {
 		return "", []string{err.Error()}
 	}
-	out, err := exec.CommandContext(r.ctx, r.stubs.path, "-test.list=^Test").CombinedOutput()
+	names, err := keep(r, "names of the tests "+r.inputs.all(), nil, always, r.testNames)
 	if err != nil {
-		return "", []string{fmt.Sprintf("list the tests: %v\n%s", err, out)}
+		return "", []string{err.Error()}
 	}
 	var p problems
 	wanted := map[int][]string{}
-	total := 0
-	for _, name := range strings.Fields(string(out)) {
-		if !strings.HasPrefix(name, "Test") {
-			break // a TestMain may print more
-		}
-		total++
+	for _, name := range names {
 		m := testOfTask.FindStringSubmatch(name)
 		if m == nil {
 			p.add("%s belongs to no task: its name does not begin with TestTask and a number", name)
@@ -191,7 +224,24 @@ func reached(r *run) (string, []string) {
 	if err != nil {
 		p.add("%v", err)
 	}
-	return fmt.Sprintf("%d tests and %d todos in %d tasks", total, todos, len(r.chapter.Tasks)), p
+	return fmt.Sprintf("%d tests and %d todos in %d tasks", len(names), todos, len(r.chapter.Tasks)), p
+}
+
+// testNames asks the tests over the stubs for their names.
+func (r *run) testNames() ([]string, error) {
+	built, err := r.stubProgram()
+	if err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(r.ctx, built.path, "-test.list=^Test").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("list the tests: %w\n%s", err, out)
+	}
+	names := strings.Fields(string(out))
+	if end := slices.IndexFunc(names, func(name string) bool { return !strings.HasPrefix(name, "Test") }); end >= 0 {
+		names = names[:end] // a TestMain may print more
+	}
+	return names, nil
 }
 
 // linesToTest is how far below its heading a task shows its command and its first test.

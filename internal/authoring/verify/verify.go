@@ -76,40 +76,41 @@ func Names() []string {
 	return names
 }
 
-// truths are checked in this order; messages uses what stubs and bugs have seen.
+// truths are checked in this order, in two lists for each chapter.
 var truths = []struct {
-	name  string
-	check func(*run) (detail string, problems []string)
+	name   string
+	check  func(*run) (detail string, problems []string)
+	shares bool // it uses what an earlier one that shares has seen
 }{
-	{"stubs", stubs},
-	{"reached", reached},
-	{"derived", derived},
-	{"alone", alone},
-	{"between", between},
-	{"solutions", solutions},
-	{"oracle", oracle},
-	{"bare", bare},
-	{"shapes", shapes},
-	{"bugs", wrongVersions},
-	{"contract", contract},
-	{"messages", messages},
-	{"references", references},
-	{"shown", shown},
-	{"predict", predicted},
+	{"stubs", stubs, true},
+	{"reached", reached, true},
+	{"derived", derived, false},
+	{"alone", alone, false},
+	{"between", between, false},
+	{"solutions", solutions, false},
+	{"oracle", oracle, false},
+	{"bare", bare, false},
+	{"shapes", shapes, false},
+	{"bugs", wrongVersions, true},
+	{"contract", contract, true},
+	{"messages", messages, true},
+	{"references", references, false},
+	{"shown", shown, true},
+	{"predict", predicted, false},
 }
 
-// Run checks the truths: those of a chapter one after the other, and as many chapters at once as there are processors,
-// because a check waits for a linker or for a test half of its time. Report is never called twice at once. The findings
-// are in the order of the chapters and truths, whatever order they were made in. A truth that does not hold is a
-// finding; an error means that the work itself could not be done. Cancelling ctx ends it, and every command it has
-// started.
+// Run checks the truths: those that share what they have seen one after the other, and as many lists of them at once as
+// there are processors, because a check waits for a linker or for a test half of its time. Report is never called twice
+// at once. The findings are in the order of the chapters and truths, whenever they were made. A truth that does
+// not hold is a finding; an error means that the work itself could not be done. Cancelling ctx ends it, and every
+// command it has started.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
 	var (
 		lock    sync.Mutex // guards the reports and the counts
 		workers sync.WaitGroup
 		turns   = make(chan struct{}, runtime.GOMAXPROCS(0))
 		chains  = o.steps(ctx)
-		found   = make([][]Finding, len(chains))
+		found   = map[int]Finding{}
 		all     = 0
 		done    = 0
 	)
@@ -123,15 +124,16 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 			o.Begin(c.chapter, c.truth, done, all)
 		}
 	}
-	end := func(f Finding) {
+	end := func(c step, f Finding) {
 		lock.Lock()
 		defer lock.Unlock()
 		done++
+		found[c.order] = f
 		if o.Report != nil {
 			o.Report(f)
 		}
 	}
-	for i, chain := range chains {
+	for _, chain := range chains {
 		turns <- struct{}{}
 		workers.Go(func() {
 			defer func() { <-turns }()
@@ -143,41 +145,56 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 					return
 				}
 				f := Finding{c.chapter, c.truth, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
-				found[i] = append(found[i], f)
-				end(f)
+				end(c, f)
 			}
 		})
 	}
 	workers.Wait()
-	if err := ctx.Err(); err != nil {
-		return slices.Concat(found...), fmt.Errorf("verify %d truths, of which %d were checked: %w", all, done, err)
+	var findings []Finding
+	for _, order := range slices.Sorted(maps.Keys(found)) {
+		findings = append(findings, found[order])
 	}
-	return slices.Concat(found...), nil
+	if err := ctx.Err(); err != nil {
+		return findings, fmt.Errorf("verify %d truths, of which %d were checked: %w", all, done, err)
+	}
+	return findings, nil
 }
 
 // step is one truth for one chapter, or for the texts that belong to no chapter.
 type step struct {
+	order          int // of its finding
 	chapter, truth string
 	check          func() (detail string, problems []string)
 }
 
-// steps lists the checks that the options ask for, in their order: a list for each chapter, whose truths share what
-// they have seen, and one for the texts.
+// steps lists the checks that the options ask for: two lists for each chapter, and one for the texts.
 func (o Options) steps(ctx context.Context) (chains [][]step) {
 	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
 	race := runner.RaceDetector(ctx)
-	for _, c := range o.Chapters {
-		r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests, race: race}
-		var chain []step
-		for _, t := range truths {
-			if asked(t.name) {
-				chain = append(chain, step{c.Dir, t.name, func() (string, []string) { return t.check(r) }})
+	var kept *results
+	if !o.Pristine && !o.AllTests && o.Count <= 1 {
+		kept = openResults(o.Root)
+	}
+	for i, c := range o.Chapters {
+		for _, shares := range []bool{true, false} {
+			r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests,
+				race: race, results: kept}
+			if kept != nil {
+				r.inputs, _ = r.readInputs() // without them nothing is kept, and a truth reports what is wrong
 			}
+			var chain []step
+			for k, t := range truths {
+				if asked(t.name) && t.shares == shares {
+					chain = append(chain, step{i*len(truths) + k, c.Dir, t.name,
+						func() (string, []string) { return t.check(r) }})
+				}
+			}
+			chains = append(chains, chain)
 		}
-		chains = append(chains, chain)
 	}
 	if o.Texts && asked("references") {
-		chains = append(chains, []step{{"(texts)", "references", func() (string, []string) {
+		last := len(o.Chapters) * len(truths)
+		chains = append(chains, []step{{last, "(texts)", "references", func() (string, []string) {
 			return checkReferences(ctx, o.Root,
 				"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "cluster/*.md", ".github/*.md", course.LabsPage)
 		}}})
@@ -200,7 +217,10 @@ type run struct {
 	allTests bool
 	race     bool // whether the race detector can be used here
 
-	stubs    program               // the tests over the stubs
+	results *results // those of earlier runs; nil if they do not count
+	inputs  *inputs  // what the chapter's runs depend on; nil if nothing is kept
+
+	stubs    program               // the tests over the stubs, once they are built
 	stubRuns map[int]gotest.Result // by task: its command over the stubs
 	caught   *caught               // what came of the wrong versions of the solution
 	wrong    *oneProgram           // the wrong versions of the solution in one build; nil if they were not built

@@ -80,7 +80,8 @@ symptom: One thing stays in the box.
 +func (b *Box) Empty() { b.things = "x" }
 `
 
-// home is the folder of all small workshops, one after the other: the build cache knows the packages by their path.
+// home is the folder of all small workshops, one after the other: the build cache knows the packages by their path, and
+// the kept results serve all tests.
 var home string
 
 func TestMain(m *testing.M) {
@@ -97,7 +98,11 @@ func TestMain(m *testing.M) {
 func newWorkshop(t *testing.T) string {
 	t.Helper()
 	root := home
-	require.NoError(t, os.RemoveAll(root))
+	old, err := filepath.Glob(filepath.Join(root, "*"))
+	require.NoError(t, err)
+	for _, path := range append(old, filepath.Join(root, ".workshop", "overlay"), filepath.Join(root, ".workshop", "programs")) {
+		require.NoError(t, os.RemoveAll(path))
+	}
 	require.NoError(t, cmdtest.Workshop(root, "testdata/workshop.txtar"))
 	write(t, root, "solutions/01-box/bugs.txtar", wrongText)
 	write(t, root, "solutions/01-box/testdata/designs/list/bugs.txtar", designWrong)
