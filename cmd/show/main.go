@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -34,6 +35,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
@@ -61,8 +63,9 @@ step, break and rewind. Without --kubeconfig, the API server is in the process.
   --listen ADDRESS     loopback address and port (default "127.0.0.1:0"); to open the page
                        from another machine, forward a fixed port there with
                        ssh -L 7200:127.0.0.1:7200 HOST, for --listen 127.0.0.1:7200
-  recording.json       a recording that the page or a failed test has saved; a second
-                       one is shown beside it
+  recording.json       a recording that the page or a failed test has saved, or the
+                       address of a program with package observe; a second one is
+                       shown beside it
 `
 
 type options struct {
@@ -221,10 +224,7 @@ func without(choice, layer string) string {
 func openRecordings(paths []string) (*session, error) {
 	var all []pipeline.Recording
 	for _, path := range paths {
-		file, err := os.Open(path)
-		if root := os.Getenv("WORKSHOP_ROOT"); os.IsNotExist(err) && root != "" && !filepath.IsAbs(path) {
-			file, err = os.Open(filepath.Join(root, path)) // a failure names the path from the workshop's root
-		}
+		file, err := openRecording(path)
 		if err != nil {
 			return nil, fmt.Errorf("open the recording: %w", err)
 		}
@@ -240,6 +240,27 @@ func openRecordings(paths []string) (*session, error) {
 		s.differs = pipeline.Compare(all[0].Log, all[1].Log, s.wrong.Key)
 	}
 	return s, nil
+}
+
+// openRecording opens a file, or the address at which package observe serves a recording.
+func openRecording(path string) (io.ReadCloser, error) {
+	if strings.HasPrefix(path, "http://") || strings.HasPrefix(path, "https://") {
+		client := http.Client{Timeout: time.Minute}
+		answer, err := client.Get(path)
+		if err == nil && answer.StatusCode != http.StatusOK {
+			answer.Body.Close()
+			err = fmt.Errorf("%s answers %s", path, answer.Status)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return answer.Body, nil
+	}
+	file, err := os.Open(path)
+	if root := os.Getenv("WORKSHOP_ROOT"); os.IsNotExist(err) && root != "" && !filepath.IsAbs(path) {
+		return os.Open(filepath.Join(root, path)) // a failure names the path from the workshop's root
+	}
+	return file, err
 }
 
 // clusterConfig returns the configuration of a kubeconfig file, or nil for no file.

@@ -34,7 +34,7 @@ func (s *session) observe(ctx context.Context, config *rest.Config, resource str
 	if err != nil {
 		return err
 	}
-	rec.Kinds(map[string]string{"/" + found.Resource.Resource: found.GroupVersionKind.Kind})
+	rec.KindIn = func(string) string { return found.GroupVersionKind.Kind }
 	recorded := rest.CopyConfig(config)
 	recorded.Wrap(rec.Transport)
 	client, err := metadata.NewForConfig(recorded)

@@ -19,6 +19,7 @@ import (
 	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
+	"client-go-workshop/observe"
 )
 
 // serving returns a server on layers, and its address.
@@ -342,6 +343,19 @@ func TestShow_flags(t *testing.T) {
 	require.ErrorContains(t, err, `there is no tour "12"`)
 }
 
+// A program with package observe serves its recording.
+func TestShow_opens_an_address(t *testing.T) {
+	program := httptest.NewServer(observe.New(1000))
+	t.Cleanup(program.Close)
+	s, err := newSession(t.Context(), options{recordings: []string{program.URL}})
+	require.NoError(t, err)
+	require.Contains(t, s.title, "Recording: show.test, process ")
+	var off *observe.Observer
+	program.Config.Handler = off
+	_, err = newSession(t.Context(), options{recordings: []string{program.URL}})
+	require.ErrorContains(t, err, "answers 404")
+}
+
 // The recording of a failure has two runs: they are shown beside each other, and the page opens where one went wrong.
 func TestShow_two_runs(t *testing.T) {
 	wrong := pipeline.Wrong{Text: "not equal", Key: "default/web"}
@@ -350,7 +364,7 @@ func TestShow_two_runs(t *testing.T) {
 	file, err := os.Create(path)
 	require.NoError(t, err)
 	for i := range runs {
-		runs[i].Log = pipeline.NewLog()
+		runs[i].Log = pipeline.NewLog(pipeline.Limit)
 		step := pipeline.Step{Kind: recorder.Deployment, Key: "default/web", Version: "2", Text: "replicas 3"}
 		for _, seam := range []pipeline.Seam{pipeline.Server, pipeline.Delta, pipeline.Store}[:2+i] {
 			step.Seam, step.Verb = seam, map[pipeline.Seam]string{pipeline.Server: pipeline.Wrote, pipeline.Delta: "Added",

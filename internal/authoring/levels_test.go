@@ -32,7 +32,7 @@ type level struct {
 // levels are in order, from the ground up. The chapters, their solutions and the testkit are one level: a chapter's
 // tests compile all three together.
 var levels = []level{
-	{"testkit", []string{"internal/testkit/", "solutions/", "labs/", "0*"}},
+	{"testkit", []string{"internal/testkit/", "observe/", "solutions/", "labs/", "0*"}},
 	{"course", []string{"internal/course/"}},
 	{"runner", []string{"internal/runner/"}},
 	{"workspace", []string{"internal/workspace/"}},

@@ -87,7 +87,7 @@ const panels = {
       part("dirty", keys(v.queue.dirty, "dirty")),
       part("processing", keys(v.queue.processing, "processing")),
       v.queue.queue.total + v.queue.processing.total + v.queue.waiting.total === 0 && empty("a key would be here from Add until a worker's Done"),
-      v.queue.waiting.total > 0 && part("waiting", keys(v.queue.waiting, "waiting", (n) => `in ${ms(round(n))}`)),
+      v.queue.waiting.total > 0 && part("waiting", keys(v.queue.waiting, "waiting", (n) => n < 0 ? `for ${ms(round(-n))}` : `in ${ms(round(n))}`)),
       v.queue.failures.total > 0 && part("failures", keys(v.queue.failures, "failures", (n) => `× ${n}`)),
     ]
   },

@@ -5,31 +5,30 @@ package pipeline
 
 import "slices"
 
-// searched is how many steps before a step can be its causes.
-const searched = 20 * chunk
+const (
+	searched = 20 * chunk // how many steps before a step can be its causes
+	answered = chunk      // how many steps after a handler's call the answer to a write can come
+)
 
 // Causes returns the chain of steps that led to step n: the first cause first, and step n last.
 func (l *Log) Causes(n int64) (chain []Step) {
-	steps := l.since(max(0, n-searched), n)
-	if len(steps) == 0 {
-		return nil
-	}
-	chain = []Step{steps[len(steps)-1]}
-	step, at := chain[0], len(steps)-1
-	for len(chain) < 30 {
-		at = step.cause(steps[:at])
-		if at < 0 {
-			break
-		}
-		step = steps[at]
-		chain = append(chain, step)
+	steps := l.since(max(0, n-searched), n+answered)
+	at := slices.IndexFunc(steps, func(s Step) bool { return s.N == n })
+	for ; at >= 0 && len(chain) < 30; at = cause(steps, at) {
+		chain = append(chain, steps[at])
 	}
 	slices.Reverse(chain)
 	return chain
 }
 
-// cause returns the index of the step that caused s, or -1.
-func (s Step) cause(before []Step) int {
+// cause returns the index of the step that caused the one at an index, or -1.
+func cause(steps []Step, at int) int {
+	s, before := steps[at], steps[:at]
+	if s.Seam == Queue && (s.Verb == Add || s.Verb == AddAfter) {
+		if at := s.running(before); at >= 0 {
+			return at
+		}
+	}
 	for at, p := range slices.Backward(before) {
 		if ends, caused := s.follows(p); ends {
 			if caused {
@@ -38,7 +37,47 @@ func (s Step) cause(before []Step) int {
 			return -1
 		}
 	}
+	if s.Seam == Handler && s.Verb != Returned {
+		return s.write(steps, at)
+	}
 	return -1
+}
+
+// write returns the index of the write that made the version of a handler's call, or -1 if this program did not make it.
+// The Indexer of client-go's own informer cannot be seen, and the event can come before the answer.
+func (s Step) write(steps []Step, at int) int {
+	written := slices.IndexFunc(steps, func(p Step) bool {
+		return p.Seam == Worker && p.Verb == Answered && p.Kind == s.Kind && p.Key == s.Key && p.Version == s.Version
+	})
+	if written > at {
+		for at, p := range slices.Backward(steps[:at]) {
+			if p.Seam == Worker && p.Verb == Writes && p.Kind == s.Kind && p.Key == s.Key {
+				return at
+			}
+		}
+		return -1
+	}
+	return written
+}
+
+// running returns the handler's call in which s adds its key, or -1: of the calls that have not returned, one for the
+// same key, or the last one.
+func (s Step) running(before []Step) int {
+	found, returned := -1, map[string]bool{}
+	for at, p := range slices.Backward(before) {
+		name := p.Kind + " " + p.By
+		if p.Seam != Handler || returned[name] {
+			continue
+		}
+		if returned[name] = true; p.Verb == Returned {
+			continue
+		}
+		if p.Key == s.Key {
+			return at
+		}
+		found = max(found, at)
+	}
+	return found
 }
 
 // follows reports whether p caused s, and whether the search ends at p.

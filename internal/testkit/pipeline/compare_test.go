@@ -34,7 +34,7 @@ func (s *story) change(after time.Duration, version string) *story {
 		step(Queue, Add, "").step(Queue, Get, "").step(Queue, Done, "")
 }
 
-func newStory() *story { return &story{Log: NewLog()} }
+func newStory() *story { return &story{Log: NewLog(Limit)} }
 
 func TestCompare_of_the_same_story(t *testing.T) {
 	a := newStory().change(time.Second, "2").change(time.Second, "3")

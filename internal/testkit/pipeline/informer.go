@@ -105,7 +105,8 @@ func (i *Informer) apply(step *Step) {
 		i.Reflector.event(step, i.Closed)
 	case Reflector:
 		i.Reflector.apply(step)
-		if i.Closed && step.Verb == Listed && step.Error == "" {
+		known := step.Version != "" && step.Error == ""
+		if i.Closed && known && (step.Verb == Listed || step.Verb == Watch && step.Text == "") {
 			i.Reflector.Version = step.Version
 		}
 	case Delta:

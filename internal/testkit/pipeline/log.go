@@ -13,8 +13,7 @@ import (
 const (
 	// chunk is how many steps are kept together. The log forgets whole chunks.
 	chunk = 1000
-	// Limit is how many steps a Log keeps. Older ones are in its first state. While a goroutine forgets steps, there are
-	// up to twice as many; then Append waits.
+	// Limit is how many steps a Log of show keeps.
 	Limit = 100 * chunk
 	// snapshotEvery is the distance of two states that are kept to rewind fast.
 	snapshotEvery = 10 * chunk
@@ -23,6 +22,7 @@ const (
 // Log is the steps of a run. Any goroutine may call its methods.
 type Log struct {
 	start time.Time
+	limit int // how many chunks it keeps
 
 	mu         sync.Mutex
 	chunks     [][]Step // all but the last have chunk steps
@@ -36,9 +36,10 @@ type Log struct {
 	snapshots map[int64]*State
 }
 
-// NewLog returns an empty log. Its time starts now.
-func NewLog() *Log {
-	return &Log{start: time.Now(), first: NewState(), snapshots: map[int64]*State{}}
+// NewLog returns an empty log, whose time starts now. It keeps so many steps, rounded up to thousands; older ones are
+// in its first state. While a goroutine forgets steps, there are up to twice as many; then Append waits.
+func NewLog(keep int) *Log {
+	return &Log{start: time.Now(), limit: max(1, (keep+chunk-1)/chunk), first: NewState(), snapshots: map[int64]*State{}}
 }
 
 // Append adds a step, and sets its number and time. It returns the number.
@@ -52,7 +53,7 @@ func (l *Log) Append(step Step) int64 {
 // lock locks mu to append a step.
 func (l *Log) lock() {
 	l.mu.Lock()
-	for len(l.chunks) > 2*Limit/chunk {
+	for len(l.chunks) > 2*l.limit {
 		l.mu.Unlock()
 		l.forget()
 		l.mu.Lock()
@@ -67,7 +68,7 @@ func (l *Log) append(step *Step) int64 {
 			l.free = make([]Step, 0, chunk)
 		}
 		l.chunks, l.free, last = append(l.chunks, l.free), nil, last+1
-		if len(l.chunks) > Limit/chunk && !l.forgetting {
+		if len(l.chunks) > l.limit && !l.forgetting {
 			l.forgetting = true
 			go func() {
 				for l.forget() {
@@ -87,7 +88,7 @@ func (l *Log) forget() bool {
 	defer l.folding.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.chunks) <= Limit/chunk {
+	if len(l.chunks) <= l.limit {
 		l.forgetting = false
 		return false
 	}

@@ -17,7 +17,7 @@ import (
 
 // filled returns a log of n steps, which create and delete objects.
 func filled(n int) *Log {
-	l := NewLog()
+	l := NewLog(Limit)
 	for i := range n {
 		verb, there := Add, int64(1)
 		if i%3 == 2 {
@@ -64,7 +64,7 @@ func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
 // Steps are appended, forgotten and read at the same time. Each reader sees all steps, in order.
 func TestLog_readers_see_each_step(t *testing.T) {
 	const all = Limit + 40*chunk
-	l, done := NewLog(), make(chan struct{})
+	l, done := NewLog(Limit), make(chan struct{})
 	go func() {
 		defer close(done)
 		for n := range int64(all) {
@@ -99,7 +99,7 @@ func TestLog_readers_see_each_step(t *testing.T) {
 
 // The first names of the objects are right, whatever comes and goes.
 func TestView_rows_are_the_first_objects(t *testing.T) {
-	l, r := NewLog(), rand.New(rand.NewPCG(1, 2))
+	l, r := NewLog(Limit), rand.New(rand.NewPCG(1, 2))
 	var state *State
 	for range 500 {
 		l.Append(Step{Seam: Store, Verb: Add, Kind: "Deployment", Key: fmt.Sprint("default/web-", r.IntN(120)),
@@ -202,5 +202,5 @@ func TestLog_axis(t *testing.T) {
 	require.Equal(t, []string{"", markError, "", "", ""}, a.Marks[Request])
 	require.Equal(t, []string{"", "", "", "", markRelist}, a.Marks[Reflector])
 	require.Equal(t, []int64{12}, s.Axis(500*time.Millisecond, 2*time.Second, 1).Steps)
-	require.Empty(t, NewLog().Axis(0, 0, 5).Steps)
+	require.Empty(t, NewLog(Limit).Axis(0, 0, 5).Steps)
 }

@@ -69,7 +69,7 @@ func (q *WorkQueue) advance(now time.Duration) {
 	}
 	var due []string
 	for key, at := range q.Waiting {
-		if at <= now {
+		if at <= now && q.Waits[key] >= 0 {
 			due = append(due, key)
 		}
 	}
@@ -162,7 +162,9 @@ func (q *WorkQueue) wait(step *Step) {
 	due, waits := q.Waiting[step.Key]
 	switch {
 	case q.Down:
-	case step.Wait <= 0:
+	case step.Wait < 0: // the limiter could not be asked
+		q.Waiting[step.Key], q.Waits[step.Key] = step.At, step.Wait
+	case step.Wait == 0:
 		q.add(step.Key)
 	case !waits || step.At+step.Wait < due:
 		q.Waiting[step.Key], q.Waits[step.Key] = step.At+step.Wait, step.Wait

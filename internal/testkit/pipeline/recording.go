@@ -135,7 +135,7 @@ func (h heading) log() (*Log, error) {
 	case h.Format != format:
 		return nil, fmt.Errorf("the recording has format %d, and this program reads format %d", h.Format, format)
 	}
-	l := NewLog()
+	l := NewLog(Limit)
 	if h.First != nil {
 		l.first = h.First
 		l.first.complete()

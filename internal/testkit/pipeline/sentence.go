@@ -12,7 +12,8 @@ import (
 )
 
 // sentences has the sentence of each seam and verb. A verb with ! is for a step with an error, one with + for bytes of
-// a frame that has not ended, one with 0 for no count, one with - for no key. The empty verb is for all others.
+// a frame that has not ended or for a code, one with 0 for no count, one with - for no key, and one with < for a wait
+// that is not known. The empty verb is for all others.
 var sentences = map[Seam]map[string]string{
 	Server: {
 		Wrote:   "The API server stores ${kind} ${object}${: text}.",
@@ -38,6 +39,7 @@ var sentences = map[Seam]map[string]string{
 		Run:            "The Reflector of ${kind}s begins.",
 		List:           "The Reflector of ${kind}s lists at version ${quoted}.",
 		Listed:         "The list of ${kind}s has ${# object} at version ${version}.",
+		Listed + "+":   "The list of ${kind}s has come.",
 		Listed + "!":   "The list of ${kind}s fails: ${error}.",
 		Watch:          "The Reflector of ${kind}s watches from version ${quoted}${, text}.",
 		Watching:       "The watch of ${kind}s is open.",
@@ -74,24 +76,25 @@ var sentences = map[Seam]map[string]string{
 		Left:     "${By} of ${kind}s leaves.",
 		Returned: "${By} of ${kind}s returns.",
 		Looked:   "${By} of ${kind}s was not called: ${calls}.",
-		"":       "${By} of ${kind}s: ${verb} for ${object}.",
+		"":       "${By} of ${kind}s: ${verb} for ${object}${: text}.",
 	},
 	Queue: {
-		Add:            "${key} goes into the workqueue.",
-		Get:            "${By} takes ${key}.",
-		Done:           "${By} is done with ${key}.",
-		Forget:         "The failures of ${key} are forgotten.",
-		AddRateLimited: "${key} failed, and waits for ${wait}.",
-		AddAfter:       "${key} waits for ${wait}.",
-		Looked:         "The workqueue: ${# key}.",
-		Looked + "!":   "The workqueue: ${error}.",
-		"":             "The workqueue shuts down.",
+		Add:                  "${key} goes into the workqueue.",
+		Get:                  "${By} takes ${key}.",
+		Done:                 "${By} is done with ${key}.",
+		Forget:               "The failures of ${key} are forgotten.",
+		AddRateLimited:       "${key} failed, and waits for ${wait}${, text}.",
+		AddRateLimited + "<": "${key} failed, and waits${, text}.",
+		AddAfter:             "${key} waits for ${wait}${, text}.",
+		Looked:               "The workqueue: ${# key}.",
+		Looked + "!":         "The workqueue: ${error}.",
+		"":                   "The workqueue shuts down.",
 	},
 	Worker: {
 		Waits:  "${By} waits for a key.",
-		Writes: "${By} asks the API server to ${text} the budget ${key}.",
+		Writes: "${By} asks the API server to ${text} the ${object's kind} ${key}.",
 		Says:   "The controller records an Event: ${text}.",
-		"":     "The API server answers ${by} to the ${text} of budget ${key}: ${done}.",
+		"":     "The API server answers ${by} to the ${text} of ${object's kind} ${key}: ${done}.",
 	},
 	Note: {
 		Unwritten: "The code reaches a function that is not written yet: ${text}.",
@@ -103,7 +106,8 @@ var sentences = map[Seam]map[string]string{
 func (s Step) Sentence() string {
 	known := sentences[s.Seam]
 	text := cmp.Or(known[s.Verb], known[""])
-	for mark, applies := range map[string]bool{"!": s.Error != "", "+": s.Code > 0, "0": s.Count == 0, "-": s.Key == ""} {
+	for mark, applies := range map[string]bool{"!": s.Error != "", "+": s.Code > 0, "0": s.Count == 0, "-": s.Key == "",
+		"<": s.Wait < 0} {
 		if special := known[s.Verb+mark]; applies && special != "" {
 			text = special
 		}
@@ -121,6 +125,11 @@ func (s Step) word(name string) string {
 	}
 	switch name {
 	case "kind":
+		return s.Kind
+	case "object's kind":
+		if s.Kind == "PodDisruptionBudget" {
+			return "budget"
+		}
 		return s.Kind
 	case "key":
 		return s.Key

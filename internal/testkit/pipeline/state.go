@@ -207,6 +207,9 @@ func (s *State) applyRequest(step *Step) {
 		r.Code = step.Code
 		r.Streams = step.Error == "" && step.Frames < 0 // a watch
 	case Read:
+		if i := s.Informers[step.Kind]; i != nil && i.Closed && step.Frames > 0 {
+			i.Reflector.Heard = step.At
+		}
 		r.Bytes += step.Bytes
 		r.Frames += step.Frames
 		r.Partial = step.Code
@@ -241,9 +244,9 @@ func (s *State) applyWorker(step *Step) {
 	case Waits:
 		*w = WorkerState{Since: step.At}
 	case Writes:
-		w.Doing = step.Text + " budget"
+		w.Doing = step.Text + " " + step.word("object's kind")
 	case Answered:
-		w.Doing = step.Text + " budget: " + cmp.Or(step.Error, "done")
+		w.Doing = step.Text + " " + step.word("object's kind") + ": " + cmp.Or(step.Error, "done")
 	}
 }
 

@@ -137,7 +137,7 @@ func TestTruth_updates_that_are_overtaken(t *testing.T) {
 
 // The calls of a handler come before the change of the Indexer.
 func TestTruth_early_calls(t *testing.T) {
-	log := pipeline.NewLog()
+	log := pipeline.NewLog(pipeline.Limit)
 	step := func(seam pipeline.Seam, verb, version string, there int64) {
 		log.Append(pipeline.Step{Seam: seam, Verb: verb, Kind: "Pod", Key: "default/web", Version: version,
 			By: "handler 1", Count: there})

@@ -90,7 +90,7 @@ type handler struct {
 }
 
 func (h *handler) call(verb string, obj any, call func()) {
-	step := about(pipeline.Step{Seam: pipeline.Handler, Verb: verb, Kind: h.kind, By: h.name}, obj)
+	step := About(pipeline.Step{Seam: pipeline.Handler, Verb: verb, Kind: h.kind, By: h.name}, obj)
 	h.rec.pass(&step)
 	defer func() { // also after a panic
 		step.Verb = pipeline.Returned

@@ -48,8 +48,8 @@ func (r *Recorder) WorkQueue(l layers.Layers, limiter layers.RateLimiter,
 	if r == nil {
 		return l.NewWorkQueue(limiter, config)
 	}
-	q := &queue{rec: r}
-	q.WorkQueue = l.NewWorkQueue(&limit{limiter, q}, config)
+	q := &queue[cache.ObjectName]{rec: r}
+	q.TypedRateLimitingInterface = l.NewWorkQueue(&limit[cache.ObjectName]{limiter, q}, config)
 	r.look(q.looked)
 	return q
 }

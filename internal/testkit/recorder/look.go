@@ -81,10 +81,10 @@ func (i *indexer) looked(state *pipeline.State) (pipeline.Step, bool) {
 }
 
 // looked compares the length of the queue.
-func (q *queue) looked(state *pipeline.State) (pipeline.Step, bool) {
+func (q *queue[T]) looked(state *pipeline.State) (pipeline.Step, bool) {
 	step := pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.Looked}
 	q.mu.Lock()
-	n := q.WorkQueue.Len()
+	n := q.Len()
 	q.mu.Unlock()
 	step.Count = int64(n)
 	if shown := len(state.Queue.Queue); n < shown || n > shown && len(state.Queue.Waiting) == 0 {

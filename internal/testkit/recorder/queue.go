@@ -3,79 +3,106 @@ package recorder
 // This file records the workqueue.
 
 import (
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
 
-	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/pipeline"
 )
 
 // queue records a workqueue. Its lock makes a call and its step one, for all calls but Get, which waits.
-type queue struct {
-	layers.WorkQueue
+type queue[T comparable] struct {
+	workqueue.TypedRateLimitingInterface[T]
 	rec *Recorder
 
 	mu   sync.Mutex
-	wait time.Duration // what the limiter has said in the running AddRateLimited
+	wait time.Duration // what the limiter has said in the running AddRateLimited; negative if it cannot be asked
 }
 
 // limit is a rate limiter that reports the waits.
-type limit struct {
-	layers.RateLimiter
-	queue *queue
+type limit[T comparable] struct {
+	workqueue.TypedRateLimiter[T]
+	queue *queue[T]
 }
 
-func (l *limit) When(key cache.ObjectName) time.Duration {
-	wait := l.RateLimiter.When(key)
-	l.queue.wait = wait
-	return wait
+func (l *limit[T]) When(key T) time.Duration {
+	l.queue.wait = l.TypedRateLimiter.When(key)
+	return l.queue.wait
 }
+
+// Queue returns a queue that does the same as below and records it. It cannot ask for the waits of below's limiter.
+func Queue[T comparable](r *Recorder,
+	below workqueue.TypedRateLimitingInterface[T]) workqueue.TypedRateLimitingInterface[T] {
+	return &queue[T]{TypedRateLimitingInterface: below, rec: r, wait: -1}
+}
+
+func name(key any) string { return strings.TrimPrefix(fmt.Sprint(key), "/") }
 
 // do holds the goroutine, calls, and records the call with the length of the queue before and after it.
-func (q *queue) do(verb string, key cache.ObjectName, by string, call func() time.Duration) {
-	step := pipeline.Step{Seam: pipeline.Queue, Verb: verb, Key: key.String(), By: by}
+func (q *queue[T]) do(verb string, key T, by string, call func(T) time.Duration) {
+	step := pipeline.Step{Seam: pipeline.Queue, Verb: verb, Key: name(key), By: by}
+	if q.rec.Callers && (verb == pipeline.AddRateLimited || verb == pipeline.AddAfter) {
+		step.Text = "called by " + caller()
+	}
 	q.rec.Gate.wait(&step)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if verb == pipeline.Add { // the other calls do not race with Get
-		step.Code = q.WorkQueue.Len()
+		step.Code = q.Len()
 	}
-	step.Wait = call()
-	step.Count = int64(q.WorkQueue.Len())
+	step.Wait = call(key)
+	step.Count = int64(q.Len())
 	q.rec.Log.Append(step)
 }
 
-func (q *queue) Add(key cache.ObjectName) {
-	q.do(pipeline.Add, key, "", func() time.Duration { q.WorkQueue.Add(key); return 0 })
+// caller names the function that has called the queue: "main.(*reconciler).Reconcile, main.go:57".
+func caller() string {
+	var at [1]uintptr
+	runtime.Callers(4, at[:]) // above Callers, caller, do and the queue's method
+	f, _ := runtime.CallersFrames(at[:]).Next()
+	return fmt.Sprintf("%s, %s:%d", path.Base(f.Function), path.Base(f.File), f.Line)
 }
 
-func (q *queue) AddAfter(key cache.ObjectName, wait time.Duration) {
-	q.do(pipeline.AddAfter, key, "", func() time.Duration { q.WorkQueue.AddAfter(key, wait); return wait })
+// atOnce is a call that does not wait.
+func atOnce[T comparable](call func(T)) func(T) time.Duration {
+	return func(key T) time.Duration { call(key); return 0 }
 }
 
-func (q *queue) AddRateLimited(key cache.ObjectName) {
-	q.do(pipeline.AddRateLimited, key, q.rec.worker(key.String(), false), func() time.Duration {
-		q.WorkQueue.AddRateLimited(key)
+func (q *queue[T]) Add(key T) { q.do(pipeline.Add, key, "", atOnce(q.TypedRateLimitingInterface.Add)) }
+
+func (q *queue[T]) AddAfter(key T, wait time.Duration) {
+	q.do(pipeline.AddAfter, key, "", func(T) time.Duration {
+		q.TypedRateLimitingInterface.AddAfter(key, wait)
+		return wait
+	})
+}
+
+func (q *queue[T]) AddRateLimited(key T) {
+	q.do(pipeline.AddRateLimited, key, q.rec.worker(name(key), false), func(T) time.Duration {
+		q.TypedRateLimitingInterface.AddRateLimited(key)
 		return q.wait
 	})
 }
 
-func (q *queue) Forget(key cache.ObjectName) {
-	q.do(pipeline.Forget, key, "", func() time.Duration { q.WorkQueue.Forget(key); return 0 })
+func (q *queue[T]) Forget(key T) {
+	q.do(pipeline.Forget, key, "", atOnce(q.TypedRateLimitingInterface.Forget))
 }
 
-func (q *queue) Done(key cache.ObjectName) {
-	q.do(pipeline.Done, key, q.rec.worker(key.String(), true), func() time.Duration { q.WorkQueue.Done(key); return 0 })
+func (q *queue[T]) Done(key T) {
+	q.do(pipeline.Done, key, q.rec.worker(name(key), true), atOnce(q.TypedRateLimitingInterface.Done))
 }
 
-func (q *queue) Get() (cache.ObjectName, bool) {
+func (q *queue[T]) Get() (T, bool) {
 	worker := q.rec.arrives()
 	q.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Waits, By: worker.name})
-	key, shutdown := q.WorkQueue.Get()
+	key, shutdown := q.TypedRateLimitingInterface.Get()
 	if !shutdown {
-		step := pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.Get, Key: key.String(), By: worker.name}
+		step := pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.Get, Key: name(key), By: worker.name}
 		q.rec.Gate.wait(&step)
 		q.mu.Lock() // after the step of the Add or Done that made the key available
 		defer q.mu.Unlock()
@@ -85,12 +112,12 @@ func (q *queue) Get() (cache.ObjectName, bool) {
 	return key, shutdown
 }
 
-func (q *queue) ShutDown() {
+func (q *queue[T]) ShutDown() {
 	q.rec.Log.Append(pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.ShutDown})
-	q.WorkQueue.ShutDown()
+	q.TypedRateLimitingInterface.ShutDown()
 }
 
-func (q *queue) ShutDownWithDrain() {
+func (q *queue[T]) ShutDownWithDrain() {
 	q.rec.Log.Append(pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.ShutDown})
-	q.WorkQueue.ShutDownWithDrain()
+	q.TypedRateLimitingInterface.ShutDownWithDrain()
 }

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -41,18 +42,28 @@ type Recorder struct {
 	Log  *pipeline.Log
 	Gate *Gate
 
+	// KindIn returns the kind in the path of a request, such as /apis/apps/v1/namespaces/default/deployments/web.
+	KindIn func(path string) string
+	// Callers says that steps have the callers of AddRateLimited and AddAfter, which costs a microsecond.
+	Callers bool
+
 	serves atomic.Bool // see Serve
 
 	mu      sync.Mutex
-	kinds   map[string]string
 	workers []*worker
 	lookers []func(*pipeline.State) (pipeline.Step, bool) // see look
 }
 
 // New returns a Recorder with an empty log and an open gate.
 func New() *Recorder {
-	return &Recorder{Log: pipeline.NewLog(), Gate: &Gate{},
-		kinds: map[string]string{"/deployments": Deployment, "/poddisruptionbudgets": Budget}}
+	return &Recorder{Log: pipeline.NewLog(pipeline.Limit), Gate: &Gate{}, KindIn: func(path string) string {
+		for resource, kind := range map[string]string{"/deployments": Deployment, "/poddisruptionbudgets": Budget} {
+			if strings.Contains(path, resource) {
+				return kind
+			}
+		}
+		return ""
+	}}
 }
 
 // pass waits at the gate and then records the step.
@@ -134,15 +145,18 @@ func (r *Recorder) worker(key string, leaves bool) string {
 	return ""
 }
 
-// noted is about, and fills in the note. Making the note costs more than the rest.
+// Worker returns the name of the worker that has a key, "" if there is none.
+func (r *Recorder) Worker(key string) string { return r.worker(key, false) }
+
+// noted is About, and fills in the note. Making the note costs more than the rest.
 func noted(step pipeline.Step, obj any) pipeline.Step {
-	step = about(step, obj)
+	step = About(step, obj)
 	step.Text = NoteOf(obj)
 	return step
 }
 
-// about fills in a step what is known about an object or a tombstone.
-func about(step pipeline.Step, obj any) pipeline.Step {
+// About fills in a step what is known about an object or a tombstone.
+func About(step pipeline.Step, obj any) pipeline.Step {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		step.Key, obj = tombstone.Key, tombstone.Obj
 	}
@@ -176,6 +190,6 @@ func NoteOf(obj any) string {
 
 // ref returns an object as an element of a list.
 func ref(kind string, obj any) pipeline.Ref {
-	step := about(pipeline.Step{}, obj)
+	step := About(pipeline.Step{}, obj)
 	return pipeline.Ref{Type: kind, Key: step.Key, Version: step.Version}
 }

@@ -128,7 +128,7 @@ func (e *events) Stop() {
 func (e *events) send() {
 	defer close(e.out)
 	for event := range e.below.ResultChan() {
-		step := about(pipeline.Step{Seam: pipeline.Event, Verb: string(event.Type), Kind: e.kind, By: "receive"},
+		step := About(pipeline.Step{Seam: pipeline.Event, Verb: string(event.Type), Kind: e.kind, By: "receive"},
 			event.Object)
 		if object, err := meta.Accessor(event.Object); err == nil && event.Type == watch.Bookmark &&
 			object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {

@@ -127,7 +127,7 @@ func (r *Recorder) Changed(obj any, version string, removed bool) {
 	if removed {
 		step.Verb = pipeline.Removed
 	}
-	step = about(step, obj)
+	step = About(step, obj)
 	step.Text, step.Kind, step.Version = NoteOf(obj), reflect.TypeOf(obj).Elem().Name(), version
 	r.Log.Append(step)
 }

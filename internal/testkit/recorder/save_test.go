@@ -21,7 +21,7 @@ func TestSave_keeps_the_newest(t *testing.T) {
 	t.Setenv(env.Recordings, folder)
 	require.True(t, recorder.Saves())
 	for n := range 12 {
-		command, err := recorder.Save(fmt.Sprint("week-", n), pipeline.Recording{Log: pipeline.NewLog(), Title: "a title"})
+		command, err := recorder.Save(fmt.Sprint("week-", n), pipeline.Recording{Log: pipeline.NewLog(pipeline.Limit), Title: "a title"})
 		require.NoError(t, err)
 		path := filepath.Join(folder, fmt.Sprintf("week-%d.json", n))
 		require.Equal(t, "go tool workshop show "+filepath.ToSlash(path), command)

@@ -36,7 +36,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if watch {
 		path += " (watch)"
 	}
-	step := pipeline.Step{Seam: pipeline.Request, Verb: pipeline.Sent, Kind: t.rec.kindIn(request.URL.Path),
+	step := pipeline.Step{Seam: pipeline.Request, Verb: pipeline.Sent, Kind: t.rec.KindIn(request.URL.Path),
 		Count: requests.Add(1), Text: request.Method + " " + path}
 	t.rec.pass(&step)
 	sent := t.rec.Log.Now()
@@ -58,25 +58,6 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	t.rec.pass(&step)
 	return response, nil
-}
-
-// kindIn returns the kind in a path such as /apis/apps/v1/namespaces/default/deployments/web.
-func (r *Recorder) kindIn(path string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for part, kind := range r.kinds {
-		if strings.Contains(path, part) {
-			return kind
-		}
-	}
-	return ""
-}
-
-// Kinds sets the kinds of requests, by a part of their path.
-func (r *Recorder) Kinds(kinds map[string]string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.kinds = kinds
 }
 
 // body records what is read from a watch.

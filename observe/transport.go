@@ -1,0 +1,159 @@
+package observe
+
+// This file tells lists, watches and writes from requests.
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/recorder"
+)
+
+// object returns the kind and the key in the path of a request. The kind is the resource in the singular, and the key
+// is empty for a collection.
+func object(path string) (kind, key string) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	from := map[string]int{"api": 2, "apis": 3}[parts[0]] // behind the group and version
+	if from == 0 || len(parts) <= from {
+		return "", ""
+	}
+	parts = parts[from:]
+	namespace := ""
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		namespace, parts = parts[1]+"/", parts[2:]
+	}
+	if len(parts) > 1 {
+		key = namespace + parts[1]
+	}
+	return singular(parts[0]), key
+}
+
+// singular returns the kind of a resource, in lower case.
+func singular(resource string) string {
+	if y, ok := strings.CutSuffix(resource, "ies"); ok {
+		return y + "y"
+	}
+	for _, end := range []string{"sses", "xes", "ches", "shes"} {
+		if strings.HasSuffix(resource, end) {
+			return strings.TrimSuffix(resource, "es")
+		}
+	}
+	return strings.TrimSuffix(resource, "s")
+}
+
+// transport records what requests are for. The transport below it records them.
+type transport struct {
+	http.RoundTripper
+	rec *recorder.Recorder
+}
+
+var verbs = map[string]string{http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch",
+	http.MethodDelete: "delete"}
+
+func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	kind, key := object(request.URL.Path)
+	query := request.URL.Query()
+	step := pipeline.Step{Seam: pipeline.Reflector, Kind: kind, Version: query.Get("resourceVersion"), By: "reflect"}
+	answered := pipeline.Listed
+	switch verb := verbs[request.Method]; {
+	case kind == "" || verb == "" && key != "": // discovery, or a get
+		return t.RoundTripper.RoundTrip(request)
+	case verb != "":
+		step = pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: kind, Key: key, Text: verb,
+			By: cmp.Or(t.rec.Worker(key), "the program")}
+		answered = pipeline.Answered
+	case query.Get("watch") != "":
+		step.Verb, answered = pipeline.Watch, pipeline.Watching
+		if query.Get("sendInitialEvents") == "true" {
+			step.Text = "with the current objects first"
+		}
+	default:
+		step.Verb = pipeline.List
+	}
+	t.rec.Log.Append(step)
+	response, err := t.RoundTripper.RoundTrip(request)
+	step.Verb, step.Version = answered, ""
+	switch {
+	case err != nil:
+		step.Error = err.Error()
+	case response.StatusCode >= 400:
+		step.Error = response.Status
+	case answered == pipeline.Answered: // the body has the new version
+		response.Body = &body{ReadCloser: response.Body, end: func(begin []byte) {
+			step.Version = version(begin)
+			t.rec.Log.Append(step)
+		}}
+		return response, nil
+	case answered == pipeline.Watching:
+		ended := pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.Unwatch, Kind: kind}
+		response.Body = &body{ReadCloser: response.Body, end: func([]byte) { t.rec.Log.Append(ended) }}
+	default:
+		step.Code = response.StatusCode
+	}
+	t.rec.Log.Append(step)
+	return response, err
+}
+
+// body calls end once, when it has been read or is closed, with its first bytes.
+type body struct {
+	io.ReadCloser
+	begin []byte
+	once  sync.Once
+	end   func(begin []byte)
+}
+
+// beginning is how many bytes of an answer are searched for its version.
+const beginning = 1 << 10
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.begin = append(b.begin, p[:min(n, beginning-len(b.begin))]...)
+	if err != nil {
+		b.once.Do(func() { b.end(b.begin) })
+	}
+	return n, err
+}
+
+func (b *body) Close() error {
+	b.once.Do(func() { b.end(b.begin) })
+	return b.ReadCloser.Close()
+}
+
+// version returns the version of the object that an answer begins with, in JSON or in protobuf, or "".
+func version(answer []byte) string {
+	if object, ok := bytes.CutPrefix(answer, []byte("k8s\x00")); ok {
+		return string(field(field(field(object, 2), 1), 6)) // Unknown.raw, its metadata, resourceVersion
+	}
+	_, after, _ := bytes.Cut(answer, []byte(`"resourceVersion":"`))
+	version, _, ended := bytes.Cut(after, []byte(`"`))
+	if !ended {
+		return ""
+	}
+	return string(version)
+}
+
+// field returns a field of a protobuf message that has a length, or its beginning if the message is cut off. The fields
+// before it have lengths, too.
+func field(message []byte, number byte) []byte {
+	for len(message) > 1 && message[0]&7 == 2 {
+		tag, length, at := message[0]>>3, 0, 1
+		for shift := 0; at < len(message) && shift < 28; shift += 7 {
+			b := message[at]
+			length |= int(b&0x7f) << shift
+			if at++; b < 0x80 {
+				break
+			}
+		}
+		end := min(at+length, len(message))
+		if tag == number {
+			return message[at:end]
+		}
+		message = message[end:]
+	}
+	return nil
+}
