@@ -20,7 +20,7 @@ cd -P "$(dirname "$0")/.."
 
 debian=bookworm
 # The programs that containerd, the kubelet, kube-proxy, the network's plugins and kind's entrypoint call.
-packages=systemd,dbus,containerd,runc,containernetworking-plugins,conntrack,iptables,nftables,iproute2,ethtool,kmod
+packages=systemd,dbus,runc,containernetworking-plugins,conntrack,iptables,nftables,iproute2,ethtool,kmod
 packages=$packages,mount,procps,jq,ca-certificates,e2fsprogs
 
 again=no
@@ -124,7 +124,10 @@ cp .workshop/bin/etcd .workshop/bin/kube-apiserver .workshop/bin/kube-controller
 say 'compiling kubelet, kubeadm and kube-proxy'
 quietly 'compiling kubelet, kubeadm and kube-proxy' build cluster ./cmd/kubelet ./cmd/kubeadm ./cmd/kube-proxy
 
-step 4/7 'CoreDNS, the network of the Pods, and pause'
+step 4/7 'containerd, CoreDNS, the network of the Pods, and pause'
+# The kubelet needs containerd 2, which Debian does not have.
+quietly 'compiling containerd' build scripts/node-image github.com/containerd/containerd/v2/cmd/containerd \
+  github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2 github.com/containerd/containerd/v2/cmd/ctr
 quietly 'compiling CoreDNS and podnet' build scripts/node-image ./coredns ./podnet
 # pause holds the namespaces of each Pod. Its C program needs 0.2 MB of memory there.
 kubernetes_files=$(cd cluster && go list -m -f '{{.Dir}}' k8s.io/kubernetes)
@@ -144,6 +147,9 @@ rm -rf "$context/kind/LICENSES" "$context/kind/usr/local/bin/clean-install"
 # The module cache keeps no modes: programs are 755, everything else is 644.
 chmod -R u=rwX,go=rX "$context/kind"
 chmod 755 "$context"/kind/usr/local/bin/* "$context"/kind/kind/bin/*
+for name in containerd containerd-shim-runc-v2 ctr; do
+  install -m 755 "$programs/$name" "$context/kind/usr/local/bin/$name"
+done
 for name in kubelet kubeadm kubectl; do install -D -m 755 "$programs/$name" "$context/node/usr/bin/$name"; done
 printf '%s' "$kubernetes" >"$context/node/kind/version"
 cp scripts/node-image/default-storage.yaml "$context/node/kind/manifests/"

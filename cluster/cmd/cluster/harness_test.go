@@ -78,7 +78,7 @@ func writeRepository(root string) error {
 	files := map[string]string{
 		"go.mod": "module client-go-workshop\n",
 		"cluster/go.mod": "module client-go-workshop/cluster\n\ngo 1.26.0\n\n" +
-			"require (\n\tk8s.io/kubernetes v1.36.3\n\tsigs.k8s.io/kwok v0.8.0\n)\n\n" +
+			"require (\n\tk8s.io/kubernetes v1.37.2\n\tsigs.k8s.io/kwok v0.8.0\n)\n\n" +
 			"replace (\n\tk8s.io/kubernetes => ./empty/kubernetes\n\tsigs.k8s.io/kwok => ./empty/kwok\n)\n",
 		"cluster/go.sum":                  "",
 		"cluster/empty/kubernetes/go.mod": "module k8s.io/kubernetes\n",

@@ -17,7 +17,7 @@ import (
 )
 
 // Version is the version of Kubernetes whose answers the server gives.
-const Version = "v1.36.3"
+const Version = "v1.37.2"
 
 type doc map[string]any
 
