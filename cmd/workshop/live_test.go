@@ -157,6 +157,7 @@ const (
 func TestLive_from_the_welcome_to_the_finished_chapter(t *testing.T) {
 	s := sit(t, box(t), 80, 24, nil)
 	welcome := s.sees(`Press Enter to begin with 01-box`)
+	require.Regexp(t, `(?m)^Welcome to the`, welcome, "no rest of an escape sequence in front of it")
 	require.Contains(t, welcome, "Go: 1.")
 	require.Contains(t, welcome, "disk: ")
 	s.types("9\n")

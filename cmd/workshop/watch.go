@@ -98,18 +98,15 @@ var errQuit = errors.New("quit")
 
 // welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
 func (a *app) welcome() (progress.Chapter, error) {
-	out := []string{style.Strong("Welcome to the client-go workshop."), "",
-		"You re-create client-go in seven chapters. In each, read its README.md, write the missing functions, and " +
-			"save. This window runs the tests and shows the failure to look at first. Everything also works with plain " +
-			"go test.", ""}
-	out = append(append(out, checkMachine(a.ctx, a.root)...), "",
-		"You can start with any chapter. 05, the indexer, needs least of the others.",
-		"Press Enter to begin with "+a.chapters[0].Dir+", or type a number from 1 to 7 (l list, ? help, q quit):")
-	var rows []string
-	for _, line := range out {
-		rows = append(rows, style.Wrap(line, min(a.width(), 84))...)
-	}
-	if err := a.print(rows...); err != nil {
+	text := func(line string) []string { return style.Wrap(line, min(a.width(), 84)) } // without styles: Wrap drops them
+	out := slices.Concat([]string{style.Strong("Welcome to the client-go workshop."), ""},
+		text("You re-create client-go in seven chapters. In each, read its README.md, write the missing functions, and "+
+			"save. This window runs the tests and shows the failure to look at first. Everything also works with plain "+
+			"go test."),
+		[]string{""}, checkMachine(a.ctx, a.root), []string{""},
+		text("You can start with any chapter. 05, the indexer, needs least of the others."),
+		text("Press Enter to begin with "+a.chapters[0].Dir+", or type a number from 1 to 7 (l list, ? help, q quit):"))
+	if err := a.print(out...); err != nil {
 		return progress.Chapter{}, err
 	}
 	fmt.Fprint(a.out, "> ")
