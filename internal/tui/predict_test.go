@@ -68,6 +68,7 @@ func TestPredict_from_the_question_to_the_last_answer(t *testing.T) {
 		press(key)
 	}
 	require.Regexp(t, `> ql +\n`, screen(), "keys are text, also those that are commands elsewhere")
+	require.NotContains(t, screen(), "q quit", "and the footer names none of them")
 	require.Contains(t, screen(), "> 2▏")
 	press("pgdown")
 	require.NotContains(t, screen(), "What does one print?", "a long program scrolls")

@@ -142,11 +142,13 @@ func (m *Model) footer() string {
 			keys = append(keys, b.footer)
 		}
 	}
-	if m.page != pageNow {
+	switch {
+	case m.isAsking():
+		keys = []string{"enter next line", "esc back", "↑/↓ scroll"} // all others are text
+	case m.page == pagePredict:
+		keys = []string{"enter go on", "esc back", "↑/↓ scroll", "? keys", "q quit"}
+	case m.page != pageNow:
 		keys = []string{"esc back", "↑/↓ scroll", "? keys", "q quit"}
-	}
-	if m.page == pagePredict {
-		keys = append([]string{"enter go on"}, keys...)
 	}
 	for len(keys) > 2 && ansi.StringWidth(strings.Join(keys, "  "))+len(right)+1 > m.width {
 		keys = slices.Delete(keys, len(keys)-3, len(keys)-2) // the help page has those that do not fit
