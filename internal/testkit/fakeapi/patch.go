@@ -93,7 +93,10 @@ func (c *call) patcher() (patcher, error) {
 		return nil, statusError(http.StatusUnsupportedMediaType, metav1.StatusReasonUnsupportedMediaType,
 			"415: Unsupported Media Type", &metav1.StatusDetails{})
 	}
-	if err != nil {
+	switch {
+	case err != nil && !json.Valid(c.body):
+		return nil, apierrors.NewBadRequest("invalid JSON patch")
+	case err != nil:
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("error decoding patch: %v", err))
 	}
 	return apply, nil
