@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -269,12 +270,27 @@ func (j *job) run(brief bool, vet string, onTest func(gotest.Test)) (gotest.Resu
 
 // judge says what a run of the tests came to.
 func (j *job) judge(res gotest.Result) Verdict {
+	dir := filepath.Join(j.root, j.c.Dir)
+	if res.Began && res.Exit == 0 && len(res.Tests) > 0 {
+		j.addMissing(&res, dir)
+	}
 	v := Judge(j.c, j.o, res)
 	v.Command = j.command()
-	dir := filepath.Join(j.root, j.c.Dir)
 	v.Todos = todos(dir)
 	v.markUntouched(dir, filepath.Join(j.root, j.c.Solution()))
 	return v
+}
+
+// addMissing adds the tests in dir that should have run and did not, as broken ones.
+func (j *job) addMissing(res *gotest.Result, dir string) {
+	for _, name := range testNames(dir, strings.Fields(strings.Join(tags(j.o), " "))) {
+		runs := (j.o.Only == "" || j.o.Only == name) && (j.o.skip == "" || !regexp.MustCompile(j.o.skip).MatchString(name)) &&
+			(j.o.Task.Number == 0 || regexp.MustCompile(j.o.Task.Pattern()).MatchString(name))
+		if _, ran := res.Test(name); runs && !ran {
+			res.Tests = append(res.Tests, gotest.Test{Name: name, Status: gotest.Broken})
+			res.Early = true
+		}
+	}
 }
 
 // command returns the command of the run, as one would type it.

@@ -261,3 +261,26 @@ func TestRun_begins_with_the_tasks_up_to_the_learners(t *testing.T) {
 		})
 	}
 }
+
+func TestRun_of_a_binary_that_ends_early_with_code_0_is_not_green(t *testing.T) {
+	const lines = `"=== RUN   TestTask1_a\n--- PASS: TestTask1_a (0.00s)\n=== RUN   TestTask2_a\n` +
+		`--- PASS: TestTask2_a (0.00s)\n"`
+	const both = "func TestTask1_a(t *testing.T) { Put() }\nfunc TestTask2_a(t *testing.T) { Put() }\n"
+	for name, c := range map[string]struct {
+		code, test string
+		states     []State
+	}{
+		"passing lines from init": {"import \"os\"\n\nfunc Put() {}\nfunc init() { os.Stdout.WriteString(" + lines +
+			"); os.Exit(0) }", both, []State{Passed, Failing, Unknown}},
+		"in a test": {"import \"syscall\"\n\nfunc Put() { syscall.Exit(0) }", both, []State{Failing, Failing, Unknown}},
+		"a test that did not run": {"import \"os\"\n\nfunc Put() {}\nfunc init() { os.Stdout.WriteString(" + lines +
+			"+\"PASS\\n\"); os.Exit(0) }", both + "func TestTask2_b(t *testing.T) {}\n", []State{Passed, Failing, Unknown}},
+	} {
+		v, err := Run(t.Context(), module(t, "package box\n\n"+c.code+"\n", "package box\n\nimport \"testing\"\n\n"+c.test),
+			box, Options{})
+		require.NoError(t, err)
+		require.False(t, v.Green(), name)
+		require.Equal(t, c.states, states(v), name)
+		require.Contains(t, v.Crash, "before the end of its tests", name)
+	}
+}

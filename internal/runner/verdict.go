@@ -109,7 +109,7 @@ func (v Verdict) Green() bool {
 			return false
 		}
 	}
-	return len(v.Build) == 0 && v.Stopped == "" && v.Only == "" && len(v.Tasks) > 0
+	return len(v.Build) == 0 && v.Stopped == "" && v.Crash == "" && v.Only == "" && len(v.Tasks) > 0
 }
 
 // greenUpTo reports whether each task up to a number has passed, except for bonus tasks.
@@ -199,6 +199,8 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 	switch {
 	case res.BuildFailed():
 		v.Build = compilerLines(res.Outside)
+	case res.Early:
+		v.Crash = strings.TrimSpace(endedEarly + "\n" + short(res.Outside))
 	case len(res.Tests) > 0 || v.Stopped != "":
 	case died.MatchString(res.Outside): // before its first test
 		v.Crash = short(res.Outside)
@@ -222,7 +224,7 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 				continue
 			}
 			t.Tests = append(t.Tests, Test{test.Name, test.Status, failures(c, test, v.Stopped != "")})
-			if test.Crashed() && v.Stopped == "" {
+			if test.Crashed() && v.Stopped == "" && !res.Early {
 				v.Crash = short(test.Text() + res.Outside)
 			}
 		}
@@ -231,6 +233,8 @@ func Judge(c course.Chapter, o Options, res gotest.Result) Verdict {
 	}
 	return v
 }
+
+const endedEarly = "the test binary ended with exit code 0 before the end of its tests"
 
 const stillRunning = "it was still running when the run was stopped"
 

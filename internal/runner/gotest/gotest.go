@@ -32,6 +32,7 @@ type Result struct {
 	Outside string
 	Began   bool // the test binary was built and started
 	Exit    int  // the exit code of the command, -1 if it was stopped
+	Early   bool // the test binary ended with exit code 0, without the line that package testing prints at the end
 	Took    time.Duration
 	// Stopped says why RunLimited stopped the command: "it ran for 1m30s". Empty if the command ended by itself.
 	Stopped string
@@ -131,6 +132,7 @@ func read(stdout io.Reader, onTest func(Test), onEvent func(action)) (Result, er
 	for _, t := range c.order {
 		r.Tests = append(r.Tests, t.end())
 	}
+	r.Early = r.Began && !c.ended
 	return r, err
 }
 
@@ -161,6 +163,7 @@ type collector struct {
 	onTest  func(Test)
 	onEvent func(action)
 	began   bool
+	ended   bool // package testing printed PASS or FAIL after the last test
 }
 
 // running is a test whose output may still grow.
@@ -198,9 +201,11 @@ func (c *collector) event(e event) error {
 	}
 	name, _, isSubtest := strings.Cut(e.Test, "/")
 	if name == "" {
+		c.ended = c.ended || e.Output == "PASS\n" || e.Output == "FAIL\n"
 		fmt.Fprint(&c.outside, e.Output)
 		return nil
 	}
+	c.ended = false
 	t := c.tests[name]
 	if t == nil {
 		t = &running{Test: Test{Name: name, Status: Broken}, failures: map[string]*failure.Decoder{}}
