@@ -4,8 +4,10 @@ package main
 // process of its own, so its memory is not that of the clients (load_test.go).
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -87,6 +90,54 @@ func TestStress_server_under_load(t *testing.T) {
 	first, second := slices.Max(memory[:half]), slices.Max(memory[half:])
 	t.Logf("memory of the soak: at most %d MB in its first half, %d MB in its second", first, second)
 	require.Less(t, float64(second), mostGrowth*float64(first), "the memory grows without end: %v", memory)
+}
+
+// Clients ask for a list of 10 MB and never read it. A new one comes for each that the server ends.
+func TestStress_slow_readers(t *testing.T) {
+	length := stress.For(t)
+	url, pid := startServer(t)
+	l := newLoad(t, url)
+	l.each(numbers(slowObjects), l.create)
+	t.Logf("the list has %d MB", len(l.read(l.deployments))/1_000_000)
+	ctx, cancel := context.WithTimeout(t.Context(), length)
+	defer cancel()
+	var all sync.WaitGroup
+	for range 300 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				readNothing(ctx, strings.TrimPrefix(url, "http://"))
+			}
+		})
+	}
+	most, longest := 0, time.Duration(0)
+	for ctx.Err() == nil {
+		began := time.Now()
+		l.read(l.object(0))
+		longest = max(longest, time.Since(began))
+		most = max(most, residentMB(pid))
+		time.Sleep(100 * time.Millisecond)
+	}
+	all.Wait()
+	t.Logf("at most %d MB; the longest get of another client took %v", most, longest)
+	require.Less(t, most, 1000)
+}
+
+const slowObjects = 5000
+
+// readNothing asks for a list, and waits until the server or ctx ends the connection.
+func readNothing(ctx context.Context, address string) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	conn.(*net.TCPConn).SetReadBuffer(1 << 12)
+	fmt.Fprintf(conn, "GET /apis/apps/v1/deployments HTTP/1.1\r\nHost: a\r\n\r\n")
+	for err == nil { // a write to a connection that the server has ended fails
+		time.Sleep(time.Second)
+		_, err = conn.Write([]byte("G"))
+	}
 }
 
 // startServer runs the program until the test is over.

@@ -58,6 +58,7 @@ type Server struct {
 	bookmarks chan struct{}
 	watches   atomic.Int64
 	bounded   atomic.Bool // see Bound
+	held      held
 }
 
 // New returns a server without objects. The caller must close it. A server for a synctest bubble must be made inside
@@ -65,6 +66,7 @@ type Server struct {
 func New() *Server {
 	s := &Server{
 		store: newStore(), listener: newListener(), endWatches: make(chan struct{}), bookmarks: make(chan struct{}),
+		held: newHeld(),
 	}
 	s.http = newHTTPServer(s)
 	go s.http.Serve(s.listener)

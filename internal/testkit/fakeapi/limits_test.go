@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -205,4 +206,62 @@ func TestStrategic_merge_patch_needs_its_package(t *testing.T) {
 	code, text = patch()
 	require.Equal(t, http.StatusUnsupportedMediaType, code)
 	require.Contains(t, text, "this program has no strategic merge patches: it does not import fakeapi/strategic")
+}
+
+// Clients ask for a list of 20 MB and do not read it.
+func TestBound_refuses_large_answers_while_slow_clients_hold_many(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Start(t)
+		s.Bound()
+		for i := range 20 {
+			s.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: fmt.Sprint("web-", i)},
+				Data: map[string]string{"a": strings.Repeat("x", 1<<20)}})
+		}
+		for range 30 {
+			conn, err := s.Config().Dial(t.Context(), "", "")
+			require.NoError(t, err)
+			defer conn.Close()
+			io.WriteString(conn, "GET /api/v1/configmaps HTTP/1.1\r\nHost: a\r\n\r\n")
+		}
+		synctest.Wait()
+		require.LessOrEqual(t, s.held.bytes.Load(), int64(mostHeld))
+		require.Greater(t, s.held.bytes.Load(), int64(mostHeld-(21<<20)))
+		code, text := send(t, s, http.MethodGet, configMaps, "", nil)
+		require.Equal(t, http.StatusTooManyRequests, code)
+		require.Contains(t, text, `"retryAfterSeconds":1`)
+		code, _ = send(t, s, http.MethodGet, configMaps+"?limit=0&labelSelector=a", "", nil)
+		require.Equal(t, http.StatusOK, code, "small answers are always sent")
+		code, _ = send(t, s, http.MethodPost, configMaps, "application/json", configMap("small", 1000))
+		require.Equal(t, http.StatusCreated, code)
+
+		time.Sleep(longestPause)
+		synctest.Wait()
+		require.Zero(t, s.held.bytes.Load())
+		code, _ = send(t, s, http.MethodGet, configMaps, "", nil)
+		require.Equal(t, http.StatusOK, code)
+	})
+}
+
+// Clients begin large bodies, and send no more.
+func TestBound_refuses_large_bodies_while_slow_clients_hold_many(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := Start(t)
+		s.Bound()
+		for range 50 {
+			conn, err := s.Config().Dial(t.Context(), "", "")
+			require.NoError(t, err)
+			defer conn.Close()
+			fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 3000000\r\n\r\n{",
+				strings.TrimPrefix(configMaps, "http://in-memory"))
+		}
+		synctest.Wait()
+		require.LessOrEqual(t, s.held.bytes.Load(), int64(mostHeld))
+		code, _ := send(t, s, http.MethodPost, configMaps, "application/json", configMap("web", 5<<19))
+		require.Equal(t, http.StatusTooManyRequests, code)
+		time.Sleep(longestPause)
+		synctest.Wait()
+		require.Zero(t, s.held.bytes.Load())
+		code, _ = send(t, s, http.MethodPost, configMaps, "application/json", configMap("web", 1<<20))
+		require.Equal(t, http.StatusCreated, code)
+	})
 }

@@ -110,7 +110,7 @@ func (c *call) list() (runtime.Object, error) {
 	if options.ResourceVersion == "0" && options.Continue == "" {
 		limit = 0 // the watch cache ignores limits
 	}
-	return page(c.res, objs, token{revision, from.After}, limit, selected), nil
+	return c.page(objs, token{revision, from.After}, limit, selected)
 }
 
 // from returns the revision of the list, and the key after which it starts.
@@ -173,24 +173,31 @@ func (c *call) reach(wanted int64) error {
 }
 
 // page returns the selected objects after a key, at most limit of them if limit is positive.
-func page(res *resource, objs []Object, from token, limit int64, selected selection) runtime.Object {
+func (c *call) page(objs []Object, from token, limit int64, selected selection) (runtime.Object, error) {
 	chosen := []runtime.Object{}
 	for _, obj := range objs {
-		if (from.After == "" || key(obj) > from.After) && selected.has(res, obj) {
+		if (from.After == "" || key(obj) > from.After) && selected.has(c.res, obj) {
 			chosen = append(chosen, obj)
 		}
 	}
 	left := int64(len(chosen)) - limit
-	if limit <= 0 || left <= 0 {
-		return res.listOf(chosen, from.Revision)
+	whole := limit <= 0 || left <= 0
+	if !whole {
+		chosen = chosen[:limit]
 	}
-	list := res.listOf(chosen[:limit], from.Revision)
+	if err := c.admit(chosen); err != nil {
+		return nil, err
+	}
+	list := c.res.listOf(chosen, from.Revision)
+	if whole {
+		return list, nil
+	}
 	meta := list.(metav1.ListMetaAccessor).GetListMeta()
 	meta.SetContinue(token{from.Revision, key(chosen[limit-1].(Object))}.String())
 	if selected.labels.Empty() && selected.fields.Empty() {
 		meta.SetRemainingItemCount(&left)
 	}
-	return list
+	return list, nil
 }
 
 // token says where a page of a list starts. As text it is the continue token, which clients must not interpret.

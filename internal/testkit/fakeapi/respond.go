@@ -111,7 +111,18 @@ func (c *call) answer(obj runtime.Object) error {
 	if obj, err = form.shape(c.res, obj, true); err != nil {
 		return err
 	}
-	return write(c.w, form, c.code, obj)
+	body, err := form.encode(obj)
+	if err != nil {
+		return err
+	}
+	release, err := c.hold(body)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c.endTurn()
+	sendBody(c.w, form, c.code, body)
+	return nil
 }
 
 // shape returns an object of a resource, or a list, as a Table or its metadata if the client asked for that. Only the
@@ -129,19 +140,27 @@ func (a accepted) shape(res *resource, obj runtime.Object, withHead bool) (runti
 
 // write encodes an object and sends it. If it returns an error, it has sent nothing.
 func write(w http.ResponseWriter, form accepted, code int, obj runtime.Object) error {
-	serializer := form.info.Serializer
-	if form.pretty && form.info.PrettySerializer != nil {
-		serializer = form.info.PrettySerializer
-	}
-	body, err := encode(serializer, obj)
+	body, err := form.encode(obj)
 	if err != nil {
 		return err
 	}
+	sendBody(w, form, code, body)
+	return nil
+}
+
+// encode encodes an object in this form.
+func (a accepted) encode(obj runtime.Object) ([]byte, error) {
+	if a.pretty && a.info.PrettySerializer != nil {
+		return encode(a.info.PrettySerializer, obj)
+	}
+	return encode(a.info.Serializer, obj)
+}
+
+func sendBody(w http.ResponseWriter, form accepted, code int, body []byte) {
 	w.Header().Set("Content-Type", form.info.MediaType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(code)
 	w.Write(body)
-	return nil
 }
 
 // encode encodes an object with its kind and version. It does not change the object, which other goroutines may read.

@@ -63,6 +63,8 @@ type call struct {
 	// res and what follows are from the URL. Name is empty for a collection, namespace for all of them.
 	res                          *resource
 	namespace, name, subresource string
+	// endTurn lets the next large answer be made.
+	endTurn func()
 	// code is the status code of an answer without an error.
 	code int
 }
@@ -121,16 +123,6 @@ func checkSize(obj runtime.Object) error {
 			"etcdserver: request is too large", nil)
 	}
 	return nil
-}
-
-// Bound makes the server fit to run for days: it remembers no requests, and of the history the latest changes only, as
-// if it were compacted again and again. It closes connections that send no request. Call it before Listen.
-func (s *Server) Bound() {
-	s.bounded.Store(true)
-	s.http.ReadHeaderTimeout = 32 * time.Second // as a real API server's
-	s.store.lock.Lock()
-	s.store.longest = 10_000
-	s.store.lock.Unlock()
 }
 
 func (s *Server) note(r Request) {
@@ -213,6 +205,8 @@ func (c *call) serve() error {
 	case "watch":
 		return c.watch()
 	}
+	c.endTurn = func() {}
+	defer func() { c.endTurn() }()
 	obj, err := handlers[c.verb](c)
 	if err != nil {
 		return err
