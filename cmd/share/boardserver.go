@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"time"
 
 	"client-go-workshop/internal/workspace/report"
 )
@@ -73,11 +72,7 @@ func (s *boardServer) reports(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusForbidden, "reports come from go tool workshop watch --report, not from a browser")
 		return
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(5 * time.Second))
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, report.LargestBody))
-	decoder.DisallowUnknownFields()
-	var received report.Report
-	err := decoder.Decode(&received)
+	received, err := report.Read(http.MaxBytesReader(w, r.Body, report.LargestBody))
 	if err == nil && r.Method == http.MethodDelete {
 		s.remove(received.ID)
 	} else if err == nil {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -14,12 +15,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/authoring/cmdtest"
+	"client-go-workshop/internal/workspace/report"
 )
 
 // program is the test binary under another name, in the PATH.
@@ -113,6 +116,66 @@ func TestShare_serves_until_it_is_interrupted(t *testing.T) {
 	require.Regexp(t, `(?m)^\d\d:\d\d:\d\d  127\.0\.0\.1 connected$`, string(rest))
 	require.Regexp(t, `1 attendee, 1 request, \d+ B\.`, string(rest))
 }
+
+// A client that sends only half of a body, or reads nothing of an answer, does not keep its connection.
+func TestShare_ends_requests_that_stand_still(t *testing.T) {
+	for name, request := range map[string]string{
+		"a report": "POST " + report.Path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +
+			"Content-Length: 100\r\n\r\n{",
+		"another body":       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+		"an answer not read": "GET /files/large HTTP/1.1\r\nHost: x\r\n\r\n",
+		"half a header":      "GET / HTTP/1.1\r\nHost",
+	} {
+		t.Run(name, func(t *testing.T) {
+			board := newBoardServer(testBoard(t))
+			synctest.Test(t, func(t *testing.T) {
+				client, server := net.Pipe()
+				closed, closing := context.WithCancel(t.Context())
+				listener := pipeListener{make(chan net.Conn, 1), closed}
+				listener.conns <- endOf{server, closing}
+				mux := http.NewServeMux()
+				mux.HandleFunc("/files/large", func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 10<<20)) })
+				ctx, cancel := context.WithCancel(t.Context())
+				began := time.Now()
+				ended := make(chan error, 1)
+				go func() { ended <- serve(ctx, listener, newStatistics(board.around(mux), func(string) {})) }()
+				go io.WriteString(client, request)
+				if !strings.HasPrefix(request, "GET /files") {
+					go io.Copy(io.Discard, client)
+				}
+				<-closed.Done()
+				require.LessOrEqual(t, time.Since(began), 2*longestPause)
+				client.Close()
+				cancel()
+				<-ended
+			})
+		})
+	}
+}
+
+// pipeListener accepts what is in conns, until closed ends, as it does when an endOf is closed.
+type pipeListener struct {
+	conns  chan net.Conn
+	closed context.Context
+}
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+func (l pipeListener) Close() error   { return nil }
+func (l pipeListener) Addr() net.Addr { return &net.UnixAddr{} }
+
+type endOf struct {
+	net.Conn
+	closing func()
+}
+
+func (e endOf) Close() error { e.closing(); return e.Conn.Close() }
 
 func TestShare_says_what_to_do_when_it_cannot(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

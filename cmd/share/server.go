@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"client-go-workshop/internal/testkit/deadline"
 	"client-go-workshop/internal/testkit/failure"
 )
 
@@ -67,14 +68,17 @@ func (c countingWriter) Write(p []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (c countingWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
+// longestPause is how long a client may send nothing of a body, or read nothing of an answer.
+const longestPause = 30 * time.Second
+
 // serve serves on listener until ctx ends. Requests that are under way then have three seconds to finish.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler:           handler,
+		// No WriteTimeout, because a hundred megabytes take long in a full room.
+		Handler:           deadline.Handler(handler, longestPause),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    1 << 14,
-		// No WriteTimeout, because a hundred megabytes take long in a full room.
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()

@@ -34,23 +34,34 @@ func TestCheck_refuses_what_a_board_must_not_show(t *testing.T) {
 	good := Report{ID: rand.Text(), Name: "Zoë O’Hara", Chapter: "05-indexer", Task: 1, Hints: 2, Rule: "Get returns it."}
 	require.NoError(t, good.Check())
 	for name, spoil := range map[string]func(*Report){
-		"no id":                 func(r *Report) { r.ID = "" },
-		"a path as id":          func(r *Report) { r.ID = "../../../../../etc/passwd!" },
-		"no name":               func(r *Report) { r.Name = "" },
-		"a name of spaces":      func(r *Report) { r.Name = "  " },
-		"a name of two lines":   func(r *Report) { r.Name = "a\nb" },
-		"a name with an escape": func(r *Report) { r.Name = "\x1b[2Ja" },
-		"a name from the right": func(r *Report) { r.Name = "a\u202eb" },
-		"broken UTF-8":          func(r *Report) { r.Name = "a\xff" },
-		"a long name":           func(r *Report) { r.Name = strings.Repeat("ä", LongestName+1) },
-		"a long rule":           func(r *Report) { r.Rule = strings.Repeat("ä", LongestRule+1) },
-		"a rule of two lines":   func(r *Report) { r.Rule = "a\nb" },
-		"a negative task":       func(r *Report) { r.Task = -1 },
-		"a thousand hints":      func(r *Report) { r.Hints = 1000 },
+		"no id":                  func(r *Report) { r.ID = "" },
+		"a path as id":           func(r *Report) { r.ID = "../../../../../etc/passwd!" },
+		"no name":                func(r *Report) { r.Name = "" },
+		"a name of spaces":       func(r *Report) { r.Name = "  " },
+		"a name of two lines":    func(r *Report) { r.Name = "a\nb" },
+		"a name with an escape":  func(r *Report) { r.Name = "\x1b[2Ja" },
+		"a name from the right":  func(r *Report) { r.Name = "a\u202eb" },
+		"broken UTF-8":           func(r *Report) { r.Name = "a\xff" },
+		"a long name":            func(r *Report) { r.Name = strings.Repeat("ä", LongestName+1) },
+		"a wide name":            func(r *Report) { r.Name = strings.Repeat("界", LongestName/2+1) },
+		"a name without width":   func(r *Report) { r.Name = "\u0301" },
+		"a name over other rows": func(r *Report) { r.Name = "a" + strings.Repeat("\u0301", 39) },
+		"a chapter without task": func(r *Report) { r.Task = 0 },
+		"a long rule":            func(r *Report) { r.Rule = strings.Repeat("ä", LongestRule+1) },
+		"a rule of two lines":    func(r *Report) { r.Rule = "a\nb" },
+		"a negative task":        func(r *Report) { r.Task = -1 },
+		"a thousand hints":       func(r *Report) { r.Hints = 1000 },
 	} {
 		r := good
 		spoil(&r)
 		require.Error(t, r.Check(), name)
+	}
+}
+
+func TestCheck_accepts_names_of_many_languages(t *testing.T) {
+	for _, name := range []string{"Zoë O’Hara", "Nguyễn Thị Ánh", "Nguye\u0302\u0303n", strings.Repeat("界", LongestName/2),
+		"ผู้เรียน", "אביגיל", "Ω", "👩\u200d🚀"[:4]} {
+		require.NoError(t, checkName(name), name)
 	}
 }
 
