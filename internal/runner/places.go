@@ -101,7 +101,7 @@ func declarations(root string, c course.Chapter) map[string]failure.Position {
 func tasksOf(solution string) map[string][]int {
 	files, _ := stub.Dir(solution) // without them, no function is of a task
 	all := map[string][]int{}
-	for _, h := range holesIn(files) {
+	for _, h := range todosIn(files) {
 		name := h.Symbol[strings.LastIndexByte(h.Symbol, '.')+1:]
 		all[name] = append(all[name], h.Task)
 	}

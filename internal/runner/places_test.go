@@ -70,7 +70,7 @@ func TestPlaces_of_an_assertion_are_the_last_call_of_its_task_and_the_test(t *te
 	}
 }
 
-func TestPlaces_of_a_panic_and_of_a_hole_are_those_that_it_names(t *testing.T) {
+func TestPlaces_of_a_panic_and_of_a_todo_are_those_that_it_names(t *testing.T) {
 	root := boxRoot(t)
 	at, code := position("box_test.go", 8), position("box.go", 3)
 	for _, f := range []failure.Failure{

@@ -160,7 +160,7 @@ func untouched(present []failure.Todo, dir, solution string) map[int]bool {
 	for _, h := range present {
 		left[h.Task]++
 	}
-	for _, h := range holesIn(made) {
+	for _, h := range todosIn(made) {
 		all[h.Task]++
 	}
 	for task, n := range left {
@@ -174,11 +174,11 @@ var todoPattern = regexp.MustCompile(`panic\(todo\.Task\((\d+), "([^"]+)"\)\)`)
 // todos finds the functions that are not written yet. It ignores errors, because the tests report them.
 func todos(dir string) []failure.Todo {
 	files, _ := course.Code(dir)
-	return holesIn(files)
+	return todosIn(files)
 }
 
-// holesIn finds the functions that are not written yet in files, which it receives by name.
-func holesIn(files map[string][]byte) (all []failure.Todo) {
+// todosIn finds the functions that are not written yet in files, which it receives by name.
+func todosIn(files map[string][]byte) (all []failure.Todo) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		number := 0
 		for line := range strings.Lines(string(files[name])) {

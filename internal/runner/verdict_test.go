@@ -186,7 +186,7 @@ func TestJudge_of_tests_that_were_left_out_knows_nothing(t *testing.T) {
 }
 
 // A todo of another chapter says nothing about a task of this one.
-func TestJudge_of_a_hole_in_a_layer_below_knows_nothing(t *testing.T) {
+func TestJudge_of_a_todo_in_a_layer_below_knows_nothing(t *testing.T) {
 	below := todo("TestTask1_a")
 	below.Failures[0].Todo.Chapter, below.Failures[0].Read = "05-indexer", "05-indexer/README.md"
 	v := judge(below)
