@@ -178,7 +178,7 @@ step "programs of the articles" go test ./labs/programs/...
 step "vet for darwin" vet_for darwin
 step "vet for windows" vet_for windows
 step "generated code" scripts/codegen.sh --verify
-step "controller-runtime" sh -c 'cd labs/controller-runtime && go vet -tags=yours . && go test .'
+step "controller-runtime" sh -c 'cd labs/controller-runtime && go vet -tags=yours ./... && go test ./...'
 step "README's tests" readme_test
 beside "the page in a browser" browser
 step "a room without internet" room

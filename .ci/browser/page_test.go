@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	cdppage "github.com/chromedp/cdproto/page"
@@ -120,6 +121,7 @@ func TestPicture(t *testing.T) {
 	p.until(`document.querySelectorAll("#way li").length > 5`)
 	p.until(`document.querySelectorAll(".chip.lit").length === document.querySelectorAll(".chip[data-key='default/db']").length`)
 	p.until(`document.querySelectorAll("#tokens .token").length === 0`)
+	p.run(chromedp.Sleep(time.Second)) // the time axis follows the run
 	for _, scheme := range []string{"light", "dark"} {
 		p.emulate("prefers-color-scheme", scheme)
 		p.until(fmt.Sprintf(`matchMedia("(prefers-color-scheme: %s)").matches`, scheme))

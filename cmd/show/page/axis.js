@@ -18,10 +18,10 @@ const lanes = [...document.querySelectorAll(".station:not(.you)")].map((s) => ({
   seam: s.dataset.seam, card: s, name: s.querySelector("h2").textContent.replace(/^\d+ /, ""),
 }))
 
-// follow asks for the axis of the run, at most once a second, and less often for a long one.
+// follow asks for the axis of the run, four times a second at most, and less often for a long one.
 export function follow(m, fresh) {
   if (fresh) part = undefined
-  else if (part || m.last === seen || Date.now() - asked < Math.max(1000, m.last / 20)) return
+  else if (part || m.last === seen || Date.now() - asked < Math.max(250, m.last / 20)) return
   asked = Date.now()
   seen = m.last
   ask()
