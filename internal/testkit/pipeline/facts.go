@@ -1,6 +1,7 @@
 package pipeline
 
-// This file says what is known about client-go's own informer, whose layers cannot be seen.
+// This file says how far the layers are behind the API server, and what is known about client-go's own informer, whose
+// layers cannot be seen.
 
 import (
 	"fmt"
@@ -9,6 +10,33 @@ import (
 	"strings"
 	"time"
 )
+
+// caughtUp notes that the Indexer has a version of an object, or no longer has the object.
+func (i *Informer) caughtUp(key, version string, gone bool) {
+	changes := i.Behind[key]
+	for at, c := range slices.Backward(changes) {
+		if gone && c.Type == Removed || !gone && !newer(c.Version, version) {
+			changes = changes[at+1:]
+			break
+		}
+	}
+	if i.Behind[key] = changes; len(changes) == 0 {
+		delete(i.Behind, key)
+	}
+}
+
+// behind returns how many versions of its objects the Reflector and the Indexer have not had.
+func (i *Informer) behind() (reflector, store int) {
+	for _, changes := range i.Behind {
+		store += len(changes)
+		for _, c := range changes {
+			if newer(c.Version, i.Reflector.Version) {
+				reflector++
+			}
+		}
+	}
+	return reflector, store
+}
 
 // Took is how long calls took.
 type Took struct {

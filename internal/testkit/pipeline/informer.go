@@ -341,33 +341,6 @@ func (i *Informer) applyStore(step *Step) {
 	}
 }
 
-// caughtUp notes that the Indexer has a version of an object, or no longer has the object.
-func (i *Informer) caughtUp(key, version string, gone bool) {
-	changes := i.Behind[key]
-	for at, c := range slices.Backward(changes) {
-		if gone && c.Type == Removed || !gone && !newer(c.Version, version) {
-			changes = changes[at+1:]
-			break
-		}
-	}
-	if i.Behind[key] = changes; len(changes) == 0 {
-		delete(i.Behind, key)
-	}
-}
-
-// behind returns how many versions of its objects the Reflector and the Indexer have not had.
-func (i *Informer) behind() (reflector, store int) {
-	for _, changes := range i.Behind {
-		store += len(changes)
-		for _, c := range changes {
-			if newer(c.Version, i.Reflector.Version) {
-				reflector++
-			}
-		}
-	}
-	return reflector, store
-}
-
 // forget empties the tables.
 func (s *IndexerState) forget() {
 	for name := range s.Indexes {

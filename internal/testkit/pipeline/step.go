@@ -7,7 +7,7 @@
 //	  - sentence.go: a step as a sentence.
 //	  - state.go: the state after some steps; informer.go, handlers.go and queue.go have its parts.
 //	  - view.go: the state as the page draws it, with at most so many rows. head.go finds the first ones.
-//	  - facts.go: what is known about client-go's own informer.
+//	  - facts.go: how far the layers are behind the server, and what is known about client-go's own informer.
 //	  - axis.go: the run as a time axis.
 //	  - log.go: the steps of a run, and the state at any of them.
 //	  - recording.go: a log as a file.
