@@ -102,25 +102,33 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // body calls end once, when it has been read or is closed, with its first bytes.
 type body struct {
 	io.ReadCloser
+	mu    sync.Mutex // Close may come during Read
 	begin []byte
-	once  sync.Once
-	end   func(begin []byte)
+	end   func(begin []byte) // nil after the call
 }
 
 // beginning is how many bytes of an answer are searched for its version.
 const beginning = 1 << 10
 
+// read notes what was read, and ends after an error.
+func (b *body) read(p []byte, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begin = append(b.begin, p[:min(len(p), beginning-len(b.begin))]...)
+	if err != nil && b.end != nil {
+		b.end(b.begin)
+		b.end = nil
+	}
+}
+
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	b.begin = append(b.begin, p[:min(n, beginning-len(b.begin))]...)
-	if err != nil {
-		b.once.Do(func() { b.end(b.begin) })
-	}
+	b.read(p[:n], err)
 	return n, err
 }
 
 func (b *body) Close() error {
-	b.once.Do(func() { b.end(b.begin) })
+	b.read(nil, io.EOF)
 	return b.ReadCloser.Close()
 }
 
