@@ -17,10 +17,7 @@ import (
 )
 
 // program is a chapter's test binary.
-type program struct {
-	path    string
-	overlay string // the file that it was built with, for tests that build something themselves
-}
+type program struct{ path string }
 
 // build makes the test binary over a layer. It links without what only a debugger needs.
 func (r *run) build(layer overlay.Layer) (program, error) {
@@ -33,7 +30,7 @@ func (r *run) build(layer overlay.Layer) (program, error) {
 		return program{}, fmt.Errorf("put %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
 	}
 	name := strings.ReplaceAll(r.chapter.Dir, "/", "-") + "-" + layer.Name + ".test.exe"
-	p := program{filepath.Join(folder, name), o.Path()}
+	p := program{filepath.Join(folder, name)}
 	cmd, err := o.Go(r.ctx, "test", "-c", "-vet=off", "-ldflags=-w -s", "-o", p.path, r.pkg())
 	if err != nil {
 		return program{}, err
@@ -50,7 +47,7 @@ func (r *run) start(p program, args ...string) *exec.Cmd {
 		"-test.v=test2json", "-test.timeout=120s", "-test.paniconexit0")
 	cmd := overlay.Command(r.ctx, append(all, args...)...)
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(cmd.Env, env.Overlay+"="+p.overlay, env.Recordings+"=off")
+	cmd.Env = append(cmd.Env, env.Recordings+"=off")
 	return cmd
 }
 

@@ -25,7 +25,6 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
-	"client-go-workshop/internal/testkit/env"
 )
 
 // output is one output that a text shows and that its command does not print.
@@ -208,7 +207,7 @@ func (r *run) printBuilt(over, command string) (printed string, ok bool) {
 	}
 	cmd := exec.CommandContext(r.ctx, built.path, "-test.run="+args[2], "-test.timeout=120s", "-test.paniconexit0")
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(os.Environ(), env.Overlay+"="+built.overlay, chosenBug+"="+strings.TrimPrefix(bug, "solution"))
+	cmd.Env = append(os.Environ(), chosenBug+"="+strings.TrimPrefix(bug, "solution"))
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return fmt.Sprintf("ok  \tclient-go-workshop/%s\t0.0s\n", r.chapter.Dir), true

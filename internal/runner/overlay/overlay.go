@@ -34,7 +34,6 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
-	"client-go-workshop/internal/testkit/env"
 )
 
 // Layer is an implementation of one chapter.
@@ -183,7 +182,6 @@ func (o *Overlay) Go(ctx context.Context, verb string, args ...string) (*exec.Cm
 	}
 	cmd := GoCommand(ctx, append([]string{verb, "-overlay", o.path}, args...)...)
 	cmd.Dir = o.root
-	cmd.Env = append(cmd.Env, env.Overlay+"="+o.path)
 	return cmd, nil
 }
 

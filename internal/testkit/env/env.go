@@ -11,8 +11,6 @@ const (
 	Brief = "WORKSHOP_BRIEF"
 	// HastyBuild is "1" when GOGC and GOMEMLIMIT are set for the go command alone. The tests undo them.
 	HastyBuild = "WORKSHOP_HASTY_BUILD"
-	// Overlay is the path of the overlay file that the test binary was built with.
-	Overlay = "WORKSHOP_OVERLAY"
 	// TestLimit is how long one test may run, as a duration such as "2m".
 	TestLimit = "WORKSHOP_TEST_LIMIT"
 	// MemoryLimit is how much memory the tests may take, in MiB. Without it they may take 1536.

@@ -18,31 +18,30 @@ var (
 	panicLine = regexp.MustCompile(`(?m)^panic: (.*)$`)
 )
 
-// crash says what became of a child process that did not come to the end of its test. It is
-// vague if the process left no trace of one of two goroutines that met.
-func (r *run) crash(output string, err error) (f failure.Failure, vague bool) {
+// crash says what became of a child process that did not come to the end of its test.
+func (r *run) crash(output string, err error) failure.Failure {
 	output = strings.ReplaceAll(output, "\r\n", "\n")
 	if m := dataRace.FindStringSubmatch(output); m != nil {
 		if f, ok := r.fromDetector(m[1]); ok {
-			return f, false
+			return f
 		}
-		return r.notUnderstood(output, err), false
+		return r.notUnderstood(output, err)
 	}
 	all := parseDump(output)
 	if len(all) == 0 || len(all[0].frames) == 0 {
-		return r.notUnderstood(output, err), false
+		return r.notUnderstood(output, err)
 	}
 	crashed := all[0].frames // that goroutine is dumped first
 	if m := fatal.FindStringSubmatch(output); m != nil {
 		if strings.Contains(m[1], "concurrent map") {
 			return r.fromMap(m[1], all)
 		}
-		return r.died("fatal error: "+m[1], "no such error", "", crashed), false
+		return r.died("fatal error: "+m[1], "no such error", "", crashed)
 	}
 	if m := panicLine.FindStringSubmatch(output); m != nil {
-		return r.died("panic: "+strings.TrimSuffix(m[1], " [recovered, repanicked]"), "no panic", noPanic, crashed), false
+		return r.died("panic: "+strings.TrimSuffix(m[1], " [recovered, repanicked]"), "no panic", noPanic, crashed)
 	}
-	return r.notUnderstood(output, err), false
+	return r.notUnderstood(output, err)
 }
 
 func (r *run) died(of, wanted, why string, crashed []frame) failure.Failure {
@@ -97,43 +96,31 @@ func (r *run) fromDetector(report string) (f failure.Failure, ok bool) {
 }
 
 // fromMap reads the dump of a program that the runtime ended because two goroutines used a map at once. One of them
-// noticed, and what it met was writing. The dump does not say who that was: it may have left the map, and wait for a
-// lock, by the time all are stopped. So all that it can have been are named, those that still run before those that
-// wait. The more of them, the vaguer it is.
-func (r *run) fromMap(message string, all []goroutine) (f failure.Failure, vague bool) {
+// noticed, and what it met was writing. The dump does not say which goroutine that was, so all others are named.
+func (r *run) fromMap(message string, all []goroutine) failure.Failure {
 	first, ok := r.where.mostTelling(all[0].frames)
 	if !ok {
 		first = all[0].frames[0] // what crashed is at least in the call that did it
 	}
-	var running, waiting []string
+	var others []string
 	for _, g := range r.members(all[1:]) {
-		call, found := r.where.mostTelling(g.frames)
-		switch {
-		case !found || r.where.isTest(call):
-		case g.state != "runnable" && g.state != "running":
-			waiting = append(waiting, call.short(r.where))
-		default:
-			running = append(running, call.at(r.where))
+		if call, found := r.where.mostTelling(g.frames); found && !r.where.isTest(call) {
+			others = append(others, call.at(r.where))
 		}
 	}
-	f = failure.Failure{
+	slices.Sort(others)
+	got := first.at(r.where) + " used a map while another goroutine wrote to it"
+	if len(others) > 0 {
+		got += "\nin progress at that time: " + strings.Join(slices.Compact(others), ", ")
+	}
+	return failure.Failure{
 		Kind:    failure.Race,
 		At:      r.start,
 		Problem: "fatal error: " + message,
 		Wanted:  onlyOne,
-		Got:     first.at(r.where) + " used a map while another goroutine wrote to it",
+		Got: fmt.Sprintf("%s\nthe race detector names the other one: go test -race ./%s -run '^%s$'",
+			got, chapterFolder(), r.outer.Name()),
 	}
-	for _, met := range []struct {
-		what  string
-		calls []string
-	}{{"running at that time", running}, {"waiting at that time", waiting}} {
-		if slices.Sort(met.calls); len(met.calls) > 0 {
-			f.Got += fmt.Sprintf("\n%s: %s", met.what, strings.Join(slices.Compact(met.calls), ", "))
-		}
-	}
-	f.Got += fmt.Sprintf("\nthe race detector names the other one: go test -race ./%s -run '^%s$'",
-		chapterFolder(), r.outer.Name())
-	return f, len(running) != 1
 }
 
 // mostTelling is the innermost call of the chapter; else, of the library that stands in for it, or of the test.

@@ -7,7 +7,7 @@
 //	a panic                                         the calls that are the chapter's        panics.go
 //	nothing in the bubble can ever go on            X never returned                        stuck.go
 //	goroutines outlive the test                     left behind: goroutine waiting in …     stuck.go
-//	a deadlock on a lock (a bubble can't see it)    the calls, and who holds the lock       watchdog, locks, holding.go
+//	a deadlock on a lock (a bubble can't see it)    the calls that wait, and those inside    watchdog.go, locks.go
 //	an endless loop                                 X is still running                      watchdog.go
 //	goroutines meet in the same memory (Race)       the two calls that met                  race.go, crash.go
 //

@@ -1,8 +1,7 @@
 package guard
 
-// This file reports a deadlock on locks of package sync. Those do not know their owners, so who holds one is read from
-// the source of the calls that are under way (holding.go), or else deduced from who could: one of those, or a call that
-// returned without unlocking.
+// This file reports a deadlock on locks of package sync. Those do not know their owners, so the failure shows the calls
+// that wait, and the calls that can hold the lock: an outer call of the same goroutine, and others in progress.
 
 import (
 	"fmt"
@@ -33,37 +32,33 @@ func (r *run) lockNeverFree(dump []goroutine) {
 	r.fail(f)
 }
 
-// blocked are the goroutines that wait for a lock, and the others that are in a call of the chapter.
+// blocked are the goroutines that wait for a lock, and the others that are in a call of the chapter. A goroutine that
+// waits in a sync.Cond has released its lock.
 func (r *run) blocked(dump []goroutine) (blocked, others []waiter) {
 	for _, w := range r.waiters(dump) {
 		switch _, inChapter := r.where.inChapter(w.frames); {
 		case w.waitsForLock():
 			blocked = append(blocked, w)
-		case inChapter:
+		case inChapter && w.state != "sync.Cond.Wait":
 			others = append(others, w)
 		}
 	}
 	return blocked, others
 }
 
-// holder tells who holds the lock that the blocked wait for, or may hold it, and the rule that breaks.
+// holder tells which calls can hold the lock that the blocked wait for, and the rule that breaks.
 func (r *run) holder(blocked, others []waiter) (holder, why string) {
-	const again = "A lock of package sync is not reentrant: a goroutine that holds it and locks it again waits for itself."
-	const long = "Hold a lock for a moment only: unlock before you wait or sleep, and on every way out of a function."
-	if certain, _ := r.askedAgain(blocked); len(certain) > 0 {
-		return strings.Join(certain, "\n"), again
-	}
-	if holding := r.holding(blocked, others); len(holding) > 0 {
-		return capLines(strings.Join(holding, "\n"), waitersShown), long
-	}
-	if _, perhaps := r.askedAgain(blocked); len(perhaps) > 0 {
+	if again := r.askedAgain(blocked); len(again) > 0 {
 		if len(others) > 0 {
-			perhaps = append(perhaps, "other calls in progress: "+strings.ReplaceAll(r.list(others), "\n", "; "))
+			again = append(again, "other calls in progress: "+strings.ReplaceAll(r.inside(others), "\n", "; "))
 		}
-		return strings.Join(perhaps, "\n"), again
+		return strings.Join(again, "\n"),
+			"A lock of package sync is not reentrant: a goroutine that locks it again waits for itself. " +
+				"If the outer call does not hold it, a call has returned without unlocking."
 	}
 	if len(others) > 0 {
-		return "one of these may hold the lock, or a call that returned without unlocking:\n" + r.list(others), long
+		return "one of these may hold the lock, or a call that returned without unlocking:\n" + r.inside(others),
+			"Hold a lock for a moment only: unlock before you wait or sleep, and on every way out of a function."
 	}
 	locks := map[string]bool{}
 	for _, w := range blocked {
@@ -77,63 +72,34 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 		"Every way out of a function unlocks, early returns and panics included: use defer."
 }
 
-// holding tells, one line each, which of the others have locked what the blocked wait for.
-func (r *run) holding(blocked, others []waiter) (lines []string) {
-	for _, w := range others {
-		for _, h := range r.heldBy(w) {
-			waitsForIt := func(b waiter) bool {
-				wants := wanted(r.asker(b))
-				if !r.where.isChapter(h.call) { // there are many locks: it must be one of the same package, by that name
-					return packageOf(h.call.function) == packageOf(r.asker(b).function) && isField(wants, h.lock)
-				}
-				return wants == "" || isField(wants, h.lock)
+// inside lists goroutines with the calls of the chapter that led to where they are, a line each.
+func (r *run) inside(all []waiter) string {
+	var lines []string
+	for _, w := range all {
+		line := r.is(w)
+		for _, f := range w.frames[slices.Index(w.frames, w.call)+1:] {
+			if r.where.isChapter(f) {
+				line += ", called by " + f.at(r.where)
 			}
-			if !slices.ContainsFunc(blocked, waitsForIt) {
-				continue
-			}
-			line := r.is(w) + ", " + h.String()
-			if h.call != w.call {
-				line = r.is(w) + "; it was called by " + h.call.short(r.where) + ", which " + h.String()
-			}
-			if !slices.Contains(lines, line) {
-				lines = append(lines, line)
-			}
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
 		}
 	}
-	return lines
+	return capLines(strings.Join(lines, "\n"), waitersShown)
 }
 
-// askedAgain tells, one line each, which of the blocked calls have locked what they wait for, or were made by another
-// method of the same object that has. It is only perhaps so where the source of that method cannot be read, and where
-// it is the same method, which may unlock before the inner call in some cases only.
-func (r *run) askedAgain(blocked []waiter) (certain, perhaps []string) {
+// askedAgain tells, one line each, which of the blocked calls were made by another method of the same object.
+func (r *run) askedAgain(blocked []waiter) (lines []string) {
 	for _, w := range blocked {
 		asker := r.asker(w)
-		wants := wanted(asker)
-		own, _ := locksOf(asker)
-		for _, h := range own {
-			if isField(wants, h.lock) {
-				certain = append(certain, asker.short(r.where)+" "+h.String()+", and asks for it again")
-			}
-		}
-		outer, known := callersWithSameReceiver(w, asker), true
-		for _, f := range outer {
-			locks, read := locksOf(f)
-			known = known && read && f.function != asker.function
-			for _, h := range locks {
-				if wants == "" || isField(wants, h.lock) {
-					certain = append(certain, asker.short(r.where)+" was called by "+f.at(r.where)+", which "+h.String())
-				}
-			}
-		}
-		if !known {
-			perhaps = append(perhaps, fmt.Sprintf("%s was called by %s, which may hold the lock already",
+		if outer := callersWithSameReceiver(w, asker); len(outer) > 0 {
+			lines = append(lines, fmt.Sprintf("%s was called by %s, which may hold the lock already",
 				asker.short(r.where), outer[0].at(r.where)))
 		}
 	}
-	slices.Sort(certain)
-	slices.Sort(perhaps)
-	return slices.Compact(certain), slices.Compact(perhaps)
+	slices.Sort(lines)
+	return slices.Compact(lines)
 }
 
 // asker is the call that asks for the lock that a goroutine waits for: the innermost of the chapter, or one of a

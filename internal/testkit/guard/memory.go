@@ -65,7 +65,7 @@ func (r *run) usesTooMuch(bytes uint64) {
 		if i == 0 {
 			name, at = w.call.short(r.where), r.lineOf(w)
 		}
-		if i == 0 || w.state == "running" || w.state == "runnable" {
+		if i == 0 || w.isRunning() {
 			got = append(got, r.is(w))
 		}
 		if i == waitersShown {

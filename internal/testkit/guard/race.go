@@ -84,24 +84,15 @@ func (r *run) runChildren() {
 	const patience = 100 * time.Millisecond
 	start := time.Now()
 	for range attempts {
-		if f, vague := r.runChild(); f != nil {
-			for i := 0; vague && i < attempts; i++ { // another crash may leave more traces
-				if again, stillVague := r.runChild(); again != nil && !stillVague {
-					f, vague = again, false
-				}
-			}
-			r.fail(*f)
-			r.report()
-		}
+		r.runChild()
 		if time.Since(start) > patience {
 			return
 		}
 	}
 }
 
-// runChild starts a child. It returns nil if the test passed there, and a failure if the process died; what the child
-// has laid out itself is passed on at once, and ends the test.
-func (r *run) runChild() (f *failure.Failure, vague bool) {
+// runChild starts a child, and returns if the test passed there. Otherwise it reports why not, and ends the test.
+func (r *run) runChild() {
 	journalPath := filepath.Join(r.outer.TempDir(), "journal")
 	output, err := r.spawn(journalPath)
 	steps, last, readErr := readJournal(journalPath)
@@ -116,18 +107,18 @@ func (r *run) runChild() (f *failure.Failure, vague bool) {
 	case last.Ended && last.Skipped:
 		r.outer.SkipNow()
 	case last.Ended && err == nil:
-		return nil, false
+		return
 	}
 	r.forgetSteps()
 	for _, step := range steps {
 		r.did(step)
 	}
 	if last.Ended {
-		f := r.notUnderstood(output, err)
-		return &f, false
+		r.fail(r.notUnderstood(output, err))
+	} else {
+		r.fail(r.crash(output, err))
 	}
-	crash, vague := r.crash(output, err)
-	return &crash, vague
+	r.report()
 }
 
 // spawn runs this test binary for this test alone, and waits for it.

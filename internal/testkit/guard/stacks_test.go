@@ -3,9 +3,6 @@ package guard
 // These tests read dumps as Go 1.26 writes them, of client-go too: there the chapter has no calls of its own.
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -99,31 +96,6 @@ func TestCall_of_the_chapter_is_written_there(t *testing.T) {
 	}
 }
 
-func TestSource_of_a_call_is_what_was_compiled(t *testing.T) {
-	dir := t.TempDir()
-	origin, copied, overlay := filepath.Join(dir, "q.go"), filepath.Join(dir, "copy", "q.go"), filepath.Join(dir,
-		"overlay.json")
-	require.NoError(t, os.MkdirAll(filepath.Dir(copied), 0o755))
-	require.NoError(t, os.WriteFile(origin, []byte("package q\n\nfunc (q *Q) Add() {\n\tq.wait()\n\tq.wait()\n}\n"),
-		0o644))
-	require.NoError(t, os.WriteFile(copied, []byte("//line "+origin+":1\npackage q\n\nfunc (q *Q) Add() "+
-		"{\n\tq.lock.Lock()\n\tq.wait()\n}\n"), 0o644))
-	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(dir, "elsewhere",
-		"q.go"): copied}})
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(overlay, replace, 0o644))
-	add := frame{function: "example.com/q.(*Q).Add", file: origin, line: 5}
-	locks, known := locksOf(add)
-	require.True(t, known)
-	require.Empty(t, locks, "the file as it is")
-	t.Setenv("WORKSHOP_OVERLAY", overlay)
-	locks, known = locksOf(add)
-	require.True(t, known)
-	require.Equal(t, []held{{add, "q.lock", "q.go:4"}}, locks, "the copy that stands for it")
-	_, known = locksOf(frame{function: "example.com/q.(*Q).Other", file: origin, line: 5})
-	require.False(t, known, "no such function: this is another source")
-}
-
 // over makes a run of a test of chapter, as if it were in bubble 5 on goroutine 20.
 func over(t *testing.T, chapter string) *run {
 	r := newRun(t, "the rule")
@@ -152,24 +124,9 @@ func TestNever_returned_names_the_call_of_client_go_where_it_stands_in(t *testin
 	require.Contains(t, f.Got, "workqueue.(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n")
 }
 
-func TestLock_that_is_held_in_client_go_is_named(t *testing.T) {
-	dir := t.TempDir()
-	fifo := filepath.Join(dir, "fifo.go")
-	require.NoError(t, os.WriteFile(fifo, []byte(`package cache
-
-func (f *FIFO) HasSynced() bool {
-	f.lock.Lock()
-	return true
-}
-
-func (f *FIFO) Pop() {
-	f.lock.Lock()
-	defer f.lock.Unlock()
-	f.process()
-}
-`), 0o644))
+func TestLock_that_client_go_may_hold_is_named(t *testing.T) {
 	r := over(t, "workshop/07-controller")
-	r.lockNeverFree(parseDump(strings.ReplaceAll(`goroutine 20 [sync.WaitGroup.Wait (durable), synctest bubble 5]:
+	r.lockNeverFree(parseDump(`goroutine 20 [sync.WaitGroup.Wait (durable), synctest bubble 5]:
 workshop/07-controller_test.TestTask1_Get.func1()
 	/w/07-controller/queue_test.go:30 +0x1
 
@@ -179,20 +136,20 @@ internal/sync.(*Mutex).lockSlow(0xc1)
 sync.(*Mutex).Lock(...)
 	/go/src/sync/mutex.go:46
 k8s.io/client-go/tools/cache.(*FIFO).HasSynced(0xc0)
-	FIFO:4 +0x1
+	/go/mod/fifo.go:4 +0x1
 workshop/07-controller.(*informer).handleDeltas(0xc2)
 	/w/07-controller/informer_run.go:12 +0x1
 k8s.io/client-go/tools/cache.(*FIFO).Pop(0xc0)
-	FIFO:11 +0x1
+	/go/mod/fifo.go:11 +0x1
 workshop/07-controller.(*informer).popAll(0xc2)
 	/w/07-controller/informer_run.go:5 +0x1
 created by workshop/07-controller.(*informer).Run in goroutine 20
 	/w/07-controller/informer_run.go:1 +0x1
-`, "FIFO:", fifo+":")))
+`))
 	f := r.failures[0]
 	require.Equal(t, "(*informer).handleDeltas never returned: it waits for a lock that is never released", f.Problem)
-	require.Contains(t, f.Got, "cache.(*FIFO).HasSynced was called by cache.(*FIFO).Pop at fifo.go:11, which has locked "+
-		"f.lock at fifo.go:9")
+	require.Contains(t, f.Got, "cache.(*FIFO).HasSynced was called by cache.(*FIFO).Pop at fifo.go:11, which may "+
+		"hold the lock already")
 	require.Contains(t, f.Why, "not reentrant")
 }
 

@@ -75,29 +75,20 @@ var parent = os.Getppid()
 
 // pointless says whether enough tests hung before this one, or one took too much memory, and fails it if so.
 func (r *run) pointless() bool {
-	if tooLarge.Load() {
-		r.fail(failure.Failure{
-			Kind:    failure.NotRun,
-			At:      r.start,
-			Problem: "not run: an earlier test took too much memory; fix that first",
-			Wanted:  "the test runs",
-			Got:     "code of an earlier test that still runs and takes memory",
-			Why:     "No code can stop another goroutine, so no test runs beside one that takes more and more memory.",
-		})
-		r.report()
-		return true
-	}
-	if hung.Load() < hungEnough {
+	f := failure.Failure{Kind: failure.NotRun, At: r.start, Wanted: "the test runs"}
+	switch n := hung.Load(); {
+	case tooLarge.Load():
+		f.Problem = "not run: an earlier test took too much memory; fix that first"
+		f.Got = "code of an earlier test that still runs and takes memory"
+		f.Why = "No code can stop another goroutine, so no test runs beside one that takes more and more memory."
+	case n >= hungEnough:
+		f.Problem = fmt.Sprintf("not run: %d earlier tests hung; fix those first", n)
+		f.Got = "calls in earlier tests that never return"
+		f.Why = "A call that hangs in one test hangs in most. This test runs when the others no longer hang."
+	default:
 		return false
 	}
-	r.fail(failure.Failure{
-		Kind:    failure.NotRun,
-		At:      r.start,
-		Problem: fmt.Sprintf("not run: %d earlier tests hung; fix those first", hung.Load()),
-		Wanted:  "the test runs",
-		Got:     "calls in earlier tests that never return",
-		Why:     "A call that hangs in one test hangs in most. This test runs when the others no longer hang.",
-	})
+	r.fail(f)
 	r.report()
 	return true
 }
@@ -247,41 +238,29 @@ func (r *run) members(dump []goroutine) []goroutine {
 
 // isWatcher says whether this is the goroutine in watch, which in a process of its own is no goroutine of the test.
 func (g goroutine) isWatcher() bool {
-	for _, f := range g.frames {
-		if f.function == guardPackage+".(*run).watch" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(g.frames, func(f frame) bool { return f.function == guardPackage+".(*run).watch" })
 }
 
-func (g goroutine) waitsForLock() bool {
-	switch g.state {
-	case "sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "semacquire":
-		return true
-	}
-	return false
-}
+var (
+	lockStates  = []string{"sync.Mutex.Lock", "sync.RWMutex.Lock", "sync.RWMutex.RLock", "semacquire"}
+	otherStates = []string{"chan receive", "chan send", "sync.Cond.Wait", "sync.WaitGroup.Wait"}
+)
+
+func (g goroutine) waitsForLock() bool { return slices.Contains(lockStates, g.state) }
 
 // waitsForOthers says, without a bubble, whether a goroutine waits for others and not for time or the world outside.
-func (g goroutine) waitsForOthers() bool {
-	switch g.state {
-	case "chan receive", "chan send", "sync.Cond.Wait", "sync.WaitGroup.Wait":
-		return true
-	}
-	return false
-}
+func (g goroutine) waitsForOthers() bool { return slices.Contains(otherStates, g.state) }
 
 // stillRunning reports a test that goes on and on. Who runs need not be to blame: it may ask again and again for what
 // another one does, that waits with a lock locked.
 func (r *run) stillRunning(dump []goroutine) {
 	blocked, others := r.blocked(dump)
-	if len(r.holding(blocked, slices.DeleteFunc(others, func(w waiter) bool { return !w.waitsForOthers() }))) > 0 {
+	if len(blocked) > 0 && slices.ContainsFunc(others, func(w waiter) bool { return w.waitsForOthers() }) {
 		r.lockNeverFree(dump)
 		return
 	}
 	for _, w := range r.waiters(dump) {
-		if w.state != "running" && w.state != "runnable" {
+		if !w.isRunning() {
 			continue
 		}
 		name := w.call.short(r.where)
