@@ -30,6 +30,7 @@ import (
 type app struct {
 	ctx         context.Context
 	in          io.Reader
+	lines       *bufio.Reader // of in, see readLine
 	out, errOut io.Writer
 
 	root     string
@@ -44,6 +45,7 @@ type app struct {
 // that chapter is the current one, unless it is done.
 func newApp(cmd *cobra.Command) (*app, error) {
 	a := &app{ctx: cmd.Context(), in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errOut: cmd.ErrOrStderr()}
+	a.lines = bufio.NewReader(a.in)
 	var err error
 	if a.root, err = course.Root("."); err != nil {
 		return nil, err
@@ -307,15 +309,14 @@ func (a *app) confirm(question string) error {
 	return nil
 }
 
-// readLine reads a line from a terminal, without the spaces around it. A terminal returns one line at a time, so the
-// next reader receives the rest. readLine returns an error when ctx ends, and one that wraps io.EOF at the end of the
-// input.
+// readLine reads a line, without the spaces around it. A terminal returns one line at a time, so another reader of a.in
+// receives the rest. readLine returns an error when ctx ends, and one that wraps io.EOF at the end of the input.
 func (a *app) readLine() (string, error) {
 	var line string
 	done := make(chan error, 1)
 	go func() {
 		var err error
-		line, err = bufio.NewReader(a.in).ReadString('\n')
+		line, err = a.lines.ReadString('\n')
 		done <- err
 	}()
 	select {

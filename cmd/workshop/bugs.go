@@ -10,34 +10,21 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
-	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
 
 const gameHelp = `A game for after a chapter is green. It shows a wrong version of the chapter: a bug
 that client-go had, or a mistake that people make. You read how it harmed its users.
 Name the wrong line, or write a test that catches it. Then see the answer and the
-issue behind it. Each chapter has ten wrong versions, the easiest first.
+issue behind it. Each chapter has ten wrong versions, the easiest first; --all
+continues with the others.
 
-    go tool workshop bugs 05                          the next one, as a dialogue
-    go tool workshop bugs 05 --line index.go:42       is it this line?
-    go tool workshop bugs 05 --try                    does my test catch it?
-    go tool workshop bugs 05 --answer                 show the answer
-    go tool workshop bugs 05 --list                   list what you have found
-    go tool workshop bugs 05 --all                    continue with all others
-
-The wrong version is in .workshop/bugs; read it in your editor. Your test is
-bug_test.go in the chapter's folder. The first --try creates a file to start from.`
-
-// explanation is what "?" prints in the dialogue.
-const explanation = `The code in .workshop/bugs is the finished chapter with one mistake in it. The
-question describes how the mistake harmed the users of the code. You can type:
+The wrong version is in .workshop/bugs; read it in your editor. You can type:
 
   index.go:42   Name this line as wrong. The game confirms it, or says where to look.
   try           Run your test over the right code and over the wrong code. It must
@@ -48,9 +35,7 @@ question describes how the mistake harmed the users of the code. You can type:
   quit          Stop. The game stores your results.`
 
 func newBugs() *cobra.Command {
-	var line string
-	var try, answer, list, anyway, all bool
-	var limit time.Duration
+	var anyway, all bool
 	cmd := chapterCommand("bugs [chapter]", "Find the bug in wrong code: a game for after a chapter",
 		gameHelp,
 		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
@@ -63,35 +48,9 @@ func newBugs() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			g.limit = limit
-			switch {
-			case list:
-				return g.found(), nil
-			case answer || line != "" || try:
-				if err := g.reopen(); err != nil {
-					return nil, err
-				}
-			}
-			switch {
-			case answer:
-				return g.show(bugShown), nil
-			case line != "":
-				return g.guess(line)
-			case try:
-				return g.tryTest()
-			}
-			question, ok, err := g.next()
-			if err != nil || !ok || !isTerminal(a.in) {
-				return question, err
-			}
-			return nil, g.dialogue(question)
+			return nil, g.play()
 		})
-	cmd.Flags().StringVar(&line, "line", "", "the line that you think is wrong, as file.go:42")
-	cmd.Flags().BoolVar(&try, "try", false, "run your test over the solution and over the wrong version")
-	cmd.Flags().BoolVar(&answer, "answer", false, "show the answer")
-	cmd.Flags().BoolVar(&list, "list", false, "list the wrong versions that you have found or seen")
 	cmd.Flags().BoolVar(&all, "all", false, "after the ten, continue with all other wrong versions of the chapter")
-	cmd.Flags().DurationVar(&limit, "timeout", 30*time.Second, "stop your test after this time")
 	cmd.Flags().BoolVar(&anyway, "anyway", false, "play although the chapter is not green")
 	return cmd
 }
@@ -115,11 +74,11 @@ func (a *app) newGame(c progress.Chapter, all bool) (*game, error) {
 	return g, nil
 }
 
-// dialogue prints the question and reads commands until the player quits.
-func (g *game) dialogue(question []string) error {
-	g.asks = true
-	for lines := question; ; {
-		if err := g.print(lines...); err != nil {
+// play shows the next wrong version, and reads commands until the player quits or the input ends.
+func (g *game) play() error {
+	lines, ok, err := g.next()
+	for {
+		if err = cmp.Or(g.print(lines...), err); err != nil || !ok {
 			return err
 		}
 		prompt := "file.go:line, try (my test), answer, next, ?, quit > "
@@ -139,18 +98,15 @@ func (g *game) dialogue(question []string) error {
 		switch word {
 		case "":
 		case "?", "help":
-			lines = []string{"", explanation, ""}
+			lines = []string{"", gameHelp, ""}
 		case "quit", "q":
 			return nil
 		case "next", "n":
 			if !g.isSolved(g.bug) {
 				g.store(bugLater)
 			}
-			question, ok, err := g.next()
-			if err != nil || !ok {
-				return cmp.Or(g.print(question...), err)
-			}
-			lines = append([]string{""}, question...)
+			lines, ok, err = g.next()
+			lines = append([]string{""}, lines...)
 		case "try", "t":
 			lines, err = g.tryTest()
 		case "answer", "a":
@@ -158,30 +114,8 @@ func (g *game) dialogue(question []string) error {
 		default:
 			lines, err = g.guess(word)
 		}
-		var code exitCode
-		if err != nil && !errors.As(err, &code) {
+		if err != nil {
 			g.warn(err)
 		}
 	}
-}
-
-// found returns the wrong versions that the player has found or seen.
-func (g *game) found() []string {
-	found, shown := 0, 0
-	var out []string
-	for _, b := range g.list {
-		switch g.progress.Bugs[g.id(b)] {
-		case bugFound:
-			found++
-			out = append(out, style.Good("found  ")+b.Rule)
-		case bugShown:
-			shown++
-			out = append(out, style.Faint("shown  ")+b.Rule)
-		}
-	}
-	text := fmt.Sprintf("%s: %d of %d done, %d found and %d shown", g.chapter.Dir, found+shown, len(g.list), found, shown)
-	if g.more > 0 {
-		text += fmt.Sprintf("; %d more with --all", g.more)
-	}
-	return append(out, text)
 }

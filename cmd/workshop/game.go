@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -23,6 +22,7 @@ import (
 	"client-go-workshop/internal/runner/compare"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
+	"client-go-workshop/internal/testkit/env"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -39,13 +39,11 @@ const (
 type game struct {
 	*app
 	chapter         progress.Chapter
-	list            []bugs.Bug    // in the order of the game
-	more            int           // how many wrong versions are left out, because the player has not asked for all
-	limit           time.Duration // of a learner's test
+	list            []bugs.Bug // in the order of the game
+	more            int        // how many wrong versions are left out, because the player has not asked for all
 	bug             bugs.Bug
 	solution, wrong overlay.Layer   // as the player sees them
 	hidden          map[string]bool // files of bonus tasks
-	asks            bool            // in a dialogue, so the player needs no command
 }
 
 // id returns the key of a wrong version in the progress file.
@@ -65,17 +63,6 @@ func (g *game) done() string {
 		}
 	}
 	return fmt.Sprintf("%d of %d", n, len(g.list))
-}
-
-// reopen opens the wrong version whose question was asked. It is an error if there is none: an answer would then be
-// about a wrong version that the player has not seen.
-func (g *game) reopen() error {
-	at := slices.IndexFunc(g.list, func(b bugs.Bug) bool { return g.progress.Bugs[g.id(b)] == bugBegun })
-	if at < 0 {
-		return fmt.Errorf("no wrong version of %s is open; to open the next one: go tool workshop bugs %s",
-			g.chapter.Dir, g.chapter.Dir)
-	}
-	return g.open(g.list[at])
 }
 
 // next opens the wrong version whose question was asked, or else the first that is not solved, and returns what it did
@@ -178,11 +165,11 @@ func (g *game) guess(place string) ([]string, error) {
 		first, last := changedLines(string(g.solution.Files[i].Content), string(f.Content))
 		switch {
 		case first == 0:
-			return miss(f.Name + " is right; look in another file.")
+			return miss(f.Name + " is right; look in another file."), nil
 		case line < first-1:
-			return miss(fmt.Sprintf("Not %s:%d. The file is right; look further down.", f.Name, line))
+			return miss(fmt.Sprintf("Not %s:%d. The file is right; look further down.", f.Name, line)), nil
 		case line > last+1:
-			return miss(fmt.Sprintf("Not %s:%d. The file is right; look further up.", f.Name, line))
+			return miss(fmt.Sprintf("Not %s:%d. The file is right; look further up.", f.Name, line)), nil
 		}
 		return g.show(bugFound, style.Good("That is the line.")), nil
 	}
@@ -190,9 +177,7 @@ func (g *game) guess(place string) ([]string, error) {
 }
 
 // miss returns why a guess or a test is wrong, and below it the go command's output, if there is any.
-func miss(why string, output ...string) ([]string, error) {
-	return append([]string{style.Warn(why)}, output...), exitCode(1)
-}
+func miss(why string, output ...string) []string { return append([]string{style.Warn(why)}, output...) }
 
 // changedLines returns the first and the last line of wrong that differ from right, or 0, 0 if none does. If lines were
 // only removed, it returns the lines around the gap.
@@ -230,11 +215,7 @@ func (g *game) show(how string, above ...string) []string {
 			out = append(out, style.Diff(hunks)...)
 		}
 	}
-	next := g.done() + " done."
-	if !g.asks {
-		next += " The next one: go tool workshop bugs " + g.chapter.Dir
-	}
-	return append(out, "", next)
+	return append(out, "", g.done()+" done.")
 }
 
 // tryTest runs the player's test, which must pass over the solution and fail over the wrong version. If there is no
@@ -248,19 +229,16 @@ func (g *game) tryTest() ([]string, error) {
 		}
 		return []string{fmt.Sprintf("Created %s/%s. Write the test, then try again.", g.chapter.Dir, progress.BugTest)}, nil
 	}
-	problem, err := g.run(g.solution)
-	switch {
-	case err != nil:
+	if problem, err := g.run(g.solution); err != nil {
 		return nil, err
-	case problem != "":
-		return miss("Your test must pass over the right code, but it fails:", problem)
+	} else if problem != "" {
+		return miss("Your test must pass over the right code, but it fails:", problem), nil
 	}
-	problem, err = g.run(g.wrong)
-	switch {
-	case err != nil:
+	problem, err := g.run(g.wrong)
+	if err != nil {
 		return nil, err
-	case problem == "":
-		return miss("Your test also passes over the wrong code, so it does not catch the bug.")
+	} else if problem == "" {
+		return miss("Your test also passes over the wrong code, so it does not catch the bug."), nil
 	}
 	return g.show(bugFound, style.Good("Your test catches it."), problem), nil
 }
@@ -271,7 +249,7 @@ func (g *game) run(layer overlay.Layer) (problem string, err error) {
 	if err != nil {
 		return "", err
 	}
-	cmd, err := o.Go(g.ctx, "test", "-json", "-timeout="+g.limit.String(), "-run", "^TestBug", "./"+g.chapter.Dir)
+	cmd, err := o.Go(g.ctx, "test", "-json", "-timeout="+cmp.Or(os.Getenv(env.TestLimit), "30s"), "-run", "^TestBug", "./"+g.chapter.Dir)
 	if err != nil {
 		return "", err
 	}

@@ -2,7 +2,7 @@
 
 package main
 
-// This test plays `workshop bugs` on a terminal. The commands without a terminal are in testdata/script/bugs.txtar.
+// This test plays `workshop bugs` on a terminal. testdata/script/bugs.txtar plays without one.
 
 import (
 	"testing"
@@ -16,7 +16,7 @@ func TestBugs_is_a_dialogue(t *testing.T) {
 	s := sit(t, root, 100, 60, nil, "bugs", "1", "--anyway")
 	s.sees(`(?s)wrong version 1 of 2  \(0 of 2 done\).*although it was emptied.*answer, next, \?, quit >`)
 	s.types("?\n")
-	s.sees(`(?s)with one mistake in it.*Leave this one for later`)
+	s.sees(`(?s)Name this line as wrong.*Leave this one for later`)
 	s.types("answer\n")
 	answered := s.sees(`(?s)The rule: empty is empty.*1 of 2 done\..*next, \?, quit >`)
 	require.NotContains(t, answered, "than was put in", "the next one has not been asked for")
@@ -25,7 +25,4 @@ func TestBugs_is_a_dialogue(t *testing.T) {
 	s.types("next\n")
 	s.sees(`1 of 2 of 01-box done\. The others remain\.`)
 	require.Equal(t, 0, s.ends())
-	stdout, stderr, code := run(t, root, "bugs", "1", "--anyway", "--answer")
-	require.Equal(t, 1, code, stdout)
-	require.Contains(t, stderr, "no wrong version of 01-box is open")
 }
