@@ -138,28 +138,34 @@ func (a *app) finished(c progress.Chapter) progress.Chapter {
 	return c
 }
 
-// next returns what comes after a task or chapter that is green.
-func (a *app) next() []string {
-	f, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
+// now returns the stored progress and the chapters, as they are now. A broken file was reported at the start.
+func (a *app) now() (f progress.File, all []progress.Chapter) {
+	f, _ = progress.Load(a.root)
 	all, err := progress.All(a.root, f)
 	if err != nil {
-		return nil // the caller has just read the same files
+		all = a.chapters
 	}
-	c, task, ok := progress.Current(all, f.At)
-	if !ok {
-		return append([]string{""}, allDone(all)...)
+	return f, all
+}
+
+// next returns what comes after a task that is green.
+func (a *app) next() []string {
+	f, all := a.now()
+	return nextAt(all, f.At)
+}
+
+// nextAt returns what comes after the task with an ID.
+func nextAt(all []progress.Chapter, id string) []string {
+	if c, task, ok := progress.Current(all, id); ok {
+		return nextLines(c, task)
 	}
-	return nextLines(c, task)
+	return append([]string{""}, allDone(all)...)
 }
 
 // nextAfter returns what comes after a chapter that has just become green: its bonus tasks, and the next chapter. The
 // result of the tests need not be stored yet.
 func (a *app) nextAfter(green course.Chapter) (out []string) {
-	f, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
-	all, err := progress.All(a.root, f)
-	if err != nil {
-		return nil // the caller has just read the same files
-	}
+	_, all := a.now()
 	for _, c := range all {
 		if c.Dir != green.Dir {
 			continue
@@ -174,11 +180,7 @@ func (a *app) nextAfter(green course.Chapter) (out []string) {
 			}
 		}
 	}
-	c, task, ok := progress.Current(all, green.Tasks[0].ID)
-	if !ok {
-		return slices.Concat(out, []string{""}, allDone(all))
-	}
-	return append(out, nextLines(c, task)...)
+	return append(out, nextAt(all, green.Tasks[0].ID)...)
 }
 
 // nextLines returns the task to work at, and below it where to read and what to run.
@@ -328,4 +330,16 @@ func (a *app) readLine() (string, error) {
 	case <-a.ctx.Done():
 		return "", a.ctx.Err()
 	}
+}
+
+// errQuit means that the learner has left a dialogue.
+var errQuit = errors.New("quit")
+
+// readAnswer reads a line. It returns errQuit for q and at the end of the input.
+func (a *app) readAnswer() (string, error) {
+	line, err := a.readLine()
+	if line == "q" || line == "quit" || errors.Is(err, io.EOF) {
+		return "", errQuit
+	}
+	return line, err
 }

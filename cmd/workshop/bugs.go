@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 
@@ -86,12 +85,11 @@ func (g *game) play() error {
 			prompt = "next, ?, quit > "
 		}
 		fmt.Fprint(g.out, prompt)
-		word, err := g.readLine()
-		if err != nil {
+		word, err := g.readAnswer()
+		if errors.Is(err, errQuit) {
 			fmt.Fprintln(g.out)
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
+			return nil
+		} else if err != nil {
 			return err
 		}
 		lines = nil
@@ -99,8 +97,6 @@ func (g *game) play() error {
 		case "":
 		case "?", "help":
 			lines = []string{"", gameHelp, ""}
-		case "quit", "q":
-			return nil
 		case "next", "n":
 			if !g.isSolved(g.bug) {
 				g.store(bugLater)

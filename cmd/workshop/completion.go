@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,12 +30,19 @@ func newHelp() *cobra.Command {
 }
 
 // shells are the shells that completion knows: a function that stands for `go tool workshop`, and how to load both.
-var shells = map[string]struct{ function, load string }{
-	"bash": {"workshop() { go tool workshop \"$@\"; }", "source <(go tool workshop completion bash)"},
-	"zsh":  {"workshop() { go tool workshop \"$@\"; }", "source <(go tool workshop completion zsh)"},
-	"fish": {"function workshop; go tool workshop $argv; end", "go tool workshop completion fish | source"},
+var shells = map[string]struct {
+	function, load string
+	complete       func(*cobra.Command, io.Writer) error
+}{
+	"bash": {"workshop() { go tool workshop \"$@\"; }", "source <(go tool workshop completion bash)",
+		func(root *cobra.Command, out io.Writer) error { return root.GenBashCompletionV2(out, true) }},
+	"zsh": {"workshop() { go tool workshop \"$@\"; }", "source <(go tool workshop completion zsh)",
+		(*cobra.Command).GenZshCompletion},
+	"fish": {"function workshop; go tool workshop $argv; end", "go tool workshop completion fish | source",
+		func(root *cobra.Command, out io.Writer) error { return root.GenFishCompletion(out, true) }},
 	"powershell": {"function workshop { go tool workshop @args }",
-		"go tool workshop completion powershell | Out-String | Invoke-Expression"},
+		"go tool workshop completion powershell | Out-String | Invoke-Expression",
+		(*cobra.Command).GenPowerShellCompletionWithDesc},
 }
 
 // newCompletion returns the command that prints a shell's completion. A shell completes names of commands, not `go tool
@@ -68,15 +76,7 @@ Bash also needs its package bash-completion.`,
 				fmt.Fprintln(out, "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }")
 			}
 			fmt.Fprintln(out, shells[args[0]].function)
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(out, true)
-			case "zsh":
-				return root.GenZshCompletion(out)
-			case "fish":
-				return root.GenFishCompletion(out, true)
-			}
-			return root.GenPowerShellCompletionWithDesc(out)
+			return shells[args[0]].complete(root, out)
 		},
 	}
 }

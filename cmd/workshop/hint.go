@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,9 +80,7 @@ func takeHint(root string, task course.Task, all int) (before, now int, err erro
 func hintLines(texts []string, from, to, width int) (out []string) {
 	for i := from; i < to; i++ {
 		out = append(out, style.Key(fmt.Sprintf("hint %d of %d", i+1, len(texts))))
-		for line := range strings.Lines(texts[i]) {
-			out = append(out, style.Wrap("  "+strings.TrimRight(line, "\n"), min(width, 100))...)
-		}
+		out = append(out, style.Wrap(indented(texts[i]), min(width, 100))...)
 	}
 	return out
 }

@@ -84,9 +84,5 @@ func (a *app) debugger(c progress.Chapter, f failure.Failure) (*tui.Editor, erro
 // taskText returns the text of a task from the chapter's README, without the folded answers.
 func (a *app) taskText(c progress.Chapter, t progress.TaskState, width int) ([]string, error) {
 	lines, err := course.TaskText(a.root, c.Chapter, t.Task)
-	out := []string{style.Strong(t.Title), ""}
-	for _, line := range lines {
-		out = append(out, style.Wrap(line, min(width, 120))...)
-	}
-	return out, err
+	return append([]string{style.Strong(t.Title), ""}, style.Wrap(strings.Join(lines, "\n"), min(width, 120))...), err
 }

@@ -4,10 +4,10 @@ package main
 // them too.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -74,79 +74,67 @@ func (a *app) programs(c progress.Chapter, task course.Task) ([]course.Program, 
 	return all, nil
 }
 
-// predict shows programs one after the other. On a terminal it asks what each one prints, and waits for Enter before
-// the next one.
+// predict shows programs one after the other, until the learner quits.
 func (a *app) predict(c progress.Chapter, programs []course.Program, yours bool) error {
 	for i, p := range programs {
-		more := i < len(programs)-1
-		goesOn, err := a.predictOne(c, p, yours, more)
-		if err != nil || !goesOn {
+		err := a.predictOne(c, p, yours)
+		if more := i < len(programs)-1; err == nil && more {
+			err = cmp.Or(a.print(""), a.enter("Press Enter for the next program (q quits) "))
+		}
+		if errors.Is(err, errQuit) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// predictOne shows one program, and what it prints. goesOn is false if the learner has had enough.
-func (a *app) predictOne(c progress.Chapter, p course.Program, yours, more bool) (goesOn bool, err error) {
+// predictOne shows one program, asks on a terminal what it prints, and shows the answer.
+func (a *app) predictOne(c progress.Chapter, p course.Program, yours bool) error {
 	question, program := questionLines(c.Chapter, p, a.width()), programLines(p, a.width())
 	if err := a.print(slices.Concat(question, []string{""}, program, []string{""})...); err != nil {
-		return false, err
+		return err
 	}
 	answer := a.answer(a.ctx, c.Chapter, p, yours)
-	typed, goesOn, err := a.typedLines()
-	if err != nil || !goesOn {
-		answer.cancel()
-		return false, err
+	defer answer.cancel()
+	typed, err := a.typedLines()
+	if err != nil {
+		return err
 	}
 	page, err := answer.page(a.width())
 	if err != nil {
-		return false, err
+		return err
 	}
-	lines := page(typed)
-	if more {
-		lines = append(lines, "")
-	}
-	if err := a.print(lines...); err != nil || !more {
-		return false, err
-	}
-	return a.enter("Press Enter for the next program (q quits) ")
+	return a.print(page(typed)...)
 }
 
-// typedLines asks for the lines that a program prints, up to an empty one. goesOn is false for q and at the end of the
-// input. Without a terminal it does not ask.
-func (a *app) typedLines() (lines []string, goesOn bool, err error) {
+// typedLines asks for the lines that a program prints, up to an empty one. It returns errQuit for q and at the end of
+// the input. Without a terminal it does not ask.
+func (a *app) typedLines() (lines []string, err error) {
 	if !isTerminal(a.in) {
-		return nil, true, nil
+		return nil, nil
 	}
 	fmt.Fprintln(a.out, style.Key("Type what it prints. An empty line shows the answer, q quits."))
 	for {
 		fmt.Fprint(a.out, "> ")
-		line, err := a.readLine()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil, false, nil
-		case err != nil || line == "q" || line == "quit":
-			return nil, false, err
-		case line == "":
-			return lines, true, nil
+		line, err := a.readAnswer()
+		if err != nil || line == "" {
+			return lines, err
 		}
 		lines = append(lines, line)
 	}
 }
 
-// enter waits for Enter. It reports false for q and at the end of the input. Without a terminal it does not wait.
-func (a *app) enter(prompt string) (bool, error) {
+// enter waits for Enter. It returns errQuit for q and at the end of the input. Without a terminal it does not wait.
+func (a *app) enter(prompt string) error {
 	if !isTerminal(a.in) {
-		return true, nil
+		return nil
 	}
 	fmt.Fprint(a.out, style.Key(prompt))
-	line, err := a.readLine()
+	_, err := a.readAnswer()
 	fmt.Fprintln(a.out)
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	return err == nil && line != "q" && line != "quit", err
+	return err
 }
 
 // questionLines returns the question about a program.
@@ -158,11 +146,8 @@ func questionLines(c course.Chapter, p course.Program, width int) []string {
 }
 
 // programLines returns the source of a program.
-func programLines(p course.Program, width int) (out []string) {
-	for line := range strings.SplitSeq(strings.TrimSpace(p.Source), "\n") {
-		out = append(out, style.Wrap(strings.TrimRight("  "+line, " "), width)...)
-	}
-	return out
+func programLines(p course.Program, width int) []string {
+	return style.Wrap(indented(strings.TrimSpace(p.Source)), width)
 }
 
 // answering is a program that is built and run in the background, while the learner thinks.
@@ -212,11 +197,7 @@ func (r *answering) page(width int) (func(typed []string) []string, error) {
 		if same {
 			title = style.Good("Right. It prints:")
 		}
-		out := []string{title}
-		for _, line := range compared {
-			out = append(out, "  "+line)
-		}
-		return slices.Concat(out, []string{""}, story)
+		return append(outputLines(title, predict.Output{Lines: compared}), story...)
 	}, nil
 }
 
@@ -226,19 +207,12 @@ func (r *answering) story(width int) (out []string) {
 	if r.yours {
 		out = append(out, outputLines("With your code it prints:", r.mine)...)
 	}
-	for paragraph := range strings.SplitSeq(course.PlainLinks(r.program.Story), "\n") {
-		out = append(out, style.Wrap(paragraph, min(width, 100))...)
-	}
-	return out
+	return append(out, style.Wrap(course.PlainLinks(r.program.Story), min(width, 100))...)
 }
 
 // outputLines returns an output below its title.
 func outputLines(title string, o predict.Output) []string {
-	out := []string{style.Strong(title)}
-	for _, line := range o.Lines {
-		out = append(out, "  "+line)
-	}
-	return append(out, "")
+	return []string{style.Strong(title), indented(strings.Join(o.Lines, "\n")), ""}
 }
 
 // predictions returns the programs of a task, for the live view.

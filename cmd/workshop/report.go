@@ -145,11 +145,7 @@ func (a *app) reportNoMore(stored report.Consent) error {
 
 // place returns where the learner is, as the stored progress has it.
 func (a *app) place(r *reporter) (place report.Report) {
-	f, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
-	all, err := progress.All(a.root, f)
-	if err != nil {
-		all = a.chapters
-	}
+	f, all := a.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c, task, open := progress.Current(all, cmp.Or(r.opens, f.At))

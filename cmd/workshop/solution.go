@@ -112,7 +112,7 @@ func (a *app) answers(c progress.Chapter, width int) ([]string, error) {
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // prose wraps Markdown for a terminal. Links become their text.
-func prose(text string, width int) (out []string) {
+func prose(text string, width int) []string {
 	var items []string // paragraphs, items of lists, rows of tables, and the blank lines between them
 	begin, code := true, false
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -132,11 +132,16 @@ func prose(text string, width int) (out []string) {
 		}
 		begin = line == ""
 	}
-	for _, item := range items {
-		out = append(out, style.Wrap(strings.TrimRight("  "+item, " "), width)...)
-	}
-	return out
+	return style.Wrap(indented(strings.Join(items, "\n")), width)
 }
+
+// indented returns a text with two spaces before each line that is not empty.
+func indented(text string) string {
+	return lineStart.ReplaceAllString(strings.TrimRight(text, "\n"), "  $0")
+}
+
+// lineStart is the first character of a line.
+var lineStart = regexp.MustCompile(`(?m)^.`)
 
 // listItem is how an item of a list begins.
 var listItem = regexp.MustCompile(`^(-|\d+\.) `)

@@ -60,7 +60,6 @@ test is. Ctrl-C ends the run, and the verdict says where the test was.`,
 	cmd.Flags().BoolVar(&o.Race, "race", false, "with the race detector (needs a C compiler)")
 	cmd.Flags().StringVar(&o.On, "on", "",
 		"the layers below chapter 07 or a lab: solutions, client-go, yours, or a mixture such as solutions,reflector=yours")
-	cmd.Flags().IntVar(&o.Count, "count", 0, "run each test this many times")
 	cmd.Flags().DurationVar(&o.Limit, "timeout", 0, "stop everything after this time, compiling included (0 is 5m)")
 	cmd.Flags().BoolVar(&all, "all", false, "show every failure, not only the first")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print every failure as a JSON object in one line, for programs")

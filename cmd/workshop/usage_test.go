@@ -19,7 +19,7 @@ func TestWrong_arguments_end_in_a_sentence_and_exit_code_2(t *testing.T) {
 	cases := [][]string{
 		{"--foo"}, {"foo"}, {"help", "foo"}, {"05", "06"}, {"completion"}, {"completion", "tcsh"}, {"skip"},
 		{"progress", "05"},
-		{"test", "--count", "x"}, {"test", "--on"}, {"test", "-z"}, {"compare", "--count", "x"}, {"test", "05/99"},
+		{"test", "--timeout", "x"}, {"test", "--on"}, {"test", "-z"}, {"compare", "--count", "x"}, {"test", "05/99"},
 		{"reset", "--bare", "--tests"}, {"watch", "--plain=often"}, {"verify", "--only", "beauty"}, {"generate", "99"},
 		{"cluster", "restart"}, {"cluster", "kill", "a", "b"}, {"cluster", "foo"}, {"cluster", "up", "--nodes", "x"},
 		{"cluster", "up", "--nodes", "0"}, {"cluster", "up", "--foo"}, {"cluster", "down", "now"}, {"cluster", "fetch"},

@@ -3,6 +3,7 @@ package main
 // This file is `workshop version`.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -30,25 +31,27 @@ client-go in go.mod, and of Go. Reports of problems ask for this output.`,
 				return err
 			}
 			changes, err := os.ReadFile(filepath.Join(root, "CHANGELOG.md"))
-			if err != nil {
-				return fmt.Errorf("look for the workshop's version: %w", err)
+			goMod, modErr := os.ReadFile(filepath.Join(root, "go.mod"))
+			if err = cmp.Or(err, modErr); err != nil {
+				return fmt.Errorf("look for the versions: %w", err)
 			}
 			workshop, err := newestVersion(changes)
 			if err != nil {
 				return err
 			}
-			clientGo, err := requiredVersion(root, "k8s.io/client-go")
-			if err != nil {
-				return err
+			clientGo := required.FindSubmatch(goMod)
+			if clientGo == nil {
+				return errors.New("go.mod does not require k8s.io/client-go")
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "workshop   %s\nclient-go  %s\ngo         %s %s/%s\n",
-				workshop, clientGo, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				workshop, clientGo[1], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
 		},
 	}
 }
 
 var (
+	required   = regexp.MustCompile(`(?m)^(?:require)?\s+k8s\.io/client-go\s+(v\S+)`)
 	unreleased = regexp.MustCompile(`(?m)^## Unreleased[ \r]*$`)
 	// released matches the heading of a version, such as "## 1.0.0 - 2026-11-24".
 	released = regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?) - \d{4}-\d\d-\d\d[ \r]*$`)
@@ -66,18 +69,4 @@ func newestVersion(changes []byte) (string, error) {
 		version += ", with unreleased changes"
 	}
 	return version, nil
-}
-
-// requiredVersion returns the version of a module that the go.mod in root requires.
-func requiredVersion(root, module string) (string, error) {
-	path := filepath.Join(root, "go.mod")
-	content, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("look for the version of %s: %w", module, err)
-	}
-	line := regexp.MustCompile(`(?m)^(?:require)?\s+` + regexp.QuoteMeta(module) + `\s+(v\S+)`)
-	if found := line.FindSubmatch(content); found != nil {
-		return string(found[1]), nil
-	}
-	return "", fmt.Errorf("%s does not require %s", path, module)
 }

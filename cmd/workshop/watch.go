@@ -93,9 +93,6 @@ func (a *app) notLive() string {
 	return ""
 }
 
-// errQuit means that the learner has left the welcome.
-var errQuit = errors.New("quit")
-
 // welcome runs once, before the first live view. It checks the machine, asks for the first chapter, and returns it.
 func (a *app) welcome() (progress.Chapter, error) {
 	text := func(line string) []string { return style.Wrap(line, min(a.width(), 84)) } // without styles: Wrap drops them
@@ -214,10 +211,7 @@ func (a *app) startAgain(c progress.Chapter) error {
 // actions returns what the live view can do.
 func (a *app) actions() tui.Actions {
 	return tui.Actions{
-		Look: func() ([]progress.Chapter, error) {
-			file, _ := progress.Load(a.root) // an empty one if it is broken, which was reported at the start
-			return progress.All(a.root, file)
-		},
+		Look: func() []progress.Chapter { _, all := a.now(); return all },
 		Test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
 			return a.test(ctx, io.Discard, c.Chapter, o)
 		},

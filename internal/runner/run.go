@@ -23,11 +23,10 @@ import (
 
 // Options is how to run the tests. The zero value is plain `go test`.
 type Options struct {
-	Race  bool
-	On    string      // which layers lie below: the -on of a chapter with Layers
-	Count int         // how often; 0 is once, and Go may answer from its cache
-	Task  course.Task // only this one's tests; zero means all
-	Only  string      // only the test of this name; "" means all
+	Race bool
+	On   string      // which layers lie below: the -on of a chapter with Layers
+	Task course.Task // only this one's tests; zero means all
+	Only string      // only the test of this name; "" means all
 	// Stop ends the run when it is closed; the verdict then says EndedByUser and where the run was. It may be nil.
 	Stop   <-chan struct{}
 	Limit  time.Duration     // how long all of it may take, compiling included; 0 is Limits.Time
@@ -73,9 +72,6 @@ func Command(c course.Chapter, o Options) ([]string, error) {
 	}
 	if o.skip != "" {
 		args = append(args, "-skip", o.skip)
-	}
-	if o.Count > 0 {
-		args = append(args, fmt.Sprintf("-count=%d", o.Count))
 	}
 	if o.On != "" {
 		args = append(args, "-on", o.On)

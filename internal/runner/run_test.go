@@ -37,15 +37,15 @@ func TestRun_says_what_it_ran_and_what_is_not_written(t *testing.T) {
 		"package box\n\nimport \"testing\"\n\nfunc TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) { "+
 			"t.Error(\"no\") }\n")
 	var ended []string
-	v, err := Run(t.Context(), root, box, Options{Count: 2, OnTest: func(test gotest.Test) {
+	v, err := Run(t.Context(), root, box, Options{OnTest: func(test gotest.Test) {
 		if test.Status != gotest.Running {
 			ended = append(ended, test.Name)
 		}
 	}})
 	require.NoError(t, err)
-	require.Equal(t, "go test ./01-box -count=2", v.Command)
+	require.Equal(t, "go test ./01-box", v.Command)
 	require.Equal(t, []State{Passed, Failing, Unknown}, states(v))
-	require.Equal(t, []string{"TestTask1_a", "TestTask2_a", "TestTask1_a", "TestTask2_a"}, ended)
+	require.Equal(t, []string{"TestTask1_a", "TestTask2_a"}, ended)
 	require.Len(t, v.Todos, 1)
 	require.Equal(t, "Put at box.go:5, task 1", fmt.Sprintf("%s at %s, task %d", v.Todos[0].Symbol, v.Todos[0].At,
 		v.Todos[0].Task))
@@ -204,7 +204,7 @@ func TestCommand_is_what_one_would_type(t *testing.T) {
 	controller := course.Chapter{Dir: "07-controller", Layers: true}
 	for want, o := range map[string]Options{
 		"go test ./07-controller":                                           {},
-		"go test -race ./07-controller -count=3":                            {Race: true, Count: 3},
+		"go test -race ./07-controller":                                     {Race: true},
 		"go test ./07-controller -on client-go":                             {On: "client-go"},
 		"go test -tags yours ./07-controller -on solutions,reflector=yours": {On: "solutions,reflector=yours"},
 	} {

@@ -31,7 +31,7 @@ import (
 // error.
 type Actions struct {
 	// Look reads the state of all chapters.
-	Look func() ([]progress.Chapter, error)
+	Look func() []progress.Chapter
 	// Test runs a chapter's tests, and stores the result. It ends early when ctx does.
 	Test func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error)
 	// Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
@@ -371,11 +371,8 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 // look reads the state of the chapters again.
 func (m *Model) look() tea.Cmd {
 	return func() tea.Msg {
-		all, err := m.actions.Look()
+		all := m.actions.Look()
 		return change(func(m *Model) tea.Cmd {
-			if err != nil {
-				return nil
-			}
 			m.all = all
 			for _, c := range all {
 				if c.Dir == m.chapter.Dir {

@@ -46,7 +46,7 @@ func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int
 		task = c.Tasks[0]
 	}
 	m := New(t.Context(), Actions{
-		Look:  func() ([]progress.Chapter, error) { return all, nil },
+		Look:  func() []progress.Chapter { return all },
 		Notes: func(progress.Chapter) []string { return nil },
 		GoTo:  func(string) error { return nil },
 		Watch: func(context.Context, progress.Chapter, func(string)) {},

@@ -66,8 +66,8 @@ func Fit(f failure.Failure, width, rows int) []Line {
 	}
 	out = append(out, slices.Concat(parts...)...)
 	var more []Line
-	for _, line := range f.Rest {
-		more = append(more, part("", line, width)...)
+	if len(f.Rest) > 0 {
+		more = part("", strings.Join(f.Rest, "\n"), width)
 	}
 	if f.More > 0 {
 		more = append(more, part("", "… "+failure.Count(f.More, "more failure"), width)...)
@@ -83,10 +83,8 @@ func part(label, text string, width int) (out []Line) {
 	if label != "" {
 		width -= partIndent
 	}
-	for line := range strings.SplitSeq(text, "\n") {
-		for _, row := range Wrap(line, width) {
-			out = append(out, Line{Label: label, Text: row})
-		}
+	for _, row := range Wrap(text, width) {
+		out = append(out, Line{Label: label, Text: row})
 	}
 	return out
 }
@@ -147,11 +145,17 @@ const noBreak, noSpace = "\ue000", "\ue001"
 var shownCommand = regexp.MustCompile(`\b(?:go (?:build|clean|doc|env|get|install|list|mod|run|test|tool|version|vet)` +
 	`|unset|export) (?:[^ ]*[^ .,;:?] )*[^ ]+`)
 
-// Wrap breaks a line into rows of at most width columns, at spaces where it can. A row that goes on keeps the line's
-// indentation. A command that fits into a row stays in one, so that it can be copied. Control characters are taken out,
-// so that what a test prints cannot move a screen's cursor.
-func Wrap(line string, width int) []string {
-	line = clean(line)
+// Wrap breaks the lines of a text into rows of at most width columns, at spaces where it can. A row that goes on keeps
+// the line's indentation. A command that fits into a row stays in one, so that it can be copied. Control characters are
+// taken out, so that what a test prints cannot move a screen's cursor.
+func Wrap(text string, width int) (rows []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		rows = append(rows, wrapLine(clean(line), width)...)
+	}
+	return rows
+}
+
+func wrapLine(line string, width int) []string {
 	if ansi.StringWidth(line) <= width {
 		return []string{line}
 	}

@@ -95,9 +95,7 @@ func Build(v runner.Verdict, width, rows int) []string {
 	case slices.ContainsFunc(v.Build, sourceLine.MatchString):
 		out = []string{Bad("It does not compile:")}
 	}
-	for _, line := range v.Build {
-		out = append(out, Wrap(line, width)...)
-	}
+	out = append(out, Wrap(strings.Join(v.Build, "\n"), width)...)
 	if rows > 0 && len(out) > rows {
 		out = append(out[:rows-1], Faint(fmt.Sprintf("… %d more lines", len(out)-rows+1)))
 	}
@@ -114,9 +112,6 @@ func Stopped(v runner.Verdict) string {
 
 // Crash returns the dump of a test binary that did not end by itself.
 func Crash(v runner.Verdict, width int) []string {
-	out := []string{Bad("The test binary ended before its last test:")}
-	for line := range strings.Lines(v.Crash) {
-		out = append(out, Wrap(strings.TrimRight(line, "\n"), width)...)
-	}
-	return out
+	return append([]string{Bad("The test binary ended before its last test:")},
+		Wrap(strings.TrimRight(v.Crash, "\n"), width)...)
 }
