@@ -3,6 +3,7 @@ package restclient_test
 // Task 3: bodies.
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
@@ -42,6 +44,12 @@ func TestTask3_Object_is_sent_with_its_kind(t *testing.T) {
 		require.Equal(t, "application/json", sent.Header.Get("Content-Type"), "the content type of the request")
 		t.Rule(writtenAtOnce + ". The encoder adds the kind.")
 		require.Contains(t, sent.Body, `"kind":"Deployment","apiVersion":"apps/v1"`, "the body of the request")
+		t.Rule(writtenAtOnce + ", even if the request has another Content-Type.")
+		t.Did("PATCH with the type of a merge patch, and a Deployment as its Body")
+		w.do(w.client.Patch(types.MergePatchType).Namespace("default").Resource("deployments").Name("web").
+			Body(deployment("web")))
+		require.Equal(t, "application/json", w.Requests("patch")[0].Header.Get("Content-Type"),
+			"the content type of the PATCH")
 	})
 }
 
@@ -62,7 +70,7 @@ func TestTask3_Bytes_and_readers_are_sent_as_they_are(t *testing.T) {
 	guard.Test(t, "A []byte and an io.Reader are sent as they are, with the Content-Type that the request "+
 		"already has.", func(t *guard.T) {
 		w := newWorld(t)
-		patch := `{"spec":{"replicas":5}}`
+		patch := "\n {\"spec\": {\"replicas\":5}} \n"
 		w.Create(deployment("web"))
 		merge := func() *restclient.Request {
 			r := w.client.Patch("application/merge-patch+json")
@@ -81,7 +89,7 @@ func TestTask3_Bytes_and_readers_are_sent_as_they_are(t *testing.T) {
 }
 
 func TestTask3_Nil_object_is_no_body(t *testing.T) {
-	guard.Test(t, "A nil pointer to an object means no body: callers pass optional options as nil pointers, and "+
+	guard.Test(t, "A nil pointer to an object changes nothing: callers pass optional options as nil pointers, and "+
 		"an interface that holds a nil pointer is not nil.", func(t *guard.T) {
 		w := newWorld(t)
 		t.Did("GET with a nil *Deployment as its Body")
@@ -90,6 +98,9 @@ func TestTask3_Nil_object_is_no_body(t *testing.T) {
 		require.NoError(t, r.Error(), "the error of Body")
 		require.NoError(t, w.do(r).Error(), "the error of Do")
 		require.Empty(t, w.Requests("list")[0].Body, "the body of the request")
+		t.Did("POST with a []byte as its Body, and then with a nil *Deployment")
+		w.do(w.on("POST").Body(manifest("web")).Body(none))
+		require.Equal(t, string(manifest("web")), w.Requests("create")[0].Body, "the body of the POST")
 	})
 }
 
@@ -179,18 +190,25 @@ func TestTask3_Request_changes_between_two_sends(t *testing.T) {
 func TestTask3_Reader_is_never_sent_twice(t *testing.T) {
 	guard.Test(t, "A request whose Body is an io.Reader is sent once: the reader cannot be read again. The "+
 		"caller receives the server's answer as an error, and can make another reader.", func(t *guard.T) {
-		w := newWorld(t)
-		w.script("503 with Retry-After 1", "", fakeapi.Answer(503, "1"))
-		t.Did("POST with an io.Reader as its Body")
-		err := w.do(w.on("POST").Body(io.MultiReader(strings.NewReader(string(manifest("web")))))).Error()
-		w.requireSent(1)
-		requireIs(t, apierrors.IsServiceUnavailable, metav1.StatusReasonServiceUnavailable, err, "Do")
-		for _, verb := range []string{"GET", "POST"} {
+		for _, reader := range []func() io.Reader{
+			func() io.Reader { return io.MultiReader(strings.NewReader("{}")) },
+			func() io.Reader { return strings.NewReader("{}") },
+			func() io.Reader { return bytes.NewReader([]byte("{}")) },
+			func() io.Reader { return bytes.NewBufferString("{}") },
+		} {
 			w := newWorld(t)
-			w.script("resets the connection instead of answering", "", fakeapi.Reset(false))
-			t.Did("%s with an io.Reader as its Body", verb)
-			require.Error(t, w.do(w.on(verb).Body(io.MultiReader(strings.NewReader("{}")))).Error(), "the error of Do")
+			w.script("503 with Retry-After 1", "", fakeapi.Answer(503, "1"))
+			t.Did("POST with a %T as its Body", reader())
+			err := w.do(w.on("POST").Body(reader())).Error()
 			w.requireSent(1)
+			requireIs(t, apierrors.IsServiceUnavailable, metav1.StatusReasonServiceUnavailable, err, "Do")
+			for _, verb := range []string{"GET", "POST"} {
+				w := newWorld(t)
+				w.script("resets the connection instead of answering", "", fakeapi.Reset(false))
+				t.Did("%s with a %T as its Body", verb, reader())
+				require.Error(t, w.do(w.on(verb).Body(reader())).Error(), "the error of Do")
+				w.requireSent(1)
+			}
 		}
 	})
 }
@@ -223,6 +241,8 @@ func TestTask3_Last_body_is_sent(t *testing.T) {
 			{"an io.Reader, then a []byte", w.on("POST").Body(reader()).Body(manifest("bytes")), "bytes"},
 			{"a []byte, then an io.Reader", w.on("POST").Body(manifest("bytes")).Body(reader()), "reader"},
 			{"an io.Reader, then an object", w.on("POST").Body(reader()).Body(deployment("object")), "object"},
+			{"two objects", w.on("POST").Body(deployment("one")).Body(deployment("two")), "two"},
+			{"a []byte, then another", w.on("POST").Body(manifest("three")).Body(manifest("four")), "four"},
 		} {
 			t.Did("Body with %s", c.what)
 			require.NoError(t, w.do(c.r).Error(), "the error of Do")

@@ -87,15 +87,25 @@ func TestTask4_Cancel_ends_the_wait_for_a_retry(t *testing.T) {
 }
 
 func TestTask4_Timeout_is_for_all_tries_together(t *testing.T) {
-	guard.Test(t, limits+". Here there are three tries: at 0, 4 and 8 seconds.", func(t *guard.T) {
-		w := newWorld(t)
-		w.script("busy forever, with Retry-After 4", "", fakeapi.Times(50, fakeapi.Answer(429, "4"))...)
-		t.Did("Timeout 10s")
-		var err error
-		d := took(func() { err = w.do(w.on("GET").Timeout(10 * time.Second)).Error() })
-		require.Equal(t, 10*time.Second, d, "duration of Do")
-		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of Do")
-		w.requireSent(3)
+	guard.Test(t, limits+", whatever the reason of a retry.", func(t *guard.T) {
+		for _, c := range []struct {
+			what  string
+			fault fakeapi.Fault
+			sent  int
+		}{
+			{"429 with Retry-After 4", fakeapi.Answer(429, "4"), 3},
+			{"503 with Retry-After 4", fakeapi.Answer(503, "4"), 3},
+			{"a reset of the connection", fakeapi.Reset(false), 10},
+		} {
+			w := newWorld(t)
+			w.script(c.what+", forever", "", fakeapi.Times(50, c.fault)...)
+			t.Did("Timeout 9.5s")
+			var err error
+			d := took(func() { err = w.do(w.on("GET").Timeout(9500 * time.Millisecond)).Error() })
+			require.Equal(t, 9500*time.Millisecond, d, "duration of Do")
+			require.ErrorIs(t, err, context.DeadlineExceeded, "the error of Do")
+			w.requireSent(c.sent)
+		}
 	})
 }
 

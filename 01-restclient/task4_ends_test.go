@@ -65,6 +65,15 @@ var hangs = []hang{
 	{"429 with Retry-After 1, and a byte of the body each second", func(w world, _ *limiter) {
 		w.Script("", drip(429, "1"))
 	}, "Do DoRaw Watch", 1},
+	{"429 with Retry-After 1, and the answer to the retry comes after a day", func(w world, _ *limiter) {
+		w.Script("", fakeapi.Answer(429, "1"), fakeapi.Slow(24*time.Hour))
+	}, "Do DoRaw Stream Watch", 2},
+	{"the connection is reset after a minute, and the retry waits a second", func(w world, _ *limiter) {
+		w.Script("", func(rw respond, r *request, next handler) {
+			time.Sleep(time.Minute)
+			fakeapi.Reset(false)(rw, r, next)
+		})
+	}, "Do DoRaw Watch", 1},
 	{"429 with Retry-After 1, and the limiter lets the retry pass after an hour", func(w world, l *limiter) {
 		w.Script("", func(rw respond, r *request, next handler) {
 			l.wait = time.Hour

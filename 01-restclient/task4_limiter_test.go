@@ -34,7 +34,9 @@ func TestTask4_Limiter_is_asked_whatever_the_reason_of_the_retry(t *testing.T) {
 	guard.Test(t, asksLimiter+": after 429, after each 5xx, and after a broken connection.", func(t *guard.T) {
 		reasons := map[string]fakeapi.Fault{"a reset of the connection": fakeapi.Reset(false)}
 		for _, code := range []int{429, 500, 503, 599} {
-			reasons[fmt.Sprint(code, " with Retry-After 1")] = fakeapi.Answer(code, "1")
+			for _, seconds := range []string{"0", "1"} {
+				reasons[fmt.Sprint(code, " with Retry-After ", seconds)] = fakeapi.Answer(code, seconds)
+			}
 		}
 		for what, fault := range reasons {
 			for _, s := range senders {

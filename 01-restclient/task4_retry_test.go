@@ -76,8 +76,12 @@ func checkBodies(t *guard.T, s sender) {
 	w.requireSent(3)
 	w.script("resets the connection instead of answering", "", fakeapi.Reset(false))
 	t.Did("%s of a GET with an io.Reader as its Body", s.name)
-	s.send(w.on("GET").Body(io.MultiReader(strings.NewReader("{}"))), t.Context())
+	err := s.send(w.on("GET").Body(io.MultiReader(strings.NewReader("{}"))), t.Context())
 	w.requireSent(4)
+	if s.name == "Watch" {
+		t.Rule(emptyWatch + ": a reader makes the first try the last.")
+		require.NoError(t, err, "the error of Watch")
+	}
 }
 
 func TestTask4_Last_answer_is_the_servers_status(t *testing.T) {
@@ -128,6 +132,7 @@ func TestTask4_Stream_and_Watch_after_broken_connections(t *testing.T) {
 			check(stream, streamRetries, "GET", err, 1)
 		}
 		check(watch, watchRetries, "POST", breaks[0], 2)
+		check(stream, streamRetries, "GET", errLost, 1)
 		for _, err := range unreachable {
 			check(watch, "A watch is not sent again after any other error: there is no server, or it is the wrong one", "GET",
 				err, 1)

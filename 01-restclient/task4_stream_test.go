@@ -50,6 +50,10 @@ func TestTask4_Timeout_does_not_end_the_wait_for_a_stream(t *testing.T) {
 			d := took(func() { err = s.send(w.on("GET").Timeout(10*time.Second), t.Context()) })
 			require.NoError(t, err, "the error of "+s.name)
 			require.Equal(t, time.Minute, d, "duration of "+s.name)
+			w.script("busy, six times, with Retry-After 10", "", fakeapi.Times(6, fakeapi.Answer(429, "10"))...)
+			d = took(func() { err = s.send(w.on("GET").Timeout(5*time.Second), t.Context()) })
+			require.NoError(t, err, "the error of "+s.name+" after six retries")
+			require.Equal(t, time.Minute, d, "duration of "+s.name+" with six retries")
 		}
 	})
 }

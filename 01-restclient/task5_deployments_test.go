@@ -94,6 +94,10 @@ func TestTask5_List_in_pages(t *testing.T) {
 			require.NoError(t, err, "the error of List")
 			require.LessOrEqual(t, len(page.Items), 2, "objects in a page")
 			all = append(all, names(page)...)
+			if page.Continue != "" {
+				left := int64(5 - len(all))
+				require.Equal(t, &left, page.RemainingItemCount, "the count of remaining objects in the page")
+			}
 			if opts.Continue = page.Continue; opts.Continue == "" {
 				break
 			}
@@ -116,6 +120,8 @@ func TestTask5_List_of_a_selector_or_of_all_namespaces(t *testing.T) {
 		list, err := c.List(t.Context(), metav1.ListOptions{LabelSelector: "app=b"})
 		require.NoError(t, err, "the error of List with a selector")
 		require.Equal(t, []string{"default/b"}, keys(list), "objects in the list with a selector")
+		t.Rule(inQuery + ", and no others.")
+		w.requireLast("GET", "?labelSelector=app%3Db")
 		t.Rule("List returns the Deployments that the options select: without a namespace, those of all namespaces.")
 		t.Did("List of all namespaces")
 		list, err = restclient.NewDeployments(w.client, "").List(t.Context(), metav1.ListOptions{})
@@ -258,6 +264,8 @@ func TestTask5_Watch_says_watch(t *testing.T) {
 		require.Equal(t, 1, len(w.Requests("watch")), "watches that the server has received")
 		t.Rule("Watch returns the changes of the Deployments that the options select: here those since a version.")
 		require.Equal(t, "ADDED web", next(events), "the 1st event")
+		t.Rule(inQuery + ", and no others.")
+		w.requireLast("GET", "?resourceVersion="+version+"&watch=true")
 		t.Rule(nothingLeft + ": Stop also ends the watch on the server.")
 		events.Stop()
 		synctest.Wait()

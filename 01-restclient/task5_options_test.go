@@ -153,6 +153,8 @@ func emptyAnswer(method string) fakeapi.Fault {
 	return fakeapi.Body("application/json", body)
 }
 
+const unchanged = "The caller's object does not change: it may come from a cache that other goroutines read."
+
 func TestTask5_Every_argument_reaches_the_server(t *testing.T) {
 	const (
 		anywhere = "Every argument and every option of a typed method reaches the server: the client's " +
@@ -161,7 +163,6 @@ func TestTask5_Every_argument_reaches_the_server(t *testing.T) {
 		whole = "Every argument and every option of a typed method reaches the server: the whole object, " +
 			"with labels, annotations, finalizers, owners and status. An Update removes every field that " +
 			"it does not send."
-		unchanged = "The caller's object does not change: it may come from a cache that other goroutines read."
 	)
 	guard.Test(t, anywhere, func(t *guard.T) {
 		for _, namespace := range []string{"default", "other"} {
@@ -206,6 +207,9 @@ func TestTask5_Namespace_is_the_clients(t *testing.T) {
 				t.Did("%s, with an object of the namespace %q", m.name, other)
 				m.call(t.Context(), c, d)
 				w.requireSent(i + 1)
+				t.Rule(unchanged)
+				require.Equal(t, other, d.Namespace, "the namespace of the caller's object after "+m.name)
+				t.Rule(clients)
 				require.Contains(t, w.Requests("")[i].Path, "/namespaces/default/deployments", "the path of "+m.name)
 			}
 		}
@@ -219,6 +223,7 @@ func furnished(name string) *appsv1.Deployment {
 	d.ResourceVersion, d.UID = "7", "of-"+types.UID(name)
 	d.Annotations = map[string]string{"who": "somebody else"}
 	d.Finalizers = []string{"example.com/other"}
+	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Update"}}
 	d.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: "a", UID: "u",
 		Controller: &yes}}
 	d.Status.Replicas = 2
@@ -284,6 +289,18 @@ func TestTask5_Each_method_uses_its_context(t *testing.T) {
 			t.Did("%s", m.name)
 			require.ErrorIs(t, m.call(ctx, c, deployment("web")), context.Canceled, "the error of "+m.name)
 			w.requireSent(0)
+		}
+	})
+}
+
+func TestTask5_Each_method_is_sent_again(t *testing.T) {
+	guard.Test(t, asked+": in each method of the typed client.", func(t *guard.T) {
+		w, c := typed(t, "default")
+		for i, m := range methods() {
+			w.script("429 with Retry-After 1, and then an empty object", "", fakeapi.Answer(429, "1"), emptyAnswer(m.name))
+			t.Did("%s", m.name)
+			require.NoError(t, m.call(t.Context(), c, deployment("web")), "the error of "+m.name)
+			w.requireSent(2 * (i + 1))
 		}
 	})
 }

@@ -164,8 +164,8 @@ func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCod
 }
 
 // Timeout limits Do and DoRaw: all tries together, and reading the body. It does not limit a stream or a watch. The
-// server receives it as the query parameter "timeout". A Timeout of 0 means no limit, and a later Timeout replaces an
-// earlier one. It mirrors rest.Request.Timeout.
+// server receives it as the query parameter "timeout", and no other value of that parameter. A Timeout of 0 means no
+// limit, and a later Timeout replaces an earlier one. It mirrors rest.Request.Timeout.
 func (r *Request) Timeout(d time.Duration) *Request {
 	r.timeout = d
 	return r
@@ -197,7 +197,7 @@ func (r *Request) URL() *url.URL {
 // Body sets the body of the request:
 //   - An object is encoded at once, with its kind and version, in the client's content type, and sent with that
 //     Content-Type.
-//   - A nil pointer to an object means no body.
+//   - A nil pointer to an object changes nothing.
 //   - A []byte and an io.Reader are sent as they are.
 //
 // Any other body, or an object that cannot be encoded, is an error. A later Body replaces an earlier one. It mirrors
