@@ -114,7 +114,7 @@ func TestTask4_A_day_of_watches(t *testing.T) {
 					s := w.watch(collection + "?watch=1&timeoutSeconds=300&resourceVersion=" + w.ResourceVersion())
 					for i := range 2 {
 						d := deployment("web", int32(1+i))
-						d.Annotations = map[string]string{"large": strings.Repeat("x", 8_000+hour)}
+						d.Annotations = map[string]string{"large": strings.Repeat("x", 30_000+hour)}
 						w.Update(d)
 					}
 					time.Sleep(10 * time.Minute)
@@ -127,20 +127,13 @@ func TestTask4_A_day_of_watches(t *testing.T) {
 		hours(1)
 		synctest.Wait()
 		goroutines, memory := runtime.NumGoroutine(), inUse()
-		t.Did("a day passes: every ten minutes a watch of five minutes, and two events of 8 kB for it and for a long one")
+		t.Did("a day passes: every ten minutes a watch of five minutes, and two events of 30 kB for it and for a long one")
 		hours(23)
 		synctest.Wait()
 		require.Less(t, runtime.NumGoroutine()-goroutines, 4, "additional goroutines after a day")
-		after := inUse()
-		for range 20 { // what ends a request may still be on a stack, or wait for a finalizer
-			if after-memory < 1<<20 {
-				break
-			}
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			after = inUse()
-		}
-		require.Less(t, after-memory, 1<<20, "additional bytes in use after a day")
+		// A proxy that keeps the events keeps 10 MB. Others use memory, too: the fake server keeps notes on requests, and on
+		// a busy machine package guard dumps the goroutines while the test runs.
+		require.Less(t, inUse()-memory, 6<<20, "additional bytes in use after a day")
 	})
 }
 
