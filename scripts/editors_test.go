@@ -136,6 +136,21 @@ func TestWorkflow_runs_class_without_a_token(t *testing.T) {
 	require.FileExists(t, "class.sh")
 }
 
+// The tag of an action can be moved to other code; a hash cannot.
+func TestWorkflows_name_actions_by_their_hash(t *testing.T) {
+	files, err := filepath.Glob("../.github/workflows/*.yml")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, uses := range regexp.MustCompile(`uses:.*`).FindAllString(string(content), -1) {
+			require.Regexp(t, `^uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`, uses, file)
+		}
+		require.Equal(t, filepath.Base(file) == "drift.yml", strings.Contains(string(content), "govulncheck"), file)
+	}
+}
+
 func TestForms_that_report_a_problem_ask_for_the_version(t *testing.T) {
 	for _, form := range []string{"bug", "failure", "wrong-code"} {
 		content, err := os.ReadFile("../.github/ISSUE_TEMPLATE/" + form + ".yml")

@@ -45,12 +45,19 @@ func TestClass_has_a_row_for_each_person(t *testing.T) {
 	for _, dir := range []string{"01-box", "02-shelf", "labs/x"} {
 		w.write(filepath.Join(w.root, dir, "README.md"), "")
 	}
+	spoil := ""
+	for _, script := range []string{"class.sh", "progress.sh"} {
+		spoil += "echo 'echo spoiled; exit' >" + filepath.Join(w.root, "scripts", script) + "\n"
+	}
 	clone := func(person string, dirs ...string) string {
 		root := filepath.Join(t.TempDir(), person)
 		for _, dir := range dirs {
 			w.write(filepath.Join(root, dir, "README.md"), "")
 		}
 		w.write(filepath.Join(root, "scripts", "progress.sh"), "echo 'the script of a fork is not run'\n")
+		if person == "eve" {
+			w.write(filepath.Join(root, "tests-do.sh"), spoil)
+		}
 		for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "x"}} {
 			cmd := exec.CommandContext(t.Context(), "git", args...)
 			cmd.Dir = root
@@ -61,13 +68,15 @@ func TestClass_has_a_row_for_each_person(t *testing.T) {
 		}
 		return root
 	}
+	eve := clone("eve", "01-box")
 	w.is("01-box", "--- PASS: TestTask1_A (0.00s)\nPASS\n0\n")
 	w.is("02-shelf", "--- PASS: TestTask1_A (0.00s)\n--- FAIL: TestTask2_C (0.00s)\nFAIL\n1\n")
 	w.is("03-broken", "# client-go-workshop/03\n03/x.go:3:1: syntax error\nFAIL\t03 [build failed]\n1\n")
 	w.is("labs/x", "--- PASS: TestTask1_A (0.00s)\nPASS\n0\n")
-	w.stdin = "ada " + clone("ada", "01-box", "02-shelf", "labs/x") + "\n\n" +
+	w.stdin = "eve " + eve + "\nada " + clone("ada", "01-box", "02-shelf", "labs/x") + "\n\n" +
 		"ben<b>| " + clone("ben", "01-box", "03-broken") + "\ngone /there/is/no/such/clone\n"
 	require.Equal(t, "| person | 01-box | 02-shelf | labs finished |\n|---|---|---|---|\n"+
+		"| eve | finished | 0 |\n"+
 		"| ada | finished | 1 of 2 | 1 |\n"+
 		"| benb | finished | does not compile | 0 |\n"+
 		"| gone | cannot be cloned |\n", w.runs("class.sh"))
