@@ -5,8 +5,8 @@
 #   scripts/bump.sh             the newest release
 #
 # It changes go.mod and go.sum of all modules, and the version in every text and link. A person then handles what the
-# new version moved or changed: `verify` lists it, and docs/develop/writing-a-chapter.md says what to look at. Nothing is
-# committed.
+# new version moved or changed: `verify` lists it, and docs/develop/writing-a-chapter.md says what to look at. It
+# commits nothing.
 set -euo pipefail
 unset CDPATH
 cd -P "$(dirname "$0")/.."
@@ -30,8 +30,8 @@ go mod tidy
 # The generators of the lab custom-resource have the version of client-go.
 (cd scripts/codegen && go get "k8s.io/code-generator@$new" && go mod tidy)
 (cd upstream && go get "k8s.io/client-go@$new" "k8s.io/api@$new" "k8s.io/apimachinery@$new" && go mod tidy)
-# The real control plane has the version of client-go, with 1 for 0, and the etcd that it requires. Kubernetes' own modules
-# are replaced in cluster/go.mod. If tidy asks for one at v0.0.0, it is new, and needs a line there.
+# The real control plane has the version of client-go, with 1 for 0, and the etcd that it requires. Kubernetes' own
+# modules are replaced in cluster/go.mod. If tidy asks for one at v0.0.0, it is new, and needs a line there.
 kubernetes() { (cd cluster && go list -m -f '{{.Version}}' "$1"); }
 old_kubernetes=$(kubernetes k8s.io/kubernetes) new_kubernetes=v1${new#v0}
 old_etcd=$(kubernetes go.etcd.io/etcd/server/v3)
