@@ -1,6 +1,7 @@
 package authoring_test
 
-// This file checks docs/develop/reliability.md: each test that it names exists, in a folder of the same row.
+// This file checks docs/develop/reliability.md: its promises are one table, each says what was tried, and each test that
+// it names exists, in a folder of the same row.
 
 import (
 	"os"
@@ -28,11 +29,15 @@ func TestReliability_names_tests_that_exist(t *testing.T) {
 			continue
 		}
 		rows++
+		if cells := strings.Split(strings.Trim(row, "|\n "), " | "); len(cells) != 3 {
+			t.Errorf("not a promise, what was tried, and a test: %s", row)
+		}
 		for _, name := range missingTests(row, filepath.Dir(reliabilityPage)) {
 			t.Errorf("no folder of this row has %s: %s", name, row)
 		}
 	}
 	require.Greater(t, rows, 20)
+	require.Equal(t, 1, strings.Count(string(page), "| promise |"))
 }
 
 // missingTests returns the tests of a row that none of its folders has. Folders are relative to dir.
