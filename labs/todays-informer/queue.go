@@ -51,9 +51,8 @@ func (q *BatchQueue) PopBatch(processBatch cache.ProcessBatchFunc, processSingle
 // Pop is the RealFIFO's. It counts the item that has left the queue. No item leaves a closed queue that is empty, and
 // its count does not matter any more.
 func (q *BatchQueue) Pop(process cache.PopProcessFunc) (any, error) {
-	obj, err := q.RealFIFO.Pop(process)
-	q.waiting.Add(-1)
-	return obj, err
+	defer q.waiting.Add(-1) // also after a panic
+	return q.RealFIFO.Pop(process)
 }
 
 // Add is the RealFIFO's. With AtomicEvents each call of Add, Update, Delete, Bookmark, Replace and Resync adds one item

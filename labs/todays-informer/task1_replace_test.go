@@ -4,6 +4,7 @@ package todaysinformer_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -45,6 +46,9 @@ func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
 		for i, content := range s.states {
 			require.Contains(t, []string{"a@1 b@2", "b@8 c@9"}, content, "the store's content after write %d", i+1)
 		}
+		s.states = nil
+		replace(t, &calls{}, s)
+		require.Equal(t, []string{""}, s.states, "the store's content after each write of an empty list")
 	})
 }
 
@@ -56,6 +60,9 @@ func TestTask1_Store_has_the_version_of_the_list(t *testing.T) {
 		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after a list at version 9")
 		replace(t, &calls{}, s)
 		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after an empty list at version 9")
+		t.Did("ReplaceAll with the list [a@1], which has no version")
+		require.NoError(t, todaysinformer.ReplaceAll(&calls{}, s, listed("", "a@1"), false), "the error of ReplaceAll")
+		require.Empty(t, s.LastStoreSyncResourceVersion(), "the store's version after a list without one")
 	})
 }
 
@@ -114,6 +121,10 @@ func TestTask1_Known_object_is_an_update(t *testing.T) {
 		require.Equal(t, []string{"update a@1 to a@8", "again b@2"}, h.notes, "the handler's calls")
 		require.Same(t, stored, h.objects[0], "the old object of the update of a")
 		require.Same(t, list.Objects[0], h.objects[1], "the new object of the update of a")
+		t.Did("ReplaceAll with the same list")
+		h = &calls{}
+		require.NoError(t, todaysinformer.ReplaceAll(h, s, list, false), "the error of ReplaceAll")
+		require.Equal(t, []string{"again a@8", "again b@2"}, h.notes, "the handler's calls after the same list")
 	})
 }
 
@@ -128,6 +139,55 @@ func TestTask1_Key_decides_and_not_the_UID(t *testing.T) {
 		list := cache.ReplacedAllInfo{ResourceVersion: "9", Objects: []any{is}}
 		require.NoError(t, todaysinformer.ReplaceAll(h, s, list, false), "the error of ReplaceAll")
 		require.Equal(t, []string{"update a@1 to a@8"}, h.notes, "the handler's calls")
+	})
+}
+
+func TestTask1_Same_version_is_no_proof(t *testing.T) {
+	guard.Test(t, "ReplaceAll makes a list the whole content of the store, and reports each difference to the "+
+		"handler. A server that was restored from a backup gives the same versions to other objects.", func(t *guard.T) {
+		h, s := &calls{}, storeOf(t, "a@1", "b@2")
+		s.Bookmark("9")
+		list := listed("9", "a@1", "b@5")
+		t.Did("a store has a@1 and b@2, at version 9; ReplaceAll with the list [a@1 b@5] at version 9")
+		require.NoError(t, todaysinformer.ReplaceAll(h, s, list, false), "the error of ReplaceAll")
+		require.Equal(t, []string{"again a@1", "update b@2 to b@5"}, h.notes, "the handler's calls")
+		kept, _, _ := s.GetByKey("default/a")
+		require.Same(t, list.Objects[0], kept, "the stored object a")
+	})
+}
+
+func TestTask1_List_of_any_size(t *testing.T) {
+	guard.Test(t, "A stored object that the list does not have is a deletion. An object whose key the store has is an "+
+		"update, and every other one is an addition: a list has no largest size.", func(t *guard.T) {
+		const size = 2_001
+		var before, after []string
+		for i := range size {
+			before = append(before, fmt.Sprintf("gone-%d@1", i), fmt.Sprintf("kept-%d@1", i))
+			after = append(after, fmt.Sprintf("kept-%d@8", i), fmt.Sprintf("new-%d@9", i))
+		}
+		h, s, got := &calls{}, storeOf(t, before...), map[string]int{}
+		t.Did("ReplaceAll: %d objects are gone, %[1]d have changed, and %[1]d are new", size)
+		require.NoError(t, todaysinformer.ReplaceAll(h, s, listed("9", after...), false), "the error of ReplaceAll")
+		for _, call := range h.notes {
+			kind, _, _ := strings.Cut(call, " ")
+			got[kind]++
+		}
+		require.Equal(t, map[string]int{"tombstone": size, "update": size, "add": size}, got, "the handler's calls")
+		require.Len(t, s.states, 1, "the writes to the store")
+	})
+}
+
+func TestTask1_Two_informers_at_once(t *testing.T) {
+	guard.Test(t, "ReplaceAll makes a list the whole content of the store, and reports each difference to the "+
+		"handler. Two informers may do so at once.", func(t *guard.T) {
+		h, s, inner := &calls{}, storeOf(t, "a@1", "b@2"), &calls{}
+		h.during = func() {
+			replace(t, inner, storeOf(t, "x@1", "y@1", "z@1"), "u@8", "v@8", "z@8")
+			inner.notes = nil
+		}
+		replace(t, h, s, "b@8", "c@9")
+		require.Equal(t, []string{"tombstone of default/a, last a@1", "update b@2 to b@8", "add c@9"}, h.notes,
+			"the calls of the first handler, during which another informer replaces its content")
 	})
 }
 

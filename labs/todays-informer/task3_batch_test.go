@@ -3,6 +3,7 @@ package todaysinformer_test
 // Task 3: many changes, as one transaction of the store.
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -34,6 +35,17 @@ func TestTask3_Batch_is_one_transaction(t *testing.T) {
 		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
 		require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
 		require.Equal(t, []string{"a@5 c@6"}, s.states, "the store's content after each write")
+		for _, size := range []int{1, 2_001} {
+			h, s, deltas := &calls{}, transactions{storeOf(t)}, []cache.Delta{}
+			s.refused = []string{"Add", "Update", "Delete", "Replace"} // the methods for single writes
+			for i := range size {
+				deltas = append(deltas, delta(cache.Added, fmt.Sprintf("d%d@%d", i, i)))
+			}
+			t.Did("a batch of %d, into a store that accepts transactions only", size)
+			require.NoError(t, todaysinformer.ProcessDeltasInBatch(h, s, deltas, false), "the error of ProcessDeltasInBatch")
+			require.Len(t, s.states, 1, "the transactions for a batch of %d", size)
+			require.Len(t, h.notes, size, "the handler's calls for a batch of %d", size)
+		}
 	})
 }
 
@@ -183,6 +195,17 @@ func TestTask3_Error_of_one_object_stops_no_other(t *testing.T) {
 		s.refused = []string{"Delete b@4", "Add c@6"}
 		t.Did("a store without transactions has a@1 and b@2, and refuses the deletion of b and the addition of c")
 		err := batch(t, h, s, mixed()...)
+		t.Did("then a store that refuses a, b and c of a batch of four additions, the first list")
+		others := &calls{}
+		refusing := storeOf(t)
+		refusing.refused = []string{"Add a@1", "Add b@2", "Add c@3"}
+		var four []cache.Delta
+		for _, text := range []string{"a@1", "b@2", "c@3", "d@4"} {
+			four = append(four, delta(cache.Added, text))
+		}
+		require.Error(t, todaysinformer.ProcessDeltasInBatch(others, refusing, four, true),
+			"the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"first d@4"}, others.notes, "the handler's calls after three errors")
 		require.Equal(t, []string{"update a@1 to a@5"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@5 b@2", s.content(), "the store's objects")
 		t.Rule("ProcessDeltasInBatch returns the errors of all objects.")
@@ -199,12 +222,33 @@ func TestTask3_Batch_has_changes_of_single_objects_only(t *testing.T) {
 			{Type: cache.SyncAll, Object: cache.SyncAllInfo{}},
 			{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "30"}},
 		} {
-			h, s := &calls{}, transactions{storeOf(t, "a@1")}
-			err := batch(t, h, s, delta(cache.Updated, "a@5"), d)
-			require.Error(t, err, "the error of ProcessDeltasInBatch with a %s", d.Type)
-			require.Empty(t, h.notes, "the handler's calls after a batch with a %s", d.Type)
-			require.Equal(t, "a@1", s.content(), "the store's objects after a batch with a %s", d.Type)
-			require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after a batch with a %s", d.Type)
+			for place := range 4 {
+				h, s := &calls{}, transactions{storeOf(t, "a@1")}
+				deltas := []cache.Delta{delta(cache.Updated, "a@5"), delta(cache.Sync, "c@6"), delta(cache.Replaced, "e@7")}
+				err := batch(t, h, s, slices.Insert(deltas, place, d)...)
+				require.Error(t, err, "the error of ProcessDeltasInBatch with a %s", d.Type)
+				require.Empty(t, h.notes, "the handler's calls after a batch with a %s", d.Type)
+				require.Equal(t, "a@1", s.content(), "the store's objects after a batch with a %s", d.Type)
+				require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after a batch with a %s", d.Type)
+			}
+		}
+	})
+}
+
+func TestTask3_Two_batches_at_once(t *testing.T) {
+	guard.Test(t, "ProcessDeltasInBatch applies deltas of different objects to the store and reports each change to the "+
+		"handler, the oldest first. Two informers may do so at once.", func(t *guard.T) {
+		for _, transactional := range []bool{true, false} {
+			h, s := &calls{}, cache.Store(storeOf(t, "a@1", "b@2"))
+			if transactional {
+				s = transactions{s.(*store)}
+			}
+			h.during = func() {
+				other := []cache.Delta{delta(cache.Updated, "x@8"), delta(cache.Updated, "y@8"), delta(cache.Updated, "z@8")}
+				_ = todaysinformer.ProcessDeltasInBatch(&calls{}, transactions{storeOf(t, "x@1", "y@1", "z@1")}, other, true)
+			}
+			require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
+			require.Equal(t, mixedCalls, h.notes, "the calls of a handler during which another informer has a batch")
 		}
 	})
 }

@@ -121,6 +121,24 @@ func TestTask4_Batch_has_a_thousand_at_most(t *testing.T) {
 	})
 }
 
+func TestTask4_Batch_belongs_to_its_consumer(t *testing.T) {
+	guard.Test(t, "Changes of different objects that are waiting go to processBatch together, 1000 at most. The consumer "+
+		"of another queue may receive a batch meanwhile.", func(t *guard.T) {
+		q, other, got := newQueue(), newQueue(), ""
+		add(t, q, "a@1", "b@2")
+		add(t, other, "x@3", "y@4", "z@5")
+		t.Did("PopBatch of a queue with a and b; meanwhile PopBatch of one with x, y and z")
+		require.NoError(t, q.PopBatch(func(deltas []cache.Delta, _ bool) error {
+			require.NoError(t, new(popped).pop(other), "the error of PopBatch of the other queue")
+			for _, d := range deltas {
+				got += show(d) + ", "
+			}
+			return nil
+		}, func(any, bool) error { return nil }), "the error of PopBatch")
+		require.Equal(t, "Added a@1, Added b@2, ", got, "the batch after the other one")
+	})
+}
+
 func TestTask4_Order_of_arrival(t *testing.T) {
 	guard.Test(t, "PopBatch removes items and processes them in the order of arrival.", func(t *guard.T) {
 		q, p := newQueue(), &popped{}
@@ -178,7 +196,7 @@ func TestTask4_Single_change_is_no_batch(t *testing.T) {
 		require.NoError(t, p.pop(q), "the error of PopBatch")
 		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
 
-		add(t, q, "a@2", "b@3", "a@4")
+		add(t, q, "a@2", "a@3", "b@4", "c@5", "c@6", "c@7")
 		p.drain(t, q)
 		for i, call := range p.calls {
 			require.Equal(t, p.sizes[i] == 1, strings.HasPrefix(call, "single"), "whether the call %q is one of processSingle",

@@ -210,6 +210,48 @@ func TestTask5_Lock_is_free_after_an_error(t *testing.T) {
 	})
 }
 
+func TestTask5_Lock_is_free_after_a_panic(t *testing.T) {
+	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
+		"item. A panic reaches the caller, who may continue: Pop does not keep the lock.", func(t *guard.T) {
+		for _, texts := range [][]string{nil, {"a@1"}, {"b@2", "c@3"}} {
+			q, s, l, h := newQueue(), transactions{storeOf(t)}, &lock{}, &calls{during: func() { panic("the handler's") }}
+			add(t, q, texts...)
+			if texts == nil {
+				require.NoError(t, q.Replace(deploys("a@1"), "1"), "the error of Replace")
+			}
+			t.Did("Pop; the handler panics")
+			require.Panics(t, func() { _ = todaysinformer.Pop(q, s, h, l) }, "Pop, after a panic of the handler")
+			require.False(t, l.held, "the lock is held after a panic of the handler, with %d changes", len(texts))
+			h.during = nil
+			add(t, q, "d@4")
+			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of the next Pop")
+			require.Equal(t, "add d@4", h.notes[len(h.notes)-1], "the handler's last call")
+		}
+	})
+}
+
+func TestTask5_Pop_holds_the_lock_for_an_item(t *testing.T) {
+	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
+		"item. An item with many deltas is one step for a handler that joins.", func(t *guard.T) {
+		l, h := &counted{}, &calls{}
+		deltas := cache.Deltas{delta(cache.Added, "a@1"), delta(cache.Updated, "a@2"), delta(cache.Deleted, "a@3")}
+		t.Did("Pop of a queue whose item has three deltas")
+		require.NoError(t, todaysinformer.Pop(oneItem{item: deltas}, storeOf(t), h, l), "the error of Pop")
+		require.Equal(t, []string{"add a@1", "update a@1 to a@2", "delete a@3"}, h.notes, "the handler's calls")
+		require.Equal(t, 1, l.locked, "calls of Lock")
+	})
+}
+
+// oneItem is a queue without batches that has one item, as a DeltaFIFO has.
+type oneItem struct {
+	cache.Queue
+	item any
+}
+
+func (q oneItem) Pop(process cache.PopProcessFunc) (any, error) {
+	return q.item, process(q.item, false)
+}
+
 func TestTask5_Pop_holds_the_lock_for_a_batch(t *testing.T) {
 	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
 		"item. The whole batch is one step for a handler that joins.", func(t *guard.T) {
