@@ -20,6 +20,8 @@ type registry struct {
 	calls   []string // "register demo on regtest", "remove demo-uid", in order
 	// before is called before each call, and its error is the call's. After is called when the call has had its effect.
 	before, after func(call string) error
+	// hold, if it is set, holds each call until its context ends.
+	hold bool
 }
 
 func newRegistry() *registry { return &registry{entries: map[types.UID]customresource.Entry{}} }
@@ -40,6 +42,11 @@ func (r *registry) call(ctx context.Context, call string, do func()) error {
 	r.lock.Lock()
 	r.calls = append(r.calls, call)
 	before, after := r.before, r.after
+	if r.hold {
+		r.lock.Unlock()
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	r.lock.Unlock()
 	if before != nil {
 		if err := before(call); err != nil {

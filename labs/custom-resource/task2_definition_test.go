@@ -158,7 +158,7 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 			`{"version":"29.0","chain":"moon"}`, `{"version":"29.0","chain":""}`,
 			`{"version":"29.0","nodes":-1}`, `{"version":"29.0","nodes":21}`, `{"version":"29.0","nodes":"two"}`,
 			`{"version":"latest"}`, `{"version":"29.0-rc1"}`, `{"version":"v29.0"}`, `{"version":"29."}`,
-			`{"version":"..."}`, `{"version":29}`,
+			`{"version":"..."}`, `{"version":29}`, `{"version":"29x0"}`,
 			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h","i"]}`, `{"version":"29.0","peers":["a","a"]}`,
 			`{"version":"29.0","options":{"txindex":1}}`,
 		} {

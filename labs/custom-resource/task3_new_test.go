@@ -3,6 +3,7 @@ package customresource_test
 // Task 3: the Deployment that a network wants.
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -78,6 +79,16 @@ func TestTask3_Arguments(t *testing.T) {
 				"-dbcache=450", "-maxmempool=100", "-txindex=1"}, wanted(t).Spec.Template.Spec.Containers[0].Args,
 				"the arguments")
 		}
+		many := map[string]string{"daemon": ""}
+		for i := range 100 {
+			many[fmt.Sprintf("option%03d", i)] = "1"
+		}
+		args := wanted(t, func(n *customresource.BitcoinNetwork) {
+			n.Spec.Options = many
+		}).Spec.Template.Spec.Containers[0].Args[3:]
+		require.Len(t, args, 101, "the arguments for 101 options")
+		require.Equal(t, "-daemon=", args[0], "the argument for an option with an empty value")
+		require.Equal(t, "-option099=1", args[100], "the last argument")
 	})
 }
 

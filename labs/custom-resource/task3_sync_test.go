@@ -4,6 +4,8 @@ package customresource_test
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,6 +62,14 @@ func TestTask3_Corrects(t *testing.T) {
 		"arguments": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = []string{"-chain=main"} },
 		"container": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Name = "other" },
 		"label":     func(d *appsv1.Deployment) { d.Labels = nil },
+
+		"no replicas":  func(d *appsv1.Deployment) { d.Spec.Replicas = nil },
+		"other tag":    func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image += "-alpine" },
+		"label value":  func(d *appsv1.Deployment) { d.Labels[customresource.NetworkLabel] = "other" },
+		"last of args": editArgs(func(a []string) []string { a[len(a)-1] += "0"; return a }),
+		"more args":    editArgs(func(a []string) []string { return append(a, "-daemon=1") }),
+		"order":        editArgs(func(a []string) []string { slices.Reverse(a); return a }),
+		"spaces":       editArgs(func(a []string) []string { return []string{strings.Join(a, " ")} }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it, with at most one write: a "+
@@ -72,16 +82,26 @@ func TestTask3_Corrects(t *testing.T) {
 				wanted := customresource.NewDeployment(w.cached())
 				require.Equal(t, wanted.Spec.Replicas, now.Spec.Replicas, "the replicas on the server")
 				require.Equal(t, wanted.Labels, now.Labels, "the labels on the server")
-				found := map[string]string{}
+				found := map[string]corev1.Container{}
 				for _, c := range now.Spec.Template.Spec.Containers {
-					found[c.Name] = c.Image
+					found[c.Name] = c
 				}
-				require.Equal(t, "bitcoin/bitcoin:29.0", found["bitcoind"], "the image on the server")
+				require.Equal(t, "bitcoin/bitcoin:29.0", found["bitcoind"].Image, "the image on the server")
+				require.Equal(t, wanted.Spec.Template.Spec.Containers[0].Args, found["bitcoind"].Args,
+					"the arguments on the server")
 				_, writes, err = w.syncDeployment()
 				require.NoError(t, err, "the error of the second SyncDeployment")
 				require.Empty(t, writes, "the writes of the second SyncDeployment")
 			})
 		})
+	}
+}
+
+// editArgs changes the arguments of the container bitcoind.
+func editArgs(edit func([]string) []string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		c := &d.Spec.Template.Spec.Containers[0]
+		c.Args = edit(c.Args)
 	}
 }
 
@@ -144,17 +164,15 @@ func ofOthers(d *appsv1.Deployment) {
 }
 
 func TestTask3_Foreign_is_left_alone(t *testing.T) {
-	for name, owner := range map[string][]metav1.OwnerReference{
-		"no owner": nil,
-		"an earlier network": {{APIVersion: "bitcoin.example.com/v1alpha1", Kind: "BitcoinNetwork", Name: "demo",
-			UID: "earlier", Controller: ptr.To(true)}},
+	for name, disown := range map[string]func(*appsv1.Deployment){
+		"no owner":                          func(d *appsv1.Deployment) { d.OwnerReferences = nil },
+		"an earlier network":                func(d *appsv1.Deployment) { d.OwnerReferences[0].UID = "earlier" },
+		"an owner that does not control it": func(d *appsv1.Deployment) { d.OwnerReferences[0].Controller = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "It never writes to a Deployment that the network does not control: then the error is a "+
 				"NameTakenError.", func(t *guard.T) {
-				w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) {
-					d.OwnerReferences, d.Spec.Replicas = owner, ptr.To[int32](9)
-				})
+				w := withDeployment(t, ofOthers, disown, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
 				_, writes, err := w.syncDeployment()
 				require.Empty(t, writes, "the writes")
 				var taken *customresource.NameTakenError
@@ -198,6 +216,15 @@ func TestTask3_Cached_objects_stay(t *testing.T) {
 		require.NoError(t, err, "the error of SyncDeployment")
 		require.Equal(t, before, shared, "the Deployment that the cache had")
 		require.Equal(t, networkBefore, network, "the network that the cache had")
+
+		roomy := w.deployment().DeepCopy()
+		roomy.Spec.Template.Spec.Containers = append(make([]corev1.Container, 0, 8),
+			corev1.Container{Name: "proxy", Image: "proxy:1"})
+		require.NoError(t, w.deployments.GetStore().Update(roomy), "the error of the cache")
+		t.Did("the list of containers in the cache has room for more, and lacks bitcoind")
+		_, _, err = w.syncDeployment()
+		require.NoError(t, err, "the error of SyncDeployment")
+		require.Empty(t, roomy.Spec.Template.Spec.Containers[:2][1].Name, "the container behind the end of the cached list")
 	})
 }
 
@@ -209,12 +236,17 @@ func TestTask3_Errors_name_the_Deployment(t *testing.T) {
 		_, _, err := w.syncDeployment()
 		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
 		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
-		w = withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
-		t.Did("the server forbids the update")
-		w.Script("update", fakeapi.Answer(403, ""))
-		_, _, err = w.syncDeployment()
-		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
-		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+		for _, code := range []int{403, 404, 409, 422} {
+			w = withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
+			t.Did("the server refuses the update with %d", code)
+			w.Script("update", fakeapi.Answer(code, ""))
+			_, writes, err := w.syncDeployment()
+			var refused apierrors.APIStatus
+			require.ErrorAs(t, err, &refused, "the error of SyncDeployment")
+			require.Equal(t, int32(code), refused.Status().Code, "the code of the server's error")
+			require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+			require.Equal(t, updatesIt, writes, "the writes")
+		}
 	})
 }
 

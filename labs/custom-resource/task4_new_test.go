@@ -4,6 +4,7 @@ package customresource_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -58,6 +59,11 @@ func TestTask4_Observed_generation(t *testing.T) {
 		for _, c := range status.Conditions {
 			require.Equal(t, int64(7), c.ObservedGeneration, "the observed generation of %s", c.Type)
 		}
+		t.Did("the spec changes, and the conditions do not")
+		network.Status, network.Generation = status, 8
+		for _, c := range customresource.NewStatus(network, ready()).Conditions {
+			require.Equal(t, int64(8), c.ObservedGeneration, "the observed generation of %s, which has not changed", c.Type)
+		}
 	})
 }
 
@@ -70,6 +76,9 @@ func TestTask4_Ready_nodes(t *testing.T) {
 			o.Deployment.Status.ReadyReplicas = 1
 		}))
 		require.Equal(t, int32(1), status.ReadyNodes, "the ready nodes of a Deployment with one ready replica")
+		t.Did("NewStatus for a Deployment whose status is about an older one")
+		status = customresource.NewStatus(network, ready(func(o *customresource.Observed) { o.Deployment.Generation = 6 }))
+		require.Equal(t, int32(2), status.ReadyNodes, "the ready nodes of a Deployment that has changed")
 		t.Did("NewStatus without a Deployment")
 		status = customresource.NewStatus(network, ready(func(o *customresource.Observed) { o.Deployment = nil }))
 		require.Equal(t, int32(0), status.ReadyNodes, "the ready nodes without a Deployment")
@@ -104,6 +113,7 @@ func TestTask4_Ready_is_false(t *testing.T) {
 		"the status is about an older Deployment": func(o *customresource.Observed) {
 			o.Deployment.Status.ObservedGeneration = 4
 		},
+		"a Pod too many is ready":  func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 3 },
 		"one Pod is old":           func(o *customresource.Observed) { o.Deployment.Status.UpdatedReplicas = 1 },
 		"one old Pod is left over": func(o *customresource.Observed) { o.Deployment.Status.Replicas = 3 },
 		"one Pod is too many": func(o *customresource.Observed) {
@@ -188,6 +198,12 @@ func TestTask4_Other_conditions_stay(t *testing.T) {
 			LastTransitionTime: metav1.Now()}
 		network.Status.Conditions = []metav1.Condition{audited}
 		require.Equal(t, audited, condition(t, "Audited", network, ready()), "the condition of another controller")
+		for i := range 100 {
+			other := audited
+			other.Type = fmt.Sprintf("Audited%d", i)
+			network.Status.Conditions = append(network.Status.Conditions, other)
+		}
+		require.Len(t, customresource.NewStatus(network, ready()).Conditions, 103, "the conditions, 101 of other controllers")
 	})
 }
 
@@ -218,5 +234,9 @@ func TestTask4_NewStatus_changes_nothing(t *testing.T) {
 		t.Did("NewStatus of a network with a status")
 		customresource.NewStatus(network, ready())
 		require.Equal(t, before, network, "the network")
+		network.Status.Conditions = append(make([]metav1.Condition, 0, 8), metav1.Condition{Type: "Audited"})
+		t.Did("NewStatus of a network whose list of conditions has room for more")
+		customresource.NewStatus(network, ready())
+		require.Empty(t, network.Status.Conditions[:2][1].Type, "the condition behind the end of the list")
 	})
 }

@@ -46,6 +46,17 @@ func TestTask4_Right_status_is_not_written(t *testing.T) {
 		writes, err := w.syncStatus(ready())
 		require.NoError(t, err, "the error of the second SyncStatus")
 		require.Empty(t, writes, "the writes of the second SyncStatus")
+		t.Rule("SyncStatus writes the status of a network for an observed state. Each difference is one.")
+		for name, edit := range map[string]func(*customresource.Observed){
+			"chain":       func(o *customresource.Observed) { o.RegisteredChain = "test" },
+			"registry":    func(o *customresource.Observed) { o.RegistryError = errAway },
+			"ready nodes": func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 1 },
+			"reason":      func(o *customresource.Observed) { o.DeploymentError = errAway },
+		} {
+			writes, err := w.syncStatus(ready(edit))
+			require.NoError(t, err, "the error of SyncStatus after a change of the %s", name)
+			require.Equal(t, writesStatus, writes, "the writes after a change of the %s", name)
+		}
 	})
 }
 
@@ -75,11 +86,15 @@ func TestTask4_Stale_status_is_refused(t *testing.T) {
 		require.True(t, apierrors.IsConflict(err), "the error is a conflict: %v", err)
 		require.ErrorContains(t, err, "default/demo", "the error of SyncStatus")
 		require.Equal(t, int64(0), w.stored().Status.ObservedGeneration, "the observed generation on the server")
-		t.Did("the server forbids the next update")
 		settle()
-		w.Script("update", fakeapi.Answer(403, ""))
-		_, err = w.syncStatus(ready())
-		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+		for _, code := range []int{403, 404, 422} {
+			t.Did("the server refuses the next update with %d", code)
+			w.Script("update", fakeapi.Answer(code, ""))
+			_, err = w.syncStatus(ready())
+			var refused apierrors.APIStatus
+			require.ErrorAs(t, err, &refused, "the error of SyncStatus")
+			require.Equal(t, int32(code), refused.Status().Code, "the code of the server's error")
+		}
 	})
 }
 

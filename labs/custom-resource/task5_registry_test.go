@@ -3,6 +3,7 @@ package customresource_test
 // Task 5: the finalizer and the registry.
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -144,6 +145,7 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 		"the status is about an older generation": func(n *customresource.BitcoinNetwork) {
 			n.Status.Conditions[0].ObservedGeneration = 0
 		},
+		"Registered is Unknown":          func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "Unknown" },
 		"Registered is False":            func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "False" },
 		"the status lacks the condition": func(n *customresource.BitcoinNetwork) { n.Status.Conditions = nil },
 	} {
@@ -152,10 +154,13 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 				"Registered is True for the network's generation. Otherwise the registry may list another chain: a user "+
 				"has changed the chain and changed it back, or a call has failed after its effect.", func(t *guard.T) {
 				w := newWorld(t, demo(withFinalizer, registered, edit))
-				t.Did("the registry lists another chain, and %s", name)
-				_, err := w.register()
-				require.NoError(t, err, "the error of Register")
-				require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+				for range 3 {
+					t.Did("the registry lists another chain, and %s", name)
+					w.registry.entries[w.stored().UID] = customresource.Entry{Namespace: "default", Name: "demo", Chain: "test"}
+					_, err := w.register()
+					require.NoError(t, err, "the error of Register")
+					require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+				}
 			})
 		})
 	}
@@ -221,21 +226,30 @@ func TestTask5_Finalize(t *testing.T) {
 func TestTask5_Finalize_without_a_status(t *testing.T) {
 	guard.Test(t, "It removes the network's entry from the registry, and then Finalizer: the entry may exist although the "+
 		"status does not say so, because a crash can come between the two.", func(t *guard.T) {
-		w := ending(t)
-		_, err := w.finalize()
-		require.NoError(t, err, "the error of Finalize")
-		require.Empty(t, w.registry.list(), "the entries of the registry")
+		failed := func(n *customresource.BitcoinNetwork) {
+			registered(n)
+			n.Status.RegisteredChain, n.Status.Conditions[0].Status = "", metav1.ConditionFalse
+		}
+		for _, edit := range []func(*customresource.BitcoinNetwork){func(*customresource.BitcoinNetwork) {}, failed} {
+			w := ending(t, edit)
+			_, err := w.finalize()
+			require.NoError(t, err, "the error of Finalize")
+			require.Empty(t, w.registry.list(), "the entries of the registry")
+		}
 	})
 }
 
 func TestTask5_Finalizer_stays_while_the_registry_fails(t *testing.T) {
 	guard.Test(t, "Finalizer stays until the registry has removed the entry.", func(t *guard.T) {
 		w := ending(t, registered)
-		w.registry.before = func(string) error { return errAway }
-		writes, err := w.finalize()
-		require.ErrorIs(t, err, errAway, "the error of Finalize")
-		require.Empty(t, writes, "the writes")
-		require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
+		notFound := apierrors.NewNotFound(customresource.Resource("registries"), "main")
+		for _, away := range []error{errAway, notFound, context.DeadlineExceeded} {
+			w.registry.before = func(string) error { return away }
+			writes, err := w.finalize()
+			require.ErrorIs(t, err, away, "the error of Finalize")
+			require.Empty(t, writes, "the writes")
+			require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
+		}
 	})
 }
 
@@ -245,6 +259,13 @@ func TestTask5_Other_finalizers_stay(t *testing.T) {
 		_, err := w.finalize()
 		require.NoError(t, err, "the error of Finalize")
 		require.Equal(t, []string{"example.com/audit"}, w.stored().Finalizers, "the finalizers on the server")
+		others := []string{"example.com/a", "example.com/b", "example.com/c"}
+		w = ending(t, func(n *customresource.BitcoinNetwork) {
+			n.Finalizers = append([]string{customresource.Finalizer}, others...)
+		})
+		_, err = w.finalize()
+		require.NoError(t, err, "the error of Finalize")
+		require.Equal(t, others, w.stored().Finalizers, "the finalizers on the server, in their order")
 	})
 }
 
@@ -289,6 +310,14 @@ func TestTask5_Cached_network_stays(t *testing.T) {
 				_, err := c.do(w)
 				require.NoError(t, err, "the error of %s", name)
 				require.Equal(t, before, network, "the network that the cache had")
+				w = c.world(t)
+				roomy := w.cached().DeepCopy()
+				roomy.Finalizers = append(make([]string, 0, 8), roomy.Finalizers...)
+				require.NoError(t, w.networks.GetStore().Update(roomy), "the error of the cache")
+				t.Did("the list of finalizers in the cache has room for more")
+				_, err = c.do(w)
+				require.NoError(t, err, "the error of %s", name)
+				require.Empty(t, roomy.Finalizers[:8][len(roomy.Finalizers)], "the text behind the end of the cached list")
 			})
 		})
 	}
@@ -307,10 +336,14 @@ func TestTask5_AddFinalizer_fails(t *testing.T) {
 func TestTask5_Finalize_fails(t *testing.T) {
 	guard.Test(t, "Any other error names the network and wraps the error of the registry or the server.",
 		func(t *guard.T) {
-			w := ending(t, registered)
-			w.Script("update", fakeapi.Answer(403, ""))
-			_, err := w.finalize()
-			require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
-			require.ErrorContains(t, err, "default/demo", "the error of Finalize")
+			for _, code := range []int{403, 409, 422} {
+				w := ending(t, registered)
+				w.Script("update", fakeapi.Answer(code, ""))
+				_, err := w.finalize()
+				var refused apierrors.APIStatus
+				require.ErrorAs(t, err, &refused, "the error of Finalize")
+				require.Equal(t, int32(code), refused.Status().Code, "the code of the server's error")
+				require.ErrorContains(t, err, "default/demo", "the error of Finalize")
+			}
 		})
 }

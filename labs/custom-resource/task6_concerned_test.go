@@ -63,6 +63,8 @@ func TestTask6_Deployment_frees_its_name(t *testing.T) {
 		func(t *guard.T) {
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}
 			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that its event concerns")
+			d.DeletionTimestamp = new(metav1.Now())
+			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that its deletion concerns")
 		})
 }
 

@@ -3,6 +3,7 @@ package customresource_test
 // Task 6: one Reconcile.
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -103,6 +104,11 @@ func TestTask6_Deletion_calls_Finalize_alone(t *testing.T) {
 		require.Empty(t, w.rest(), "the errors of further Reconciles")
 		require.Nil(t, w.deployment(), "the Deployment")
 		require.Equal(t, []string{"example.com/audit"}, w.stored().Finalizers, "the finalizers")
+		w = ending(t, registered)
+		w.registry.before = func(string) error { return errAway }
+		writes, err = w.reconcile()
+		require.ErrorIs(t, err, errAway, "the error of Reconcile while the registry is away")
+		require.Empty(t, writes, "the writes while the registry is away")
 	})
 }
 
@@ -116,12 +122,14 @@ func TestTask6_Finalizer_is_first(t *testing.T) {
 		}
 		require.Empty(t, w.rest(), "the errors of Reconcile")
 		require.NotEmpty(t, w.registry.callLog(), "the calls of the registry")
-		w = newWorld(t, demo())
-		t.Did("the server refuses the finalizer")
-		w.Script("update", fakeapi.Answer(403, ""))
-		_, err := w.reconcile()
-		require.Error(t, err, "the error of Reconcile")
-		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		for _, code := range []int{403, 409} {
+			w = newWorld(t, demo())
+			t.Did("the server refuses the finalizer with %d", code)
+			w.Script("update", fakeapi.Answer(code, ""))
+			_, err := w.reconcile()
+			require.Error(t, err, "the error of Reconcile")
+			require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		}
 	})
 }
 
@@ -134,13 +142,28 @@ func TestTask6_Registry_is_away(t *testing.T) {
 			require.ErrorIs(t, err, errAway, "the error of Reconcile")
 			require.True(t, slices.Contains(writes, "create deployments"), "Reconcile has created the Deployment")
 			require.Equal(t, "Registered is False: RegistryUnavailable", w.state("Registered"), "the condition")
-			w = newWorld(t, demo(withFinalizer))
-			t.Did("the server refuses the Deployment")
-			w.Script("create", fakeapi.Answer(403, ""))
-			_, err = w.reconcile()
-			require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
-			require.Equal(t, "Ready is False: WriteFailed", w.state("Ready"), "the condition")
-			require.Equal(t, "regtest", w.stored().Status.RegisteredChain, "the registered chain")
+			w.registry.before = func(string) error { return context.DeadlineExceeded }
+			w.Delete(w.deployment())
+			settle()
+			writes, err = w.reconcile()
+			require.ErrorIs(t, err, context.DeadlineExceeded, "the error of Reconcile")
+			require.True(t, slices.Contains(writes, "create deployments"), "Reconcile has created the Deployment again")
+			for _, code := range []int{403, 404, 409, 422} {
+				for _, verb := range []string{"create", "update"} {
+					w = newWorld(t, demo(withFinalizer))
+					if verb == "update" {
+						d := customresource.NewDeployment(w.cached())
+						*d.Spec.Replicas = 9
+						w.put(d)
+					}
+					t.Did("the server refuses the %s of the Deployment with %d", verb, code)
+					w.Script(verb, fakeapi.Answer(code, ""))
+					_, err = w.reconcile()
+					require.Error(t, err, "the error of Reconcile")
+					require.Equal(t, "Ready is False: WriteFailed", w.state("Ready"), "the condition")
+					require.Equal(t, "regtest", w.stored().Status.RegisteredChain, "the registered chain")
+				}
+			}
 		})
 }
 
@@ -179,6 +202,15 @@ func TestTask6_Name_is_taken(t *testing.T) {
 		w.put(foreign)
 		require.Empty(t, w.rest(), "the errors of Reconcile")
 		require.Equal(t, "Ready is False: NameTaken", w.state("Ready"), "the condition")
+		t.Rule("Any other error is returned, so that the network is tried again. A name that is taken hides none of them.")
+		w = newWorld(t, demo(withFinalizer))
+		w.put(foreign)
+		w.registry.before = func(string) error { return errAway }
+		t.Did("the registry and the update of the status fail")
+		w.Script("update", fakeapi.Answer(403, ""))
+		_, err := w.reconcile()
+		require.ErrorIs(t, err, errAway, "the error of Reconcile")
+		require.True(t, apierrors.IsForbidden(err), "the error also wraps the server's: %v", err)
 	})
 }
 
