@@ -57,7 +57,7 @@ func New(steps int) *Observer {
 	o := &Observer{rec: recorder.New(), names: map[string]int{}}
 	o.rec.Log = pipeline.NewLog(steps)
 	o.rec.Callers = true
-	o.rec.KindIn = func(path string) string { kind, _ := object(path); return kind }
+	o.rec.KindIn = func(path string) string { kind, _, _ := object(path); return kind }
 	return o
 }
 

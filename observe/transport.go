@@ -14,23 +14,22 @@ import (
 	"client-go-workshop/internal/testkit/recorder"
 )
 
-// object returns the kind and the key in the path of a request. The kind is the resource in the singular, and the key
-// is empty for a collection.
-func object(path string) (kind, key string) {
+// object returns the kind, the namespace with a slash, and the name in the path of a request. The kind is the resource
+// in the singular, and the name of a collection is empty.
+func object(path string) (kind, namespace, name string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	from := map[string]int{"api": 2, "apis": 3}[parts[0]] // behind the group and version
 	if from == 0 || len(parts) <= from {
-		return "", ""
+		return "", "", ""
 	}
 	parts = parts[from:]
-	namespace := ""
 	if parts[0] == "namespaces" && len(parts) > 2 {
 		namespace, parts = parts[1]+"/", parts[2:]
 	}
 	if len(parts) > 1 {
-		key = namespace + parts[1]
+		name = parts[1]
 	}
-	return singular(parts[0]), key
+	return singular(parts[0]), namespace, name
 }
 
 // singular returns the kind of a resource, in lower case.
@@ -56,14 +55,18 @@ var verbs = map[string]string{http.MethodPost: "create", http.MethodPut: "update
 	http.MethodDelete: "delete"}
 
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
-	kind, key := object(request.URL.Path)
+	kind, namespace, name := object(request.URL.Path)
 	query := request.URL.Query()
 	step := pipeline.Step{Seam: pipeline.Reflector, Kind: kind, Version: query.Get("resourceVersion"), By: "reflect"}
 	answered := pipeline.Listed
 	switch verb := verbs[request.Method]; {
-	case kind == "" || verb == "" && key != "": // discovery, or a get
+	case kind == "" || verb == "" && name != "": // discovery, or a get
 		return t.RoundTripper.RoundTrip(request)
 	case verb != "":
+		if name == "" && request.GetBody != nil {
+			name = created(request)
+		}
+		key := namespace + name
 		step = pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: kind, Key: key, Text: verb,
 			By: cmp.Or(t.rec.Worker(key), "the program")}
 		answered = pipeline.Answered
@@ -85,7 +88,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		step.Error = response.Status
 	case answered == pipeline.Answered: // the body has the new version
 		response.Body = &body{ReadCloser: response.Body, end: func(begin []byte) {
-			step.Version = version(begin)
+			step.Version = metadata(begin, "resourceVersion", 6)
 			t.rec.Log.Append(step)
 		}}
 		return response, nil
@@ -132,17 +135,29 @@ func (b *body) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// version returns the version of the object that an answer begins with, in JSON or in protobuf, or "".
-func version(answer []byte) string {
-	if object, ok := bytes.CutPrefix(answer, []byte("k8s\x00")); ok {
-		return string(field(field(field(object, 2), 1), 6)) // Unknown.raw, its metadata, resourceVersion
+// created returns the name of the object that a request creates, or "" if the API server makes the name.
+func created(request *http.Request) string {
+	body, err := request.GetBody()
+	if err != nil {
+		return ""
 	}
-	_, after, _ := bytes.Cut(answer, []byte(`"resourceVersion":"`))
-	version, _, ended := bytes.Cut(after, []byte(`"`))
+	defer body.Close()
+	begin, _ := io.ReadAll(io.LimitReader(body, beginning))
+	return metadata(begin, "name", 1)
+}
+
+// metadata returns a field of the metadata of the object that a body begins with, in JSON or in protobuf, or "".
+func metadata(body []byte, name string, number byte) string {
+	if object, ok := bytes.CutPrefix(body, []byte("k8s\x00")); ok {
+		return string(field(field(field(object, 2), 1), number)) // of Unknown.raw's metadata
+	}
+	_, after, _ := bytes.Cut(body, []byte(`"metadata":{`))
+	_, after, _ = bytes.Cut(after, []byte(`"`+name+`":"`))
+	value, _, ended := bytes.Cut(after, []byte(`"`))
 	if !ended {
 		return ""
 	}
-	return string(version)
+	return string(value)
 }
 
 // field returns a field of a protobuf message that has a length, or its beginning if the message is cut off. The fields

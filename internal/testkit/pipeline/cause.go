@@ -37,7 +37,7 @@ func cause(steps []Step, at int) int {
 			return -1
 		}
 	}
-	if s.Seam == Handler && s.Verb != Returned {
+	if s.Seam == Handler && (s.Verb == OnAdd || s.Verb == OnUpdate) {
 		return s.write(steps, at)
 	}
 	return -1
