@@ -249,7 +249,8 @@ func (g *game) run(layer overlay.Layer) (problem string, err error) {
 	if err != nil {
 		return "", err
 	}
-	cmd, err := o.Go(g.ctx, "test", "-json", "-timeout="+cmp.Or(os.Getenv(env.TestLimit), "30s"), "-run", "^TestBug", "./"+g.chapter.Dir)
+	limit := cmp.Or(os.Getenv(env.TestLimit), "30s")
+	cmd, err := o.Go(g.ctx, "test", "-json", "-timeout="+limit, "-run", "^TestBug", "./"+g.chapter.Dir)
 	if err != nil {
 		return "", err
 	}
