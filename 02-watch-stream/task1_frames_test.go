@@ -228,7 +228,7 @@ func TestTask1_Bytes_that_are_not_an_object_are_an_error(t *testing.T) {
 			"middle of a stream. The error is not io.EOF, because the stream has not ended."
 	)
 	guard.Test(t, anError, func(t *guard.T) {
-		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}"} {
+		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}", "\x00{}"} {
 			t.Did("%s", text)
 			got, err := frames(watchstream.NewFrameReader(pieces(`{"a":1}`+text)), 1000)
 			t.Rule(before)

@@ -206,6 +206,14 @@ func TestTask2_Objects_do_not_change_later(t *testing.T) {
 			}},
 		}}
 		require.Equal(t, want, first, "the object of the 1st event, after the 2nd Decode")
+		const failure = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","message":%q}}`
+		d = decode(t, pieces(fmt.Sprintf(failure, "first")+fmt.Sprintf(failure, "second")))
+		t.Did("Decode of two ERROR events")
+		_, status, err := d.Decode()
+		require.NoError(t, err, "the error of the 1st Decode")
+		_, _, err = d.Decode()
+		require.NoError(t, err, "the error of the 2nd Decode")
+		require.Equal(t, "first", status.(*metav1.Status).Message, "the message of the 1st Status, after the 2nd Decode")
 	})
 }
 

@@ -5,7 +5,6 @@ package watchstream_test
 import (
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"weak"
@@ -125,7 +124,11 @@ func TestTask2_Memory_grows_with_the_frames(t *testing.T) {
 func TestTask2_Frames_and_objects_are_not_kept(t *testing.T) {
 	guard.Test(t, "It keeps no object, and no frame except the last one: in a week, a watch receives "+
 		"gigabytes.", func(t *guard.T) {
-		d := decodeFrames(t, &framed{frames: slices.Repeat([]frame{{text: large(20_000)}}, 100)})
+		var many []frame
+		for i := range 100 {
+			many = append(many, frame{text: large(20_000 + i)})
+		}
+		d := decodeFrames(t, &framed{frames: many})
 		before := inUse()
 		var decoded []weak.Pointer[appsv1.Deployment]
 		t.Did("100 events of 20 kB arrive")
@@ -137,6 +140,30 @@ func TestTask2_Frames_and_objects_are_not_kept(t *testing.T) {
 		require.LessOrEqual(t, inMemory(decoded), 2, "objects of 100 events that are still in memory")
 		requireNoGrowth(t, before, "after 100 events")
 		runtime.KeepAlive(d)
+	})
+}
+
+// meanwhile is a frame reader that calls a function before each Read returns.
+type meanwhile struct {
+	framed
+	call func()
+}
+
+func (m *meanwhile) Read(p []byte) (int, error) {
+	n, err := m.framed.Read(p)
+	m.call()
+	return n, err
+}
+
+func TestTask2_Decoders_share_nothing(t *testing.T) {
+	guard.Test(t, "Decode returns the type and the object of the next event, whatever other decoders decode "+
+		"meanwhile.", func(t *guard.T) {
+		other := decodeFrames(t, &framed{frames: []frame{{text: event("DELETED", "db", "7")}}})
+		frames := &meanwhile{framed: framed{frames: []frame{{text: event("ADDED", "web", "1")}}}}
+		frames.call = func() { require.Equal(t, "DELETED db@7", other.next(), "result of the other decoder's Decode") }
+		t.Did("while a decoder reads its frame, another one decodes an event")
+		d := notedDecoder{watchstream.NewDecoder(frames, watchstream.Objects()), t}
+		require.Equal(t, "ADDED web@1", d.next(), "result of Decode")
 	})
 }
 

@@ -114,6 +114,7 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 		for _, failure := range []error{
 			errors.New("no kind is set"), streaming.ErrObjectTooLarge, context.Canceled,
 			fmt.Errorf("unable to decode: %w", io.EOF), errors.New("unexpected EOF in a string"),
+			errors.New("http2: client connection lost"),
 			&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.EHOSTUNREACH)},
 		} {
 			s := newScript(added("web"), fails(failure), added("db"))

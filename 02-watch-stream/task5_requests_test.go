@@ -90,6 +90,11 @@ func TestTask5_Field_selector_replaces_the_callers(t *testing.T) {
 					"the field selector of request %d", i+1)
 				require.Equal(t, "app=b", r.Query.Get("labelSelector"), "the label selector of request %d", i+1)
 			}
+			lw = watchstream.NewListWatchFromClient(client(t, api), "deployments", "", fields.Everything())
+			t.Did("ListWithContext of everything, with the selector metadata.name=a")
+			_, err = lw.ListWithContext(t.Context(), options)
+			require.NoError(t, err, "the error of ListWithContext")
+			require.Empty(t, api.Requests("")[2].Query.Get("fieldSelector"), "the field selector of the 3rd request")
 		})
 }
 

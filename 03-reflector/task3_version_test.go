@@ -28,7 +28,9 @@ var (
 	// Servers from 1.17.0 to 1.18.5 leave out the type of the cause; servers before 1.17 leave out the cause.
 	errTooLargeIn1_17 = timeout("Too large resource version: 7, current: 5",
 		metav1.StatusCause{Message: "Too large resource version"})
-	errTooLargeBefore1_17 = timeout("Too large resource version: 7, current: 5")
+	errTooLargeBefore1_17  = timeout("Too large resource version: 7, current: 5")
+	errTooLargeAmongOthers = timeout("try again", metav1.StatusCause{Message: "etcd is slow"},
+		metav1.StatusCause{Message: "Too large resource version"})
 )
 
 // timeout is an answer with reason Timeout and these causes.
@@ -91,7 +93,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 	)
 	guard.Test(t, refusal, func(t *guard.T) {
 		for _, refused := range []error{
-			errExpired, errGone, errTooLarge, errTooLargeIn1_17, errTooLargeBefore1_17,
+			errExpired, errGone, errTooLarge, errTooLargeIn1_17, errTooLargeBefore1_17, errTooLargeAmongOthers,
 			fmt.Errorf("list: %w", errExpired), fmt.Errorf("list: %w", errGone), fmt.Errorf("list: %w", errTooLarge),
 		} {
 			t.Story(8)
@@ -160,7 +162,7 @@ func TestTask3_Other_failures_say_nothing_about_the_version(t *testing.T) {
 			timeout("the server is slow", metav1.StatusCause{Message: "etcd is slow"}),
 			apierrors.NewInternalError(errors.New("etcd is away")),
 			apierrors.NewInternalError(errors.New("a proxy reports: Too large resource version")),
-			errors.New("the network is away"),
+			errors.New("the network is away"), errors.New("a proxy reports: too old resource version"),
 		} {
 			t.Story(8)
 			s := &script{}
@@ -213,10 +215,10 @@ func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 		s.lists = append(s.lists, lists("7"), lists("8"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)))
 		r := newScripted(s, &store{})
-		r.WatchListPageSize = 50
-		t.Did("the same, with WatchListPageSize 50")
+		r.WatchListPageSize = 5000
+		t.Did("the same, with WatchListPageSize 5000")
 		runFor(t, r, 10*time.Minute)
-		require.Equal(t, int64(50), s.options[2].Limit, "limit of the relist with WatchListPageSize 50")
+		require.Equal(t, int64(5000), s.options[2].Limit, "limit of the relist with WatchListPageSize 5000")
 
 		t.Rule("If WatchListPageSize is 0, a relist at a version comes in one piece. A list in pages without a version is " +
 			"not a reason for pages later: only the first list shows that the server has no watch cache.")
@@ -236,12 +238,14 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 	guard.Test(t, "If the list at 0 came in pages, relists come in pages too. This server has no watch cache, "+
 		"and would read the whole list from etcd at once.", func(t *guard.T) {
 		s := &script{}
-		s.lists = append(s.lists, page("more", "a"), page("", "b"), lists("8", "a", "b"))
-		s.watches = append(s.watches, s.sends(failing(errExpired)))
-		t.Did("RunWithContext; the list at 0 comes in two pages, and the watch ends with 410")
+		s.lists = append(s.lists, page("more", "a"), page("", "b"), lists("8", "a", "b"), lists("9"))
+		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
+		t.Did("RunWithContext; the list at 0 comes in two pages, and two watches end with 410")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
 		require.Equal(t, "list@7", s.requests()[3], "the request for the relist")
 		require.NotZero(t, s.options[3].Limit, "limit of the relist")
+		require.Equal(t, "list@8", s.requests()[5], "the request for the 2nd relist")
+		require.NotZero(t, s.options[5].Limit, "limit of the 2nd relist")
 	})
 }
 

@@ -144,8 +144,9 @@ func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 		_, refused := w.server.Client().Get("http://in-memory/")
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(refused), s.sends())
-		t.Did("two watches are refused: %v", refused)
+		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(fmt.Errorf("watch: %w", busy)),
+			s.sends())
+		t.Did("two watches are refused: %v, and %v", refused, busy)
 		once(t, s, &store{})
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests to the source")
 	})

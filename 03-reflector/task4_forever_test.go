@@ -148,6 +148,10 @@ func TestTask4_Watches_never_give_up(t *testing.T) {
 			{"brings 429", func(s *script) watchFunc {
 				return func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil }
 			}},
+			{"brings 429 without a reason", func(s *script) watchFunc {
+				e := watch.Event{Type: watch.Error, Object: &metav1.Status{Status: "Failure", Code: 429}}
+				return func(metav1.ListOptions) (watch.Interface, error) { return s.channel(e), nil }
+			}},
 		} {
 			t.Story(8)
 			s := &script{}
@@ -161,6 +165,26 @@ func TestTask4_Watches_never_give_up(t *testing.T) {
 			listAndWatchFor(t, newScripted(s, st), 12*time.Hour)
 			require.Equal(t, 1, s.count("list"), "lists")
 			require.Equal(t, []string{"Replace [] @7", "Add a@8"}, st.calls(), "calls of the store")
+		}
+	})
+}
+
+func TestTask4_Watch_that_ends_with_another_error_makes_a_list_due(t *testing.T) {
+	const rule = "Any other error makes a list due: only after 429 and an internal error has the server forgotten nothing."
+	guard.Test(t, rule, func(t *guard.T) {
+		for _, status := range []metav1.Status{
+			unavailable.ErrStatus, unauthorized.ErrStatus, forbidden.ErrStatus, notFound.ErrStatus, invalid.ErrStatus,
+			apierrors.NewTimeoutError("slow", 1).ErrStatus, {Status: "Failure", Code: 503}, {Status: "Failure"},
+		} {
+			t.Story(8)
+			s := &script{}
+			s.lists = append(s.lists, lists("7"), lists("8"))
+			s.watches = append(s.watches, s.sends(watch.Event{Type: watch.Error, Object: &status}))
+			r := newScripted(s, &store{})
+			r.MaxInternalErrorRetryDuration = time.Minute
+			t.Did("RunWithContext; the watch brings an ERROR with code %d and reason %q", status.Code, status.Reason)
+			runFor(t, r, time.Minute)
+			require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests(), "requests to the source")
 		}
 	})
 }

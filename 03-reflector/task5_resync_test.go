@@ -52,6 +52,24 @@ func TestTask5_No_period_no_resync(t *testing.T) {
 	})
 }
 
+func TestTask5_Version_can_be_asked_for_during_a_resync(t *testing.T) {
+	const rule = "LastSyncResourceVersion may be called from any goroutine, during a resync too: it does not wait for it."
+	guard.Test(t, rule, func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends())
+		r := newResyncing(s, st, 48*time.Hour)
+		var seen []string
+		st.onCall = func(call string) error {
+			seen = append(seen, call+" at "+r.LastSyncResourceVersion())
+			return nil
+		}
+		t.Did("a resync period of two days; the store asks for the version during each call")
+		listAndWatchFor(t, r, 49*time.Hour)
+		require.Equal(t, []string{"Replace [] @7 at ", "Resync at 7"}, seen, "calls of the store in 49 hours")
+	})
+}
+
 func TestTask5_ShouldResync_is_asked(t *testing.T) {
 	guard.Test(t, "ShouldResync is called before each resync, which is skipped if it returns false. In an "+
 		"informer with handlers of different periods it returns false most of the time.", func(t *guard.T) {

@@ -165,10 +165,10 @@ func TestTask7_Half_a_stream_has_no_version(t *testing.T) {
 		"would leave out b@2.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.watches = append(s.watches,
-			s.ends(event(watch.Added, "a", "5"), event(watch.Modified, "a", "6")),
+			s.ends(event(watch.Added, "a", "5"), event(watch.Modified, "a", "6"), event(watch.Bookmark, "", "6")),
 			s.sends(event(watch.Added, "a", "6"), event(watch.Added, "b", "2"), allOfIt("7")))
-		t.Did("the first stream sends a@5, a@6 and ends; the second one sends a@6, b@2 and the bookmark of version 7")
-		stream(t, s, st)
+		t.Did("the first stream sends a@5, a@6, a bookmark, and ends; the second one sends a@6, b@2 and the bookmark of version 7")
+		stream(t, s, versionStore{st})
 		require.Equal(t, []string{"watch@", "watch@"}, s.requests(), "requests to the source")
 		t.Rule("streamList replaces the store's contents by a streamed list, and returns the watch, which goes on from " +
 			"there.")

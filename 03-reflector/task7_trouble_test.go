@@ -116,6 +116,8 @@ func TestTask7_Refused_version_is_given_up(t *testing.T) {
 		require.Equal(t, []string{"watch@newest", "watch@2", "watch@2", "watch@newest"}, w.requests(),
 			"requests to the server")
 		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store from the last stream")
+		refused, next := w.server.Requests("watch")[2], w.server.Requests("watch")[3]
+		require.Zero(t, next.Time.Sub(refused.Time), "time between the refused stream and the next one")
 	})
 }
 
