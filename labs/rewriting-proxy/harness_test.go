@@ -24,6 +24,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -122,11 +123,50 @@ func transport(t testing.TB, dial func(context.Context, string, string) (net.Con
 	return transport
 }
 
+// bodies counts the bodies of the API server's answers that are open.
+type bodies struct {
+	http.RoundTripper
+	open atomic.Int64
+}
+
+// counting returns a transport that requires, when the test is over, that each body was closed.
+func counting(t *guard.T, below http.RoundTripper) http.RoundTripper {
+	b := &bodies{RoundTripper: below}
+	t.Cleanup(func() {
+		synctest.Wait()
+		if open := b.open.Load(); open > 0 && !t.Failed() {
+			t.Rule("ServeHTTP closes the body of each answer of the API server, whatever happens: an open one keeps its " +
+				"connection.")
+			require.Zero(t, open, "bodies of answers that are open when the test is over")
+		}
+	})
+	return b
+}
+
+func (b *bodies) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		b.open.Add(1)
+		resp.Body = &counted{resp.Body, sync.OnceFunc(func() { b.open.Add(-1) })}
+	}
+	return resp, err
+}
+
+type counted struct {
+	io.ReadCloser
+	closed func()
+}
+
+func (c *counted) Close() error {
+	c.closed()
+	return c.ReadCloser.Close()
+}
+
 // newProxy returns a proxy in front of the API server that dial connects to.
 func newProxy(t *guard.T, view rewritingproxy.View, dial func(context.Context, string, string) (net.Conn, error),
 ) *rewritingproxy.Proxy {
 	p, err := rewritingproxy.New(rewritingproxy.Config{
-		Upstream: &url.URL{Scheme: "http", Host: "in-memory"}, Transport: transport(t, dial),
+		Upstream: &url.URL{Scheme: "http", Host: "in-memory"}, Transport: counting(t, transport(t, dial)),
 		NewFrameReader: below.NewFrameReader, View: view,
 	})
 	require.NoError(t, err, "the error of New")

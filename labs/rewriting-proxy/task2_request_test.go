@@ -72,14 +72,16 @@ func upTo(text, separator string) string {
 
 func TestTask2_Request_has_the_clients_context(t *testing.T) {
 	guard.Test(t, "Its context is the client's, so it ends when the client goes away.", func(t *guard.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection+"?watch=1", nil).WithContext(ctx)
-		out, err := at(t, "http://upstream", view).Request(in)
-		require.NoError(t, err, "the error of Request")
-		require.NoError(t, out.Context().Err(), "the error of the context before the client goes away")
-		t.Did("the client goes away")
-		cancel()
-		require.ErrorIs(t, out.Context().Err(), context.Canceled, "the error of the context")
+		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+			ctx, cancel := context.WithCancel(t.Context())
+			in := httptest.NewRequest(method, "http://proxy"+collection+"?watch=1", nil).WithContext(ctx)
+			out, err := at(t, "http://upstream", view).Request(in)
+			require.NoError(t, err, "the error of Request")
+			require.NoError(t, out.Context().Err(), "the error of the context before the client goes away")
+			t.Did("the client of a %s goes away", method)
+			cancel()
+			require.ErrorIs(t, out.Context().Err(), context.Canceled, "the error of the context")
+		}
 	})
 }
 

@@ -76,7 +76,7 @@ func New(config Config) (*Proxy, error) {
 // A GET of a hidden object is answered with 404, as if there were no such object. The answer keeps the code and the
 // headers of the API server, but for those that describe the old body. An answer that the proxy cannot rewrite is not
 // passed on: the client receives a 502. If the API server cannot be reached, or breaks off, the client receives a 502.
-// Each answer of the proxy itself is a Status in JSON.
+// Each answer of the proxy itself is a Status in JSON. ServeHTTP closes the body of each answer of the API server.
 //
 //workshop:task 3
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
