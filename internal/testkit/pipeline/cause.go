@@ -43,8 +43,8 @@ func cause(steps []Step, at int) int {
 	return -1
 }
 
-// write returns the index of the write that made the version of a handler's call, or -1 if this program did not make it.
-// The Indexer of client-go's own informer cannot be seen, and the event can come before the answer.
+// write returns the index of the write that made the version of a handler's call, or -1 if this program did not make
+// it. The Indexer of client-go's own informer cannot be seen, and the event can come before the answer.
 func (s Step) write(steps []Step, at int) int {
 	written := slices.IndexFunc(steps, func(p Step) bool {
 		return p.Seam == Worker && p.Verb == Answered && p.Kind == s.Kind && p.Key == s.Key && p.Version == s.Version
