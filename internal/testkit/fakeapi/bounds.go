@@ -36,18 +36,21 @@ func (s *Server) Bound() {
 
 // held counts the bytes of large bodies and answers.
 type held struct {
+	most     int64
 	bytes    atomic.Int64
 	encoding chan struct{} // has room for as many large answers as there are processors
 }
 
-func newHeld() held { return held{encoding: make(chan struct{}, goruntime.GOMAXPROCS(0))} }
+func newHeld() held {
+	return held{most: mostHeld, encoding: make(chan struct{}, goruntime.GOMAXPROCS(0))}
+}
 
 // take reports whether there is room for n bytes. If so, the caller must call release when they are gone.
 func (h *held) take(n int64) (release func(), ok bool) {
 	if n <= large {
 		return func() {}, true
 	}
-	if h.bytes.Add(n) > mostHeld {
+	if h.bytes.Add(n) > h.most {
 		h.bytes.Add(-n)
 		return nil, false
 	}
@@ -78,7 +81,7 @@ func (c *call) admit(objs []runtime.Object) error {
 	}
 	c.held.encoding <- struct{}{}
 	c.endTurn = sync.OnceFunc(func() { <-c.held.encoding })
-	if c.held.bytes.Load()+least > mostHeld {
+	if c.held.bytes.Load()+least > c.held.most {
 		return statusFor(http.StatusTooManyRequests, "1")
 	}
 	return nil
