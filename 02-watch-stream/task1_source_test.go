@@ -157,3 +157,13 @@ func TestTask1_Returned_frames_are_not_kept(t *testing.T) {
 		runtime.KeepAlive(r)
 	})
 }
+
+func TestTask1_Close_while_another_goroutine_reads(t *testing.T) {
+	guard.Race(t, "Any goroutine may call Close, at any moment of a Read: Close changes nothing that Read uses.",
+		func(t *guard.T) {
+			r := watchstream.NewFrameReader(&repeated{text: `{"a":1}`, times: 1 << 30})
+			p := make([]byte, 100)
+			t.Did("one goroutine reads, and another one closes")
+			guard.Storm(func(int) { r.Read(p) }, func(int) { r.Close() })
+		})
+}

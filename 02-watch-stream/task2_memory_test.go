@@ -167,6 +167,15 @@ func TestTask2_Decoders_share_nothing(t *testing.T) {
 	})
 }
 
+func TestTask2_Close_while_another_goroutine_decodes(t *testing.T) {
+	guard.Race(t, "Any goroutine may call Close, at any moment of a Decode: Close changes nothing that Decode uses.",
+		func(t *guard.T) {
+			d := watchstream.NewDecoder(&repeated{text: event("ADDED", "web", "1"), times: 1 << 30}, watchstream.Objects())
+			t.Did("one goroutine decodes, and another one closes")
+			guard.Storm(func(int) { d.Decode() }, func(int) { d.Close() })
+		})
+}
+
 // inMemory returns how many of the objects are still in memory after a garbage collection.
 func inMemory(objects []weak.Pointer[appsv1.Deployment]) (n int) {
 	inUse()
