@@ -192,6 +192,67 @@ func SlowBody(size int, d time.Duration) Fault {
 	}
 }
 
+// Late sends each piece of the answer's body after a delay. The pieces stay in order, and are on their way at the same
+// time: a late watch has the throughput of any other.
+func Late(delay func() time.Duration) Fault {
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+		late := &lateWriter{ResponseWriter: w, r: r, delay: delay, pieces: make(chan latePiece, 1000)}
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			late.send()
+		}()
+		defer func() {
+			close(late.pieces)
+			<-sent
+		}()
+		next.ServeHTTP(late, r)
+	}
+}
+
+// lateWriter is an answer whose body arrives late.
+type lateWriter struct {
+	http.ResponseWriter
+	r      *http.Request
+	delay  func() time.Duration
+	pieces chan latePiece
+}
+
+// latePiece is a part of a body. Without bytes, it only sends what was written.
+type latePiece struct {
+	data []byte
+	due  time.Time
+}
+
+func (l *lateWriter) Write(b []byte) (int, error) {
+	return len(b), l.add(latePiece{slices.Clone(b), time.Now().Add(l.delay())})
+}
+
+// Flush implements http.Flusher.
+func (l *lateWriter) Flush() { _ = l.add(latePiece{}) }
+
+func (l *lateWriter) add(p latePiece) error {
+	select {
+	case l.pieces <- p:
+		return nil
+	case <-l.r.Context().Done():
+		return l.r.Context().Err()
+	}
+}
+
+// send writes each piece when it is due.
+func (l *lateWriter) send() {
+	for p := range l.pieces {
+		if !pause(l.r, time.Until(p.due)) {
+			return
+		}
+		if _, err := l.ResponseWriter.Write(p.data); err != nil {
+			return
+		}
+		_ = http.NewResponseController(l.ResponseWriter).Flush()
+	}
+}
+
 // pause waits, and reports whether the client is still there.
 func pause(r *http.Request, d time.Duration) bool {
 	select {

@@ -1,6 +1,7 @@
 package fakeapi_test
 
 import (
+	"bufio"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 )
@@ -117,6 +120,27 @@ func TestSlow_and_SlowBody_take_their_time(t *testing.T) {
 		require.Equal(t, time.Minute, time.Since(start))
 		_, body, _, _ := get(t, c, deployments)
 		require.Equal(t, time.Minute+time.Duration(len(body))*time.Second, time.Since(start))
+	})
+}
+
+func TestLate_watch_is_not_a_slow_one(t *testing.T) {
+	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
+		api.Script("watch", fakeapi.Late(func() time.Duration { return time.Minute }))
+		start := time.Now()
+		r, err := c.Get("http://in-memory/api/v1/configmaps?watch=1&resourceVersion=" + api.ResourceVersion())
+		require.NoError(t, err)
+		require.Zero(t, time.Since(start), "the header is not late")
+		events := bufio.NewScanner(r.Body)
+		for _, name := range []string{"a", "b"} {
+			api.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}})
+			time.Sleep(time.Second)
+		}
+		for i, name := range []string{"a", "b"} {
+			require.True(t, events.Scan(), "an event: %v", events.Err())
+			require.Contains(t, events.Text(), `"name":"`+name+`"`)
+			require.Equal(t, time.Minute+time.Duration(i)*time.Second, time.Since(start), "the time of event %d", i)
+		}
+		require.NoError(t, r.Body.Close())
 	})
 }
 
