@@ -37,6 +37,9 @@ func newScheme() *runtime.Scheme {
 func ConfigFor(config *rest.Config, version schema.GroupVersion) *rest.Config {
 	c := rest.CopyConfig(config)
 	c.APIPath = "/apis"
+	if version.Group == "" {
+		c.APIPath = "/api"
+	}
 	c.GroupVersion = &version
 	c.NegotiatedSerializer = Codecs.WithoutConversion()
 	return c

@@ -1,0 +1,141 @@
+package ownwrites_test
+
+// Task 2: remember each write.
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/guard"
+	ownwrites "client-go-workshop/labs/own-writes"
+)
+
+// memory makes a store for tests that never ask its caches.
+func memory() *ownwrites.RealConsistencyStore { return storeOn(&aCache{}, &aCache{}) }
+
+func TestTask2_Newest_version_is_remembered(t *testing.T) {
+	guard.Test(t, "WroteAt records the version of a write, unless a newer one of the same owner and resource is "+
+		"recorded. Two goroutines may report their writes in the wrong order.", func(t *guard.T) {
+		s := memory()
+		for _, step := range []struct{ version, wanted string }{{"9", "9"}, {"10", "10"}, {"8", "10"}, {"11", "11"}} {
+			t.Did("WroteAt(web, uid-1, pods, %s)", step.version)
+			s.WroteAt(web, "uid-1", pods, step.version)
+			require.Equal(t, step.wanted, s.Written(web, pods), "the written version")
+		}
+	})
+}
+
+func TestTask2_Owners_and_resources_are_apart(t *testing.T) {
+	guard.Test(t, "WroteAt records the version of a write, unless a newer one of the same owner and resource is "+
+		"recorded. Versions of two resources cannot be compared.", func(t *guard.T) {
+		s := memory()
+		t.Did("WroteAt(web, uid-1, pods, 9), WroteAt(web, uid-1, replicasets, 5), WroteAt(db, uid-2, pods, 3)")
+		s.WroteAt(web, "uid-1", pods, "9")
+		s.WroteAt(web, "uid-1", replicas, "5")
+		s.WroteAt(db, "uid-2", pods, "3")
+		require.Equal(t, "9", s.Written(web, pods), "the written version of web's Pods")
+		require.Equal(t, "5", s.Written(web, replicas), "the written version of web's ReplicaSets")
+		require.Equal(t, "3", s.Written(db, pods), "the written version of db's Pods")
+	})
+}
+
+func TestTask2_Version_that_cannot_be_compared(t *testing.T) {
+	guard.Test(t, "A version that cannot be compared is not recorded. It would take the place of one that can.",
+		func(t *guard.T) {
+			s := memory()
+			t.Did("WroteAt(web, uid-1, pods, 9), then with the versions \"\", 0 and x7")
+			s.WroteAt(web, "uid-1", pods, "9")
+			for _, bad := range []string{"", "0", "x7"} {
+				s.WroteAt(web, "uid-1", pods, bad)
+				s.WroteAt(db, "uid-2", pods, bad)
+			}
+			require.Equal(t, "9", s.Written(web, pods), "the written version of web's Pods")
+			require.Equal(t, 1, s.Owners(), "the number of owners")
+		})
+}
+
+func TestTask2_Owner_that_was_created_again(t *testing.T) {
+	guard.Test(t, "If the record is of another UID, the owner was deleted and created again: WroteAt then replaces the "+
+		"whole record. The writes of a dead owner are nobody's business.", func(t *guard.T) {
+		s := memory()
+		t.Did("WroteAt(web, uid-1, pods, 9), WroteAt(web, uid-1, replicasets, 9), WroteAt(web, uid-2, pods, 7)")
+		s.WroteAt(web, "uid-1", pods, "9")
+		s.WroteAt(web, "uid-1", replicas, "9")
+		s.WroteAt(web, "uid-2", pods, "7")
+		require.Equal(t, "7", s.Written(web, pods), "the written version of Pods")
+		require.Empty(t, s.Written(web, replicas), "the written version of ReplicaSets")
+		require.Equal(t, 1, s.Owners(), "the number of owners")
+	})
+}
+
+func TestTask2_Clear(t *testing.T) {
+	guard.Test(t, "Clear forgets the record of an owner.", func(t *guard.T) {
+		s := memory()
+		s.WroteAt(web, "uid-1", pods, "9")
+		s.WroteAt(db, "uid-2", pods, "9")
+		t.Did("web and db have a record; Clear(web, \"\")")
+		s.Clear(web, "")
+		require.Empty(t, s.Written(web, pods), "the written version of web's Pods")
+		require.Equal(t, "9", s.Written(db, pods), "the written version of db's Pods")
+		t.Did("Clear(db, uid-2)")
+		s.Clear(db, "uid-2")
+		require.Empty(t, s.Written(db, pods), "the written version of db's Pods")
+		t.Did("Clear(db, \"\") of an owner without a record")
+		s.Clear(db, "")
+		require.Equal(t, 0, s.Owners(), "the number of owners")
+	})
+}
+
+func TestTask2_Clear_of_another_UID(t *testing.T) {
+	guard.Test(t, "If ownerUID is not empty, Clear keeps a record of another UID. The deletion of the old owner may be "+
+		"handled after the first write for the new one.", func(t *guard.T) {
+		s := memory()
+		s.WroteAt(web, "uid-2", pods, "9")
+		t.Did("web has a record of uid-2; Clear(web, uid-1)")
+		s.Clear(web, "uid-1")
+		require.Equal(t, "9", s.Written(web, pods), "the written version")
+	})
+}
+
+func TestTask2_Written(t *testing.T) {
+	guard.Test(t, "Written returns the version that is recorded for an owner and a resource, or the empty string.",
+		func(t *guard.T) {
+			s := memory()
+			require.Empty(t, s.Written(web, pods), "the written version of an unknown owner")
+			s.WroteAt(web, "uid-1", pods, "9")
+			t.Did("WroteAt(web, uid-1, pods, 9)")
+			require.Equal(t, "9", s.Written(web, pods), "the written version of Pods")
+			require.Empty(t, s.Written(web, replicas), "the written version of ReplicaSets")
+			require.Empty(t, s.Written(db, pods), "the written version of db's Pods")
+		})
+}
+
+func TestTask2_Owners(t *testing.T) {
+	guard.Test(t, "Owners returns the number of owners that have a record.", func(t *guard.T) {
+		s := memory()
+		require.Equal(t, 0, s.Owners(), "the number of owners of a new store")
+		t.Did("two writes of web, one of db")
+		s.WroteAt(web, "uid-1", pods, "8")
+		s.WroteAt(web, "uid-1", replicas, "9")
+		s.WroteAt(db, "uid-2", pods, "9")
+		require.Equal(t, 2, s.Owners(), "the number of owners")
+		t.Did("Clear(web, uid-1)")
+		s.Clear(web, "uid-1")
+		require.Equal(t, 1, s.Owners(), "the number of owners")
+	})
+}
+
+func TestTask2_Many_goroutines(t *testing.T) {
+	guard.Race(t, "Every method may be called from any goroutine.", func(t *guard.T) {
+		s := memory()
+		t.Did("WroteAt, Written, Owners and Clear on four goroutines")
+		guard.Storm(
+			func(i int) { s.WroteAt(web, "uid-1", pods, strconv.Itoa(i+1)) },
+			func(i int) { s.WroteAt(db, "uid-2", replicas, strconv.Itoa(i+1)) },
+			func(int) { s.Written(web, pods); s.Owners() },
+			func(int) { s.Clear(db, "") },
+		)
+	})
+}

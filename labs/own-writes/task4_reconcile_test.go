@@ -1,0 +1,297 @@
+package ownwrites_test
+
+// Task 4: one Reconcile.
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	ownwrites "client-go-workshop/labs/own-writes"
+)
+
+// newest returns the newest version of the Pods that the server has.
+func (w *world) newest() string {
+	return slices.MaxFunc(w.stored(), func(a, b *corev1.Pod) int {
+		return cmp.Or(cmp.Compare(len(a.ResourceVersion), len(b.ResourceVersion)),
+			cmp.Compare(a.ResourceVersion, b.ResourceVersion))
+	}).ResourceVersion
+}
+
+// names returns the names of the Pods that the server has, in order.
+func (w *world) names() []string {
+	names := []string{}
+	for _, pod := range w.stored() {
+		names = append(names, pod.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// farAhead records a write that the cache never sees, as after etcd was restored from an old copy.
+func (w *world) farAhead() {
+	w.t.Did("the store has a write at 999999")
+	w.store.WroteAt(web, w.web().UID, pods, "999999")
+}
+
+func TestTask4_Missing_Pods(t *testing.T) {
+	guard.Test(t, "Reconcile gives one Deployment the wanted number of Pods.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+		for _, pod := range w.stored() {
+			owner := ownwrites.OwnerOf(pod)
+			require.NotNil(t, owner, "the owner of a Pod")
+			require.Equal(t, w.web().UID, owner.UID, "the UID of a Pod's owner")
+		}
+		settle()
+		w.scale(5)
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Len(t, w.stored(), 5, "the server's Pods")
+		settle()
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Len(t, w.sent("create"), 5, "the requests to create a Pod")
+	})
+}
+
+func TestTask4_Cache_is_behind(t *testing.T) {
+	guard.Test(t, "If EnsureReady returns an error, Reconcile writes nothing and returns that error.",
+		func(t *guard.T) {
+			w := newWorld(t, 10*time.Second)
+			t.Did("the watch is 10 s late")
+			require.NoError(t, w.reconcile(), "the error of Reconcile")
+			w.behind()
+			require.Len(t, w.stored(), 3, "the server's Pods")
+			time.Sleep(11 * time.Second)
+			t.Did("11 s pass")
+			require.NoError(t, w.reconcile(), "the error of Reconcile")
+			require.Len(t, w.sent("create", "delete"), 3, "the writes")
+		})
+}
+
+func TestTask4_Versions_are_recorded(t *testing.T) {
+	guard.Test(t, "Reconcile creates the missing Pods, and records the version of each.", func(t *guard.T) {
+		w := newWorld(t, 10*time.Second)
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+		w.scale(5)
+		time.Sleep(11 * time.Second)
+		t.Did("11 s pass; the server refuses the second create")
+		w.Script("create", pass, fakeapi.Answer(http.StatusForbidden, ""))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+	})
+}
+
+// pass lets a request pass.
+func pass(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
+
+func TestTask4_Deployment_is_gone(t *testing.T) {
+	guard.Test(t, "If the Deployment is gone, Reconcile clears its record.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		w.farAhead()
+		t.Did("the Deployment is deleted")
+		w.Delete(w.web())
+		settle()
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, 0, w.store.Owners(), "the number of owners in the store")
+		require.Empty(t, w.sent("create"), "the requests to create a Pod")
+	})
+}
+
+func TestTask4_Patience_ends(t *testing.T) {
+	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
+		"one and reads the Pods from the server.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		w.add("web-a")
+		settle()
+		w.farAhead()
+		lists := len(w.sent("list"))
+		w.behind()
+		time.Sleep(patience - time.Second)
+		t.Did("Patience has almost passed")
+		behind := w.behind()
+		require.Empty(t, w.stale, "the errors that Stale was called with")
+		require.Len(t, w.sent("list"), lists, "the lists of Pods")
+		time.Sleep(time.Second)
+		t.Did("Patience has passed")
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, []error{behind}, w.stale, "the errors that Stale was called with")
+		require.Len(t, w.sent("list"), lists+1, "the lists of Pods")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+	})
+}
+
+func TestTask4_Patience_starts_again(t *testing.T) {
+	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
+		"one and reads the Pods from the server: Patience begins again after each time that the cache was "+
+		"ready.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		w.farAhead()
+		w.behind()
+		time.Sleep(patience - time.Second)
+		t.Did("Patience has almost passed; then the store is cleared")
+		w.store.Clear(web, "")
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		settle()
+		w.farAhead()
+		w.behind()
+		time.Sleep(2 * time.Second)
+		w.behind()
+		require.Empty(t, w.stale, "the errors that Stale was called with")
+	})
+}
+
+func TestTask4_Lost_answer(t *testing.T) {
+	guard.Test(t, "After a create whose answer was lost, it reads them from the server, whatever EnsureReady returns. The "+
+		"Pod may be there, and its version is unknown.", func(t *guard.T) {
+		w := newWorld(t, 10*time.Second)
+		t.Did("the watch is 10 s late; the server stores the first Pod, and the connection breaks before the answer")
+		w.Script("create", fakeapi.Reset(true))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.Len(t, w.stored(), 1, "the server's Pods")
+		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Empty(t, w.stale, "the errors that Stale was called with")
+		lists := len(w.sent("list"))
+		w.behind()
+		require.Len(t, w.sent("list"), lists, "the lists of Pods: one read is enough")
+	})
+}
+
+func TestTask4_Read_fails(t *testing.T) {
+	guard.Test(t, "After a create whose answer was lost, it reads them from the server, whatever EnsureReady returns, "+
+		"until a read succeeds.",
+		func(t *guard.T) {
+			w := newWorld(t, 10*time.Second)
+			t.Did("the connection breaks after the server has stored the first Pod; the next read is refused")
+			w.Script("create", fakeapi.Reset(true))
+			w.Script("list pods", fakeapi.Answer(http.StatusForbidden, ""))
+			require.Error(t, w.reconcile(), "the error of Reconcile")
+			require.Error(t, w.reconcile(), "the error of the next Reconcile")
+			require.Len(t, w.stored(), 1, "the server's Pods")
+			require.NoError(t, w.reconcile(), "the error of the third Reconcile")
+			require.Len(t, w.stored(), 3, "the server's Pods")
+		})
+}
+
+func TestTask4_What_counts_as_an_answer(t *testing.T) {
+	guard.Test(t, "Any error counts as a lost answer, except a status from 400 to 499.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		settle()
+		for _, failure := range []struct {
+			text  string
+			fault fakeapi.Fault
+			reads int
+		}{
+			{"403", fakeapi.Answer(http.StatusForbidden, ""), 0},
+			{"429", fakeapi.Answer(http.StatusTooManyRequests, ""), 0},
+			{"500", fakeapi.Answer(http.StatusInternalServerError, ""), 1},
+			{"503", fakeapi.Answer(http.StatusServiceUnavailable, ""), 1},
+			{"504", fakeapi.Answer(http.StatusGatewayTimeout, ""), 1},
+			{"a broken connection", fakeapi.Reset(false), 1},
+		} {
+			w.deleteOne()
+			t.Did("the create of a missing Pod fails with %s", failure.text)
+			w.Script("create", failure.fault)
+			require.Error(t, w.reconcile(), "the error of Reconcile")
+			lists := len(w.sent("list"))
+			require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+			require.Len(t, w.sent("list"), lists+failure.reads, "the lists of Pods")
+			settle()
+		}
+	})
+}
+
+// deleteOne deletes a Pod as another client would, and waits for the cache.
+func (w *world) deleteOne() {
+	w.Delete(w.Objects("pods")[0])
+	settle()
+}
+
+func TestTask4_What_was_read_is_recorded(t *testing.T) {
+	guard.Test(t, "After a read from the server, the newest version of the Deployment's Pods replaces its record.",
+		func(t *guard.T) {
+			w := newWorld(t, 10*time.Second)
+			t.Did("the watch is 10 s late; the answer to the third create is lost")
+			w.Script("create", pass, pass, fakeapi.Reset(true))
+			require.Error(t, w.reconcile(), "the error of Reconcile")
+			require.NoError(t, w.reconcile(), "the error of the next Reconcile, which finds three Pods")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+			w.behind()
+			time.Sleep(11 * time.Second)
+			w.farAhead()
+			w.behind()
+			time.Sleep(patience)
+			t.Did("Patience has passed")
+			require.NoError(t, w.reconcile(), "the error of Reconcile")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+			require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+		})
+}
+
+func TestTask4_Surplus_Pods(t *testing.T) {
+	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition: a second Reconcile "+
+		"before an old cache chooses the same ones.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		w.add("web-d", "web-a", "web-e", "web-c", "web-b")
+		settle()
+		t.Did("the server and the cache have web-a to web-e")
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
+	})
+}
+
+func TestTask4_Another_Pod_of_the_same_name(t *testing.T) {
+	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition. The name may have "+
+		"passed to a new Pod, which the cache does not know.", func(t *guard.T) {
+		w := newWorld(t, time.Minute)
+		w.add("web-a", "web-b", "web-c", "web-d")
+		time.Sleep(61 * time.Second)
+		t.Did("the cache has web-a to web-d; then web-d is deleted and created again")
+		w.Delete(w.Objects("pods")[3])
+		w.add("web-d")
+		require.True(t, apierrors.IsConflict(w.reconcile()), "the error of Reconcile is the server's 409")
+		require.Equal(t, []string{"web-a", "web-b", "web-c", "web-d"}, w.names(), "the server's Pods")
+	})
+}
+
+func TestTask4_Surplus_Pod_is_gone(t *testing.T) {
+	guard.Test(t, "A Pod that is gone already is no error.", func(t *guard.T) {
+		w := newWorld(t, time.Minute)
+		w.add("web-a", "web-b", "web-c", "web-d", "web-e")
+		time.Sleep(61 * time.Second)
+		t.Did("the cache has web-a to web-e, and its watch is a minute late")
+		w.Delete(w.Objects("pods")[3])
+		t.Did("another client deletes web-d")
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
+		require.NoError(t, w.reconcile(), "the error of a second Reconcile")
+	})
+}
+
+func TestTask4_First_error_ends_it(t *testing.T) {
+	guard.Test(t, "After an error it writes nothing more, and returns the error.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		t.Did("the server refuses the second create")
+		w.Script("create", pass, fakeapi.Answer(http.StatusForbidden, ""))
+		require.True(t, apierrors.IsForbidden(w.reconcile()), "the error of Reconcile is the server's 403")
+		require.Len(t, w.sent("create"), 2, "the requests to create a Pod")
+		settle()
+		w.add("web-a", "web-b", "web-c", "web-d")
+		settle()
+		t.Did("there are two Pods too many; the server refuses the first deletion")
+		w.Script("delete", fakeapi.Answer(http.StatusForbidden, ""))
+		require.True(t, apierrors.IsForbidden(w.reconcile()), "the error of Reconcile is the server's 403")
+		require.Len(t, w.sent("delete"), 1, "the requests to delete a Pod")
+	})
+}

@@ -1,0 +1,166 @@
+package ownwrites_test
+
+// Task 5: expectations, the older way.
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/guard"
+	ownwrites "client-go-workshop/labs/own-writes"
+)
+
+// requireSatisfied compares the result of SatisfiedExpectations for web.
+func requireSatisfied(t *guard.T, wanted bool, e *ownwrites.Expectations) {
+	t.Helper()
+	require.Equal(t, wanted, e.SatisfiedExpectations(web), "SatisfiedExpectations(web)")
+}
+
+func TestTask5_Owner_waits_for_nothing(t *testing.T) {
+	guard.Test(t, "SatisfiedExpectations reports whether an owner waits for nothing.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("ExpectCreations(web, 2)")
+		e.ExpectCreations(web, 2)
+		requireSatisfied(t, false, e)
+		t.Did("CreationObserved(web), twice")
+		e.CreationObserved(web)
+		requireSatisfied(t, false, e)
+		e.CreationObserved(web)
+		requireSatisfied(t, true, e)
+	})
+}
+
+func TestTask5_Creations_replace(t *testing.T) {
+	guard.Test(t, "ExpectCreations makes an owner wait for a number of creations. It replaces the owner's earlier "+
+		"expectations.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("ExpectDeletions(web, a), ExpectCreations(web, 1), CreationObserved(web)")
+		e.ExpectDeletions(web, "a")
+		e.ExpectCreations(web, 1)
+		requireSatisfied(t, false, e)
+		e.CreationObserved(web)
+		requireSatisfied(t, true, e)
+		t.Rule("It replaces the owner's earlier expectations.")
+		t.Did("ExpectCreations(web, 3), ExpectCreations(web, 1), CreationObserved(web)")
+		e.ExpectCreations(web, 3)
+		e.ExpectCreations(web, 1)
+		e.CreationObserved(web)
+		requireSatisfied(t, true, e)
+	})
+}
+
+func TestTask5_Deletions_by_UID(t *testing.T) {
+	guard.Test(t, "ExpectDeletions makes an owner wait for the deletion of each UID.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("ExpectDeletions(web, a, b)")
+		e.ExpectDeletions(web, "a", "b")
+		requireSatisfied(t, false, e)
+		t.Did("DeletionObserved(web, a), DeletionObserved(web, b)")
+		e.DeletionObserved(web, "a")
+		requireSatisfied(t, false, e)
+		e.DeletionObserved(web, "b")
+		requireSatisfied(t, true, e)
+	})
+}
+
+func TestTask5_Deletions_replace(t *testing.T) {
+	guard.Test(t, "It replaces the owner's earlier expectations.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("ExpectCreations(web, 2), ExpectDeletions(web, a, b), ExpectDeletions(web, c), DeletionObserved(web, c)")
+		e.ExpectCreations(web, 2)
+		e.ExpectDeletions(web, "a", "b")
+		e.ExpectDeletions(web, "c")
+		e.DeletionObserved(web, "c")
+		requireSatisfied(t, true, e)
+	})
+}
+
+func TestTask5_Creation_is_counted(t *testing.T) {
+	guard.Test(t, "CreationObserved counts one creation of the owner's.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("CreationObserved(web) before anything is expected, ExpectCreations(web, 1), CreationObserved(db)")
+		e.CreationObserved(web)
+		e.ExpectCreations(web, 1)
+		e.ExpectCreations(db, 2)
+		e.CreationObserved(db)
+		requireSatisfied(t, false, e)
+		t.Did("CreationObserved(web)")
+		e.CreationObserved(web)
+		requireSatisfied(t, true, e)
+		require.False(t, e.SatisfiedExpectations(db), "SatisfiedExpectations(db)")
+	})
+}
+
+func TestTask5_Deletion_counts_once(t *testing.T) {
+	guard.Test(t, "DeletionObserved counts a deletion if the owner waits for this UID.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		e.ExpectDeletions(web, "a", "b")
+		t.Did("ExpectDeletions(web, a, b); then DeletionObserved of c and d, which a user deleted")
+		e.DeletionObserved(web, "c")
+		e.DeletionObserved(web, "d")
+		requireSatisfied(t, false, e)
+		t.Rule("A second report of the same UID does not count. A Pod is reported when its deletion timestamp is set, and " +
+			"when it is gone.")
+		t.Did("DeletionObserved(web, a), twice")
+		e.DeletionObserved(web, "a")
+		e.DeletionObserved(web, "a")
+		requireSatisfied(t, false, e)
+	})
+}
+
+func TestTask5_Unknown_owner(t *testing.T) {
+	guard.Test(t, "An owner without expectations waits for nothing.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("ExpectCreations(db, 1)")
+		e.ExpectCreations(db, 1)
+		requireSatisfied(t, true, e)
+	})
+}
+
+func TestTask5_Leak_ends_after_five_minutes(t *testing.T) {
+	guard.Test(t, "Expectations that are older than ExpectationsTimeout count as satisfied. An event that a watch "+
+		"has missed never comes.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("ExpectCreations(web, 1); the Pod is gone before the watch has seen it")
+		e.ExpectCreations(web, 1)
+		time.Sleep(ownwrites.ExpectationsTimeout - time.Second)
+		requireSatisfied(t, false, e)
+		t.Did("ExpectationsTimeout passes")
+		time.Sleep(2 * time.Second)
+		requireSatisfied(t, true, e)
+		t.Did("ExpectDeletions(web, a)")
+		e.ExpectDeletions(web, "a")
+		time.Sleep(ownwrites.ExpectationsTimeout - time.Second)
+		requireSatisfied(t, false, e)
+	})
+}
+
+func TestTask5_Forget(t *testing.T) {
+	guard.Test(t, "DeleteExpectations forgets the expectations of an owner.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		e.ExpectCreations(web, 1)
+		e.ExpectCreations(db, 1)
+		t.Did("web and db expect a creation; DeleteExpectations(web)")
+		e.DeleteExpectations(web)
+		requireSatisfied(t, true, e)
+		require.False(t, e.SatisfiedExpectations(db), "SatisfiedExpectations(db)")
+		e.ExpectDeletions(web, "a")
+		e.DeleteExpectations(web)
+		requireSatisfied(t, true, e)
+	})
+}
+
+func TestTask5_Many_goroutines(t *testing.T) {
+	guard.Race(t, "Every method may be called from any goroutine.", func(t *guard.T) {
+		e := ownwrites.NewExpectations()
+		t.Did("all methods on four goroutines")
+		guard.Storm(
+			func(int) { e.ExpectCreations(web, 2); e.CreationObserved(web) },
+			func(int) { e.ExpectDeletions(db, "a", "b"); e.DeletionObserved(db, "a") },
+			func(int) { e.SatisfiedExpectations(web); e.SatisfiedExpectations(db) },
+			func(int) { e.DeleteExpectations(web) },
+		)
+	})
+}

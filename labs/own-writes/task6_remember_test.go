@@ -1,0 +1,76 @@
+package ownwrites_test
+
+// Task 6: a new process after another one.
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	ownwrites "client-go-workshop/labs/own-writes"
+)
+
+func TestTask6_Writes_of_the_process_before(t *testing.T) {
+	guard.Test(t, "Remember reads the Pods of all namespaces from the server, and records each as a write of the "+
+		"Deployment that controls it.", func(t *guard.T) {
+		w := newWorld(t, 10*time.Second)
+		t.Did("the watch is 10 s late; another process has created web-a and web-b, and a user a Pod without an owner")
+		w.add("web-a", "web-b")
+		newest := w.newest()
+		orphan := ownwrites.NewPod(w.web())
+		orphan.Name, orphan.OwnerReferences = "orphan", nil
+		w.create(orphan)
+		t.Did("Remember")
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		require.Equal(t, newest, w.store.Written(web, pods), "the written version of web's Pods")
+		require.Equal(t, 1, w.store.Owners(), "the number of owners in the store")
+		w.behind()
+		require.Len(t, w.names(), 3, "the server's Pods")
+	})
+}
+
+func TestTask6_All_namespaces(t *testing.T) {
+	guard.Test(t, "Remember reads the Pods of all namespaces from the server, and records each as a write of the "+
+		"Deployment that controls it.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		pod := ownwrites.NewPod(w.web())
+		pod.Namespace, pod.Name = "shop", "web-a"
+		w.create(pod)
+		t.Did("the namespace shop has a Pod of a Deployment web; Remember")
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		inShop := web
+		inShop.Namespace = "shop"
+		require.Equal(t, w.newest(), w.store.Written(inShop, pods), "the written version of the Pods of shop/web")
+		require.Empty(t, w.store.Written(web, pods), "the written version of the Pods of default/web")
+	})
+}
+
+func TestTask6_Answer_is_not_old(t *testing.T) {
+	guard.Test(t, "The server's answer must not be older than the call. A server may answer a list at version 0 from a "+
+		"cache that is as late as yours.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		since := len(w.Requests("list"))
+		t.Did("Remember")
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		lists := w.Requests("list")[since:]
+		require.NotEmpty(t, lists, "the lists of Pods")
+		require.False(t, slices.ContainsFunc(lists, func(r fakeapi.Request) bool {
+			return r.Query.Get("resourceVersion") != ""
+		}), "a list asks for a resourceVersion")
+	})
+}
+
+func TestTask6_Read_fails(t *testing.T) {
+	guard.Test(t, "If the read fails, Remember returns the error.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		w.Script("list pods", fakeapi.Answer(http.StatusForbidden, ""))
+		t.Did("the server refuses the list; Remember")
+		require.True(t, apierrors.IsForbidden(w.controller.Remember(t.Context())), "the error of Remember is the server's 403")
+	})
+}

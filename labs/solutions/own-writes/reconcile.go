@@ -1,0 +1,141 @@
+package ownwrites
+
+// This file has one Reconcile: may the cache be believed, which Pods are there, and which are missing?
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
+)
+
+// Reconcile gives one Deployment the wanted number of Pods.
+//
+// If the Deployment is gone, Reconcile clears its record. If EnsureReady returns an error, Reconcile writes nothing and
+// returns that error. When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the
+// last one and reads the Pods from the server. After a create whose answer was lost, it reads them from the server,
+// whatever EnsureReady returns. Any error counts as a lost answer, except a status from 400 to 499. After a read from
+// the server, the newest version of the Deployment's Pods replaces its record.
+//
+// Reconcile creates the missing Pods, and records the version of each. Of surplus Pods it deletes the last by name,
+// each with its UID as a precondition. A Pod that is gone already is no error. After an error it writes nothing more,
+// and returns the error.
+//
+//workshop:task 4 Controller.Reconcile
+func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
+	obj, exists, err := c.Deployments.GetIndexer().GetByKey(key.String())
+	if err != nil {
+		return fmt.Errorf("reading Deployment %s from the cache: %w", key, err)
+	}
+	if !exists {
+		c.Store.Clear(key.AsNamespacedName(), "")
+		c.settle(key)
+		return nil
+	}
+	d := obj.(*appsv1.Deployment)
+	pods, err := c.pods(ctx, key, d)
+	if err != nil {
+		return err
+	}
+	wanted := int(ptr.Deref(d.Spec.Replicas, 1))
+	for range wanted - len(pods) {
+		if err := c.create(ctx, key, d); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(pods, func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	for _, pod := range pods[min(wanted, len(pods)):] {
+		options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))}
+		if err := c.Client(key.Namespace).Delete(ctx, pod.Name, options); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("deleting Pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		}
+	}
+	return nil
+}
+
+// pods returns the Pods of a Deployment: from the cache if it has seen the Deployment's writes, or from the server.
+//
+//workshop:omit
+func (c *Controller) pods(ctx context.Context, key cache.ObjectName, d *appsv1.Deployment) ([]*corev1.Pod, error) {
+	behind := c.Store.EnsureReady(key.AsNamespacedName())
+	if !c.mustAskServer(key, behind) {
+		if behind != nil {
+			return nil, behind
+		}
+		return c.cached(d)
+	}
+	if behind != nil {
+		c.Stale(key, behind)
+	}
+	pods, err := c.listed(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	c.settle(key)
+	c.Store.Clear(key.AsNamespacedName(), "")
+	for _, pod := range pods {
+		c.Store.WroteAt(key.AsNamespacedName(), d.UID, Pods, pod.ResourceVersion)
+	}
+	return pods, nil
+}
+
+// mustAskServer reports whether the cache cannot answer: it has been behind for too long, or the result of a write is
+// unknown.
+//
+//workshop:omit
+func (c *Controller) mustAskServer(key cache.ObjectName, behind error) bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if behind == nil {
+		delete(c.waiting, key)
+	} else if _, ok := c.waiting[key]; !ok {
+		c.waiting[key] = time.Now()
+	}
+	return c.unsure[key] || behind != nil && time.Since(c.waiting[key]) >= c.Patience
+}
+
+// settle forgets that a Deployment waits, or that the result of one of its writes is unknown.
+//
+//workshop:omit
+func (c *Controller) settle(key cache.ObjectName) {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	delete(c.waiting, key)
+	delete(c.unsure, key)
+}
+
+// create creates one Pod and records it.
+//
+//workshop:omit
+func (c *Controller) create(ctx context.Context, key cache.ObjectName, d *appsv1.Deployment) error {
+	pod, err := c.Client(key.Namespace).Create(ctx, NewPod(d), metav1.CreateOptions{})
+	if err != nil {
+		if !refused(err) {
+			c.lock.Lock()
+			c.unsure[key] = true
+			c.lock.Unlock()
+		}
+		return fmt.Errorf("creating a Pod of Deployment %s: %w", key, err)
+	}
+	c.Store.WroteAt(key.AsNamespacedName(), d.UID, Pods, pod.ResourceVersion)
+	return nil
+}
+
+// refused reports whether the server has answered that it did not do what was asked.
+//
+//workshop:omit
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) &&
+		status.Status().Code >= http.StatusBadRequest && status.Status().Code < http.StatusInternalServerError
+}
