@@ -1,7 +1,7 @@
 package authoring_test
 
-// This file checks docs/develop/reliability.md: its promises are one table, each says what was tried, and each test that
-// it names exists, in a folder of the same row.
+// This file checks docs/develop/reliability.md: its promises are one table, each says what was tried, and each test
+// that it names exists, in a folder of the same row.
 
 import (
 	"os"

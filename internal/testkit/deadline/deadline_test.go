@@ -140,11 +140,12 @@ func TestHandler_lets_the_server_wait_over_HTTP2(t *testing.T) {
 		client, server := net.Pipe()
 		protocols := &http.Protocols{}
 		protocols.SetUnencryptedHTTP2(true)
-		s := &http.Server{Protocols: protocols, Handler: Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		events := func(w http.ResponseWriter, _ *http.Request) {
 			http.NewResponseController(w).Flush()
 			time.Sleep(time.Hour)
 			w.Write([]byte("event"))
-		}), limit)}
+		}
+		s := &http.Server{Protocols: protocols, Handler: Handler(http.HandlerFunc(events), limit)}
 		go s.Serve(&one{server, make(chan struct{}), false})
 		transport := &http.Transport{Protocols: protocols,
 			DialContext: func(context.Context, string, string) (net.Conn, error) { return client, nil }}
