@@ -41,8 +41,8 @@ var levels = []level{
 	{"cmd", []string{"cmd/"}},
 }
 
-// data are the packages of the testkit that every level may import: data, for the most part. They import nothing outside
-// the standard library.
+// data are the packages of the testkit that every level may import: data, for the most part. They import only the
+// standard library.
 var data = []string{"internal/testkit/failure", "internal/testkit/env", "internal/testkit/deadline"}
 
 // onClientGo are the programs above the testkit that import client-go: they speak to an API server.
