@@ -71,10 +71,10 @@ type moment struct {
 
 // conditions are what a stop can wait for, by the first word.
 var conditions = map[string]func(m moment) bool{
-	"watching": func(m moment) bool { // both Reflectors
+	"watching": func(m moment) bool { // both Reflectors, after the end of a list that comes as a watch
 		n := 0
 		for _, i := range m.Informers {
-			if i.Reflector.Phase == "watching" {
+			if i.Reflector.Phase == "watching" && !i.Reflector.Streams {
 				n++
 			}
 		}
