@@ -100,6 +100,8 @@ func run(ctx context.Context, out io.Writer, withStore bool) (most int, err erro
 	log.print("a user annotates the Deployment")
 	api.Update(deployment)
 	time.Sleep(time.Second)
+	log.mu.Lock()
+	defer log.mu.Unlock()
 	return log.most, nil
 }
 
@@ -108,12 +110,13 @@ func pass(w http.ResponseWriter, r *http.Request, next http.Handler) { next.Serv
 
 // events prints the changes of Pods.
 type events struct {
-	out       io.Writer
-	start     time.Time
-	cached    func() int
-	pods      int
-	most      int
-	printLock sync.Mutex
+	out    io.Writer
+	start  time.Time
+	cached func() int
+
+	mu   sync.Mutex // guards what follows, and the order of the output
+	pods int
+	most int
 }
 
 // note implements the function that fakeapi.Server.OnChange calls, one call at a time.
@@ -125,17 +128,24 @@ func (e *events) note(before, now fakeapi.Object, _ int64) {
 	if _, ok := obj.(*appsv1.Deployment); ok || before != nil && now != nil {
 		return
 	}
+	cached := e.cached()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if now == nil {
 		e.pods--
 	} else {
 		e.pods++
 	}
 	e.most = max(e.most, e.pods)
-	e.print(fmt.Sprintf("a Pod %s: the server has %d, the cache %d", done, e.pods, e.cached()))
+	e.printLocked(fmt.Sprintf("a Pod %s: the server has %d, the cache %d", done, e.pods, cached))
 }
 
 func (e *events) print(text string) {
-	e.printLock.Lock()
-	defer e.printLock.Unlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.printLocked(text)
+}
+
+func (e *events) printLocked(text string) {
 	fmt.Fprintf(e.out, "%4d ms  %s\n", time.Since(e.start).Milliseconds(), text)
 }
