@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
@@ -48,6 +49,25 @@ func TestTask6_All_namespaces(t *testing.T) {
 		inShop.Namespace = "shop"
 		require.Equal(t, w.newest(), w.store.Written(inShop, pods), "the written version of the Pods of shop/web")
 		require.Empty(t, w.store.Written(web, pods), "the written version of the Pods of default/web")
+	})
+}
+
+func TestTask6_Deployment_that_was_created_again(t *testing.T) {
+	guard.Test(t, "Pods of two Deployments of one name share a record, and the newest version stays. The Pods of the "+
+		"deleted one may still be there.", func(t *guard.T) {
+		w := newWorld(t, 10*time.Second)
+		t.Did("the Deployment web has web-b; a Pod web-c of a deleted Deployment web is older, and web-a is newer than both")
+		create := func(name string, uid types.UID) {
+			pod := ownwrites.NewPod(w.web())
+			pod.Name, pod.OwnerReferences[0].UID = name, uid
+			w.create(pod)
+		}
+		create("web-c", "old-uid")
+		create("web-b", w.web().UID)
+		create("web-a", "old-uid")
+		t.Did("Remember")
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
 	})
 }
 

@@ -174,8 +174,8 @@ func realStore(ofPods cache.Store) ownwrites.ConsistencyStore {
 func noStore(cache.Store) ownwrites.ConsistencyStore { return ownwrites.NoopConsistencyStore{} }
 
 func TestTask6_Storm(t *testing.T) {
-	guard.Test(t, "A Deployment never has more Pods than it wants, however late the watches are.", func(t *guard.T) {
-		for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
+	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
+		guard.Test(t, "A Deployment never has more Pods than it wants, however late the watches are.", func(t *guard.T) {
 			t.Did("the storm with -seed %d", seed)
 			with := newStorm(t, seed, realStore)
 			with.run()
@@ -188,6 +188,6 @@ func TestTask6_Storm(t *testing.T) {
 			t.Logf("seed %d: with the store %d Pods were created, without it %d, and %d of them were too many",
 				seed, with.created, without.created, without.surplus)
 			require.Positive(t, without.surplus, "the Pods beyond three for a Deployment, without a store")
-		}
-	})
+		})
+	}
 }
