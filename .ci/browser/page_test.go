@@ -80,6 +80,7 @@ func TestFirstView(t *testing.T) {
 // A click on the time axis goes to a moment, a drag shows a part of the run, and a button all of it.
 func TestAxis(t *testing.T) {
 	p := openEmpty(t, start(t), 1440, 900)
+	p.until(says("reflector", "◉ watches"))
 	p.click("Fail the next three writes")
 	p.click("Create a Deployment")
 	p.until(says("queue", "waiting"))
