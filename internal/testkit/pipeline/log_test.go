@@ -129,7 +129,7 @@ func TestView_behind(t *testing.T) {
 	s.step(Delta, Pop, "2").step(Store, Add, "2")
 	require.Equal(t, [2]int{1, 1}, behind())
 	s.step(Server, Removed, "4").step(Server, Wrote, "5").step(Delta, "Deleted", "4").step(Store, Delete, "2")
-	require.Equal(t, [2]int{1, 1}, behind(), "the object that was made anew")
+	require.Equal(t, [2]int{1, 1}, behind(), "the object that was created again")
 	s.step(Delta, "Added", "5").step(Store, Add, "5")
 	require.Equal(t, [2]int{0, 0}, behind())
 }
