@@ -124,8 +124,8 @@ func TestTask1_Parameters_add_up(t *testing.T) {
 }
 
 func TestTask1_Options_join_the_parameters_that_are_there(t *testing.T) {
-	guard.Test(t, "VersionedParams adds the fields of obj to the query. Existing parameters stay, and a field may have "+
-		"several values.", func(t *guard.T) {
+	guard.Test(t, "VersionedParams adds the fields of obj to the query. Existing parameters stay, and a field may "+
+		"have several values.", func(t *guard.T) {
 		t.Did("Param dryRun=one, VersionedParams with DryRun two and three")
 		u := client(t, "http://api").Post().Resource("deployments").Param("dryRun", "one").
 			VersionedParams(&metav1.CreateOptions{DryRun: []string{"two", "three"}}, restclient.ParameterCodec).URL()
@@ -134,9 +134,10 @@ func TestTask1_Options_join_the_parameters_that_are_there(t *testing.T) {
 }
 
 func TestTask1_Values_are_escaped(t *testing.T) {
-	guard.Test(t, "Param adds a query parameter, whatever characters are in its value: a selector has = and commas, and "+
-		"a continue token has + and /.", func(t *guard.T) {
-		for _, value := range []string{"a=b", "a&b", "a+b", "a b", "a,b!=c", "a/b", "a?b", "a#b", "a%2Fb", "a;b", "ü", ""} {
+	guard.Test(t, "Param adds a query parameter, whatever characters are in its value: a selector has = and "+
+		"commas, and a continue token has + and /.", func(t *guard.T) {
+		values := []string{"a=b", "a&b", "a+b", "a b", "a,b!=c", "a/b", "a?b", "a#b", "a%2Fb", "a;b", "ü", ""}
+		for _, value := range values {
 			c := client(t, "http://api")
 			t.Did("Param labelSelector=%q", value)
 			text := c.Get().Resource("deployments").Param("labelSelector", value).Param("limit", "1").URL().String()
@@ -171,16 +172,6 @@ func TestTask1_URL_has_what_was_set_after_an_earlier_URL(t *testing.T) {
 	})
 }
 
-func TestTask1_Empty_options_add_nothing(t *testing.T) {
-	guard.Test(t, "VersionedParams adds the fields of obj to the query, as codec encodes them for the client's "+
-		"group and version. The codec omits empty fields.", func(t *guard.T) {
-		t.Did("VersionedParams of empty ListOptions")
-		r := client(t, "http://api").Get().Resource("deployments")
-		u := r.VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).URL()
-		require.Equal(t, "http://api/apis/apps/v1/deployments", u.String(), "the URL of the request")
-	})
-}
-
 func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 	guard.Test(t, `The server receives it as the query parameter "timeout", and can stop working for a `+
 		"client that has gone.", func(t *guard.T) {
@@ -203,10 +194,16 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 		t.Did("Timeout 90s, and then Timeout 5s")
 		require.Equal(t, "timeout=5s", c.Get().Timeout(90*time.Second).Timeout(5*time.Second).URL().RawQuery,
 			"the query after Timeout 5s")
+		t.Did("Timeout 5s, and then Timeout 90s")
+		require.Equal(t, "timeout=1m30s", c.Get().Timeout(5*time.Second).Timeout(90*time.Second).URL().RawQuery,
+			"the query after Timeout 90s")
 		t.Rule(`The server receives it as the query parameter "timeout", and no other value of that parameter.`)
 		t.Did("Param timeout=1h, and Timeout 5s")
 		require.Equal(t, "timeout=5s", c.Get().Param("timeout", "1h").Timeout(5*time.Second).URL().RawQuery,
 			"the query after Param and Timeout")
+		t.Rule("Param adds a query parameter. Without a Timeout, that of the caller stays.")
+		t.Did("Param timeout=1h alone")
+		require.Equal(t, "timeout=1h", c.Get().Param("timeout", "1h").URL().RawQuery, "the query after Param")
 	})
 }
 
@@ -233,10 +230,13 @@ func TestTask1_Names_with_dots_and_colons_are_fine(t *testing.T) {
 	guard.Test(t, "A segment of one or two dots, or one that contains a slash or a percent sign, is an error. "+
 		"Any other segment is valid: role names contain colons, and dots inside a name are "+
 		"harmless.", func(t *guard.T) {
-		t.Did(`Name "system:node..x" and SubResource "proxy", "a b"`)
-		r := client(t, "http://api").Get().Resource("deployments").Name("system:node..x").SubResource("proxy", "a b")
-		require.NoError(t, r.Error(), "the error of the request")
-		require.Equal(t, "/apis/apps/v1/deployments/system:node..x/proxy/a b", r.URL().Path, "the path of the URL")
+		for _, s := range []string{"system:node..x", "...", "..a", "a..", ".a", `a\b`, "a b", "a+b", "a;b", "~", "ü"} {
+			t.Did("Namespace, Resource, Name and SubResource with %q", s)
+			r := client(t, "http://api").Get().Namespace(s).Resource(s).Name(s).SubResource("proxy", s)
+			require.NoError(t, r.Error(), "the error of the request")
+			require.Equal(t, fmt.Sprintf("/apis/apps/v1/namespaces/%s/%[1]s/%[1]s/proxy/%[1]s", s), r.URL().Path,
+				"the path of the URL, not escaped")
+		}
 	})
 }
 
@@ -302,11 +302,11 @@ func TestTask1_First_error_stays(t *testing.T) {
 	})
 }
 
-// versions is a runtime.ParameterCodec that writes the version that it is asked to write for.
+// versions is a runtime.ParameterCodec that writes the version that it is asked to write for, and a field without text.
 type versions struct{ runtime.ParameterCodec }
 
 func (versions) EncodeParameters(obj runtime.Object, to schema.GroupVersion) (url.Values, error) {
-	return url.Values{"version": {to.String()}}, nil
+	return url.Values{"version": {to.String()}, "empty": {""}}, nil
 }
 
 func TestTask1_Options_are_written_for_the_clients_version(t *testing.T) {
@@ -314,7 +314,7 @@ func TestTask1_Options_are_written_for_the_clients_version(t *testing.T) {
 		"group and version: another version may name them differently.", func(t *guard.T) {
 		t.Did("VersionedParams, with a codec that writes the version it is asked for, and a client for apps/v1")
 		u := client(t, "http://api").Get().VersionedParams(&metav1.ListOptions{}, versions{}).URL()
-		require.Equal(t, "version=apps/v1", mustUnescape(u.RawQuery), "the query of the URL")
+		require.Equal(t, "empty=&version=apps/v1", mustUnescape(u.RawQuery), "the query of the URL")
 	})
 }
 

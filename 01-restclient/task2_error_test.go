@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -216,11 +217,14 @@ func TestTask2_Empty_body_is_an_error(t *testing.T) {
 	guard.Test(t, "An empty body is an error: a program would take the empty Deployment for one without "+
 		"replicas, and act on it.", func(t *guard.T) {
 		w := newWorld(t)
-		w.script("200, and no body", "", fakeapi.Times(2, fakeapi.Body("application/json", ""))...)
-		require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into")
-		t.Rule("An empty body is an error: the caller of Get would use a nil object.")
-		_, err := w.getWeb().Get()
-		require.Error(t, err, "the error of Get")
+		for _, code := range []int{200, 201, 204} {
+			w.script(fmt.Sprint(code, ", and no body"), "", fakeapi.Times(2, answers(code, "application/json", ""))...)
+			t.Rule("An empty body is an error, whatever the code.")
+			require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into after %d", code)
+			t.Rule("An empty body is an error: the caller of Get would use a nil object.")
+			_, err := w.getWeb().Get()
+			require.Error(t, err, "the error of Get after %d", code)
+		}
 	})
 }
 
@@ -250,14 +254,28 @@ func TestTask2_Answer_that_breaks_off_is_an_error(t *testing.T) {
 	guard.Test(t, "A truncated body is an error, even if nothing decodes it.", func(t *guard.T) {
 		w := newWorld(t)
 		w.Create(deployment("web"))
-		w.script("the connection breaks after 50 bytes of the body", "", fakeapi.Times(3, fakeapi.Cut(50))...)
-		require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into")
-		_, err := w.getWeb().Raw()
-		require.Error(t, err, "the error of Raw")
-		t.Did("DoRaw")
-		_, err = w.on("GET").Name("web").DoRaw(t.Context())
-		require.Error(t, err, "the error of DoRaw")
+		broken := []fakeapi.Fault{fakeapi.Cut(50), brokenAfter(manifest("web"))}
+		for i, what := range []string{"after 50 bytes of the body", "after a whole object, before the end of the body"} {
+			what = "the connection breaks " + what
+			w.script(what, "", fakeapi.Times(3, broken[i])...)
+			require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into if "+what)
+			_, err := w.getWeb().Raw()
+			require.Error(t, err, "the error of Raw if "+what)
+			t.Did("DoRaw")
+			_, err = w.on("GET").Name("web").DoRaw(t.Context())
+			require.Error(t, err, "the error of DoRaw if "+what)
+		}
 	})
+}
+
+// brokenAfter sends a body without its length, in chunks, and breaks the connection before the last chunk.
+func brokenAfter(body []byte) fakeapi.Fault {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(body)
+		http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
 }
 
 func TestTask2_Server_that_is_away_is_an_error(t *testing.T) {
@@ -294,6 +312,11 @@ func TestTask2_Error_is_made_of_the_code(t *testing.T) {
 			require.Equal(t, []string{"web", "apps", "deployments"}, got,
 				"the name, the group and the resource in the error after %d", code)
 		}
+		t.Rule(madeOfTheCode + ": the subresource is not a part of it.")
+		w.script("503, and a page of HTML", "", answers(503, "text/html", "<html>"))
+		err := w.do(w.on("GET").Name("web").SubResource("status")).Error()
+		require.Error(t, err, "the error of Do for a subresource")
+		require.Equal(t, "deployments", err.(apierrors.APIStatus).Status().Details.Kind, "the resource in the error")
 		t.Rule(madeOfTheCode + ". For 409 the verb matters: after a POST it means that the object exists.")
 		w.script("409, and a page of HTML", "", answers(409, "text/html", "<html>"))
 		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, w.do(w.on("POST")).Error(), "a POST")

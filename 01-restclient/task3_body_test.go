@@ -248,6 +248,13 @@ func TestTask3_Last_body_is_sent(t *testing.T) {
 			require.NoError(t, w.do(c.r).Error(), "the error of Do")
 			require.Contains(t, w.Requests("create")[i].Body, `"name":"`+c.sent+`"`, "the body of the request")
 		}
+		t.Did("Body with a []byte, then an empty one")
+		w.do(w.on("POST").Body(manifest("five")).Body([]byte{}))
+		require.Empty(t, w.Requests("create")[5].Body, "the body of the request")
+		t.Rule("A later Body replaces an earlier one: only a request whose last Body is an io.Reader is not sent again.")
+		t.Did("Body with an io.Reader, then an object, and an answer of 429 with Retry-After 1")
+		w.script("busy", "", fakeapi.Answer(429, "1"))
+		require.NoError(t, w.do(w.on("POST").Body(reader()).Body(deployment("six"))).Error(), "the error of Do")
 	})
 }
 

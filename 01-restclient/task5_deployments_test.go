@@ -62,21 +62,6 @@ func TestTask5_Create_and_Get(t *testing.T) {
 	})
 }
 
-func TestTask5_Create_says_what_is_wrong(t *testing.T) {
-	guard.Test(t, itsStatus+".", func(t *guard.T) {
-		w, c := typed(t, "default")
-		w.Create(deployment("web"))
-		t.Did("Create web, which exists")
-		_, err := c.Create(t.Context(), deployment("web"), metav1.CreateOptions{})
-		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, err, "Create of web, which exists")
-		bad := deployment("bad")
-		bad.Spec.Template.Labels = nil
-		t.Did("Create a Deployment whose selector does not match its template")
-		_, err = c.Create(t.Context(), bad, metav1.CreateOptions{})
-		requireIs(t, apierrors.IsInvalid, metav1.StatusReasonInvalid, err, "Create of an invalid Deployment")
-	})
-}
-
 func TestTask5_List_in_pages(t *testing.T) {
 	const (
 		limit = "With a Limit, List returns a page, whose Continue goes into the options for the next one"
@@ -193,8 +178,7 @@ func TestTask5_Options_of_Get_and_Update_are_sent(t *testing.T) {
 
 func TestTask5_Delete_with_its_options(t *testing.T) {
 	guard.Test(t, "The options of Delete are the body of the request: if the condition on the UID does not arrive, "+
-		"another "+
-		"object is deleted.", func(t *guard.T) {
+		"another object is deleted.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		other := deployment("web")
 		other.Namespace = "other"
@@ -215,6 +199,20 @@ func TestTask5_Delete_with_its_options(t *testing.T) {
 		t.Did("Delete web again")
 		err = c.Delete(t.Context(), "web", metav1.DeleteOptions{})
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "the 2nd Delete")
+		t.Rule("The options of Delete are the body of the request: all of them.")
+		seconds, policy := int64(7), metav1.DeletePropagationOrphan
+		for i, one := range []struct {
+			sent string
+			opts metav1.DeleteOptions
+		}{
+			{`"gracePeriodSeconds":7`, metav1.DeleteOptions{GracePeriodSeconds: &seconds}},
+			{`"propagationPolicy":"Orphan"`, metav1.DeleteOptions{PropagationPolicy: &policy}},
+			{`"dryRun":["All"]`, metav1.DeleteOptions{DryRun: []string{"All"}}},
+		} {
+			t.Did("Delete api, which does not exist, with the options %s alone", one.sent)
+			c.Delete(t.Context(), "api", one.opts)
+			require.Contains(t, w.Requests("delete")[i+3].Body, one.sent, "the body of the DELETE")
+		}
 	})
 }
 

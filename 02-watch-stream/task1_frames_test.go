@@ -79,13 +79,19 @@ func TestTask1_Frame_is_returned_as_soon_as_it_is_whole(t *testing.T) {
 		got := ""
 		t.Go(func() {
 			p := make([]byte, 100)
-			n, _ := f.Read(p)
-			got = string(p[:n])
+			for n, err := f.Read(p); err == nil; n, err = f.Read(p) {
+				got = string(p[:n])
+			}
 		})
-		t.Did(`{"a":1} comes, and then nothing for a long time`)
-		io.WriteString(w, `{"a":1}`)
-		synctest.Wait()
-		require.Equal(t, `{"a":1}`, got, "the frame that Read has returned")
+		for _, pieces := range [][]string{{`{"a":1}`}, {`{"b":2`, `}`}, {`{`, `"c":3`, `}`}} {
+			frame := strings.Join(pieces, "")
+			t.Did("%s comes in %d pieces, and then nothing for a long time", frame, len(pieces))
+			for _, piece := range pieces {
+				io.WriteString(w, piece)
+			}
+			synctest.Wait()
+			require.Equal(t, frame, got, "the newest frame that Read has returned")
+		}
 	})
 }
 
@@ -172,9 +178,9 @@ func lengths(frames []string) []int {
 func TestTask1_Deep_frames(t *testing.T) {
 	guard.Test(t, "A frame may have any length, any depth, and any bytes in its strings. The schema in a "+
 		"CustomResourceDefinition may be nested deeply.", func(t *guard.T) {
-		deep := `{"a":` + strings.Repeat(`[`, 1000) + strings.Repeat(`]`, 1000) + `}`
-		t.Did("a frame with 1000 nested brackets, and a small one")
-		got, _ := frames(watchstream.NewFrameReader(pieces(deep+"{}")), 4000)
+		deep := `{"a":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}`
+		t.Did("a frame with 9000 nested brackets, and a small one")
+		got, _ := frames(watchstream.NewFrameReader(pieces(deep+"{}")), 20_000)
 		require.Equal(t, []int{len(deep), 2}, lengths(got), "lengths of the frames")
 		require.Equal(t, []string{deep, "{}"}, got, "frames read")
 	})
@@ -258,6 +264,12 @@ func TestTask1_Close_closes_the_source(t *testing.T) {
 		f.Close()
 		synctest.Wait()
 		require.Error(t, err, "the error of Read after Close")
+		t.Rule("Any other error of the source is returned as it is, and a closed source returns one.")
+		f = watchstream.NewFrameReader(r)
+		t.Did("Close of another reader, and Read")
+		f.Close()
+		_, err = f.Read(make([]byte, 100))
+		require.ErrorIs(t, err, io.ErrClosedPipe, "the error of Read after Close")
 		t.Rule("It returns the error of the source's Close.")
 		s.closeErr = errors.New("closed already")
 		t.Did("Close of a source whose Close fails")

@@ -148,8 +148,10 @@ func TestTask2_Objects_that_cannot_be_decoded_are_errors(t *testing.T) {
 				event("ADDED", "web", "1")))
 			d.requireError("an object of an unknown kind, in an event of type " + eventType)
 		}
-		t.Did("an event without an object")
-		decode(t, pieces(`{"type":"ADDED"}`)).requireError("an event without an object")
+		for _, eventType := range []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"} {
+			t.Did("an event of type %s without an object", eventType)
+			decode(t, pieces(`{"type":"`+eventType+`"}`)).requireError("an event without an object")
+		}
 	})
 }
 

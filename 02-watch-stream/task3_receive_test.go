@@ -156,16 +156,6 @@ func TestTask3_ResultChan_is_always_the_same(t *testing.T) {
 	})
 }
 
-func TestTask3_Channel_stays_closed(t *testing.T) {
-	guard.Test(t, "After an error of the decoder, the watcher closes the decoder once, and then the channel. "+
-		"Every later receive sees the end.", func(t *guard.T) {
-		w := running(t, newScript(fails(io.EOF)))
-		t.Did("the decoder has io.EOF, and the consumer receives three times")
-		require.Equal(t, []string{theEnd, theEnd, theEnd}, []string{receive(w), receive(w), receive(w)},
-			"results of three receives")
-	})
-}
-
 func TestTask3_Decoder_is_closed_before_the_channel(t *testing.T) {
 	guard.Test(t, "After an error of the decoder, the watcher closes the decoder once, and then the channel. So "+
 		"a consumer that sees the end and watches again does not have two connections.", func(t *guard.T) {

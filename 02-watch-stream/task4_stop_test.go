@@ -299,19 +299,3 @@ func TestTask4_Twenty_minutes_of_a_real_watch(t *testing.T) {
 		}
 	})
 }
-
-func TestTask4_A_real_watch_that_is_cut(t *testing.T) {
-	guard.Test(t, "The end of the stream is not an event. Half an event is not an event either: the channel "+
-		"closes, and the consumer watches again from its last version.", func(t *guard.T) {
-		for _, cut := range []int{0, 1, 50, 200} {
-			api := fakeapi.Start(t)
-			version := api.ResourceVersion()
-			api.Create(deployment("web"))
-			api.Script("watch", fakeapi.Cut(cut))
-			t.Did("the connection breaks %d bytes into the stream", cut)
-			w := overHTTP(t, api, "application/json", version)
-			require.Equal(t, []string{theEnd}, all(w), "events of a stream that breaks after %d bytes", cut)
-			w.Stop()
-		}
-	})
-}

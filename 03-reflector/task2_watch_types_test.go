@@ -66,6 +66,26 @@ func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
 		t.Did("a Reflector for unstructured objects of kind Deployment in apps/v1; r, theirs, old and a come")
 		listAndWatchFor(t, reflector.NewReflector(s, object("apps/v1", "Deployment", "", ""), st, 0), time.Minute)
 		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "calls of the store")
+
+		s, st = &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(
+			watch.Event{Type: watch.Added, Object: object("v1", "Secret", "s", "8")},
+			watch.Event{Type: watch.Added, Object: object("v1", "Pod", "p", "9")}))
+		t.Rule("If the expected type is unstructured and has a kind, objects of other kinds are left out too. The " +
+			"core group has no name.")
+		t.Did("a Reflector for unstructured objects of kind Pod in v1; a Secret s and a Pod p come")
+		listAndWatchFor(t, reflector.NewReflector(s, object("v1", "Pod", "", ""), st, 0), time.Minute)
+		require.Equal(t, []string{"Replace [] @7", "Add p@9"}, st.calls(), "calls of the store")
+
+		s, st = &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(watch.Event{Type: watch.Added, Object: object("v1", "Pod", "p", "8")}))
+		t.Rule("If the expected type is unstructured and has a kind, objects of other kinds are left out too. Without a " +
+			"kind, all come.")
+		t.Did("a Reflector for unstructured objects without a kind; a Pod comes")
+		listAndWatchFor(t, reflector.NewReflector(s, &unstructured.Unstructured{}, st, 0), time.Minute)
+		require.Equal(t, []string{"Replace [] @7", "Add p@8"}, st.calls(), "calls of the store")
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"client-go-workshop/internal/testkit/fakeapi"
@@ -22,6 +23,7 @@ import (
 var (
 	errExpired  = apierrors.NewResourceExpired("too old resource version")
 	errGone     = apierrors.NewGone("too old resource version, with reason Gone")
+	errOnly410  = apierrors.NewGenericServerResponse(410, "get", schema.GroupResource{}, "", "no reason", 0, true)
 	errTooLarge = timeout("Too large resource version: 7, current: 5", metav1.StatusCause{
 		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
 	})
@@ -95,6 +97,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 		for _, refused := range []error{
 			errExpired, errGone, errTooLarge, errTooLargeIn1_17, errTooLargeBefore1_17, errTooLargeAmongOthers,
 			fmt.Errorf("list: %w", errExpired), fmt.Errorf("list: %w", errGone), fmt.Errorf("list: %w", errTooLarge),
+			errOnly410,
 		} {
 			t.Story(8)
 			t.Rule(refusal)
@@ -128,8 +131,8 @@ func TestTask3_Version_is_used_again_after_a_good_list(t *testing.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), lists("8"), lists("9"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
-		t.Did("RunWithContext; the second list is refused once, and the watches after the first and the repeated list " +
-			"end with 410")
+		t.Did("RunWithContext; the second list is refused once, and the watches after the first and the repeated " +
+			"list end with 410")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
 		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@8", "list@8", "watch@9"}, s.requests(),
 			"requests to the source")
@@ -150,7 +153,7 @@ func TestTask3_Refused_twice_stays_refused(t *testing.T) {
 			"requests to the source")
 		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the " +
 			"store has received. A refusal does not change the store.")
-		require.Equal(t, []string{"", "7", "7", "7", "7", "8"}, versions, "LastSyncResourceVersion at each of these requests")
+		require.Equal(t, []string{"", "7", "7", "7", "7", "8"}, versions, "LastSyncResourceVersion at each request")
 	})
 }
 
@@ -184,6 +187,13 @@ func TestTask3_First_list_may_be_refused_too(t *testing.T) {
 		t.Did("the list at 0 is answered: %v", errExpired)
 		once(t, s, &store{})
 		require.Equal(t, []string{"list@0", "list@", "watch@9"}, s.requests(), "requests to the source")
+
+		t.Rule("ListAndWatchWithContext returns an error if a list failed. Here it is the list without a version.")
+		away := errors.New("the network is away")
+		s.lists = append(s.lists, listFails(errExpired), listFails(away))
+		t.Did("the next Reflector's list at 0 is answered: %v; the list without a version fails: %v", errExpired, away)
+		_, err := once(t, s, &store{})
+		require.ErrorIs(t, err, away, "the error of ListAndWatchWithContext")
 	})
 }
 
@@ -220,16 +230,16 @@ func TestTask3_Relist_comes_in_one_piece(t *testing.T) {
 		runFor(t, r, 10*time.Minute)
 		require.Equal(t, int64(5000), s.options[2].Limit, "limit of the relist with WatchListPageSize 5000")
 
-		t.Rule("If WatchListPageSize is 0, a relist at a version comes in one piece. A list in pages without a version is " +
-			"not a reason for pages later: only the first list shows that the server has no watch cache.")
+		t.Rule("If WatchListPageSize is 0, a relist at a version comes in one piece. A list in pages without a " +
+			"version is not a reason for pages later: only the first list shows that the server has no watch cache.")
 		s = &script{}
 		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(errors.New("the server is on fire")),
 			page("more", "a"), page("", "b"), lists("8"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
 		t.Did("the same, but the relist is refused, and the second list without a version comes in two pages")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
-		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@", "list@", "watch@7", "list@7", "watch@8"},
-			s.requests(), "requests to the source")
+		want := []string{"list@0", "watch@7", "list@7", "list@", "list@", "list@", "watch@7", "list@7", "watch@8"}
+		require.Equal(t, want, s.requests(), "requests to the source")
 		require.Equal(t, int64(0), s.options[7].Limit, "limit of the relist after the list in pages")
 	})
 }
@@ -238,14 +248,15 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 	guard.Test(t, "If the list at 0 came in pages, relists come in pages too. This server has no watch cache, "+
 		"and would read the whole list from etcd at once.", func(t *guard.T) {
 		s := &script{}
-		s.lists = append(s.lists, page("more", "a"), page("", "b"), lists("8", "a", "b"), lists("9"))
+		s.lists = append(s.lists, page("more", "a"), page("", "b"), lists("8", "a", "b"),
+			listFails(errors.New("the network is away")), lists("9"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
-		t.Did("RunWithContext; the list at 0 comes in two pages, and two watches end with 410")
+		t.Did("RunWithContext; the list at 0 comes in two pages, two watches end with 410, and the 2nd relist fails once")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
-		require.Equal(t, "list@7", s.requests()[3], "the request for the relist")
-		require.NotZero(t, s.options[3].Limit, "limit of the relist")
-		require.Equal(t, "list@8", s.requests()[5], "the request for the 2nd relist")
-		require.NotZero(t, s.options[5].Limit, "limit of the 2nd relist")
+		require.Equal(t, []string{"list@7", "watch@8", "list@8", "list@8"}, s.requests()[3:7], "requests to the source")
+		for _, i := range []int{3, 5, 6} {
+			require.NotZero(t, s.options[i].Limit, "limit of request %d, %s", i+1, s.requests()[i])
+		}
 	})
 }
 
@@ -261,8 +272,8 @@ func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 		listAndWatchFor(t, r, time.Minute)
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3")
 
-		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version, and " +
-			"each event after it.")
+		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version, " +
+			"and each event after it.")
 		s.lists = append(s.lists, lists(""))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"),
 			event(watch.Modified, "a", "10"), event(watch.Added, "d", "11")))

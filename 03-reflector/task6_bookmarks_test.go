@@ -28,6 +28,12 @@ func TestTask6_Bookmark_moves_the_version(t *testing.T) {
 		require.Equal(t, "20", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the bookmark")
 		t.Rule("A bookmark is not an object for the store.")
 		require.Equal(t, []string{"Replace [] @7", "Add a@8"}, st.calls(), "calls of the store")
+		t.Rule("The Reflector does not compare versions, so a bookmark moves it to any.")
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(event(watch.Bookmark, "", "20"), event(watch.Bookmark, "", "3")))
+		t.Did("the watch of the next Reflector sends bookmarks of the versions 20 and 3")
+		r, _ = once(t, s, st)
+		require.Equal(t, "3", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the bookmarks")
 	})
 }
 

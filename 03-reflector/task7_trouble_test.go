@@ -56,7 +56,8 @@ func TestTask7_Busy_server_is_tried_again(t *testing.T) {
 		w.script("answers the first two streams with 429", "watch", fakeapi.Times(2, fakeapi.Answer(429, ""))...)
 		w.run()
 		w.pass(time.Minute)
-		require.Equal(t, []string{"watch@newest", "watch@newest", "watch@newest"}, w.requests(), "requests to the server")
+		want := []string{"watch@newest", "watch@newest", "watch@newest"}
+		require.Equal(t, want, w.requests(), "requests to the server")
 		r := w.server.Requests("watch")
 		require.GreaterOrEqual(t, r[1].Time.Sub(r[0].Time), 800*time.Millisecond, "wait after the first 429")
 		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store from the 3rd stream")
@@ -84,22 +85,31 @@ func TestTask7_Store_that_refuses_a_stream_gets_a_list(t *testing.T) {
 }
 
 func TestTask7_Cancel_during_a_stream_is_prompt(t *testing.T) {
-	bonus(t, "When the context ends, every request, watch and wait ends at once: a program that stops does not "+
-		"wait for streams.", func(t *guard.T) {
-		w := newStreaming(t, "a")
-		w.script("sends the stream a byte a second", "watch", fakeapi.SlowBody(1, time.Second))
-		w.run()
-		w.pass(time.Minute)
-		w.did("the context is cancelled")
-		start := time.Now()
-		w.stop()
-		<-w.ended
-		require.Equal(t, time.Duration(0), time.Since(start), "time until RunWithContext returned")
-		t.Rule("The store receives nothing of a stream that did not reach its bookmark.")
-		require.Empty(t, w.store.calls(), "calls of the store")
-		t.Rule("When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call of the " +
-			"store.")
-		require.Equal(t, 0, w.server.Watches(), "open watches after the end")
+	const prompt = "When the context ends, every request, watch and wait ends at once: a program that stops does not " +
+		"wait for streams."
+	bonus(t, prompt, func(t *guard.T) {
+		for what, fault := range map[string]fakeapi.Fault{
+			"sends the stream a byte a second":        fakeapi.SlowBody(1, time.Second),
+			"answers the stream's request in an hour": fakeapi.Slow(time.Hour),
+		} {
+			t.Story(8)
+			t.Rule(prompt)
+			w := newStreaming(t, "a")
+			w.script(what, "watch", fault)
+			w.run()
+			w.pass(time.Minute)
+			w.did("the context is cancelled")
+			start := time.Now()
+			w.stop()
+			<-w.ended
+			require.Equal(t, time.Duration(0), time.Since(start), "time until RunWithContext returned")
+			require.Equal(t, []string{"watch@newest"}, w.requests(), "requests to the server")
+			t.Rule("The store receives nothing of a stream that did not reach its bookmark.")
+			require.Empty(t, w.store.calls(), "calls of the store")
+			t.Rule("When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call " +
+				"of the store.")
+			require.Equal(t, 0, w.server.Watches(), "open watches after the end")
+		}
 	})
 }
 
@@ -157,28 +167,14 @@ func TestTask7_Streams_are_tried_again_after_a_list(t *testing.T) {
 				s.watches = append(s.watches, watchFails(failure), s.sends(expiredEvent()))
 			}
 			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), allOfIt("8")))
-			t.Did("three streams are answered: %v; the watch after each list brings 410; the next stream succeeds", failure)
+			t.Did("three streams are answered: %v; the watch after each list brings 410; the next stream succeeds",
+				failure)
 			stream(t, s, st)
-			want := []string{"watch@", "list@0", "watch@7", "watch@7", "list@7", "watch@7", "watch@7", "list@7", "watch@7",
-				"watch@7"}
+			want := []string{"watch@", "list@0", "watch@7", "watch@7", "list@7", "watch@7", "watch@7", "list@7",
+				"watch@7", "watch@7"}
 			require.Equal(t, want, s.requests(), "requests to the source")
 			require.Contains(t, st.calls(), "Replace [a@8] @8", "calls of the store")
 		}
-	})
-}
-
-func TestTask7_Broken_streams_wait(t *testing.T) {
-	bonus(t, "If the connection breaks before the bookmark, a new stream starts after the back-off. A stream from the "+
-		"beginning is as much work for the server as a list.", func(t *guard.T) {
-		s := &script{}
-		source := &trouble{script: s, streams: true, watch: func(metav1.ListOptions) (watch.Interface, error) {
-			return s.ending(event(watch.Added, "a", "8")), nil
-		}}
-		t.Did("RunWithContext for a minute; each stream breaks after its first event")
-		runFor(t, newReflector(source, &store{}), time.Minute)
-		require.Less(t, source.asked, 30, "requests in a minute")
-		require.Greater(t, source.asked, 3, "requests in a minute")
-		require.Equal(t, 0, s.left(), "watches that were not stopped")
 	})
 }
 
@@ -250,7 +246,8 @@ func TestTask7_Watch_of_a_refused_Replace_is_stopped(t *testing.T) {
 func TestTask7_Every_stream_is_stopped(t *testing.T) {
 	bonus(t, "However a watch ends, the Reflector stops it. A stream is a watch.", func(t *guard.T) {
 		s := &script{}
-		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "2")), s.sends(failing(busy)), s.sends(allOfIt("7")))
+		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "2")), s.sends(failing(busy)),
+			s.sends(allOfIt("7")))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
 		st := &store{onCall: func(string) error { cancel(); return nil }}
@@ -292,8 +289,8 @@ func TestTask7_Objects_are_transformed_as_they_come(t *testing.T) {
 		require.Equal(t, int64(2), seen, "calls of the transformer before the bookmark")
 		require.Equal(t, []string{"Replace [a-small@2 b-small@3] @7"}, st.calls(), "calls of the store")
 
-		t.Rule("If the store is a cache.TransformingStore, each object is transformed when it arrives. Its transformer " +
-			"may be nil.")
+		t.Rule("If the store is a cache.TransformingStore, each object is transformed when it arrives. Its " +
+			"transformer may be nil.")
 		s = &script{}
 		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), allOfIt("7")))
 		st = transforming{&store{}, nil}

@@ -77,15 +77,19 @@ func TestQuestion_The_generation_grows_with_the_spec_and_with_a_deletion(t *test
 		web, err := client.Get(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err)
 		require.EqualValues(t, 1, web.Generation)
+		web.Labels = map[string]string{"note": "new"}
+		web, err = client.Update(t.Context(), web, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		require.EqualValues(t, 1, web.Generation, "not with a label, a finalizer or the status")
 		web.Annotations = map[string]string{"note": "new"}
 		web, err = client.Update(t.Context(), web, metav1.UpdateOptions{})
 		require.NoError(t, err)
-		require.EqualValues(t, 1, web.Generation, "not with an annotation, a label, a finalizer or the status")
+		require.EqualValues(t, 2, web.Generation, "with an annotation only of a Deployment")
 		require.NoError(t, client.Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		web, err = client.Get(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err)
 		require.NotNil(t, web.DeletionTimestamp)
-		require.EqualValues(t, 2, web.Generation)
+		require.EqualValues(t, 3, web.Generation)
 
 		settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "settings",
 			Finalizers: []string{"example.com/wait"}}}

@@ -21,7 +21,6 @@ package reflector
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"reflect"
 	"sync"
@@ -185,7 +184,7 @@ func (r *Reflector) ListAndWatchWithContext(ctx context.Context) error {
 		switch {
 		case err == nil:
 			return r.watchAndResync(ctx, w)
-		case errors.Is(err, errStopped):
+		case ctx.Err() != nil:
 			return nil
 		}
 		// This server cannot stream a list now. An ordinary list is as good.

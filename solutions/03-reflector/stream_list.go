@@ -14,6 +14,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
+// maxUnfinished is the number of unfinished streams after which a list is due. A short outage can end two, at a server
+// and at the proxy before it. Each may have lasted ten minutes, so a larger number would leave the store old for long.
+//
+//workshop:omit
+const maxUnfinished = 3
+
 // streamList replaces the store's contents by a streamed list, and returns the watch, which goes on from there.
 // ListAndWatchWithContext calls streamList first, on every call, if r.streams.
 //
@@ -24,7 +30,9 @@ import (
 //
 // How it goes on after a failure:
 //   - If the server refuses the version, the next stream starts at once, without one.
-//   - If the connection breaks before the bookmark, a new stream starts after the back-off.
+//   - If a stream ends before its bookmark, a new stream starts after the back-off.
+//   - If three streams in a row end before their bookmark, streamList returns an error, and a list follows. A request
+//     that is refused between them does not end the row.
 //   - If the server refuses connections or has too much to do (429), a new stream starts after the back-off.
 //   - If streamList returns any other error, a list follows. A stream that lasted less than a second and brought
 //     nothing is an error (cache.VeryShortWatchError).
@@ -35,6 +43,7 @@ import (
 //
 //workshop:task 7
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
+	unfinished := 0
 	for ctx.Err() == nil {
 		list, err := r.stream(ctx)
 		switch {
@@ -46,7 +55,12 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 			}
 			r.setVersion(list.version)
 			return list.watch, nil
-		case err == io.EOF, again(err): // io.EOF: the connection broke
+		case err == io.EOF: // the connection broke, or the server does not send the bookmark
+			if unfinished++; unfinished == maxUnfinished {
+				return nil, err
+			}
+			r.sleep(ctx)
+		case again(err):
 			r.sleep(ctx)
 		case refused(err) && r.knownVersion() != "":
 			r.setUnavailable(true)

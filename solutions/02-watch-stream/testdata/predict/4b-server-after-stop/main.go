@@ -12,6 +12,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	watchstream "client-go-workshop/solutions/02-watch-stream"
 )
@@ -20,7 +23,7 @@ func main() {
 	const event = `{"type":"ADDED","object":{"kind":"Deployment","apiVersion":"apps/v1"}}`
 	body, server := io.Pipe()
 	decoder := watchstream.NewDecoder(watchstream.NewFrameReader(body), watchstream.Objects())
-	w := watchstream.NewStreamWatcher(decoder, nil)
+	w := watchstream.NewStreamWatcher(decoder, apierrors.NewClientErrorReporter(http.StatusInternalServerError, "", ""))
 	io.WriteString(server, event)
 	fmt.Println("received:", (<-w.ResultChan()).Type)
 	w.Stop()

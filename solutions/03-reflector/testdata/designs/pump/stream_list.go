@@ -22,16 +22,18 @@ import (
 // nothing of a stream that did not reach its bookmark. No version before the bookmark counts.
 //
 // A stream asks for the last version, or for none before the first list. If the server refuses the version, the next
-// stream starts at once, without one. If the connection breaks before the bookmark, a new stream starts after the
-// back-off. If the server refuses connections or has too much to do (429), a new stream starts after the back-off. If
-// streamList returns any other error, a list follows. A stream that lasted less than a second and brought nothing is an
-// error (cache.VeryShortWatchError). If the context ends, streamList returns an error, and no list follows.
+// stream starts at once, without one. If a stream ends before its bookmark, a new stream starts after the back-off. If
+// three streams in a row end before their bookmark, streamList returns an error, and a list follows. If the server
+// refuses connections or has too much to do (429), a new stream starts after the back-off. If streamList returns any
+// other error, a list follows. A stream that lasted less than a second and brought nothing is an error
+// (cache.VeryShortWatchError). If the context ends, streamList returns an error, and no list follows.
 //
 // If the store is a cache.TransformingStore, each object is transformed when it arrives. If an object cannot be
 // transformed, streamList returns the error. If Replace fails, streamList stops the watch and returns the error.
 //
 // ListAndWatchWithContext calls streamList first, on every call, if r.streams.
 func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
+	unfinished := 0
 	for ctx.Err() == nil {
 		list, err := r.stream(ctx)
 		switch {
@@ -43,7 +45,12 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 			}
 			r.setVersion(list.version)
 			return list.watch, nil
-		case err == io.EOF, again(err): // io.EOF: the connection broke
+		case err == io.EOF: // the connection broke, or the server does not send the bookmark
+			if unfinished++; unfinished == 3 {
+				return nil, err
+			}
+			r.sleep(ctx)
+		case again(err):
 			r.sleep(ctx)
 		case refused(err) && r.knownVersion() != "":
 			r.setUnavailable(true)
