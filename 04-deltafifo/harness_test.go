@@ -157,7 +157,7 @@ func (s *store) GetByKey(key string) (any, bool, error) {
 	defer s.mu.Unlock()
 	s.asked++
 	if err := s.broken[key]; err != nil {
-		return s.objs[key], false, err // an object that comes with an error must not be used
+		return s.objs[key], s.objs[key] != nil, err // an object that comes with an error must not be used
 	}
 	if slices.Contains(s.ghosts, key) {
 		return deploy(key + "@0"), false, nil // nor one that does not exist

@@ -100,7 +100,8 @@ func (q *RealFIFO) Bookmark(version string) error {
 // the known one, or nil if it cannot be found.
 //
 // If an object of the list has no key, the error is a cache.KeyError that carries the object. (With AtomicEvents
-// client-go leaves this error to the consumer.) A Replace that fails is not the first list.
+// client-go leaves this error to the consumer.) A Replace that fails leaves nothing in the queue, and is not the first
+// list.
 //
 // Replace mirrors cache.RealFIFO.Replace.
 func (q *RealFIFO) Replace(list []any, version string) error {
@@ -127,7 +128,7 @@ const mostItemsUnlocked = 2000
 // Pop blocks while the queue is empty. If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.
 //
 // process runs under the queue's lock; with UnlockWhileProcessing it runs without the lock, unless 2000 items or more
-// are waiting. If process panics, Pop releases the lock and counts the item as processed.
+// are waiting. If process panics, Pop releases the lock, counts the item as processed, and panics too.
 //
 // Pop mirrors cache.RealFIFO.Pop.
 func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {

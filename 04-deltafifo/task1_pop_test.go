@@ -225,6 +225,24 @@ func TestTask1_Popped_keys_are_forgotten(t *testing.T) {
 	})
 }
 
+func TestTask1_Popped_key_itself_can_be_collected(t *testing.T) {
+	guard.Test(t, "The queue keeps nothing of a popped key. Here the keys are large, so the slice shows that keeps "+
+		"them.", func(t *guard.T) {
+		long := newQueue(t, options{KeyFunction: func(obj any) (string, error) { return obj.(string), nil }})
+		before := heapInUse()
+		t.Did("Add 9 keys of 1 MiB, and Pop 8 of them")
+		for i := range 9 {
+			require.NoError(t, long.Queue.Add(strings.Repeat("x", 1<<20)+fmt.Sprint(i)), "the error of Add")
+		}
+		for range 8 {
+			_, err := long.Pop(func(any, bool) error { return nil })
+			require.NoError(t, err, "the error of Pop")
+		}
+		require.Less(t, heapInUse()-before, 2<<20, "bytes in use while 1 key waits")
+		runtime.KeepAlive(long)
+	})
+}
+
 func TestTask1_Popped_objects_can_be_collected(t *testing.T) {
 	guard.Test(t, "The queue keeps nothing of a popped key. Its objects can be collected while other keys wait.",
 		func(t *guard.T) {
@@ -237,11 +255,17 @@ func TestTask1_Popped_objects_can_be_collected(t *testing.T) {
 				}
 				return all
 			}()
-			require.NoError(t, q.Add(deploy("default/c@4")), "the error of Add")
+			last := func() weak.Pointer[appsv1.Deployment] {
+				d := deploy("default/c@4")
+				require.NoError(t, q.Add(d), "the error of Add")
+				return weak.Make(d)
+			}()
 			q.pop()
 			q.pop()
 			requireCollected(t, popped...)
 			require.Equal(t, "default/c: Added @4", q.pop(), "deltas of the key that waited")
+			requireCollected(t, last)
+			runtime.KeepAlive(q)
 		})
 }
 
@@ -332,21 +356,25 @@ func TestTask1_Process_error_is_returned_and_nothing_is_put_back(t *testing.T) {
 	})
 }
 
+// panicOf returns the value of Pop's panic. process panics with "a handler's bug".
+func panicOf(q recordedQueue) (v any) {
+	defer func() { v = recover() }()
+	_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
+	return nil
+}
+
 func TestTask1_Panic_in_process_leaves_the_lock_free(t *testing.T) {
-	guard.Test(t, "If process panics, Pop releases the lock and counts the key as processed. Otherwise every "+
-		"later call waits forever.",
+	// In a process of its own, because to unlock twice is an error that ends the process.
+	guard.Race(t, "If process panics, Pop releases the lock, counts the key as processed, and panics too. Otherwise "+
+		"every later call waits forever.",
 		func(t *guard.T) {
 			q := newQueue(t, options{})
 			require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
 			t.Did("Pop, with a process function that panics")
-			func() {
-				defer func() { _ = recover() }()
-				_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
-			}()
-			free := meanwhile(t, func() { _ = q.Add(deploy("default/b@2")) })
+			require.Equal(t, any("a handler's bug"), panicOf(q), "the panic of Pop")
+			free := meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
 			require.True(t, free, "Add returns after the panic in process")
 			t.Rule("If a program recovers from a panic in process, it goes on with the next key.")
-			require.Equal(t, []string{"default/b: Added @2"}, q.drain(),
-				"all deltas popped after the panic")
+			require.Equal(t, "default/b: Added @2", q.popWaiting(), "the deltas popped after the panic")
 		})
 }

@@ -22,10 +22,17 @@ func TestTask2_Deltas_accumulate_oldest_first(t *testing.T) {
 		"once.", func(t *guard.T) {
 		q := newQueue(t, options{})
 		require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
-		require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update")
 		require.NoError(t, q.Update(deploy("default/web@3")), "the error of Update")
-		require.Equal(t, []string{"default/web: Added @1, Updated @2, Updated " +
-			"@3"}, q.drain(), "all popped deltas")
+		require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update") // versions are not compared
+		require.Equal(t, []string{"default/web: Added @1, Updated @3, Updated " +
+			"@2"}, q.drain(), "all popped deltas")
+		t.Did("Update default/web 1001 times, and Pop")
+		for range 1_001 {
+			require.NoError(t, q.Queue.Update(deploy("default/web@4")), "the error of Update")
+		}
+		popped, err := q.Pop(func(any, bool) error { return nil })
+		require.NoError(t, err, "the error of Pop")
+		require.Equal(t, 1_001, len(popped.(cache.Deltas)), "deltas of the key after 1001 Updates")
 	})
 }
 
@@ -126,8 +133,12 @@ func TestTask2_Delete_does_not_look_for_a_key(t *testing.T) {
 func TestTask2_Delete_of_an_unknown_object_does_nothing(t *testing.T) {
 	guard.Test(t, "If the key has no pending deltas and the object is not known, Delete records nothing and "+
 		"returns nil. The consumer does not have the object.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/other@1", "other/web@1")})
+		q := newQueue(t, options{
+			KnownObjects: storeOf("default/other@1", "other/web@1"), Transformer: refuseSour,
+		})
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
+		require.NoError(t, q.Delete(deploy("default/sour@2")),
+			"the error of Delete, with a transformer that fails for the unknown object")
 		require.Empty(t, q.drain(), "all popped deltas")
 	})
 }
@@ -235,12 +246,16 @@ func TestTask2_Only_neighbours_merge(t *testing.T) {
 func TestTask2_Each_recorded_object_is_transformed(t *testing.T) {
 	guard.Test(t, "The object goes through the transformer first, if there is one. Add, Update and Delete each "+
 		"call it once. Here a ' stands for each call.", func(t *guard.T) {
-		web := deploy("default/web@1")
-		q := newQueue(t, options{KnownObjects: storeOf(), Transformer: transformed})
+		web, calls := deploy("default/web@1"), 0
+		q := newQueue(t, options{KnownObjects: storeOf(), Transformer: func(obj any) (any, error) {
+			calls++
+			return transformed(obj)
+		}})
 		require.NoError(t, q.Add(web), "the error of Add")
 		require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update")
 		require.NoError(t, q.Delete(deploy("default/web@3")), "the error of Delete")
 		require.Equal(t, "default/web: Added @1', Updated @2', Deleted @3'", q.pop(), "the popped deltas")
+		require.Equal(t, 3, calls, "calls of the transformer")
 		t.Rule("The queue never changes an object. It stores the one that the transformer returns.")
 		require.Equal(t, "@1", show(web), "the object that was added")
 	})
@@ -256,20 +271,23 @@ func TestTask2_Tombstone_is_not_transformed(t *testing.T) {
 		})
 }
 
+var errSour = errors.New("cannot transform this")
+
+// refuseSour is a transformer that fails for objects with the name sour.
+func refuseSour(obj any) (any, error) {
+	if obj.(interface{ GetName() string }).GetName() == "sour" {
+		return nil, errSour
+	}
+	return obj, nil
+}
+
 func TestTask2_Transformer_error_is_returned(t *testing.T) {
 	guard.Test(t, "An error of the transformer is returned unchanged.",
 		func(t *guard.T) {
-			refused := errors.New("cannot transform this")
-			transformer := func(obj any) (any, error) {
-				if obj.(interface{ GetName() string }).GetName() == "end" {
-					return obj, nil
-				}
-				return nil, refused
-			}
-			q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: transformer})
+			q := newQueue(t, options{KnownObjects: storeOf("default/sour@1"), Transformer: refuseSour})
 			calls := map[string]func(any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}
 			for name, call := range calls {
-				require.Equal(t, refused, call(deploy("default/web@2")), "the error of %s", name)
+				require.Equal(t, errSour, call(deploy("default/sour@2")), "the error of %s", name)
 			}
 			t.Rule("A change that fails leaves nothing in the queue.")
 			require.Empty(t, q.drain(), "all popped deltas")

@@ -3,7 +3,6 @@ package deltafifo_test
 // Task 3: Replace, and deletions without an event.
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -183,11 +182,15 @@ func TestTask3_Replace_without_known_objects_asks_the_queue_alone(t *testing.T) 
 func TestTask3_Replace_transforms_objects_and_not_tombstones(t *testing.T) {
 	guard.Test(t, "With either type the objects go through the transformer. A tombstone does not: its object has "+
 		"been transformed before.", func(t *guard.T) {
-		list := deploys("default/web@2")
-		q := newQueue(t, options{KnownObjects: storeOf("default/gone@1"), Transformer: transformed})
+		list, calls := deploys("default/web@2"), 0
+		q := newQueue(t, options{
+			KnownObjects: storeOf("default/gone@1"),
+			Transformer:  func(obj any) (any, error) { calls++; return transformed(obj) },
+		})
 		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
 		require.Equal(t, "default/web: Replaced @2'", q.pop(), "deltas of the 1st Pop")
 		require.Equal(t, "default/gone: Deleted tombstone(@1)", q.pop(), "deltas of the 2nd Pop")
+		require.Equal(t, 1, calls, "calls of the transformer")
 		t.Rule("Replace changes neither the list nor its objects. They belong to the caller.")
 		require.Equal(t, "@2", show(list[0]), "the object in the caller's list")
 	})
@@ -221,29 +224,45 @@ func TestTask3_Replace_returns_errors(t *testing.T) {
 			require.Equal(t, any("nameless"), keyErrorOf(err).Obj, "the object in the error of Replace")
 
 			t.Rule("Replace returns an error of the transformer.")
-			q = newQueue(t, options{KnownObjects: storeOf(), Transformer: func(any) (any, error) {
-				return nil, errors.New("cannot transform this")
-			}})
-			require.ErrorContains(t, q.Replace(deploys("default/web@1"), "7"), "cannot transform this",
+			q = newQueue(t, options{KnownObjects: storeOf(), Transformer: refuseSour})
+			require.ErrorContains(t, q.Replace(deploys("default/sour@1"), "7"), errSour.Error(),
 				"the error of Replace with a transformer that fails")
 			t.Rule("Replace releases the lock even if it returns an error.")
 			// Add hangs if the lock is still held.
-			require.Error(t, q.Add(deploy("default/web@2")), "the error of Add with the same transformer")
+			require.Error(t, q.Add(deploy("default/sour@2")), "the error of Add with the same transformer")
 		})
+}
+
+func TestTask3_Replace_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
+	guard.Test(t, "A Replace that fails leaves nothing in the queue, and is not the first list. The consumer would "+
+		"take half of a list for all of it.", func(t *guard.T) {
+		for i := range 3 {
+			for _, bad := range []any{"nameless", deploy("default/sour@1")} {
+				t.Story(8)
+				list := deploys("default/a@1", "default/b@1", "default/c@1")
+				list[i] = bad
+				q := newQueue(t, options{KnownObjects: storeOf("default/gone@1"), Transformer: refuseSour})
+				require.Error(t, q.Replace(list, "7"), "the error of Replace")
+				require.Empty(t, q.drain(), "all popped deltas")
+			}
+		}
+	})
 }
 
 func TestTask3_Replace_records_the_objects_themselves(t *testing.T) {
 	guard.Test(t, "Replace changes neither the list nor its objects. Without a transformer it records the "+
 		"objects themselves, not copies.", func(t *guard.T) {
-		known, list := storeOf("default/gone@1"), deploys("default/a@2", "default/b@3")
+		known, list := storeOf("default/gone@1"), deploys("default/pending@2", "default/known@3")
+		known.objs["default/known"] = list[1] // unchanged, and recorded all the same
 		q := newQueue(t, options{KnownObjects: known})
+		require.NoError(t, q.Update(list[0]), "the error of Update")
 		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
 		objects := q.pendingObjects()
-		require.Len(t, objects, 3, "objects of all popped deltas")
-		require.Same(t, list[0], objects[0], "the object of the 1st delta")
-		require.Same(t, list[1], objects[1], "the object of the 2nd delta")
-		stone, ok := objects[2].(cache.DeletedFinalStateUnknown)
-		require.True(t, ok, "the object of the 3rd delta is a cache.DeletedFinalStateUnknown")
+		require.Len(t, objects, 4, "objects of all popped deltas")
+		require.Same(t, list[0], objects[1], "the object of the 2nd delta")
+		require.Same(t, list[1], objects[2], "the object of the 3rd delta")
+		stone, ok := objects[3].(cache.DeletedFinalStateUnknown)
+		require.True(t, ok, "the object of the 4th delta is a cache.DeletedFinalStateUnknown")
 		require.Same(t, known.objs["default/gone"], stone.Obj, "the object in the tombstone")
 	})
 }
@@ -269,9 +288,11 @@ func TestTask3_Popped_list_can_be_collected(t *testing.T) {
 }
 
 func TestTask3_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
-	guard.Test(t, "Replace does a fixed amount of work for each key that is listed, pending or known. If it "+
-		"scans for each of them, a relist of 10,000 objects takes minutes.", func(t *guard.T) {
-		for _, n := range []int{10, 1_000} {
+	const work = "Replace does a fixed amount of work for each key that is listed, pending or known. If it scans " +
+		"for each of them, a relist of 10,000 objects takes minutes."
+	guard.Test(t, work, func(t *guard.T) {
+		for _, n := range []int{10, 1_001} {
+			t.Rule(work)
 			known, keys := storeOf(), 0
 			q := newQueue(t, options{KnownObjects: known, KeyFunction: func(obj any) (string, error) {
 				keys++
@@ -292,6 +313,9 @@ func TestTask3_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
 			require.LessOrEqual(t, known.asked, 4*n,
 				"keys that Replace asks the known objects for, for %d of each", n)
 			require.Less(t, bytes, 4_000*n, "bytes allocated, for %d of each", n)
+			t.Rule("Replace then records a deletion for each key that is pending or known but not in the list, in " +
+				"any order.")
+			require.Equal(t, 3*n, len(q.drain()), "keys popped, for %d of each", n)
 		}
 	})
 }

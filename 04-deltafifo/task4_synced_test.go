@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
 
+	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/guardpage"
 )
 
 func TestTask4_Synced_when_the_first_list_has_been_popped(t *testing.T) {
@@ -50,12 +52,17 @@ func TestTask4_Deletions_of_the_first_list_count(t *testing.T) {
 	guard.Test(t, "HasSynced reports whether every key that was in the queue after the first Replace, deletions "+
 		"included, has been popped and processed. Until then the store holds objects that do not "+
 		"exist.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/gone@1")})
-		require.NoError(t, q.Replace(deploys("default/web@2"), "7"), "the error of Replace")
-		q.pop()
-		require.False(t, q.HasSynced(), "the queue has synced before the deletion was popped")
-		q.pop()
-		require.True(t, q.HasSynced(), "the queue has synced after the object and the deletion were popped")
+		for _, list := range [][]any{deploys("default/web@2"), nil} {
+			t.Story(8)
+			q := newQueue(t, options{KnownObjects: storeOf("default/gone@1")})
+			require.NoError(t, q.Replace(list, "7"), "the error of Replace")
+			for range list {
+				q.pop()
+			}
+			require.False(t, q.HasSynced(), "the queue has synced before the deletion was popped")
+			q.pop()
+			require.True(t, q.HasSynced(), "the queue has synced after its last key was popped")
+		}
 	})
 }
 
@@ -142,11 +149,8 @@ func TestTask4_Key_that_could_not_be_processed_counts(t *testing.T) {
 		q = newQueue(t, options{KnownObjects: storeOf()})
 		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 		t.Did("Pop, with a process function that panics")
-		func() {
-			defer func() { _ = recover() }()
-			_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
-		}()
-		t.Rule("If process panics, Pop releases the lock and counts the key as processed.")
+		panicOf(q)
+		t.Rule("If process panics, Pop releases the lock, counts the key as processed, and panics too.")
 		require.True(t, q.HasSynced(), "the queue has synced after its only key was popped")
 	})
 }
@@ -177,6 +181,29 @@ func TestTask4_Process_learns_which_keys_belong_to_the_first_list(t *testing.T) 
 		popped, initial := q.popInitial()
 		t.Rule("After an event before any list there is no first list, so no key belongs to it.")
 		require.Equal(t, false, initial, "isInInitialList of %s", popped)
+	})
+}
+
+func TestTask4_Pop_does_not_look_for_its_key_in_the_first_list(t *testing.T) {
+	guard.Test(t, "Add, Update, Delete and Pop do the same amount of work, however many keys are pending or known. "+
+		"Pop compares its key with only a few keys of the first list.", func(t *guard.T) {
+		t.Did("Replace in %d queues with up to 1000 keys, and Pop all of them", guardpage.Stores)
+		reads := guardpage.Reads(t, func(keys []string, own string) func() {
+			q := deltafifo.NewDeltaFIFOWithOptions(options{
+				KeyFunction: func(obj any) (string, error) { return obj.(string), nil },
+			})
+			var list []any
+			for _, key := range append(notPending(keys, own), own) {
+				list = append(list, key)
+			}
+			_ = q.Replace(list, "7")
+			pop := func() { _, _ = q.Pop(func(any, bool) error { return nil }) }
+			for range list[1:] {
+				pop()
+			}
+			return pop
+		})
+		require.LessOrEqual(t, reads, guardpage.Most, "last Pops that read other keys")
 	})
 }
 
@@ -216,14 +243,20 @@ func TestTask4_Done_closes_when_synced(t *testing.T) {
 		q := newQueue(t, options{KnownObjects: storeOf(), Name: "deployments"})
 		checker := q.HasSyncedChecker()
 		require.Equal(t, "deployments", checker.Name(), "the Name of the HasSyncedChecker")
-		synced := false
-		t.Go(func() { <-checker.Done(); synced = true })
+		synced, done := false, checker.Done() // long before the first list
+		t.Go(func() { <-done; synced = true })
 		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 		synctest.Wait()
 		require.False(t, synced, "Done is closed before the key of the first list was popped")
 		q.pop()
 		synctest.Wait()
 		require.True(t, synced, "Done is closed after the key of the first list was popped")
+		select {
+		case <-checker.Done():
+			done = nil
+		default:
+		}
+		require.Nil(t, done, "Done when HasSynced is true, if it is not closed yet")
 		require.NoError(t, q.Replace(nil, "8"),
 			"the error of a later Replace") // a second close would panic
 		t.Rule("client-go's cache.WaitFor can wait for the queue.")

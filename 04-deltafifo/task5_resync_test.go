@@ -3,7 +3,10 @@ package deltafifo_test
 // Task 5: Resync and Close. The tests of the whole chapter are in task5_whole_test.go.
 
 import (
+	"errors"
+	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -24,6 +27,16 @@ func TestTask5_Resync_records_every_known_object(t *testing.T) {
 		require.ElementsMatch(t,
 			[]string{"blue/b: Updated @4", "blue/a: Sync @1", "green/a: Sync @3"}, q.drain(),
 			"all popped deltas")
+
+		known := storeOf()
+		q = newQueue(t, options{KnownObjects: known})
+		for i := range 1_001 {
+			known.objs[fmt.Sprintf("default/%d", i)] = deploy(fmt.Sprintf("default/%d@1", i))
+			require.NoError(t, q.Queue.Add(deploy(fmt.Sprintf("default/new-%d@2", i))), "the error of Add")
+		}
+		t.Did("1001 objects are known, and 1001 others pending")
+		require.NoError(t, q.Resync(), "the error of Resync")
+		require.Equal(t, 2*1_001, len(q.drain()), "keys popped after Resync")
 	})
 }
 
@@ -127,22 +140,43 @@ func TestTask5_Resync_leaves_out_objects_that_cannot_be_found(t *testing.T) {
 func TestTask5_Close_wakes_every_Pop(t *testing.T) {
 	guard.Test(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue "+
 		"is empty. Otherwise the program hangs when it stops.", func(t *guard.T) {
+		requireCloseWakes(t, func() recordedQueue { return newQueue(t, options{}) })
 		q := newQueue(t, options{})
-		var errs [3]error
-		for i := range errs {
-			t.Go(func() { _, errs[i] = q.Pop(func(any, bool) error { return nil }) })
-		}
-		t.Did("three Pops wait")
-		synctest.Wait()
 		q.Close()
-		synctest.Wait()
-		for i, err := range errs {
-			require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of waiting Pop %d of 3", i+1)
-		}
 		t.Did("Pop")
 		_, err := q.Pop(func(any, bool) error { return nil })
 		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of a Pop after Close")
 	})
+}
+
+// requireCloseWakes requires that Close wakes each of three waiting Pops, also if keys have come that none has yet.
+func requireCloseWakes(t *guard.T, queue func() recordedQueue) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no Pop runs between Add and Close
+	for keys := range 3 {
+		for range 20 {
+			t.Story(8)
+			var errs [3]error
+			q, closed := queue(), 0
+			for i := range errs {
+				errs[i] = errors.New("still waiting")
+				t.Go(func() { _, errs[i] = q.Pop(func(any, bool) error { return nil }) })
+			}
+			t.Did("three Pops wait")
+			synctest.Wait()
+			for i := range keys {
+				require.NoError(t, q.Add(deploy(fmt.Sprintf("default/%d@1", i))), "the error of Add")
+			}
+			q.Close()
+			synctest.Wait()
+			for _, err := range errs {
+				if errors.Is(err, cache.ErrFIFOClosed) {
+					closed++
+				}
+			}
+			require.Equal(t, 3-keys, closed, "Pops that have returned cache.ErrFIFOClosed")
+		}
+	}
 }
 
 func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
@@ -167,6 +201,10 @@ func TestTask5_Closed_queue_still_accepts_changes(t *testing.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2", "default/c@3")})
 		q.Close()
 		require.NoError(t, q.Resync(), "the error of Resync after Close")
+		t.Rule("HasSynced reports whether every key that was in the queue after the first Replace, deletions " +
+			"included, has been popped and processed. Close is no list.")
+		require.False(t, q.HasSynced(), "the queue has synced after Close")
+		t.Rule("A closed queue still accepts changes.")
 		require.NoError(t, q.Add(deploy("default/d@4")), "the error of Add after Close")
 		require.NoError(t, q.Update(deploy("default/a@5")), "the error of Update after Close")
 		require.NoError(t, q.Delete(deploy("default/b@6")), "the error of Delete after Close")
@@ -326,5 +364,15 @@ func TestTask5_IsClosed_takes_the_lock(t *testing.T) {
 		t.Did("Close and IsClosed, from two goroutines")
 		q := deltafifo.NewDeltaFIFOWithOptions(options{})
 		guard.Storm(func(int) { q.Close() }, func(int) { q.IsClosed() })
+		t.Rule("Every method may be called from any goroutine. The first list is noted once, so the race detector " +
+			"needs a new queue each time.")
+		for range 20 {
+			t.Did("Replace with an empty list, and HasSynced from another goroutine")
+			q := deltafifo.NewDeltaFIFOWithOptions(options{KnownObjects: storeOf()})
+			var both sync.WaitGroup
+			both.Go(func() { _ = q.Replace(nil, "7") })
+			q.HasSynced()
+			both.Wait()
+		}
 	})
 }

@@ -5,6 +5,7 @@ package deltafifo_test
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -168,6 +169,14 @@ func TestTask6_Change_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
 	})
 }
 
+func TestTask6_Replace_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
+	bonus(t, "A Replace that fails leaves nothing in the queue, and is not the first list.", func(t *guard.T) {
+		q := newRealFIFO(t, storeOf("default/gone@1"), cache.RealFIFOOptions{Transformer: refuseSour})
+		require.Error(t, q.Replace(deploys("default/a@1", "default/sour@1"), "1"), "the error of Replace")
+		require.Empty(t, q.drain(), "all popped items")
+	})
+}
+
 func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
 	bonus(t, "If Add, Update or Delete is called before any Replace, HasSynced is true from then on. There is no "+
 		"first list to wait for.", func(t *guard.T) {
@@ -224,6 +233,17 @@ func TestTask6_Every_method_takes_the_lock(t *testing.T) {
 				_, _ = q.Pop(func(any, bool) error { return nil })
 			},
 		)
+		for range 20 { // with UnlockWhileProcessing Pop counts under the lock
+			q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true}).Queue
+			require.NoError(t, q.Resync(), "the error of Resync")
+			var listing sync.WaitGroup
+			_, _ = q.Pop(func(any, bool) error {
+				listing.Go(func() { _ = q.Replace(nil, "7") })
+				runtime.Gosched()
+				return nil
+			})
+			listing.Wait()
+		}
 		var closing sync.WaitGroup
 		closing.Go(q.Close)
 		q.(interface{ IsClosed() bool }).IsClosed()
@@ -300,47 +320,47 @@ func TestTask6_Popped_item_can_be_collected(t *testing.T) {
 	bonus(t, "The queue keeps nothing of a popped item. Its object can be collected while other items "+
 		"wait.", func(t *guard.T) {
 		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
-		popped := func() weak.Pointer[appsv1.Deployment] { // in a frame of its own: no reference
-			web := deploy("default/web@1")
-			require.NoError(t, q.Add(web), "the error of Add")
-			return weak.Make(web)
-		}()
-		require.NoError(t, q.Add(deploy("default/db@2")), "the error of Add")
+		add := func(text string) weak.Pointer[appsv1.Deployment] { // a frame of its own: no reference
+			d := deploy(text)
+			require.NoError(t, q.Add(d), "the error of Add")
+			return weak.Make(d)
+		}
+		first, last := add("default/web@1"), add("default/db@2")
 		q.pop()
-		requireCollected(t, popped)
-		require.Equal(t, []string{"default/db: Added @2"}, q.drain(), "all items popped afterwards")
+		requireCollected(t, first)
+		require.Equal(t, "default/db: Added @2", q.pop(), "the item that waited")
+		requireCollected(t, last)
+		runtime.KeepAlive(q)
 	})
 }
 
 func TestTask6_Close_drains_and_wakes(t *testing.T) {
 	bonus(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is "+
 		"empty.", func(t *guard.T) {
-		q := newRealFIFO(t, nil, cache.RealFIFOOptions{})
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: true})
 		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		var errs [2]error
 		closed := q.Queue.(interface{ IsClosed() bool }).IsClosed
 		t.Rule("IsClosed reports whether Close has been called.")
 		require.False(t, closed(), "the queue is closed before Close")
 		q.Close()
 		require.True(t, closed(), "the queue is closed after Close, with an item in it")
+		t.Rule("Add puts an Added with obj at the end of the queue. Close does not change that.")
+		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add after Close")
+		require.NoError(t, q.Resync(), "the error of Resync after Close")
+		require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark(""),
+			"the error of Bookmark after Close")
+		for i, want := range []string{
+			"default/a: Added @1", "default/b: Added @2", "SyncAll of the known objects", "Bookmark at ",
+		} {
+			require.Equal(t, want, q.pop(), "item of Pop %d after Close", i+1)
+		}
 		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
-		require.Equal(t, "default/a: Added @1", q.pop(), "item of the 1st Pop after Close")
 		_, err := q.Pop(func(any, bool) error { return nil })
 		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of Pop when the closed queue is empty")
 
 		t.Rule("Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the " +
 			"queue is empty.")
-		q = newRealFIFO(t, nil, cache.RealFIFOOptions{})
-		for i := range errs {
-			t.Go(func() { _, errs[i] = q.Pop(func(any, bool) error { return nil }) })
-		}
-		t.Did("two Pops wait")
-		synctest.Wait()
-		q.Close()
-		synctest.Wait()
-		for i, err := range errs {
-			require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of waiting Pop %d of 2", i+1)
-		}
+		requireCloseWakes(t, func() recordedQueue { return newRealFIFO(t, nil, cache.RealFIFOOptions{}) })
 	})
 }
 

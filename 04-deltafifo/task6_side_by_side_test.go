@@ -3,6 +3,7 @@ package deltafifo_test
 // Task 6, the bonus: RealFIFO with AtomicEvents, the options that go with it, and all queues side by side.
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -70,20 +71,26 @@ func TestTask6_Atomic_Resync_and_Bookmark_are_items(t *testing.T) {
 		for _, bookmarks := range []bool{true, false} {
 			opts := cache.RealFIFOOptions{EmitDeltaTypeBookmark: bookmarks, Transformer: transformed}
 			q := newRealFIFO(t, nil, opts)
-			t.Did("Bookmark 7, with EmitDeltaTypeBookmark %v", bookmarks)
-			require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark("7"),
-				"the error of Bookmark")
+			for _, version := range []string{"7", "8"} {
+				t.Did("Bookmark %s, with EmitDeltaTypeBookmark %v", version, bookmarks)
+				require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark(version),
+					"the error of Bookmark")
+			}
 			require.NoError(t, q.Resync(), "the error of Resync")
-			want := []string{"Bookmark at 7", "SyncAll of the known objects"}
+			require.NoError(t, q.Resync(), "the error of the 2nd Resync")
+			syncs := slices.Repeat([]string{"SyncAll of the known objects"}, 2)
+			want := append([]string{"Bookmark at 7", "Bookmark at 8"}, syncs...)
 			if !bookmarks {
-				want = want[1:]
+				want = syncs
 			}
 			t.Rule("A Bookmark is not an event: HasSynced does not become true. A Resync is not an event " +
 				"either.")
 			require.False(t, q.HasSynced(), "the queue has synced before any event or list")
 			t.Rule("With AtomicEvents Resync queues one SyncAll with a cache.SyncAllInfo.")
 			popped := q.drain()
-			require.Contains(t, popped, "SyncAll of the known objects", "all popped items")
+			require.Subset(t, popped, syncs, "all popped items")
+			t.Rule("Each change is an item of its own, and nothing is merged. Neither are two calls of Resync.")
+			require.Equal(t, syncs, popped[max(0, len(popped)-2):], "the last two popped items")
 			t.Rule("Bookmark puts a Bookmark with a cache.BookmarkInfo at the end of the queue, if the " +
 				"options ask for EmitDeltaTypeBookmark; otherwise it does nothing.")
 			require.Equal(t, want, popped, "all popped items, with EmitDeltaTypeBookmark %v", bookmarks)
@@ -128,9 +135,10 @@ func TestTask6_Unlocked_process_lets_events_in(t *testing.T) {
 		"2000 items or more are waiting. Otherwise a slow consumer blocks the Reflector.", func(t *guard.T) {
 		for _, waiting := range []int{0, 1_999} {
 			q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true})
-			for range waiting + 1 {
+			for range waiting + 2 {
 				require.NoError(t, q.Queue.Add(deploy("default/a@1")), "the error of Add")
 			}
+			q.pop() // for the second row, process keeps the lock
 			t.Did("Pop, with %d items left; while process runs, Add on another goroutine", waiting)
 			early := false
 			_, err := q.Pop(func(any, bool) error {
@@ -140,6 +148,7 @@ func TestTask6_Unlocked_process_lets_events_in(t *testing.T) {
 			require.NoError(t, err, "the error of Pop")
 			require.True(t, early, "Add returns while process is running, with %d items left", waiting)
 			popped := q.drain()
+			require.Equal(t, waiting+1, len(popped), "items popped afterwards")
 			require.Equal(t, "default/b: Added @2", popped[len(popped)-1],
 				"the last item popped afterwards")
 		}

@@ -65,30 +65,40 @@ func TestTask6_Each_item_wakes_a_Pop(t *testing.T) {
 }
 
 func TestTask6_Panic_in_process_leaves_the_lock_free(t *testing.T) {
-	bonus(t, "If process panics, Pop releases the lock and counts the item as processed. That is true with "+
-		"UnlockWhileProcessing too.",
+	guard.Bonus(t, begun)
+	// In a process of its own, because to unlock twice is an error that ends the process.
+	guard.Race(t, "If process panics, Pop releases the lock, counts the item as processed, and panics too. That is true "+
+		"with UnlockWhileProcessing too.",
 		func(t *guard.T) {
 			for _, unlock := range []bool{false, true} {
 				q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: unlock})
 				require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 				t.Did("Pop, with a process function that panics; UnlockWhileProcessing is %t", unlock)
-				func() {
-					defer func() { _ = recover() }()
-					_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
-				}()
-				free := meanwhile(t, func() { _ = q.Add(deploy("default/b@2")) })
+				require.Equal(t, any("a handler's bug"), panicOf(q), "the panic of Pop")
+				free := meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
 				require.True(t, free, "Add returns after the panic in process")
 				require.True(t, q.HasSynced(), "the queue has synced after its only item was popped")
-				q.pop()
+				require.Equal(t, "default/b: Added @2", q.popWaiting(), "the next popped item")
 
 				t.Rule("Pop returns the error of process with the deltas, and does not put them " +
 					"back. The item counts as processed.")
 				q = newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: unlock})
 				require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
-				_, err := q.Pop(func(any, bool) error { return errors.New("the consumer failed") })
+				early, done := false, q.HasSyncedChecker().Done()
+				_, err := q.Pop(func(any, bool) error {
+					select {
+					case <-done:
+						early = true
+					default:
+					}
+					return errors.New("the consumer failed")
+				})
 				require.Error(t, err, "the error of Pop with a process function that fails")
 				require.True(t, q.HasSynced(), "the queue has synced after its only item was popped")
-				t.Rule("If process panics, Pop releases the lock and counts the item as processed.")
+				t.Rule("HasSynced reports whether every item that was in the queue after the first Replace has " +
+					"been popped and processed.")
+				require.False(t, early, "Done is closed while process is running")
+				t.Rule("If process panics, Pop releases the lock, counts the item as processed, and panics too.")
 			}
 		})
 }
@@ -183,5 +193,17 @@ func TestTask6_Add_and_Pop_do_the_same_work_in_a_long_queue(t *testing.T) {
 				"keys asked of the known objects, with %d items in the queue", pending)
 			require.Less(t, bytes, 12_000, "bytes allocated each time, with %d items in the queue", pending)
 		}
+	})
+}
+
+func TestTask6_Pop_does_not_move_the_queue(t *testing.T) {
+	guard.Bonus(t, begun)
+	guard.Race(t, "Add, Update, Delete and Pop do the same amount of work, however many keys are pending or known. A "+
+		"Pop that moves the items behind its own gets slower with each of them.", func(t *guard.T) {
+		requireQuickPops(t, func() cache.Queue {
+			return newRealFIFO(t, nil, cache.RealFIFOOptions{
+				KeyFunction: func(obj any) (string, error) { return obj.(string), nil },
+			}).Queue
+		})
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
@@ -207,6 +208,55 @@ func requireOneAfterTheOther(t *guard.T, first func(m *midway) call, second call
 		if got != firstFirst && got != secondFirst {
 			require.Equal(t, firstFirst+" — or "+secondFirst, got, a.name+" and "+second.name)
 		}
+	}
+}
+
+// requireNoneBetween makes two writes wait for the lock together. The result must be as if one came after the other.
+//
+// A third call holds the lock until both have waited for more than a millisecond, and locks it again before the first
+// one wakes up. From then on a sync.Mutex goes to the goroutine that has waited longest. So if the first write releases
+// the lock and locks it again, the second write comes in between.
+func requireNoneBetween(t *guard.T, first, second call) {
+	t.Helper()
+	firstFirst, secondFirst := inOrder(always(first), second, true), inOrder(always(first), second, false)
+	t.Story(8)
+	t.Did("Add default/a running nginx @1 and default/b running caddy @1")
+	t.Did("%s, and %s, which wait for the lock at the same time", first.name, second.name)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var s cache.Indexer
+	var answers [2]string
+	var calls sync.WaitGroup
+	third, begun := deploy("default/a", "nginx", "@1"), false
+	s = overlapping(func(obj any) ([]string, error) {
+		if obj != any(third) {
+			return images(obj)
+		}
+		if !begun {
+			begun = true
+			for i, c := range []call{first, second} {
+				calls.Go(func() { answers[i] = c.do(s) })
+				yield()
+			}
+			for start := time.Now(); time.Since(start) < 2*time.Millisecond; {
+				runtime.Gosched()
+			}
+		}
+		yield()
+		return images(obj)
+	})
+	_ = s.Update(third)
+	_ = s.Update(third)
+	calls.Wait()
+	got := result(s, first, answers[0], second, answers[1])
+	if got != firstFirst && got != secondFirst {
+		require.Equal(t, firstFirst+" — or "+secondFirst, got, first.name+" and "+second.name)
+	}
+}
+
+// yield gives the other goroutines far more turns than a call needs if no lock stops it.
+func yield() {
+	for range 1_000 {
+		runtime.Gosched()
 	}
 }
 

@@ -4,6 +4,7 @@ package indexer_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -84,7 +85,10 @@ func TestTask1_Update_takes_the_place_of_what_stood_there(t *testing.T) {
 	guard.Test(t, "Update stores obj under its key and replaces the object that has this key: a cache keeps only the "+
 		"newest state.", func(t *guard.T) {
 		newer := deploy("default/web", "nginx:2")
-		s := newStore(t, nil, deploy("default/web", "nginx:1"))
+		s := newStore(t, nil)
+		// After a lost event, the first event of an object can be MODIFIED.
+		require.NoError(t, s.Update(deploy("default/web", "nginx:1")), "the error of Update of an unknown key")
+		require.Equal(t, []string{"default/web"}, s.ListKeys(), "ListKeys after the 1st Update")
 		require.NoError(t, s.Update(newer), "the error of Update")
 
 		got, _, _ := s.GetByKey("default/web")
@@ -99,6 +103,22 @@ func TestTask1_Update_takes_the_place_of_what_stood_there(t *testing.T) {
 			got, _, _ := s.GetByKey("default/web")
 			require.Same(t, next, got, "the object under default/web")
 		}
+	})
+}
+
+func TestTask1_Delete_forgets(t *testing.T) {
+	guard.Test(t, "Delete removes the stored object that has obj's key, and no other.", func(t *guard.T) {
+		s := newStore(t, nil, deploy("default/web"), deploy("default/db"))
+		require.NoError(t, s.Delete(deploy("default/web")), "the error of Delete")
+		require.Equal(t, []string{"default/db"}, s.ListKeys(), "ListKeys after the Delete")
+		t.Rule("Delete removes the stored object that has obj's key, and no other: it compares neither UIDs nor " +
+			"versions.")
+		db := deploy("default/db", "@1")
+		db.UID = "another"
+		require.NoError(t, s.Delete(db), "the error of Delete")
+		require.Empty(t, s.ListKeys(), "ListKeys after the Delete of default/db")
+		t.Rule("A key that is not stored is not an error: after a relist the same deletion can be reported twice.")
+		require.NoError(t, s.Delete(deploy("default/web")), "the error of the 2nd Delete")
 	})
 }
 
@@ -118,31 +138,20 @@ func TestTask1_Store_uses_its_key_function(t *testing.T) {
 		require.True(t, exists, "Get finds the object with the key uid-1")
 		require.NoError(t, s.Delete(web), "the error of Delete")
 		require.Equal(t, []string{"uid-2"}, s.ListKeys(), "ListKeys after the Delete")
-	})
-}
 
-func TestTask1_Update_of_an_unknown_key_adds(t *testing.T) {
-	guard.Test(t, "Update also stores an object whose key is unknown: after a lost event, the first event of an "+
-		"object can be MODIFIED.", func(t *guard.T) {
-		s := newStore(t, nil)
-		require.NoError(t, s.Update(deploy("default/web")), "the error of Update")
-		require.Equal(t, []string{"default/web"}, s.ListKeys(), "ListKeys after the Update")
-	})
-}
-
-func TestTask1_Delete_forgets(t *testing.T) {
-	guard.Test(t, "Delete removes the stored object that has obj's key, and no other.", func(t *guard.T) {
-		s := newStore(t, nil, deploy("default/web"), deploy("default/db"))
-		require.NoError(t, s.Delete(deploy("default/web")), "the error of Delete")
-		require.Equal(t, []string{"default/db"}, s.ListKeys(), "ListKeys after the Delete")
-		t.Rule("Delete removes the stored object that has obj's key, and no other: it compares neither UIDs nor " +
-			"versions.")
-		db := deploy("default/db", "@1")
-		db.UID = "another"
-		require.NoError(t, s.Delete(db), "the error of Delete")
-		require.Empty(t, s.ListKeys(), "ListKeys after the Delete of default/db")
-		t.Rule("A key that is not stored is not an error: after a relist the same deletion can be reported twice.")
-		require.NoError(t, s.Delete(deploy("default/web")), "the error of the 2nd Delete")
+		t.Rule("Delete asks the store's key function for the key, and does not look at the object: a tombstone is an " +
+			"object like any other.")
+		s = indexer.NewStore(func(obj any) (string, error) {
+			if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				return "uid of " + tombstone.Key, nil
+			}
+			return byUID(obj)
+		})
+		web.UID = "uid of default/web"
+		t.Did("Add, and Delete of a tombstone, with a key function that makes a UID of the tombstone's key")
+		require.NoError(t, s.Add(web), "the error of Add")
+		require.NoError(t, s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: db}), "the error of Delete")
+		require.Empty(t, s.ListKeys(), "ListKeys after the Delete of the tombstone")
 	})
 }
 
@@ -190,14 +199,20 @@ func TestTask1_List_and_ListKeys_belong_to_the_caller(t *testing.T) {
 		"store does not change.", func(t *guard.T) {
 		s := newStore(t, nil, deploy("default/a"), deploy("default/b"))
 		t.Rule("List returns all objects, in any order.")
+		stored, _, _ := s.GetByKey("default/a")
+		require.True(t, slices.Contains(s.List(), stored), "List has the object that was stored, not a copy")
 		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "the keys of List")
 		t.Rule("ListKeys returns all keys, in any order.")
 		require.Equal(t, []string{"default/a", "default/b"}, sorted(s.ListKeys()), "ListKeys, sorted")
 		t.Rule("The slices that a lookup returns belong to the caller: if the caller sorts or overwrites one, the " +
 			"store does not change.")
-		t.Did("List and ListKeys, then overwrite both results")
-		clear(s.List())
-		clear(s.ListKeys())
+		t.Did("List and ListKeys twice each, then overwrite the first results")
+		list, keys := s.List(), s.ListKeys()
+		again, keysAgain := s.List(), s.ListKeys()
+		clear(list)
+		clear(keys)
+		require.Equal(t, []string{"default/a", "default/b"}, keysOf(again), "the keys of the other List")
+		require.Equal(t, []string{"default/a", "default/b"}, sorted(keysAgain), "the other ListKeys, sorted")
 		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "the keys of List")
 		require.Equal(t, []string{"default/a", "default/b"}, sorted(s.ListKeys()), "ListKeys, sorted")
 	})
@@ -219,6 +234,10 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		requireVersion("5", "Add @5")
 		require.NoError(t, s.Update(deploy("default/web", "@7")), "the error of Update")
 		requireVersion("7", "Update @7")
+		same, _, _ := s.GetByKey("default/web")
+		same.(*appsv1.Deployment).ResourceVersion = "7a" // a caller's mistake, which the store does not notice
+		require.NoError(t, s.Update(same), "the error of Update")
+		requireVersion("7a", "Update of the stored object itself, now @7a")
 		require.NoError(t, s.Add(deploy("default/db", "@8")), "the error of Add")
 		requireVersion("8", "Add @8")
 

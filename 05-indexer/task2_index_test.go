@@ -115,6 +115,14 @@ func TestTask2_IndexKeys_is_sorted(t *testing.T) {
 		require.NoError(t, err, "the error of IndexKeys")
 		wanted := "default/a default/b default/c default/d default/e default/f default/g"
 		require.Equal(t, strings.Fields(wanted), keys, "IndexKeys image=nginx")
+		t.Did("Add 1001 objects that run nginx")
+		for i := range 1_001 {
+			s.Indexer.Add(deploy(fmt.Sprintf("shop/%d", i), "nginx"))
+		}
+		keys, err = s.IndexKeys("image", "nginx")
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Len(t, keys, 1_008, "IndexKeys image=nginx")
+		require.True(t, slices.IsSorted(keys), "IndexKeys image=nginx is sorted")
 	})
 }
 
@@ -154,17 +162,30 @@ func TestTask2_Results_belong_to_the_caller(t *testing.T) {
 	guard.Test(t, "The slices that a lookup returns belong to the caller: if the caller sorts or overwrites one, the "+
 		"store does not change.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/a", "nginx"), deploy("default/b", "nginx"))
-		t.Did("ask for nginx in three ways, and overwrite the results")
+		t.Did("ask for nginx in three ways, twice each, and overwrite the first results")
 		objs, _ := s.ByIndex("image", "nginx")
-		clear(objs)
 		keys, _ := s.IndexKeys("image", "nginx")
+		values := s.ListIndexFuncValues("image")
+		objsAgain, _ := s.ByIndex("image", "nginx")
+		keysAgain, _ := s.IndexKeys("image", "nginx")
+		valuesAgain := s.ListIndexFuncValues("image")
+		clear(objs)
 		clear(keys)
-		clear(s.ListIndexFuncValues("image"))
+		clear(values)
+		require.Equal(t, []string{"default/a", "default/b"}, keysOf(objsAgain), "the other result of ByIndex")
+		require.Equal(t, []string{"default/a", "default/b"}, keysAgain, "the other result of IndexKeys")
+		require.Equal(t, []string{"nginx"}, valuesAgain, "the other result of ListIndexFuncValues")
 
 		s.requireRunning("nginx", "default/a", "default/b")
 		keys, _ = s.IndexKeys("image", "nginx")
 		require.Equal(t, []string{"default/a", "default/b"}, keys, "IndexKeys image=nginx")
 		s.requireValues("after the results were overwritten", "nginx")
+		t.Did("ask for the keys of caddy, which has one, and overwrite them")
+		s.Indexer.Add(deploy("default/c", "caddy"))
+		keys, _ = s.IndexKeys("image", "caddy")
+		clear(keys)
+		keys, _ = s.IndexKeys("image", "caddy")
+		require.Equal(t, []string{"default/c"}, keys, "IndexKeys image=caddy")
 	})
 }
 
@@ -212,6 +233,20 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 			t.Rule("A call that panics releases the lock.")
 			s.Add(deploy("default/web", "caddy")) // hangs if the panic kept the lock
 		}
+
+		stored, fails := deploy("default/stored", "nginx"), false
+		s := newStore(t, cache.Indexers{"image": func(obj any) ([]string, error) {
+			if fails {
+				return nil, errors.New("cannot tell")
+			}
+			return images(obj)
+		}}, stored)
+		fails = true
+		t.Did("Delete default/stored, while the index function fails")
+		t.Rule(mustPanic)
+		require.Panics(t, func() { s.Indexer.Delete(stored) }, "Delete of default/stored")
+		t.Rule(mapLast)
+		require.Equal(t, []string{"default/stored"}, s.ListKeys(), "ListKeys after the Delete")
 	})
 }
 
@@ -262,6 +297,16 @@ func TestTask2_Calls_that_overlap_come_one_after_the_other(t *testing.T) {
 		for _, second := range slices.Concat(lookups1, lookups2, writes2) {
 			requireOneAfterTheOther(t, always(firstUpdate), second)
 			requireOneAfterTheOther(t, always(firstDelete), second)
+		}
+	})
+}
+
+func TestTask2_Writes_come_one_after_the_other(t *testing.T) {
+	guard.Race(t, "Concurrent calls have the same effect as if one came after the other: a write changes the object, the "+
+		"indexes and the version in one hold of the lock. No other write comes in between.", func(t *guard.T) {
+		for _, second := range slices.Concat(writes2, []call{firstUpdate, firstDelete}) {
+			requireNoneBetween(t, firstUpdate, second)
+			requireNoneBetween(t, firstDelete, second)
 		}
 	})
 }

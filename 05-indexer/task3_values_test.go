@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/guardpage"
 )
 
 func TestTask3_Each_value_finds_the_object(t *testing.T) {
@@ -52,6 +53,15 @@ func TestTask3_Values_may_change_in_part(t *testing.T) {
 		s := newStore(t, byImage(), deploy("default/web", "a", "b", "c"))
 		s.Update(deploy("default/web", "c", "d", "b"))
 		s.requireValues("after Update", "b", "c", "d")
+		s.Update(deploy("default/web", "c", "a", "b")) // the first and the last stay
+		s.requireValues("after the 2nd Update", "a", "b", "c")
+		many := make([]string, 1_001)
+		for i := range many {
+			many[i] = fmt.Sprintf("%04d", i)
+		}
+		t.Did("Update default/web running 1001 images")
+		s.Indexer.Update(deploy("default/web", many...))
+		require.Len(t, s.ListIndexFuncValues("image"), 1_001, "values of the index")
 	})
 }
 
@@ -65,6 +75,8 @@ func TestTask3_No_value_at_all(t *testing.T) {
 		s.Add(deploy("default/blank", ""))
 		s.requireRunning("", "default/blank")
 		s.requireValues("after Add of an object with the value \"\"", "")
+		t.Rule("No object shares a value with an example that has none.")
+		s.requireLike(deploy("example/none"))
 		s.Delete(deploy("default/blank"))
 		t.Rule("Values can come with an update.")
 		s.Update(deploy("default/empty", "nginx"))
@@ -72,8 +84,6 @@ func TestTask3_No_value_at_all(t *testing.T) {
 		t.Rule("Values can go with an update.")
 		s.Update(deploy("default/empty"))
 		s.requireValues("after the 2nd Update")
-		t.Rule("No object shares a value with an example that has none.")
-		s.requireLike(deploy("example/none"))
 	})
 }
 
@@ -102,6 +112,9 @@ func TestTask3_Index_returns_each_object_once(t *testing.T) {
 		t.Rule("Index returns the objects that share at least one indexed value with the example, however many it has.")
 		s.requireLike(deploy("example/x", "a", "b", "postgres", "c", "envoy"),
 			"default/both", "default/one", "default/other")
+		t.Rule("Index only reads: it never adds the keys of one set to another set in the table.")
+		s.requireLike(deploy("example/x", "envoy", "nginx", "postgres"), "default/both", "default/one", "default/other")
+		s.requireRunning("envoy", "default/both", "default/one")
 	})
 }
 
@@ -127,6 +140,24 @@ func TestTask3_Index_calls_the_index_function_once(t *testing.T) {
 			s.Update(fmt.Sprintf("default/web-%d", i), deploy("default/web", "nginx"))
 		}
 		requireCalls(t, calls, 1, "Index", func() { s.Index("image", deploy("example/x", "nginx", "envoy")) })
+
+		t.Rule("The work of a lookup does not grow with the number of stored objects: Index looks at the sets of the " +
+			"example's values, and at no other.")
+		several := func(obj any) ([]string, error) {
+			if values, ok := obj.([]string); ok {
+				return values, nil
+			}
+			return []string{obj.(string)}, nil
+		}
+		for _, others := range []int{1, 1_000} {
+			t.Did("Index, like an example with %d values, in %d stores with up to 1000 objects", others+1, guardpage.Stores)
+			example := slices.Repeat([]string{"none"}, others)
+			reads := guardpage.Reads(t, func(keys []string, own string) func() {
+				s := filled(keys, cache.Indexers{"value": several})
+				return func() { s.Index("value", append(example, own)) }
+			})
+			require.LessOrEqual(t, reads, guardpage.Most, "calls of Index that read other keys or values")
+		}
 	})
 }
 
@@ -146,7 +177,8 @@ func TestTask3_Index_leaves_the_tables_alone(t *testing.T) {
 }
 
 func TestTask3_Index_of_a_bad_example_is_an_error(t *testing.T) {
-	guard.Test(t, "An unknown index is an error, in Index as in ByIndex.", func(t *guard.T) {
+	// In a process of its own, because to unlock twice is an error that ends the process.
+	guard.Race(t, "An unknown index is an error, in Index as in ByIndex.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		t.Did("Index imgae, then Index image with a string as the example")
 		_, err := s.Index("imgae", deploy("default/web", "nginx"))
@@ -190,16 +222,22 @@ func TestTask3_Readers_do_not_wait_for_each_other(t *testing.T) {
 	guard.Test(t, "Readers do not wait for each other: they share the lock. If only one goroutine can hold the lock, "+
 		"one slow lookup delays every lister of the process.", func(t *guard.T) {
 		for _, second := range slices.Concat(lookups1, lookups2, lookups3) {
-			t.Story(8)
-			m := &midway{once: true}
-			s := overlapping(m.index)
-			t.Did("start Index, like %s", describe(deploy("example/y", "envoy")))
-			t.Did("%s, while the store waits for the answer of the index function", second.name)
-			inside, _ := m.during(func() { s.Index("image", deploy("example/y", "envoy")) },
-				func() string { return second.do(s) })
-			require.Len(t, inside, 1, "answers of "+second.name+" in the middle of Index")
+			requireShared(t, second)
 		}
 	})
+}
+
+// requireShared requires that a lookup returns while Index waits for its index function.
+func requireShared(t *guard.T, second call) {
+	t.Helper()
+	t.Story(8)
+	m := &midway{once: true}
+	s := overlapping(m.index)
+	t.Did("start Index, like %s", describe(deploy("example/y", "envoy")))
+	t.Did("%s, while the store waits for the answer of the index function", second.name)
+	inside, _ := m.during(func() { s.Index("image", deploy("example/y", "envoy")) },
+		func() string { return second.do(s) })
+	require.Len(t, inside, 1, "answers of "+second.name+" in the middle of Index")
 }
 
 func TestTask3_Calls_that_overlap_come_one_after_the_other(t *testing.T) {

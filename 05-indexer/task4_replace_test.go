@@ -56,6 +56,9 @@ func TestTask4_Replace_sets_the_version(t *testing.T) {
 		require.Equal(t, "11", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the 2nd Replace")
 		t.Rule("Replace makes the list the whole content of the store: an empty list empties it.")
 		require.Empty(t, s.ListKeys(), "ListKeys after Replace with an empty list")
+		t.Rule("Update stores obj under its key, after an empty list too.")
+		s.Update(deploy("default/new", "@12"))
+		require.Equal(t, []string{"default/new"}, s.ListKeys(), "ListKeys after an empty list and Update")
 		t.Rule("Replace sets the store's version to that of the list, even to an empty one.")
 		require.NoError(t, s.Replace(list, ""), "the error of Replace without a version")
 		require.Equal(t, "", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the 3rd Replace")
@@ -79,7 +82,8 @@ func TestTask4_Replace_leaves_the_list_to_the_caller(t *testing.T) {
 		s := newStore(t, byImage())
 		list := []any{deploy("default/b", "nginx"), deploy("default/a", "nginx")}
 		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
-		require.Equal(t, "default/b running nginx, default/a running nginx", describe(list...), "the list after Replace")
+		require.Equal(t, "default/b running nginx, default/a running nginx", describe(list...),
+			"the list after Replace")
 		t.Did("overwrite the list")
 		clear(list)
 		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "the keys of List")
@@ -88,7 +92,8 @@ func TestTask4_Replace_leaves_the_list_to_the_caller(t *testing.T) {
 }
 
 func TestTask4_Replace_with_an_object_without_a_key_changes_nothing(t *testing.T) {
-	guard.Test(t, "If one object has no key, Replace returns a cache.KeyError, which names the object.", func(t *guard.T) {
+	const rule = "If one object has no key, Replace returns a cache.KeyError, which names the object."
+	guard.Test(t, rule, func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx", "@5"))
 		err := s.Replace([]any{deploy("default/db", "postgres"), "no metadata"}, "9")
 		var keyError cache.KeyError
@@ -122,7 +127,8 @@ func TestTask4_Replace_that_fails_leaves_no_ghost(t *testing.T) {
 		mustPanic = "If an index function fails, Replace panics, as Update does: an index without the entry would be " +
 			"wrong, and no error would report it."
 		noGhost = "Even after an index function has failed, no index names a key that is not in the store: a " +
-			"lookup that finds the key of default/old returns a nil. The panic in one index must not leave old keys in another."
+			"lookup that finds the key of default/old returns a nil. The panic in one index must not leave old keys " +
+			"in another."
 	)
 	guard.Test(t, mustPanic, func(t *guard.T) {
 		broken := deploy("default/broken", "caddy")
@@ -232,6 +238,11 @@ func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
 		require.NoError(t, s.Replace([]any{deploy("default/new", "nginx")}, "9"), "the error of Replace")
 		s.requireRunning("nginx", "default/new")
 		s.requireRunning("caddy")
+		t.Rule("AddIndexers adds indexes, which find the objects that are stored already: those of a list too.")
+		require.NoError(t, s.AddIndexers(cache.Indexers{"late": images}), "the error of AddIndexers after Replace")
+		keys, err = s.IndexKeys("late", "nginx")
+		require.NoError(t, err, "the error of IndexKeys late=nginx")
+		require.Equal(t, []string{"default/new"}, keys, "keys under late=nginx")
 	})
 }
 
@@ -245,13 +256,18 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 	guard.Test(t, refuses, func(t *guard.T) {
 		nothing := func(any) ([]string, error) { return nil, nil }
 		// The order of the names is that of a map, for some maps one in eight. 200 rounds see both orders.
-		for range 200 {
+		for i := range 200 {
 			t.Story(8)
 			s := newStore(t, byImage(), deploy("default/web", "nginx"))
 			t.Rule(refuses)
-			err := s.AddIndexers(cache.Indexers{"image": nothing, "new": nothing})
+			image := []cache.IndexFunc{nothing, images}[i%2] // the same function under the same name is refused too
+			if i%4 > 1 {
+				s.Delete(deploy("default/web")) // a store without objects refuses the name too
+			}
+			err := s.AddIndexers(cache.Indexers{"image": image, "new": nothing})
 			require.Error(t, err, "the error of AddIndexers")
 			t.Rule(untouched)
+			s.Update(deploy("default/web", "nginx"))
 			s.requireRunning("nginx", "default/web")
 			t.Rule(addsNone)
 			t.Did("GetIndexers")
@@ -264,7 +280,8 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 }
 
 func TestTask4_AddIndexers_that_fails_panics(t *testing.T) {
-	guard.Test(t, "If an index function fails for a stored object, AddIndexers panics, as Update does: an index "+
+	// In a process of its own, because to unlock twice is an error that ends the process.
+	guard.Race(t, "If an index function fails for a stored object, AddIndexers panics, as Update does: an index "+
 		"without the entry would be wrong, and no error would report it.", func(t *guard.T) {
 		broken := deploy("default/broken", "nginx")
 		failing := func(obj any) ([]string, error) {
@@ -288,6 +305,10 @@ func TestTask4_GetIndexers_names_them_all(t *testing.T) {
 		s := newStore(t, byImage())
 		more := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 		require.NoError(t, s.AddIndexers(more), "the error of AddIndexers")
+		t.Rule("Readers do not wait for each other: GetIndexers is a reader too.")
+		requireShared(t, lookups4[0])
+		t.Rule("GetIndexers returns the index functions by the names of their indexes: those of the constructor and " +
+			"those that were added.")
 		t.Did("GetIndexers")
 		indexers := s.GetIndexers()
 		require.Equal(t, []string{"image", "namespace"}, sortedKeys(indexers), "names that GetIndexers returns")
@@ -301,6 +322,8 @@ func TestTask4_GetIndexers_returns_a_copy(t *testing.T) {
 	guard.Race(t, "The map that GetIndexers returns belongs to the caller: if the store returns its own map, "+
 		"the caller can change it without the lock.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
+		t.Did("GetIndexers of a store without indexes, and add one to the map that it returned")
+		newStore(t, nil).GetIndexers()["more"] = images
 		t.Did("GetIndexers, twice, and change the map that it returned: remove image, add more")
 		for range 2 { // two callers must not receive the same copy
 			indexers := s.GetIndexers()
@@ -353,5 +376,11 @@ func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
 		t.Did("AddIndexers, against List and ByIndex, each in a goroutine of its own")
 		guard.Storm(func(i int) { empty.AddIndexers(cache.Indexers{fmt.Sprint(i): images}) },
 			func(i int) { empty.List() }, func(i int) { empty.ByIndex("image", "nginx") })
+		t.Rule("If one of the names is taken, AddIndexers returns an error: of two calls that add one name, one fails.")
+		requireNoneBetween(t, writes4[2], writes4[2])
+		t.Rule("For readers Replace is one step: the list, the indexes and the version change in one hold of the lock.")
+		for _, second := range slices.Concat(writes2, writes4[1:]) {
+			requireNoneBetween(t, firstReplace, second)
+		}
 	})
 }

@@ -48,6 +48,11 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 			require.NoError(t, err, "the error of MetaNamespaceIndexFunc of "+c.what)
 			require.Equal(t, []string{c.wanted}, values, "values of "+c.what)
 		}
+		t.Rule(namespace + " Each call returns a slice of its own.")
+		t.Did("MetaNamespaceIndexFunc of a Deployment in shop, and of one in default")
+		shop, _ := indexer.MetaNamespaceIndexFunc(deploy("shop/web"))
+		_, _ = indexer.MetaNamespaceIndexFunc(deploy("default/web"))
+		require.Equal(t, []string{"shop"}, shop, "values of the Deployment in shop")
 		t.Rule(`An object without metadata is an error: "" would put it with the cluster-scoped objects.`)
 		t.Did("MetaNamespaceIndexFunc of a string")
 		_, err := indexer.MetaNamespaceIndexFunc("web")
@@ -55,46 +60,25 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 	})
 }
 
-func TestTask5_Lister_lists_one_namespace(t *testing.T) {
+func TestTask5_Lister_serves_the_store(t *testing.T) {
 	guard.Test(t, "A lister of one namespace returns the objects in it. For an unknown namespace it returns none, and "+
 		"no error.", func(t *guard.T) {
-		s := newStore(t, byNamespace(), deploy("default/web"), deploy("default/db"), deploy("shop/web"))
+		web, db := deploy("default/web"), deploy("default/db")
+		web.Labels = map[string]string{"tier": "front"}
+		s := newStore(t, byNamespace(), web, db, deploy("shop/web"))
 		lister := listers.NewDeploymentLister(s)
 		requireListed(t, lister, "default", labels.Everything(), "default/db", "default/web")
 		requireListed(t, lister, "nowhere", labels.Everything())
+		t.Rule("The index selects the namespace, and the lister's selector the labels.")
+		requireListed(t, lister, "default", labels.SelectorFromSet(web.Labels), "default/web")
 
 		t.Rule("Without a namespace a lister returns the whole store.")
 		t.Did("lister.List of all namespaces")
 		all, err := lister.List(labels.Everything())
 		require.NoError(t, err, "the error of the lister's List")
 		require.Len(t, all, 3, "objects of the lister's List")
-	})
-}
 
-func TestTask5_Lister_asks_the_index_and_not_the_store(t *testing.T) {
-	guard.Test(t, `A lister asks Index("namespace", &metav1.ObjectMeta{Namespace: …}). If that fails, it goes `+
-		"through the whole store instead: the answer is right, but slow.", func(t *guard.T) {
-		s := countedStore{newStore(t, byNamespace(), deploy("default/web"), deploy("shop/web")), new(int)}
-		lister := listers.NewDeploymentLister(s)
-		requireListed(t, lister, "shop", labels.Everything(), "shop/web")
-		require.Equal(t, 0, *s.lists, "calls of the store's List")
-	})
-}
-
-func TestTask5_Lister_filters_by_label(t *testing.T) {
-	guard.Test(t, "The index selects the namespace, and the lister's selector the labels.", func(t *guard.T) {
-		front, back := deploy("shop/front"), deploy("shop/back")
-		front.Labels, back.Labels = map[string]string{"tier": "front"}, map[string]string{"tier": "back"}
-		lister := listers.NewDeploymentLister(newStore(t, byNamespace(), front, back))
-		requireListed(t, lister, "shop", labels.SelectorFromSet(labels.Set{"tier": "front"}), "shop/front")
-	})
-}
-
-func TestTask5_Lister_gets_one(t *testing.T) {
-	guard.Test(t, "Objects are shared: a lister returns the cached object itself. "+
-		"Never change it, make a DeepCopy.", func(t *guard.T) {
-		web := deploy("default/web")
-		lister := listers.NewDeploymentLister(newStore(t, byNamespace(), web))
+		t.Rule("Objects are shared: a lister returns the cached object itself. Never change it, make a DeepCopy.")
 		t.Did("lister.Deployments(default).Get(web)")
 		got, err := lister.Deployments("default").Get("web")
 		require.NoError(t, err, "the error of the lister's Get for a stored object")
@@ -106,19 +90,23 @@ func TestTask5_Lister_gets_one(t *testing.T) {
 		_, err = lister.Deployments("default").Get("gone")
 		require.Equal(t, metav1.StatusReasonNotFound, apierrors.ReasonForError(err),
 			"the reason of the lister's error for an unknown object")
-	})
-}
 
-func TestTask5_Lister_follows_the_store(t *testing.T) {
-	guard.Test(t, "A lister is a view of the store: its next call sees "+
-		"each write, and each relist.", func(t *guard.T) {
-		s := newStore(t, byNamespace(), deploy("default/web"), deploy("default/db"))
-		lister := listers.NewDeploymentLister(s)
-		s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")})
+		t.Rule("A lister is a view of the store: its next call sees each write, and each relist.")
+		s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web", Obj: web})
 		s.Add(deploy("default/cdn"))
 		requireListed(t, lister, "default", labels.Everything(), "default/cdn", "default/db")
 		s.Replace([]any{deploy("default/new")}, "9")
 		requireListed(t, lister, "default", labels.Everything(), "default/new")
+	})
+}
+
+func TestTask5_Lister_asks_the_index_and_not_the_store(t *testing.T) {
+	guard.Test(t, `A lister asks Index("namespace", &metav1.ObjectMeta{Namespace: …}). If that fails, it goes `+
+		"through the whole store instead: the answer is right, but slow.", func(t *guard.T) {
+		s := countedStore{newStore(t, byNamespace(), deploy("default/web"), deploy("shop/web")), new(int)}
+		lister := listers.NewDeploymentLister(s)
+		requireListed(t, lister, "shop", labels.Everything(), "shop/web")
+		require.Equal(t, 0, *s.lists, "calls of the store's List")
 	})
 }
 

@@ -30,7 +30,7 @@ func TestTask1_First_in_first_out(t *testing.T) {
 func TestTask1_Order_holds_however_many_there_are(t *testing.T) {
 	guard.Test(t, "Push puts item at the end of the queue.", func(t *guard.T) {
 		q := workqueue.DefaultQueue[int]()
-		t.Did("DefaultQueue: Push and Pop, 3 in and 2 out at a time, 1000 times; then Pop what is left")
+		t.Did("DefaultQueue: Push and Pop, 3 in and 2 out at a time, 2000 times; then Pop what is left")
 		in, out := 0, 0
 		pop := func() {
 			t.Rule("Len returns how many items are in the queue.")
@@ -39,7 +39,7 @@ func TestTask1_Order_holds_however_many_there_are(t *testing.T) {
 			require.Equal(t, out, q.Pop(), "Pop after %d Push and %d Pop", in, out)
 			out++
 		}
-		for range 1000 {
+		for range 2_000 {
 			for range 3 {
 				q.Push(in)
 				in++
@@ -398,6 +398,13 @@ func TestTask1_No_method_looks_for_an_item(t *testing.T) {
 				q.Add(own)
 				q.Get()
 				addAll(q, items)
+				return func() { q.Done(own) }
+			},
+			"Done, with all items being processed": func(q *workqueue.Typed[string], items []string, own string) func() {
+				addAll(q, items)
+				for range items {
+					q.Get()
+				}
 				return func() { q.Done(own) }
 			},
 		} {

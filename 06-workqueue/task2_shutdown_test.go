@@ -3,6 +3,8 @@ package workqueue_test
 // Task 2: shutdown and drain.
 
 import (
+	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -89,12 +91,31 @@ func TestTask2_ShutDown_does_not_wait(t *testing.T) {
 
 func TestTask2_ShutDown_wakes_every_worker(t *testing.T) {
 	guard.Test(t, "ShutDown wakes every worker that waits in Get.", func(t *guard.T) {
-		q := newQueue(t)
-		workers := []*call{q.GetLater(), q.GetLater(), q.GetLater()}
-		synctest.Wait()
-		q.ShutDown()
-		require.Equal(t, []string{shutdown, shutdown, shutdown}, results(workers...), "the results of three Gets")
+		requireShutDownWakes(t, func(q loggedQueue) { q.ShutDown() })
 	})
+}
+
+// requireShutDownWakes requires that every worker that waits returns, also if items have come that none has yet.
+func requireShutDownWakes(t *guard.T, down func(q loggedQueue)) {
+	t.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no worker runs between Add and ShutDown
+	for items := range 3 {
+		for range 20 {
+			t.Story(8)
+			q, want := newQueue(t), []string{shutdown, shutdown, shutdown}
+			workers := []*call{q.GetLater(), q.GetLater(), q.GetLater()}
+			synctest.Wait()
+			for i := range items {
+				q.Add(fmt.Sprint("item ", i))
+				want[i] = fmt.Sprint("item ", i)
+			}
+			down(q)
+			require.Equal(t, want, results(workers...), "the results of three Gets")
+			for i := range items {
+				q.Done(want[i])
+			}
+		}
+	}
 }
 
 func TestTask2_ShutDown_twice_is_fine(t *testing.T) {
@@ -194,6 +215,8 @@ func TestTask2_Drain_wakes_every_worker(t *testing.T) {
 		q.Done("web")
 		t.Rule("ShutDownWithDrain waits until workers have emptied the queue and called Done for every item.")
 		require.Equal(t, returned, drain.result(), "ShutDownWithDrain with no item left")
+		t.Rule("ShutDownWithDrain wakes every worker that waits in Get, at once.")
+		requireShutDownWakes(t, func(q loggedQueue) { q.DrainLater() })
 	})
 }
 

@@ -1,14 +1,16 @@
 package workqueue_test
 
-// Task 2: many goroutines use one queue, and another one shuts it down.
+// Task 2: goroutines use one queue while another one shuts it down.
 
 import (
 	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
 
 	workqueue "client-go-workshop/06-workqueue"
 	"client-go-workshop/internal/testkit/guard"
@@ -97,4 +99,41 @@ func storm(t *guard.T, seed uint64) {
 func raise(v *atomic.Int64, n int64) {
 	for old := v.Load(); old < n && !v.CompareAndSwap(old, n); old = v.Load() {
 	}
+}
+
+// lookedAt is a Queue for the config that calls a function when the worker in Get has seen an empty queue, and does not
+// wait yet.
+type lookedAt struct {
+	clientgo.Queue[string]
+	then func()
+}
+
+func (l *lookedAt) Len() int {
+	n, then := l.Queue.Len(), l.then
+	if l.then = nil; then != nil {
+		then()
+	}
+	return n
+}
+
+func TestTask2_No_worker_sleeps_through_ShutDown(t *testing.T) {
+	guard.Test(t, "ShutDown wakes every worker that waits in Get. A worker that has seen an empty queue, and does not "+
+		"wait yet, must notice it too.", func(t *guard.T) {
+		for name, down := range map[string]func(q loggedQueue){
+			"ShutDown":          func(q loggedQueue) { q.TypedInterface.ShutDown() },
+			"ShutDownWithDrain": func(q loggedQueue) { q.TypedInterface.ShutDownWithDrain() },
+		} {
+			t.Story(8)
+			below := &lookedAt{Queue: workqueue.DefaultQueue[string]()}
+			q := loggedQueue{workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: below}), t}
+			below.then = func() { during(t, name, func() { down(q) }) }
+			t.Did("%s, when Get has seen that the queue is empty:", name)
+			worker := q.GetLater()
+			synctest.Wait()
+			if below.then != nil {
+				down(q) // Get has found out in another way that the queue is empty
+			}
+			require.Equal(t, shutdown, worker.result(), "Get")
+		}
+	})
 }

@@ -33,6 +33,14 @@ func TestTask3_AddAfter_comes_when_the_delay_has_passed(t *testing.T) {
 		q.pass(1)
 		require.Equal(t, "web", worker.result(), "Get when the delay has passed")
 		q.Done("web")
+		for _, delay := range []time.Duration{1, time.Millisecond + 2, 20 * 24 * time.Hour} {
+			q.AddAfter("web", delay)
+			q.pass(delay - 1)
+			require.Equal(t, 0, q.Len(), "Len one nanosecond before %v", delay)
+			q.pass(1)
+			require.Equal(t, []string{"web"}, q.All(), "the items in the queue after %v", delay)
+			q.Done("web")
+		}
 		q.pass(time.Minute)
 		t.Rule("AddAfter adds item to the layer below when delay has passed, and adds it once.")
 		require.Equal(t, 0, q.Len(), "Len a minute after Done")
@@ -71,7 +79,7 @@ func TestTask3_Earlier_time_moves_it_to_the_front(t *testing.T) {
 	guard.Test(t, "A delayed item has one due time, the earliest that it was given. An earlier time moves it to "+
 		"the front, so the queue must wait less long.", func(t *guard.T) {
 		q := newDelayingQueue(t)
-		for i, item := range []string{"web", "db", "cdn", "job"} {
+		for i, item := range []string{"web", "db", "cdn", "job", "api", "app", "log"} {
 			q.AddAfter(item, time.Duration(i+1)*10*time.Second)
 		}
 		synctest.Wait() // until the goroutine waits for the first
@@ -80,7 +88,8 @@ func TestTask3_Earlier_time_moves_it_to_the_front(t *testing.T) {
 		q.pass(2 * time.Second)
 		require.Equal(t, []string{"job", "cdn"}, q.All(), "the items in the queue after 2s")
 		q.pass(18 * time.Second)
-		t.Rule("AddAfter adds item to the layer below when delay has passed. The other items still come when they are due.")
+		t.Rule("AddAfter adds item to the layer below when delay has passed. The other items still come when they " +
+			"are due.")
 		require.Equal(t, []string{"web", "db"}, q.All(), "the items in the queue after 20s")
 	})
 }
@@ -107,16 +116,25 @@ func TestTask3_Items_that_are_due_together_come_in_order(t *testing.T) {
 		synctest.Wait()
 		items := q.All()
 		t.Story(8) // 100 steps explain less than these
-		t.Did("AddAfter of 50 items, due after 0s to 49s; the Clock advances by 1m at once; Get of all")
+		t.Did("AddAfter of 50 items, most of them twice, due after 0s to 49s; the Clock advances by 1m at once; Get " +
+			"of all")
 		require.Equal(t, wanted, items, "the items in the queue after a minute of the Clock")
 	})
 }
 
-// addInNoOrder delays 50 items and returns them in the order of their due times.
+// addInNoOrder delays 50 items and returns them in the order of their due times. Most get an earlier time later.
 func addInNoOrder(q loggedQueue) (wanted []string) {
+	for _, later := range []time.Duration{25, 0} {
+		for i := range 50 {
+			second := i * 37 % 50 // each from 0 to 49, in no order
+			if later > 0 && i%3 == 0 {
+				continue
+			}
+			delay := time.Duration(second)*time.Second + later*time.Duration(i%7)*time.Second + 1
+			q.AddAfter(fmt.Sprint("item due at ", second), delay)
+		}
+	}
 	for i := range 50 {
-		second := i * 37 % 50 // each from 0 to 49, in no order
-		q.AddAfter(fmt.Sprint("item due at ", second), time.Duration(second)*time.Second+1)
 		wanted = append(wanted, fmt.Sprint("item due at ", i))
 	}
 	return wanted
@@ -178,7 +196,7 @@ func (c *meddled) meddle() {
 	if f == nil {
 		return
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // so that f's goroutine gets every turn, however busy the machine is
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // f's goroutine gets every turn, however busy the machine is
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -213,6 +231,17 @@ func TestTask3_Item_can_wait_again(t *testing.T) {
 			require.Equal(t, []string{"web"}, q.All(), "the items in the queue after 1s")
 			q.Done("web")
 		}
+		t.Rule("An item that has come can be delayed again. A later time that it was given before does not count.")
+		q.AddAfter("web", 3*time.Second)
+		q.AddAfter("web", time.Second)
+		q.pass(time.Second)
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after 1s")
+		q.Done("web")
+		q.AddAfter("web", 3*time.Second)
+		q.pass(2 * time.Second)
+		require.Equal(t, []string{}, q.All(), "the items in the queue after 2s of the new delay")
+		q.pass(time.Second)
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after 3s of the new delay")
 	})
 }
 
@@ -333,22 +362,6 @@ func TestTask3_Config_chooses_the_queue_below(t *testing.T) {
 		q.ShutDown()
 		t.Did("ShuttingDown of the queue below")
 		require.True(t, below.ShuttingDown(), "config.Queue is shutting down after ShutDown")
-	})
-}
-
-func TestTask3_Clientgo_delays_on_top_of_yours(t *testing.T) {
-	guard.Test(t, "Each layer works on top of any other that has client-go's interface.", func(t *guard.T) {
-		config := clientgo.TypedDelayingQueueConfig[string]{Queue: workqueue.NewTyped[string]()}
-		q := loggedQueue{clientgo.NewTypedDelayingQueueWithConfig(config), t}
-		t.Cleanup(q.TypedInterface.ShutDown)
-		t.Did("client-go's NewTypedDelayingQueueWithConfig, with your Typed as its Queue")
-		q.AddAfter("web", time.Second)
-		q.Add("db")
-		q.pass(time.Second)
-		require.Equal(t, []string{"db", "web"}, q.All(), "the items in the queue after 1s")
-		q.Done("db")
-		q.ShutDown()
-		require.Equal(t, shutdown, q.Get(), "Get after ShutDown")
 	})
 }
 

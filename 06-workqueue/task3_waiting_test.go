@@ -23,12 +23,20 @@ func TestTask3_Waiting_costs_no_goroutine(t *testing.T) {
 		"not pile up (#83895).", func(t *guard.T) {
 		q := newDelayingQueue(t)
 		before := runtime.NumGoroutine()
-		t.Did("AddAfter of 1000 items, 1h")
-		for i := range 1_000 {
+		t.Did("AddAfter of 1001 items, 1h")
+		for i := range 1_001 {
 			q.delayed().AddAfter(fmt.Sprint(i), time.Hour)
 		}
 		synctest.Wait()
-		require.Equal(t, "few goroutines more", more(before), "goroutines after AddAfter of 1000 items")
+		require.Equal(t, "few goroutines more", more(before), "goroutines after AddAfter of 1001 items")
+		t.Rule("AddAfter adds item to the layer below when delay has passed. It drops none, however many wait.")
+		q.pass(time.Hour)
+		require.Equal(t, 1_001, q.Len(), "Len after an hour")
+		for range 1_001 {
+			item, _ := q.TypedInterface.Get()
+			q.TypedInterface.Done(item)
+		}
+		t.Rule("A delayed item costs at most one timer, and no goroutine. Goroutines of earlier rounds must not pile up.")
 		t.Did("1000 times: AddAfter web, 1s; 1s pass; Get and Done")
 		for range 1_000 {
 			q.delayed().AddAfter("web", time.Second)
@@ -168,6 +176,12 @@ func TestTask3_Dropped_items_can_be_freed(t *testing.T) {
 		time.Sleep(time.Minute) // the runtime forgets stopped timers when it next looks at them
 		synctest.Wait()
 		require.Equal(t, "0 of 100 still in memory", stillHeld(items), "the items that were dropped")
+		t.Rule("After ShutDown, AddAfter has no effect. The queue does not keep the item either.")
+		t.Did("AddAfter of 100 more pointers, 1s; 1m0s passes")
+		items = addLater(t, q, 100)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, "0 of 100 still in memory", stillHeld(items), "the items that were delayed after ShutDown")
 		runtime.KeepAlive(q)
 	})
 }
@@ -204,9 +218,13 @@ func TestTask3_Layer_below_is_called_without_a_lock(t *testing.T) {
 			synctest.Wait()
 			got := "AddAfter was not called"
 			below.hook = once(c.method, func() {
-				got = during(t, "AddAfter", func() { q.delayed().AddAfter("db", time.Hour) })
+				got = during(t, "AddAfter", func() {
+					for i := range 3 { // each is due before the one before it
+						q.delayed().AddAfter(fmt.Sprint("db ", i), time.Hour-time.Duration(i)*time.Minute)
+					}
+				})
 			})
-			t.Did("AddAfter db, 1h0m0s, while config.Queue is in %s:", c.method)
+			t.Did("AddAfter of three items, about an hour, while config.Queue is in %s:", c.method)
 			c.call(q)
 			if c.method == "ShuttingDown" && got == "AddAfter was not called" {
 				continue // a queue that notes its own shutdown need not ask the layer below

@@ -190,6 +190,13 @@ func TestTask4_Bucket_is_shared(t *testing.T) {
 		t.Rule("When takes the next token of the bucket. After a pause the bucket is full again, with no " +
 			"more tokens than fit.")
 		require.Equal(t, "0s 0s 100ms", when(t, r, "web", 3), "the waits of 3 failures of web after 1s")
+		for range 1_000 {
+			r.When("web")
+		}
+		t.Did("When web, 1000 times")
+		t.Rule("When takes the next token of the bucket, and returns the time until that token exists, however long " +
+			"that is.")
+		require.Equal(t, "1m40.2s 1m40.3s", when(t, r, "web", 2), "the waits of the next 2 failures of web")
 		t.Rule("A bucket does not know the items, so NumRequeues is always 0.")
 		require.Equal(t, 0, r.NumRequeues("web"), "NumRequeues of web")
 	})
@@ -202,9 +209,12 @@ func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
 			limiters := []clientgo.TypedRateLimiter[string]{
 				exponential(time.Millisecond, time.Second), exponential(3*time.Millisecond, 4*time.Millisecond),
 			}
-			t.Did("NewTypedMaxOfRateLimiter of 1ms, 2ms, 4ms … and 3ms, 4ms, 4ms …")
-			r := workqueue.NewTypedMaxOfRateLimiter(limiters[order[0]], limiters[order[1]])
+			t.Did("NewTypedMaxOfRateLimiter of 0s, of 1ms, 2ms, 4ms … and 3ms, 4ms, 4ms …, and of 0s again")
+			none, last := exponential(0, 0), exponential(0, 0)
+			r := workqueue.NewTypedMaxOfRateLimiter(none, limiters[order[0]], limiters[order[1]], last)
 			require.Equal(t, "3ms 4ms 4ms 8ms", when(t, r, "web", 4), "the waits of 4 failures of web")
+			require.Equal(t, []int{4, 4}, []int{none.NumRequeues("web"), last.NumRequeues("web")},
+				"failures that the first and the last limiter have counted")
 			t.Did("When db of the first limiter alone, twice; NumRequeues of web and db")
 			t.Rule("NumRequeues returns the largest number of failures that one of the limiters has counted, not their sum.")
 			limiters[0].When("db")
@@ -221,14 +231,25 @@ func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
 func TestTask4_MaxOf_forgets_in_all(t *testing.T) {
 	guard.Test(t, "Forget makes every limiter forget item.", func(t *guard.T) {
 		first, second := exponential(time.Millisecond, time.Second), exponential(time.Millisecond, time.Second)
-		r := workqueue.NewTypedMaxOfRateLimiter(first, second)
+		silent := &noCount{}
+		r := workqueue.NewTypedMaxOfRateLimiter(first, silent, second)
 		when(t, r, "web", 3)
 		t.Did("Forget web; NumRequeues of each limiter")
 		r.Forget("web")
+		require.Equal(t, []string{"web"}, silent.forgotten, "Forget of a limiter whose NumRequeues is 0")
 		require.Equal(t, []int{0, 0}, []int{first.NumRequeues("web"), second.NumRequeues("web")},
 			"NumRequeues of each limiter after Forget")
+		t.Rule("When returns the longest wait of all limiters: the longest of this failure, not of all failures.")
+		require.Equal(t, "1ms", when(t, r, "web", 1), "the wait of the 1st failure of web after Forget")
 	})
 }
+
+// noCount is a limiter that counts no failures, and notes what it shall forget.
+type noCount struct{ forgotten []string }
+
+func (n *noCount) When(string) time.Duration { return 0 }
+func (n *noCount) NumRequeues(string) int    { return 0 }
+func (n *noCount) Forget(item string)        { n.forgotten = append(n.forgotten, item) }
 
 func TestTask4_WithMaxWait_cuts_the_wait(t *testing.T) {
 	guard.Test(t, "When returns the wait of the inner limiter, or maxDelay if that is shorter.", func(t *guard.T) {
@@ -236,6 +257,10 @@ func TestTask4_WithMaxWait_cuts_the_wait(t *testing.T) {
 		r := workqueue.NewTypedWithMaxWaitRateLimiter(inner, 3*time.Millisecond)
 		t.Did("NewTypedWithMaxWaitRateLimiter of 1ms, 2ms, 4ms …, at most 3ms")
 		require.Equal(t, "1ms 2ms 3ms 3ms", when(t, r, "web", 4), "the waits of 4 failures of web, at most 3ms")
+		require.Equal(t, "0s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(exponential(0, 0), time.Second), "web", 1),
+			"the wait of an inner limiter that does not wait")
+		require.Equal(t, "0s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(inner, 0), "db", 1),
+			"the wait of the 1st failure of db, at most 0s")
 		t.Did("NumRequeues web")
 		t.Rule("NumRequeues returns the number of failures that the inner limiter has counted. A wait that " +
 			"is cut is a failure too.")

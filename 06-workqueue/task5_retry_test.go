@@ -36,9 +36,9 @@ func TestTask5_The_queue_never_gives_up(t *testing.T) {
 	guard.Test(t, "AddRateLimited counts a failure of item, and adds it when the limiter's wait is over. The "+
 		"queue never gives up; only the controller can.", func(t *guard.T) {
 		q := newRateLimitingQueue(t, exponential(time.Second, time.Minute))
-		t.Did("100 times: AddRateLimited web, 1m0s passes, Get and Done")
+		t.Did("1001 times: AddRateLimited web, 1m0s passes, Get and Done")
 		limited := q.limited()
-		for i := range 100 {
+		for i := range 1_001 {
 			limited.AddRateLimited("web")
 			time.Sleep(time.Minute)
 			synctest.Wait()
@@ -46,7 +46,10 @@ func TestTask5_The_queue_never_gives_up(t *testing.T) {
 			item, _ := limited.Get()
 			limited.Done(item)
 		}
-		require.Equal(t, 100, q.NumRequeues("web"), "NumRequeues of web")
+		require.Equal(t, 1_001, q.NumRequeues("web"), "NumRequeues of web")
+		now := newRateLimitingQueue(t, exponential(0, 0))
+		now.AddRateLimited("web")
+		require.Equal(t, 1, now.Len(), "Len after AddRateLimited, with a limiter that does not wait")
 	})
 }
 
@@ -97,6 +100,9 @@ func TestTask5_Forget_is_not_Done(t *testing.T) {
 		q.Add("web")
 		q.Forget("web")
 		require.Equal(t, 0, q.Len(), "Len after Forget")
+		silent := &noCount{}
+		newRateLimitingQueue(t, silent).Forget("web")
+		require.Equal(t, []string{"web"}, silent.forgotten, "Forget of a limiter whose NumRequeues is 0")
 		q.Done("web")
 		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after Done")
 	})

@@ -201,7 +201,7 @@ func merge(deltas cache.Deltas, delta cache.Delta) cache.Deltas {
 // queue is empty and closed, Pop returns cache.ErrFIFOClosed.
 //
 // process runs under the queue's lock. It must be quick, and must not call methods of the queue that take the lock
-// (client-go's HasSynced does). If process panics, Pop releases the lock and counts the key as processed.
+// (client-go's HasSynced does). If process panics, Pop releases the lock, counts the key as processed, and panics too.
 //
 // Pop mirrors cache.DeltaFIFO.Pop.
 //

@@ -23,7 +23,8 @@ import (
 // known one. If the known object cannot be found, the tombstone carries nil. A tombstone never holds a tombstone.
 //
 // If an object of the list has no key, the error is a cache.KeyError that carries the object. Replace returns an error
-// of the transformer. A Replace that fails is not the first list.
+// of the transformer. A Replace that fails leaves nothing in the queue, and is not the first list. (client-go's queues
+// the objects before the one that fails.)
 //
 // Replace mirrors cache.DeltaFIFO.Replace.
 func (q *DeltaFIFO) Replace(list []any, _ string) error {
