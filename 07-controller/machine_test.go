@@ -25,7 +25,6 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
-	"client-go-workshop/internal/testkit/trace"
 )
 
 // source is a FakeControllerSource for an informer. It cannot stream the initial list, and
@@ -47,7 +46,7 @@ func (s source) List(options metav1.ListOptions) (runtime.Object, error) {
 // recordedSource is a FakeControllerSource whose changes are recorded.
 type recordedSource struct {
 	*fcache.FakeControllerSource
-	rec *recorder.Recorder // nil if failures are not to be recorded
+	rec *recorder.Recorder
 }
 
 func (s *recordedSource) Add(obj runtime.Object) {
@@ -78,8 +77,7 @@ type machine struct {
 	deployments *recordedSource
 	server      *budgetServer
 	events      eventLog
-	line        *trace.Recorder
-	rec         *recorder.Recorder // nil if failures are not to be recorded
+	rec         *recorder.Recorder
 	queue       keyQueue
 	controller  *controller.Controller
 	closed      atomic.Bool // while true, budgets cannot be listed
@@ -108,14 +106,10 @@ func start(t *guard.T, resync time.Duration, prepare func(*machine)) *machine {
 		t:       t,
 		server:  newBudgetServer(),
 		running: make(chan struct{}),
-		line:    trace.New(),
-	}
-	if recorder.Saves() {
-		m.rec = recorder.New()
+		rec:     recorder.New(),
 	}
 	m.deployments = &recordedSource{fcache.NewFakeControllerSource(), m.rec}
-	below := m.line.Wrap(below)
-	m.server.source, m.server.line = &recordedSource{fcache.NewFakeControllerSource(), m.rec}, m.line
+	m.server.source = &recordedSource{fcache.NewFakeControllerSource(), m.rec}
 	neighbour := web(inNamespace("other"), replicas(7))
 	m.deployments.Add(neighbour)
 	m.server.put(budgetOf(neighbour))
@@ -218,7 +212,7 @@ func (m *machine) then(change func(), want int, when string) {
 	got := m.minAvailable()
 	if got != want {
 		m.t.Story(40)
-		for _, row := range m.line.Of("default/web", 30) {
+		for _, row := range m.rec.Log.Timeline("default/web", 30) {
 			m.t.Did("%s", row)
 		}
 		m.t.See(m.save(want, got, when))
@@ -228,7 +222,7 @@ func (m *machine) then(change func(), want int, when string) {
 
 // save saves what the machine has done so far, and returns the command that shows it.
 func (m *machine) save(want, got int, when string) (command string) {
-	if m.rec == nil {
+	if !recorder.Saves() {
 		return ""
 	}
 	wrong := pipeline.Recording{Log: m.rec.Log, Title: m.t.Name(), Wrong: pipeline.Wrong{

@@ -23,7 +23,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	controller "client-go-workshop/07-controller"
-	"client-go-workshop/internal/testkit/trace"
 )
 
 // web returns a Deployment default/web, with things of other programs in it. The edits make it the one a test is about.
@@ -89,11 +88,13 @@ func budgetOf(
 	return budget
 }
 
-// ofOthers puts things of other programs into a budget: labels, annotations, an owner and a field of the spec.
+// ofOthers puts things of other programs into a budget: labels, annotations, an owner, a field of the spec, a status.
 func ofOthers(budget *policyv1.PodDisruptionBudget) {
 	metav1.SetMetaDataLabel(&budget.ObjectMeta, "team", "shop")
 	metav1.SetMetaDataAnnotation(&budget.ObjectMeta, "note", "of the team")
 	budget.Spec.UnhealthyPodEvictionPolicy = ptr.To(policyv1.AlwaysAllow)
+	budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 4, CurrentHealthy: 3, ExpectedPods: 3}
+	budget.Generation, budget.ManagedFields = 4, []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	other := metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "App", Name: "shop", UID: "app"}
 	budget.OwnerReferences = append([]metav1.OwnerReference{other}, budget.OwnerReferences...)
 }
@@ -177,8 +178,6 @@ func (l *eventLog) list() []string {
 // budgetServer holds the server's budgets. If it has a source, changes go to its watchers.
 type budgetServer struct {
 	source *recordedSource
-	// line is the trace that changes are noted in, or nil.
-	line *trace.Recorder
 
 	// before, if set, runs at the start of each call, outside the lock. Its error is the answer.
 	before func(ctx context.Context, verb string) error
@@ -227,28 +226,16 @@ func (s *budgetServer) put(budget *policyv1.PodDisruptionBudget) {
 func (s *budgetServer) storeLocked(budget *policyv1.PodDisruptionBudget) {
 	key := cache.MetaObjectToName(budget)
 	_, exists := s.budgets[key]
-	s.note("stored", func() any {
-		switch {
-		case s.source == nil:
-			s.version++
-			budget.ResourceVersion = strconv.Itoa(s.version)
-		case exists:
-			s.source.Modify(budget) // sets the resourceVersion
-		default:
-			s.source.Add(budget)
-		}
-		return budget
-	})
-	s.budgets[key] = budget.DeepCopy()
-}
-
-// note makes a change, and notes it if this server has a trace.
-func (s *budgetServer) note(what string, change func() any) {
-	if s.line == nil {
-		change()
-		return
+	switch {
+	case s.source == nil:
+		s.version++
+		budget.ResourceVersion = strconv.Itoa(s.version)
+	case exists:
+		s.source.Modify(budget) // sets the resourceVersion
+	default:
+		s.source.Add(budget)
 	}
-	s.line.NoteChange(trace.Server, what, change)
+	s.budgets[key] = budget.DeepCopy()
 }
 
 // drop deletes default/web as another client than the controller would, with all its finalizers.
@@ -261,12 +248,9 @@ func (s *budgetServer) dropAt(namespace, name string) {
 }
 
 func (s *budgetServer) deleteLocked(key cache.ObjectName) {
-	s.note("the budget is deleted", func() any {
-		if s.source != nil {
-			s.source.Delete(s.budgets[key].DeepCopy())
-		}
-		return key
-	})
+	if s.source != nil {
+		s.source.Delete(s.budgets[key].DeepCopy())
+	}
 	delete(s.budgets, key)
 }
 

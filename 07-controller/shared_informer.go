@@ -126,7 +126,7 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 	panic(todo.Task(5, "sharedIndexInformer.SetTransform"))
 }
 
-// SetWatchErrorHandlerWithContext sets the function that receives the error of every failed list. It returns an error
+// SetWatchErrorHandlerWithContext sets the function that receives each error of the Reflector. It returns an error
 // after the start.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
 	panic(todo.Task(5, "sharedIndexInformer.SetWatchErrorHandlerWithContext"))

@@ -1,15 +1,22 @@
 package controller_test
 
-// Task 1: errors, outages, and equal names in two namespaces.
+// Task 1: errors, panics, outages, equal names in two namespaces, and versions without an order.
 
 import (
 	"context"
-	"runtime"
+	goruntime "runtime"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/layers/clientgo"
@@ -51,15 +58,17 @@ func TestTask1_Error_concerns_one_object(t *testing.T) {
 				store := &failingIndexer{method: method}
 				w.informer = newInformer(store.under(below), w.source())
 				w.run()
-				t.Did("%s of the indexer fails for one object", method)
-				w.create("bad")
-				w.change("bad")
-				w.remove("bad")
+				t.Did("%s of the indexer fails for one object, each time", method)
+				for range 20 {
+					w.create("bad")
+					w.change("bad")
+					w.remove("bad")
+				}
 				w.create("b")
 				w.change("a")
-				require.Subset(t, w.stored(), []string{"a@7", "b@6"}, "the store, of the other objects")
+				require.Subset(t, w.stored(), []string{"a@64", "b@63"}, "the store, of the other objects")
 				if store.failed > 0 { // not if the informer does not take the layers that it is given, as client-go's
-					require.NotEmpty(t, *reported, "errors that were reported")
+					require.Len(t, *reported, store.failed, "errors that were reported")
 					require.ErrorContains(t, (*reported)[0], "on fire", "the 1st error that was reported")
 				}
 			})
@@ -68,7 +77,7 @@ func TestTask1_Error_concerns_one_object(t *testing.T) {
 }
 
 func TestTask1_Equal_names_in_two_namespaces(t *testing.T) {
-	guard.Test(t, "The store follows the server: objects of one name in two namespaces are two objects.", func(t *guard.T) {
+	guard.Test(t, "The store follows the server: equal names in two namespaces are two objects.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		w.Create(in("prod", deployment("a")), in("prod", deployment("b")))
 		w.run()
@@ -132,14 +141,106 @@ func TestTask1_Outages_leave_nothing_behind(t *testing.T) {
 		settle()
 		outage := func() { w.away(func() { w.change("a") }) }
 		outage()
-		goroutines, waiting := runtime.NumGoroutine(), ctx.add(0)
+		goroutines, waiting := goruntime.NumGoroutine(), ctx.add(0)
 		t.Did("one outage, and then twenty more")
 		for range 20 {
 			outage()
 		}
 		w.create("b")
 		require.Equal(t, []string{"a@23", "b@24"}, w.stored(), "the store after the outages")
-		require.LessOrEqual(t, runtime.NumGoroutine()-goroutines, 5, "goroutines that twenty outages have added")
-		require.LessOrEqual(t, ctx.add(0)-waiting, 5, "functions that wait for the end of the context, added by twenty outages")
+		require.LessOrEqual(t, goruntime.NumGoroutine()-goroutines, 5, "goroutines that twenty outages have added")
+		require.LessOrEqual(t, ctx.add(0)-waiting, 5, "functions that wait for the end of the context")
+	})
+}
+
+func TestTask1_Panic_concerns_one_object(t *testing.T) {
+	guard.Test(t, "If utilruntime.ReallyCrash is off, the informer continues a second after a panic, here of an index "+
+		"function.", func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		indexers := cache.Indexers{"bad": func(obj any) ([]string, error) {
+			if obj.(*appsv1.Deployment).Name == "bad" {
+				panic("a bug in an index function")
+			}
+			return nil, nil
+		}}
+		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: indexers}, "a").run()
+		for range 3 {
+			before := w.stored()
+			w.create("bad")
+			w.change("a")
+			w.pass(900 * time.Millisecond)
+			require.Contains(t, w.stored(), before[0], "the store less than a second after the panic")
+			w.pass(2 * time.Second)
+			w.remove("bad")
+			w.pass(2 * time.Second)
+		}
+		w.create("b")
+		require.Subset(t, w.stored(), []string{"a@10", "b@12"}, "the store, of the other objects")
+	})
+}
+
+// scripted is a server whose list and events the test chooses, with their versions. It cannot list by a watch.
+type scripted struct {
+	list   *appsv1.DeploymentList
+	events *watch.RaceFreeFakeWatcher
+}
+
+func (*scripted) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (s *scripted) List(metav1.ListOptions) (runtime.Object, error) { return s.list, nil }
+
+func (s *scripted) Watch(metav1.ListOptions) (watch.Interface, error) {
+	s.events = watch.NewRaceFreeFake()
+	return s.events, nil
+}
+
+// answer sets the list: one Deployment a of this version and generation.
+func (s *scripted) answer(version string, generation int64) {
+	s.list = &appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: version},
+		Items: []appsv1.Deployment{*generationOf(version, generation)}}
+}
+
+// relist ends the watch, so that a list follows.
+func (s *scripted) relist(w *world) {
+	s.events.Error(&apierrors.NewResourceExpired("too old").ErrStatus)
+	w.pass(2 * time.Minute)
+}
+
+// generationOf returns a Deployment a of this version and generation.
+func generationOf(version string, generation int64) *appsv1.Deployment {
+	d := deployment("a")
+	d.ResourceVersion, d.Generation = version, generation
+	return d
+}
+
+func TestTask1_Versions_have_no_order(t *testing.T) {
+	guard.Test(t, "The store follows the server, and assumes nothing about versions: they are smaller after a backup is "+
+		"restored, and some servers of additional APIs send none.", func(t *guard.T) {
+		w, source := newWorld(t), &scripted{}
+		source.answer("10", 1)
+		w.informer = newInformer(below, source)
+		w.run()
+		require.Equal(t, []string{"a@10"}, w.stored(), "the store after the list at version 10")
+		generation := int64(1)
+		requireStored := func(version, when string) {
+			t.Helper()
+			require.Equal(t, []string{"a@" + version}, w.stored(), "the store after %s", when)
+			require.Equal(t, generation, w.informer.GetStore().List()[0].(*appsv1.Deployment).Generation,
+				"the generation of a in the store after %s", when)
+		}
+		for _, version := range []string{"9", "", "", "8"} {
+			generation++
+			t.Did("an event: a has version %q and generation %d", version, generation)
+			source.events.Modify(generationOf(version, generation))
+			requireStored(version, "an event")
+		}
+		for _, version := range []string{"7", "", "", "6"} {
+			generation++
+			t.Did("a list: a has version %q and generation %d", version, generation)
+			source.answer(version, generation)
+			source.relist(w)
+			requireStored(version, "a list")
+		}
 	})
 }

@@ -23,8 +23,10 @@ func TestTask3_Late_handler_receives_the_store(t *testing.T) {
 		w := newWorld(t, "a", "b").run()
 		w.remove("b")
 		w.create("c")
+		w.Create(in("prod", deployment("a")))
+		synctest.Wait()
 		h := w.handle()
-		require.Equal(t, []string{"first a@2", "first c@5"}, sorted(h.calls()), "the late handler's calls")
+		require.Equal(t, []string{"first a@2", "first c@5", "first prod/a@6"}, sorted(h.calls()), "the late handler's calls")
 	})
 }
 
@@ -229,16 +231,20 @@ func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
 }
 
 func TestTask3_Handler_may_add_a_handler(t *testing.T) {
-	guard.Test(t, "No lock is held while a handler runs, so it may add a handler.", func(t *guard.T) {
-		w := newWorld(t, "a")
+	guard.Test(t, "No lock is held while a handler runs, so it may call the informer, and add a "+
+		"handler.", func(t *guard.T) {
+		w := newWorld(t, "a").run()
 		second := &handler{}
 		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			w.informer.HasSynced()
+			w.informer.IsStopped()
+			w.informer.LastSyncResourceVersion()
 			if name(obj) == "a@2" {
 				_, err := w.informer.AddEventHandler(second)
 				require.NoError(t, err, "the error of AddEventHandler")
 			}
 		}})
-		w.run()
+		synctest.Wait()
 		w.create("b")
 		require.Equal(t, []string{"first a@2", "add b@3"}, second.calls(), "the calls of the second handler")
 	})
@@ -324,10 +330,13 @@ func TestTask3_End_with_a_late_handler_at_work(t *testing.T) {
 		w := newWorld(t, numbered(100)...).run()
 		h := &handler{}
 		h.before = func(string) { time.Sleep(time.Second) }
-		w.register(h)
+		registration := w.register(h)
 		synctest.Wait()
 		before := time.Now()
 		w.end()
 		require.Equal(t, time.Second, time.Since(before), "time that RunWithContext waits for the late handler")
+		t.Rule("HasSynced of a registration is about its handler: it is true when every call for the first list " +
+			"has returned.")
+		require.False(t, registration.HasSynced(), "the registration has synced after one call for 100 objects")
 	})
 }

@@ -5,8 +5,10 @@ package controller_test
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 
@@ -45,9 +47,14 @@ func TestTask3_Change_before_the_informer_has_synced(t *testing.T) {
 		w.create("b")
 		w.change("b")
 		w.remove("b")
+		late := w.register(&handler{})
+		settle()
+		t.Rule("A registration does not sync before its informer.")
+		require.Equal(t, w.informer.HasSynced(), late.HasSynced(), "the late registration has synced, as the informer has")
 		listed.Open()
 		settle()
 		require.True(t, registration.HasSynced(), "the registration has synced")
+		require.True(t, late.HasSynced(), "the late registration has synced")
 	})
 }
 
@@ -87,16 +94,19 @@ func TestTask3_Handler_is_registered_twice(t *testing.T) {
 	})
 }
 
-func TestTask3_Late_handler_and_equal_names(t *testing.T) {
-	guard.Test(t, "A late handler first receives the objects in the store, as additions of the first list, and "+
-		"then every change, with no gaps and no duplicates: objects of one name in two namespaces are two "+
-		"objects.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		w.Create(in("prod", deployment("a")))
+func TestTask3_Panic_is_no_delivery(t *testing.T) {
+	guard.Test(t, "HasSynced of a registration is about its handler: it is true when every call for the first list has "+
+		"returned. A call that panics does not return (#129024).", func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		w := newWorld(t, "a", "b")
+		registration := w.register(&handler{before: func(note string) {
+			if note == "first a@2" {
+				panic("a bug in a handler")
+			}
+		}})
 		w.run()
-		h := w.handle()
-		require.Equal(t, []string{"first a@2", "first prod/a@3"}, sorted(h.calls()), "the late handler's calls")
-		w.remove("a")
-		require.Equal(t, []string{"delete a@4"}, h.calls(), "the late handler's calls after default/a was deleted")
+		w.pass(time.Minute)
+		require.False(t, registration.HasSynced(), "the registration has synced after a panic")
 	})
 }

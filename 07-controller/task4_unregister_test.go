@@ -4,6 +4,7 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -52,36 +53,43 @@ func TestTask4_Removed_in_the_middle(t *testing.T) {
 }
 
 func TestTask4_Handler_may_remove_itself(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler does not wait for the running call, so a handler may remove "+
-		"itself.", func(t *guard.T) {
-		w := newWorld(t, "a", "b")
-		var registration cache.ResourceEventHandlerRegistration
-		door := gate.New(t) // until b waits behind a: a notification that run has taken may still be delivered
-		h := &handler{}
-		h.before = func(string) {
-			door.Wait()
-			require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-		}
-		registration = w.register(h)
-		w.run()
-		require.Empty(t, h.calls(), "the handler's calls before RemoveEventHandler")
-		t.Did("RemoveEventHandler, from within the handler")
-		door.Open()
-		require.Len(t, h.calls(), 1, "the handler's calls after RemoveEventHandler")
-	})
+	for waiting, names := range [][]string{{"a"}, {"a", "b"}} {
+		t.Run(fmt.Sprint(waiting, " more waiting"), func(t *testing.T) {
+			guard.Test(t, "RemoveEventHandler does not wait for the running call, so a handler may remove "+
+				"itself.", func(t *guard.T) {
+				w := newWorld(t, names...)
+				var registration cache.ResourceEventHandlerRegistration
+				door := gate.New(t) // until b waits behind a: a notification that run has taken may still be delivered
+				h := &handler{}
+				h.before = func(string) {
+					door.Wait()
+					require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
+				}
+				registration = w.register(h)
+				w.run()
+				require.Empty(t, h.calls(), "the handler's calls before RemoveEventHandler")
+				t.Did("RemoveEventHandler, from within the handler")
+				door.Open()
+				require.Len(t, h.calls(), 1, "the handler's calls after RemoveEventHandler")
+			})
+		})
+	}
 }
 
 func TestTask4_Removed_twice(t *testing.T) {
 	guard.Test(t, "RemoveEventHandler does nothing for a handler that is already removed, for the handle of "+
-		"another informer, and after the end: here it is called twice.", func(t *guard.T) {
+		"another informer, and after the end: here it is called twice, and after the end.", func(t *guard.T) {
 		w := newWorld(t, "a")
-		registration := w.register(&handler{})
+		registration, stays := w.register(&handler{}), w.register(&handler{})
 		w.run()
 		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of the 1st RemoveEventHandler")
 		t.Did("RemoveEventHandler once more")
 		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of the 2nd RemoveEventHandler")
 		w.create("b")
 		require.Equal(t, []string{"a@2", "b@3"}, w.stored(), "the store after b was created")
+		w.end()
+		t.Did("RemoveEventHandler of the other handler")
+		require.NoError(t, w.informer.RemoveEventHandler(stays), "the error of RemoveEventHandler after the end")
 	})
 }
 
@@ -91,22 +99,12 @@ func TestTask4_Removed_before_the_start(t *testing.T) {
 		w := newWorld(t, "a")
 		h := &handler{}
 		registration := w.register(h)
-		t.Did("RemoveEventHandler before the start")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
+		t.Did("RemoveEventHandler, twice, before the start")
+		for range 2 {
+			require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
+		}
 		w.run()
 		require.Empty(t, h.calls(), "the handler's calls")
-	})
-}
-
-func TestTask4_Removed_after_the_end(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler does nothing for a handler that is already removed, for the handle of "+
-		"another informer, and after the end.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		registration := w.register(&handler{})
-		w.run()
-		w.end()
-		t.Did("RemoveEventHandler after the end")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
 	})
 }
 
@@ -144,6 +142,7 @@ func TestTask4_Handle_of_no_informer(t *testing.T) {
 		"AddEventHandler.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		require.Error(t, w.informer.RemoveEventHandler(strange{}), "RemoveEventHandler")
+		require.Error(t, w.informer.RemoveEventHandler(nil), "RemoveEventHandler(nil)")
 	})
 }
 

@@ -27,10 +27,14 @@ import (
 func TestTask5_Transform_sees_everything_first(t *testing.T) {
 	guard.Test(t, "Handlers and the store receive the objects that it returns, from lists, additions and "+
 		"updates.", func(t *guard.T) {
-		w := newWorld(t, "a")
+		w := every(t, time.Hour, "a")
+		again := 0
 		t.Did("SetTransform, with a function that takes the template away")
 		err := w.informer.SetTransform(func(obj any) (any, error) {
 			if d, ok := obj.(*appsv1.Deployment); ok {
+				if stored, _, _ := w.informer.GetStore().GetByKey("default/" + d.Name); stored == obj {
+					again++
+				}
 				d.Spec.Template = corev1.PodTemplateSpec{}
 			}
 			return obj, nil
@@ -50,35 +54,71 @@ func TestTask5_Transform_sees_everything_first(t *testing.T) {
 		for _, obj := range w.informer.GetStore().List() {
 			require.Zero(t, containers(obj), "containers of %s in the store", name(obj))
 		}
+		w.pass(time.Hour)
+		t.Rule("Every object passes through before it is stored: a resync does not change what readers have.")
+		require.Zero(t, again, "objects of the store that pass through the transform again")
 	})
 }
 
 func TestTask5_Last_transform_counts(t *testing.T) {
-	guard.Test(t, "A second SetTransform replaces the first.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		for _, mark := range []string{"first", "second"} {
-			err := w.informer.SetTransform(func(obj any) (any, error) {
-				if d, ok := obj.(*appsv1.Deployment); ok {
-					d.Labels = map[string]string{mark: "yes"}
-				}
-				return obj, nil
-			})
-			require.NoError(t, err, "the error of SetTransform")
+	mark := func(label string) cache.TransformFunc {
+		return func(obj any) (any, error) {
+			if d, ok := obj.(*appsv1.Deployment); ok {
+				metav1.SetMetaDataLabel(&d.ObjectMeta, label, "yes")
+			}
+			return obj, nil
 		}
-		w.run()
-		require.Len(t, w.stored(), 1, "objects in the store")
-		obj := w.informer.GetStore().List()[0]
-		require.Equal(t, map[string]string{"second": "yes"}, obj.(*appsv1.Deployment).Labels, "labels of a in the store")
-	})
+	}
+	for second, transform := range map[string]cache.TransformFunc{"another": mark("second"), "nil": nil} {
+		t.Run(second, func(t *testing.T) {
+			guard.Test(t, "A second SetTransform replaces the first.", func(t *guard.T) {
+				w := newWorld(t, "a")
+				t.Did("SetTransform twice, the second time with %s", second)
+				require.NoError(t, w.informer.SetTransform(mark("first")), "the error of the 1st SetTransform")
+				require.NoError(t, w.informer.SetTransform(transform), "the error of the 2nd SetTransform")
+				w.run()
+				require.Len(t, w.stored(), 1, "objects in the store")
+				labels := w.informer.GetStore().List()[0].(*appsv1.Deployment).Labels
+				require.NotContains(t, labels, "first", "labels of a in the store")
+				require.Equal(t, transform != nil, labels["second"] == "yes", "the label of the 2nd transform is in the store")
+			})
+		})
+	}
 }
 
-func TestTask5_Transform_not_after_the_start(t *testing.T) {
-	guard.Test(t, "SetTransform returns an error after the start: the objects in the store have not passed "+
-		"through it.", func(t *guard.T) {
-		w := newWorld(t, "a").run()
-		require.Error(t, w.informer.SetTransform(func(obj any) (any, error) { return obj, nil }),
-			"SetTransform after the start")
-	})
+func TestTask5_Settings_in_each_phase(t *testing.T) {
+	for phase, reach := range map[string]func(*world){
+		"before the first list": func(w *world) {
+			w.Down()
+			w.run()
+		},
+		"with the first list": func(w *world) { w.run() },
+		"after the end": func(w *world) {
+			w.run()
+			w.end()
+		},
+	} {
+		t.Run(phase, func(t *testing.T) {
+			guard.Test(t, "SetTransform returns an error after the start: the objects in the store have not passed "+
+				"through it.", func(t *guard.T) {
+				w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}}, "a")
+				reach(w)
+				require.Error(t, w.informer.SetTransform(func(obj any) (any, error) { return obj, nil }),
+					"SetTransform, %s", phase)
+				t.Rule("SetWatchErrorHandlerWithContext returns an error after the start.")
+				require.Error(t, w.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler),
+					"SetWatchErrorHandlerWithContext, %s", phase)
+				err := w.informer.AddIndexers(cache.Indexers{"none": func(any) ([]string, error) { return nil, nil }})
+				if phase == "after the end" {
+					t.Rule("AddIndexers returns an error after the end.")
+					require.Error(t, err, "AddIndexers, %s", phase)
+					return
+				}
+				t.Rule("AddIndexers adds indexes to the store, before or after the start.")
+				require.NoError(t, err, "the error of AddIndexers, %s", phase)
+			})
+		})
+	}
 }
 
 func TestTask5_Indexers_can_be_added_late(t *testing.T) {
@@ -135,14 +175,6 @@ func TestTask5_Settings_come_while_it_starts_and_ends(t *testing.T) {
 	})
 }
 
-func TestTask5_Indexers_not_after_the_end(t *testing.T) {
-	guard.Test(t, "AddIndexers returns an error after the end.", func(t *guard.T) {
-		w := newWorld(t, "a").run()
-		w.end()
-		require.Error(t, w.informer.AddIndexers(cache.Indexers{}), "AddIndexers after the end")
-	})
-}
-
 // brokenList fails each list while it is broken. It cannot list by a watch.
 type brokenList struct {
 	cache.ListerWatcher
@@ -167,22 +199,29 @@ func (b *brokenList) WatchWithContext(ctx context.Context, options metav1.ListOp
 }
 
 func TestTask5_Watch_errors_are_reported(t *testing.T) {
-	guard.Test(t, "SetWatchErrorHandlerWithContext sets the function that receives the error of every failed "+
-		"list.", func(t *guard.T) {
+	guard.Test(t, "SetWatchErrorHandlerWithContext sets the function that receives each error of the "+
+		"Reflector.", func(t *guard.T) {
 		w := newWorld(t, "a")
 		source := &brokenList{ListerWatcher: w.source()}
 		source.broken.Store(true)
 		w.informer = newInformer(below, source)
 		var received []error
-		t.Did("SetWatchErrorHandlerWithContext")
-		err := w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
+		t.Did("SetWatchErrorHandlerWithContext, twice")
+		before := 0
+		err := w.informer.SetWatchErrorHandler(func(*cache.Reflector, error) { before++ })
+		require.NoError(t, err, "the error of SetWatchErrorHandler")
+		err = w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 			received = append(received, err)
 		})
 		require.NoError(t, err, "the error of SetWatchErrorHandlerWithContext")
 		w.run()
+		t.Did("SetWatchErrorHandler after the start, which returns an error and changes nothing")
+		err = w.informer.SetWatchErrorHandler(func(*cache.Reflector, error) { before++ })
+		require.Error(t, err, "SetWatchErrorHandler after the start")
 		w.pass(time.Minute)
 		require.NotEmpty(t, received, "errors that the handler received")
 		require.ErrorContains(t, received[0], "on fire", "the 1st error that the handler received")
+		require.Zero(t, before, "errors that the handlers before and after it received")
 		t.Did("lists go well again")
 		source.broken.Store(false)
 		w.pass(2 * time.Minute)
@@ -199,47 +238,15 @@ func TestTask5_Watch_error_handler_of_the_old_kind(t *testing.T) {
 		source.broken.Store(true)
 		w.informer = newInformer(below, source)
 		received := 0
-		require.NoError(t, w.informer.SetWatchErrorHandler(func(r *cache.Reflector, err error) { received++ }),
-			"the error of SetWatchErrorHandler")
-		w.run()
-		w.pass(time.Minute)
-		require.NotZero(t, received, "errors that the handler received")
-	})
-}
-
-func TestTask5_Watch_error_handler_not_after_the_start(t *testing.T) {
-	guard.Test(t, "SetWatchErrorHandlerWithContext returns an error after the start.", func(t *guard.T) {
-		w := newWorld(t, "a").run()
-		require.Error(t, w.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler),
-			"SetWatchErrorHandlerWithContext after the start")
-	})
-}
-
-func TestTask5_Nothing_is_reported_if_nothing_fails(t *testing.T) {
-	guard.Test(t, "The watch error handler receives failures only. A watch that times out is not an error, and "+
-		"neither is the end.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		received := []error{}
-		err := w.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-			received = append(received, err)
+		err := w.informer.SetWatchErrorHandler(func(*cache.Reflector, error) {
+			time.Sleep(time.Minute)
+			received++
 		})
-		require.NoError(t, err, "the error of SetWatchErrorHandlerWithContext")
+		require.NoError(t, err, "the error of SetWatchErrorHandler")
 		w.run()
-		w.pass(24 * time.Hour)
+		t.Rule("When RunWithContext returns, nothing is left running: it waits for the watch error handler too.")
 		w.end()
-		require.Empty(t, received, "errors that the handler received")
-	})
-}
-
-func TestTask5_Controller_of_old_code_is_only_asked(t *testing.T) {
-	guard.Test(t, "GetController returns a controller for old code, which can call its methods but cannot run "+
-		"it.", func(t *guard.T) {
-		w := newWorld(t, "a").run()
-		c := w.informer.GetController()
-		require.True(t, c.HasSynced(), "the controller has synced")
-		t.Did("GetController().RunWithContext")
-		c.RunWithContext(t.Context()) // would hang, or start a second watch
-		require.Equal(t, 1, w.Watches(), "open watches")
+		require.Equal(t, 1, received, "calls of the handler that have returned when RunWithContext returns")
 	})
 }
 
@@ -247,20 +254,3 @@ func TestTask5_Controller_of_old_code_is_only_asked(t *testing.T) {
 type noStreams struct{ *fcache.FakeControllerSource }
 
 func (noStreams) IsWatchListSemanticsUnSupported() bool { return true }
-
-func TestTask5_Object_that_cannot_be_transformed_costs_no_other(t *testing.T) {
-	guard.Test(t, "An error concerns one object only: if one object cannot be transformed, the others still "+
-		"reach the store.", func(t *guard.T) {
-		w := newWorld(t)
-		err := w.informer.SetTransform(func(obj any) (any, error) {
-			if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "bad" {
-				return nil, errors.New("cannot make this one smaller")
-			}
-			return obj, nil
-		})
-		require.NoError(t, err, "the error of SetTransform")
-		w.run()
-		w.create("bad", "good")
-		require.Contains(t, w.stored(), "good@3", "the store")
-	})
-}

@@ -76,20 +76,6 @@ func TestTask5_One_namespace_and_one_label(t *testing.T) {
 	})
 }
 
-func TestTask5_Typed_informers_take_it(t *testing.T) {
-	guard.Test(t, "client-go's typed informers wrap any informer.", func(t *guard.T) {
-		w := newWorld(t, "a")
-		typed := cache.NewTypedSharedIndexInformer[*appsv1.Deployment](w.informer)
-		var received []string
-		_, err := typed.AddTypedEventHandler(cache.TypedResourceEventHandlerFuncs[*appsv1.Deployment]{
-			AddFunc: func(d *appsv1.Deployment) { received = append(received, d.Name) },
-		})
-		require.NoError(t, err, "the error of AddTypedEventHandler")
-		w.run()
-		require.Equal(t, []string{"a"}, received, "Deployments that the typed handler received")
-	})
-}
-
 // The pattern of Kubernetes' sample-controller: a handler that puts keys into a queue, a worker that asks a lister.
 func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
 	guard.Test(t, "The pattern of Kubernetes' sample-controller runs on the informer: the worker finds each change "+
@@ -183,7 +169,8 @@ func TestTask5_Endpoints_handler_compares_subsets(t *testing.T) {
 			source.Modify(endpoints(80, "10.0.0.1"))
 			synctest.Wait()
 		}
-		for _, e := range []*corev1.Endpoints{endpoints(80, "10.0.0.1", "10.0.0.2"), endpoints(8080, "10.0.0.1", "10.0.0.2")} {
+		for _, port := range []int32{80, 8080} {
+			e := endpoints(port, "10.0.0.1", "10.0.0.2")
 			source.Modify(e)
 			synctest.Wait()
 		}

@@ -131,7 +131,8 @@ func failures() map[string]error {
 	forbidden := func(why string) error { return apierrors.NewForbidden(budgetResource, "web", errors.New(why)) }
 	budgetKind := policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget").GroupKind()
 	webhook := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 400, Status: metav1.StatusFailure,
-		Message: `admission webhook "budgets.example.com" denied the request: no`}}
+		Message: `admission webhook "budgets.example.com" denied the request: the object has been modified, ` +
+			`already exists, is not found, or its namespace is being terminated`}}
 	return map[string]error{
 		"no way":        errors.New("connection refused"),
 		"no time":       context.DeadlineExceeded,
@@ -155,7 +156,7 @@ func TestTask6_Namespace_on_its_way_out_is_left_alone(t *testing.T) {
 	guard.Test(t, rule, func(t *guard.T) {
 		s := step{deployment: web(), server: newBudgetServer()}
 		s.server.before = func(context.Context, string) error {
-			err := apierrors.NewForbidden(budgetResource, "web", errors.New("the namespace is being terminated"))
+			err := apierrors.NewForbidden(budgetResource, "web", errors.New("no new content"))
 			err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 			return err
 		}

@@ -55,6 +55,8 @@ func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
 		"beside a wrong one": {case6{web(replicas(9)), webBudget(noOwner), remove, removed, beside + "a " +
 			"repair would not help."},
 			handmade("by-hand", pods)},
+		"beside a going one": {case6{web(), webBudget(), remove, removed, beside + "it counts until it is gone."},
+			handmade("by-hand", pods, going)},
 		"beside an unwanted one": {case6{web(replicas(1)), webBudget(), remove, removed,
 			"Reconcile removes a budget of ours that the Deployment does not want: another one makes no difference."},
 			handmade("by-hand", pods)},

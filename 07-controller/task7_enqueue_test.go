@@ -210,6 +210,7 @@ func TestTask7_New_refuses_what_cannot_work(t *testing.T) {
 		require.ErrorContains(t, err, "making the controller: adding an event handler: ",
 			"the error of New with an informer that has stopped")
 		queue, deployments, _ := wired(t)
+		t.Did("New, and OnAdd of its handler of Deployments")
 		deployments.handler.OnAdd(web(), true)
 		t.Rule("The handlers of New add keys to the queue.")
 		require.Len(t, keysOf(queue), 1, "keys in the queue")

@@ -17,13 +17,13 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
-	"client-go-workshop/internal/testkit/trace"
 )
 
 // problem is the first thing that is wrong.
 type problem struct {
-	line        *trace.Recorder
+	log         *pipeline.Log
 	rule        string
 	value       string // the name of the value that is wrong
 	wanted, got string
@@ -35,10 +35,10 @@ type problem struct {
 
 // steps returns the trace of the object in question, with a mark at the layer that it did not reach.
 func (p *problem) steps() (lines []string) {
-	for _, r := range p.line.Of(p.key, 30) {
+	for _, r := range p.log.Timeline(p.key, 30) {
 		lines = append(lines, r.String())
 	}
-	if layer := p.line.Lost(p.kind, p.key, p.version, p.gone); layer != "" && p.kind != "" {
+	if layer := p.log.Lost(p.kind, p.key, p.version, p.gone); layer != "" && p.kind != "" {
 		lines = append(lines, fmt.Sprintf("%13s✗ %-7s  this state never came here", "", layer))
 	}
 	return lines
@@ -80,7 +80,7 @@ func (c *cluster) checkCache(resource, kind string, informer cache.SharedIndexIn
 	for _, key := range sortedKeys(names) {
 		if server[key] != store[key] {
 			return &problem{
-				line: c.line, kind: kind, key: key, version: server[key], gone: server[key] == "",
+				log: c.rec.Log, kind: kind, key: key, version: server[key], gone: server[key] == "",
 				rule:   "Three hours after the last fault the cache equals the server.",
 				value:  key + " in the cache",
 				wanted: at(kind, key, server[key]), got: at(kind, key, store[key]),
@@ -129,7 +129,7 @@ func (c *cluster) checkBudgets() *problem {
 
 func (c *cluster) wrongBudget(name, rule, wanted, got string) *problem {
 	return &problem{
-		line: c.line, key: "default/" + name, value: "the budget default/" + name + " on the server",
+		log: c.rec.Log, key: "default/" + name, value: "the budget default/" + name + " on the server",
 		rule: rule, wanted: wanted, got: got,
 	}
 }
@@ -146,7 +146,7 @@ func (c *cluster) checkBudget(name string) *problem {
 		return c.wrongBudget(name, "If ours exists beside such a budget, Reconcile removes ours: a Pod with two budgets "+
 			"cannot be evicted.", "none, since a user has made one for the same Pods", "a budget")
 	case wanted && hasSecond:
-	case wanted && !hasBudget && c.line.Unseen("default/"+name):
+	case wanted && !hasBudget && c.rec.Log.Unseen("default/"+name):
 		// A user deleted the budget that the controller had created before its informer came back with a list. That list
 		// is the same as the one before, so the informer cannot know. A resync would help, and there is none here.
 	case wanted && !hasBudget:
@@ -183,7 +183,7 @@ func (c *cluster) checkTwin(name string) *problem {
 func (c *cluster) checkEnd() *problem {
 	if n := c.Watches(); n != 0 {
 		return &problem{
-			line: c.line, rule: "When Run returns, nothing is left running.",
+			log: c.rec.Log, rule: "When Run returns, nothing is left running.",
 			value: "open watches at the end", wanted: "0 watches", got: fmt.Sprint(n, " watches"),
 		}
 	}
@@ -193,9 +193,8 @@ func (c *cluster) checkEnd() *problem {
 // historian is a handler that checks the order of its calls: for each object OnAdd, then OnUpdate, then OnDelete, each
 // update from the state that it knows, and never backwards.
 type historian struct {
-	line         *trace.Recorder
 	rec          *recorder.Recorder
-	number       int
+	name         string // "handler 1", as it is recorded
 	informer     cache.SharedIndexInformer
 	registration cache.ResourceEventHandlerRegistration
 
@@ -206,8 +205,7 @@ type historian struct {
 	gone  bool
 }
 
-func (h *historian) note(obj any, what string) (key string, version int) {
-	h.line.Note(trace.Handler, obj, "%s, handler %d", what, h.number)
+func (h *historian) note(obj any) (key string, version int) {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 	}
@@ -222,16 +220,16 @@ func (h *historian) note(obj any, what string) (key string, version int) {
 // wrong notes the first call that is wrong. The caller has the lock.
 func (h *historian) wrong(key, call, wanted, got string) {
 	if h.first == nil && !h.gone {
-		h.line.Note(trace.Handler, key, "✗ %s", call)
+		h.rec.Log.Append(pipeline.Step{Seam: pipeline.Note, Verb: pipeline.Error, Key: key, Error: call})
 		h.first = &problem{
-			line: h.line, key: key, rule: "Each handler receives every change, in order, with no gaps and no duplicates.",
-			value: fmt.Sprintf("%s (handler %d)", call, h.number), wanted: wanted, got: got, step: h.rec.Step(),
+			log: h.rec.Log, key: key, rule: "Each handler receives every change, in order, with no gaps and no duplicates.",
+			value: call, wanted: wanted, got: got, step: h.rec.Step(),
 		}
 	}
 }
 
 func (h *historian) OnAdd(obj any, _ bool) {
-	key, version := h.note(obj, "OnAdd")
+	key, version := h.note(obj)
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	if known, ok := h.knows[key]; ok {
@@ -242,7 +240,7 @@ func (h *historian) OnAdd(obj any, _ bool) {
 }
 
 func (h *historian) OnUpdate(old, new any) {
-	key, version := h.note(new, "OnUpdate")
+	key, version := h.note(new)
 	about, _ := meta.Accessor(old)
 	from, _ := strconv.Atoi(about.GetResourceVersion())
 	h.lock.Lock()
@@ -256,7 +254,7 @@ func (h *historian) OnUpdate(old, new any) {
 }
 
 func (h *historian) OnDelete(obj any) {
-	key, version := h.note(obj, "OnDelete")
+	key, version := h.note(obj)
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	if _, ok := h.knows[key]; !ok {
@@ -279,6 +277,9 @@ func (h *historian) move(key string, version int) {
 func (h *historian) problem() *problem {
 	h.lock.Lock()
 	defer h.lock.Unlock()
+	if h.first != nil {
+		h.first.value = fmt.Sprintf("%s (%s)", h.first.value, h.name)
+	}
 	return h.first
 }
 
@@ -316,8 +317,8 @@ func (h *historian) checkEnd() *problem {
 	for _, key := range sortedKeys(names) {
 		if store[key] != h.knows[key] {
 			return &problem{
-				line: h.line, key: key, rule: "Each handler has received the objects in the store.",
-				value:  fmt.Sprintf("%s as handler %d knows it", key, h.number),
+				log: h.rec.Log, key: key, rule: "Each handler has received the objects in the store.",
+				value:  fmt.Sprintf("%s as %s knows it", key, h.name),
 				wanted: fmt.Sprintf("%s@%d", key, store[key]), got: fmt.Sprintf("%s@%d", key, h.knows[key]),
 			}
 		}

@@ -30,7 +30,6 @@ type stage struct {
 	newInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object,
 		options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
 	newController func(logger klog.Logger, config controller.Config) (runner, error)
-	rec           *recorder.Recorder // nil if nothing is recorded
 }
 
 var (
@@ -72,8 +71,8 @@ func record(t *testing.T, seed uint64, story []scene) (command string) {
 // playRecorded plays a story and returns its recording.
 func playRecorded(t *testing.T, title string, story []scene, on stage) (p *problem, r pipeline.Recording) {
 	guard.Test(t, weekRule, func(t *guard.T) {
-		on.rec = recorder.New()
-		p = simulate(t, story, &on)
+		p, r.Log = simulate(t, story, &on)
 	})
-	return p, pipeline.Recording{Log: on.rec.Log, Title: title}
+	r.Title = title
+	return p, r
 }

@@ -15,7 +15,6 @@ import (
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/pipeline"
-	"client-go-workshop/internal/testkit/trace"
 )
 
 // do plays a scene. It leaves out one that makes no sense now, such as the deletion of an object that does not exist.
@@ -122,7 +121,6 @@ func (c *cluster) changeDeployment(s scene, d *appsv1.Deployment) {
 
 // goWrong plays the faults of a network and a server.
 func (c *cluster) goWrong(s scene) {
-	c.line.Note(trace.Server, nil, "%s (%d)", s.action, s.n)
 	c.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("%s (%d)", s.action, s.n)})
 	switch s.action {
 	case "end watches":

@@ -18,6 +18,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -39,8 +40,8 @@ import (
 	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
-	"client-go-workshop/internal/testkit/trace"
 )
 
 var (
@@ -86,7 +87,7 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 			guard.Test(t, weekRule, func(t *guard.T) {
 				t.Story(60)
 				t.See(see)
-				p := simulate(t, story, &yourStage)
+				p, _ := simulate(t, story, &yourStage)
 				if p == nil {
 					require.Fail(t, "the week went wrong, and went well when it was played again", "seed %d", seed)
 				}
@@ -102,7 +103,7 @@ func TestTask7_SimulatedWeek(t *testing.T) {
 
 // play simulates a story in a bubble of its own.
 func play(t *testing.T, story []scene) (p *problem) {
-	guard.Test(t, weekRule, func(t *guard.T) { p = simulate(t, story, &yourStage) })
+	guard.Test(t, weekRule, func(t *guard.T) { p, _ = simulate(t, story, &yourStage) })
 	return p
 }
 
@@ -187,7 +188,7 @@ type cluster struct {
 	*fakeapi.Server
 	stage
 	t           *guard.T
-	line        *trace.Recorder
+	rec         *recorder.Recorder
 	deployments cache.SharedIndexInformer
 	budgets     cache.SharedIndexInformer
 	watchers    []*historian
@@ -197,10 +198,10 @@ type cluster struct {
 	foreign map[string]*policyv1.PodDisruptionBudget
 }
 
-// simulate plays a story and returns the first problem, nil if there is none.
-func simulate(t *guard.T, story []scene, on *stage) *problem {
+// simulate plays a story. It returns the first problem, nil if there is none, and what was recorded.
+func simulate(t *guard.T, story []scene, on *stage) (*problem, *pipeline.Log) {
 	c := &cluster{
-		Server: fakeapi.Start(t), t: t, line: trace.New(), stage: *on, foreign: map[string]*policyv1.PodDisruptionBudget{},
+		Server: fakeapi.Start(t), t: t, rec: recorder.New(), stage: *on, foreign: map[string]*policyv1.PodDisruptionBudget{},
 	}
 	c.rec.Serve(c.Server)
 	for _, name := range shops { // the same names in another namespace, where nothing happens
@@ -215,7 +216,7 @@ func simulate(t *guard.T, story []scene, on *stage) *problem {
 		c.collect()
 		c.do(s)
 	}
-	c.line.Note(trace.Server, nil, "the faults stop; three hours pass")
+	c.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: "the faults stop; three hours pass"})
 	c.ClearScripts()
 	c.down.Store(-1000) // none of those that are not over brings the server up or down any more
 	c.Up()
@@ -229,12 +230,12 @@ func simulate(t *guard.T, story []scene, on *stage) *problem {
 	if p == nil {
 		p = c.checkEnd()
 	}
-	return p
+	return p, c.rec.Log
 }
 
 // start builds the machine and starts it.
 func (c *cluster) start() (stop func()) {
-	below := c.line.Wrap(c.below())
+	below := c.below()
 	config := c.Config()
 	config.QPS = -1
 	client, err := c.rec.Client(below, config)
@@ -279,12 +280,13 @@ func (c *cluster) start() (stop func()) {
 // join adds a historian to an informer.
 func (c *cluster) join(informer cache.SharedIndexInformer) {
 	h := &historian{
-		line: c.line, rec: c.rec, number: len(c.watchers) + 1, informer: informer,
-		knows: map[string]int{}, seen: map[string]int{},
+		rec: c.rec, informer: informer, knows: map[string]int{}, seen: map[string]int{},
 	}
 	registration, err := informer.AddEventHandler(h)
 	require.NoError(c.t, err, "the error of AddEventHandler")
-	h.registration = registration
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.registration, h.name = registration, recorder.HandlerName(informer, registration)
 	c.watchers = append(c.watchers, h)
 }
 
@@ -309,24 +311,11 @@ func (c *cluster) collect() {
 	}
 }
 
-// change changes the server, and notes the object in the trace with its new version.
+// change changes the server, and records what the change is.
 func (c *cluster) change(what string, obj fakeapi.Object, do func(...fakeapi.Object)) {
-	c.line.NoteChange(trace.Server, what, func() any {
-		do(obj)
-		for _, now := range c.Objects(resourceOf(obj)) {
-			if now.GetName() == obj.GetName() && now.GetNamespace() == obj.GetNamespace() {
-				return now
-			}
-		}
-		return obj
-	})
-}
-
-func resourceOf(obj fakeapi.Object) string {
-	if _, ok := obj.(*appsv1.Deployment); ok {
-		return "deployments"
-	}
-	return "poddisruptionbudgets"
+	c.rec.Server(pipeline.Step{Verb: pipeline.Did, Kind: reflect.TypeOf(obj).Elem().Name(),
+		Key: obj.GetNamespace() + "/" + obj.GetName(), Text: what})
+	do(obj)
 }
 
 // find returns the server's object of a name in the namespace default, and whether there is one.

@@ -18,6 +18,5 @@ import (
 	_ "client-go-workshop/internal/testkit/modeltest"
 	_ "client-go-workshop/internal/testkit/pdbapp"
 	_ "client-go-workshop/internal/testkit/recorder"
-	_ "client-go-workshop/internal/testkit/trace"
 	_ "client-go-workshop/solutions/07-controller"
 )

@@ -23,7 +23,7 @@ import (
 
 // RunWithContext returns when its context ends, and not before. Until then the store follows the server, and the
 // handlers receive every change. An error concerns one object only: it is reported to utilruntime, and the informer
-// continues with the others.
+// continues with the others. If utilruntime.ReallyCrash is off, the informer continues a second after a panic.
 //
 // When RunWithContext returns, nothing is left running, and no handler is called again. It waits for the delta in
 // progress and for the running handlers, and drops the remaining notifications.

@@ -146,7 +146,7 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 	return nil
 }
 
-// SetWatchErrorHandlerWithContext sets the function that receives the error of every failed list. It returns an error
+// SetWatchErrorHandlerWithContext sets the function that receives each error of the Reflector. It returns an error
 // after the start.
 //
 //workshop:task 5

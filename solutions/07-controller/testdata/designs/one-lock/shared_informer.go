@@ -133,7 +133,7 @@ func (s *sharedIndexInformer) SetTransform(transform cache.TransformFunc) error 
 	return nil
 }
 
-// SetWatchErrorHandlerWithContext sets the function that receives the error of every failed list.
+// SetWatchErrorHandlerWithContext sets the function that receives each error of the Reflector.
 // SetWatchErrorHandlerWithContext returns an error after the start.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler cache.WatchErrorHandlerWithContext) error {
 	s.mu.Lock()

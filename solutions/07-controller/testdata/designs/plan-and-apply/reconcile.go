@@ -258,14 +258,17 @@ func (c *Controller) recordResult(key cache.ObjectName, err error) {
 	}
 	if _, known := c.refused.LoadOrStore(key, struct{}{}); !known {
 		c.recorder.Eventf(deployment, corev1.EventTypeWarning, ReasonRefused,
-			"The server refuses, and is asked again: %v", err)
+			"The server refuses or does not answer, and is asked again: %v", err)
 	}
 }
 
-// isRefusal reports whether the server understood the request and refuses it until a person changes something: a role,
-// a quota, an admission webhook. A busy or unreachable server is not a refusal, and neither is a conflict with a stale
-// cache.
+// isRefusal reports whether the request fails until a person changes something: a role, a quota, an admission webhook.
+// So does a request that hung until its deadline, as in a webhook that never answers. A busy or unreachable server is
+// not a refusal, and neither is a conflict with a stale cache.
 func isRefusal(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || apierrors.IsTimeout(err) {
+		return true
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return false
