@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/layers"
@@ -31,26 +30,6 @@ func TestTask1_Scheme_knows_both_types(t *testing.T) {
 		kinds, _, err := s.ObjectKinds(&customresource.BitcoinNetwork{})
 		require.NoError(t, err, "the error of Scheme.ObjectKinds")
 		require.Len(t, kinds, 1, "the kinds of a BitcoinNetwork")
-	})
-}
-
-func TestTask1_Network_survives_the_codec(t *testing.T) {
-	guard.Test(t, "A network survives encoding and decoding unchanged, with its kind.", func(t *guard.T) {
-		codecs := serializer.NewCodecFactory(scheme(t))
-		original := full()
-		t.Did("encode a network with a value in each field")
-		data, err := runtime.Encode(codecs.LegacyCodec(customresource.SchemeGroupVersion), original)
-		require.NoError(t, err, "the error of encoding")
-		t.Did("decode it")
-		decoded, err := runtime.Decode(codecs.UniversalDeserializer(), data)
-		require.NoError(t, err, "the error of decoding")
-		network, ok := decoded.(*customresource.BitcoinNetwork)
-		require.True(t, ok, "the decoded object is a *BitcoinNetwork")
-		// Decoding drops the kind of a Go type.
-		require.Equal(t, original.Spec, network.Spec, "the spec")
-		then, now := original.Status.Conditions[0], network.Status.Conditions[0]
-		require.True(t, then.LastTransitionTime.Equal(&now.LastTransitionTime), "the transition time has survived")
-		require.Equal(t, original.Name+original.Labels["team"], network.Name+network.Labels["team"], "name and label")
 	})
 }
 

@@ -53,6 +53,8 @@ func TestTask4_Right_status_is_not_written(t *testing.T) {
 			"ready nodes": func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 1 },
 			"reason":      func(o *customresource.Observed) { o.DeploymentError = errAway },
 		} {
+			_, err := w.syncStatus(ready())
+			require.NoError(t, err, "the error of SyncStatus before a change of the %s", name)
 			writes, err := w.syncStatus(ready(edit))
 			require.NoError(t, err, "the error of SyncStatus after a change of the %s", name)
 			require.Equal(t, writesStatus, writes, "the writes after a change of the %s", name)

@@ -157,7 +157,15 @@ func TestTask6_Registry_is_away(t *testing.T) {
 						w.put(d)
 					}
 					t.Did("the server refuses the %s of the Deployment with %d", verb, code)
-					w.Script(verb, fakeapi.Answer(code, ""))
+					fault := fakeapi.Answer(code, "")
+					if verb == "create" && code == 409 { // that of a create is AlreadyExists
+						own := customresource.NewDeployment(w.cached())
+						fault = func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+							w.Create(own)
+							next.ServeHTTP(rw, r)
+						}
+					}
+					w.Script(verb, fault)
 					_, err = w.reconcile()
 					require.Error(t, err, "the error of Reconcile")
 					require.Equal(t, "Ready is False: WriteFailed", w.state("Ready"), "the condition")
@@ -168,8 +176,8 @@ func TestTask6_Registry_is_away(t *testing.T) {
 }
 
 func TestTask6_Chain_goes_back(t *testing.T) {
-	guard.Test(t, "Reconcile brings one network to its desired state, also after a user has changed the chain and changed "+
-		"it back.", func(t *guard.T) {
+	guard.Test(t, "Reconcile brings one network to its desired state, also after a user has changed the chain and "+
+		"changed it back.", func(t *guard.T) {
 		w := newWorld(t, demo())
 		require.Empty(t, w.rest(), "the errors of Reconcile")
 		change := func(chain string) *customresource.BitcoinNetwork {
@@ -223,11 +231,21 @@ func TestTask6_Errors_are_returned(t *testing.T) {
 		_, err := w.reconcile()
 		require.ErrorIs(t, err, errAway, "the error of Reconcile")
 		require.True(t, apierrors.IsForbidden(err), "the error also wraps the server's: %v", err)
-		w = newWorld(t, demo(withFinalizer))
-		t.Did("the update of the status fails")
-		w.Script("update", fakeapi.Answer(403, ""))
-		_, err = w.reconcile()
-		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
+		for _, code := range []int{http.StatusForbidden, http.StatusConflict} {
+			t.Story(8)
+			w := newWorld(t, demo(withFinalizer))
+			created := false
+			w.registry.before = func(string) error { created = w.deployment() != nil; return nil }
+			t.Did("the update of the status fails with %d", code)
+			w.Script("update", fakeapi.Answer(code, ""))
+			_, err := w.reconcile()
+			var status apierrors.APIStatus
+			require.ErrorAs(t, err, &status, "the error of Reconcile wraps the server's")
+			require.EqualValues(t, code, status.Status().Code, "the code of the error")
+			t.Rule("Then it registers the network, corrects the Deployment, and writes the status.")
+			require.False(t, created, "there is a Deployment when the registry is called")
+			t.Rule("Any other error is returned, so that the network is tried again.")
+		}
 	})
 }
 

@@ -130,7 +130,7 @@ type world struct {
 func newWorld(t *guard.T, late time.Duration) *world {
 	w := &world{Server: fakeapi.Start(t), t: t}
 	podapp.ServePods(w.Server)
-	w.Create(podapp.NewDeployment("web", 3))
+	w.Create(fakeapi.Deployment("web", 3))
 	synced := false
 	podapp.Late(w.Server, func() time.Duration {
 		if synced {
@@ -192,6 +192,7 @@ func (w *world) reconcile() error {
 func (w *world) behind() *ownwrites.ConsistencyError {
 	w.t.Helper()
 	err := w.reconcile()
+	require.Error(w.t, err, "the error of Reconcile")
 	var behind *ownwrites.ConsistencyError
 	require.True(w.t, errors.As(err, &behind), "the error of Reconcile is a *ConsistencyError: %v", err)
 	return behind

@@ -98,6 +98,7 @@ func TestTask3_Nothing_blocks_forever(t *testing.T) {
 		s.WroteAt(web, "uid-1", pods, "10")
 		t.Did("a store without caches, and a write at 10")
 		ready(t, s)
+		require.Zero(t, s.Owners(), "owners with a record")
 		for _, version := range []string{"", "x7"} {
 			s = storeOn(&aCache{version: version}, &aCache{version: "9"})
 			s.WroteAt(web, "uid-1", pods, "10")

@@ -90,6 +90,9 @@ func TestTask5_Creation_is_counted(t *testing.T) {
 		e.CreationObserved(web)
 		requireSatisfied(t, true, e)
 		require.False(t, e.SatisfiedExpectations(db), "SatisfiedExpectations(db)")
+		t.Did("CreationObserved(web), once more")
+		e.CreationObserved(web)
+		requireSatisfied(t, true, e)
 	})
 }
 

@@ -206,6 +206,8 @@ func TestTask2_The_server_hides(t *testing.T) {
 			{both, "GET", collection + "?labelSelector=app%3Dweb%2Ctier+in+(a%2Cb)", "!example.com/hidden,app=web,tier in " +
 				"(a,b)"},
 			{both, "DELETE", collection + "?labelSelector=app", "!example.com/hidden,app"},
+			{both, "GET", collection + "?labelSelector=!app", "!example.com/hidden,!app"},
+			{both, "GET", collection + "?labelSelector=example.com/hidden", "!example.com/hidden,example.com/hidden"},
 			{nothing, "GET", collection + "/web?labelSelector=app", "app"},
 			{nothing, "DELETE", collection + "/web", ""},
 		} {
@@ -255,7 +257,9 @@ func TestTask2_Rows_have_objects(t *testing.T) {
 			out := asked(t, view, "GET", collection+"/web?includeObject="+sent, "Accept: "+asTable)
 			require.Equal(t, want, out.URL.Query().Get("includeObject"), "includeObject of the request")
 		}
-		out := asked(t, view, "GET", collection+"/web", "Accept: "+asTable)
+		out := asked(t, view, "GET", collection+"?watch=1&includeObject=None", "Accept: "+asTable)
+		require.Equal(t, "Metadata", out.URL.Query().Get("includeObject"), "includeObject of the request for a watch")
+		out = asked(t, view, "GET", collection+"/web", "Accept: "+asTable)
 		require.Equal(t, "", out.URL.Query().Get("includeObject"), "includeObject of the request")
 	})
 }

@@ -132,6 +132,7 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 	const (
 		object = "The object of an event is rewritten, and so is a Table in it. Versions and unknown fields stay as they are."
 		lines  = "Each event ends with a newline, because clients in other languages read line by line."
+		heads  = "The answer keeps the code and the headers of the API server, but for those that describe the old body."
 	)
 	guard.Test(t, object, func(t *guard.T) {
 		const format = `{"type":"MODIFIED","object":{"kind":"Deployment","apiVersion":"apps/v9","metadata":{"name":"a",` +
@@ -140,6 +141,7 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 		text := strings.Replace(format, "REPLICAS", "2", 1)
 		w := before(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
+			w.Header()["Warning"] = []string{`299 - "one"`, `299 - "two"`}
 			io.WriteString(w, text+text+"\n"+text+"\n\n")
 		})
 		got := w.get(collection + "?watch=1")
@@ -150,6 +152,8 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 		t.Rule(lines)
 		require.Equal(t, 3, len(all), "the number of lines in an answer with three events")
 		require.True(t, strings.HasSuffix(got.body, "\n"), "the answer ends with a newline")
+		t.Rule(heads)
+		require.Equal(t, []string{`299 - "one"`, `299 - "two"`}, got.header.Values("Warning"), "the header Warning")
 	})
 }
 

@@ -47,9 +47,12 @@ func TestTask4_Slow_client(t *testing.T) {
 	guard.Test(t, "While the client does not read, the proxy does not read on. So TCP slows the API server down, and no "+
 		"memory fills.", func(t *guard.T) {
 		var sent atomic.Int64
+		begun := make(chan struct{}) // a proxy may flush the headers on a goroutine of its own, before the first event
 		text := strings.Repeat(event("MODIFIED", strings.Repeat("x", 1000), "1")+"\n", 10)
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
+			http.NewResponseController(w).Flush()
+			<-begun
 			for range 1000 {
 				if _, err := io.WriteString(w, text); err != nil {
 					return
@@ -62,6 +65,8 @@ func TestTask4_Slow_client(t *testing.T) {
 		t.Did("a client starts a watch, and does not read its 10 MB of events")
 		resp, err := w.client.Do(request(ctx, t, http.MethodGet, collection+"?watch=1", ""))
 		require.NoError(t, err, "the error of the watch")
+		synctest.Wait()
+		close(begun)
 		synctest.Wait()
 		require.Less(t, sent.Load(), int64(1<<20), "bytes that the API server could send")
 		cancel()

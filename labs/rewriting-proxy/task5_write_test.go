@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -60,74 +61,6 @@ func TestTask5_Objects_are_translated(t *testing.T) {
 	})
 }
 
-func TestTask5_JSON_patches_are_translated(t *testing.T) {
-	const (
-		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, " +
-			"or the whole object."
-		removal = "A removal of spec.replicas stays as it is."
-		others  = values + " Other operations stay as they are."
-	)
-	guard.Test(t, values, func(t *guard.T) {
-		for _, c := range []struct{ rule, sent, want string }{
-			{values, `[{"op":"replace","path":"/spec/replicas","value":6}]`, `[{"op":"replace","path":"/spec/replicas",` +
-				`"value":2}]`},
-			{values, `[{"op":"add","path":"/spec/replicas","value":9}]`, `[{"op":"add","path":"/spec/replicas","value":3}]`},
-			{values, `[{"op":"test","path":"/spec/replicas","value":6},{"op":"replace","path":"/spec/replicas","value":12}]`,
-				`[{"op":"test","path":"/spec/replicas","value":2},{"op":"replace","path":"/spec/replicas","value":4}]`},
-			{values, `[{"value":{"paused":true,"replicas":6},"path":"/spec","op":"replace"}]`,
-				`[{"value":{"paused":true,"replicas":2},"path":"/spec","op":"replace"}]`},
-			{values, `[{"op":"test","path":"","value":{"spec":{"replicas":6},"status":{"replicas":6}}}]`,
-				`[{"op":"test","path":"","value":{"spec":{"replicas":2},"status":{"replicas":6}}}]`},
-			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace",` +
-				`"path":"/spec/replicas","value":2}]`},
-			{removal, `[{"op":"remove","path":"/spec/replicas"}]`, `[{"op":"remove","path":"/spec/replicas"}]`},
-			{others, `[]`, `[]`},
-			{others, `[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`,
-				`[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`},
-			{others, `[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`,
-				`[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`},
-			{others, `[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`,
-				`[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`},
-		} {
-			t.Rule("%s", c.rule)
-			t.Did("StoreBody of a JSON patch: %s", c.sent)
-			stored, err := view.StoreBody(jsonPatch, []byte(c.sent))
-			require.NoError(t, err, "the error of StoreBody")
-			requireJSON(t, c.want, string(stored), "the result of StoreBody")
-		}
-	})
-}
-
-func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
-	const (
-		moves = "A move or a copy from or to one of these three is refused with the code 422, because its number is not in " +
-			"the patch."
-		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, " +
-			"or the whole object. If Factor does not divide it, the patch is refused."
-	)
-	guard.Test(t, moves, func(t *guard.T) {
-		for _, c := range []struct{ rule, patch string }{
-			{moves, `[{"op":"copy","from":"/spec/revisionHistoryLimit","path":"/spec/replicas"}]`},
-			{moves, `[{"op":"move","from":"/spec/replicas","path":"/spec/minReadySeconds"}]`},
-			{moves, `[{"op":"copy","from":"/spec/replicas","path":"/spec/minReadySeconds"}]`},
-			{moves, `[{"op":"copy","from":"/spec","path":"/metadata/novel"}]`},
-			{moves, `[{"op":"move","from":"/metadata/novel","path":"/spec"}]`},
-			{moves, `[{"op":"copy","from":"/metadata/novel","path":""}]`},
-			{values, `[{"op":"replace","path":"/spec/replicas","value":7}]`},
-			{values, `[{"op":"test","path":"/spec/replicas","value":7}]`},
-			{values, `[{"op":"replace","path":"/spec/replicas","value":"6"}]`},
-			{values, `[{"op":"add","path":"/spec","value":{"replicas":6.0}}]`},
-			{values, `[{"op":"add","path":"/spec/paused","value":true},{"op":"replace","path":"",` +
-				`"value":{"spec":{"replicas":1}}}]`},
-		} {
-			t.Rule("%s", c.rule)
-			t.Did("StoreBody of a JSON patch: %s", c.patch)
-			_, err := view.StoreBody(jsonPatch, []byte(c.patch))
-			require.Equal(t, http.StatusUnprocessableEntity, code(err), "the code of the error of StoreBody")
-		}
-	})
-}
-
 func TestTask5_Bodies_that_cannot_be_read(t *testing.T) {
 	const (
 		yaml    = "An apply patch in YAML is refused with the code 415."
@@ -177,10 +110,14 @@ func TestTask5_Body_of_the_request(t *testing.T) {
 	)
 	guard.Test(t, body, func(t *guard.T) {
 		p := at(t, "http://upstream", rewritingproxy.View{Factor: 3})
+		ctx, cancel := context.WithCancel(t.Context())
 		send := func(method, path, contentType, body string) (*http.Request, error) {
 			t.Did("Request of %s %s, %s: %.200s", method, path, contentType, body)
-			in := httptest.NewRequest(method, "http://proxy"+path, strings.NewReader(body))
+			in := httptest.NewRequest(method, "http://proxy"+path, strings.NewReader(body)).WithContext(ctx)
 			in.Header.Set("Content-Type", contentType)
+			if method == http.MethodPatch {
+				in.ContentLength = -1 // a body in chunks has no length
+			}
 			return p.Request(in)
 		}
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodPatch} {
@@ -199,9 +136,19 @@ func TestTask5_Body_of_the_request(t *testing.T) {
 			_, err = send(method, path, object, `{"spec":{"replicas":13}}`)
 			require.Equal(t, http.StatusUnprocessableEntity, code(err), "the code of the error of Request")
 			t.Rule(large)
-			_, err = send(method, path, object, `{"spec":{"replicas":12}}`+strings.Repeat(" ", 3<<20))
+			full := `{"spec":{"replicas":12}` + strings.Repeat(" ", 3<<20-24) + "}"
+			_, err = send(method, path, object, full)
+			require.NoError(t, err, "the error of Request for a body of 3 MiB")
+			_, err = send(method, path, object, full+" ")
 			require.Equal(t, http.StatusRequestEntityTooLarge, code(err), "the code of the error of Request")
 		}
+		t.Rule(body + " Two clients may write at once.")
+		first, err := send(http.MethodPatch, collection+"/web", mergePatch, `{"metadata":{"name":"first"}}`)
+		require.NoError(t, err, "the error of Request")
+		_, err = send(http.MethodPatch, collection+"/web", mergePatch, `{"metadata":{"name":"other"}}`)
+		require.NoError(t, err, "the error of the second Request")
+		all, _ := io.ReadAll(first.Body)
+		requireJSON(t, `{"metadata":{"name":"first"}}`, string(all), "the body of the first request")
 		t.Rule(options)
 		const sent = `{"kind":"DeleteOptions","spec":{"replicas":7}}`
 		out, err := send(http.MethodDelete, collection+"/web", protobuf, sent)
@@ -209,6 +156,9 @@ func TestTask5_Body_of_the_request(t *testing.T) {
 		text := make([]byte, 100)
 		n, _ := out.Body.Read(text)
 		require.Equal(t, sent, string(text[:n]), "the body of the request")
+		t.Rule("Its context is the client's, so it ends when the client goes away.")
+		cancel()
+		require.ErrorIs(t, first.Context().Err(), context.Canceled, "the error of the context of a patch")
 	})
 }
 
@@ -243,6 +193,8 @@ func TestTask5_Every_verb(t *testing.T) {
 			{"PUT", collection + "/web/scale", object, `{"kind":"Scale","apiVersion":"autoscaling/v1",` +
 				`"metadata":{"namespace":"default","name":"web"},"spec":{"replicas":24}}`, "24", "web: 8"},
 			{"PATCH", collection + "/web/status", mergePatch, `{"status":{"replicas":5}}`, "24", "web: 8"},
+			{"PATCH", collection + "/web", mergePatch, `{"metadata":{"finalizers":["example.com/a"]}}`, "24", "web: 8"},
+			{"DELETE", collection + "/web", "", "", "24", "web: 8"}, // the finalizer keeps it
 		} {
 			got := w.write(c.method, c.path, c.contentType, c.body)
 			require.True(t, got.code == 200 || got.code == 201, "the code of the answer is 200 or 201: %d %s", got.code,
@@ -292,7 +244,7 @@ func TestTask5_Hidden_objects_cannot_be_written(t *testing.T) {
 			"client must not delete what it cannot see."
 	)
 	guard.Test(t, gone, func(t *guard.T) {
-		w := newWorld(t, view, hidden(deployment("dark", 2)), deployment("web", 1))
+		w := newWorld(t, view, hidden(deployment("dark", 2)), hidden(deployment("scale", 2)), deployment("web", 1))
 		at := "/apis/apps/v1/namespaces/default/deployments"
 		for _, c := range []struct{ method, path, contentType, body string }{
 			{"PUT", at + "/dark", object, inJSON(deployment("dark", 9))},
@@ -304,13 +256,16 @@ func TestTask5_Hidden_objects_cannot_be_written(t *testing.T) {
 			{"PATCH", at + "/dark/scale", mergePatch, `{"spec":{"replicas":9}}`},
 			{"PATCH", at + "/dark/status/", mergePatch, `{"status":{"replicas":9}}`},
 			{"DELETE", at + "/dark", "", ""},
+			{"DELETE", at + "/scale", "", ""},
 		} {
-			requireStatus(t, 404, w.write(c.method, c.path, c.contentType, c.body))
-			require.Equal(t, []string{"dark: 2", "web: 1"}, w.stored(), "what is stored")
+			for _, accept := range []string{"*/*", asTable} {
+				requireStatus(t, 404, w.send(w.client, c.method, c.path, c.body, "Content-Type: "+c.contentType, "Accept: "+accept))
+				require.Equal(t, []string{"dark: 2", "scale: 2", "web: 1"}, w.stored(), "what is stored")
+			}
 		}
 		t.Rule(collection)
 		require.Equal(t, 200, w.write("DELETE", at, "", "").code, "the code of the answer")
-		require.Equal(t, []string{"dark: 2"}, w.stored(), "what is stored")
+		require.Equal(t, []string{"dark: 2", "scale: 2"}, w.stored(), "what is stored")
 	})
 }
 
@@ -324,6 +279,16 @@ func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 		refusal, patches := 404, 0
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodGet && refusal == 502 { // it breaks off
+				w.Header().Set("Content-Length", "100")
+				io.WriteString(w, "{}")
+				http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}
+			if r.Method == http.MethodGet && refusal == 200 {
+				io.WriteString(w, `{"metadata":`)
+				return
+			}
 			if r.Method == http.MethodGet {
 				w.WriteHeader(refusal)
 				fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":"Why"}`, refusal)
@@ -340,11 +305,14 @@ func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 		require.Equal(t, http.StatusCreated, got.code, "the code of the answer")
 		require.Equal(t, "6", find(got.body, "spec", "replicas"), "spec.replicas in the answer")
 		t.Rule(unsure)
-		for _, refusal = range []int{403, 500, 429} {
-			t.Did("the API server answers a GET of the object with %d", refusal)
+		for _, refusal = range []int{403, 500, 429, 502} {
+			t.Did("the API server answers a GET of the object with %d; 502 is an answer that breaks off", refusal)
 			requireStatus(t, refusal, apply())
 			require.Equal(t, 1, patches, "the patches that the API server has received")
 		}
+		t.Did("the API server answers a GET of the object with half a JSON")
+		refusal = 200
+		requireStatus(t, 502, apply())
 	})
 }
 

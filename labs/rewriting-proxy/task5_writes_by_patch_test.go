@@ -1,9 +1,8 @@
 package rewritingproxy_test
 
-// Task 5: paths of JSON patches that an API server reads in another way than the standard.
+// Task 5: JSON patches, some of which an API server reads in another way than the standard.
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -12,28 +11,84 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 )
 
-func TestTask5_Paths_of_JSON_patches(t *testing.T) {
-	const slash = "A path that does not begin with a slash is refused with the code 400, and so is such a from. " +
-		"API servers ignore the text before the first slash, so x/spec/replicas sets spec.replicas."
-	const empty = "An empty path is allowed, and is the whole object. A from that is missing is allowed too."
-	guard.Test(t, empty, func(t *guard.T) {
-		const whole = `[{"op":"replace","path":"","value":{"spec":{"replicas":%d}}}]`
-		t.Did("StoreBody of a JSON patch: "+whole, 6)
-		stored, err := view.StoreBody(jsonPatch, fmt.Appendf(nil, whole, 6))
-		require.NoError(t, err, "the error of StoreBody")
-		requireJSON(t, fmt.Sprintf(whole, 2), string(stored), "the result of StoreBody")
-		t.Rule(slash)
-		for _, patch := range []string{
-			`[{"op":"replace","path":"x/spec/replicas","value":6}]`,
-			`[{"op":"test","path":"spec/spec/replicas","value":6}]`,
-			`[{"op":"add","path":"x/spec","value":{"replicas":6}}]`,
-			`[{"op":"copy","from":"/metadata/generation","path":"x/spec/replicas"}]`,
-			`[{"op":"copy","from":"x/spec","path":"/metadata/novel"}]`,
+func TestTask5_JSON_patches_are_translated(t *testing.T) {
+	const (
+		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, " +
+			"or the whole object."
+		removal = "A removal of spec.replicas stays as it is."
+		others  = values + " Other operations stay as they are."
+		empty   = "An empty path is allowed, and is the whole object. A from that is missing is allowed too."
+	)
+	guard.Test(t, values, func(t *guard.T) {
+		for _, c := range []struct{ rule, sent, want string }{
+			{values, `[{"op":"replace","path":"/spec/replicas","value":6}]`, `[{"op":"replace","path":"/spec/replicas",` +
+				`"value":2}]`},
+			{values, `[{"op":"add","path":"/spec/replicas","value":9}]`, `[{"op":"add","path":"/spec/replicas","value":3}]`},
+			{values, `[{"op":"test","path":"/spec/replicas","value":6},{"op":"replace","path":"/spec/replicas","value":12}]`,
+				`[{"op":"test","path":"/spec/replicas","value":2},{"op":"replace","path":"/spec/replicas","value":4}]`},
+			{values, `[{"value":{"paused":true,"replicas":6},"path":"/spec","op":"replace"}]`,
+				`[{"value":{"paused":true,"replicas":2},"path":"/spec","op":"replace"}]`},
+			{empty, `[{"op":"replace","path":"","value":{"spec":{"replicas":6}}}]`,
+				`[{"op":"replace","path":"","value":{"spec":{"replicas":2}}}]`},
+			{values, `[{"op":"test","path":"","value":{"spec":{"replicas":6},"status":{"replicas":6}}}]`,
+				`[{"op":"test","path":"","value":{"spec":{"replicas":2},"status":{"replicas":6}}}]`},
+			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace",` +
+				`"path":"/spec/replicas","value":2}]`},
+			{removal, `[{"op":"remove","path":"/spec/replicas"}]`, `[{"op":"remove","path":"/spec/replicas"}]`},
+			{others, `[]`, `[]`},
+			{others, `[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`,
+				`[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`},
+			{others, `[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`,
+				`[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`},
+			{others, `[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`,
+				`[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`},
 		} {
-			t.Did("StoreBody of a JSON patch: %s", patch)
-			stored, err := view.StoreBody(jsonPatch, []byte(patch))
-			require.True(t, err != nil, "StoreBody returns an error, and not %s", stored)
-			require.Equal(t, http.StatusBadRequest, code(err), "the code of the error of StoreBody")
+			t.Rule("%s", c.rule)
+			t.Did("StoreBody of a JSON patch: %s", c.sent)
+			stored, err := view.StoreBody(jsonPatch, []byte(c.sent))
+			require.NoError(t, err, "the error of StoreBody")
+			requireJSON(t, c.want, string(stored), "the result of StoreBody")
+		}
+	})
+}
+
+func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
+	const (
+		moves = "A move or a copy from or to one of these three is refused with the code 422, because its number is not in " +
+			"the patch."
+		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, " +
+			"or the whole object. If Factor does not divide it, the patch is refused."
+		slash = "A path that does not begin with a slash is refused with the code 400, and so is such a from. " +
+			"API servers ignore the text before the first slash, so x/spec/replicas sets spec.replicas."
+	)
+	guard.Test(t, moves, func(t *guard.T) {
+		for _, c := range []struct{ rule, patch string }{
+			{moves, `[{"op":"copy","from":"/spec/revisionHistoryLimit","path":"/spec/replicas"}]`},
+			{moves, `[{"op":"move","from":"/spec/replicas","path":"/spec/minReadySeconds"}]`},
+			{moves, `[{"op":"copy","from":"/spec/replicas","path":"/spec/minReadySeconds"}]`},
+			{moves, `[{"op":"copy","from":"/spec","path":"/metadata/novel"}]`},
+			{moves, `[{"op":"move","from":"/metadata/novel","path":"/spec"}]`},
+			{moves, `[{"op":"copy","from":"/metadata/novel","path":""}]`},
+			{values, `[{"op":"replace","path":"/spec/replicas","value":7}]`},
+			{values, `[{"op":"test","path":"/spec/replicas","value":7}]`},
+			{values, `[{"op":"replace","path":"/spec/replicas","value":"6"}]`},
+			{values, `[{"op":"add","path":"/spec","value":{"replicas":6.0}}]`},
+			{values, `[{"op":"add","path":"/spec/paused","value":true},{"op":"replace","path":"",` +
+				`"value":{"spec":{"replicas":1}}}]`},
+			{slash, `[{"op":"replace","path":"x/spec/replicas","value":6}]`},
+			{slash, `[{"op":"test","path":"spec/spec/replicas","value":6}]`},
+			{slash, `[{"op":"add","path":"x/spec","value":{"replicas":6}}]`},
+			{slash, `[{"op":"copy","from":"/metadata/generation","path":"x/spec/replicas"}]`},
+			{slash, `[{"op":"copy","from":"x/spec","path":"/metadata/novel"}]`},
+		} {
+			wanted := http.StatusUnprocessableEntity
+			if c.rule == slash {
+				wanted = http.StatusBadRequest
+			}
+			t.Rule("%s", c.rule)
+			t.Did("StoreBody of a JSON patch: %s", c.patch)
+			_, err := view.StoreBody(jsonPatch, []byte(c.patch))
+			require.Equal(t, wanted, code(err), "the code of the error of StoreBody")
 		}
 	})
 }

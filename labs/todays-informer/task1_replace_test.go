@@ -55,14 +55,14 @@ func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
 func TestTask1_Store_has_the_version_of_the_list(t *testing.T) {
 	guard.Test(t, "The store's version becomes that of the list. An object's version can be much older: a consumer "+
 		"that compares the two would wait forever.", func(t *guard.T) {
-		s := storeOf(t, "a@1")
-		replace(t, &calls{}, s, "a@1", "b@2")
-		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after a list at version 9")
-		replace(t, &calls{}, s)
-		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after an empty list at version 9")
-		t.Did("ReplaceAll with the list [a@1], which has no version")
-		require.NoError(t, todaysinformer.ReplaceAll(&calls{}, s, listed("", "a@1"), false), "the error of ReplaceAll")
-		require.Empty(t, s.LastStoreSyncResourceVersion(), "the store's version after a list without one")
+		s, objects := storeOf(t, "a@1"), deploys("a@1", "b@2")
+		for i, list := range [][]any{objects, objects, nil, nil, objects, objects} { // a list that is the same, too
+			version := []string{"9", "10", "11", "12", "13", ""}[i]
+			t.Did("ReplaceAll with a list of %d objects at version %q", len(list), version)
+			info := cache.ReplacedAllInfo{Objects: list, ResourceVersion: version}
+			require.NoError(t, todaysinformer.ReplaceAll(&calls{}, s, info, false), "the error of ReplaceAll")
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "the store's version after the list at %q", version)
+		}
 	})
 }
 

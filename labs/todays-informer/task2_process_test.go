@@ -145,6 +145,11 @@ func TestTask2_ReplacedAll_is_a_list(t *testing.T) {
 			"the handler's calls")
 		require.Equal(t, "b@8 c@9", s.content(), "the store's objects")
 		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version")
+		t.Rule("ProcessDeltas applies deltas to the store and reports each change to the handler, the oldest first: a list " +
+			"or a bookmark is not the last one.")
+		process(t, h, s, list, cache.Delta{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "10"}},
+			delta(cache.Added, "d@11"))
+		require.Equal(t, "add d@11", h.notes[len(h.notes)-1], "the handler's last call")
 	})
 }
 

@@ -221,6 +221,7 @@ func TestTask3_Batch_has_changes_of_single_objects_only(t *testing.T) {
 			{Type: cache.ReplacedAll, Object: listed("9", "b@2")},
 			{Type: cache.SyncAll, Object: cache.SyncAllInfo{}},
 			{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "30"}},
+			delta("Novel", "b@2"),
 		} {
 			for place := range 4 {
 				h, s := &calls{}, transactions{storeOf(t, "a@1")}

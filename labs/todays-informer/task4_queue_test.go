@@ -263,6 +263,12 @@ func TestTask4_Item_can_leave_before_it_is_counted(t *testing.T) {
 		t.Go(func() { _ = p.pop(q) })
 		synctest.Wait()
 		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
+		t.Did("PopBatch again, and then Update b@2")
+		t.Go(func() { _ = p.pop(q) })
+		synctest.Wait()
+		require.NoError(t, q.Update(deploy("b@2")), "the error of Update")
+		synctest.Wait()
+		require.Equal(t, []string{"single: Added a@1", "single: Updated b@2"}, p.calls, "the calls of both functions")
 	})
 }
 
@@ -349,8 +355,8 @@ func TestTask4_Closed_queue(t *testing.T) {
 }
 
 func TestTask4_Many_writers(t *testing.T) {
-	guard.Race(t, "PopBatch removes items and processes them in the order of arrival: no change is lost, and those of one "+
-		"writer stay in order.", func(t *guard.T) {
+	guard.Race(t, "PopBatch removes items and processes them in the order of arrival: no change is lost, and those of "+
+		"one writer stay in order.", func(t *guard.T) {
 		q, p := newQueue(), &popped{}
 		drained := make(chan bool)
 		t.Go(func() {

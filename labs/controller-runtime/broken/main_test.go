@@ -39,8 +39,9 @@ func TestBroken_the_recording_names_the_cause(t *testing.T) {
 		cancel()
 		require.NoError(t, <-ended)
 
-		l, _, err := pipeline.ReadLog(bytes.NewReader(answer.Body.Bytes()))
+		all, err := pipeline.ReadRecordings(bytes.NewReader(answer.Body.Bytes()))
 		require.NoError(t, err)
+		l := all[0].Log
 		_, last := l.Range()
 		steps := l.Steps(last, int(last))
 		var taken []int64
@@ -59,7 +60,8 @@ func TestBroken_the_recording_names_the_cause(t *testing.T) {
 		end := chain[max(0, len(chain)-4):]
 		require.Len(t, end, 4)
 		require.Equal(t, "Worker 1 asks the API server to update the deployment default/web.", end[0])
-		require.Regexp(t, `^Handler 1 of deployments: OnUpdate for default/web@\d+: its metadata or status has changed`, end[1])
+		require.Regexp(t, `^Handler 1 of deployments: OnUpdate for default/web@\d+: its spec or an annotation has changed`,
+			end[1])
 		require.Equal(t, []string{"default/web goes into the workqueue.", "Worker 1 takes default/web."}, end[2:])
 	})
 }

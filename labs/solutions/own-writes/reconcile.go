@@ -21,11 +21,13 @@ import (
 
 // Reconcile gives one Deployment the wanted number of Pods.
 //
-// If the Deployment is gone, Reconcile clears its record. If EnsureReady returns an error, Reconcile writes nothing and
-// returns that error. When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the
-// last one and reads the Pods from the server. After a create whose answer was lost, it reads them from the server,
-// whatever EnsureReady returns. Any error counts as a lost answer, except a status from 400 to 499. After a read from
-// the server, the newest version of the Deployment's Pods replaces its record.
+// If EnsureReady returns an error, Reconcile writes nothing and returns that error. When EnsureReady has returned
+// nothing but errors for Patience, Reconcile calls Stale with the last one and reads the Pods from the server. A
+// Deployment that is not in the cache is gone, or the cache does not have it yet: Reconcile returns EnsureReady's error
+// for it too, but after Patience it clears the record and reads nothing. After a create whose answer was lost,
+// Reconcile reads the Pods from the server, whatever EnsureReady returns. Any error counts as a lost answer, except a
+// status from 400 to 499. After a read from the server, the newest version of the Deployment's Pods replaces its
+// record, and Patience begins again.
 //
 // Reconcile creates the missing Pods, and records the version of each. Of surplus Pods it deletes the last by name,
 // each with its UID as a precondition. A Pod that is gone already is no error. After an error it writes nothing more,
@@ -38,6 +40,10 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 		return fmt.Errorf("reading Deployment %s from the cache: %w", key, err)
 	}
 	if !exists {
+		behind := c.Store.EnsureReady(key.AsNamespacedName())
+		if behind != nil && !c.mustAskServer(key, behind) {
+			return behind
+		}
 		c.Store.Clear(key.AsNamespacedName(), "")
 		c.settle(key)
 		return nil

@@ -93,7 +93,7 @@ func run(ctx context.Context, out io.Writer, withStore bool) (most int, err erro
 		return 0, ctx.Err()
 	}
 	log.start = time.Now()
-	deployment := podapp.NewDeployment("web", wanted)
+	deployment := fakeapi.Deployment("web", wanted)
 	api.Create(deployment)
 	time.Sleep(50 * time.Millisecond)
 	deployment.Annotations = map[string]string{"example.com/note": "a user was here"}

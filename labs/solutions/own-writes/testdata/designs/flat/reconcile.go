@@ -21,13 +21,9 @@ import (
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	owner := types.NamespacedName{Namespace: key.Namespace, Name: key.Name}
 	obj, exists, err := c.Deployments.GetStore().GetByKey(key.String())
-	if err != nil || !exists {
-		c.Store.Clear(owner, "")
-		c.mark(key, time.Time{}, false)
+	if err != nil {
 		return err
 	}
-	d := obj.(*appsv1.Deployment)
-
 	behind := c.Store.EnsureReady(owner)
 	since, unsure := c.marks(key)
 	if behind == nil {
@@ -40,6 +36,12 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 	if behind != nil && !impatient && !unsure {
 		return behind
 	}
+	if !exists {
+		c.Store.Clear(owner, "")
+		c.mark(key, time.Time{}, false)
+		return nil
+	}
+	d := obj.(*appsv1.Deployment)
 
 	var pods []*corev1.Pod
 	if impatient || unsure {

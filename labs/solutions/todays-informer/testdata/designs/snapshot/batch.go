@@ -5,6 +5,7 @@ package todaysinformer
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"k8s.io/client-go/tools/cache"
 )
@@ -79,5 +80,6 @@ func write(store cache.Store, w cache.Transaction) error {
 
 // batchable reports whether a delta is about one object, and not about the whole store.
 func batchable(d cache.Delta) bool {
-	return d.Type != cache.ReplacedAll && d.Type != cache.SyncAll && d.Type != cache.Bookmark
+	types := []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync, cache.Deleted}
+	return slices.Contains(types, d.Type)
 }
