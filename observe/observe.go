@@ -23,6 +23,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -78,7 +79,8 @@ func (o *Observer) Handler(h cache.ResourceEventHandler) cache.ResourceEventHand
 	if o == nil {
 		return h
 	}
-	return &handler{below: h, o: o}
+	named := &handler{o: o}
+	return o.rec.Handler(h, named.about)
 }
 
 // Informer returns an informer that records the calls of all handlers that are added to it, and the errors of its
@@ -108,7 +110,7 @@ func (o *Observer) Metrics() cache.InformerMetricsProvider {
 	if o == nil {
 		return nil
 	}
-	return metrics{o.rec}
+	return o.rec.Metrics(singular)
 }
 
 // ServeHTTP answers GET with the recording. If o is nil, it answers 404.
@@ -161,9 +163,8 @@ func (i *informer) SetWatchErrorHandlerWithContext(h cache.WatchErrorHandlerWith
 // lastWord returns the type in "*v1.Deployment" or "apps/v1, Kind=Deployment".
 func lastWord(text string) string { return text[strings.LastIndexAny(text, ".=*")+1:] }
 
-// handler records the calls of one handler.
+// handler is one handler, which may be one of several kinds.
 type handler struct {
-	below cache.ResourceEventHandler
 	o     *Observer
 	kinds sync.Map // its name as the handler of a kind, by the type of the object
 }
@@ -174,7 +175,7 @@ func (h *handler) as(obj any) (step pipeline.Step) {
 		obj = tombstone.Obj
 	}
 	if obj == nil {
-		return pipeline.Step{Seam: pipeline.Handler, By: "a handler"}
+		return pipeline.Step{By: "a handler"}
 	}
 	kind := lastWord(reflect.TypeOf(obj).String())
 	if o, ok := obj.(runtime.Object); ok && o.GetObjectKind().GroupVersionKind().Kind != "" {
@@ -183,7 +184,7 @@ func (h *handler) as(obj any) (step pipeline.Step) {
 	if known, ok := h.kinds.Load(kind); ok {
 		return known.(pipeline.Step)
 	}
-	step = pipeline.Step{Seam: pipeline.Handler, Kind: strings.ToLower(kind)}
+	step = pipeline.Step{Kind: strings.ToLower(kind)}
 	h.o.mu.Lock()
 	defer h.o.mu.Unlock()
 	h.o.names[step.Kind]++
@@ -195,31 +196,15 @@ func (h *handler) as(obj any) (step pipeline.Step) {
 	return step
 }
 
-func (h *handler) call(verb, what string, obj any, call func()) {
-	step := recorder.About(h.as(obj), obj)
-	step.Verb, step.Text = verb, what
-	h.o.rec.Log.Append(step)
-	defer func() { // also after a panic
-		step.Verb, step.Text = pipeline.Returned, ""
-		h.o.rec.Log.Append(step)
-	}()
-	call()
-}
-
-func (h *handler) OnAdd(obj any, inInitialList bool) {
-	what := ""
+// about says what is known about a call.
+func (h *handler) about(old, obj any, inInitialList bool) pipeline.Step {
+	step := h.as(obj)
 	if inInitialList {
-		what = "it is in the first list"
+		step.Text = "it is in the first list"
+	} else if old != nil {
+		step.Text = changed(old, obj)
 	}
-	h.call(pipeline.OnAdd, what, obj, func() { h.below.OnAdd(obj, inInitialList) })
-}
-
-func (h *handler) OnUpdate(old, now any) {
-	h.call(pipeline.OnUpdate, changed(old, now), now, func() { h.below.OnUpdate(old, now) })
-}
-
-func (h *handler) OnDelete(obj any) {
-	h.call(pipeline.OnDelete, "", obj, func() { h.below.OnDelete(obj) })
+	return step
 }
 
 // changed says which part of an object has changed, as far as its metadata tells.
@@ -231,29 +216,13 @@ func changed(old, now any) string {
 		return ""
 	case was.GetResourceVersion() == is.GetResourceVersion():
 		return "a resync, nothing has changed"
+	case is.GetGeneration() > was.GetGeneration() && !maps.Equal(is.GetAnnotations(), was.GetAnnotations()):
+		// In a Deployment, annotations count too.
+		return fmt.Sprintf("its spec or an annotation has changed, generation %d", is.GetGeneration())
 	case is.GetGeneration() > was.GetGeneration():
 		return fmt.Sprintf("its spec has changed, generation %d", is.GetGeneration())
 	case is.GetGeneration() > 0:
 		return "its metadata or status has changed, and not its spec"
 	}
 	return ""
-}
-
-// metrics records what client-go's informers measure.
-type metrics struct{ rec *recorder.Recorder }
-
-func (m metrics) of(id cache.InformerNameAndResource) cache.InformerMetricsProvider {
-	return m.rec.Metrics(singular(id.GroupVersionResource().Resource))
-}
-
-func (m metrics) NewQueuedItemMetric(id cache.InformerNameAndResource) cache.GaugeMetric {
-	return m.of(id).NewQueuedItemMetric(id)
-}
-
-func (m metrics) NewProcessingLatencyMetric(id cache.InformerNameAndResource) cache.HistogramMetric {
-	return m.of(id).NewProcessingLatencyMetric(id)
-}
-
-func (m metrics) NewStoreResourceVersionMetric(id cache.InformerNameAndResource) cache.GaugeMetric {
-	return m.of(id).NewStoreResourceVersionMetric(id)
 }

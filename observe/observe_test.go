@@ -100,10 +100,10 @@ func recording(t *testing.T, o *observe.Observer) *pipeline.Log {
 	o.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/", nil))
 	require.Equal(t, http.StatusOK, answer.Code)
 	require.NotContains(t, answer.Body.String(), "secret.example", "it has metadata only")
-	l, title, err := pipeline.ReadLog(bytes.NewReader(answer.Body.Bytes()))
+	all, err := pipeline.ReadRecordings(bytes.NewReader(answer.Body.Bytes()))
 	require.NoError(t, err)
-	require.Contains(t, title, "observe.test")
-	return l
+	require.Contains(t, all[0].Title, "observe.test")
+	return all[0].Log
 }
 
 // last returns the last step that has a text in its sentence.
@@ -140,7 +140,8 @@ func TestObserver_on_client_go(t *testing.T) {
 		l := recording(t, o)
 		stop()
 
-		require.Regexp(t, `^default/web failed, and waits, called by observe_test\.program\.func\d+.*, observe_test\.go:\d+\.$`,
+		require.Regexp(t,
+			`^default/web failed, and waits, called by observe_test\.program\.func\d+.*, observe_test\.go:\d+\.$`,
 			last(t, l, "failed").Sentence(), "who called AddRateLimited")
 		chain := sentences(l.Causes(last(t, l, "Worker 1 takes default/web").N))
 		require.Subset(t, chain, []string{"Worker 1 asks the API server to update the deployment default/web.",

@@ -35,17 +35,13 @@ import (
 
 const name = "bitcoin-controller"
 
-// NewInformer makes a shared informer on layers.
-type NewInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object,
-	options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
-
 // Parts are the differences between the two programs.
 type Parts struct {
 	Resource    schema.GroupVersionResource
 	AddToScheme func(scheme *runtime.Scheme) error
 	Example     runtime.Object // an empty network
 	Manifest    func() string
-	NewInformer NewInformer
+	NewInformer layers.NewInformer
 	// Sets are the sets of layers to choose from. The first choice is solutions.
 	Sets map[string]layers.Layers
 	// Run makes the controller and runs it until ctx ends.

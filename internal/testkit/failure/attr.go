@@ -18,13 +18,31 @@ const (
 	pieceSize = 3000 // bytes
 )
 
+// encode returns a value of strings and numbers as the value of an attribute.
+func encode(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil { // strings and numbers can always be marshalled
+		panic(fmt.Sprintf("encode an attribute: %v", err))
+	}
+	return base64.StdEncoding.EncodeToString(text)
+}
+
+// decode undoes encode. The error says what was decoded.
+func decode[V any](what, value string) (*V, error) {
+	text, err := base64.StdEncoding.DecodeString(value)
+	v := new(V)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", what, err)
+	}
+	return v, nil
+}
+
 // Emit passes f to attr, which is the method Attr of a testing.T, in one or more pieces.
 func (f Failure) Emit(attr func(key, value string)) {
-	text, err := json.Marshal(f)
-	if err != nil { // strings and numbers can always be marshalled
-		panic(fmt.Sprintf("encode a failure: %v", err))
-	}
-	encoded := base64.StdEncoding.EncodeToString(text)
+	encoded := encode(f)
 	for ; len(encoded) > pieceSize; encoded = encoded[pieceSize:] {
 		attr(onePiece, encoded[:pieceSize])
 	}
@@ -40,20 +58,10 @@ func (d *Decoder) Add(key, value string) (*Failure, error) {
 	switch key {
 	case onePiece:
 		d.pieces += value
-		return nil, nil
 	case lastPiece:
-	default:
-		return nil, nil
+		encoded := d.pieces + value
+		d.pieces = ""
+		return decode[Failure]("a failure that a test reported", encoded)
 	}
-	encoded := d.pieces + value
-	d.pieces = ""
-	text, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, fmt.Errorf("decode a failure that a test reported: %w", err)
-	}
-	var f Failure
-	if err := json.Unmarshal(text, &f); err != nil {
-		return nil, fmt.Errorf("decode a failure that a test reported: %w", err)
-	}
-	return &f, nil
+	return nil, nil
 }

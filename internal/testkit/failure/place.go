@@ -2,12 +2,6 @@ package failure
 
 // This file carries out of the test binary where a test is that has not ended yet, as an attribute of the test.
 
-import (
-	"encoding/base64"
-	"encoding/json"
-	"fmt"
-)
-
 // Place is where a test is that takes long: the call of the chapter in which it runs or waits.
 type Place struct {
 	Call  string   `json:"call"` // "(*Queue).Get"
@@ -27,26 +21,12 @@ func (p Place) String() string {
 const placeKey = "place" // of the attribute
 
 // Emit passes p to attr, which is the method Attr of a testing.T.
-func (p Place) Emit(attr func(key, value string)) {
-	text, err := json.Marshal(p)
-	if err != nil { // strings and numbers can always be marshalled
-		panic(fmt.Sprintf("encode a place: %v", err))
-	}
-	attr(placeKey, base64.StdEncoding.EncodeToString(text))
-}
+func (p Place) Emit(attr func(key, value string)) { attr(placeKey, encode(p)) }
 
 // PlaceOf returns the place that an attribute carries, nil if it is another attribute.
 func PlaceOf(key, value string) (*Place, error) {
 	if key != placeKey {
 		return nil, nil
 	}
-	text, err := base64.StdEncoding.DecodeString(value)
-	if err != nil {
-		return nil, fmt.Errorf("decode where a test is: %w", err)
-	}
-	p := &Place{}
-	if err := json.Unmarshal(text, p); err != nil {
-		return nil, fmt.Errorf("decode where a test is: %w", err)
-	}
-	return p, nil
+	return decode[Place]("where a test is", value)
 }

@@ -7,12 +7,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -46,99 +42,20 @@ func (s *Server) Serve(custom Custom) {
 	r := &resource{
 		gvk: custom.Kind, gvr: custom.Kind.GroupVersion().WithResource(custom.Plural), singular: custom.Singular,
 		short: custom.ShortNames, categories: custom.Categories, status: custom.Status, custom: &custom,
+		fill: func(obj Object) {
+			obj.GetObjectKind().SetGroupVersionKind(custom.Kind)
+			custom.Prune(content(obj))
+			custom.Default(content(obj))
+		},
 		validate: func(obj, _ Object) field.ErrorList { return custom.Validate(content(obj)) },
 		table:    columns{custom.Columns, func(obj Object) []any { return custom.Cells(content(obj)) }},
 	}
-	s.custom.lock.Lock()
-	defer s.custom.lock.Unlock()
-	s.custom.resources = append(slices.Clone(s.custom.resources), r)
-}
-
-// customResources are the custom resources of a server.
-type customResources struct {
-	lock      sync.Mutex
-	resources []*resource
-}
-
-// and returns the given resources and the custom ones.
-func (c *customResources) and(resources []*resource) []*resource {
-	c.lock.Lock()
-	defer c.lock.Unlock()
-	return append(slices.Clip(resources), c.resources...)
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.custom = append(s.custom, r)
 }
 
 func content(obj Object) map[string]any { return obj.(*unstructured.Unstructured).Object }
-
-func (c *Custom) new() Object {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(c.Kind)
-	return u
-}
-
-func (c *Custom) listOf(objs []runtime.Object, revision int64) runtime.Object {
-	list := &unstructured.UnstructuredList{Items: make([]unstructured.Unstructured, 0, len(objs))}
-	list.SetGroupVersionKind(c.Kind.GroupVersion().WithKind(c.Kind.Kind + "List"))
-	list.SetResourceVersion(strconv.FormatInt(revision, 10))
-	for _, obj := range objs {
-		list.Items = append(list.Items, *obj.(*unstructured.Unstructured))
-	}
-	return list
-}
-
-// prepareForCreate does for a custom resource what resource.prepareForCreate does for others.
-func (c *Custom) prepareForCreate(obj Object) {
-	obj.GetObjectKind().SetGroupVersionKind(c.Kind)
-	obj.SetGeneration(1)
-	if c.Status {
-		delete(content(obj), "status")
-	}
-	c.Prune(content(obj))
-	c.Default(content(obj))
-}
-
-// prepareForUpdate keeps the part of the object that the update must not change. An update of the status changes
-// nothing else, not even a label.
-func (c *Custom) prepareForUpdate(obj, before Object, part part) {
-	obj.GetObjectKind().SetGroupVersionKind(c.Kind)
-	now, then := content(obj), before.DeepCopyObject().(*unstructured.Unstructured).Object
-	switch {
-	case c.Status && part == spec:
-		move(then, now, "status")
-	case part == statusOnly:
-		move(now, then, "status")
-		version := obj.GetResourceVersion()
-		clear(now)
-		for name, value := range then {
-			now[name] = value
-		}
-		obj.SetResourceVersion(version)
-	}
-	c.Prune(now)
-	c.Default(now)
-	if !equality.Semantic.DeepEqual(c.generated(now), c.generated(content(before))) {
-		obj.SetGeneration(before.GetGeneration() + 1)
-	}
-}
-
-// move copies a field from one object to another one, or removes it there.
-func move(from, to map[string]any, name string) {
-	if value, ok := from[name]; ok {
-		to[name] = value
-	} else {
-		delete(to, name)
-	}
-}
-
-// generated returns the part of an object whose changes count as generations.
-func (c *Custom) generated(object map[string]any) map[string]any {
-	part := map[string]any{}
-	for name, value := range object {
-		if name != "metadata" && (name != "status" || !c.Status) {
-			part[name] = value
-		}
-	}
-	return part
-}
 
 // decodeCustom decodes the body into a custom resource.
 func (c *call) decodeCustom() (Object, error) {
@@ -183,18 +100,6 @@ func (c *call) prune(object map[string]any) error {
 		return nil
 	}
 	return c.validateFields(runtime.NewStrictDecodingError(unknown))
-}
-
-// decodePatched decodes a patched custom resource.
-func (c *call) decodePatched(patched []byte, into *unstructured.Unstructured) error {
-	if err := into.UnmarshalJSON(patched); err != nil {
-		return apierrors.NewBadRequest(err.Error())
-	}
-	if err := c.prune(into.Object); err != nil {
-		return apierrors.NewInvalid(schema.GroupKind{}, "",
-			field.ErrorList{field.Invalid(field.NewPath("patch"), string(patched), err.Error())})
-	}
-	return nil
 }
 
 // customNotAcceptable and customPatchType refuse protobuf and strategic merge patches: both need Go types.

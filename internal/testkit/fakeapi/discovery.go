@@ -26,7 +26,7 @@ var documents = sync.OnceValue(func() map[string]any { return documentsOf(resour
 
 // documents returns the answers for the server's resources, by path.
 func (s *Server) documents() map[string]any {
-	if all := s.custom.and(resources); len(all) > len(resources) {
+	if all := s.served(); len(all) > len(resources) {
 		return documentsOf(all)
 	}
 	return documents()

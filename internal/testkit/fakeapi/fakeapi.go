@@ -28,6 +28,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -42,12 +44,12 @@ type Object interface {
 type Server struct {
 	store *store
 	http  *http.Server
-	// custom are the custom resources.
-	custom customResources
 	// listener accepts the connections of Config.
 	listener *listener
 
 	lock sync.Mutex
+	// custom are the custom resources.
+	custom []*resource
 	// scripted are the faults to come.
 	scripted []scripted
 	// requests are those that have arrived.
@@ -118,6 +120,17 @@ func (s *Server) each(objs []Object, do func(res *resource, obj Object) (Object,
 			panic("fakeapi: " + err.Error())
 		}
 	}
+}
+
+// Deployment returns a Deployment in the namespace default that a server accepts.
+func Deployment(name string, replicas int32) *appsv1.Deployment {
+	labels := map[string]string{"app": name}
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}}
+	d.Spec.Replicas = &replicas
+	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
+	d.Spec.Template.Labels = labels
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "c", Image: "nginx:1.29"}}
+	return d
 }
 
 // Objects returns copies of the stored objects of a resource, for instance "deployments", ordered by namespace and

@@ -15,6 +15,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -137,16 +138,23 @@ func End(after int) Fault {
 	}
 }
 
-// writer is an answer whose body goes through a function.
+// writer is an answer whose body goes through a function, and through flush if it is not nil.
 type writer struct {
 	http.ResponseWriter
 	write func(b []byte) (int, error)
+	flush func()
 }
 
 func (w *writer) Write(b []byte) (int, error) { return w.write(b) }
 
 // Flush implements http.Flusher.
-func (w *writer) Flush() { http.NewResponseController(w.ResponseWriter).Flush() }
+func (w *writer) Flush() {
+	if w.flush != nil {
+		w.flush()
+		return
+	}
+	_ = http.NewResponseController(w.ResponseWriter).Flush()
+}
 
 // shortened returns w for a body of so many bytes: the write of the last one sends them and returns an error.
 func shortened(w http.ResponseWriter, left int) http.ResponseWriter {
@@ -196,60 +204,40 @@ func SlowBody(size int, d time.Duration) Fault {
 // time: a late watch has the throughput of any other.
 func Late(delay func() time.Duration) Fault {
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-		late := &lateWriter{ResponseWriter: w, r: r, delay: delay, pieces: make(chan latePiece, 1000)}
-		sent := make(chan struct{})
-		go func() {
-			defer close(sent)
-			late.send()
-		}()
-		defer func() {
-			close(late.pieces)
-			<-sent
-		}()
-		next.ServeHTTP(late, r)
-	}
-}
-
-// lateWriter is an answer whose body arrives late.
-type lateWriter struct {
-	http.ResponseWriter
-	r      *http.Request
-	delay  func() time.Duration
-	pieces chan latePiece
-}
-
-// latePiece is a part of a body. Without bytes, it only sends what was written.
-type latePiece struct {
-	data []byte
-	due  time.Time
-}
-
-func (l *lateWriter) Write(b []byte) (int, error) {
-	return len(b), l.add(latePiece{slices.Clone(b), time.Now().Add(l.delay())})
-}
-
-// Flush implements http.Flusher.
-func (l *lateWriter) Flush() { _ = l.add(latePiece{}) }
-
-func (l *lateWriter) add(p latePiece) error {
-	select {
-	case l.pieces <- p:
-		return nil
-	case <-l.r.Context().Done():
-		return l.r.Context().Err()
-	}
-}
-
-// send writes each piece when it is due.
-func (l *lateWriter) send() {
-	for p := range l.pieces {
-		if !pause(l.r, time.Until(p.due)) {
-			return
+		type piece struct {
+			data []byte // without any, the piece only sends what was written
+			due  time.Time
 		}
-		if _, err := l.ResponseWriter.Write(p.data); err != nil {
-			return
+		pieces := make(chan piece, 1000)
+		add := func(p piece) error {
+			select {
+			case pieces <- p:
+				return nil
+			case <-r.Context().Done():
+				return r.Context().Err()
+			}
 		}
-		_ = http.NewResponseController(l.ResponseWriter).Flush()
+		var sending sync.WaitGroup
+		defer sending.Wait()
+		defer close(pieces)
+		sending.Go(func() {
+			for p := range pieces {
+				if !pause(r, time.Until(p.due)) {
+					return
+				}
+				if _, err := w.Write(p.data); err != nil {
+					return
+				}
+				(&writer{ResponseWriter: w}).Flush()
+			}
+		})
+		next.ServeHTTP(&writer{
+			ResponseWriter: w,
+			write: func(b []byte) (int, error) {
+				return len(b), add(piece{slices.Clone(b), time.Now().Add(delay())})
+			},
+			flush: func() { _ = add(piece{}) },
+		}, r)
 	}
 }
 

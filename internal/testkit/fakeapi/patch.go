@@ -113,10 +113,15 @@ func (c *call) applyPatch(patch patcher, obj, into runtime.Object) error {
 		return err
 	}
 	if u, ok := into.(*unstructured.Unstructured); ok {
-		return c.decodePatched(patched, u)
+		if err := u.UnmarshalJSON(patched); err != nil {
+			return apierrors.NewBadRequest(err.Error())
+		}
+		err = c.prune(u.Object)
+	} else {
+		_, _, err = jsonInfo.StrictSerializer.Decode(patched, nil, into)
+		err = c.validateFields(err)
 	}
-	_, _, err = jsonInfo.StrictSerializer.Decode(patched, nil, into)
-	if err := c.validateFields(err); err != nil {
+	if err != nil {
 		return apierrors.NewInvalid(schema.GroupKind{}, "",
 			field.ErrorList{field.Invalid(field.NewPath("patch"), string(patched), err.Error())})
 	}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -38,6 +39,8 @@ type resource struct {
 	status, scale bool
 	// createOnUpdate lets PUT create an object; unconditional lets PUT omit the resourceVersion.
 	createOnUpdate, unconditional bool
+	// annotations says that a change of annotations counts as a generation, as one of the spec does.
+	annotations bool
 	// selectable returns the fields of an object that a field selector may name, besides its name and namespace.
 	selectable func(obj Object) fields.Set
 	// fill sets the defaults of a new or changed object.
@@ -66,7 +69,7 @@ const (
 var resources = []*resource{
 	{
 		gvk: appsv1.SchemeGroupVersion.WithKind("Deployment"), short: []string{"deploy"}, categories: []string{"all"},
-		status: true, scale: true, unconditional: true,
+		status: true, scale: true, unconditional: true, annotations: true, // its ReplicaSets copy them
 		fill: fillDeployment, validate: validateDeployment, table: deploymentTable,
 	},
 	{
@@ -108,11 +111,18 @@ func (s *Server) resourceOf(obj runtime.Object) *resource {
 }
 
 func (s *Server) find(is func(r *resource) bool) *resource {
-	all := s.custom.and(resources)
+	all := s.served()
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return all[i]
 	}
 	return nil
+}
+
+// served returns all resources of the server.
+func (s *Server) served() []*resource {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	return slices.Concat(resources, s.custom)
 }
 
 // has reports whether there is a subresource.
@@ -121,24 +131,27 @@ func (r *resource) has(subresource string) bool {
 }
 
 // new returns an empty object.
-func (r *resource) new() Object {
+func (r *resource) new() Object { return r.newOf(r.gvk.Kind, &unstructured.Unstructured{}).(Object) }
+
+// newOf returns an empty object of a kind in the resource's group: custom for a custom resource.
+func (r *resource) newOf(kind string, custom runtime.Unstructured) runtime.Object {
+	gvk := r.gvk.GroupVersion().WithKind(kind)
 	if r.custom != nil {
-		return r.custom.new()
+		custom.GetObjectKind().SetGroupVersionKind(gvk)
+		return custom
 	}
-	obj, err := scheme.New(r.gvk)
+	obj, err := scheme.New(gvk)
 	utilruntime.Must(err)
-	return obj.(Object)
+	return obj
 }
 
 // listOf returns a list of objects as of a revision.
 func (r *resource) listOf(objs []runtime.Object, revision int64) runtime.Object {
-	if r.custom != nil {
-		return r.custom.listOf(objs, revision)
-	}
-	list, err := scheme.New(r.gvk.GroupVersion().WithKind(r.gvk.Kind + "List"))
-	utilruntime.Must(err)
+	list := r.newOf(r.gvk.Kind+"List", &unstructured.UnstructuredList{})
 	utilruntime.Must(meta.SetList(list, objs))
-	list.(metav1.ListMetaAccessor).GetListMeta().SetResourceVersion(strconv.FormatInt(revision, 10))
+	of, err := meta.ListAccessor(list)
+	utilruntime.Must(err)
+	of.SetResourceVersion(strconv.FormatInt(revision, 10))
 	return list
 }
 
@@ -172,6 +185,37 @@ func eventFields(obj Object) fields.Set {
 func section(obj Object, name string) reflect.Value {
 	return reflect.ValueOf(obj).Elem().FieldByName(name)
 }
+
+// copySection gives an object the "Spec" or "Status" of another one, or none if that has none.
+func copySection(to, from Object, name string) {
+	u, ok := to.(*unstructured.Unstructured)
+	if !ok {
+		section(to, name).Set(section(from, name))
+		return
+	}
+	key := strings.ToLower(name)
+	if value, exists := content(from)[key]; exists {
+		u.Object[key] = value
+	} else {
+		delete(u.Object, key)
+	}
+}
+
+// desired returns the part of an object whose changes count as generations.
+func (r *resource) desired(obj Object) any {
+	if r.custom == nil {
+		return section(obj, "Spec").Interface()
+	}
+	part := maps.Clone(content(obj))
+	delete(part, "metadata")
+	if r.status {
+		delete(part, "status")
+	}
+	return part
+}
+
+// hasGenerations reports whether the server counts the changes of what is desired.
+func (r *resource) hasGenerations() bool { return r.status || r.custom != nil }
 
 // scheme has the types of the resources.
 var scheme = newScheme()

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -134,14 +135,14 @@ func (r *resource) prepareForCreate(obj Object) error {
 	if obj.GetName() == "" && obj.GetGenerateName() != "" {
 		obj.SetName(obj.GetGenerateName() + utilrand.String(5))
 	}
+	if r.hasGenerations() {
+		obj.SetGeneration(1)
+	}
+	if r.status {
+		copySection(obj, r.new(), "Status")
+	}
 	if r.fill != nil {
 		r.fill(obj)
-	}
-	if r.custom != nil {
-		r.custom.prepareForCreate(obj)
-	} else if r.status {
-		obj.SetGeneration(1)
-		section(obj, "Status").SetZero()
 	}
 	obj.SetUID(types.UID(uuid.NewUUID()))
 	obj.SetCreationTimestamp(now())
@@ -159,22 +160,24 @@ func (r *resource) prepareForUpdate(obj, before Object, part part) error {
 	}
 	forgetKind(obj)
 	keepMeta(obj, before)
-	if r.custom != nil {
-		r.custom.prepareForUpdate(obj, before, part)
-		return r.check(obj, before)
-	}
 	kept := before.DeepCopyObject().(Object)
-	if r.status && part == spec {
-		section(obj, "Status").Set(section(kept, "Status"))
-	}
-	if part == statusOnly {
-		section(obj, "Spec").Set(section(kept, "Spec"))
+	switch {
+	case part == spec && r.status:
+		copySection(obj, kept, "Status")
+	case part == statusOnly && r.custom != nil: // it changes nothing else, not even a label
+		copySection(kept, obj, "Status")
+		kept.SetResourceVersion(obj.GetResourceVersion())
+		obj.(*unstructured.Unstructured).Object = content(kept)
+	case part == statusOnly:
+		copySection(obj, kept, "Spec")
 		obj.SetLabels(kept.GetLabels())
 	}
 	if r.fill != nil {
 		r.fill(obj)
 	}
-	if r.status && !equality.Semantic.DeepEqual(section(obj, "Spec").Interface(), section(before, "Spec").Interface()) {
+	annotated := r.annotations && part != statusOnly &&
+		!equality.Semantic.DeepEqual(obj.GetAnnotations(), before.GetAnnotations())
+	if annotated || r.hasGenerations() && !equality.Semantic.DeepEqual(r.desired(obj), r.desired(before)) {
 		obj.SetGeneration(before.GetGeneration() + 1)
 	}
 	return r.check(obj, before)

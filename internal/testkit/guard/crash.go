@@ -36,19 +36,13 @@ func (r *run) crash(output string, err error) failure.Failure {
 		if strings.Contains(m[1], "concurrent map") {
 			return r.fromMap(m[1], all)
 		}
-		return r.died("fatal error: "+m[1], "no such error", "", crashed)
+		return r.brokeOff(r.start, "fatal error: "+m[1], "no such error", "", crashed)
 	}
 	if m := panicLine.FindStringSubmatch(output); m != nil {
-		return r.died("panic: "+strings.TrimSuffix(m[1], " [recovered, repanicked]"), "no panic", noPanic, crashed)
+		message := "panic: " + strings.TrimSuffix(m[1], " [recovered, repanicked]")
+		return r.brokeOff(r.start, message, "no panic", noPanic, crashed)
 	}
 	return r.notUnderstood(output, err)
-}
-
-func (r *run) died(of, wanted, why string, crashed []frame) failure.Failure {
-	return failure.Failure{
-		Kind: failure.Panic, At: r.start, Problem: of, Wanted: wanted, Why: why,
-		Got: strings.Join(append([]string{of}, r.where.lines(crashed)...), "\n"),
-	}
 }
 
 const onlyOne = "only one goroutine at a time where one of them writes"
@@ -62,20 +56,15 @@ func (r *run) fromDetector(report string) (f failure.Failure, ok bool) {
 		if m == nil {
 			continue
 		}
-		var stack []frame
-		for i := 1; i+1 < len(text); i++ {
-			if f, ok := parseFrame(text[i], text[i+1]); ok {
-				stack = append(stack, f)
-				i++
-			}
-		}
-		call, found := r.where.mostTelling(stack)
+		var g goroutine
+		g.readFrames(text[1:])
+		call, found := r.where.mostTelling(g.frames)
 		if !found {
 			return f, false
 		}
 		verb := map[string]string{"r": "reading", "w": "writing"}[strings.ToLower(m[1][:1])]
 		calls = append(calls, fmt.Sprintf("%s (%s)", call.at(r.where), verb))
-		if line, found := r.where.inTest(stack); found && line != call {
+		if line, found := r.where.inTest(g.frames); found && line != call {
 			lines = append(lines, at(line.file, line.line).String())
 		}
 	}
@@ -121,16 +110,6 @@ func (r *run) fromMap(message string, all []goroutine) failure.Failure {
 		Got: fmt.Sprintf("%s\nthe race detector names the other one: go test -race ./%s -run '^%s$'",
 			got, chapterFolder(), r.outer.Name()),
 	}
-}
-
-// mostTelling is the innermost call of the chapter; else, of the library that stands in for it, or of the test.
-func (p place) mostTelling(frames []frame) (frame, bool) {
-	for _, find := range []func([]frame) (frame, bool){p.inChapter, p.foreign, p.inTest} {
-		if f, ok := find(frames); ok {
-			return f, true
-		}
-	}
-	return frame{}, false
 }
 
 // notUnderstood passes on what a child wrote.

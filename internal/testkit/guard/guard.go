@@ -72,7 +72,7 @@ func (r *run) body(inner *testing.T, f func(t *T)) {
 		stop()
 		r.mainEnded()
 	})
-	defer r.bodyEnded()
+	defer r.locked(func() { r.bodyDone = true })
 	t.guarded(func() { f(t) }, inner.FailNow)
 }
 

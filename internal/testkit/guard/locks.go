@@ -19,6 +19,10 @@ func (r *run) lockNeverFree(dump []goroutine) {
 		return
 	}
 	first := blocked[0]
+	if slices.ContainsFunc(first.frames[:slices.Index(first.frames, first.call)], frame.isOnce) {
+		r.neverReturned(dump, "a call of a sync.Once waits until the first one has returned")
+		return
+	}
 	holder, why := r.holder(blocked, others)
 	f := failure.Failure{
 		Kind:    failure.Hang,
@@ -26,7 +30,7 @@ func (r *run) lockNeverFree(dump []goroutine) {
 		Code:    r.where.codeLine(first.call),
 		Problem: first.call.short(r.where) + " never returned: it waits for a lock that is never released",
 		Wanted:  first.call.short(r.where) + " gets the lock and returns",
-		Got:     strings.Join([]string{r.list(blocked), holder}, "\n"),
+		Got:     strings.Join([]string{r.list(blocked, r.is), holder}, "\n"),
 		Why:     why,
 	}
 	r.fail(f)
@@ -50,14 +54,15 @@ func (r *run) blocked(dump []goroutine) (blocked, others []waiter) {
 func (r *run) holder(blocked, others []waiter) (holder, why string) {
 	if again := r.askedAgain(blocked); len(again) > 0 {
 		if len(others) > 0 {
-			again = append(again, "other calls in progress: "+strings.ReplaceAll(r.inside(others), "\n", "; "))
+			again = append(again, "other calls in progress: "+strings.ReplaceAll(r.list(others, r.inside), "\n", "; "))
 		}
 		return strings.Join(again, "\n"),
 			"A lock of package sync is not reentrant: a goroutine that locks it again waits for itself. " +
 				"If the outer call does not hold it, a call has returned without unlocking."
 	}
 	if len(others) > 0 {
-		return "one of these may hold the lock, or a call that returned without unlocking:\n" + r.inside(others),
+		return "one of these may hold the lock, or a call that returned without unlocking:\n" +
+				r.list(others, r.inside),
 			"Hold a lock for a moment only: unlock before you wait or sleep, and on every way out of a function."
 	}
 	locks := map[string]bool{}
@@ -72,80 +77,43 @@ func (r *run) holder(blocked, others []waiter) (holder, why string) {
 		"Every way out of a function unlocks, early returns and panics included: use defer."
 }
 
-// inside lists goroutines with the calls of the chapter that led to where they are, a line each.
-func (r *run) inside(all []waiter) string {
-	var lines []string
-	for _, w := range all {
-		line := r.is(w)
-		for _, f := range w.frames[slices.Index(w.frames, w.call)+1:] {
-			if r.where.isChapter(f) {
-				line += ", called by " + f.at(r.where)
-			}
-		}
-		if !slices.Contains(lines, line) {
-			lines = append(lines, line)
+// inside says where a goroutine is, and which calls of the chapter led there.
+func (r *run) inside(w waiter) string {
+	line := r.is(w)
+	for _, f := range w.frames[slices.Index(w.frames, w.call)+1:] {
+		if r.where.isChapter(f) {
+			line += ", called by " + f.at(r.where)
 		}
 	}
-	return capLines(strings.Join(lines, "\n"), waitersShown)
+	return line
 }
 
-// askedAgain tells, one line each, which of the blocked calls were made by another method of the same object.
+// askedAgain tells, one line each, which of the blocked calls were made by another method of the same type.
 func (r *run) askedAgain(blocked []waiter) (lines []string) {
 	for _, w := range blocked {
-		asker := r.asker(w)
-		if outer := callersWithSameReceiver(w, asker); len(outer) > 0 {
-			lines = append(lines, fmt.Sprintf("%s was called by %s, which may hold the lock already",
-				asker.short(r.where), outer[0].at(r.where)))
+		calls := slices.DeleteFunc(slices.Clone(w.frames), func(f frame) bool {
+			return f.isLock() || !r.where.isForeign(f) && !r.where.isChapter(f)
+		})
+		for i, outer := range calls {
+			if i > 0 && receiver(outer) != "" && receiver(outer) == receiver(calls[0]) {
+				lines = append(lines, fmt.Sprintf("%s was called by %s, which may hold the lock already",
+					calls[0].short(r.where), outer.at(r.where)))
+				break
+			}
 		}
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)
 }
 
-// asker is the call that asks for the lock that a goroutine waits for: the innermost of the chapter, or one of a
-// library that the chapter calls, such as client-go.
-func (r *run) asker(w waiter) frame {
-	for _, f := range w.frames {
-		if r.where.isForeign(f) && !f.isLock() {
-			return f
-		}
-	}
-	return w.call
-}
-
-// callersWithSameReceiver finds, among the calls that led to asker, the methods of the same object, or of the same type
-// if the dump does not tell the objects, nearest first.
-func callersWithSameReceiver(w waiter, asker frame) (all []frame) {
-	blocked := slices.Index(w.frames, asker)
-	for _, f := range w.frames[blocked+1:] {
-		if receiverType(f) == "" || receiverType(f) != receiverType(asker) {
-			continue
-		}
-		if a, b := pointer(f), pointer(asker); a == "" || b == "" || a == b {
-			all = append(all, f)
-		}
-	}
-	return all
-}
-
-// receiverType is "example.com/x.(*T)" for a method of *T or for a closure in one, "" for other functions.
-func receiverType(f frame) string {
+// receiver is "example.com/x.(*T)" for a method of *T or for a closure in one, "" for other functions.
+func receiver(f frame) string {
 	pkg := packageOf(f.function)
-	name, isMethod := strings.CutPrefix(f.function, pkg+".(")
-	if !isMethod {
-		return ""
+	if name, isMethod := strings.CutPrefix(f.function, pkg+".("); isMethod {
+		name, _, _ = strings.Cut(name, ")")
+		return pkg + ".(" + name + ")"
 	}
-	name, _, _ = strings.Cut(name, ")")
-	return pkg + ".(" + name + ")"
-}
-
-// pointer is the first argument of a call, a method's receiver; "" when the dump does not tell.
-func pointer(f frame) string {
-	first, _, _ := strings.Cut(f.args, ",")
-	if !strings.HasPrefix(first, "0x") || strings.HasSuffix(first, "?") {
-		return "" // inlined, or in a register that may have been reused since
-	}
-	return first
+	return ""
 }
 
 // lock is the address of the lock that a goroutine waits for, "" when the dump does not tell.
@@ -153,7 +121,11 @@ func (g goroutine) lock() string {
 	for _, f := range g.frames {
 		switch f.function {
 		case "sync.(*RWMutex).Lock", "sync.(*RWMutex).RLock", "internal/sync.(*Mutex).lockSlow":
-			return pointer(f)
+			address, _, _ := strings.Cut(f.args, ",")
+			if !strings.HasPrefix(address, "0x") || strings.HasSuffix(address, "?") {
+				return "" // inlined, or in a register that may have been reused since
+			}
+			return address
 		}
 	}
 	return ""

@@ -10,8 +10,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -59,28 +59,22 @@ func overLimit() (bytes uint64, over bool) {
 func (r *run) usesTooMuch(bytes uint64) {
 	tooLarge.Store(true)
 	dump := allGoroutines()
-	name, at := "the test", r.start
-	got := []string{fmt.Sprintf("%d MiB", bytes>>20)}
-	for i, w := range r.waiters(dump) {
-		if i == 0 {
-			name, at = w.call.short(r.where), r.lineOf(w)
-		}
-		if i == 0 || w.isRunning() {
-			got = append(got, r.is(w))
-		}
-		if i == waitersShown {
-			break
-		}
-	}
+	name, at, got := "the test", r.start, fmt.Sprintf("%d MiB", bytes>>20)
 	if n := runtime.NumGoroutine(); n > manyGoroutines {
-		got[0] += fmt.Sprintf(", in %d goroutines", n)
+		got += fmt.Sprintf(", in %d goroutines", n)
+	}
+	if all := r.waiters(dump); len(all) > 0 {
+		name, at = all[0].call.short(r.where), r.lineOf(all[0])
+		first := all[0].id
+		idle := func(w waiter) bool { return w.id != first && !w.isRunning() }
+		got += "\n" + r.list(slices.DeleteFunc(all, idle), r.is)
 	}
 	r.fail(failure.Failure{
 		Kind:    failure.Memory,
 		At:      at,
 		Problem: name + " takes too much memory",
 		Wanted:  fmt.Sprintf("less than %d MiB", memoryLimit>>20),
-		Got:     strings.Join(got, "\n"),
+		Got:     got,
 		Why:     "A loop that does not end grows a slice, a map, or the number of goroutines.",
 	})
 	go func() { // the report takes a moment, while the code goes on to grow

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+
+	"client-go-workshop/internal/testkit/failure"
 )
 
 // Did notes a step of the test, formatted at once, because what it shows may change. A failing test tells its last
@@ -18,25 +20,18 @@ func (t *T) Did(format string, args ...any) {
 
 // Story forgets the steps noted so far, and lets a failing test tell its last n from now on.
 func (t *T) Story(n int) {
-	t.run.forgetSteps()
-	t.run.mu.Lock()
-	t.run.kept = n
-	t.run.mu.Unlock()
+	t.run.locked(func() { t.run.steps, t.run.skipped, t.run.kept = nil, 0, n })
 }
 
 // Rule names the rule that the test checks from here on. A test with one rule gives it to Test alone.
 func (t *T) Rule(format string, args ...any) {
 	rule := fmt.Sprintf(format, args...)
-	t.run.mu.Lock()
-	t.run.rule = rule
-	t.run.mu.Unlock()
+	t.run.locked(func() { t.run.rule = rule })
 }
 
 // See notes the command that shows a recording of the test's run, for the failure to name it.
 func (t *T) See(command string) {
-	t.run.mu.Lock()
-	t.run.see = command
-	t.run.mu.Unlock()
+	t.run.locked(func() { t.run.see = command })
 }
 
 // Errorf notes a failure and lets the test go on. What testify says is taken apart; anything else is passed on as it
@@ -103,9 +98,8 @@ func (t *T) Logf(format string, args ...any) { t.log(fmt.Sprintf(format, args...
 func (t *T) log(text string) {
 	t.run.freezeIfAbandoned()
 	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
-	t.run.mu.Lock()
-	position := t.run.position()
-	t.run.mu.Unlock()
+	var position failure.Position
+	t.run.locked(func() { position = t.run.position() })
 	fmt.Fprintf(t.T.Output(), "%s: %s\n", position, text)
 }
 
@@ -120,5 +114,5 @@ func (t *T) Cleanup(f func()) {
 func (t *T) Helper() {
 	var pc [1]uintptr
 	runtime.Callers(2, pc[:])
-	t.run.helper(pc[0])
+	t.run.locked(func() { t.run.helpers[pc[0]] = true }) // looked up only when something fails
 }

@@ -19,24 +19,31 @@ func (r *run) panicked(v any) {
 	if err, ok := v.(runtime.Error); ok {
 		message = strings.TrimPrefix(err.Error(), "runtime error: ")
 	}
-	r.brokeOff("panic: "+message, "no panic", noPanic)
+	r.endedBy("panic: "+message, "no panic", noPanic)
 }
 
 // exited notes that the calling goroutine was ended, though no test asked for it.
 func (r *run) exited() {
-	r.brokeOff("the goroutine was ended by runtime.Goexit", "the goroutine ends by returning",
+	r.endedBy("the goroutine was ended by runtime.Goexit", "the goroutine ends by returning",
 		"Goexit silently ends the caller's goroutine: return an error.")
 }
 
-func (r *run) brokeOff(message, wanted, why string) {
+func (r *run) endedBy(message, wanted, why string) {
 	stack := callers()
-	title, _, _ := strings.Cut(message, "\n")
+	f := r.brokeOff(r.testLine(stack), message, wanted, why, stack)
 	code, _ := r.where.inChapter(stack)
-	r.fail(failure.Failure{
-		Kind: failure.Panic, At: r.testLine(stack), Code: r.where.codeLine(code), Problem: title, Wanted: wanted, Why: why,
-		Got: strings.Join(append([]string{message}, r.where.lines(stack)...), "\n"),
-	})
+	f.Code = r.where.codeLine(code)
+	r.fail(f)
 	r.inner.T.Fail()
+}
+
+// brokeOff is the failure of a goroutine that a message ended in a stack.
+func (r *run) brokeOff(at failure.Position, message, wanted, why string, stack []frame) failure.Failure {
+	title, _, _ := strings.Cut(message, "\n")
+	return failure.Failure{
+		Kind: failure.Panic, At: at, Problem: title, Wanted: wanted, Why: why,
+		Got: strings.Join(append([]string{message}, r.where.lines(stack)...), "\n"),
+	}
 }
 
 // lines names the calls in a stack that are the chapter's or the test's, innermost first. If there is none of the
@@ -50,7 +57,7 @@ func (p place) lines(frames []frame) []string {
 			out = append(out, f.at(p))
 		}
 	}
-	if foreign, ok := p.foreign(frames); ok && !inChapter {
+	if foreign, ok := first(frames, p.isForeign); ok && !inChapter {
 		out = append([]string{foreign.at(p)}, out...)
 	}
 	if len(out) > framesShown {

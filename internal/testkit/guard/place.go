@@ -26,7 +26,7 @@ func (w *watchdog) tellPlace(r *run, dump []goroutine) {
 	}
 	w.place, w.told = p, w.clock
 	if r.child != nil {
-		r.child.write(entry{Place: &p})
+		r.child.note(func(now *record) { now.Place = &p })
 		return
 	}
 	p.Emit(r.outer.Attr)
@@ -68,7 +68,7 @@ func (r *run) followJournal(path string, ended <-chan struct{}) {
 			more = false
 		case <-tick.C:
 		}
-		if _, now, err := readJournal(path); err == nil && now.Place != nil && *now.Place != last {
+		if now, err := readJournal(path); err == nil && now.Place != nil && *now.Place != last {
 			last = *now.Place
 			last.Emit(r.outer.Attr)
 		}

@@ -57,14 +57,21 @@ func (p place) isChapter(f frame) bool {
 		(folder == path.Base(p.chapter) || folder == ".") // a //line directive may give a bare name
 }
 
-// inChapter finds the innermost call of the chapter. A lock that the chapter makes itself is no such call: it is the
-// call of its Lock that matters.
-func (p place) inChapter(frames []frame) (frame, bool) {
-	if i := slices.IndexFunc(frames, func(f frame) bool { return p.isChapter(f) && !f.isLock() }); i >= 0 {
-		return frames[i], true
+// first finds the innermost call that is of the first kind; without one, of the next kind.
+func first(frames []frame, kinds ...func(f frame) bool) (frame, bool) {
+	for _, is := range kinds {
+		if i := slices.IndexFunc(frames, is); i >= 0 {
+			return frames[i], true
+		}
 	}
 	return frame{}, false
 }
+
+// inChapter finds the innermost call of the chapter. A lock that the chapter makes itself is no such call: it is the
+// call of its Lock that matters.
+func (p place) inChapter(frames []frame) (frame, bool) { return first(frames, p.isCode) }
+
+func (p place) isCode(f frame) bool { return p.isChapter(f) && !f.isLock() }
 
 // isOwn says whether a frame is written in the test's own function, closures included.
 func (p place) isOwn(f frame) bool {
@@ -73,25 +80,15 @@ func (p place) isOwn(f frame) bool {
 }
 
 // inTest finds the innermost call that is written in the test's own function; else, in any file of tests.
-func (p place) inTest(frames []frame) (frame, bool) {
-	for _, is := range []func(frame) bool{p.isOwn, p.isTest} {
-		if i := slices.IndexFunc(frames, is); i >= 0 {
-			return frames[i], true
-		}
-	}
-	return frame{}, false
+func (p place) inTest(frames []frame) (frame, bool) { return first(frames, p.isOwn, p.isTest) }
+
+// mostTelling is the innermost call of the chapter; else, of the library that stands in for it, or of the test.
+func (p place) mostTelling(frames []frame) (frame, bool) {
+	return first(frames, p.isCode, p.isForeign, p.isOwn, p.isTest)
 }
 
-// foreign finds the innermost call that belongs neither to the standard library, nor to the test and what carries it.
-// When client-go stands in for the chapter, that is where things happen.
-func (p place) foreign(frames []frame) (frame, bool) {
-	if i := slices.IndexFunc(frames, p.isForeign); i >= 0 {
-		return frames[i], true
-	}
-	return frame{}, false
-}
-
-// isForeign says whether a frame is neither of the standard library nor of the test and what carries it.
+// isForeign says whether a frame is neither of the standard library nor of the test and what carries it. When client-go
+// stands in for the chapter, that is where things happen.
 func (p place) isForeign(f frame) bool {
 	module, _, _ := strings.Cut(p.chapter, "/")
 	pkg := packageOf(f.function)
@@ -142,13 +139,6 @@ func (r *run) position() failure.Position {
 		}
 	}
 	return r.testLine(stack)
-}
-
-// helper marks the function at pc. Its name is looked up only when something fails: Helper is called all the time.
-func (r *run) helper(pc uintptr) {
-	r.mu.Lock()
-	r.helpers[pc] = true
-	r.mu.Unlock()
 }
 
 // callers is the calling goroutine's stack, innermost call first, beginning with the function that called callers.

@@ -5,7 +5,7 @@ package guard
 // of many lines. In a child process both are harmless, and its output says which two calls met (crash.go).
 //
 // The child keeps a journal, a file, of what its parent cannot see in the output: the steps of the test, the todos it
-// reached, and how it ended.
+// reached, and how it ended. What is in there when the child dies is what the parent knows.
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func Race(t *testing.T, rule string, f func(t *T)) {
 // runAsChild is the test in the child process. A subtest gives it cleanups and a context of its own, which end before
 // what was noted is printed.
 func (r *run) runAsChild(journalPath string, f func(t *T)) {
-	file, err := os.OpenFile(journalPath, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(journalPath, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		r.outer.Fatalf("open the journal for the parent process: %v", err)
 	}
@@ -95,7 +96,7 @@ func (r *run) runChildren() {
 func (r *run) runChild() {
 	journalPath := filepath.Join(r.outer.TempDir(), "journal")
 	output, err := r.spawn(journalPath)
-	steps, last, readErr := readJournal(journalPath)
+	last, readErr := readJournal(journalPath)
 	if readErr != nil {
 		r.outer.Fatalf("read the record of the test's own process: %v", readErr)
 	}
@@ -109,10 +110,7 @@ func (r *run) runChild() {
 	case last.Ended && err == nil:
 		return
 	}
-	r.forgetSteps()
-	for _, step := range steps {
-		r.did(step)
-	}
+	r.steps, r.skipped = last.Steps, last.Earlier
 	if last.Ended {
 		r.fail(r.notUnderstood(output, err))
 	} else {
@@ -164,9 +162,7 @@ func (r *run) spawn(journalPath string) (output string, err error) {
 
 // passOn reports the failures of the child, and anything else that it wrote, as this test's own.
 func (r *run) passOn(all []failure.Failure, more string) {
-	r.mu.Lock()
 	r.failures = all
-	r.mu.Unlock()
 	if more != "" {
 		fmt.Fprintf(r.outer.Output(), "%s: the test's own process also wrote:\n%s\n", r.start, capLines(more, outputLines))
 	}
@@ -187,75 +183,50 @@ func unexplained(output string) string {
 	return strings.Join(rest, "\n")
 }
 
-// journal is what a child writes for its parent, a JSON object a line. All methods may be called on nil: they do
-// nothing.
-type journal struct {
-	file *os.File
-	dids int
-}
-
-type entry struct {
-	Did      string            `json:",omitempty"`
+// record has the facts that the output does not show to the parent. It is the whole journal, written again at each
+// change.
+type record struct {
+	Steps    []string          `json:",omitempty"` // the last ones
+	Earlier  int               `json:",omitempty"` // how many steps came before
 	Todo     *failure.Failure  `json:",omitempty"` // about the todos reached so far
+	Place    *failure.Place    `json:",omitempty"` // where the test is, because it takes long
 	Failures []failure.Failure `json:",omitempty"` // all of them
 	Skipped  bool              `json:",omitempty"`
 	Ended    bool              `json:",omitempty"` // the test came to its end
-	Place    *failure.Place    `json:",omitempty"` // where the test is, because it takes long
 }
 
-func (d *journal) did(step string) {
-	const most = 100 // a step in a hot loop must not fill the disk
-	if d != nil && d.dids < most {
-		d.dids++
-		d.write(entry{Did: step})
-	}
+// journal is the file of a child's record. On nil, note does nothing.
+type journal struct {
+	lock sync.Mutex
+	file *os.File
+	now  record
 }
 
-func (d *journal) todo(f failure.Failure) { d.write(entry{Todo: &f}) }
-
-func (d *journal) ended(all []failure.Failure, skipped bool) {
-	d.write(entry{Failures: all, Skipped: skipped, Ended: true})
-}
-
-func (d *journal) write(e entry) {
-	if d == nil {
+func (j *journal) note(change func(now *record)) {
+	if j == nil {
 		return
 	}
-	line, err := json.Marshal(e)
+	j.lock.Lock()
+	defer j.lock.Unlock()
+	change(&j.now)
+	line, err := json.Marshal(j.now)
 	if err == nil {
-		_, err = d.file.Write(append(line, '\n')) // one write, so that a crash leaves no half line
+		_, err = j.file.WriteAt(append(line, '\n'), 0) // one write, so that a crash leaves no half line
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "write the journal for the parent process: %v\n", err)
 	}
 }
 
-// readJournal returns the steps, and the other entries merged into one.
-func readJournal(path string) (steps []string, all entry, err error) {
+// readJournal returns the record, which is empty if the child never got as far as the test; its output says why.
+func readJournal(path string) (now record, err error) {
 	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, all, nil // the child never got as far as the test; its output says why
+	if errors.Is(err, os.ErrNotExist) || err == nil && len(data) == 0 {
+		return now, nil
 	}
-	if err != nil {
-		return nil, all, err
+	if err == nil {
+		line, _, _ := bytes.Cut(data, []byte("\n")) // the rest is of a longer record before
+		err = json.Unmarshal(line, &now)
 	}
-	for line := range bytes.Lines(data) {
-		var e entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, all, fmt.Errorf("%s: %w", path, err)
-		}
-		if e.Did != "" {
-			steps = append(steps, e.Did)
-			continue
-		}
-		if e.Place != nil {
-			all.Place = e.Place
-			continue
-		}
-		if e.Todo != nil {
-			all.Todo = e.Todo
-		}
-		all.Failures, all.Skipped, all.Ended = e.Failures, e.Skipped, e.Ended
-	}
-	return steps, all, nil
+	return now, err
 }

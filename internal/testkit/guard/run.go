@@ -89,19 +89,23 @@ func (r *run) close() {
 	}
 }
 
+// locked calls f with the lock held.
+func (r *run) locked(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
 // leave remembers that the calling goroutine is about to end on purpose.
 func (r *run) leave() {
 	id, _ := self()
-	r.mu.Lock()
-	r.leaving[id] = true
-	r.mu.Unlock()
+	r.locked(func() { r.leaving[id] = true })
 }
 
-func (r *run) leaves() bool {
+func (r *run) leaves() (on bool) {
 	id, _ := self()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.leaving[id]
+	r.locked(func() { on = r.leaving[id] })
+	return on
 }
 
 func (r *run) did(step string) {
@@ -112,13 +116,7 @@ func (r *run) did(step string) {
 		r.skipped++
 	}
 	r.steps = append(r.steps, step)
-	r.child.did(step)
-}
-
-func (r *run) forgetSteps() {
-	r.mu.Lock()
-	r.steps, r.skipped = nil, 0
-	r.mu.Unlock()
+	r.child.note(func(now *record) { now.Steps, now.Earlier = slices.Clone(r.steps), r.skipped })
 }
 
 // fail notes a failure, at the line of the test that the calling goroutine is at, unless f has a line. The first one
@@ -151,31 +149,18 @@ func (r *run) settled() bool {
 	return len(r.todos) > 0 || r.bodyDone && len(r.failures) > 0
 }
 
-func (r *run) bodyEnded() {
-	r.mu.Lock()
-	r.bodyDone = true
-	r.mu.Unlock()
-}
-
 // mainEnded is the last thing that the test's goroutine does inside the bubble.
 func (r *run) mainEnded() {
 	r.freezeIfAbandoned()
-	r.mu.Lock()
-	r.mainDone = true
-	r.mu.Unlock()
+	r.locked(func() { r.mainDone = true })
 }
 
-func (r *run) abandon() {
-	r.mu.Lock()
-	r.abandoned = true
-	r.mu.Unlock()
-}
+func (r *run) abandon() { r.locked(func() { r.abandoned = true }) }
 
 // freezeIfAbandoned does not return once the run is abandoned.
 func (r *run) freezeIfAbandoned() {
-	r.mu.Lock()
-	abandoned := r.abandoned
-	r.mu.Unlock()
+	abandoned := false
+	r.locked(func() { abandoned = r.abandoned })
 	if abandoned {
 		<-r.frozen
 	}
@@ -185,7 +170,7 @@ func (r *run) freezeIfAbandoned() {
 func (r *run) report() {
 	all, skipped := r.outcome()
 	if r.child != nil {
-		r.child.ended(all, skipped)
+		r.child.note(func(now *record) { now.Failures, now.Skipped, now.Ended = all, skipped, true })
 	} else {
 		for _, f := range all {
 			if asAttributes {

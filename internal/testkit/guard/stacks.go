@@ -52,6 +52,9 @@ func (f frame) isLock() bool {
 	return strings.HasSuffix(f.function, ").Lock") || strings.HasSuffix(f.function, ").RLock")
 }
 
+// isOnce reports whether a frame is in a call of a sync.Once.
+func (f frame) isOnce() bool { return f.function == "sync.(*Once).doSlow" }
+
 // self is the number of the calling goroutine, and of its bubble.
 func self() (id, bubble int) {
 	var buf [128]byte

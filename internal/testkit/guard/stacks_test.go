@@ -63,7 +63,9 @@ func TestDump_is_read(t *testing.T) {
 }
 
 func TestDump_that_makes_no_sense_is_no_dump(t *testing.T) {
-	for _, text := range []string{"", "\n\n\n", "goroutine", "goroutine x [running]:\nf()\n\tf.go:1", "goroutine 1:\n"} {
+	for _, text := range []string{
+		"", "\n\n\n", "goroutine", "goroutine x [running]:\nf()\n\tf.go:1", "goroutine 1:\n",
+	} {
 		require.Empty(t, parseDump(text), "%q", text)
 	}
 	g := parseDump("goroutine 1 [running]:\nonly half a fr")
@@ -88,7 +90,8 @@ func TestPackage_of_a_function(t *testing.T) {
 func TestCall_of_the_chapter_is_written_there(t *testing.T) {
 	p := place{chapter: "client-go-workshop/05-indexer", test: "client-go-workshop/05-indexer_test"}
 	for at, is := range map[string]bool{
-		"/w/05-indexer/store.go": true, "/w/solutions/05-indexer/store.go": true, "client-go-workshop/05-indexer/store.go": true, "store.go": true,
+		"/w/05-indexer/store.go": true, "/w/solutions/05-indexer/store.go": true,
+		"client-go-workshop/05-indexer/store.go": true, "store.go": true,
 		"/w/05-indexer/store_test.go": false, "/go/src/maps/iter.go": false, "maps/iter.go": false,
 	} {
 		f := frame{function: "client-go-workshop/05-indexer.(*store).ListKeys.Keys[...].func1", file: at}
@@ -122,6 +125,34 @@ func TestNever_returned_names_the_call_of_client_go_where_it_stands_in(t *testin
 	require.Equal(t, "queue_test.go:30", f.At.String())
 	require.Equal(t, "workqueue.(*Typed[...]).Get never returned", f.Problem)
 	require.Contains(t, f.Got, "workqueue.(*Typed[...]).Get at queue.go:81, waiting in sync.Cond.Wait\n")
+}
+
+func TestLock_of_a_Once_is_not_blamed(t *testing.T) {
+	r := over(t, "workshop/06-workqueue")
+	r.lockNeverFree(parseDump(`goroutine 20 [sync.Mutex.Lock, synctest bubble 5]:
+sync.(*Mutex).Lock(...)
+	/go/src/sync/mutex.go:46
+sync.(*Once).doSlow(0xc0, 0xc1)
+	/go/src/sync/once.go:73 +0x1
+sync.(*Once).Do(...)
+	/go/src/sync/once.go:69
+workshop/06-workqueue.(*queue).ShutDown(0xc2)
+	/w/06-workqueue/queue.go:9 +0x1
+workshop/06-workqueue_test.TestTask1_Get.func1()
+	/w/06-workqueue/queue_test.go:30 +0x1
+
+goroutine 21 [sync.Cond.Wait (durable), synctest bubble 5]:
+sync.(*Cond).Wait(0xc3)
+	/go/src/sync/cond.go:71 +0x1
+workshop/06-workqueue.(*queue).drain(0xc2)
+	/w/06-workqueue/queue.go:12 +0x1
+created by workshop/06-workqueue_test.TestTask1_Get.func1 in goroutine 20
+	/w/06-workqueue/queue_test.go:25 +0x1
+`))
+	f := r.failures[0]
+	require.Equal(t, "(*queue).ShutDown never returned", f.Problem)
+	require.Contains(t, f.Got, "(*queue).drain at queue.go:12, waiting in sync.Cond.Wait")
+	require.Contains(t, f.Got, "a call of a sync.Once waits until the first one has returned")
 }
 
 func TestLock_that_client_go_may_hold_is_named(t *testing.T) {

@@ -31,35 +31,28 @@ const (
 // waiters picks those goroutines of a dump that belong to the test, closest to the test first.
 func (r *run) waiters(dump []goroutine) []waiter {
 	members := r.members(dump)
-	find := r.where.inChapter
-	if !slices.ContainsFunc(members, func(g goroutine) bool { _, ok := find(g.frames); return ok }) {
-		find = r.where.foreign
+	code := r.where.isCode
+	if !slices.ContainsFunc(members, func(g goroutine) bool { return slices.ContainsFunc(g.frames, code) }) {
+		code = r.where.isForeign
 	}
-	r.mu.Lock()
-	main := r.main
-	r.mu.Unlock()
+	var main int
+	r.locked(func() { main = r.main })
 	var out []waiter
 	for _, g := range members {
 		w := waiter{goroutine: g, whose: codesOwn}
-		test, inTest := r.where.inTest(g.frames)
-		switch {
+		switch _, inTest := r.where.inTest(g.frames); {
 		case g.id == main:
 			w.whose = testsOwn
 		case inTest || r.where.isTest(g.created):
 			w.whose = testsHelper
 		}
-		call, ok := find(g.frames)
-		if !ok {
-			call, ok = test, inTest
-		}
+		call, ok := first(g.frames, code, r.where.isOwn, r.where.isTest)
 		if !ok {
 			call, ok = g.entry()
 		}
-		if !ok {
-			continue
+		if w.call = call; ok {
+			out = append(out, w)
 		}
-		w.call = call
-		out = append(out, w)
 	}
 	slices.SortStableFunc(out, func(a, b waiter) int {
 		return cmp.Or(cmp.Compare(a.whose, b.whose), cmp.Compare(a.id, b.id))
@@ -83,21 +76,21 @@ func (g goroutine) entry() (frame, bool) {
 
 // is says where a goroutine is and what it does there.
 func (r *run) is(w waiter) string {
-	switch w.state {
-	case "running", "runnable", "preempted":
+	switch {
+	case w.isRunning():
 		return w.call.at(r.where) + ", running"
-	case "sleep":
+	case w.state == "sleep":
 		return w.call.at(r.where) + ", sleeping"
 	}
 	return w.call.at(r.where) + ", waiting in " + w.state
 }
 
-// list says it of several, a line each; equal ones are counted.
-func (r *run) list(all []waiter) string {
+// list says of each of several what say says, a line each; equal lines are counted.
+func (r *run) list(all []waiter, say func(w waiter) string) string {
 	var lines []string
 	counts := map[string]int{}
 	for _, w := range all {
-		line := r.is(w)
+		line := say(w)
 		if counts[line]++; counts[line] == 1 {
 			lines = append(lines, line)
 		}
@@ -137,7 +130,7 @@ func (r *run) neverReturned(dump []goroutine, reason string) {
 		if all[0].whose != codesOwn {
 			f.At = r.lineOf(all[0])
 		}
-		f.Got = strings.TrimSuffix(r.list(all)+"\n"+reason, "\n")
+		f.Got = strings.TrimSuffix(r.list(all, r.is)+"\n"+reason, "\n")
 	}
 	r.fail(f)
 }
@@ -153,20 +146,15 @@ func (r *run) leftBehind(dump []goroutine) {
 		Why: "A goroutine ends with the thing that started it: " +
 			"in a program that runs for weeks, leaked goroutines add up.",
 	}
-	var lines []string
-	for i, w := range all {
-		started := r.startedAt(w)
-		lines = append(lines, r.is(w)+", "+started)
-		if i == 0 {
-			f.Code = r.where.codeLine(w.call)
-			f.Problem = fmt.Sprintf("left behind: goroutine waiting in %s at %s, %s",
-				w.call.short(r.where), at(w.call.file, w.call.line), started)
-		}
+	if len(all) > 0 {
+		w := all[0]
+		f.Code = r.where.codeLine(w.call)
+		f.Problem = fmt.Sprintf("left behind: goroutine waiting in %s, %s", w.call.at(r.where), r.startedAt(w))
 	}
-	if len(lines) > 1 {
-		f.Problem += fmt.Sprintf(", and %d more", len(lines)-1)
+	if len(all) > 1 {
+		f.Problem += fmt.Sprintf(", and %d more", len(all)-1)
 	}
-	f.Got = capLines(strings.Join(lines, "\n"), waitersShown)
+	f.Got = r.list(all, func(w waiter) string { return r.is(w) + ", " + r.startedAt(w) })
 	r.fail(f)
 }
 
@@ -177,10 +165,8 @@ func (r *run) startedAt(w waiter) string {
 // bubblePanicked notes what synctest.Test panicked with, on the goroutine that called it.
 func (r *run) bubblePanicked(v any) {
 	settled := r.settled()
-	r.mu.Lock()
-	r.abandoned = true
-	mainDone := r.mainDone
-	r.mu.Unlock()
+	var mainDone bool
+	r.locked(func() { r.abandoned, mainDone = true, r.mainDone })
 	message := fmt.Sprint(v)
 	switch {
 	case settled:
@@ -209,9 +195,7 @@ func (r *run) limitClock() (stop func()) {
 func (r *run) outOfTime() {
 	id, _ := self()
 	dump := slices.DeleteFunc(allGoroutines(), func(g goroutine) bool { return g.id == id })
-	r.mu.Lock()
 	r.dump = dump
-	r.mu.Unlock()
 	close(r.stuck)
 	<-r.frozen // stops the clock, so that tickers left behind cost nothing
 }

@@ -41,7 +41,8 @@ func onReach(n todo.NotWritten) bool {
 	r.mu.Lock()
 	r.leaving[id] = true
 	r.todos = append(r.todos, met{NotWritten: n, at: r.testLine(callers()), main: id == r.main})
-	r.child.todo(r.todoFailure())
+	f := r.todoFailure()
+	r.child.note(func(now *record) { now.Todo = &f })
 	r.mu.Unlock()
 	select {
 	case r.reached <- struct{}{}:
@@ -63,34 +64,29 @@ func (r *run) todoFailure() failure.Failure {
 		return cmp.Or(cmp.Compare(a.Task, b.Task), cmp.Compare(a.Symbol, b.Symbol),
 			cmp.Compare(a.at.String(), b.at.String()))
 	})
-	task := r.task()
-	if chapter := h.Chapter(); chapter != "" && todo.Chapter(startDir) != "" && chapter != todo.Chapter(startDir) {
-		return r.layerFailure(h)
-	}
-	return failure.Failure{
+	f := failure.Failure{
 		Kind: failure.NotWritten, At: h.at, Problem: "called " + h.Symbol + ": not written yet",
-		Task: task, Read: read(h.Task),
+		Task: r.task(), Read: read(h.Task),
 		Todo: &failure.Todo{
-			Symbol: h.Symbol, At: failure.Position{File: filepath.Base(h.File), Line: h.Line},
-			Task: h.Task, ComesFirst: task > 0 && h.Task < task,
+			Symbol: h.Symbol, At: failure.Position{File: filepath.Base(h.File), Line: h.Line}, Task: h.Task,
+			ComesFirst: h.Task < r.task(),
 		},
 	}
+	if chapter, own := h.Chapter(), todo.Chapter(startDir); chapter != "" && own != "" && chapter != own {
+		f.Problem = "called " + h.Symbol + " of " + chapter + ": not written yet"
+		f.Why, f.Read = h.whyLayer(), chapter+"/README.md"
+		f.Todo.Chapter, f.Todo.ComesFirst = chapter, false
+	}
+	return f
 }
 
-// layerFailure is about a todo in another chapter, whose layer the learner has chosen to run on.
-func (r *run) layerFailure(h met) failure.Failure {
+// whyLayer is about a todo in another chapter, whose layer the learner has chosen to run on.
+func (h met) whyLayer() string {
 	number, _, _ := strings.Cut(h.Chapter(), "-")
 	why := fmt.Sprintf("The tests run on your layers, and chapter %s is not written yet. "+
 		"To write it: go tool workshop %s.", h.Chapter(), number)
 	if on := flag.Lookup("on"); on != nil && h.Layer() != "" {
 		why += fmt.Sprintf(" To run on the finished layer: --on %s,%s=solutions.", on.Value, h.Layer())
 	}
-	return failure.Failure{
-		Kind: failure.NotWritten, At: h.at, Problem: "called " + h.Symbol + " of " + h.Chapter() + ": not written yet",
-		Why: why, Task: r.task(), Read: h.Chapter() + "/README.md",
-		Todo: &failure.Todo{
-			Symbol: h.Symbol, At: failure.Position{File: filepath.Base(h.File), Line: h.Line},
-			Task: h.Task, Chapter: h.Chapter(),
-		},
-	}
+	return why
 }

@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -145,25 +144,13 @@ func (r *run) watch(ended <-chan struct{}) {
 	}
 }
 
-// recent is the latest dump. Tests that run in parallel share it, so that the world stops no more often for many.
-var recent struct {
-	sync.Mutex
-	at   time.Time
-	dump []goroutine
-}
-
 // recentGoroutines returns nil while there are so many goroutines that a dump of them stops the world for seconds, in
 // which a loop that starts more of them would go unseen.
 func recentGoroutines() []goroutine {
 	if runtime.NumGoroutine() > manyGoroutines {
 		return nil
 	}
-	recent.Lock()
-	defer recent.Unlock()
-	if time.Since(recent.at) > lookEvery/2 {
-		recent.dump, recent.at = allGoroutines(), time.Now()
-	}
-	return recent.dump
+	return allGoroutines()
 }
 
 // watchdog is what was seen so far.

@@ -14,8 +14,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -109,14 +107,14 @@ func (d *demo) steps() []step {
 	budget := &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}}
 	nothing := func() {}
 	return []step{
-		{"a Deployment comes: web, with 3 replicas", func() { d.api.Create(shop("web", 3)) }},
-		{"web is scaled to 5", func() { d.api.Update(shop("web", 5)) }},
+		{"a Deployment comes: web, with 3 replicas", func() { d.api.Create(fakeapi.Deployment("web", 3)) }},
+		{"web is scaled to 5", func() { d.api.Update(fakeapi.Deployment("web", 5)) }},
 		{"a user deletes the budget", func() { d.api.Delete(budget) }},
-		{"a second Deployment comes: db, with 1 replica", func() { d.api.Create(shop("db", 1)) }},
+		{"a second Deployment comes: db, with 1 replica", func() { d.api.Create(fakeapi.Deployment("db", 1)) }},
 		{"the API server goes away. web is scaled to 2, its budget deleted", func() {
 			d.api.Down()
 			d.api.Delete(budget)
-			d.api.Update(shop("web", 2))
+			d.api.Update(fakeapi.Deployment("web", 2))
 		}},
 		{"its history is compacted, and the API server is back", func() {
 			d.api.Compact()
@@ -126,7 +124,7 @@ func (d *demo) steps() []step {
 		{"", nothing}, // the controller's back-off, after the outage and before the list: up to 9 seconds
 		{"", nothing},
 		{"", nothing},
-		{"web is scaled to 1", func() { d.api.Update(shop("web", 1)) }},
+		{"web is scaled to 1", func() { d.api.Update(fakeapi.Deployment("web", 1)) }},
 	}
 }
 
@@ -173,20 +171,4 @@ func (d *demo) Eventf(object runtime.Object, kind, reason, format string, args .
 
 func (d *demo) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
 	d.Eventf(object, kind, reason, format, args...)
-}
-
-// shop returns a Deployment.
-func shop(name string, replicas int32) *appsv1.Deployment {
-	labels := map[string]string{"app": name}
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas,
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
-			},
-		},
-	}
 }

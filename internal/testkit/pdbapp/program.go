@@ -48,8 +48,7 @@ const name = "pdb-controller"
 // Parts are the differences between the two programs.
 type Parts struct {
 	// NewInformer makes a shared informer on layers.
-	NewInformer func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object,
-		options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
+	NewInformer layers.NewInformer
 	// NewController puts the controller together.
 	NewController func(logger klog.Logger, config Config) (Runner, error)
 	// Sets are the sets of layers to choose from. Default is the choice without the flag --layers.

@@ -34,8 +34,6 @@ func (l *Log) Axis(from, to time.Duration, columns int) Axis {
 		Lanes: map[Seam][]int{}, Marks: map[Seam][]string{}}
 	width := max(1, (to-from)/time.Duration(columns)+1)
 	lists := map[string]int{}
-	l.folding.Lock()
-	defer l.folding.Unlock()
 	l.each(begin, last, func(s *Step) {
 		mark := s.mark(lists)
 		if s.At < from || s.At > to {

@@ -6,8 +6,8 @@ package pipeline
 import "slices"
 
 const (
-	searched = 20 * chunk // how many steps before a step can be its causes
-	answered = chunk      // how many steps after a handler's call the answer to a write can come
+	searched = 20 * block // how many steps before a step can be its causes
+	answered = block      // how many steps after a handler's call the answer to a write can come
 )
 
 // Causes returns the chain of steps that led to step n: the first cause first, and step n last.

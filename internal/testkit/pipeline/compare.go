@@ -30,30 +30,30 @@ type place struct {
 	kind, key, by, verb string
 }
 
-// facts is what each station of a run has.
-type facts struct {
-	log   []Step
-	now   []Step             // the steps that were applied last, all of one moment
-	n     int64              // the last step that was applied
-	has   map[place]string   // a version, or for the workqueue a word
-	notes map[place]string   // of the objects on the server
-	keys  map[string][]place // the places of a key
+// run is one of two runs, as far as it has been followed.
+type run struct {
+	*State
+	rest []Step
+	now  []Step           // the steps that were applied last, all of one moment
+	got  map[place]string // the version that a handler received last
 }
 
-func newFacts(l *Log) *facts {
-	_, last := l.Range()
-	return &facts{log: l.since(0, last), has: map[place]string{}, notes: map[place]string{}, keys: map[string][]place{}}
+func newRun(l *Log) *run {
+	first, last := l.Range()
+	return &run{l.At(first), l.since(first, last), nil, map[place]string{}}
 }
 
 // Compare returns the first lasting difference of two runs that began at the same time. Of several that begin at the
 // same time it prefers one of the key, and then the one that a change reaches first on its way from the API server.
 func Compare(a, b *Log, key string) Difference {
-	here, there := newFacts(a), newFacts(b)
+	here, there := newRun(a), newRun(b)
 	open := map[place]Difference{}
-	for len(here.log)+len(there.log) > 0 {
-		at := next(here.log, there.log)
-		touched := append(here.until(at), there.until(at)...)
-		for _, p := range touched {
+	for len(here.rest)+len(there.rest) > 0 {
+		at := next(here.rest, there.rest)
+		touched := map[place]bool{}
+		here.until(at, touched)
+		there.until(at, touched)
+		for p := range touched {
 			x, y := here.value(p), there.value(p)
 			if x == y {
 				delete(open, p)
@@ -72,7 +72,7 @@ func Compare(a, b *Log, key string) Difference {
 }
 
 // difference is what two runs have at a place.
-func difference(here, there *facts, p place, at time.Duration) Difference {
+func difference(here, there *run, p place, at time.Duration) Difference {
 	d := Difference{p.seam, p.kind, p.key, p.by, at, here.step(p), here.value(p), there.value(p)}
 	if p.verb != "" && (p.seam == Handler || d.Here == d.Elsewhere) {
 		calls := [2]string{"no call of " + p.verb, "a call of " + p.verb}
@@ -86,7 +86,7 @@ func difference(here, there *facts, p place, at time.Duration) Difference {
 
 // firstCall returns where the runs differed first at this moment, if p differs: at the first call that only one of them
 // has. The other differences of the key follow from it. If the runs do not share a change at this moment, it returns p.
-func firstCall(here, there *facts, p place) place {
+func firstCall(here, there *run, p place) place {
 	a, b := here.calls(p.key), there.calls(p.key)
 	if len(a) == 0 || len(b) == 0 || there.count(a[0]) == 0 || here.count(b[0]) == 0 {
 		return p
@@ -105,8 +105,8 @@ var effects = map[Seam][]string{Delta: {"Added", "Updated", "Deleted"}, Store: {
 	Handler: {OnAdd, OnUpdate, OnDelete}, Queue: {Add}}
 
 // calls returns the calls of this moment for a key.
-func (f *facts) calls(key string) (calls []place) {
-	for _, s := range f.now {
+func (r *run) calls(key string) (calls []place) {
+	for _, s := range r.now {
 		if s.Key == key && slices.Contains(effects[s.Seam], s.Verb) {
 			calls = append(calls, callOf(s))
 		}
@@ -123,8 +123,8 @@ func callOf(s Step) place {
 }
 
 // count returns how often a call was made at this moment.
-func (f *facts) count(call place) (n int) {
-	for _, s := range f.now {
+func (r *run) count(call place) (n int) {
+	for _, s := range r.now {
 		if callOf(s) == call {
 			n++
 		}
@@ -150,115 +150,93 @@ func next(a, b []Step) time.Duration {
 	return a[0].At
 }
 
-// until applies the steps up to a time, and returns the places that may have changed.
-func (f *facts) until(at time.Duration) (touched []place) {
-	f.now = nil
-	for ; len(f.log) > 0 && f.log[0].At <= at; f.log = f.log[1:] {
-		f.n, f.now = f.log[0].N, append(f.now, f.log[0])
-		f.apply(f.log[0])
-		keys := []string{f.log[0].Key}
-		for _, ref := range f.log[0].List {
-			keys = append(keys, ref.Key)
+// until applies the steps up to a time, and notes the places that may have changed.
+func (r *run) until(at time.Duration, touched map[place]bool) {
+	r.now = nil
+	for ; len(r.rest) > 0 && r.rest[0].At <= at; r.rest = r.rest[1:] {
+		s := r.rest[0]
+		r.apply(&s)
+		r.now = append(r.now, s)
+		switch s.Verb {
+		case OnAdd, OnUpdate:
+			r.got[place{seam: Handler, kind: s.Kind, key: s.Key, by: s.By}] = s.Version
+		case OnDelete:
+			delete(r.got, place{seam: Handler, kind: s.Kind, key: s.Key, by: s.By})
 		}
-		for _, key := range keys {
-			touched = append(touched, f.keys[key]...)
+		for _, ref := range slices.Concat(s.List, []Ref{{Key: s.Key}}) {
+			touched[place{seam: Queue, key: ref.Key}] = true
+			touched[place{seam: Server, kind: s.Kind, key: ref.Key}] = true
+			for kind, i := range r.Informers {
+				for _, seam := range []Seam{Server, Delta, Store} {
+					touched[place{seam: seam, kind: kind, key: ref.Key}] = true
+				}
+				for name := range i.Handlers {
+					touched[place{seam: Handler, kind: kind, key: ref.Key, by: name}] = true
+				}
+			}
 		}
 	}
-	return touched
 }
 
 // step returns the last step of this moment that concerns a place, or the station before it: there it went wrong. If
 // there is none, it went wrong because nothing happened, and step returns the last one of all.
-func (f *facts) step(p place) int64 {
+func (r *run) step(p place) int64 {
 	concerns := map[Seam][]Seam{Store: {Delta, Store}, Handler: {Store, Handler}, Queue: {Handler, Queue},
 		Server: {Queue, Worker, Server}, Delta: {Event, Delta}}[p.seam]
-	for _, s := range slices.Backward(f.now) {
+	for _, s := range slices.Backward(r.now) {
 		if s.Key == p.key && slices.Contains(concerns, s.Seam) && (p.kind == "" || s.Kind == "" || s.Kind == p.kind) &&
 			(p.by == "" || s.By == p.by || s.Seam == Store) {
 			return s.N
 		}
 	}
-	return f.n
-}
-
-func (f *facts) set(p place, value string) {
-	if _, known := f.has[p]; !known {
-		f.keys[p.key] = append(f.keys[p.key], p)
-	}
-	f.has[p] = value
-}
-
-func (f *facts) apply(s Step) {
-	p := place{seam: s.Seam, kind: s.Kind, key: s.Key}
-	switch s.Seam {
-	case Server:
-		if s.Verb == Removed {
-			s.Version = ""
-		}
-		if s.Verb != Did {
-			f.set(p, s.Version)
-			f.notes[p] = s.Text
-		}
-	case Delta:
-		f.applyDelta(s)
-	case Store:
-		if s.Verb == Add || s.Verb == Update || s.Verb == Delete {
-			if s.Count == 0 {
-				s.Version = ""
-			}
-			f.set(p, s.Version)
-		}
-	case Handler:
-		p.by = s.By
-		switch s.Verb {
-		case OnAdd, OnUpdate:
-			f.set(p, s.Version)
-		case OnDelete:
-			f.set(p, "")
-		}
-	case Queue:
-		p.kind = ""
-		state := map[string]string{Add: "in the workqueue", Get: "with a worker", AddRateLimited: "waits for its next try"}
-		switch words, known := state[s.Verb]; {
-		case known && !(s.Verb == Add && f.has[p] == state[Get]):
-			f.set(p, words)
-		case s.Verb == Done && f.has[p] == state[Get]:
-			f.set(p, "")
-		}
-	}
-}
-
-// applyDelta notes which keys wait in the queue of deltas.
-func (f *facts) applyDelta(s Step) {
-	p := place{seam: Delta, kind: s.Kind, key: s.Key}
-	switch s.Verb {
-	case "Added", "Updated", "Deleted":
-		f.set(p, "not popped")
-	case Pop:
-		f.set(p, "")
-	case Replace:
-		for _, ref := range s.List {
-			f.set(place{seam: Delta, kind: s.Kind, key: ref.Key}, "not popped")
-		}
-	}
+	return r.N
 }
 
 // value says what a place has, in words that two runs share. Versions are not: each run counts its own.
-func (f *facts) value(p place) string {
+func (r *run) value(p place) string {
 	p.verb = ""
-	has := f.has[p]
-	server := place{seam: Server, kind: p.kind, key: p.key}
-	switch {
-	case p.seam == Queue || p.seam == Delta:
-		return cmp.Or(has, "idle")
-	case has == "":
-		return "nothing"
-	case p.seam == Server:
-		return cmp.Or(f.notes[p], "the object")
-	case f.has[server] == "":
-		return "an object that the API server has deleted"
-	case f.has[server] != has:
-		return "an old version"
+	i := r.Informers[p.kind]
+	if i == nil {
+		i = &Informer{}
 	}
-	return "the newest version"
+	server := r.Server.Objects[p.kind+" "+p.key]
+	has := r.got[p]
+	switch p.seam {
+	case Queue:
+		return r.Queue.has(p.key)
+	case Delta:
+		if len(i.FIFO.Deltas[p.key]) > 0 {
+			return "not popped"
+		}
+		return "idle"
+	case Server:
+		if server.Key == "" {
+			return "nothing"
+		}
+		return cmp.Or(server.Note, "the object")
+	case Store:
+		has = i.Store.Objects[p.key].Version
+	}
+	switch has {
+	case "":
+		return "nothing"
+	case server.Version:
+		return "the newest version"
+	}
+	if server.Version == "" {
+		return "an object that the API server has deleted"
+	}
+	return "an old version"
+}
+
+// has says where a key is.
+func (q *WorkQueue) has(key string) string {
+	if _, busy := q.Processing[key]; busy {
+		return "with a worker"
+	} else if q.queued[key] {
+		return "in the workqueue"
+	} else if _, waits := q.Waiting[key]; waits {
+		return "waits for its next try"
+	}
+	return "idle"
 }

@@ -47,6 +47,9 @@ func (h *HandlerState) clone() *HandlerState {
 }
 
 func (i *Informer) applyHandler(step *Step) {
+	if i.Gone[step.By] {
+		return
+	}
 	h := i.Handlers[step.By]
 	if h == nil {
 		h = &HandlerState{}
@@ -59,6 +62,7 @@ func (i *Informer) applyHandler(step *Step) {
 		}
 	case Left:
 		delete(i.Handlers, step.By)
+		i.Gone[step.By] = true
 	case OnAdd, OnUpdate, OnDelete:
 		h.call(step, i.Store.Objects[step.Key].Version, i.Closed)
 		if i.Closed && step.By == "handler 1" { // a later one may be slow

@@ -39,10 +39,10 @@ func (h *head) of(objects map[string]Object) []string {
 }
 
 // rows returns the first objects in the order of their names.
-func (h *head) rows(all map[string]Object) Rows[ObjectView] {
-	list := Rows[ObjectView]{Rows: []ObjectView{}, Total: len(all)}
+func (h *head) rows(all map[string]Object) Rows[Object] {
+	list := Rows[Object]{Rows: []Object{}, Total: len(all)}
 	for _, name := range h.of(all)[:min(rows, len(all))] {
-		list.Rows = append(list.Rows, ObjectView(all[name]))
+		list.Rows = append(list.Rows, all[name])
 	}
 	return list
 }

@@ -22,6 +22,7 @@ type Informer struct {
 	FIFO      FIFO
 	Store     IndexerState
 	Handlers  map[string]*HandlerState
+	Gone      map[string]bool // handlers that have left; a call of theirs may still run
 	LastEvent Step
 	Behind    map[string][]Ref // the changes of each key on the server that the Indexer has not had
 	Closed    bool             // the queue and the Indexer cannot be seen; Store is what the handlers received
@@ -29,11 +30,11 @@ type Informer struct {
 
 // ReflectorState says what a Reflector does: "listing", "watching", "waiting", or "" before its start.
 type ReflectorState struct {
-	Phase   string
-	Since   time.Duration
-	From    string // the version that the list or watch asked for
-	Version string // of the last list, event or bookmark
-	Error   string // the last one
+	Phase   string        `json:"phase"`
+	Since   time.Duration `json:"since"`
+	From    string        `json:"from"`            // the version that the list or watch asked for
+	Version string        `json:"version"`         // of the last list, event or bookmark
+	Error   string        `json:"error,omitempty"` // the last one
 	Lists   int
 	Why     string        // why it listed again
 	Relist  time.Duration // when it did
@@ -59,35 +60,33 @@ type FIFO struct {
 type IndexerState struct {
 	Objects map[string]Object
 	head    head
-	Indexes map[string]map[string][]string // index, value, keys
-	Unread  bool                           // there are too many objects to read the tables after each change
+	Indexes []string         // the names
+	Entries map[string][]Ref // the places of each key in the index tables
+	Unread  bool             // there are too many objects to read the tables after each change
 	Version string
 	Differs string // how the last look at the real Indexer differed
 }
 
-func newInformer(kind string) *Informer {
-	return &Informer{
-		Kind:     kind,
-		Behind:   map[string][]Ref{},
-		FIFO:     FIFO{Deltas: map[string][]Ref{}},
-		Store:    IndexerState{Objects: map[string]Object{}, Indexes: map[string]map[string][]string{}},
-		Handlers: map[string]*HandlerState{},
-	}
+func (i *Informer) complete() {
+	makeMap(&i.Behind)
+	makeMap(&i.FIFO.Deltas)
+	makeMap(&i.Store.Objects)
+	makeMap(&i.Store.Entries)
+	makeMap(&i.Handlers)
+	makeMap(&i.Gone)
+	maps.DeleteFunc(i.Handlers, func(_ string, h *HandlerState) bool { return h == nil })
 }
 
 func (i *Informer) clone() *Informer {
 	c := *i
-	c.Behind = maps.Clone(i.Behind)
+	c.Behind, c.Gone = maps.Clone(i.Behind), maps.Clone(i.Gone)
 	c.FIFO.Keys = slices.Clone(i.FIFO.Keys)
 	c.FIFO.Deltas = make(map[string][]Ref, len(i.FIFO.Deltas))
 	for key, deltas := range i.FIFO.Deltas {
 		c.FIFO.Deltas[key] = slices.Clone(deltas)
 	}
 	c.Store.Objects = maps.Clone(i.Store.Objects)
-	c.Store.Indexes = make(map[string]map[string][]string, len(i.Store.Indexes))
-	for name, table := range i.Store.Indexes {
-		c.Store.Indexes[name] = maps.Clone(table) // apply replaces the slices
-	}
+	c.Store.Indexes, c.Store.Entries = slices.Clone(i.Store.Indexes), maps.Clone(i.Store.Entries)
 	c.Handlers = make(map[string]*HandlerState, len(i.Handlers))
 	for name, h := range i.Handlers {
 		c.Handlers[name] = h.clone()
@@ -317,7 +316,12 @@ func (i *Informer) applyStore(step *Step) {
 		} else {
 			i.Store.head.remove(i.Store.Objects, step.Key)
 		}
-		i.Store.reindex(step)
+		if delete(i.Store.Entries, step.Key); step.Code == NotRead {
+			i.Store.Unread = true
+			clear(i.Store.Entries)
+		} else if len(step.List) > 0 {
+			i.Store.Entries[step.Key] = step.List
+		}
 		i.caughtUp(step.Key, step.Version, step.Count == 0)
 		if i.FIFO.Popping == step.Key {
 			i.notify(step, old.Version, existed)
@@ -327,60 +331,31 @@ func (i *Informer) applyStore(step *Step) {
 	case Looked, AddIndexers:
 		i.Store.Differs = step.Error
 		if step.Code == ReadAgain {
-			i.Store.forget()
+			clear(i.Store.Entries)
 			i.Store.Unread = false
 		}
 		for _, entry := range step.List {
-			if i.Store.Indexes[entry.Type] == nil {
-				i.Store.Indexes[entry.Type] = map[string][]string{}
+			if !slices.Contains(i.Store.Indexes, entry.Type) {
+				i.Store.Indexes = append(i.Store.Indexes, entry.Type)
 			}
 			if entry.Key != "" {
-				i.Store.insert(entry)
+				i.Store.Entries[entry.Key] = append(slices.Clone(i.Store.Entries[entry.Key]), entry)
 			}
 		}
 	}
 }
 
-// forget empties the tables.
-func (s *IndexerState) forget() {
-	for name := range s.Indexes {
-		s.Indexes[name] = map[string][]string{}
-	}
-}
-
-// reindex moves a key to the places where the real indexes have it.
-func (s *IndexerState) reindex(step *Step) {
-	if step.Code == NotRead {
-		s.Unread = true
-		s.forget()
-		return
-	}
-	key := step.Key
-	for _, table := range s.Indexes {
-		for value, keys := range table {
-			at, found := slices.BinarySearch(keys, key)
-			if !found {
-				continue
-			}
-			if table[value] = slices.Delete(slices.Clone(keys), at, at+1); len(keys) == 1 {
-				delete(table, value)
+// Table returns an index: its values, and the sorted keys of each.
+func (s *IndexerState) Table(name string) map[string][]string {
+	table := map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(s.Entries)) {
+		for _, entry := range s.Entries[key] {
+			if entry.Type == name {
+				table[entry.Version] = append(table[entry.Version], key)
 			}
 		}
 	}
-	for _, entry := range step.List {
-		s.insert(entry)
-	}
-}
-
-func (s *IndexerState) insert(entry Ref) {
-	table := s.Indexes[entry.Type]
-	if table == nil {
-		table = map[string][]string{}
-		s.Indexes[entry.Type] = table
-	}
-	if at, found := slices.BinarySearch(table[entry.Version], entry.Key); !found {
-		table[entry.Version] = slices.Insert(slices.Clone(table[entry.Version]), at, entry.Key)
-	}
+	return table
 }
 
 // remove removes one element. The first one, which is the usual case, costs nothing.

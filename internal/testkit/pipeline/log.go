@@ -1,106 +1,67 @@
 package pipeline
 
-// This file is the log of a run. Appending is cheap, because the run waits for it: a step is copied into memory that is
-// used again. Other goroutines fold the steps, without the lock that Append takes.
+// This file is the log of a run. Appending is cheap, because the run waits for it: a step is copied into a ring, and a
+// step that it replaces is folded into the first state. Readers copy some steps and fold them without the lock.
 
 import (
 	"math"
-	"slices"
 	"sync"
 	"time"
 )
 
 const (
-	// chunk is how many steps are kept together. The log forgets whole chunks.
-	chunk = 1000
+	// block is how many steps a reader copies at a time.
+	block = 1000
 	// Limit is how many steps a Log of show keeps.
-	Limit = 100 * chunk
+	Limit = 100 * block
 	// snapshotEvery is the distance of two states that are kept to rewind fast.
-	snapshotEvery = 10 * chunk
+	snapshotEvery = 10 * block
 )
 
 // Log is the steps of a run. Any goroutine may call its methods.
 type Log struct {
 	start time.Time
-	limit int // how many chunks it keeps
+	keep  int64
 
-	mu         sync.Mutex
-	chunks     [][]Step // all but the last have chunk steps
-	free       []Step   // the memory of a forgotten chunk
-	begin, n   int64    // the numbers of the step before the first chunk, and of the last step
-	forgetting bool
+	mu       sync.Mutex
+	ring     []Step
+	begin, n int64  // the numbers of the step before the first one that is kept, and of the last one
+	first    *State // after step begin
+	origin   int64  // the number of the step before the first of all
 
-	// folding guards what is folded, and the steps while they are read without mu. It is locked before mu.
-	folding   sync.Mutex
-	first     *State // after step begin
+	rewinding sync.Mutex // guards snapshots; it is locked before mu
 	snapshots map[int64]*State
 }
 
-// NewLog returns an empty log, whose time starts now. It keeps so many steps, rounded up to thousands; older ones are
-// in its first state. While a goroutine forgets steps, there are up to twice as many; then Append waits.
+// NewLog returns an empty log, whose time starts now. It keeps so many steps; older ones are in its first state.
 func NewLog(keep int) *Log {
-	return &Log{start: time.Now(), limit: max(1, (keep+chunk-1)/chunk), first: NewState(), snapshots: map[int64]*State{}}
+	return &Log{start: time.Now(), keep: max(1, int64(keep)), first: NewState(), snapshots: map[int64]*State{}}
 }
 
 // Append adds a step, and sets its number and time. It returns the number.
 func (l *Log) Append(step Step) int64 {
-	l.lock()
+	l.mu.Lock()
 	defer l.mu.Unlock()
 	step.At = time.Since(l.start)
 	return l.append(&step)
 }
 
-// lock locks mu to append a step.
-func (l *Log) lock() {
-	l.mu.Lock()
-	for len(l.chunks) > 2*l.limit {
-		l.mu.Unlock()
-		l.forget()
-		l.mu.Lock()
-	}
-}
-
 // append adds a step with its time. The caller holds mu.
 func (l *Log) append(step *Step) int64 {
-	last := len(l.chunks) - 1
-	if last < 0 || len(l.chunks[last]) == chunk {
-		if l.free == nil {
-			l.free = make([]Step, 0, chunk)
-		}
-		l.chunks, l.free, last = append(l.chunks, l.free), nil, last+1
-		if len(l.chunks) > l.limit && !l.forgetting {
-			l.forgetting = true
-			go func() {
-				for l.forget() {
-				}
-			}()
-		}
-	}
 	l.n++
 	step.N = l.n
-	l.chunks[last] = append(l.chunks[last], *step)
+	if l.n-l.begin <= l.keep {
+		l.ring = append(l.ring, *step)
+		return l.n
+	}
+	oldest := l.step(l.begin + 1)
+	l.first.apply(oldest)
+	l.begin, *oldest = l.begin+1, *step
 	return l.n
 }
 
-// forget folds the oldest chunk into the first state, if there are too many. It reports whether there were.
-func (l *Log) forget() bool {
-	l.folding.Lock()
-	defer l.folding.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.chunks) <= l.limit {
-		l.forgetting = false
-		return false
-	}
-	oldest := l.chunks[0]
-	l.mu.Unlock()
-	for i := range oldest {
-		l.first.apply(&oldest[i])
-	}
-	l.mu.Lock()
-	l.chunks, l.free, l.begin = slices.Delete(l.chunks, 0, 1), oldest[:0], l.first.N
-	return true
-}
+// step returns a kept step. The caller holds mu.
+func (l *Log) step(n int64) *Step { return &l.ring[(n-l.origin-1)%l.keep] }
 
 // Now returns the time since the start of the log.
 func (l *Log) Now() time.Duration { return time.Since(l.start) }
@@ -112,46 +73,46 @@ func (l *Log) Range() (first, last int64) {
 	return l.begin, l.n
 }
 
-// each calls f for the kept steps after step n, up to step to. The caller holds folding.
+// each calls f for the kept steps after step n, up to step to. A step is valid during the call.
 func (l *Log) each(n, to int64, f func(*Step)) {
-	l.mu.Lock()
-	begin, n, to := l.begin, max(n, l.begin), min(to, l.n)
-	var chunks [][]Step // their elements do not change
-	if n < to {
-		chunks = slices.Clone(l.chunks[(n-begin)/chunk : (to-begin+chunk-1)/chunk])
-	}
-	l.mu.Unlock()
-	for at := n - begin; at < to-begin; at++ {
-		f(&chunks[at/chunk-(n-begin)/chunk][at%chunk])
+	steps := make([]Step, 0, min(block, max(0, to-n)))
+	for {
+		l.mu.Lock()
+		n = max(n, l.begin)
+		steps = steps[:0]
+		for ; n < min(to, l.n) && len(steps) < block; n++ {
+			steps = append(steps, *l.step(n + 1))
+		}
+		l.mu.Unlock()
+		if len(steps) == 0 {
+			return
+		}
+		for i := range steps {
+			f(&steps[i])
+		}
 	}
 }
 
 // since returns the kept steps after step n, up to step to.
 func (l *Log) since(n, to int64) (steps []Step) {
-	l.folding.Lock()
-	defer l.folding.Unlock()
 	l.each(n, to, func(step *Step) { steps = append(steps, *step) })
 	return steps
 }
 
 // Until returns the number of the last step up to a time.
 func (l *Log) Until(at time.Duration) int64 {
-	first, last := l.Range()
-	steps := l.since(0, last)
-	n, _ := slices.BinarySearchFunc(steps, at, func(s Step, at time.Duration) int {
-		if s.At <= at {
-			return -1
+	n, _ := l.Range()
+	l.each(n, math.MaxInt64, func(step *Step) {
+		if step.At <= at {
+			n = step.N
 		}
-		return 1
 	})
-	return first + int64(n)
+	return n
 }
 
 // WaitOf returns how long the wait takes that the Reflector of a kind is in after step n, or 0 if the log does not have
 // its end.
 func (l *Log) WaitOf(kind string, n int64, since time.Duration) (wait time.Duration) {
-	l.folding.Lock()
-	defer l.folding.Unlock()
 	l.each(n, math.MaxInt64, func(step *Step) {
 		begins := step.Verb == Run || step.Verb == List || step.Verb == Watch
 		if wait == 0 && begins && step.Seam == Reflector && step.Kind == kind {
@@ -166,8 +127,6 @@ func (l *Log) Steps(to int64, most int) []Step { return l.since(max(0, to-int64(
 
 // Way returns the last steps about a key up to a step, at most so many, oldest first.
 func (l *Log) Way(key string, to int64, most int) (way []Step) {
-	l.folding.Lock()
-	defer l.folding.Unlock()
 	l.each(0, to, func(step *Step) {
 		if step.Key == key {
 			way = append(way, *step)
@@ -180,7 +139,7 @@ func (l *Log) Way(key string, to int64, most int) (way []Step) {
 func (l *Log) NoteOverdue() {
 	state := l.Follow(nil)
 	for _, step := range state.Overdue() {
-		l.lock()
+		l.mu.Lock()
 		step.At = state.At
 		l.append(&step)
 		l.mu.Unlock()
@@ -189,36 +148,46 @@ func (l *Log) NoteOverdue() {
 
 // Follow applies to a state the steps that were appended since. It returns a new state if the log has forgotten some
 // of them.
-func (l *Log) Follow(s *State) *State {
-	l.folding.Lock()
-	defer l.folding.Unlock()
-	first, last := l.Range()
-	if s == nil || s.N < first {
-		s = l.first.Clone()
+func (l *Log) Follow(s *State) *State { return l.fold(s, math.MaxInt64) }
+
+// fold is Follow, up to a step. It begins with the first state if s is nil.
+func (l *Log) fold(s *State, to int64) *State {
+	for {
+		l.mu.Lock()
+		if s == nil || s.N < l.begin {
+			s = l.first.Clone()
+		}
+		last := min(to, l.n)
+		l.mu.Unlock()
+		l.each(s.N, last, func(step *Step) {
+			if step.N == s.N+1 { // none was forgotten meanwhile
+				s.apply(step)
+			}
+		})
+		if s.N >= last {
+			return s
+		}
 	}
-	l.each(s.N, last, s.apply)
-	return s
 }
 
 // At returns the state after step n, or after the nearest step that the log has.
 func (l *Log) At(n int64) *State {
-	l.folding.Lock()
-	defer l.folding.Unlock()
+	l.rewinding.Lock()
+	defer l.rewinding.Unlock()
 	first, last := l.Range()
 	n = min(max(n, first), last)
-	nearest := l.first
+	s := l.fold(nil, first)
 	for at, snapshot := range l.snapshots {
 		if at < first {
 			delete(l.snapshots, at)
-		} else if at <= n && at > nearest.N {
-			nearest = snapshot
+		} else if at <= n && at > s.N {
+			s = snapshot.Clone()
 		}
 	}
-	s := nearest.Clone()
-	l.each(s.N, n, func(step *Step) {
-		if s.apply(step); s.N%snapshotEvery == 0 && s.N < n {
+	for s.N < n {
+		if s = l.fold(s, min(n, s.N-s.N%snapshotEvery+snapshotEvery)); s.N < n {
 			l.snapshots[s.N] = s.Clone()
 		}
-	})
+	}
 	return s
 }

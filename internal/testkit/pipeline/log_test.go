@@ -3,13 +3,12 @@ package pipeline
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -41,11 +40,8 @@ func TestLog_at_any_step_is_the_fold_of_the_steps_before(t *testing.T) {
 }
 
 func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
-	n := Limit + 5*chunk
-	var l *Log
-	synctest.Test(t, func(*testing.T) { // it ends with the goroutine that forgets
-		l = filled(n)
-	})
+	n := Limit + 5*block
+	l := filled(n)
 	first, last := l.Range()
 	require.Equal(t, int64(n), last)
 	require.Equal(t, int64(n-Limit), first)
@@ -63,14 +59,11 @@ func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
 
 // Steps are appended, forgotten and read at the same time. Each reader sees all steps, in order.
 func TestLog_readers_see_each_step(t *testing.T) {
-	const all = Limit + 40*chunk
+	const all = Limit + 40*block
 	l, done := NewLog(Limit), make(chan struct{})
 	go func() {
 		defer close(done)
-		for n := range int64(all) {
-			for first := int64(-1); n%chunk == 0 && first < n-Limit-2*chunk; first, _ = l.Range() {
-				runtime.Gosched() // memory is used again as soon as it can be
-			}
+		for range all {
 			l.Append(Step{Seam: Store, Verb: Add, Kind: "Deployment", Key: "default/web", Count: 1, Version: "7"})
 		}
 	}()
@@ -83,7 +76,7 @@ func TestLog_readers_see_each_step(t *testing.T) {
 		}
 		state = l.Follow(state)
 		first, _ := l.Range()
-		oldest := l.Steps(first+chunk, chunk)
+		oldest := l.Steps(first+block, block)
 		for i, step := range oldest {
 			if step.N != oldest[0].N+int64(i) {
 				t.Fatalf("step %d follows step %d", step.N, oldest[i-1].N)
@@ -145,14 +138,14 @@ func TestLog_follow_continues(t *testing.T) {
 }
 
 func TestRecording_reads_what_it_wrote(t *testing.T) {
-	for _, n := range []int{0, 10, Limit + 3*chunk} {
+	for _, n := range []int{0, 10, Limit + 3*block} {
 		l := filled(n)
 		var file bytes.Buffer
 		require.NoError(t, l.Write(&file, "a title"))
-		read, title, err := ReadLog(&file)
+		read, err := ReadRecordings(&file)
 		require.NoError(t, err)
-		require.Equal(t, "a title", title)
-		require.Equal(t, l.At(int64(n)), read.At(int64(n)))
+		require.Equal(t, "a title", read[0].Title)
+		require.Equal(t, l.At(int64(n)), read[0].Log.At(int64(n)))
 	}
 }
 
@@ -170,6 +163,15 @@ func TestLog_notes_calls_that_are_overdue(t *testing.T) {
 	require.Equal(t, s.at, last.At)
 }
 
+// RemoveEventHandler does not wait for the running call, and one more may be on its way.
+func TestLog_handler_that_has_left_does_not_come_back(t *testing.T) {
+	s := newStory()
+	s.step(Handler, Joined, "").step(Handler, OnAdd, "2").step(Handler, Left, "").step(Handler, Returned, "2")
+	require.Empty(t, s.Follow(nil).Informers["Deployment"].Handlers)
+	s.step(Handler, OnUpdate, "3").step(Handler, Returned, "3")
+	require.Empty(t, s.Follow(nil).Informers["Deployment"].Handlers)
+}
+
 func TestRecording_refuses(t *testing.T) {
 	for file, reason := range map[string]string{
 		"":                                    "read the first line",
@@ -177,13 +179,25 @@ func TestRecording_refuses(t *testing.T) {
 		"hello":                               "read the first line",
 		`{"a":1}` + "\n":                      "not a recording",
 		`{"workshop":"recording","format":2}`: "has format 2, and this program reads format 1",
-		`{"workshop":"recording","format":1}` + "\n" + `{"n":1`:      "after step 0",
-		`{"workshop":"recording","format":1}` + "\n" + `{"n":4}`:     "step 4 follows step 0",
-		`{"workshop":"recording","format":1,"first":{"N":7}}{"n":4}`: "step 4 follows step 7",
+		`{"workshop":"recording","format":1}` + "\n" + `{"n":1`:                  "after step 0",
+		`{"workshop":"recording","format":1}` + "\n" + `{"n":4}`:                 "step 4 follows step 0",
+		`{"workshop":"recording","format":1,"first":{"N":7}}` + "\n" + `{"n":4}`: "step 4 follows step 7",
 	} {
-		_, _, err := ReadLog(strings.NewReader(file))
+		_, err := ReadRecordings(strings.NewReader(file))
 		require.ErrorContains(t, err, reason, file)
 	}
+	_, err := ReadRecordings(io.MultiReader(strings.NewReader(`{"title":"`), endless{}))
+	require.ErrorContains(t, err, "token too long")
+}
+
+// endless is a text without an end, and without a second line.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
 }
 
 // The axis counts the steps of each station, and marks errors, lists after the first, and waits.

@@ -28,11 +28,6 @@ type WorkQueue struct {
 	LastDue time.Duration // when a waiting key came last
 }
 
-func newWorkQueue() WorkQueue {
-	return WorkQueue{queued: map[string]bool{}, Processing: map[string]time.Duration{}, Again: map[string]bool{},
-		Waiting: map[string]time.Duration{}, Waits: map[string]time.Duration{}, Failures: map[string]int{}}
-}
-
 func (q *WorkQueue) clone() WorkQueue {
 	c := *q
 	c.Queue, c.queued = slices.Clone(q.Queue), maps.Clone(q.queued)
@@ -195,7 +190,7 @@ func (q *WorkQueue) get(step *Step) {
 	q.Processing[step.Key] = step.At
 }
 
-// complete makes what a file does not have.
+// complete makes what a new queue lacks, or one of a file.
 func (q *WorkQueue) complete() {
 	makeMap(&q.Processing)
 	makeMap(&q.Again)

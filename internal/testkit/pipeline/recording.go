@@ -8,13 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"unicode"
 )
 
 // format is the version of the file. A reader refuses any other one.
 const format = 1
+
+// longestLine is the most bytes that a line may have: a list of a million objects has fewer. Without a bound, a file of
+// one line would need several times its size in memory.
+const longestLine = 64 << 20
 
 // Recording is a log with what is known about its run.
 type Recording struct {
@@ -46,11 +49,12 @@ func (l *Log) Write(w io.Writer, title string) error { return Recording{Log: l, 
 // Write writes the recording. Calls one after the other make a file with several recordings.
 func (r Recording) Write(w io.Writer) error {
 	l := r.Log
-	l.folding.Lock()
-	first := l.first.Clone()
-	var steps []Step
-	l.each(first.N, math.MaxInt64, func(step *Step) { steps = append(steps, *step) })
-	l.folding.Unlock()
+	l.mu.Lock()
+	first, steps := l.first.Clone(), make([]Step, 0, l.n-l.begin)
+	for n := l.begin; n < l.n; n++ {
+		steps = append(steps, *l.step(n + 1))
+	}
+	l.mu.Unlock()
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
 	if err := encoder.Encode(heading{"recording", format, r.Title, r.Wrong, first}); err != nil {
@@ -67,25 +71,23 @@ func (r Recording) Write(w io.Writer) error {
 	return nil
 }
 
-// ReadLog reads the first recording of a file. Its error says why a file is not one.
-func ReadLog(r io.Reader) (l *Log, title string, err error) {
-	all, err := ReadRecordings(r)
-	if err != nil {
-		return nil, "", err
-	}
-	return all[0].Log, all[0].Title, nil
-}
-
 // ReadRecordings reads the recordings of a file, at least one. Its error says why a file is not one.
 func ReadRecordings(r io.Reader) (all []Recording, err error) {
-	decoder := json.NewDecoder(bufio.NewReader(r))
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, longestLine)
 	for {
 		var line struct {
 			heading
 			Step
 		}
-		switch err := decoder.Decode(&line); {
-		case errors.Is(err, io.EOF) && len(all) > 0:
+		err := io.EOF
+		if lines.Scan() {
+			err = json.Unmarshal(lines.Bytes(), &line)
+		} else if lines.Err() != nil {
+			err = lines.Err()
+		}
+		switch {
+		case err == io.EOF && len(all) > 0:
 			return all, nil
 		case err != nil && len(all) == 0:
 			return nil, fmt.Errorf("read the first line of the recording: %w", err)
@@ -118,7 +120,7 @@ func printable(title string) string {
 
 // appendRead adds the step that comes next in a file. A long log forgets meanwhile.
 func (l *Log) appendRead(step *Step) error {
-	l.lock()
+	l.mu.Lock()
 	defer l.mu.Unlock()
 	if step.N != l.n+1 {
 		return fmt.Errorf("read the recording: step %d follows step %d", step.N, l.n)
@@ -140,6 +142,6 @@ func (h heading) log() (*Log, error) {
 		l.first = h.First
 		l.first.complete()
 	}
-	l.begin, l.n = l.first.N, l.first.N
+	l.begin, l.n, l.origin = l.first.N, l.first.N, l.first.N
 	return l, nil
 }

@@ -16,8 +16,9 @@ func FuzzReadRecordings(f *testing.F) {
 	f.Add(whole.Bytes())
 	const heading = `{"workshop":"recording","format":1,"title":"\u001b[2J\u202e"`
 	for _, first := range []string{
-		`}`, `,"first":{}}`, `,"first":{"Informers":{"Pod":null}}}`, `,"first":{"Informers":{"Pod":{}},"Workers":{"w":null}}}`,
-		`,"first":{"Informers":{"Pod":{"Handlers":{"handler 1":null},"Store":{"Indexes":{"a":null}}}}}}`,
+		`}`, `,"first":{}}`, `,"first":{"Informers":{"Pod":null}}}`,
+		`,"first":{"Informers":{"Pod":{}},"Workers":{"w":null}}}`,
+		`,"first":{"Informers":{"Pod":{"Handlers":{"handler 1":null},"Store":{"Entries":{"a":null}}}}}}`,
 		`,"first":{"Queue":{"Queue":["a"]}}}`,
 	} {
 		for _, step := range []string{

@@ -16,9 +16,10 @@ import (
 // that is not known. The empty verb is for all others.
 var sentences = map[Seam]map[string]string{
 	Server: {
-		Wrote:   "The API server stores ${kind} ${object}${: text}.",
-		Removed: "The API server deletes ${kind} ${key}.",
-		"":      "You change the API server: ${text}.",
+		Wrote:     "The API server stores ${kind} ${object}${: text}.",
+		Removed:   "The API server deletes ${kind} ${key}.",
+		Did:       "A change of ${key} on the API server: ${text}.",
+		Did + "-": "You change the API server: ${text}.",
 	},
 	Request: {
 		Sent:           "The client sends ${text}.",

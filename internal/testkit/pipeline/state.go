@@ -36,24 +36,31 @@ type ServerState struct {
 
 // Object is one version of an object.
 type Object struct {
-	Kind, Key, Version, Note string
+	Kind    string `json:"kind"`
+	Key     string `json:"key"`
+	Version string `json:"version"`
+	Note    string `json:"note,omitempty"`
 }
 
 // RequestState is a request. Code is 0 before its answer, and after an error without one.
 type RequestState struct {
-	Kind, Text, Error string
-	Since             time.Duration // when it was sent, or when it ended
-	Code              int
+	Kind  string        `json:"kind"`
+	Text  string        `json:"text"`
+	Error string        `json:"error,omitempty"`
+	Since time.Duration `json:"since"` // when it was sent, or when it ended
+	Code  int           `json:"code,omitempty"`
 	// Of a watch: the bytes and frames that have arrived, and the bytes of a frame that has not ended.
-	Streams        bool
-	Bytes, Partial int
-	Frames         int
+	Streams bool `json:"streams"`
+	Bytes   int  `json:"bytes"`
+	Partial int  `json:"partial"`
+	Frames  int  `json:"frames"`
 }
 
 // WorkerState is a goroutine of the controller. Key is empty while it waits in Get.
 type WorkerState struct {
-	Key, Doing string
-	Since      time.Duration
+	Key   string        `json:"key,omitempty"`
+	Doing string        `json:"doing"`
+	Since time.Duration `json:"since"`
 }
 
 const (
@@ -63,15 +70,12 @@ const (
 
 // NewState returns the state before the first step.
 func NewState() *State {
-	return &State{
-		Server:   ServerState{Objects: map[string]Object{}},
-		Requests: map[int64]RequestState{}, Informers: map[string]*Informer{}, Workers: map[string]*WorkerState{},
-		Queue:  newWorkQueue(),
-		Counts: map[Seam]int64{},
-	}
+	s := &State{}
+	s.complete()
+	return s
 }
 
-// complete makes what the state of a file lacks, so that it can be used as one of a run.
+// complete makes the maps that a new state lacks, or one of a file.
 func (s *State) complete() {
 	makeMap(&s.Server.Objects)
 	makeMap(&s.Requests)
@@ -82,17 +86,7 @@ func (s *State) complete() {
 	maps.DeleteFunc(s.Workers, func(_ string, w *WorkerState) bool { return w == nil })
 	maps.DeleteFunc(s.Informers, func(_ string, i *Informer) bool { return i == nil })
 	for _, i := range s.Informers {
-		makeMap(&i.Behind)
-		makeMap(&i.FIFO.Deltas)
-		makeMap(&i.Store.Objects)
-		makeMap(&i.Store.Indexes)
-		for name, table := range i.Store.Indexes {
-			if makeMap(&table); len(table) == 0 {
-				i.Store.Indexes[name] = table
-			}
-		}
-		makeMap(&i.Handlers)
-		maps.DeleteFunc(i.Handlers, func(_ string, h *HandlerState) bool { return h == nil })
+		i.complete()
 	}
 }
 
@@ -157,24 +151,26 @@ func (s *State) Advance(at time.Duration) {
 func (s *State) informer(kind string) *Informer {
 	i := s.Informers[kind]
 	if i == nil {
-		i = newInformer(kind)
+		i = &Informer{Kind: kind}
+		i.complete()
 		s.Informers[kind] = i
 	}
 	return i
 }
 
 func (s *State) applyServer(step *Step) {
-	s.Server.write(step)
-	if i := s.Informers[step.Kind]; i != nil && step.Key != "" {
-		i.Behind[step.Key] = append(slices.Clone(i.Behind[step.Key]), Ref{step.Verb, step.Key, step.Version})
-	}
-	switch step.Verb {
-	case Did:
+	if step.Verb == Did {
 		s.Server.Last = step.Text
 		if step.Text == "down" || step.Text == "up" {
 			s.Server.Down = step.Text == "down"
 		}
-	case Removed:
+		return
+	}
+	s.Server.write(step)
+	if i := s.Informers[step.Kind]; i != nil && step.Key != "" {
+		i.Behind[step.Key] = append(slices.Clone(i.Behind[step.Key]), Ref{step.Verb, step.Key, step.Version})
+	}
+	if step.Verb == Removed {
 		s.Server.head.remove(s.Server.Objects, step.Kind+" "+step.Key)
 	}
 }

@@ -8,7 +8,7 @@
 //	  - state.go: the state after some steps; informer.go, handlers.go and queue.go have its parts.
 //	  - view.go: the state as the page draws it, with at most so many rows. head.go finds the first ones.
 //	  - facts.go: how far the layers are behind the server, and what is known about client-go's own informer.
-//	  - axis.go: the run as a time axis.
+//	  - axis.go: the run as a time axis. timeline.go: the run of one key as lines of text.
 //	  - log.go: the steps of a run, and the state at any of them.
 //	  - recording.go: a log as a file.
 //
@@ -42,7 +42,7 @@ var Seams = []Seam{Request, Stream, Event, Reflector, Delta, Store, Handler, Que
 
 // The verbs of steps. Deltas and events have their types as verbs.
 const (
-	// Server. A written object has Key and Version; Did has a text.
+	// Server. A written object has Key and Version. Did has a text, and a key if it is about the next change of an object.
 	Wrote   = "wrote"
 	Removed = "removed"
 	Did     = "did"

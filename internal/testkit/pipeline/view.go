@@ -42,51 +42,33 @@ func first[T any](all []T) Rows[T] {
 
 // ServerView is the API server.
 type ServerView struct {
-	Version string           `json:"version"`
-	Down    bool             `json:"down"`
-	Last    string           `json:"last,omitempty"`
-	Objects Rows[ObjectView] `json:"objects"`
-}
-
-// ObjectView is one version of an object.
-type ObjectView struct {
-	Kind    string `json:"kind"`
-	Key     string `json:"key"`
-	Version string `json:"version"`
-	Note    string `json:"note,omitempty"`
+	Version string       `json:"version"`
+	Down    bool         `json:"down"`
+	Last    string       `json:"last,omitempty"`
+	Objects Rows[Object] `json:"objects"`
 }
 
 // RequestView is a request under way, an open watch, or a request that has ended.
 type RequestView struct {
-	Kind    string `json:"kind"`
-	Text    string `json:"text"`
-	Error   string `json:"error,omitempty"`
-	Code    int    `json:"code,omitempty"`
-	For     int64  `json:"for"` // since it was sent, or since it ended
-	Watch   bool   `json:"watch"`
-	Bytes   int    `json:"bytes"`
-	Frames  int    `json:"frames"`
-	Partial int    `json:"partial"`
+	RequestState
+	For int64 `json:"for"` // since it was sent, or since it ended
 }
 
 // InformerView is one informer, from the watch to the handlers.
 type InformerView struct {
+	ReflectorState
 	Kind     string           `json:"kind"`
-	Phase    string           `json:"phase"`
 	For      int64            `json:"for"`
 	Of       int64            `json:"of,omitempty"` // of a wait, all of it; known in a recording
-	From     string           `json:"from"`
-	Version  string           `json:"version"`
-	Behind   int              `json:"behind"`      // versions that the Reflector has not had
-	Stored   int              `json:"storeBehind"` // versions that the Indexer has not had
-	Error    string           `json:"error,omitempty"`
+	Behind   int              `json:"behind"`       // versions that the Reflector has not had
+	Stored   int              `json:"storeBehind"`  // versions that the Indexer has not had
 	Event    *Line            `json:"event,omitempty"`
 	Deltas   Rows[DeltasView] `json:"deltas"`
 	Popping  string           `json:"popping,omitempty"`
 	Popped   []Ref            `json:"popped,omitempty"`
 	PopFor   int64            `json:"popFor,omitempty"`
 	Blocked  string           `json:"blocked,omitempty"`
-	Objects  Rows[ObjectView] `json:"objects"`
+	Objects  Rows[Object]     `json:"objects"`
 	Indexes  []IndexView      `json:"indexes"`
 	Closed   bool             `json:"closed,omitempty"`
 	Unread   bool             `json:"unread,omitempty"` // the index tables
@@ -143,10 +125,9 @@ type KeyTime struct {
 
 // WorkerView is one worker.
 type WorkerView struct {
-	Name  string `json:"name"`
-	Key   string `json:"key,omitempty"`
-	Doing string `json:"doing"`
-	For   int64  `json:"for"`
+	WorkerState
+	Name string `json:"name"`
+	For  int64  `json:"for"`
 }
 
 // Line is a step as the page lists it.
@@ -198,14 +179,15 @@ func (s *State) View() View {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Workers)) {
-		w := s.Workers[name]
-		v.Workers = append(v.Workers, WorkerView{name, w.Key, cmp.Or(w.Doing, "waits for a key"), s.since(w.Since)})
+		w := *s.Workers[name]
+		w.Doing = cmp.Or(w.Doing, "waits for a key")
+		v.Workers = append(v.Workers, WorkerView{w, name, s.since(w.Since)})
 	}
 	return v
 }
 
 func (s *State) requestView(r RequestState) RequestView {
-	return RequestView{r.Kind, r.Text, r.Error, r.Code, s.since(r.Since), r.Streams, r.Bytes, r.Frames, r.Partial}
+	return RequestView{r, s.since(r.Since)}
 }
 
 func (s *State) since(at time.Duration) int64 { return max(0, (s.At - at).Milliseconds()) }
@@ -230,8 +212,8 @@ func (s *State) keys() []string {
 
 func (s *State) informerView(i *Informer) InformerView {
 	v := InformerView{
-		Kind: i.Kind, Phase: i.Reflector.Phase, For: s.since(i.Reflector.Since), From: i.Reflector.From,
-		Version: i.Reflector.Version, Error: i.Reflector.Error, Popping: i.FIFO.Popping, Popped: i.FIFO.Popped,
+		ReflectorState: i.Reflector, Kind: i.Kind, For: s.since(i.Reflector.Since), Popping: i.FIFO.Popping,
+		Popped:  i.FIFO.Popped,
 		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed,
 		Objects: i.Store.head.rows(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
@@ -248,8 +230,8 @@ func (s *State) informerView(i *Informer) InformerView {
 	for _, key := range i.FIFO.Keys[:min(rows, len(i.FIFO.Keys))] {
 		v.Deltas.Rows = append(v.Deltas.Rows, DeltasView{key, slices.Clone(i.FIFO.Deltas[key])})
 	}
-	for _, name := range slices.Sorted(maps.Keys(i.Store.Indexes)) {
-		table := i.Store.Indexes[name]
+	for _, name := range slices.Sorted(slices.Values(i.Store.Indexes)) {
+		table := i.Store.Table(name)
 		index := IndexView{Name: name, Values: Rows[ValueView]{Rows: []ValueView{}, Total: len(table)}}
 		for _, value := range smallest(maps.Keys(table), rows) {
 			index.Values.Rows = append(index.Values.Rows, ValueView{value, first(table[value])})

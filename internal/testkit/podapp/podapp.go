@@ -79,8 +79,7 @@ func Connect(below layers.Layers, config *rest.Config) (Clients, error) {
 }
 
 // NewInformer makes an informer on layers.
-type NewInformer = func(below layers.Layers, lw cache.ListerWatcher, example runtime.Object,
-	options cache.SharedIndexInformerOptions) cache.SharedIndexInformer
+type NewInformer = layers.NewInformer
 
 // Informers returns an informer of Deployments and one of Pods, with these indexes. They have a RealFIFO below: only
 // with atomic lists a store's version is always one that it has reached.
@@ -91,22 +90,6 @@ func (c Clients) Informers(newInformer NewInformer, below layers.Layers,
 	}
 	return newInformer(below, c.Deployments.ListerWatcher(""), &appsv1.Deployment{}, cache.SharedIndexInformerOptions{}),
 		newInformer(below, c.Pods.ListerWatcher(""), &corev1.Pod{}, cache.SharedIndexInformerOptions{Indexers: ofPods})
-}
-
-// NewDeployment returns a Deployment in the namespace default that wants a number of Pods.
-func NewDeployment(name string, replicas int32) *appsv1.Deployment {
-	labels := map[string]string{"app": name}
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas,
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "nginx"}}},
-			},
-		},
-	}
 }
 
 // PodClient reads and writes the Pods of one namespace, on the server.

@@ -12,12 +12,10 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	typedappsv1 "k8s.io/client-go/kubernetes/typed/apps/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
@@ -62,7 +60,8 @@ func demo(ctx context.Context, newProxy NewProxy, out io.Writer) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
-	informer := newInformer(client.Deployments(""))
+	lw := cache.NewListWatchFromClient(client.RESTClient(), "deployments", "", fields.Everything())
+	informer := cache.NewSharedIndexInformer(lw, &appsv1.Deployment{}, 0, nil)
 	if _, err := informer.AddEventHandler(calls); err != nil {
 		return err
 	}
@@ -147,33 +146,13 @@ func (c *calls) next(silent bool) string {
 	}
 }
 
-func newInformer(client typedappsv1.DeploymentInterface) cache.SharedIndexInformer {
-	return cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.Watch(ctx, o)
-		},
-	}, &appsv1.Deployment{}, 0, nil)
-}
-
 // stored returns the stored number of replicas.
 func stored(api *fakeapi.Server) string {
 	return fmt.Sprint("replicas ", *api.Objects("deployments")[0].(*appsv1.Deployment).Spec.Replicas)
 }
 
 func deployment(replicas int32, labels map[string]string) *appsv1.Deployment {
-	pods := map[string]string{"app": "web"}
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", Labels: labels},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas,
-			Selector: &metav1.LabelSelector{MatchLabels: pods},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: pods},
-				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
-			},
-		},
-	}
+	d := fakeapi.Deployment("web", replicas)
+	d.Labels = labels
+	return d
 }

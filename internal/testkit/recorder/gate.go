@@ -52,23 +52,17 @@ func (g *Gate) hold(step pipeline.Step) {
 }
 
 // Pause shuts the gate for all seams.
-func (g *Gate) Pause() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.paused, g.until = true, nil
-	g.arm()
-}
+func (g *Gate) Pause() { g.change(func() { g.paused, g.until = true, nil }) }
 
 // Open lets all goroutines go. It also removes the breakpoints, if that is wanted.
 func (g *Gate) Open(breakpoints bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.paused, g.until = false, nil
-	if breakpoints {
-		g.breaks = nil
-	}
-	g.release(everything)
-	g.arm()
+	g.change(func() {
+		g.paused, g.until = false, nil
+		if breakpoints {
+			clear(g.breaks)
+		}
+		g.release(everything)
+	})
 }
 
 // Step lets the goroutine go that has waited longest. It reports whether there is one.
@@ -85,25 +79,25 @@ func (g *Gate) Step() bool {
 
 // Until lets all goroutines go, and pauses before the next step that matches.
 func (g *Gate) Until(match func(pipeline.Step) bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.paused, g.until = false, match
-	g.release(everything)
-	g.arm()
+	g.change(func() {
+		g.paused, g.until = false, match
+		g.release(everything)
+	})
 }
 
 // Break sets or removes a breakpoint: goroutines wait at this seam.
 func (g *Gate) Break(seam pipeline.Seam, on bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.breaks == nil {
-		g.breaks = map[pipeline.Seam]bool{}
-	}
-	g.breaks[seam] = on
-	if !on && !g.paused {
-		g.release(func(step pipeline.Step) bool { return step.Seam == seam })
-	}
-	g.arm()
+	g.change(func() {
+		if g.breaks == nil {
+			g.breaks = map[pipeline.Seam]bool{}
+		}
+		if g.breaks[seam] = on; !on {
+			delete(g.breaks, seam)
+		}
+		if !on && !g.paused {
+			g.release(func(step pipeline.Step) bool { return step.Seam == seam })
+		}
+	})
 }
 
 // release lets the goroutines go whose steps match. The caller holds mu.
@@ -119,12 +113,12 @@ func (g *Gate) release(match func(pipeline.Step) bool) {
 
 func everything(pipeline.Step) bool { return true }
 
-// arm notes whether wait has to look. The caller holds mu.
-func (g *Gate) arm() {
-	armed := g.paused || g.until != nil
-	for _, on := range g.breaks {
-		armed = armed || on
-	}
+// change changes the gate, and notes whether wait has to look.
+func (g *Gate) change(change func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change()
+	armed := g.paused || g.until != nil || len(g.breaks) > 0
 	if g.armed.Swap(armed) && !armed {
 		g.opened = time.Now()
 	}

@@ -25,9 +25,6 @@ type informer struct {
 
 // Informer returns an informer that does the same as below and records the calls of its handlers.
 func (r *Recorder) Informer(below cache.SharedIndexInformer, kind string) cache.SharedIndexInformer {
-	if r == nil {
-		return below
-	}
 	return &informer{SharedIndexInformer: below, rec: r, kind: kind,
 		names: map[cache.ResourceEventHandlerRegistration]string{}}
 }
@@ -58,7 +55,9 @@ func (i *informer) add(h cache.ResourceEventHandler, add func(cache.ResourceEven
 	i.mu.Unlock()
 	step := pipeline.Step{Seam: pipeline.Handler, Verb: pipeline.Joined, Kind: i.kind, By: name}
 	i.rec.Log.Append(step)
-	registration, err := add(&handler{h, i.rec, i.kind, name})
+	registration, err := add(i.rec.Handler(h, func(any, any, bool) pipeline.Step {
+		return pipeline.Step{Kind: i.kind, By: name}
+	}))
 	if err != nil {
 		step.Verb, step.Error = pipeline.Left, err.Error()
 		i.rec.Log.Append(step)
@@ -81,32 +80,53 @@ func (i *informer) RemoveEventHandler(registration cache.ResourceEventHandlerReg
 	return err
 }
 
+// HandlerName returns the name under which the calls of a handler are recorded.
+func HandlerName(of cache.SharedIndexInformer, registration cache.ResourceEventHandlerRegistration) string {
+	i := of.(*informer)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.names[registration]
+}
+
 // handler records the calls of one handler.
 type handler struct {
 	below cache.ResourceEventHandler
 	rec   *Recorder
-	kind  string
-	name  string
+	about About
 }
 
-func (h *handler) call(verb string, obj any, call func()) {
-	step := About(pipeline.Step{Seam: pipeline.Handler, Verb: verb, Kind: h.kind, By: h.name}, obj)
+// About returns what a step says about a call besides its verb and object: the kind, the handler, and a text. Only
+// OnUpdate has an old object.
+type About func(old, obj any, inInitialList bool) pipeline.Step
+
+// Handler returns a handler that does the same as below and records its calls.
+func (r *Recorder) Handler(below cache.ResourceEventHandler, about About) cache.ResourceEventHandler {
+	return &handler{below, r, about}
+}
+
+func (h *handler) call(verb string, obj any, step pipeline.Step, call func()) {
+	step = Of(step, obj)
+	step.Seam, step.Verb = pipeline.Handler, verb
 	h.rec.pass(&step)
 	defer func() { // also after a panic
-		step.Verb = pipeline.Returned
+		step.Verb, step.Text = pipeline.Returned, ""
 		h.rec.Log.Append(step)
 	}()
 	call()
 }
 
 func (h *handler) OnAdd(obj any, inInitialList bool) {
-	h.call(pipeline.OnAdd, obj, func() { h.below.OnAdd(obj, inInitialList) })
+	h.call(pipeline.OnAdd, obj, h.about(nil, obj, inInitialList), func() { h.below.OnAdd(obj, inInitialList) })
 }
 
 func (h *handler) OnUpdate(old, now any) {
-	h.call(pipeline.OnUpdate, now, func() { h.below.OnUpdate(old, now) })
+	h.call(pipeline.OnUpdate, now, h.about(old, now, false), func() { h.below.OnUpdate(old, now) })
 }
 
 func (h *handler) OnDelete(obj any) {
-	h.call(pipeline.OnDelete, obj, func() { h.below.OnDelete(obj) })
+	step := h.about(nil, obj, false)
+	if _, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		step.Text = "a tombstone"
+	}
+	h.call(pipeline.OnDelete, obj, step, func() { h.below.OnDelete(obj) })
 }

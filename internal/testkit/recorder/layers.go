@@ -23,9 +23,6 @@ const (
 
 // Wrap returns the layers for the informer of one kind. They do the same as l and record it.
 func (r *Recorder) Wrap(l layers.Layers, kind string) layers.Layers {
-	if r == nil {
-		return l
-	}
 	w := l
 	w.NewIndexer = func(keyFunc cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
 		return r.indexer(l.NewIndexer(keyFunc, indexers), kind)
@@ -45,9 +42,6 @@ func (r *Recorder) Wrap(l layers.Layers, kind string) layers.Layers {
 // WorkQueue returns a queue of the layers that records its calls.
 func (r *Recorder) WorkQueue(l layers.Layers, limiter layers.RateLimiter,
 	config layers.WorkQueueConfig) layers.WorkQueue {
-	if r == nil {
-		return l.NewWorkQueue(limiter, config)
-	}
 	q := &queue[cache.ObjectName]{rec: r}
 	q.TypedRateLimitingInterface = l.NewWorkQueue(&limit[cache.ObjectName]{limiter, q}, config)
 	r.look(q.looked)
@@ -56,9 +50,6 @@ func (r *Recorder) WorkQueue(l layers.Layers, limiter layers.RateLimiter,
 
 // Client returns a client of the layers that records requests, streams, lists, watches and writes.
 func (r *Recorder) Client(l layers.Layers, config *rest.Config) (layers.Client, error) {
-	if r == nil {
-		return l.NewClient(config)
-	}
 	config = rest.CopyConfig(config)
 	config.Wrap(r.Transport)
 	c, err := l.NewClient(config)
@@ -87,9 +78,6 @@ func (c *client) BudgetWriter(namespace string) layers.BudgetClient {
 
 // Writer returns a client of budgets that records its writes.
 func (r *Recorder) Writer(below layers.BudgetClient, namespace string) layers.BudgetClient {
-	if r == nil {
-		return below
-	}
 	return &writer{below, namespace, r}
 }
 
@@ -100,63 +88,45 @@ type writer struct {
 	rec       *Recorder
 }
 
-// do records a write before and after it. do returns the version that the server has stored, if there is one.
-func (w *writer) do(verb, name string, do func() (version, note string, err error)) {
+// do records a write before and after it, and what it has changed on the server.
+func (w *writer) do(verb, name string,
+	do func() (*policyv1.PodDisruptionBudget, error)) (*policyv1.PodDisruptionBudget, error) {
 	key := keyOf(w.namespace, name)
 	step := pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: Budget, Key: key,
 		By: cmp.Or(w.rec.worker(key, false), "a worker"), Text: verb}
 	w.rec.pass(&step)
-	version, note, err := do()
-	step.Verb, step.Version = pipeline.Answered, version
-	if err != nil {
-		step.Error = err.Error()
-	} else {
-		w.rec.stored(verb, step, note)
-	}
-	w.rec.pass(&step)
-}
-
-// stored records what a write has changed on the server.
-func (r *Recorder) stored(verb string, step pipeline.Step, note string) {
-	if r.serves.Load() {
-		return
-	}
-	change := pipeline.Step{Verb: pipeline.Wrote, Kind: step.Kind, Key: step.Key, Version: step.Version, Text: note}
+	result, err := do()
+	change := pipeline.Step{Verb: pipeline.Wrote, Kind: Budget, Key: key}
 	if verb == "delete" {
 		change.Verb = pipeline.Removed
+	} else if result != nil && err == nil {
+		change.Version, change.Text = result.ResourceVersion, NoteOf(result)
 	}
-	r.Server(change)
+	if err == nil && !w.rec.serves.Load() {
+		w.rec.Server(change)
+	}
+	step.Verb, step.Version, step.Error = pipeline.Answered, change.Version, text(err)
+	w.rec.pass(&step)
+	return result, err
 }
 
 func (w *writer) Create(ctx context.Context, budget *policyv1.PodDisruptionBudget,
-	options metav1.CreateOptions) (result *policyv1.PodDisruptionBudget, err error) {
-	w.do("create", budget.Name, func() (string, string, error) {
-		result, err = w.BudgetClient.Create(ctx, budget, options)
-		return resultOf(result, err)
+	options metav1.CreateOptions) (*policyv1.PodDisruptionBudget, error) {
+	return w.do("create", budget.Name, func() (*policyv1.PodDisruptionBudget, error) {
+		return w.BudgetClient.Create(ctx, budget, options)
 	})
-	return result, err
 }
 
 func (w *writer) Update(ctx context.Context, budget *policyv1.PodDisruptionBudget,
-	options metav1.UpdateOptions) (result *policyv1.PodDisruptionBudget, err error) {
-	w.do("update", budget.Name, func() (string, string, error) {
-		result, err = w.BudgetClient.Update(ctx, budget, options)
-		return resultOf(result, err)
+	options metav1.UpdateOptions) (*policyv1.PodDisruptionBudget, error) {
+	return w.do("update", budget.Name, func() (*policyv1.PodDisruptionBudget, error) {
+		return w.BudgetClient.Update(ctx, budget, options)
 	})
-	return result, err
 }
 
-func (w *writer) Delete(ctx context.Context, name string, options metav1.DeleteOptions) (err error) {
-	w.do("delete", name, func() (string, string, error) {
-		err = w.BudgetClient.Delete(ctx, name, options)
-		return "", "", err
+func (w *writer) Delete(ctx context.Context, name string, options metav1.DeleteOptions) error {
+	_, err := w.do("delete", name, func() (*policyv1.PodDisruptionBudget, error) {
+		return nil, w.BudgetClient.Delete(ctx, name, options)
 	})
 	return err
-}
-
-func resultOf(budget *policyv1.PodDisruptionBudget, err error) (version, note string, _ error) {
-	if err != nil || budget == nil {
-		return "", "", err
-	}
-	return budget.ResourceVersion, NoteOf(budget), nil
 }

@@ -22,24 +22,37 @@ func (r *Recorder) Observe(informer cache.SharedIndexInformer, kind string) erro
 	})
 }
 
-// Metrics records what client-go's informer of a kind measures: the depth of its queue, and the time for each delta.
-func (r *Recorder) Metrics(kind string) cache.InformerMetricsProvider { return metrics{r, kind} }
+// Metrics records what client-go's informers measure: the depth of their queues, and the time for each delta. kind
+// returns the kind of a resource.
+func (r *Recorder) Metrics(kind func(resource string) string) cache.InformerMetricsProvider {
+	return metrics{r, kind}
+}
 
 type metrics struct {
 	rec  *Recorder
-	kind string
+	kind func(resource string) string
 }
 
-func (m metrics) NewQueuedItemMetric(cache.InformerNameAndResource) cache.GaugeMetric {
+// step returns what is common to the steps of an informer.
+func (m metrics) step(id cache.InformerNameAndResource, verb string) pipeline.Step {
+	return pipeline.Step{Seam: pipeline.Delta, Verb: verb, Kind: m.kind(id.GroupVersionResource().Resource)}
+}
+
+func (m metrics) NewQueuedItemMetric(id cache.InformerNameAndResource) cache.GaugeMetric {
+	step := m.step(id, pipeline.Depth)
 	return metric(func(depth float64) {
-		m.rec.Log.Append(pipeline.Step{Seam: pipeline.Delta, Verb: pipeline.Depth, Kind: m.kind, Count: int64(depth)})
+		step := step // calls can come at the same time
+		step.Count = int64(depth)
+		m.rec.Log.Append(step)
 	})
 }
 
-func (m metrics) NewProcessingLatencyMetric(cache.InformerNameAndResource) cache.HistogramMetric {
+func (m metrics) NewProcessingLatencyMetric(id cache.InformerNameAndResource) cache.HistogramMetric {
+	step := m.step(id, pipeline.Processed)
 	return metric(func(seconds float64) {
-		m.rec.Log.Append(pipeline.Step{Seam: pipeline.Delta, Verb: pipeline.Processed, Kind: m.kind,
-			Wait: time.Duration(seconds * float64(time.Second))})
+		step := step
+		step.Wait = time.Duration(seconds * float64(time.Second))
+		m.rec.Log.Append(step)
 	})
 }
 

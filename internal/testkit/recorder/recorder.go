@@ -2,7 +2,7 @@
 // a goroutine at each seam.
 //
 //		client ─▶ watch ─▶ Reflector ─▶ queue ─▶ Indexer ─▶ handlers ─▶ workqueue ─▶ workers
-//		   └────────┴───────────┴─────────┴─ the seams ─┴──────────┴───────────┴──────────┘
+//		   |        |           |         |- the seams -|          |           |          |
 //
 //	  - recorder.go, this one: a step passes the gate, and goes into the log.
 //	  - gate.go: pause, step, run until.
@@ -36,8 +36,7 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// Recorder records into a log. Any goroutine may call its methods. A nil Recorder returns layers, clients and informers
-// as they are.
+// Recorder records into a log. Any goroutine may call its methods.
 type Recorder struct {
 	Log  *pipeline.Log
 	Gate *Gate
@@ -74,18 +73,13 @@ func (r *Recorder) pass(step *pipeline.Step) {
 
 // Server records a change of the API server. It does not wait at the gate.
 func (r *Recorder) Server(step pipeline.Step) {
-	if r == nil {
-		return
-	}
 	step.Seam = pipeline.Server
 	r.Log.Append(step)
 }
 
 // Step returns the number of the last step.
-func (r *Recorder) Step() (n int64) {
-	if r != nil {
-		_, n = r.Log.Range()
-	}
+func (r *Recorder) Step() int64 {
+	_, n := r.Log.Range()
 	return n
 }
 
@@ -148,15 +142,15 @@ func (r *Recorder) worker(key string, leaves bool) string {
 // Worker returns the name of the worker that has a key, "" if there is none.
 func (r *Recorder) Worker(key string) string { return r.worker(key, false) }
 
-// noted is About, and fills in the note. Making the note costs more than the rest.
+// noted is Of, and fills in the note. Making the note costs more than the rest.
 func noted(step pipeline.Step, obj any) pipeline.Step {
-	step = About(step, obj)
+	step = Of(step, obj)
 	step.Text = NoteOf(obj)
 	return step
 }
 
-// About fills in a step what is known about an object or a tombstone.
-func About(step pipeline.Step, obj any) pipeline.Step {
+// Of fills in a step what is known about an object or a tombstone.
+func Of(step pipeline.Step, obj any) pipeline.Step {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		step.Key, obj = tombstone.Key, tombstone.Obj
 	}
@@ -190,6 +184,6 @@ func NoteOf(obj any) string {
 
 // ref returns an object as an element of a list.
 func ref(kind string, obj any) pipeline.Ref {
-	step := About(pipeline.Step{}, obj)
+	step := Of(pipeline.Step{}, obj)
 	return pipeline.Ref{Type: kind, Key: step.Key, Version: step.Version}
 }

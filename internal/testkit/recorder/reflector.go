@@ -51,9 +51,6 @@ type listerWatcher struct {
 
 // ListerWatcher returns a ListerWatcher that does the same as lw and records it.
 func (r *Recorder) ListerWatcher(lw cache.ListerWatcher, kind string) cache.ListerWatcher {
-	if r == nil {
-		return lw
-	}
 	w := &listerWatcher{below: cache.ToListerWatcherWithContext(lw), rec: r, kind: kind}
 	if u, ok := lw.(interface{ IsWatchListSemanticsUnSupported() bool }); ok {
 		w.unsupported = u.IsWatchListSemanticsUnSupported()
@@ -128,7 +125,7 @@ func (e *events) Stop() {
 func (e *events) send() {
 	defer close(e.out)
 	for event := range e.below.ResultChan() {
-		step := About(pipeline.Step{Seam: pipeline.Event, Verb: string(event.Type), Kind: e.kind, By: "receive"},
+		step := Of(pipeline.Step{Seam: pipeline.Event, Verb: string(event.Type), Kind: e.kind, By: "receive"},
 			event.Object)
 		if object, err := meta.Accessor(event.Object); err == nil && event.Type == watch.Bookmark &&
 			object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {

@@ -103,9 +103,6 @@ func prune(folder string) {
 
 // Serve records the changes of an API server, also those of other clients.
 func (r *Recorder) Serve(api *fakeapi.Server) {
-	if r == nil {
-		return
-	}
 	r.serves.Store(true)
 	api.OnChange(func(before, now fakeapi.Object, version int64) {
 		if now == nil {
@@ -119,15 +116,12 @@ func (r *Recorder) Serve(api *fakeapi.Server) {
 // Changed records that a server of the test has stored or removed an object, and which version that is. The caller then
 // records all changes of its server, also those that the code under test has asked for.
 func (r *Recorder) Changed(obj any, version string, removed bool) {
-	if r == nil {
-		return
-	}
 	r.serves.Store(true)
 	step := pipeline.Step{Seam: pipeline.Server, Verb: pipeline.Wrote}
 	if removed {
 		step.Verb = pipeline.Removed
 	}
-	step = About(step, obj)
+	step = Of(step, obj)
 	step.Text, step.Kind, step.Version = NoteOf(obj), reflect.TypeOf(obj).Elem().Name(), version
 	r.Log.Append(step)
 }

@@ -10,7 +10,6 @@ import (
 
 	"client-go-workshop/internal/testkit/env"
 	"client-go-workshop/internal/testkit/fakeapi"
-	"client-go-workshop/internal/testkit/layers/solutions"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
 )
@@ -21,7 +20,8 @@ func TestSave_keeps_the_newest(t *testing.T) {
 	t.Setenv(env.Recordings, folder)
 	require.True(t, recorder.Saves())
 	for n := range 12 {
-		command, err := recorder.Save(fmt.Sprint("week-", n), pipeline.Recording{Log: pipeline.NewLog(pipeline.Limit), Title: "a title"})
+		run := pipeline.Recording{Log: pipeline.NewLog(pipeline.Limit), Title: "a title"}
+		command, err := recorder.Save(fmt.Sprint("week-", n), run)
 		require.NoError(t, err)
 		path := filepath.Join(folder, fmt.Sprintf("week-%d.json", n))
 		require.Equal(t, "go tool workshop show "+filepath.ToSlash(path), command)
@@ -56,17 +56,4 @@ func TestServe_records_each_change(t *testing.T) {
 	}
 	require.Equal(t, []string{"server wrote Deployment default/web@2 replicas 3",
 		"server wrote Deployment default/web@3 replicas 5", "server removed Deployment default/web@4 replicas 5"}, got)
-}
-
-// A nil Recorder is for code that may be recorded.
-func TestRecorder_nil(t *testing.T) {
-	var none *recorder.Recorder
-	api := fakeapi.Start(t)
-	none.Serve(api)
-	none.Server(pipeline.Step{})
-	client, err := none.Client(solutions.Layers, api.Config())
-	require.NoError(t, err)
-	require.NotNil(t, client)
-	require.Zero(t, none.Step())
-	require.Nil(t, none.Informer(nil, ""))
 }

@@ -36,7 +36,7 @@ func (f *fifo) step(verb string) pipeline.Step {
 
 // write records a delta, and whether the call had to wait for the queue's lock.
 func (f *fifo) write(verb cache.DeltaType, obj any, write func(any) error) error {
-	step := About(f.step(string(verb)), obj)
+	step := Of(f.step(string(verb)), obj)
 	f.rec.Gate.wait(&step)
 	waits := f.popping.Load()
 	if waits {
@@ -155,7 +155,7 @@ func (i *indexer) AddIndexers(indexers cache.Indexers) error {
 
 // write holds the goroutine, writes, and records the object that is there afterwards.
 func (i *indexer) write(verb string, obj any, write func(any) error) error {
-	step := About(pipeline.Step{Seam: pipeline.Store, Verb: verb, Kind: i.kind, By: "popAll"}, obj)
+	step := Of(pipeline.Step{Seam: pipeline.Store, Verb: verb, Kind: i.kind, By: "popAll"}, obj)
 	i.rec.Gate.wait(&step)
 	old, existed, _ := i.Indexer.GetByKey(step.Key)
 	err := write(obj)

@@ -153,7 +153,7 @@ func (m *machine) compare(when string) {
 					table[value] = slices.Sorted(slices.Values(keys))
 				}
 			}
-			require.Equal(m, table, state.Store.Indexes[name], "%s: the index %s of %s", when, name, kind)
+			require.Equal(m, table, state.Store.Table(name), "%s: the index %s of %s", when, name, kind)
 		}
 		if informer.HasSynced() {
 			require.Equal(m, informer.LastSyncResourceVersion(), state.Reflector.Version, "%s: the version of %s", when, kind)
@@ -254,8 +254,9 @@ func TestTruth_random_runs(t *testing.T) {
 func (m *machine) rewind(r *rand.Rand) {
 	var file bytes.Buffer
 	require.NoError(m, m.rec.Log.Write(&file, "a run"))
-	read, _, err := pipeline.ReadLog(&file)
+	all, err := pipeline.ReadRecordings(&file)
 	require.NoError(m, err)
+	read := all[0].Log
 	_, last := read.Range()
 	for range 5 {
 		n := r.Int64N(last)

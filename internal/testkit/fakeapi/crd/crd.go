@@ -12,17 +12,17 @@
 package crd
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/util/jsonpath"
+	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
 	"client-go-workshop/internal/testkit/fakeapi"
@@ -30,9 +30,9 @@ import (
 
 // definition is a CustomResourceDefinition, as far as the fake knows it.
 type definition struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	Metadata   json.RawMessage `json:"metadata"`
+	APIVersion string            `json:"apiVersion"`
+	Kind       string            `json:"kind"`
+	Metadata   metav1.ObjectMeta `json:"metadata"`
 	Spec       struct {
 		Group    string    `json:"group"`
 		Scope    string    `json:"scope"`
@@ -64,12 +64,8 @@ type version struct {
 }
 
 type printed struct {
-	Name        string `json:"name"`
-	Type        string `json:"type"`
-	Format      string `json:"format"`
-	Description string `json:"description"`
-	Priority    int32  `json:"priority"`
-	JSONPath    string `json:"jsonPath"`
+	metav1.TableColumnDefinition `json:",inline"`
+	JSONPath                     string `json:"jsonPath"`
 }
 
 // Parse reads a CustomResourceDefinition. It returns an error for a definition that a real server refuses, as far as
@@ -80,17 +76,12 @@ func Parse(manifest string) (fakeapi.Custom, error) {
 		return fakeapi.Custom{}, fmt.Errorf("read the CustomResourceDefinition: %w", err)
 	}
 	var d definition
-	strict := json.NewDecoder(bytes.NewReader(data))
-	strict.DisallowUnknownFields()
-	if err := strict.Decode(&d); err != nil {
+	unknown, err := json.UnmarshalStrict(data, &d) // integers become int64, as the API machinery has them
+	if err = errors.Join(append(unknown, err)...); err != nil {
 		return fakeapi.Custom{}, fmt.Errorf("read the CustomResourceDefinition: %w", err)
 	}
-	var meta metav1.ObjectMeta
-	if err := json.Unmarshal(d.Metadata, &meta); err != nil {
-		return fakeapi.Custom{}, fmt.Errorf("read the CustomResourceDefinition: metadata: %w", err)
-	}
-	if err := d.check(meta.Name); err != nil {
-		return fakeapi.Custom{}, fmt.Errorf("the CustomResourceDefinition %q is invalid: %w", meta.Name, err)
+	if err := d.check(d.Metadata.Name); err != nil {
+		return fakeapi.Custom{}, fmt.Errorf("the CustomResourceDefinition %q is invalid: %w", d.Metadata.Name, err)
 	}
 	return d.custom()
 }
@@ -160,8 +151,8 @@ func table(columns []printed) ([]metav1.TableColumnDefinition, func(object map[s
 		Description: metav1.ObjectMeta{}.SwaggerDoc()["name"]}}
 	var paths []*jsonpath.JSONPath
 	if len(columns) == 0 {
-		columns = []printed{{Name: "Age", Type: "date", JSONPath: ".metadata.creationTimestamp",
-			Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]}}
+		columns = []printed{{metav1.TableColumnDefinition{Name: "Age", Type: "date",
+			Description: metav1.ObjectMeta{}.SwaggerDoc()["creationTimestamp"]}, ".metadata.creationTimestamp"}}
 	}
 	for _, c := range columns {
 		path := jsonpath.New(c.Name).AllowMissingKeys(true)
@@ -169,12 +160,11 @@ func table(columns []printed) ([]metav1.TableColumnDefinition, func(object map[s
 			return nil, nil, fmt.Errorf("the jsonPath of column %s: %w", c.Name, err)
 		}
 		paths = append(paths, path)
-		description := cmp.Or(c.Description, "Custom resource definition column (in JSONPath format): "+c.JSONPath)
-		head = append(head, metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format,
-			Description: description, Priority: c.Priority})
+		c.Description = cmp.Or(c.Description, "Custom resource definition column (in JSONPath format): "+c.JSONPath)
+		head = append(head, c.TableColumnDefinition)
 	}
 	cells := func(object map[string]any) []any {
-		name, _, _ := nested(object, "metadata", "name")
+		name, _, _ := unstructured.NestedFieldNoCopy(object, "metadata", "name")
 		cells := []any{name}
 		for i, path := range paths {
 			cells = append(cells, cell(path, columns[i].Type, object))

@@ -11,21 +11,21 @@ import (
 )
 
 func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testing.T) {
-	for change, problem := range map[[2]string]string{
-		{"apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n"}:                           "and not an apiextensions.k8s.io/v1",
-		{"plural: bitcoinnetworks", "plural: networks"}:                                           `must be spec.names.plural+"."+spec.group`,
-		{"storage: true", "storage: false"}:                                                       "exactly one version marked as storage version",
-		{"scope: Namespaced", "scope: Cluster"}:                                                   "serves namespaced resources only",
-		{"version: {type: string, ", "version: {"}:                                                "properties[version].type: Required value",
-		{"{type: string, maxLength: 63}", "{type: string}\n              labels: {type: object}"}: "implicitly specified",
-		{"maxItems: 8", "maxItem: 8"}:                                                             `unknown field "maxItem"`,
-		{"kind: BitcoinNetwork\n", "kind: BitcoinNetwork\n    kind: B\n"}:                         `key "kind" already set`,
+	for _, c := range []struct{ from, to, problem string }{
+		{"apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n", "and not an apiextensions.k8s.io/v1"},
+		{"plural: bitcoinnetworks", "plural: networks", `must be spec.names.plural+"."+spec.group`},
+		{"storage: true", "storage: false", "exactly one version marked as storage version"},
+		{"scope: Namespaced", "scope: Cluster", "serves namespaced resources only"},
+		{"version: {type: string, ", "version: {", "properties[version].type: Required value"},
+		{"{type: string, maxLength: 63}", "{type: string}\n              labels: {type: object}", "implicitly specified"},
+		{"maxItems: 8", "maxItem: 8", `.maxItem"`},
+		{"kind: BitcoinNetwork\n", "kind: BitcoinNetwork\n    kind: B\n", `key "kind" already set`},
 	} {
-		t.Run(change[1], func(t *testing.T) {
-			manifest := strings.Replace(customresource.Manifest(), change[0], change[1], 1)
-			require.NotEqual(t, customresource.Manifest(), manifest, "the manifest has %q", change[0])
+		t.Run(c.to, func(t *testing.T) {
+			manifest := strings.Replace(customresource.Manifest(), c.from, c.to, 1)
+			require.NotEqual(t, customresource.Manifest(), manifest, "the manifest has %q", c.from)
 			_, err := crd.Parse(manifest)
-			require.ErrorContains(t, err, problem)
+			require.ErrorContains(t, err, c.problem)
 		})
 	}
 }

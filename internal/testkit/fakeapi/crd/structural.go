@@ -10,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/util/jsonpath"
 )
@@ -130,7 +131,7 @@ func (s *schemaProps) setDefaults(value any) {
 	case map[string]any:
 		for name, p := range s.Properties {
 			if held, exists := v[name]; p.Default != nil && (!exists || held == nil && !p.Nullable) {
-				v[name] = copyOf(p.Default)
+				v[name] = runtime.DeepCopyJSONValue(p.Default)
 			}
 			if held, exists := v[name]; exists {
 				p.setDefaults(held)
@@ -148,44 +149,6 @@ func (s *schemaProps) setDefaults(value any) {
 			}
 		}
 	}
-}
-
-// copyOf returns a copy of a JSON value, with integers as the API machinery has them.
-func copyOf(value any) any {
-	switch v := value.(type) {
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-	case map[string]any:
-		c := map[string]any{}
-		for name, held := range v {
-			c[name] = copyOf(held)
-		}
-		return c
-	case []any:
-		c := []any{}
-		for _, held := range v {
-			c = append(c, copyOf(held))
-		}
-		return c
-	}
-	return value
-}
-
-// nested returns a field of an object.
-func nested(object map[string]any, path ...string) (value any, found bool, err error) {
-	value = object
-	for _, name := range path {
-		m, ok := value.(map[string]any)
-		if !ok {
-			return nil, false, nil
-		}
-		if value, found = m[name]; !found {
-			return nil, false, nil
-		}
-	}
-	return value, true, nil
 }
 
 // cell returns a cell of kubectl get, or nil for a field that the object lacks.

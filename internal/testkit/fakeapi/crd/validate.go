@@ -34,7 +34,7 @@ func (s *schemaProps) validate(value any, path *field.Path) (errs field.ErrorLis
 	case float64:
 		errs = s.validateNumber(v, v, path)
 	}
-	if len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(one any) bool { return copyOf(one) == value }) {
+	if len(s.Enum) > 0 && !slices.Contains(s.Enum, value) {
 		supported := []string{}
 		for _, one := range s.Enum {
 			supported = append(supported, fmt.Sprint(one))
