@@ -38,12 +38,9 @@ func (c Chapter) Name() string {
 // labs reads the labs below root, in the order of the page that lists them. A folder without a README.md is not a lab.
 // A workshop without labs needs no page.
 func labs(root string) ([]Chapter, error) {
-	folders, err := labFolders(root)
-	if err != nil {
-		return nil, err
-	}
+	readmes, _ := fs.Glob(os.DirFS(root), LabsFolder+"/*/README.md") // the pattern is well-formed
 	doc, err := Text(filepath.Join(root, filepath.FromSlash(LabsPage)))
-	if errors.Is(err, fs.ErrNotExist) && len(folders) == 0 {
+	if errors.Is(err, fs.ErrNotExist) && len(readmes) == 0 {
 		return nil, nil
 	}
 	if err != nil {
@@ -58,7 +55,7 @@ func labs(root string) ([]Chapter, error) {
 		}
 		linked[m[1]] = true
 		c := Chapter{Dir: LabsFolder + "/" + m[1], Topic: m[1]}
-		if !slices.Contains(folders, m[1]) {
+		if !slices.Contains(readmes, c.Dir+"/README.md") {
 			return nil, fmt.Errorf("%s:%d links the lab %s, and there is no %s/README.md; write it, or remove the link",
 				LabsPage, link.Line, m[1], c.Dir)
 		}
@@ -67,28 +64,13 @@ func labs(root string) ([]Chapter, error) {
 		}
 		all = append(all, c)
 	}
-	for _, name := range folders {
-		if !linked[name] {
+	for _, readme := range readmes {
+		if name := path.Base(path.Dir(readme)); !linked[name] {
 			return nil, fmt.Errorf("%s does not link the lab %s/%s; add the link [%s](%s/README.md) where it belongs in "+
 				"the order", LabsPage, LabsFolder, name, name, name)
 		}
 	}
 	return all, nil
-}
-
-// labFolders returns the names of the folders in labs that have a README.md.
-func labFolders(root string) (names []string, err error) {
-	entries, err := os.ReadDir(filepath.Join(root, LabsFolder))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("look for labs: %w", err)
-	}
-	for _, e := range entries {
-		_, err := os.Stat(filepath.Join(root, LabsFolder, e.Name(), "README.md"))
-		if e.IsDir() && err == nil {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
 }
 
 // byWord returns the labs with a word in their name: "proxy" is one of "rewriting-proxy".

@@ -35,8 +35,17 @@ passes every test, and so does client-go. Each wrong version fails in the test t
 it names. The texts are true for the client-go in go.mod. The command prints one
 line for each truth and chapter.
 
+Without a name it checks the seven chapters and the texts; labs stands for all labs.
 It ignores your code in the chapter folders.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return prove(cmd, o, args, asJSON) },
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Root, o.Chapters, err = chapters(args); err != nil {
+				return err
+			}
+			if o.Texts = len(args) == 0; o.Texts {
+				o.Chapters = slices.DeleteFunc(o.Chapters, course.Chapter.Lab)
+			}
+			return prove(cmd, o, asJSON)
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "require that the chapter folders contain the untouched stubs")
@@ -56,18 +65,18 @@ func newTexts() *cobra.Command {
 		Long: `Prove what the texts say: that the tasks reach every test, that references and links
 are true of the client-go in go.mod, and that commands print what the texts show.
 It is verify --only reached,references,shown.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return prove(cmd, verify.Options{Truths: []string{"reached", "references", "shown"}}, args, false)
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			o := verify.Options{Truths: []string{"reached", "references", "shown"}, Texts: len(args) == 0}
+			if o.Root, o.Chapters, err = chapters(args); err != nil {
+				return err
+			}
+			return prove(cmd, o, false)
 		},
 	}
 }
 
-// prove checks the truths of the chapters that the arguments name, or of all, and prints the findings.
-func prove(cmd *cobra.Command, o verify.Options, args []string, asJSON bool) (err error) {
-	if o.Root, o.Chapters, err = chapters(args); err != nil {
-		return err
-	}
-	o.Texts = len(args) == 0
+// prove checks the truths and prints the findings.
+func prove(cmd *cobra.Command, o verify.Options, asJSON bool) error {
 	for _, t := range o.Truths {
 		if !slices.Contains(verify.Names(), t) {
 			return usage.Wrap(fmt.Errorf("there is no truth %q; the truths are %s", t, strings.Join(verify.Names(), ", ")))
@@ -101,16 +110,21 @@ func prove(cmd *cobra.Command, o verify.Options, args []string, asJSON bool) (er
 	return err
 }
 
-// chapters returns the workshop's root, and the chapters that the arguments name, or all of them.
+// chapters returns the workshop's root, and the chapters and labs that the arguments name, or all of them. The argument
+// labs names all labs.
 func chapters(args []string) (root string, some []course.Chapter, err error) {
 	if root, err = course.Root("."); err != nil {
 		return "", nil, err
 	}
-	if len(args) == 0 {
-		some, err = course.All(root)
-		return root, some, err
+	all, err := course.All(root)
+	if len(args) == 0 || err != nil {
+		return root, all, err
 	}
 	for _, arg := range args {
+		if arg == course.LabsFolder {
+			some = append(some, slices.DeleteFunc(slices.Clone(all), func(c course.Chapter) bool { return !c.Lab() })...)
+			continue
+		}
 		c, err := course.Find(root, arg)
 		if err != nil {
 			return "", nil, usage.Wrap(err)

@@ -122,7 +122,8 @@ func (c *checker) fragment(l markdown.Link, mod module, file, fragment string) (
 		return "#" + fragment + " is not a line; write #L10 or #L10-L20"
 	}
 	var near []string
-	for _, anchor := range markdown.Parse([]byte(strings.Join(mod.lines(file), "\n"))).Anchors {
+	for _, h := range markdown.Parse([]byte(strings.Join(mod.lines(file), "\n"))).Headings {
+		anchor := h.Anchor
 		if anchor == fragment {
 			return ""
 		}

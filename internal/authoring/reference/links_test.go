@@ -12,7 +12,7 @@ func TestLinks_that_lead_somewhere_are_silent(t *testing.T) {
 	w.silent("# A title with `code`", "",
 		"[chapter](README.md), [task](README.md#task-1-a-map-behind-a-lock-45-min), [folder](../solutions/05-indexer), "+
 			"[root](/go.mod),",
-		"[here](#a-title-with-code), [by hand](README.md#by-hand), [the second](README.md#same-1), [top](..), [its "+
+		"[here](#a-title-with-code), [the second](README.md#same-1), [top](..), [its "+
 			"README](../05-indexer#same),",
 		"[line](../go.mod#L3), [lines](../go.mod#L1-L3), [plain](README.md?plain=1#L3), [last](<../docs/no break at the "+
 			"end.md#L1>), [blank](../docs/no%20break%20at%20the%20end.md),",
@@ -34,7 +34,9 @@ func TestLinks_that_lead_nowhere_are_reported(t *testing.T) {
 		{"a file", "\n[x](gone.md)\n", []string{"2: the link to gone.md leads nowhere: there is no such file"}},
 		{"an image", "![x](gone.png)", []string{"1: the link to gone.png leads nowhere: there is no such file"}},
 		{"in HTML", "see <a href=\"gone.md\">x</a>", []string{"1: the link to gone.md leads nowhere: there is no such file"}},
-		{"by label", "[x][one]\n\n[one]: gone.md\n", []string{"1: the link to gone.md leads nowhere: there is no such file"}},
+		{"by label", "[x][one]\n\n[one]: gone.md\n", []string{
+			"1: the link to gone.md leads nowhere: there is no such file",
+			"3: the link to gone.md leads nowhere: there is no such file"}},
 		{"a label that no link uses", "\n\n[one]: gone.md\n",
 			[]string{"3: the link to gone.md leads nowhere: there is no such file"}},
 		{"around an image", "[![x](gone.png)](gone.md)", []string{

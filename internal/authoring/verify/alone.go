@@ -7,13 +7,13 @@ package verify
 // WORKSHOP_DONE whether its task is done.
 
 import (
+	"cmp"
 	"fmt"
-	"os/exec"
+	"slices"
 	"strconv"
 
 	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/bugs"
-	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 )
 
@@ -36,42 +36,32 @@ func workshopTodo(task int, symbol string) {
 
 // unfinished is a chapter's test binary over code with todos: the solution, and the states between two tasks.
 type unfinished struct {
-	program
-	layer  overlay.Layer
-	states []bugs.Bug
-	apart  map[string]program // the states that have a program of their own
+	path  string
+	apart map[string]string // the states that have a program of their own
 }
 
-// buildUnfinished builds the program once for all truths that need it.
+// buildUnfinished builds the program, for all truths that need it.
 func (r *run) buildUnfinished() (*unfinished, error) {
-	if r.unfinished != nil {
-		return r.unfinished, nil
-	}
-	solution, err := r.solution()
+	layer, err := withTodos(r.solution)
 	if err != nil {
 		return nil, err
 	}
-	states, err := bugs.States(r.root, r.chapter)
+	u := &unfinished{apart: map[string]string{}}
+	merged, has, err := merge(layer, r.states.Bugs)
+	if err == nil {
+		u.path, err = r.build(merged)
+	}
 	if err != nil {
-		return nil, err
-	}
-	u := &unfinished{states: states.Bugs, apart: map[string]program{}}
-	if u.layer, err = withTodos(solution); err != nil {
-		return nil, err
-	}
-	merged, has := merge(u.layer, states.Bugs, false)
-	merged.Name = u.layer.Name
-	if u.program, err = r.build(merged); err != nil {
 		has = nil // a state disturbs the others, or the solution; each build tells by itself
-		if u.program, err = r.build(u.layer); err != nil {
+		if u.path, err = r.build(layer); err != nil {
 			return nil, err
 		}
 	}
-	for _, s := range states.Bugs {
+	for _, s := range r.states.Bugs {
 		if has[s.Name] {
 			continue
 		}
-		layer, err := s.Apply(u.layer)
+		layer, err := s.Apply(layer)
 		if err != nil {
 			return nil, err
 		}
@@ -80,51 +70,28 @@ func (r *run) buildUnfinished() (*unfinished, error) {
 			return nil, err
 		}
 	}
-	r.unfinished = u
 	return u, nil
 }
 
-// start prepares a run over the solution's code of the tasks up to done, or over a state if there is one.
-func (u *unfinished) start(r *run, done int, state string, args ...string) *exec.Cmd {
-	p, apart := u.apart[state]
-	if !apart {
-		p = u.program
+// partly is the solution's code of the tasks up to done, or a state after it if that has a name.
+func (r *run) partly(done int, state bugs.Bug) code {
+	return code{
+		key: r.key(r.solution, "state", strconv.Itoa(done), fmt.Sprintf("%q", state.Changes)),
+		env: []string{tasksDone + "=" + strconv.Itoa(done), chosenBug + "=" + state.Name},
+		build: func() (string, error) {
+			u, err := r.unfinished()
+			if err != nil {
+				return "", err
+			}
+			return cmp.Or(u.apart[state.Name], u.path), nil
+		},
 	}
-	cmd := r.start(p, args...)
-	cmd.Env = append(cmd.Env, tasksDone+"="+strconv.Itoa(done), chosenBug+"="+state)
-	return cmd
 }
 
 func alone(r *run) (string, []string) {
-	solution, err := r.solution()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
 	var p problems
 	for _, task := range r.chapter.Tasks {
-		args, err := testArgs(task.Command)
-		if err != nil {
-			return "", []string{err.Error()}
-		}
-		what := fmt.Sprintf("alone, after task %d, %s", task.Number, task.Command)
-		res, err := r.tested(what, solution, task.Pattern(), passes, func(skip string) (gotest.Result, error) {
-			built, err := r.buildUnfinished()
-			if err != nil {
-				return gotest.Result{}, err
-			}
-			cmd := built.start(r, task.Number, "", "-test.run="+task.Pattern(), "-test.skip="+skip)
-			if !r.onlyPattern(args) {
-				all := append([]string{"-json", "-timeout=120s"}, args...)
-				if cmd, err = r.command(built.layer, "test", all...); err != nil {
-					return gotest.Result{}, err
-				}
-				cmd.Env = append(cmd.Env, tasksDone+"="+strconv.Itoa(task.Number))
-			}
-			return gotest.Run(r.ctx, cmd)
-		})
-		if err != nil {
-			return "", []string{err.Error()}
-		}
+		res := r.test(r.partly(task.Number, bugs.Bug{}), task.Pattern(), passes)
 		p = append(p, mustPass(res, fmt.Sprintf("the solution's code of tasks 1 to %d", task.Number), nil)...)
 	}
 	return fmt.Sprintf("%d tasks are green without the later ones", len(r.chapter.Tasks)), p
@@ -132,18 +99,18 @@ func alone(r *run) (string, []string) {
 
 // withTodos makes the solution's layer with a todo at the beginning of each function of a task.
 func withTodos(solution overlay.Layer) (overlay.Layer, error) {
-	layer := overlay.Layer{Chapter: solution.Chapter, Name: "alone"}
-	for _, f := range solution.Files {
+	layer := overlay.Layer{Chapter: solution.Chapter, Name: "alone", Files: slices.Clone(solution.Files)}
+	for i, f := range layer.Files {
 		todos, err := stub.Todos(f.Name, f.Content)
 		if err != nil {
 			return overlay.Layer{}, err
 		}
-		var all []insertion
-		for _, h := range todos {
-			all = append(all, insertion{at: h.Body, text: fmt.Sprintf("\nworkshopTodo(%d, %q)\n", h.Task, h.Symbol)})
+		slices.SortFunc(todos, func(a, b stub.Todo) int { return b.Body - a.Body }) // from the end of the file
+		for _, t := range todos {
+			todo := fmt.Sprintf("\nworkshopTodo(%d, %q)\n", t.Task, t.Symbol)
+			f.Content = slices.Concat(f.Content[:t.Body], []byte(todo), f.Content[t.Body:])
 		}
-		f.Content = insert(f.Content, all)
-		layer.Files = append(layer.Files, f)
+		layer.Files[i] = f
 	}
 	return withSource(layer, "zz_workshop_todo.go", todoSource), nil
 }

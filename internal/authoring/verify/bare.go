@@ -6,19 +6,21 @@ package verify
 // it. The truth shapes runs the tests over just these files.
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
+	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
-	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
 )
 
@@ -31,30 +33,16 @@ func bare(r *run) (string, []string) {
 		return "made from the solution", []string{err.Error()}
 	}
 	layer := r.layer("bare stub", files)
-	importers := ""
-	if r.results != nil {
-		importers, err = r.results.packages.importers(r.chapter.Dir)
-	}
+	importers, err := r.importers()
 	if err == nil {
-		what := "vet of the importers " + importers + r.inputs.all()
-		_, err = keep(r, what, []overlay.Layer{layer}, always, func() (bool, error) {
-			return true, r.compileWithImporters(layer)
-		})
+		const tags = "-tags=yours" // with it, the tests of chapter 07 import the chapters
+		err = r.vet(layer, append([]string{tags}, importers...)...)
 	}
 	if err != nil {
 		return "compiled", []string{err.Error()}
 	}
-	built := sync.OnceValues(func() (program, error) { return r.build(layer) })
-	runs, err := r.runTasksOver(layer, built)
-	if err != nil {
-		return "tested", []string{err.Error()}
-	}
-	allowed, err := r.passesOnStub()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
 	var p problems
-	failed := p.wantCode("the bare stub", r.chapter.Tasks, runs, allowed)
+	failed := p.wantCode("the bare stub", r.chapter.Tasks, r.runTasks(r.code("", layer)), r.mayPass)
 	fit, err := p.designs(r, layer)
 	if err != nil {
 		return "", []string{err.Error()}
@@ -62,45 +50,41 @@ func bare(r *run) (string, []string) {
 	return fmt.Sprintf("%d tests fail for want of code, and %d other designs fit", failed, fit), p
 }
 
-// compileWithImporters compiles and vets a layer with its tests and with the packages that import it.
-func (r *run) compileWithImporters(layer overlay.Layer) error {
-	const tags = "-tags=yours" // with it, the tests of chapter 07 import the chapters
-	packages, err := r.command(layer, "list", "-e", tags,
-		"-f", "{{.ImportPath}} {{join .Imports \" \"}} {{join .TestImports \" \"}} {{join .XTestImports \" \"}}", "./...")
-	if err != nil {
-		return err
-	}
-	out, err := packages.Output()
-	if err != nil {
-		return fmt.Errorf("list the packages that import %s: %w", r.chapter.Dir, err)
-	}
-	args := []string{tags}
-	for line := range strings.Lines(string(out)) {
-		if fields := strings.Fields(line); slices.Contains(fields, "client-go-workshop/"+r.chapter.Dir) {
-			args = append(args, fields[0])
+// importers returns the chapter's package and those that import it, also in their tests.
+func (r *run) importers() (all []string, err error) {
+	all = []string{r.pkg()}
+	err = filepath.WalkDir(r.root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-	}
-	vet, err := r.command(layer, "vet", args...)
-	if err != nil {
+		name, dir := e.Name(), filepath.Dir(path)
+		if e.IsDir() && path != r.root {
+			_, isModule := os.Stat(filepath.Join(path, "go.mod"))
+			if name[0] == '.' || name == "testdata" || isModule == nil {
+				return filepath.SkipDir
+			}
+		}
+		if !course.IsGo(name) {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(src, []byte(module+r.chapter.Dir+`"`)) {
+			if rel, _ := filepath.Rel(r.root, dir); !slices.Contains(all, "./"+filepath.ToSlash(rel)) {
+				all = append(all, "./"+filepath.ToSlash(rel))
+			}
+		}
 		return err
-	}
-	if out, err := vet.CombinedOutput(); err != nil {
-		return fmt.Errorf("go vet of the %s and of what imports it: %s", layer.Name, strings.TrimSpace(string(out)))
-	}
-	return nil
+	})
+	return all, err
 }
 
 // designs checks that other designs fit a bare stub, and returns how many do.
 func (p *problems) designs(r *run, bare overlay.Layer) (fit int, err error) {
-	sets, err := bugs.Sets(r.root, r.chapter)
-	if err != nil {
-		return 0, err
-	}
 	names, err := exportedNames(bare)
 	if err != nil {
 		return 0, err
 	}
-	for _, set := range sets[1:] { // the first is the solution's
+	for _, set := range r.sets[1:] { // the first is the solution's
 		design := set.Code
 		before := len(*p)
 		has, err := exportedNames(design)
@@ -116,7 +100,7 @@ func (p *problems) designs(r *run, bare overlay.Layer) (fit int, err error) {
 			fit++
 		}
 	}
-	if len(sets)-1 < leastDesigns {
+	if len(r.sets)-1 < leastDesigns {
 		p.add("%s has fewer than %d other designs, so the bare stub may require ours", r.chapter.Solution(), leastDesigns)
 	}
 	return fit, nil

@@ -15,10 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/gotest"
-	"client-go-workshop/internal/runner/overlay"
 	"client-go-workshop/internal/testkit/failure"
 )
 
@@ -37,46 +35,33 @@ var testWork = 8 * time.Second
 
 // between checks the states between tasks. Its detail lists the first failure after each task, for a reader to judge.
 func between(r *run) (string, []string) {
-	set, err := bugs.States(r.root, r.chapter)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	todos, err := r.todos()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
 	var p problems
-	if len(set.Bugs) < statesPerChapter && len(r.chapter.Tasks) > statesPerChapter {
+	if len(r.states.Bugs) < statesPerChapter && len(r.chapter.Tasks) > statesPerChapter {
 		p.add("%s/between.txtar has %d states; a chapter has %d or more",
-			r.chapter.Solution(), len(set.Bugs), statesPerChapter)
+			r.chapter.Solution(), len(r.states.Bugs), statesPerChapter)
 	}
 	var first []string
 	longest := time.Duration(0)
-	check := func(done int, written bugs.Bug) (gotest.Result, error) {
-		s := state{r, done, written.Name, todos}
-		res, problems, err := s.check(set.Code, fmt.Sprintf("between %d %q", done, written.Changes))
+	check := func(done int, written bugs.Bug) gotest.Result {
+		s := state{r, r.partly(done, written), done, written.Name}
+		res, problems := s.check()
 		p = append(p, problems...)
 		longest = max(longest, res.Took)
-		return res, err
+		return res
 	}
 	for _, task := range r.chapter.Tasks[:len(r.chapter.Tasks)-1] {
-		res, err := check(task.Number, bugs.Bug{})
-		if err != nil {
-			return "", []string{err.Error()}
-		}
+		res := check(task.Number, bugs.Bug{})
 		first = append(first, fmt.Sprintf("after task %d: %s", task.Number, firstOf(res, task.Number+1)))
 	}
-	for _, b := range set.Bugs {
+	for _, b := range r.states.Bugs {
 		if _, known := r.chapter.Task(b.After + 1); !known {
 			p.add("the state %s is after task %d, and no task follows", b.Name, b.After)
 			continue
 		}
-		if _, err := check(b.After, b); err != nil {
-			return "", []string{err.Error()}
-		}
+		check(b.After, b)
 	}
 	first = slices.Insert(first, 0, fmt.Sprintf("%d states and %d written ones; the longest run took %.1fs",
-		len(first), len(set.Bugs), longest.Seconds()))
+		len(first), len(r.states.Bugs), longest.Seconds()))
 	return strings.Join(first, "\n"), p
 }
 
@@ -99,28 +84,12 @@ func taskOf(test string) int {
 	return n
 }
 
-// todos returns the functions to write.
-func (r *run) todos() (all []stub.Todo, err error) {
-	solution, err := r.solution()
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range solution.Files {
-		found, err := stub.Todos(f.Name, f.Content)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
-}
-
 // state is a place between two tasks.
 type state struct {
-	r     *run
-	done  int    // the task that has just been finished
-	name  string // of a written state; empty if later functions are not written
-	todos []stub.Todo
+	r    *run
+	code code
+	done int    // the task that has just been finished
+	name string // of a written state; empty if later functions are not written
 }
 
 func (s state) String() string {
@@ -130,25 +99,17 @@ func (s state) String() string {
 	return fmt.Sprintf("the state %s, after task %d", s.name, s.done)
 }
 
-// check runs all tests in the state, which is made from the solution. what names it among the kept results.
-func (s state) check(solution overlay.Layer, what string) (res gotest.Result, p problems, err error) {
-	var failed error
-	good := func(t gotest.Test) bool {
-		found, err := s.checkTest(t)
-		p, failed = append(p, found...), cmp.Or(failed, err)
-		return found == nil && err == nil
-	}
-	res, err = s.r.tested(what, solution, ".", good, func(skip string) (res gotest.Result, err error) {
-		for range attempts {
-			res, err = s.start("-test.skip=" + skip)
-			if err != nil || res.Took <= wholeWait {
-				break
-			}
-		}
-		return res, err
+// check runs all tests in the state.
+func (s state) check() (res gotest.Result, p problems) {
+	res = s.r.test(s.code, ".", func(t gotest.Test) bool {
+		found := s.checkTest(t)
+		p = append(p, found...)
+		return found == nil
 	})
-	if err = cmp.Or(err, failed); err != nil {
-		return res, nil, err
+	for n := 1; n < attempts && res.Took > wholeWait; n++ {
+		if again, err := s.r.tests(s.code); err == nil {
+			res.Took = min(res.Took, again.Took)
+		}
 	}
 	if len(res.Tests) == 0 {
 		p.add("over %s no test runs:\n%s", s, res.Outside)
@@ -156,20 +117,11 @@ func (s state) check(solution overlay.Layer, what string) (res gotest.Result, p 
 	if res.Took > wholeWait {
 		p.add("over %s all tests take %.1fs; %v is the bound", s, res.Took.Seconds(), wholeWait)
 	}
-	return res, p, nil
-}
-
-// start runs tests in the state.
-func (s state) start(args ...string) (gotest.Result, error) {
-	built, err := s.r.buildUnfinished()
-	if err != nil {
-		return gotest.Result{}, err
-	}
-	return gotest.Run(s.r.ctx, built.start(s.r, s.done, s.name, args...))
+	return res, p
 }
 
 // checkTest checks a test that ran in the state.
-func (s state) checkTest(t gotest.Test) (p problems, err error) {
+func (s state) checkTest(t gotest.Test) (p problems) {
 	switch {
 	case t.Crashed():
 		p.add("over %s, %s ends the test binary:\n%s", s, t.Name, t.Text())
@@ -178,38 +130,38 @@ func (s state) checkTest(t gotest.Test) (p problems, err error) {
 	case t.Status == gotest.Failed:
 		p.add("over %s, %s fails, which belongs to a finished task:\n%s", s, t.Name, t.Text())
 	}
-	return p, nil
+	return p
 }
 
 // checkLater checks a test of a task that is not finished. A test that may have worked for long runs again by itself.
-func (s state) checkLater(t gotest.Test) (p problems, err error) {
+func (s state) checkLater(t gotest.Test) (p problems) {
 	for _, f := range t.Failures {
 		if name := s.accused(f); name != "" {
 			p.add("over %s, %s accuses %s, which is right:\n%s", s, t.Name, name, t.Text())
 		}
 	}
 	if t.Took <= testWork/8 { // on two processors, one of them busy
-		return p, nil
+		return p
 	}
 	var wait, work time.Duration
 	for range attempts {
-		built, err := s.r.buildUnfinished() // it is built
-		if err != nil {
-			return nil, err
+		cmd, err := s.r.start(s.code, "-test.run=^"+t.Name+"$")
+		res := gotest.Result{}
+		if err == nil {
+			res, err = gotest.Run(s.r.ctx, cmd)
 		}
-		cmd := built.start(s.r, s.done, s.name, "-test.run=^"+t.Name+"$")
-		res, err := gotest.Run(s.r.ctx, cmd)
 		if err != nil {
-			return nil, err
+			p.add("over %s: %v", s, err)
+			return p
 		}
 		wait, work = res.Took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
 		if wait <= testWait && work <= testWork {
-			return p, nil
+			return p
 		}
 	}
 	p.add("over %s, %s takes %.1fs, and %.1fs of a processor; %v and %v are the bounds:\n%s",
 		s, t.Name, wait.Seconds(), work.Seconds(), testWait, testWork, t.Text())
-	return p, nil
+	return p
 }
 
 // accused returns the function of a finished task that a failure names as its cause, or "".
@@ -220,7 +172,7 @@ func (s state) accused(f failure.Failure) string {
 	problem, _, _ := strings.Cut(f.Problem, ", started at ") // what follows only says where a goroutine comes from
 	problem = strings.NewReplacer("(*", "", ")", "").Replace(problem)
 	named := strings.FieldsFunc(problem, func(r rune) bool { return strings.ContainsRune(" :,;\n", r) })
-	for _, t := range s.todos {
+	for _, t := range s.r.todos {
 		isNamed := func(word string) bool { return word == t.Symbol || word == t.Function }
 		if t.Task <= s.done && slices.ContainsFunc(named, isNamed) {
 			return cmp.Or(t.Symbol, t.Function)

@@ -14,8 +14,8 @@ import (
 
 // stateOf is a written state in which one method of the box is another.
 func stateOf(after int, method, body string) string {
-	return fmt.Sprintf("-- begun/about --\nafter: %d\nstate: it is begun\n-- begun/box.go Box.%s --\nfunc (b *Box) %s() {\n%s\n}\n",
-		after, method, method, body)
+	return fmt.Sprintf("-- begun/about --\nafter: %d\nstate: it is begun\n-- begun/box.go Box.%s --\n"+
+		"func (b *Box) %s() {\n%s\n}\n", after, method, method, body)
 }
 
 func TestBetween_reports_what_a_learner_should_not_meet(t *testing.T) {
@@ -30,7 +30,8 @@ func TestBetween_reports_what_a_learner_should_not_meet(t *testing.T) {
 			"over the state begun, after task 1, TestTask1_Put_counts fails, which belongs to a finished task"},
 		{"a state after the last task", stateOf(2, "Empty", ""), "the state begun is after task 2, and no task follows"},
 		{"a state of nothing", "-- begun/about --\nafter: 1\nstate: it is begun\n", "changes nothing"},
-		{"a state that is also a wrong version", "-- begun/about --\nafter: 1\nstate: it is begun\ntest: TestTask1_Put_counts\n",
+		{"a state that is also a wrong version",
+			"-- begun/about --\nafter: 1\nstate: it is begun\ntest: TestTask1_Put_counts\n",
 			"begun/about needs a test, a rule and a symptom; a state needs after and state"},
 		{"a state that adds a field", "-- begun/about --\nafter: 1\nstate: it is begun\n-- begun/box.go Box --\n" +
 			"type Box struct {\n\tn, m int\n}\n-- begun/box.go Box.Empty --\nfunc (b *Box) Empty() { b.m = b.n }\n", ""},
@@ -53,9 +54,10 @@ func TestBetween_reports_what_a_learner_should_not_meet(t *testing.T) {
 }
 
 func TestBetween_knows_whom_a_failure_accuses(t *testing.T) {
-	s := state{done: 1, todos: []stub.Todo{
-		{Task: 1, Symbol: "Box.Put", Function: "box.Put"}, {Task: 2, Symbol: "Box.Empty", Function: "box.Empty"},
-	}}
+	s := state{done: 1, r: &run{todos: []todo{
+		{Todo: stub.Todo{Task: 1, Symbol: "Box.Put", Function: "box.Put"}},
+		{Todo: stub.Todo{Task: 2, Symbol: "Box.Empty", Function: "box.Empty"}},
+	}}}
 	for _, c := range []struct {
 		failure failure.Failure
 		accused string

@@ -21,14 +21,13 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
 	"client-go-workshop/internal/course/stub"
-	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/workspace"
 )
 
 func derived(r *run) (string, []string) {
 	const generate = "run `go tool author generate`"
 	solution := filepath.Join(r.root, r.chapter.Solution())
-	made, err := stub.Dir(solution)
+	made, now, err := generated(r.root, r.chapter)
 	if err != nil {
 		return "", []string{err.Error()}
 	}
@@ -39,7 +38,7 @@ func derived(r *run) (string, []string) {
 	var p problems
 	var worked []string
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		if listed.Stubs[name] != checksum.Of(made[name]) {
+		if listed.Stubs[name] != now.Stubs[name] {
 			p.add("%s/%s is stale: the solution has changed since the stub was made; %s", r.chapter.Dir, name, generate)
 			continue
 		}
@@ -58,15 +57,7 @@ func derived(r *run) (string, []string) {
 			p.add("%s/%s has no solution any more; %s", r.chapter.Dir, name, generate)
 		}
 	}
-	sets, err := bugs.Sets(r.root, r.chapter)
-	if err != nil {
-		p.add("%v", err)
-	}
-	states, err := bugs.States(r.root, r.chapter)
-	if err != nil {
-		p.add("%v", err)
-	}
-	for _, set := range append(sets, states) {
+	for _, set := range append(slices.Clone(r.sets), r.states) {
 		p = append(p, anchor.Check(set)...)
 	}
 	p = append(p, r.game()...)
@@ -87,10 +78,7 @@ func derived(r *run) (string, []string) {
 	for _, w := range worked {
 		p.add("%s/%s since the stub was made, and it has to be as made; %s", r.chapter.Dir, w, generate)
 	}
-	there, err := testSums(r.root, r.chapter)
-	if err != nil {
-		p.add("%v", err)
-	} else if !maps.Equal(listed.Tests, there) {
+	if !maps.Equal(listed.Tests, now.Tests) {
 		p.add("%s does not match the tests of %s; %s", checksum.Name, r.chapter.Dir, generate)
 	}
 	return detail, p
@@ -100,7 +88,7 @@ func derived(r *run) (string, []string) {
 // file that a learner has changed: it returns its name in kept, and writes the stub beside it as NAME.stub.
 func Generate(root string, c course.Chapter) (written, kept []string, err error) {
 	solution := filepath.Join(root, c.Solution())
-	made, err := stub.Dir(solution)
+	made, now, err := generated(root, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,9 +96,7 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	now := checksum.New()
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		now.Add(name, checksum.Of(made[name]))
 		path := filepath.Join(root, c.Dir, name)
 		onDisk, err := os.ReadFile(path)
 		switch {
@@ -128,27 +114,30 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 			return written, kept, fmt.Errorf("make the stub %s: %w", path, err)
 		}
 	}
-	if now.Tests, err = testSums(root, c); err != nil {
-		return written, kept, err
-	}
 	return written, kept, now.Write(solution)
 }
 
-// testSums returns the checksums of the chapter's tests, by their path in the chapter's folder. Package workspace
-// finds with them the tests that a learner has changed.
-func testSums(root string, c course.Chapter) (map[string]string, error) {
-	sums := map[string]string{}
+// generated returns the stubs as a chapter's solution gives them today, and the checksums of them and of the tests,
+// by their path in the chapter's folder. Package workspace finds with these the files that a learner has changed.
+func generated(root string, c course.Chapter) (made map[string][]byte, sums checksum.List, err error) {
+	sums = checksum.New()
+	if made, err = stub.Dir(filepath.Join(root, c.Solution())); err != nil {
+		return nil, sums, err
+	}
+	for name, content := range made {
+		sums.Add(name, checksum.Of(content))
+	}
 	folder := os.DirFS(filepath.Join(root, c.Dir))
-	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
 			return err
 		}
 		content, err := fs.ReadFile(folder, name)
-		sums[name] = checksum.Of(content)
+		sums.Add(name, checksum.Of(content))
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the tests of %s: %w", c.Dir, err)
+		return nil, sums, fmt.Errorf("read the tests of %s: %w", c.Dir, err)
 	}
-	return sums, nil
+	return made, sums, nil
 }

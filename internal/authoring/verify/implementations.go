@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 )
@@ -15,29 +14,12 @@ import (
 const Divergences = "divergences.txt"
 
 func solutions(r *run) (string, []string) {
-	layer, err := r.solution()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	args, how := r.often(), "without -race: it needs cgo and a C compiler"
+	over, how := r.code("", r.solution), "without -race: it needs cgo and a C compiler"
 	if r.race {
-		args, how = append([]string{"-race"}, args...), "with -race"
+		over, how = r.code("race", r.solution, "-race"), "with -race"
 	}
-	res, err := r.tested("race", layer, ".", passes, func(skip string) (gotest.Result, error) {
-		return r.test(layer, append([]string{"-skip=" + skip}, args...)...)
-	})
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	res := r.test(r.often(over), ".", passes)
 	return fmt.Sprintf("%d tests pass, %s", len(res.Tests), how), mustPass(res, "the solution", nil)
-}
-
-// often is the chapter's package, to be tested as often as was asked for.
-func (r *run) often() []string {
-	if r.count <= 1 {
-		return []string{r.pkg()}
-	}
-	return []string{fmt.Sprintf("-count=%d", r.count), "-timeout=0", r.pkg()}
 }
 
 func oracle(r *run) (string, []string) {
@@ -46,7 +28,7 @@ func oracle(r *run) (string, []string) {
 	if err != nil {
 		return "", []string{err.Error()}
 	}
-	diverges, err := r.list(filepath.Join(dir, Divergences))
+	diverges, err := exceptions(filepath.Join(dir, Divergences))
 	if err != nil {
 		return "", []string{err.Error()}
 	}
@@ -54,12 +36,7 @@ func oracle(r *run) (string, []string) {
 		_, diverge := diverges[t.Name]
 		return passes(t) || diverge && t.Status == gotest.Failed
 	}
-	res, err := r.tested("client-go", layer, ".", good, func(skip string) (gotest.Result, error) {
-		return r.test(layer, append([]string{"-skip=" + skip}, r.often()...)...)
-	})
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	res := r.test(r.often(r.code("", layer)), ".", good)
 	problems := mustPass(res, "client-go", diverges)
 	for name := range diverges {
 		t, found := res.Test(name)
@@ -88,7 +65,7 @@ func mustPass(res gotest.Result, who string, exceptions map[string]string) (prob
 			problems = append(problems, fmt.Sprintf("%s does not pass %s: %s\n%s", who, t.Name, t.Status, t.Text()))
 		}
 	}
-	if res.BuildFailed() || len(res.Tests) == 0 || (res.Exit != 0 && !failed) {
+	if len(res.Tests) == 0 || (res.Exit != 0 && !failed) {
 		problems = append(problems, fmt.Sprintf("the tests over %s exit %d:\n%s", who, res.Exit, res.Outside))
 	}
 	return problems
@@ -97,12 +74,8 @@ func mustPass(res gotest.Result, who string, exceptions map[string]string) (prob
 // shapes runs the tests over each other correct design of the chapter, and the designs' wrong versions. One build of a
 // design has both. If the tests shall run often, or do not pass in that build, they run over the design alone.
 func shapes(r *run) (string, []string) {
-	sets, err := bugs.Sets(r.root, r.chapter)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
 	var p problems
-	designs := sets[1:] // the first is the solution's
+	designs := r.sets[1:] // the first is the solution's
 	if len(designs) == 0 {
 		p.add("%s has no other correct design: the tests may know the shape of the solution", r.chapter.Solution())
 	}
@@ -111,26 +84,21 @@ func shapes(r *run) (string, []string) {
 		if len(d.Bugs) == 0 {
 			p.add("%s has no wrong version of this design", d.Dir)
 		}
-		c, problems := r.catch(d)
-		p = append(p, problems...)
-		if c != nil {
-			p = append(p, c.judge(d)...)
-			wrong += len(c.runs)
-		}
-		res, err := r.tested("design", d.Code, ".", passes, func(skip string) (gotest.Result, error) {
-			if c != nil && r.count <= 1 && len(mustPass(c.right, d.Code.Name, nil)) == 0 {
-				return c.right, nil
-			}
-			args := append([]string{"-skip=" + skip}, r.often()...)
-			if r.race && r.count > 1 {
-				args = append([]string{"-race"}, args...)
-			}
-			return r.test(d.Code, args...)
-		})
+		c, err := r.catch(d)
 		if err != nil {
 			return "", []string{err.Error()}
 		}
-		p = append(p, mustPass(res, "the "+d.Code.Name, nil)...)
+		p = append(p, c.problems...)
+		wrong += len(c.runs)
+		over := r.code("", d.Code)
+		if r.count > 1 && r.race {
+			over = r.code("race", d.Code, "-race")
+		}
+		if r.count <= 1 && len(mustPass(c.together.right, d.Code.Name, nil)) == 0 {
+			r.keepTests(over, c.together.right, passes)
+			continue
+		}
+		p = append(p, mustPass(r.test(r.often(over), ".", passes), "the "+d.Code.Name, nil)...)
 	}
 	return fmt.Sprintf("%d other designs pass, %d wrong versions of them are caught", len(designs), wrong), p
 }

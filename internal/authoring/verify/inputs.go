@@ -4,7 +4,6 @@ package verify
 // that both import, the versions of the other modules, the Go version, and the packages that run the tests.
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"go/ast"
@@ -146,12 +145,12 @@ type inputs struct {
 }
 
 // all hashes all tests.
-func (in *inputs) all() string { return in.matching(".") }
+func (in inputs) all() string { return in.matching(".") }
 
 // matching hashes the tests that match a pattern, with their lines.
-func (in *inputs) matching(pattern string) string {
+func (in inputs) matching(pattern string) string {
 	matching, err := regexp.Compile(pattern)
-	if in == nil || err != nil {
+	if err != nil {
 		return ""
 	}
 	parts := []string{in.shared}
@@ -164,14 +163,14 @@ func (in *inputs) matching(pattern string) string {
 }
 
 // readInputs reads the inputs of the chapter's runs.
-func (r *run) readInputs() (*inputs, error) {
+func (r *run) readInputs() (in inputs, err error) {
 	dir := filepath.Join(r.root, r.chapter.Dir)
-	in := &inputs{tests: map[string]string{}, lines: map[string]int{}}
+	in = inputs{tests: map[string]string{}, lines: map[string]int{}}
 	files := token.NewFileSet()
 	var shared, outer, imports []string
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return in, err
 	}
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), "_test.go") {
@@ -182,11 +181,11 @@ func (r *run) readInputs() (*inputs, error) {
 		}
 		src, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
-			return nil, err
+			return in, err
 		}
 		tree, err := parser.ParseFile(files, e.Name(), src, parser.SkipObjectResolution)
 		if err != nil {
-			return nil, err
+			return in, err
 		}
 		for _, spec := range tree.Imports {
 			path, _ := strconv.Unquote(spec.Path.Value)
@@ -210,10 +209,10 @@ func (r *run) readInputs() (*inputs, error) {
 	}
 	in.names = append(in.names, outer...)
 	imports = slices.DeleteFunc(imports, func(path string) bool { return path == module+r.chapter.Dir })
-	in.shared = sum(append(shared, treeSum(filepath.Join(dir, "testdata")), r.results.packages.sum(imports))...)
+	in.shared = sum(append(shared, treeSum(filepath.Join(dir, "testdata")), r.packages.sum(imports))...)
 	in.common = sum(goEnvironment(), strconv.FormatBool(r.race), r.chapter.Dir,
 		treeSum(filepath.Join(r.root, "go.mod")), treeSum(filepath.Join(r.root, "go.sum")),
-		r.results.packages.sum([]string{module + "internal/authoring/verify"}))
+		r.packages.sum([]string{module + "internal/authoring/verify"}))
 	return in, nil
 }
 
@@ -232,7 +231,7 @@ func (r *run) layerSum(layer overlay.Layer) string {
 			imports = append(imports, path)
 		}
 	}
-	return sum(append(parts, r.results.packages.sum(imports))...)
+	return sum(append(parts, r.packages.sum(imports))...)
 }
 
 // rawSum hashes the files of a layer with their comments.
@@ -242,29 +241,4 @@ func rawSum(layer overlay.Layer) string {
 		parts = append(parts, f.Name, string(f.Content))
 	}
 	return sum(parts...)
-}
-
-// importers returns the folders with packages that import a chapter, and a hash of their files.
-func (p *packages) importers(chapter string) (string, error) {
-	var parts, found []string
-	err := filepath.WalkDir(p.root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name := e.Name(); e.IsDir() && path != p.root && (name[0] == '.' || name == "testdata") {
-			return filepath.SkipDir
-		}
-		if e.IsDir() || !strings.HasSuffix(path, ".go") {
-			return nil
-		}
-		src, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(src, []byte(module+chapter+`"`)) {
-			parts = append(parts, path, string(src))
-			if dir, err := filepath.Rel(p.root, filepath.Dir(path)); err == nil {
-				found = append(found, module+filepath.ToSlash(dir))
-			}
-		}
-		return err
-	})
-	return sum(append(parts, p.sum(found))...), err
 }

@@ -10,8 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/markdown"
@@ -44,7 +46,7 @@ func predicted(r *run) (string, []string) {
 		problems.add("%s/%s does not show the programs as they are, or what they print; run `go tool author generate`",
 			r.chapter.Dir, course.PredictionsPage)
 	}
-	links, err := r.linksToPredictions()
+	readme, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "README.md"))
 	if err != nil {
 		return "", []string{err.Error()}
 	}
@@ -58,7 +60,7 @@ func predicted(r *run) (string, []string) {
 		if n < programsPerTask {
 			problems.add("task %d has %d programs to predict; it takes %d or more", task.Number, n, programsPerTask)
 		}
-		if !links[task.Number] {
+		if !r.linksToPredictions(string(readme), task) {
 			problems.add("%s/README.md:%d: the section of task %d needs one line with a link to %s and `%s`",
 				r.chapter.Dir, task.Line, task.Number, predictionsLink(task), r.predictCommand(task))
 		}
@@ -70,39 +72,35 @@ func predicted(r *run) (string, []string) {
 func (r *run) keptPredictions(
 	programs []course.Program, page string,
 ) (answers map[string]predict.Answer, p problems, err error) {
-	sets, err := bugs.Sets(r.root, r.chapter)
-	if err != nil {
-		return nil, nil, err
-	}
-	what, layers := "predict", []overlay.Layer{sets[0].Code}
+	what := []string{"predict"}
 	for _, program := range programs {
 		layer, err := overlay.ReadDir(program.Dir, program.Name, filepath.Join(r.root, program.Dir))
 		if err != nil {
 			return nil, nil, err
 		}
-		layers = append(layers, layer)
-		for _, b := range sets[0].Bugs {
-			if b.Name == program.Wrong {
-				what += fmt.Sprintf(" %s %q", b.Name, b.Changes)
-			}
-		}
+		what = append(what, r.key(layer))
 	}
+	named := slices.DeleteFunc(slices.Clone(r.sets[0].Bugs), func(b bugs.Bug) bool {
+		return !slices.ContainsFunc(programs, func(p course.Program) bool { return p.Wrong == b.Name })
+	})
+	key := r.key(r.solution, append(what, fmt.Sprintf("%+v", named))...)
 	good := func(map[string]predict.Answer) bool { return p == nil }
-	answers, err = keep(r, what, layers, good, func() (answers map[string]predict.Answer, err error) {
-		answers, p = r.predictions(programs, page)
+	answers, err = keep(r, key, good, func() (answers map[string]predict.Answer, err error) {
+		answers, p = r.predictions(programs, page, named)
 		return answers, nil
 	})
 	return answers, p, err
 }
 
 // predictions returns by name what each program prints, without those that have a problem. page shows what the programs
-// printed when it was written.
-func (r *run) predictions(programs []course.Program, page string) (map[string]predict.Answer, problems) {
+// printed when it was written. A program out of a build of all counts only if its answer is the one that the page
+// shows; after any other answer, it is built for itself.
+func (r *run) predictions(
+	programs []course.Program, page string, named []bugs.Bug,
+) (map[string]predict.Answer, problems) {
 	var p problems
 	all := map[string]predict.Answer{}
-	joint := r.joinPrograms(programs)
-	defer joint.remove()
-	together := joint.answers(r, programs)
+	together := r.together(programs, named)
 	for _, program := range programs {
 		both := together[program.Name]
 		if both == nil || judgeProgram(program, both) != "" || !strings.Contains(page, programText(program, both[0])) {
@@ -119,6 +117,55 @@ func (r *run) predictions(programs []course.Program, page string) (map[string]pr
 		all[program.Name] = both[0]
 	}
 	return all, p
+}
+
+// together builds all programs at once, over the solution with the wrong versions that they name merged in. It returns
+// by name what each prints at two runs over both, without those that cannot be built like this. Many programs wait most
+// of their time, so several run at once.
+func (r *run) together(programs []course.Program, named []bugs.Bug) map[string][]predict.Answer {
+	merged, has, err := merge(r.solution, named)
+	if err != nil || len(programs) == 0 {
+		return nil
+	}
+	merged.Chapter = filepath.ToSlash(r.chapter.Solution())
+	folder, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "predict")
+	if err != nil {
+		return nil
+	}
+	defer os.RemoveAll(folder)
+	args := []string{"-ldflags=-w -s", "-o", folder + string(filepath.Separator)}
+	for _, p := range programs {
+		args = append(args, "./"+p.Dir)
+	}
+	if cmd, err := r.command(merged, "build", args...); err != nil || cmd.Run() != nil {
+		return nil
+	}
+	all := map[string][]predict.Answer{}
+	var lock sync.Mutex // guards all
+	var running sync.WaitGroup
+	turns := make(chan struct{}, 4*runtime.GOMAXPROCS(0))
+	for _, p := range programs {
+		if !has[p.Wrong] {
+			continue
+		}
+		turns <- struct{}{}
+		running.Go(func() {
+			defer func() { <-turns }()
+			built := filepath.Join(folder, p.Name)
+			if runtime.GOOS == "windows" {
+				built += ".exe"
+			}
+			rights, err := predict.Start(r.ctx, built, 2, chosenBug+"=")
+			wrongs, also := predict.Start(r.ctx, built, 2, chosenBug+"="+p.Wrong)
+			lock.Lock()
+			defer lock.Unlock()
+			if err == nil && also == nil {
+				all[p.Name] = []predict.Answer{{Right: rights[0], Wrong: wrongs[0]}, {Right: rights[1], Wrong: wrongs[1]}}
+			}
+		})
+	}
+	running.Wait()
+	return all
 }
 
 // judgeProgram returns what is wrong with the answers of two runs, or "".
@@ -143,23 +190,12 @@ func judgeProgram(program course.Program, both []predict.Answer) string {
 	return ""
 }
 
-// linksToPredictions returns for which tasks the README's section links to their programs and names the command.
-func (r *run) linksToPredictions() (map[int]bool, error) {
-	doc, err := course.Text(filepath.Join(r.root, r.chapter.Dir, "README.md"))
-	if err != nil {
-		return nil, err
-	}
-	has := map[int]bool{}
-	for _, task := range r.chapter.Tasks {
-		linked := slices.ContainsFunc(doc.Links, func(l markdown.Link) bool {
-			return l.Target == predictionsLink(task) && doc.Above(l.Line, 2).Line == task.Line
-		})
-		named := slices.ContainsFunc(doc.Code, func(c markdown.Text) bool {
-			return c.Text == r.predictCommand(task) && doc.Above(c.Line, 2).Line == task.Line
-		})
-		has[task.Number] = linked && named
-	}
-	return has, nil
+// linksToPredictions reports whether the README's section of a task links to its programs and names the command.
+func (r *run) linksToPredictions(readme string, task course.Task) bool {
+	lines := strings.SplitAfter(readme, "\n")
+	section, _, _ := strings.Cut(strings.Join(lines[min(task.Line, len(lines)):], ""), "\n## ")
+	return strings.Contains(section, "]("+predictionsLink(task)+")") &&
+		strings.Contains(section, "`"+r.predictCommand(task)+"`")
 }
 
 // predictionsLink is where a task's section links to: the task's heading on the page of programs.
@@ -185,16 +221,22 @@ func (r *run) predictionsPage() (string, error) {
 
 // UpdatePredictions runs the programs of a chapter and writes its page. It returns the page's name if it has changed.
 func UpdatePredictions(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
-	r := &run{ctx: ctx, root: root, chapter: c}
 	programs, err := course.Programs(root, c)
 	if err != nil || len(programs) == 0 {
+		return nil, err
+	}
+	r, err := run{ctx: ctx, root: root}.of(c)
+	if err != nil {
 		return nil, err
 	}
 	page, err := r.predictionsPage()
 	if err != nil {
 		return nil, err
 	}
-	answers, problems := r.predictions(programs, page)
+	answers, problems, err := r.keptPredictions(programs, page)
+	if err != nil {
+		return nil, err
+	}
 	if problems != nil {
 		return nil, errors.New(strings.Join(problems, "\n"))
 	}

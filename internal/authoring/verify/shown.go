@@ -16,7 +16,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -56,7 +55,10 @@ func shown(r *run) (string, []string) {
 // UpdateShown puts what the commands print today into a chapter's texts, where they show something else. It returns the
 // places that it changed.
 func UpdateShown(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
-	r := &run{ctx: ctx, root: root, chapter: c}
+	r, err := run{ctx: ctx, root: root}.of(c)
+	if err != nil {
+		return nil, err
+	}
 	differing, _, err := r.outputs()
 	if err != nil {
 		return nil, err
@@ -139,106 +141,70 @@ func (r *run) texts() ([]string, error) {
 
 // printKept returns what a shown command prints. It keeps what fits.
 func (r *run) printKept(over, command string, fits func(string) bool) (string, error) {
+	flags, pattern, err := r.flags(command)
+	if err != nil {
+		return "", err
+	}
 	layer, err := r.named(over)
 	if err != nil {
 		return "", err
 	}
-	pattern := "."
-	if _, run, chooses := strings.Cut(command, " -run "); chooses {
-		pattern, _, _ = strings.Cut(strings.Trim(strings.Fields(run)[0], "'"), "/") // without subtests
-	}
-	what := fmt.Sprintf("shown %s %s %s", command, r.inputs.matching(pattern), rawSum(layer)) // comments move lines
-	return keep(r, what, []overlay.Layer{layer}, fits, func() (string, error) {
-		if printed, ok := r.printBuilt(over, command); ok && fits(printed) {
-			return printed, nil
+	key := r.key(layer, "shown", command, r.inputs.matching(pattern), rawSum(layer)) // comments move lines
+	return keep(r, key, fits, func() (printed string, err error) {
+		bug := strings.TrimPrefix(strings.TrimPrefix(over, "bug "), "solution")
+		if over != "stub" && r.wrong != nil && (r.wrong.has[bug] || bug == "" && len(r.wrong.has) > 0) {
+			printed, err = r.print(r.wrong.over(bug), command, flags)
+			if err != nil || fits(printed) {
+				return printed, err
+			}
 		}
-		return r.print(over, command)
+		own := r.code("", layer)
+		if over == "stub" {
+			own = r.stub
+		}
+		return r.print(own, command, flags)
 	})
 }
 
-// print runs a shown command over the code that the text names.
-func (r *run) print(over, command string) (string, error) {
-	layer, err := r.named(over)
+// print runs the tests as a shown command does, and returns what `go test` would print.
+func (r *run) print(c code, command string, flags []string) (string, error) {
+	path, err := c.build()
 	if err != nil {
 		return "", err
 	}
-	args, err := testArgs(command)
-	if err != nil {
-		return "", err
-	}
-	// Neither vet, which the truth about stubs has asked, nor what a debugger needs, changes what is printed.
-	cmd, err := r.command(layer, "test", append([]string{"-vet=off", "-ldflags=-w -s"}, args...)...)
-	if err != nil {
-		return "", err
-	}
-	out, _ := cmd.CombinedOutput() // a failing test is what most texts want to show
-	if strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]") {
-		return "", fmt.Errorf("`%s` over %s does not compile:\n%s", command, over, out)
-	}
-	if strings.Contains(string(out), "[no tests to run]") {
-		return "", fmt.Errorf("`%s` runs no test", command)
-	}
-	return downloads.ReplaceAllString(string(out), ""), nil
-}
-
-// printBuilt returns what a command would print, by a program that other truths have built of the same code. ok is
-// false if there is none. The text in a program that was built for itself counts, if this one is not as shown.
-func (r *run) printBuilt(over, command string) (printed string, ok bool) {
-	args, err := testArgs(command)
-	switch {
-	case err != nil:
-		return "", false
-	case len(args) == 1 && args[0] == r.pkg():
-		args = append(args, "-run", ".")
-	case !r.onlyPattern(args):
-		return "", false
-	}
-	built, bug := program{}, strings.TrimPrefix(over, "bug ")
-	if over == "stub" {
-		built, err = r.stubProgram()
-	} else {
-		if r.wrong == nil || bug == over && over != "solution" || bug != over && !r.wrong.has[bug] {
-			return "", false
-		}
-		built = r.wrong.program
-	}
-	if err != nil {
-		return "", false
-	}
-	cmd := exec.CommandContext(r.ctx, built.path, "-test.run="+args[2], "-test.timeout=120s", "-test.paniconexit0")
+	cmd := overlay.Command(r.ctx, append([]string{path, "-test.timeout=120s", "-test.paniconexit0"}, flags...)...)
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(os.Environ(), chosenBug+"="+strings.TrimPrefix(bug, "solution"))
+	cmd.Env = append(cmd.Env, c.env...)
 	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return fmt.Sprintf("ok  \tclient-go-workshop/%s\t0.0s\n", r.chapter.Dir), true
+	printed, end := string(out), fmt.Sprintf("\t%s%s\t0.0s\n", module, r.chapter.Dir)
+	switch {
+	case strings.Contains(printed, "testing: warning: no tests to run"):
+		return "", fmt.Errorf("`%s` runs no test", command)
+	case err != nil: // a failing test is what most texts want to show
+		return printed + "FAIL" + end + "FAIL\n", nil
+	case slices.Contains(flags, "-test.v"):
+		return printed + "ok  " + end, nil
 	}
-	return fmt.Sprintf("%sFAIL\tclient-go-workshop/%s\t0.0s\nFAIL\n", out, r.chapter.Dir), true
+	return "ok  " + end, nil
 }
-
-// downloads are what the go command says when a module is used for the first time on a machine.
-var downloads = regexp.MustCompile(`(?m)^go: downloading .*\n`)
 
 // named returns the layer that a comment in a text names.
 func (r *run) named(over string) (overlay.Layer, error) {
 	name, isBug := strings.CutPrefix(over, "bug ")
 	switch {
 	case over == "stub":
-		return r.stubLayer()
+		return r.stub.layer, nil
 	case over == "solution":
-		return r.solution()
+		return r.solution, nil
 	case !isBug:
 		return overlay.Layer{}, fmt.Errorf("a shown output can be over \"stub\", \"solution\" or \"bug NAME\", not %q", over)
 	}
-	sets, err := bugs.Sets(r.root, r.chapter)
-	if err != nil {
-		return overlay.Layer{}, err
-	}
-	all := sets[0].Bugs
+	all := r.sets[0].Bugs
 	i := slices.IndexFunc(all, func(b bugs.Bug) bool { return b.Name == name })
 	if i < 0 {
 		return overlay.Layer{}, fmt.Errorf("there is no wrong version %q", name)
 	}
-	return all[i].Apply(sets[0].Code)
+	return all[i].Apply(r.solution)
 }
 
 // matches reports whether a command printed the wanted lines, without times and trailing space.

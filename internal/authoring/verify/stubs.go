@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"strings"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 )
@@ -24,51 +22,63 @@ import (
 const PassesOnStub = "passes-on-stub.txt"
 
 func stubs(r *run) (string, []string) {
-	layer, err := r.stubLayer()
-	if err != nil {
-		return "made from the solution", []string{err.Error()}
-	}
-	_, err = keep(r, "vet of the stubs "+r.inputs.all(), []overlay.Layer{layer}, always, func() (bool, error) {
-		return true, r.vet(layer)
-	})
-	if err != nil {
+	if err := r.vet(r.stub.layer, r.pkg()); err != nil {
 		return "compiled", []string{err.Error()}
 	}
-	if err := r.runTasks(); err != nil {
-		return "tested", []string{err.Error()}
-	}
-	allowed, err := r.passesOnStub()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	runs := r.stubRuns()
 	var p problems
-	for name := range allowed {
-		if fails(name, r.stubRuns) {
+	for name := range r.mayPass {
+		if fails(name, runs) {
 			p.add("%s is listed in %s and fails on the stubs all the same: take it off the list", name, PassesOnStub)
 		}
 	}
-	failed := p.wantCode("the stubs", r.chapter.Tasks, r.stubRuns, allowed)
+	failed := p.wantCode("the stubs", r.chapter.Tasks, runs, r.mayPass)
 	return fmt.Sprintf("%d tests fail for want of code", failed), p
 }
 
-// vet compiles and vets the stubs.
-func (r *run) vet(stubs overlay.Layer) error {
-	if err := r.compile(stubs); err != nil {
-		return err
-	}
-	vet, err := r.command(stubs, "vet", r.pkg())
-	if err != nil {
-		return err
-	}
-	if out, err := vet.CombinedOutput(); err != nil {
-		return fmt.Errorf("go vet of the stubs: %s", strings.TrimSpace(string(out)))
-	}
-	return nil
+// vet compiles and vets packages over generated stubs, with their tests. If a stub does not compile, the error names
+// the line of the solution that stays in it and needs something that does not.
+func (r *run) vet(stubs overlay.Layer, args ...string) error {
+	key := r.key(stubs, append(args, "vet", r.inputs.all())...)
+	_, err := keep(r, key, func(bool) bool { return true }, func() (bool, error) {
+		cmd, err := r.command(stubs, "vet", args...)
+		if err != nil {
+			return false, err
+		}
+		out, err := cmd.CombinedOutput()
+		if err == nil {
+			return true, nil
+		}
+		for _, m := range compileError.FindAllSubmatch(out, -1) {
+			for _, f := range stubs.Files {
+				number, _ := strconv.Atoi(string(m[2])) // the pattern has digits here
+				path := filepath.Join(r.chapter.Solution(), f.Name)
+				solution, err := os.ReadFile(filepath.Join(r.root, path))
+				if f.Name == string(m[1]) && err == nil {
+					line, text := lineOf(string(solution), strings.Split(string(f.Content), "\n")[:number])
+					return false, fmt.Errorf("%s:%d: the %s would not compile: %s (in %q, which stays in the stub)",
+						path, line, stubs.Name, m[3], text)
+				}
+			}
+		}
+		return false, fmt.Errorf("go vet of the %s: %s", stubs.Name, strings.TrimSpace(string(out)))
+	})
+	return err
 }
 
-// passesOnStub returns the tests that a stub may pass, with the reasons.
-func (r *run) passesOnStub() (map[string]string, error) {
-	return r.list(filepath.Join(r.root, r.chapter.Solution(), PassesOnStub))
+var compileError = regexp.MustCompile(`(?m)^(?:.*[/\\])?([^/\\\s]+\.go):(\d+):(?:\d+:)? (.*)$`)
+
+// lineOf returns the number and the text of the line in the solution that is the last one of the lines, which are the
+// stub's. It looks for as many of them as it takes to find one place.
+func lineOf(solution string, lines []string) (number int, text string) {
+	for n := 1; n <= len(lines); n++ {
+		before, after, found := strings.Cut(solution, strings.Join(lines[len(lines)-n:], "\n")+"\n")
+		if found && (n == len(lines) || !strings.Contains(after, strings.Join(lines[len(lines)-n:], "\n")+"\n")) {
+			number = strings.Count(before, "\n") + n
+			break
+		}
+	}
+	return number, strings.TrimSpace(lines[len(lines)-1])
 }
 
 // fails reports whether a test failed in the runs of the tasks.
@@ -91,7 +101,7 @@ func (p *problems) wantCode(
 ) (failed int) {
 	for _, task := range tasks {
 		res := runs[task.Number]
-		if res.BuildFailed() || len(res.Tests) == 0 {
+		if len(res.Tests) == 0 {
 			p.add("`%s` over %s runs no test:\n%s", task.Command, what, res.Outside)
 		}
 		for _, t := range res.Tests {
@@ -116,90 +126,33 @@ func (p *problems) wantCode(
 	return failed
 }
 
-// runTasks runs each task's command, as shown, over the stubs. It does so once for all truths.
-func (r *run) runTasks() error {
-	if r.stubRuns != nil {
-		return nil
-	}
-	layer, err := r.stubLayer()
-	if err != nil {
-		return err
-	}
-	r.stubRuns, err = r.runTasksOver(layer, r.stubProgram)
-	return err
-}
-
-// stubProgram builds the tests over the stubs once.
-func (r *run) stubProgram() (program, error) {
-	if r.stubs.path != "" {
-		return r.stubs, nil
-	}
-	layer, err := r.stubLayer()
-	if err == nil {
-		r.stubs, err = r.build(layer)
-	}
-	return r.stubs, err
-}
-
-// runTasksOver runs each task's command, as shown, over a layer. It returns the results by the task's number. build
-// builds the binary for all commands that only choose tests by -run.
-func (r *run) runTasksOver(layer overlay.Layer, build func() (program, error)) (map[int]gotest.Result, error) {
-	allowed, err := r.passesOnStub()
-	if err != nil {
-		return nil, err
-	}
+// runTasks runs each task's command, as shown, over code of which most tests want more. It returns the results by the
+// task's number.
+func (r *run) runTasks(over code) map[int]gotest.Result {
 	good := func(t gotest.Test) bool {
-		_, mayPass := allowed[t.Name]
+		_, mayPass := r.mayPass[t.Name]
 		return t.Todo() != nil || mayPass && passes(t)
 	}
 	runs := map[int]gotest.Result{}
 	for _, t := range r.chapter.Tasks {
-		args, err := testArgs(t.Command)
-		if err != nil {
-			return nil, err
-		}
-		if r.onlyPattern(args) {
-			runs[t.Number], err = r.tested("tasks", layer, args[2], good, func(skip string) (gotest.Result, error) {
-				built, err := build()
-				if err != nil {
-					return gotest.Result{}, err
-				}
-				return gotest.Run(r.ctx, r.start(built, "-test.run="+args[2], "-test.skip="+skip))
-			})
-		} else {
-			runs[t.Number], err = r.test(layer, args...)
+		flags, pattern, err := r.flags(t.Command)
+		if err == nil && len(flags) != 2 {
+			err = fmt.Errorf("it is not `go test %s -run PATTERN`", r.pkg())
 		}
 		if err != nil {
-			return nil, err
+			runs[t.Number] = gotest.Result{Outside: err.Error()}
+			continue
 		}
+		runs[t.Number] = r.test(over, pattern, good)
 	}
-	return runs, nil
-}
-
-// onlyPattern reports whether args do no more than choose tests of the chapter by -run.
-func (r *run) onlyPattern(args []string) bool {
-	return len(args) == 3 && args[0] == r.pkg() && args[1] == "-run"
-}
-
-// testArgs returns the arguments of a go test command.
-func testArgs(command string) ([]string, error) {
-	fields := strings.Fields(command)
-	if len(fields) < 3 || fields[0] != "go" || fields[1] != "test" {
-		return nil, fmt.Errorf("the command %q is not a go test", command)
-	}
-	return fields[2:], nil
+	return runs
 }
 
 var testOfTask = regexp.MustCompile(`^TestTask(\d+)_`)
 
 func reached(r *run) (string, []string) {
-	if err := r.runTasks(); err != nil {
-		return "", []string{err.Error()}
-	}
-	names, err := keep(r, "names of the tests "+r.inputs.all(), nil, always, r.testNames)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	runs := r.stubRuns()
+	names := r.inputs.names
 	var p problems
 	wanted := map[int][]string{}
 	for _, name := range names {
@@ -215,33 +168,15 @@ func reached(r *run) (string, []string) {
 		wanted[n] = append(wanted[n], name)
 	}
 	for _, task := range r.chapter.Tasks {
-		p.command(task, r.stubRuns[task.Number], wanted[task.Number])
+		p.command(task, runs[task.Number], wanted[task.Number])
 	}
 	if err := r.judgeSections(&p, slices.Concat(slices.Collect(maps.Values(wanted))...)); err != nil {
 		p.add("%v", err)
 	}
-	todos, err := r.judgeTodos(&p)
-	if err != nil {
+	if err := r.judgeTodos(&p); err != nil {
 		p.add("%v", err)
 	}
-	return fmt.Sprintf("%d tests and %d todos in %d tasks", len(names), todos, len(r.chapter.Tasks)), p
-}
-
-// testNames asks the tests over the stubs for their names.
-func (r *run) testNames() ([]string, error) {
-	built, err := r.stubProgram()
-	if err != nil {
-		return nil, err
-	}
-	out, err := exec.CommandContext(r.ctx, built.path, "-test.list=^Test").CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("list the tests: %w\n%s", err, out)
-	}
-	names := strings.Fields(string(out))
-	if end := slices.IndexFunc(names, func(name string) bool { return !strings.HasPrefix(name, "Test") }); end >= 0 {
-		names = names[:end] // a TestMain may print more
-	}
-	return names, nil
+	return fmt.Sprintf("%d tests and %d todos in %d tasks", len(names), len(r.todos), len(r.chapter.Tasks)), p
 }
 
 // linesToTest is how far below its heading a task shows its command and its first test.
@@ -290,31 +225,18 @@ func (p *problems) command(task course.Task, res gotest.Result, wanted []string)
 	}
 }
 
-// judgeTodos checks that each todo belongs to a task, and that each task has todos and two hints or more. It returns
-// the number of todos.
-func (r *run) judgeTodos(p *problems) (todos int, err error) {
-	solution, err := r.solution()
-	if err != nil {
-		return 0, err
-	}
+// judgeTodos checks that each todo belongs to a task, and that each task has todos and two hints or more.
+func (r *run) judgeTodos(p *problems) error {
 	written := map[int]bool{}
-	for _, f := range solution.Files {
-		found, err := stub.Todos(f.Name, f.Content)
-		if err != nil {
-			return 0, err
-		}
-		todos += len(found)
-		for _, h := range found {
-			written[h.Task] = true
-			if _, known := r.chapter.Task(h.Task); !known {
-				p.add("%s:%d: %s is to be written in task %d, which the README does not have",
-					filepath.Join(r.chapter.Solution(), f.Name), h.Line, h.Symbol, h.Task)
-			}
+	for _, t := range r.todos {
+		written[t.Task] = true
+		if _, known := r.chapter.Task(t.Task); !known {
+			p.add("%s:%d: %s is to be written in task %d, which the README does not have", t.file, t.Line, t.Symbol, t.Task)
 		}
 	}
 	hints, err := course.Hints(r.root, r.chapter.Dir)
 	if err != nil {
-		return todos, err
+		return err
 	}
 	for _, t := range r.chapter.Tasks {
 		if !written[t.Number] {
@@ -324,5 +246,5 @@ func (r *run) judgeTodos(p *problems) (todos int, err error) {
 			p.add("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", n, t.Number)
 		}
 	}
-	return todos, nil
+	return nil
 }

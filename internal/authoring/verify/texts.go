@@ -21,25 +21,24 @@ import (
 )
 
 func messages(r *run) (string, []string) {
-	if err := r.runTasks(); err != nil {
+	ran, err := r.bugs()
+	if err != nil {
 		return "", []string{err.Error()}
 	}
-	if _, problems := r.runBugs(); problems != nil {
-		return "", problems
-	}
+	runs := r.stubRuns()
 	var p problems
 	seen := 0
 	for _, task := range r.chapter.Tasks {
-		for _, t := range r.stubRuns[task.Number].Tests {
+		for _, t := range runs[task.Number].Tests {
 			if t.Todo() != nil {
 				seen++
 				p.hasTask(r.chapter, "the stubs", t.Failures[0])
 			}
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.caught.runs)) {
+	for _, name := range slices.Sorted(maps.Keys(ran.runs)) {
 		over := "the wrong version " + name
-		for test, t := range r.caught.runs[name].Tests {
+		for test, t := range ran.runs[name].Tests {
 			if t.Status != gotest.Failed || t.Crashed() {
 				continue
 			}

@@ -1,20 +1,6 @@
 // Package verify proves what the workshop claims about itself, one truth at a time.
 //
-//	stubs       each stub compiles and vets, and every test fails on it, for want of the code that its task asks for
-//	reached     every test belongs to a task; the commands shown for the tasks run all of them and fail as they should
-//	derived     each stub is its solution with the marked bodies taken out, and the wrong versions are made from it
-//	alone       each task is green with the code of the tasks up to it, and with todos for the later ones
-//	between     while a learner works on the next task, later tests fail soon, and none accuses code that is right
-//	solutions   each solution passes every test, under the race detector
-//	oracle      client-go passes every test, but for listed divergences
-//	bare        each bare stub compiles, every test fails on it for want of code, and other designs fit it
-//	shapes      other correct designs pass every test, and their own wrong versions are caught
-//	bugs        each wrong version fails in the test that is named for it
-//	contract    each promise of a contract or a comment is the rule of a test, and a wrong version fails there
-//	messages    each of those failures says what was done, wanted and got, why, and where to read
-//	references  what the texts say of client-go is true of the pinned version, and every link leads somewhere
-//	shown       the output shown in the texts is what the command prints
-//	predict     the programs to predict print the same at every run, and something else over a wrong version
+// docs/develop/verify.md says what each truth claims, and how it is proved.
 //
 // Nothing here looks at what a learner has typed: every run puts its own implementation under the tests (package
 // overlay), and the stubs are made again (package stub). Only with Options.Pristine do the chapter folders count, for
@@ -39,6 +25,7 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner"
+	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 )
@@ -170,23 +157,24 @@ type step struct {
 // steps lists the checks that the options ask for: two lists for each chapter, and one for the texts.
 func (o Options) steps(ctx context.Context) (chains [][]step) {
 	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
-	race := runner.RaceDetector(ctx)
-	var kept *results
+	all := &run{ctx: ctx, root: o.Root, pristine: o.Pristine, count: o.Count, allTests: o.AllTests,
+		race: runner.RaceDetector(ctx), packages: &packages{root: o.Root, folders: map[string]folder{}}}
 	if !o.Pristine && !o.AllTests && o.Count <= 1 {
-		kept = openResults(o.Root)
+		all.results = openResults(o.Root)
 	}
 	for i, c := range o.Chapters {
 		for _, shares := range []bool{true, false} {
-			r := &run{ctx: ctx, root: o.Root, chapter: c, pristine: o.Pristine, count: o.Count, allTests: o.AllTests,
-				race: race, results: kept}
-			if kept != nil {
-				r.inputs, _ = r.readInputs() // without them nothing is kept, and a truth reports what is wrong
-			}
+			r, err := all.of(c)
 			var chain []step
 			for k, t := range truths {
 				if asked(t.name) && t.shares == shares {
 					chain = append(chain, step{i*len(truths) + k, c.Dir, t.name,
-						func() (string, []string) { return t.check(r) }})
+						func() (string, []string) {
+							if err != nil {
+								return "read", []string{err.Error()}
+							}
+							return t.check(r)
+						}})
 				}
 			}
 			chains = append(chains, chain)
@@ -217,29 +205,71 @@ type run struct {
 	allTests bool
 	race     bool // whether the race detector can be used here
 
-	results *results // those of earlier runs; nil if they do not count
-	inputs  *inputs  // what the chapter's runs depend on; nil if nothing is kept
+	results  results   // those of earlier runs; empty if they do not count
+	packages *packages // of the workshop
+	inputs   inputs    // what the chapter's runs depend on
 
-	stubs    program               // the tests over the stubs, once they are built
-	stubRuns map[int]gotest.Result // by task: its command over the stubs
-	caught   *caught               // what came of the wrong versions of the solution
-	wrong    *oneProgram           // the wrong versions of the solution in one build; nil if they were not built
+	solution overlay.Layer // the reference
+	sets     []bugs.Set    // the wrong versions of the solution, and those of other designs
+	states   bugs.Set      // between two tasks
+	todos    []todo
+	mayPass  map[string]string // the tests that a stub may pass, with the reasons
 
-	unfinished *unfinished // the solution with todos; nil if it was not built
+	stub       code                         // the stubs as they are made from the solution today
+	stubRuns   func() map[int]gotest.Result // each task's command over them, by the task's number
+	unfinished func() (*unfinished, error)  // the solution with todos
+	bugs       func() (*caught, error)      // what came of the wrong versions of the solution
+	wrong      *oneProgram                  // those that bugs has built as one; nil before
 }
 
-// solution is the reference, as a layer.
-func (r *run) solution() (overlay.Layer, error) {
-	return overlay.ReadDir(r.chapter.Dir, "solution", filepath.Join(r.root, r.chapter.Solution()))
+// todo is a function to write, and the file of the solution that has it.
+type todo struct {
+	stub.Todo
+	file string // from the root
 }
 
-// stubLayer is the stub as it is made from the solution today.
-func (r *run) stubLayer() (overlay.Layer, error) {
-	files, err := stub.Dir(filepath.Join(r.root, r.chapter.Solution()))
-	if err != nil {
-		return overlay.Layer{}, err
+// of returns the work on a chapter: what is read of it, and what is done when the first truth needs it.
+func (r run) of(c course.Chapter) (*run, error) {
+	r.chapter = c
+	if r.packages != nil {
+		r.inputs, _ = r.readInputs() // without them nothing is kept, and a truth reports what is wrong
 	}
-	return r.layer("stub", files), nil
+	folder := filepath.Join(r.root, c.Solution())
+	var err error
+	if r.sets, err = bugs.Sets(r.root, c); err != nil {
+		return nil, err
+	}
+	if r.states, err = bugs.States(r.root, c); err != nil {
+		return nil, err
+	}
+	if r.mayPass, err = exceptions(filepath.Join(folder, PassesOnStub)); err != nil {
+		return nil, err
+	}
+	r.solution = r.sets[0].Code
+	for _, f := range r.solution.Files {
+		todos, err := stub.Todos(f.Name, f.Content)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range todos {
+			r.todos = append(r.todos, todo{t, c.Solution() + "/" + f.Name})
+		}
+	}
+	made, err := stub.Dir(folder)
+	if err != nil {
+		return nil, err
+	}
+	r.stub = r.code("", r.layer("stub", made))
+	r.stubRuns = sync.OnceValue(func() map[int]gotest.Result { return r.runTasks(r.stub) })
+	r.unfinished = sync.OnceValues(r.buildUnfinished)
+	r.bugs = sync.OnceValues(func() (*caught, error) {
+		c, err := r.catch(r.sets[0])
+		if err == nil {
+			r.wrong = c.together
+		}
+		return c, err
+	})
+	return &r, nil
 }
 
 // layer makes a layer of files that are generated. files holds their content by name.
@@ -252,45 +282,50 @@ func (r *run) layer(name string, files map[string][]byte) overlay.Layer {
 	return layer
 }
 
-// test runs `go test -json` with args over a layer. It links without what only a debugger needs: that is a third of the
-// time that a wrong version takes.
-func (r *run) test(layer overlay.Layer, args ...string) (gotest.Result, error) {
-	cmd, err := r.command(layer, "test", append([]string{"-json", "-timeout=120s", "-ldflags=-w -s"}, args...)...)
-	if err != nil {
-		return gotest.Result{}, err
-	}
-	return gotest.Run(r.ctx, cmd)
-}
-
 // command prepares a go command over a layer. A file that the layer does not have is not there for it, nor is a test
 // file that a learner has added.
 func (r *run) command(layer overlay.Layer, verb string, args ...string) (*exec.Cmd, error) {
 	o, err := overlay.Write(r.root, layer)
 	if err != nil {
-		return nil, fmt.Errorf("put %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
+		return nil, fmt.Errorf("put the %s under the tests of %s: %w", layer.Name, r.chapter.Dir, err)
 	}
 	return o.Go(r.ctx, verb, args...)
 }
 
 func (r *run) pkg() string { return "./" + r.chapter.Dir }
 
-// list reads a file of lines "name: reason", without blank lines and comments. A missing file is an empty list.
-func (r *run) list(path string) (map[string]string, error) {
+// entry is a line of a list in a solution's or oracle's folder: "TestName: why", "PROMISE => RULE".
+type entry struct {
+	line        int
+	left, right string
+}
+
+// readEntries reads a list, without blank lines and comments. A missing file is an empty list.
+func readEntries(path, separator string) (all []entry, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	all := map[string]string{}
-	for line := range strings.Lines(string(text)) {
+	for i, line := range strings.Split(string(text), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		name, why, ok := strings.Cut(line, ": ")
-		if !ok || strings.TrimSpace(why) == "" {
-			return nil, fmt.Errorf("%s: %q gives no reason; write \"TestName: why\"", path, line)
+		left, right, ok := strings.Cut(line, separator)
+		if !ok || strings.TrimSpace(strings.TrimPrefix(right, "none:")) == "" {
+			return nil, fmt.Errorf("%s:%d: %q gives no reason; write \"%s%sWHY\"", path, i+1, line, left, separator)
 		}
-		all[name] = why
+		all = append(all, entry{i + 1, left, right})
 	}
 	return all, nil
+}
+
+// exceptions reads a list of tests, with the reason for each.
+func exceptions(path string) (map[string]string, error) {
+	all, err := readEntries(path, ": ")
+	reasons := map[string]string{}
+	for _, e := range all {
+		reasons[e.left] = e.right
+	}
+	return reasons, err
 }

@@ -100,7 +100,8 @@ func newWorkshop(t *testing.T) string {
 	root := home
 	old, err := filepath.Glob(filepath.Join(root, "*"))
 	require.NoError(t, err)
-	for _, path := range append(old, filepath.Join(root, ".workshop", "overlay"), filepath.Join(root, ".workshop", "programs")) {
+	made := filepath.Join(root, ".workshop")
+	for _, path := range append(old, filepath.Join(made, "overlay"), filepath.Join(made, "programs")) {
 		require.NoError(t, os.RemoveAll(path))
 	}
 	require.NoError(t, cmdtest.Workshop(root, "testdata/workshop.txtar"))
@@ -236,7 +237,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 			replace(t, root, "01-box/README.md", "`TestTask2_Empty_takes_all_out`", "`TestTask2_Empty_takes_some_out`")
 		}, "01-box/README.md:29: there is no test TestTask2_Empty_takes_some_out"},
 		{"a task whose command is far below its heading", "reached", func(t *testing.T, root string) {
-			replace(t, root, "01-box/README.md", "## Task 2: Empty (5 min)\n", "## Task 2: Empty (5 min)\n"+strings.Repeat("Long ago.\n\n", 5))
+			replace(t, root, "01-box/README.md", "## Task 2: Empty (5 min)\n",
+				"## Task 2: Empty (5 min)\n"+strings.Repeat("Long ago.\n\n", 5))
 		}, "01-box/README.md:23: task 2 shows its command and its first test within 12 lines"},
 		{"a task without hints", "reached", func(t *testing.T, root string) {
 			replace(t, root, "01-box/hints.md", "## Task 2: Empty\n\n1. Look.\n2. Think.\n", "")
@@ -252,7 +254,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 		}, "01-box/box_test.go does not match checksums.txt"},
 		{"a wrong version of another declaration", "derived", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/bugs.txtar", "{ b.n = 0 }", "{ b.n = 1 }")
-		}, "the wrong version never-empty is not made from the solution's Box.Empty in box.go; run `go tool author generate`"},
+		}, "the wrong version never-empty is not made from the solution's Box.Empty in box.go; " +
+			"run `go tool author generate`"},
 		{"a test of a task that only a later task makes green", "alone", func(t *testing.T, root string) {
 			replace(t, root, "solutions/01-box/box.go", "func (b *Box) Put() { b.add(1) }",
 				"func (b *Box) Put() { b.Empty(); b.add(1) }")
@@ -266,7 +269,8 @@ func TestRun_reports_what_is_not_true(t *testing.T) {
 				"func main() { (&box.Box{}).Close() }\n")
 		}, "Close undefined"},
 		{"a test that passes on the bare stub", "bare", func(t *testing.T, root string) {
-			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()", "require.Equal(t, 1, len([]any{b})")
+			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()",
+				"require.Equal(t, 1, len([]any{b})")
 		}, "TestTask1_Put_counts passed on the bare stub"},
 		{"a test that needs a later task of the bare stub", "bare", func(t *testing.T, root string) {
 			replace(t, root, "01-box/box_test.go", "b.Put()\n\t\trequire.Equal(t, 1, b.Len()",
@@ -382,7 +386,8 @@ func TestUpdateShown_replaces_what_is_no_longer_printed(t *testing.T) {
 	require.Equal(t, []string{"01-box/README.md:16: $ go test ./01-box -run Task1"}, changed)
 	readme, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
 	require.NoError(t, err)
-	require.Regexp(t, `(?s)-->\n`+"```"+`console\n\$ go test ./01-box -run Task1\n--- FAIL: .*FAIL\n`+"```"+`\n\n## Task 2`, string(readme))
+	require.Regexp(t, `(?s)-->\n`+"```"+`console\n\$ go test ./01-box -run Task1\n--- FAIL: .*FAIL\n`+"```"+
+		`\n\n## Task 2`, string(readme))
 	require.Empty(t, check(t, root, Options{Truths: []string{"shown"}})["shown"])
 
 	replace(t, root, "01-box/README.md", "<!-- shown: stub -->\n", "<!-- shown: stub -->\n\n")
@@ -425,12 +430,6 @@ func TestGenerate_replaces_an_untouched_stub(t *testing.T) {
 	written, _, err = Generate(root, box)
 	require.NoError(t, err)
 	require.Empty(t, written, "the second time there is nothing to do")
-}
-
-func TestDownloads_are_not_part_of_an_output(t *testing.T) {
-	printed := "go: downloading example.com/x v1.0.0\n--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n"
-	require.Equal(t, "--- FAIL: TestX (0.00s)\n    go: downloading is what the test says\n",
-		downloads.ReplaceAllString(printed, ""))
 }
 
 func TestCount_finds_what_chance_decides(t *testing.T) {
@@ -484,7 +483,8 @@ func TestBugs_runs_a_wrong_version_again_that_survived_once(t *testing.T) {
 
 func TestAllTests_reads_the_failures_of_others_too(t *testing.T) {
 	root := newWorkshop(t)
-	replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes_all_out", `func TestTask2_Empty_after_many(t *testing.T) {
+	replace(t, root, "01-box/box_test.go", "func TestTask2_Empty_takes_all_out",
+		`func TestTask2_Empty_after_many(t *testing.T) {
 	guard.Test(t, "", func(t *guard.T) {
 		b := &box.Box{}
 		t.Did("Put, Put, Empty")

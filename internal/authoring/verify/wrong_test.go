@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
+	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/runner/overlay"
 )
 
@@ -17,36 +17,34 @@ func TestMerge_takes_bodies_and_what_is_added(t *testing.T) {
 		"package box\n\nimport \"fmt\"\n\nvar _ fmt.Stringer\n\nvar _ any = fmt.Sprint\n\n" +
 			"type Box struct{ n int }\n\nfunc (b *Box) Len() int {\n\treturn b.n\n}\n\nfunc (b *Box) Put() { " +
 			"b.n++ }\n\nfunc spare() {}\n")}}}
+	of := func(symbol, wrong string, more ...bugs.Change) []bugs.Change {
+		found, err := bugs.Declaration(right.Files[0].Content, symbol)
+		require.NoError(t, err)
+		return append(more, bugs.Change{File: "box.go", Symbol: symbol, Right: found, Wrong: wrong})
+	}
+	imports := func(line string) bugs.Change { return bugs.Change{File: "box.go", Symbol: bugs.Imports, Wrong: line} }
+	const body = "func (b *Box) Len() int {\n\treturn 1\n}"
 	for name, c := range map[string]struct {
-		old, new string
-		merged   bool
+		changes []bugs.Change
+		merged  bool
 	}{
-		"a body":           {"return b.n\n", "return 1\n", true},
-		"two statements":   {"b.n++", "b.n++; b.n++", true},
-		"a field":          {"n int }", "n int8 }", false},
-		"a signature":      {"Put()", "Put(n int)", false},
-		"a function more":  {"func (b *Box) Put", "func x() {}\n\nfunc (b *Box) Put", true},
-		"a method more":    {"func (b *Box) Put", "func (b *Box) Cap() {}\n\nfunc (b *Box) Put", false},
-		"a function less":  {"func spare() {}\n", "", false},
-		"a method less":    {"func (b *Box) Put() { ", "func put(b *Box) { ", false},
-		"a type more":      {"func (b *Box) Put", "type x struct{}\n\nfunc (x) Put() {}\n\nfunc (b *Box) Put", true},
-		"a variable more":  {"func (b *Box) Put", "var x = 1\n\nfunc (b *Box) Put", true},
-		"an init function": {"func (b *Box) Put", "func init() {}\n\nfunc (b *Box) Put", false},
-		"a field more":     {"n int }", "n int; list []int }", true},
-		"a field before":   {"n int }", "list []int; n int }", true},
-		"an embedded more": {"n int }", "n int; error }", false},
-		"an import more":   {"\"fmt\"\n", "\"fmt\"\nimport \"os\"\n", true},
-		"an import less":   {"\"fmt\"\n", "\"os\"\n", true},
-		"another import":   {"\"fmt\"\n", "fmt \"os\"\n", false},
-		"import of a name": {"\"fmt\"\n", "\"fmt\"\nimport Box \"os\"\n", false},
-		"a label":          {"b.n++", "again: if b.n++; b.n < 0 { goto again }", false},
-		"no Go any longer": {"b.n++ }", "b.n++", false},
+		"a body":           {of("Box.Len", body), true},
+		"another file":     {[]bugs.Change{{File: "lid.go", Symbol: "Box.Len", Wrong: body}}, false},
+		"a field":          {of("Box", "type Box struct{ n int8 }"), false},
+		"a signature":      {of("Box.Put", "func (b *Box) Put(n int) {}"), false},
+		"a function more":  {of("x", "func x() {}", of("Box.Len", body)...), true},
+		"a method more":    {of("Box.Cap", "func (b *Box) Cap() {}"), false},
+		"a function less":  {of("spare", ""), false},
+		"a type more":      {of("x", "type x struct{}"), true},
+		"a variable more":  {of("x", "var x = 1"), true},
+		"an init function": {of("init", "func init() {}"), false},
+		"an import more":   {of("Box.Len", body, imports(`"math"`)), true},
+		"no Go any longer": {of("Box.Len", "func (b *Box) Len() int {"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wrong := overlay.Layer{Files: []overlay.File{{Name: "box.go",
-				Content: []byte(strings.Replace(string(right.Files[0].Content), c.old, c.new, 1))}}}
-			_, ok := differences("x", right, wrong)
-			require.Equal(t, c.merged, ok)
+			merged, has, err := merge(right, []bugs.Bug{{Name: "x", Changes: c.changes}})
+			require.NoError(t, err)
+			require.Equal(t, c.merged, has["x"], "%s", merged.Files[0].Content)
 		})
 	}
 }
@@ -60,15 +58,19 @@ func TestMerge_leaves_out_what_needs_another_wrong_version(t *testing.T) {
 		changes := append(more, bugs.Change{File: "box.go", Symbol: symbol, Wrong: wrong})
 		return bugs.Bug{Name: name, Changes: changes}
 	}
-	field := bugs.Change{File: "box.go", Symbol: "Box", Wrong: "type Box struct{ n int; last int }"}
+	limit := bugs.Change{File: "box.go", Symbol: "limit", Wrong: "const limit = 3"}
 	imports := bugs.Change{File: "box.go", Symbol: bugs.Imports, Wrong: `"math"`}
-	_, has := merge(right, []bugs.Bug{
-		of("adds", "Box.Put", "func (b *Box) Put() { b.last = math.MaxInt }", field, imports),
-		of("needs-the-field", "Box.Put", "func (b *Box) Put() { b.last++ }"),
+	_, has, err := merge(right, []bugs.Bug{
+		of("adds", "Box.Put", "func (b *Box) Put() { b.n = min(limit, math.MaxInt) }", limit, imports),
+		of("adds-the-same", "Box.Put", "func (b *Box) Put() { b.n = limit }", limit),
+		of("adds-another", "Box.Put", "func (b *Box) Put() { b.n = limit }",
+			bugs.Change{File: "box.go", Symbol: "limit", Wrong: "const limit = 4"}),
+		of("needs-the-constant", "Box.Put", "func (b *Box) Put() { b.n = limit }"),
 		of("needs-the-import", "Box.Len", "func (b *Box) Len() int { return math.MaxInt }"),
 		of("needs-nothing", "Box.Len", "func (b *Box) Len() int { last := b.n; return last }"),
-	}, false)
-	require.Equal(t, map[string]bool{"adds": true, "needs-nothing": true}, has)
+	})
+	require.NoError(t, err)
+	require.Equal(t, map[string]bool{"adds": true, "adds-the-same": true, "needs-nothing": true}, has)
 }
 
 // What the set says of a wrong version is what a build of its own says.
@@ -79,23 +81,19 @@ func TestProgram_judges_as_a_build_of_each_does(t *testing.T) {
 		"-- harmless/box.go Box.add --\nfunc (b *Box) add(n int) { b.n = b.n + n }\n")
 	c, err := course.Find(root, "1")
 	require.NoError(t, err)
-	r := &run{ctx: context.Background(), root: root, chapter: c}
-	solution, err := r.solution()
+	r, err := run{ctx: t.Context(), root: root}.of(c)
 	require.NoError(t, err)
-	all, err := bugs.Load(root + "/" + c.Solution())
+	together, err := r.buildWrong(r.solution, r.sets[0].Bugs)
 	require.NoError(t, err)
-	together, err := r.buildWrong(solution, all)
-	require.NoError(t, err)
-	require.NotNil(t, together)
-	for _, b := range all {
+	for _, b := range r.sets[0].Bugs {
 		require.True(t, together.has[b.Name], b.Name)
-		one, _, err := r.runBug(b, solution, together)
-		require.NoError(t, err)
-		alone, _, err := r.runBug(b, solution, nil)
-		require.NoError(t, err)
-		require.Equal(t, judgeBug(b, alone), judgeBug(b, one), b.Name)
+		one := &caught{runs: map[string]gotest.Result{}, together: together}
+		alone := &caught{runs: map[string]gotest.Result{}, together: &oneProgram{}}
+		r.runBug(one, b, r.solution)
+		r.runBug(alone, b, r.solution)
+		require.Equal(t, alone.problems, one.problems, b.Name)
 		if b.Name == "harmless" {
-			require.Contains(t, judgeBug(b, one), "survives")
+			require.Contains(t, one.problems[0], "survives")
 		}
 	}
 }
@@ -105,31 +103,45 @@ func TestProgram_leaves_out_wrong_versions_whose_test_the_right_code_fails_in_it
 	root := newWorkshop(t)
 	replace(t, root, "01-box/box_test.go", "func TestTask1_Put_counts(t *testing.T) {",
 		"func TestTask1_Put_counts(t *testing.T) {\n\tt.Fail()")
-	together, _ := programOf(t, root)
+	_, together := programOf(t, root)
 	require.Equal(t, map[string]bool{"never-empty": true, "leaves-one": true, "adds-one": true}, together.has)
 }
 
 func TestProgram_leaves_out_only_what_does_not_compile(t *testing.T) {
 	root := newWorkshop(t)
 	replace(t, root, "solutions/01-box/bugs.txtar", "Put() {}", "Put() {\n+\tnone()\n+}")
-	together, all := programOf(t, root)
+	r, together := programOf(t, root)
 	require.Len(t, together.has, 5)
 	require.False(t, together.has["never-full"])
-	r := &run{ctx: context.Background(), root: root, chapter: course.Chapter{Dir: "01-box", Number: 1, Topic: "box"}}
-	c, problems := r.catch(all)
-	require.Empty(t, problems)
-	require.Len(t, c.judge(all), 1)
-	require.Contains(t, c.judge(all)[0], "never-full (what is put in is in) does not compile")
+	c, err := r.bugs()
+	require.NoError(t, err)
+	require.Len(t, c.problems, 1)
+	require.Contains(t, c.problems[0], "never-full (what is put in is in) does not compile")
+}
+
+func TestBugs_lists_the_tests_that_none_names(t *testing.T) {
+	r := &run{inputs: inputs{names: []string{"TestA", "TestB", "TestC"}}, sets: []bugs.Set{
+		{Bugs: []bugs.Bug{{Test: "TestA"}}}, {Bugs: []bugs.Bug{{Test: "TestC"}}},
+	}}
+	require.Equal(t, []string{"TestB"}, r.unnamed())
+}
+
+func TestBugs_needs_a_wrong_version_for_each_test(t *testing.T) {
+	root := newWorkshop(t)
+	set := strings.ReplaceAll(wrongText, "TestTask1_Put_counts", "TestTask2_Empty_takes_all_out")
+	write(t, root, "solutions/01-box/bugs.txtar", set)
+	require.Contains(t, check(t, root, Options{Truths: []string{"bugs"}})["bugs"],
+		"no wrong version names 1 tests: TestTask1_Put_counts; add one for each, or remove the test")
 }
 
 // programOf builds the wrong versions of the workshop's solution.
-func programOf(t *testing.T, root string) (*oneProgram, bugs.Set) {
+func programOf(t *testing.T, root string) (*run, *oneProgram) {
 	t.Helper()
 	c, err := course.Find(root, "1")
 	require.NoError(t, err)
-	sets, err := bugs.Sets(root, c)
+	r, err := run{ctx: t.Context(), root: root}.of(c)
 	require.NoError(t, err)
-	together, err := (&run{ctx: context.Background(), root: root, chapter: c}).buildWrong(sets[0].Code, sets[0].Bugs)
+	together, err := r.buildWrong(r.solution, r.sets[0].Bugs)
 	require.NoError(t, err)
-	return together, sets[0]
+	return r, together
 }

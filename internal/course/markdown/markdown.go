@@ -19,12 +19,11 @@ type Document struct {
 	Headings []Heading
 	Blocks   []*Block // fenced code blocks
 	Comments []*Text  // HTML comments, without their marks
-	Links    []Link   // links, images and bare addresses, and definitions that no link uses
+	Links    []Link   // links, images, bare addresses and definitions
 	Code     []Text   // inline code, without its backquotes and on one line
 	Items    []Text   // of numbered lists; each of an item's paragraphs is one line of its text
 	Points   []Point  // of bulleted lists
 	Prose    []string // the lines, without fenced code blocks and comments
-	Anchors  []string // where a link into the text can lead: of headings, and set in HTML
 
 	lines []string
 }

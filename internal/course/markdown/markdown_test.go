@@ -58,15 +58,14 @@ func TestCommands_are_what_a_reader_would_type(t *testing.T) {
 	require.Equal(t, []Text{{5, "go test ./a"}, {6, "go run ./b --c d"}, {11, "ls"}, {13, "cat x"}}, found)
 }
 
-func TestLinks_code_and_anchors_have_lines(t *testing.T) {
+func TestLinks_and_code_have_lines(t *testing.T) {
 	doc := Parse([]byte("[`a`\nb](c.md) ![i](p.png)\n\n| x |\n|---|\n| `d\\|e` [f](g.md) |\n\n" +
-		"<a id=\"h\"></a> <a href=\"j.md\">k</a>\n" +
-		"https://l.example/m. <https://n.example> [o] [q][O]\n\n[o]: r.md\n[s]: t.md\n"))
+		"<a href=\"j.md\">k</a>\n" +
+		"https://l.example/m. <https://n.example> [o] [q][O]\n\n[o]: r.md\n"))
 	require.ElementsMatch(t, []Link{{1, "`a` b", "c.md"}, {2, "i", "p.png"}, {6, "f", "g.md"},
 		{8, "", "j.md"}, {9, "", "https://l.example/m"},
-		{9, "", "https://n.example"}, {9, "o", "r.md"}, {9, "q", "r.md"}, {12, "", "t.md"}}, doc.Links)
+		{9, "", "https://n.example"}, {9, "o", "r.md"}, {9, "q", "r.md"}, {11, "", "r.md"}}, doc.Links)
 	require.Equal(t, []Text{{1, "a"}, {6, "d|e"}}, doc.Code)
-	require.Equal(t, []string{"h"}, doc.Anchors)
 }
 
 // Cut at every byte, each text of the workshop has everything left open somewhere.

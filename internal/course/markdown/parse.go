@@ -47,14 +47,9 @@ func (row) CanAcceptIndentedLine() bool                                 { return
 // Parse takes a text apart. Every text is Markdown, so there is no error.
 func Parse(content []byte) *Document {
 	source := bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
-	r := &reader{source: source, blanked: bytes.Clone(source), used: map[string]bool{}, seen: map[string]int{}}
+	r := &reader{source: source, blanked: bytes.Clone(source), seen: map[string]int{}}
 	r.doc.lines = strings.Split(string(source), "\n")
 	_ = ast.Walk(commonMark().Parse(text.NewReader(source)), r.visit) // visit returns no error
-	for _, d := range r.definitions {
-		if !r.used[util.ToLinkReference(d.Label)] {
-			r.link(d, "", d.Destination, nil)
-		}
-	}
 	r.doc.Prose = strings.Split(string(r.blanked), "\n")
 	for _, b := range r.doc.Blocks {
 		end := b.Line + len(b.Lines)
@@ -68,12 +63,10 @@ func Parse(content []byte) *Document {
 
 // reader is the work on one text.
 type reader struct {
-	doc         Document
-	source      []byte
-	blanked     []byte // the source, with spaces for comments
-	definitions []*ast.LinkReferenceDefinition
-	used        map[string]bool // labels of definitions
-	seen        map[string]int  // anchors of headings, without suffixes
+	doc     Document
+	source  []byte
+	blanked []byte         // the source, with spaces for comments
+	seen    map[string]int // anchors of headings, without suffixes
 }
 
 // line returns the line of an offset.
@@ -106,15 +99,15 @@ func (r *reader) visit(node ast.Node, entering bool) (ast.WalkStatus, error) {
 			r.doc.Links = append(r.doc.Links, Link{Line: r.line(from), Target: target})
 		}
 	case *ast.Link:
-		r.link(n, r.shown(n, "`"), n.Destination, n.Reference)
+		r.link(n, r.shown(n, "`"), n.Destination)
 	case *ast.Image:
-		r.link(n, r.shown(n, "`"), n.Destination, n.Reference)
+		r.link(n, r.shown(n, "`"), n.Destination)
 	case *ast.AutoLink:
 		if n.AutoLinkType == ast.AutoLinkURL {
-			r.link(n, "", n.URL(r.source), nil)
+			r.link(n, "", n.URL(r.source))
 		}
 	case *ast.LinkReferenceDefinition:
-		r.definitions = append(r.definitions, n)
+		r.link(n, "", n.Destination)
 	case *ast.HTMLBlock:
 		from, to := n.Pos(), n.Pos()
 		if last := n.Lines().Len(); last > 0 {
@@ -136,16 +129,12 @@ func (r *reader) heading(n *ast.Heading) {
 		anchor += "-" + strconv.Itoa(equal)
 	}
 	raw := strings.TrimSpace(string(n.Lines().Value(r.source)))
-	r.doc.Anchors = append(r.doc.Anchors, anchor)
 	r.doc.Headings = append(r.doc.Headings, Heading{n.Level, raw, anchor, r.line(n.Pos())})
 }
 
-// link adds a link, and notes the definition that it uses.
-func (r *reader) link(n ast.Node, text string, target []byte, definition *ast.ReferenceLink) {
+// link adds a link.
+func (r *reader) link(n ast.Node, text string, target []byte) {
 	r.doc.Links = append(r.doc.Links, Link{r.line(n.Pos()), text, string(target)})
-	if definition != nil {
-		r.used[util.ToLinkReference(definition.Value)] = true
-	}
 }
 
 var fence = regexp.MustCompile("`{3,}|~{3,}")
@@ -172,14 +161,13 @@ func (r *reader) block(n *ast.FencedCodeBlock) {
 
 var (
 	htmlComment = regexp.MustCompile(`(?s)<!--(.*?)(?:-->|\z)`)
-	htmlAnchor  = regexp.MustCompile(`<a\s+(?:id|name)="([^"]+)"`)
 	htmlTarget  = regexp.MustCompile(`<(?:a|img|source)\s[^>]*?(?:href|src|srcset)="([^"]+)"`)
 )
 
 // WebAddress matches an address in a text that does not mark it as a link. Punctuation at its end is the sentence's.
 var WebAddress = regexp.MustCompile("https?://[^\\s<>()\\[\\]`\"']+")
 
-// html adds the comments, anchors and links of a range of HTML.
+// html adds the comments and links of a range of HTML.
 func (r *reader) html(from, to int) {
 	for _, m := range htmlComment.FindAllSubmatchIndex(r.source[from:to], -1) {
 		text := strings.TrimSpace(string(r.source[from+m[2] : from+m[3]]))
@@ -191,9 +179,6 @@ func (r *reader) html(from, to int) {
 		}
 	}
 	rest := r.blanked[from:to]
-	for _, m := range htmlAnchor.FindAllSubmatch(rest, -1) {
-		r.doc.Anchors = append(r.doc.Anchors, string(m[1]))
-	}
 	for _, m := range htmlTarget.FindAllSubmatchIndex(rest, -1) {
 		r.doc.Links = append(r.doc.Links, Link{Line: r.line(from + m[0]), Target: string(rest[m[2]:m[3]])})
 	}

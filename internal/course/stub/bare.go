@@ -12,17 +12,12 @@ package stub
 // An exported function with a given body that needs something that goes becomes a todo.
 
 import (
-	"bytes"
 	"fmt"
-	"go/ast"
-	"go/format"
+	"go/token"
 	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
-
-	"client-go-workshop/internal/course"
 )
 
 // BareMark is the line in the package comment of a bare stub by which IsBare knows it.
@@ -50,12 +45,9 @@ func IsBare(files map[string][]byte) bool {
 
 // BareDir makes the bare stub of a solution's folder: the content of each file by name.
 func BareDir(dir string) (map[string][]byte, error) {
-	files, err := course.Code(dir)
+	files, err := readSolution(dir)
 	if err != nil {
-		return nil, fmt.Errorf("read the solution: %w", err)
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("there is no solution in %s: it has no Go file", dir)
+		return nil, err
 	}
 	bare, err := Bare(files)
 	if err != nil {
@@ -67,125 +59,34 @@ func BareDir(dir string) (map[string][]byte, error) {
 // Bare makes the bare stub of a solution. files holds the content of the solution's Go files by name. A file that would
 // be empty is not in the result.
 func Bare(files map[string][]byte) (map[string][]byte, error) {
-	p, err := analyze(files)
-	if err != nil {
-		return nil, err
-	}
-	p.choose()
-	bare := map[string][]byte{}
-	marked := false
-	for _, f := range p.files {
-		src, err := p.write(f)
+	s := &design{members: map[string][]*part{}, decls: map[string]*part{}, set: token.NewFileSet()}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		f, err := read(s.set, name, files[name])
 		if err != nil {
 			return nil, err
 		}
-		if src != nil {
-			bare[f.name] = src
-			marked = marked || f.tree.Doc != nil
+		s.files, s.parts = append(s.files, f), append(s.parts, f.parts...)
+	}
+	s.relate()
+	s.choose()
+	bare := map[string][]byte{}
+	marked := false
+	for _, f := range s.files {
+		if f.tree.Doc != nil {
+			at := f.offset(f.tree.Package)
+			f.replace(at, at, "//\n"+bareComment)
+		} else if !slices.ContainsFunc(f.parts, func(p *part) bool { return p.state != gone }) {
+			continue
 		}
+		src, err := f.write()
+		if err != nil {
+			return nil, err
+		}
+		bare[f.name] = src
+		marked = marked || f.tree.Doc != nil
 	}
 	if first := slices.Sorted(maps.Keys(bare)); !marked && len(first) > 0 {
 		bare[first[0]] = append([]byte(bareComment+"\n"), bare[first[0]]...)
 	}
 	return bare, nil
-}
-
-// write returns what stays of a file, or nil if nothing does.
-func (p *bareSolution) write(f *bareFile) ([]byte, error) {
-	todos, code := false, f.tree.Doc != nil
-	if code {
-		at := f.offset(f.tree.Package)
-		f.edits = append(f.edits, edit{at, at, "//\n" + bareComment})
-	}
-	for _, decl := range f.tree.Decls {
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			part := p.nodes[d]
-			switch part.state {
-			case gone:
-				f.cutNode(d, d.Doc)
-				continue
-			case todo:
-				todos = true
-				f.cutBody(d, part.task, part.symbol)
-			}
-			code = true
-		case *ast.GenDecl:
-			code = p.writeSpecs(f, d) || code
-		}
-	}
-	if !code {
-		return nil, nil
-	}
-	slices.SortStableFunc(f.edits, func(a, b edit) int { return a.start - b.start })
-	cut, err := format.Source(f.apply())
-	if err != nil {
-		return nil, fmt.Errorf("%s: the bare stub is not Go: %w", f.name, err)
-	}
-	fixed, err := fixImports(f.name, cut, todos)
-	if err != nil {
-		return nil, err
-	}
-	return format.Source(fixed)
-}
-
-// writeSpecs cuts what goes of a declaration, and reports whether something of it stays that is not an import.
-func (p *bareSolution) writeSpecs(f *bareFile, d *ast.GenDecl) (stays bool) {
-	var cut []ast.Spec
-	for _, spec := range d.Specs {
-		part := p.nodes[spec]
-		switch {
-		case part == nil: // an import
-		case part.state == gone:
-			cut = append(cut, spec)
-		default:
-			stays = true
-		}
-	}
-	if len(cut) == len(d.Specs) && len(cut) > 0 {
-		f.cutNode(d, d.Doc)
-		return false
-	}
-	for _, spec := range cut {
-		f.cutNode(spec, docOf(spec))
-	}
-	for _, spec := range d.Specs {
-		if t, ok := spec.(*ast.TypeSpec); ok && !slices.Contains(cut, spec) {
-			if s, ok := t.Type.(*ast.StructType); ok {
-				p.writeStruct(f, s)
-			}
-		}
-	}
-	return stays
-}
-
-// writeStruct writes the fields of a struct that stay.
-func (p *bareSolution) writeStruct(f *bareFile, s *ast.StructType) {
-	all := s.Fields.List
-	goes := func(field *ast.Field) bool { return p.nodes[field].state == gone }
-	stays := slices.DeleteFunc(slices.Clone(all), goes)
-	if len(stays) == len(all) {
-		return
-	}
-	var text strings.Builder
-	for _, field := range stays {
-		from, to := field.Pos(), field.End()
-		if field.Doc != nil {
-			from = field.Doc.Pos()
-		}
-		if field.Comment != nil {
-			to = field.Comment.End()
-		}
-		start := f.offset(from)
-		before := bytes.TrimRight(f.src[:start], " \t")
-		if text.Len() > 0 && bytes.HasSuffix(before, []byte("\n\n")) {
-			text.WriteByte('\n')
-		}
-		text.WriteByte('\n')
-		text.Write(f.src[start:f.offset(to)])
-	}
-	if len(stays) > 0 {
-		text.WriteByte('\n')
-	}
-	f.edits = append(f.edits, edit{f.offset(s.Fields.Opening) + 1, f.offset(s.Fields.Closing), text.String()})
 }

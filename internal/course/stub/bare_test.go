@@ -216,6 +216,10 @@ func TestBare_keeps_what_exported_names_need(t *testing.T) {
 			"//workshop:file omit\n\n// V is one.\nvar V = t{1, 2}.a\n\ntype t struct{ a, b int }\n\ntype u int\n",
 			"// V is one.\nvar V = t{1, 2}.a\n\ntype t struct{ a, b int }\n",
 		},
+		"no blank line in the place of a struct's fields": {
+			"//workshop:file omit\n\ntype T struct {\n\ta int\n\n\t// B is exported.\n\tB int\n\n\tc int\n}\n",
+			"type T struct {\n\t// B is exported.\n\tB int\n}\n",
+		},
 		"nothing of a method that goes through a field that goes": {
 			"//workshop:file omit\n\ntype T struct{ inner }\n\ntype inner struct{}\n\nfunc (inner) M() {}\n\n" +
 				"func (t T) N() { t.M() }\n\n//workshop:task 2\nfunc (t T) O() {}\n",

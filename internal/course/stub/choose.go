@@ -2,77 +2,80 @@ package stub
 
 // This file chooses what stays in the bare stub, and to which tasks the functions belong that become todos.
 
+import "slices"
+
 // choose gives every part its state.
-func (p *bareSolution) choose() {
-	for _, part := range p.parts {
-		if part.exported && part.task > 0 && part.owner != nil {
+func (s *design) choose() {
+	for _, part := range s.parts {
+		part.state = gone
+		if part.exported && part.todo.Task > 0 && part.owner != nil {
 			part.owner.contract = true
 		}
 	}
-	for _, part := range p.parts {
-		if part.owner == nil && (part.exported || part.contract || part.given || len(part.names) == 0) {
-			p.begin(part)
+	for _, part := range s.parts {
+		if part.owner == nil && (part.exported || part.contract || part.given || !part.named) {
+			s.begin(part)
 		}
 	}
-	for p.demote() {
+	for s.demote() {
 	}
-	for _, part := range p.parts {
-		if part.state == todo && part.task == 0 {
-			part.task = p.firstTask(part)
+	for _, part := range s.parts {
+		if part.state == todo && part.todo.Task == 0 {
+			part.todo.Task = s.firstTask(part)
 		}
 	}
 }
 
 // begin lets a part stay, with the exported members of a type, and of a given type all. What its signature or its type
 // needs stays in any case if others see it.
-func (p *bareSolution) begin(part *part) {
+func (s *design) begin(part *part) {
 	if part.state != gone {
 		return
 	}
 	part.state = stays
-	if part.task > 0 {
+	if part.todo.Task > 0 {
 		part.state = todo
 	}
-	for _, member := range p.parts {
+	for _, member := range s.parts {
 		if member.owner == part && (member.exported || member.given) {
-			p.begin(member)
+			s.begin(member)
 		}
 	}
 	switch {
 	case !part.exported && !part.contract:
 	case part.isFunction():
-		for _, needed := range part.head {
-			p.require(needed)
-		}
+		s.requireAll(part.head)
 	default:
-		p.require(part)
+		s.require(part)
 	}
 }
 
 // require keeps a part that is needed in any case, and what it needs itself.
-func (p *bareSolution) require(part *part) {
+func (s *design) require(part *part) {
 	if part.must {
 		return
 	}
 	part.must = true
-	p.begin(part)
+	s.begin(part)
 	if part.owner != nil {
-		p.require(part.owner)
+		s.require(part.owner)
 	}
-	for _, needed := range part.head {
-		p.require(needed)
-	}
+	s.requireAll(part.head)
 	if part.state == stays {
-		for _, needed := range part.body {
-			p.require(needed)
-		}
+		s.requireAll(part.body)
+	}
+}
+
+func (s *design) requireAll(names []meanings) {
+	for _, part := range slices.Concat(names...) {
+		s.require(part)
 	}
 }
 
 // demote takes back what needs something that goes: an exported function becomes a todo, anything else goes too. It
 // reports whether there was such a part.
-func (p *bareSolution) demote() (changed bool) {
-	for _, part := range p.parts {
+func (s *design) demote() (changed bool) {
+	for _, part := range s.parts {
 		switch {
 		case part.state == gone:
 		case part.owner != nil && part.owner.state == gone:
@@ -87,26 +90,17 @@ func (p *bareSolution) demote() (changed bool) {
 	return changed
 }
 
-func (part *part) isFunction() bool { return part.symbol != "" }
+func (part *part) isFunction() bool { return part.todo.Symbol != "" }
 
 // needsGone reports whether a part needs something that goes.
 func (part *part) needsGone() bool {
-	for _, needed := range part.head {
-		if needed.state == gone {
-			return true
-		}
-	}
-	for _, needed := range part.body {
-		if part.state == stays && needed.state == gone {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(part.head, meanings.gone) ||
+		part.state == stays && slices.ContainsFunc(part.body, meanings.gone)
 }
 
 // firstTask returns the task of a function that the stub gives: the first one in which the learner writes a method of
 // its type, or something that its body uses.
-func (p *bareSolution) firstTask(function *part) (first int) {
+func (s *design) firstTask(function *part) (first int) {
 	seen := map[*part]bool{}
 	var visit func(part *part)
 	visit = func(part *part) {
@@ -114,17 +108,19 @@ func (p *bareSolution) firstTask(function *part) (first int) {
 			return
 		}
 		seen[part] = true
-		if part.task > 0 && part != function {
-			if first == 0 || part.task < first {
-				first = part.task
+		if part.todo.Task > 0 && part != function {
+			if first == 0 || part.todo.Task < first {
+				first = part.todo.Task
 			}
 			return
 		}
-		for _, needed := range part.body {
-			visit(needed)
+		for _, needed := range part.body { // of an exported method of an unexported type, the callers see an interface
+			if p := needed[0]; len(needed) == 1 && (p.owner == nil || p.owner.exported || !p.exported) {
+				visit(p)
+			}
 		}
-		for _, method := range p.parts {
-			if method.owner == part && method.task > 0 {
+		for _, method := range s.parts {
+			if method.owner == part && method.todo.Task > 0 {
 				visit(method)
 			}
 		}

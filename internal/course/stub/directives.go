@@ -1,8 +1,9 @@
 package stub
 
-// This file carries out the directives: those of declarations, and the one in a file's head that is for all functions.
+// This file reads a file of a solution: its parts, and what the directives say about them.
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -12,238 +13,211 @@ import (
 	"strings"
 )
 
+// state says what becomes of a part.
+type state int
+
+const (
+	stays state = iota // as it is; of a struct type the fields are parts of their own
+	todo               // a function that stays without its body
+	gone
+)
+
+// part is a function, a specification in another declaration, or a field of a struct type. Constants that depend on the
+// ones before them are one part.
+type part struct {
+	node      ast.Node
+	doc       *ast.CommentGroup // nil if it has none
+	names     []*ast.Ident
+	exported  bool
+	directed  bool  // whether it has a directive of its own
+	state     state // in the ordinary stub, until Bare chooses another one
+	todo      Todo  // the zero Todo if its body is not the learner's
+	relations       // for the bare stub
+}
+
+// file is a file of a solution.
+type file struct {
+	name   string
+	src    []byte
+	set    *token.FileSet
+	tree   *ast.File
+	parts  []*part // in the order of the file
+	byNode map[ast.Node]*part
+	edits  []edit
+
+	marked   bool   // whether it has a directive
+	forAll   bool   // whether there is a directive for functions without one
+	task     int    // of that directive; 0 if it only omits
+	receiver string // the name of unexported receiver types in symbols; empty is their own
+}
+
+// read finds the parts of a file, and carries out its directives.
+func read(set *token.FileSet, name string, src []byte) (*file, error) {
+	tree, err := parser.ParseFile(set, name, src, parser.ParseComments)
+	if err != nil {
+		return nil, fmt.Errorf("read the solution: %w", err)
+	}
+	f := &file{name: name, src: src, set: set, tree: tree, byNode: map[ast.Node]*part{}}
+	documented := map[*ast.CommentGroup][]*part{}
+	add := func(node ast.Node, doc *ast.CommentGroup, names ...*ast.Ident) {
+		p := &part{node: node, doc: doc, names: names}
+		for _, name := range names {
+			p.exported = p.exported || name.IsExported()
+		}
+		f.parts, f.byNode[node], documented[doc] = append(f.parts, p), p, append(documented[doc], p)
+	}
+	for _, decl := range tree.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			add(d, d.Doc, d.Name)
+		case *ast.GenDecl:
+			if d.Tok == token.CONST && dependent(d) {
+				add(d, d.Doc, Declared(d.Specs...)...)
+				for _, spec := range d.Specs {
+					f.byNode[spec] = f.byNode[d]
+				}
+			} else if d.Tok != token.IMPORT {
+				for _, spec := range d.Specs {
+					add(spec, cmp.Or(docOf(spec), d.Doc), Declared(spec)...)
+					for _, field := range fieldsOf(spec) {
+						add(field, field.Doc, FieldNames(field)...)
+					}
+				}
+			}
+		}
+	}
+	return f, f.direct(documented)
+}
+
+// dependent reports whether the constants of a group depend on the ones before them, so that none can go alone.
+func dependent(d *ast.GenDecl) (found bool) {
+	ast.Inspect(d, func(n ast.Node) bool {
+		spec, isSpec := n.(*ast.ValueSpec)
+		ident, isIdent := n.(*ast.Ident)
+		found = found || isSpec && len(spec.Values) == 0 || isIdent && ident.Name == "iota"
+		return true
+	})
+	return found
+}
+
+// docOf returns the doc comment of a specification that is not an import.
+func docOf(spec ast.Spec) *ast.CommentGroup {
+	if t, ok := spec.(*ast.TypeSpec); ok {
+		return t.Doc
+	}
+	return spec.(*ast.ValueSpec).Doc
+}
+
+// fieldsOf returns the fields of a struct type, and nothing for any other specification.
+func fieldsOf(spec ast.Node) []*ast.Field {
+	if t, ok := spec.(*ast.TypeSpec); ok {
+		if s, ok := t.Type.(*ast.StructType); ok {
+			return s.Fields.List
+		}
+	}
+	return nil
+}
+
+// direct carries out the directives. It receives the parts below each doc comment.
+func (f *file) direct(documented map[*ast.CommentGroup][]*part) error {
+	for _, group := range f.tree.Comments {
+		parts := documented[group]
+		for _, c := range group.List {
+			if !strings.HasPrefix(c.Text, "//workshop:") {
+				continue
+			}
+			f.marked = true
+			if len(parts) == 0 {
+				if err := f.directAll(c); err != nil {
+					return err
+				}
+			}
+			for _, p := range parts {
+				if err := f.directOne(p, c); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, p := range f.parts {
+		var err error
+		switch _, isFunction := p.node.(*ast.FuncDecl); {
+		case p.directed || !isFunction:
+		case f.forAll && !p.exported:
+			p.state = gone
+		case f.task > 0:
+			err = f.take(p, f.task, "")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 var (
 	taskDirective = regexp.MustCompile(`^//workshop:task ([1-9]\d*)(?: (\S+))?$`)
 	fileDirective = regexp.MustCompile(`^//workshop:file (?:omit|task ([1-9]\d*))(?: (\S+))?$`)
 )
 
-// read finds the directives of a file, and what each of them cuts.
-func read(name string, src []byte) (*file, error) {
-	f := &file{src: src, set: token.NewFileSet(), used: map[*ast.Comment]bool{}}
-	tree, err := parser.ParseFile(f.set, name, src, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		return nil, fmt.Errorf("read the solution: %w", err)
+// directAll reads the directive in the file's head.
+func (f *file) directAll(c *ast.Comment) error {
+	inHead := len(f.tree.Decls) == 0 || c.Pos() < f.tree.Decls[0].Pos()
+	m := fileDirective.FindStringSubmatch(c.Text)
+	switch {
+	case !inHead || !strings.HasPrefix(c.Text, "//workshop:file "):
+		return f.errorf(c, "%s is in no doc comment of a function or declaration, so it would do nothing", c.Text)
+	case f.forAll:
+		return f.errorf(c, "a second directive for one file")
+	case m == nil:
+		return f.errorf(c, "%s: a file's directive is \"//workshop:file omit\" or \"//workshop:file task 2\", "+
+			"and the name of a receiver if need be", c.Text)
 	}
-	if err := f.head(tree); err != nil {
-		return nil, err
-	}
-	for _, decl := range tree.Decls {
-		var err error
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			err = f.function(d)
-		case *ast.GenDecl:
-			err = f.declaration(d)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, group := range tree.Comments {
-		for _, c := range group.List {
-			if isDirective(c) && !f.used[c] {
-				return nil, f.errorf(c.Pos(), "%s is in no doc comment of a function or declaration, so it would do nothing",
-					c.Text)
-			}
-		}
-	}
-	return f, nil
-}
-
-func isDirective(c *ast.Comment) bool { return strings.HasPrefix(c.Text, "//workshop:") }
-
-// head reads the directive in the file's head.
-func (f *file) head(tree *ast.File) error {
-	for _, group := range tree.Comments {
-		if len(tree.Decls) > 0 && (group.Pos() > tree.Decls[0].Pos() || group == docOf(tree.Decls[0])) {
-			return nil
-		}
-		for _, c := range group.List {
-			m := fileDirective.FindStringSubmatch(c.Text)
-			switch {
-			case !strings.HasPrefix(c.Text, "//workshop:file "):
-				continue
-			case f.forAll:
-				return f.errorf(c.Pos(), "a second directive for one file")
-			case m == nil:
-				return f.errorf(c.Pos(), "%s: a file's directive is \"//workshop:file omit\" or \"//workshop:file task 2\", "+
-					"and the name of a receiver if need be", c.Text)
-			}
-			f.forAll, f.receiver, f.used[c] = true, m[2], true
-			f.task, _ = strconv.Atoi(m[1]) // digits or nothing, says the pattern
-			f.cutDirective(group, c)
-		}
-	}
+	f.forAll, f.receiver = true, m[2]
+	f.task, _ = strconv.Atoi(m[1]) // digits or nothing, says the pattern
 	return nil
 }
 
-// directive returns the one directive in the doc comment of a node, nil if there is none.
-func (f *file) directive(node ast.Node) (found *ast.Comment, err error) {
-	doc := docOf(node)
-	if doc == nil {
-		return nil, nil
-	}
-	for _, c := range doc.List {
-		if !isDirective(c) {
-			continue
-		}
-		if found != nil {
-			return nil, f.errorf(c.Pos(), "a second directive for one declaration")
-		}
-		found, f.used[c] = c, true
-	}
-	return found, nil
-}
-
-// function carries out the directive of a function, or the one for all functions of the file.
-func (f *file) function(d *ast.FuncDecl) error {
-	c, err := f.directive(d)
-	if err != nil {
-		return err
-	}
-	if c == nil {
-		switch {
-		case f.forAll && !d.Name.IsExported():
-			return f.omit(d, d.Name)
-		case f.task > 0:
-			return f.todo(d, f.task, "")
-		}
-		return nil
-	}
+// directOne carries out a directive for a part.
+func (f *file) directOne(p *part, c *ast.Comment) error {
+	_, isFunction := p.node.(*ast.FuncDecl)
 	m := taskDirective.FindStringSubmatch(c.Text)
 	switch {
+	case p.directed:
+		return f.errorf(c, "a second directive for one declaration")
 	case c.Text == "//workshop:omit":
-		return f.omit(d, d.Name)
-	case c.Text == "//workshop:keep":
-		f.cutDirective(d.Doc, c)
-		return nil
+		for _, name := range p.names {
+			if name.IsExported() {
+				return f.errorf(name, "%s is exported, so the tests may need it; it cannot be omitted", name)
+			}
+		}
+		p.state = gone
+	case !isFunction:
+		return f.errorf(c, "%s: this declaration can only be omitted; a task stands before a function", c.Text)
 	case m != nil:
-		f.cutDirective(d.Doc, c)
 		task, _ := strconv.Atoi(m[1]) // digits, says the pattern
-		return f.todo(d, task, m[2])
+		if err := f.take(p, task, m[2]); err != nil {
+			return err
+		}
 	case strings.HasPrefix(c.Text, "//workshop:task"):
-		return f.errorf(c.Pos(), "%s: a task directive is \"//workshop:task 2\" or \"//workshop:task 2 Symbol\"", c.Text)
+		return f.errorf(c, "%s: a task directive is \"//workshop:task 2\" or \"//workshop:task 2 Symbol\"", c.Text)
+	case c.Text != "//workshop:keep":
+		return f.errorf(c, "there is no directive %s; there are task, omit and keep", c.Text)
 	}
-	return f.errorf(c.Pos(), "there is no directive %s; there are task, omit and keep", c.Text)
-}
-
-// declaration carries out the directive of a declaration that is not a function, or those of its specs.
-func (f *file) declaration(d *ast.GenDecl) error {
-	nodes := []ast.Node{d}
-	for _, spec := range d.Specs {
-		nodes = append(append(nodes, spec), fields(spec)...)
-	}
-	for _, node := range nodes {
-		c, err := f.directive(node)
-		if err != nil {
-			return err
-		}
-		if c == nil {
-			continue
-		}
-		if c.Text != "//workshop:omit" {
-			return f.errorf(c.Pos(), "%s: this declaration can only be omitted; a task stands before a function", c.Text)
-		}
-		if node == ast.Node(d) {
-			return f.omit(d, Declared(d.Specs...)...)
-		}
-		if err := f.omit(node, declared(node)...); err != nil {
-			return err
-		}
-	}
+	p.directed = true
 	return nil
 }
 
-// fields returns the fields of a struct type.
-func fields(spec ast.Spec) (all []ast.Node) {
-	t, _ := spec.(*ast.TypeSpec)
-	if t == nil {
-		return nil
-	}
-	if s, ok := t.Type.(*ast.StructType); ok {
-		for _, field := range s.Fields.List {
-			all = append(all, field)
-		}
-	}
-	return all
-}
-
-// declared returns the names that a spec or a field declares.
-func declared(node ast.Node) []*ast.Ident {
-	if field, ok := node.(*ast.Field); ok {
-		return field.Names
-	}
-	return Declared(node.(ast.Spec))
-}
-
-// docOf returns the doc comment of a declaration or a field, except for an import; nil if it has none.
-func docOf(node ast.Node) *ast.CommentGroup {
-	switch n := node.(type) {
-	case *ast.FuncDecl:
-		return n.Doc
-	case *ast.GenDecl:
-		return n.Doc
-	case *ast.TypeSpec:
-		return n.Doc
-	case *ast.ValueSpec:
-		return n.Doc
-	case *ast.Field:
-		return n.Doc
-	}
-	return nil
-}
-
-// Declared returns the names that specs of types, variables and constants declare.
-func Declared(specs ...ast.Spec) (names []*ast.Ident) {
-	for _, spec := range specs {
-		switch s := spec.(type) {
-		case *ast.TypeSpec:
-			names = append(names, s.Name)
-		case *ast.ValueSpec:
-			names = append(names, s.Names...)
-		}
-	}
-	return names
-}
-
-// todo replaces a function's body. An empty symbol is the function's own.
-func (f *file) todo(d *ast.FuncDecl, task int, symbol string) error {
+// take makes a function's body the learner's. An empty symbol is the function's own.
+func (f *file) take(p *part, task int, symbol string) error {
+	d := p.node.(*ast.FuncDecl)
 	if d.Body == nil {
-		return f.errorf(d.Pos(), "%s has no body to take out", d.Name.Name)
+		return f.errorf(d, "%s has no body to take out", d.Name)
 	}
-	if symbol == "" {
-		symbol = f.symbol(d)
-	}
-	f.todos = append(f.todos, Todo{task, symbol, d.Doc.Text(), f.set.Position(d.Name.Pos()).Line,
-		f.offset(d.Body.Lbrace) + 1, Symbol(d)})
-	f.cutBody(d, task, symbol)
+	p.state = todo
+	p.todo = Todo{task, cmp.Or(symbol, f.symbol(d)), d.Doc.Text(), f.set.Position(d.Name.Pos()).Line,
+		f.offset(d.Body.Lbrace) + 1, Symbol(d)}
 	return nil
-}
-
-// cutBody replaces a function's body by the panic of a todo.
-func (f *file) cutBody(d *ast.FuncDecl, task int, symbol string) {
-	f.edits = append(f.edits, edit{f.offset(d.Body.Lbrace), f.offset(d.Body.Rbrace) + 1,
-		fmt.Sprintf("{\n\tpanic(todo.Task(%d, %q))\n}", task, symbol)})
-}
-
-// omit takes a declaration out, with its comments and the rest of its lines.
-func (f *file) omit(node ast.Node, names ...*ast.Ident) error {
-	for _, n := range names {
-		if n.IsExported() {
-			return f.errorf(n.Pos(), "%s is exported, so the tests may need it; it cannot be omitted", n.Name)
-		}
-	}
-	f.cutNode(node, docOf(node))
-	return nil
-}
-
-// cutDirective takes a directive's line out of a comment, and the empty comment line before it if it is the last.
-func (f *file) cutDirective(group *ast.CommentGroup, c *ast.Comment) {
-	from := c.Pos()
-	if last := len(group.List) - 1; last > 0 && group.List[last] == c && group.List[last-1].Text == "//" {
-		from = group.List[last-1].Pos()
-	}
-	f.cut(from, c.End())
 }
 
 // symbol returns Symbol, with the file's name for an unexported receiver type.
@@ -255,14 +229,7 @@ func (f *file) symbol(d *ast.FuncDecl) string {
 	return Symbol(d)
 }
 
-// Symbol returns Receiver.Method, or the function's name.
-func Symbol(d *ast.FuncDecl) string {
-	if d.Recv != nil && len(d.Recv.List) > 0 {
-		for n := range ast.Preorder(d.Recv.List[0].Type) {
-			if receiver, ok := n.(*ast.Ident); ok { // the first name in "*Box[K, V]"
-				return receiver.Name + "." + d.Name.Name
-			}
-		}
-	}
-	return d.Name.Name
+// errorf returns an error about a node.
+func (f *file) errorf(at ast.Node, format string, args ...any) error {
+	return fmt.Errorf("%s: %w", f.set.Position(at.Pos()), fmt.Errorf(format, args...))
 }

@@ -23,22 +23,19 @@
 //
 // A bare stub is another start, for learners who want to design themselves: the exported names alone (bare.go).
 //
-// It does not check whether the result compiles, and does not write it.
+// The package does not check whether the result compiles, and does not write it. directives.go reads a solution,
+// write.go writes what stays of it.
 package stub
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
-	"go/format"
 	"go/token"
 	"path/filepath"
 	"regexp"
 
 	"client-go-workshop/internal/course"
 )
-
-const todoPath = "client-go-workshop/internal/testkit/todo"
 
 // Todo is a body that the learner writes.
 type Todo struct {
@@ -53,14 +50,20 @@ type Todo struct {
 
 // Dir makes the stubs of a solution's folder: the content of each non-test Go file by name.
 func Dir(dir string) (map[string][]byte, error) {
-	files, err := course.Code(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read the solution: %w", err)
-	}
+	files, err := readSolution(dir)
 	for name, src := range files {
 		if files[name], err = Generate(filepath.Join(dir, name), src); err != nil {
 			return nil, err
 		}
+	}
+	return files, err
+}
+
+// readSolution reads the Go files in a solution's folder.
+func readSolution(dir string) (map[string][]byte, error) {
+	files, err := course.Code(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the solution: %w", err)
 	}
 	if len(files) == 0 {
 		return nil, fmt.Errorf("there is no solution in %s: it has no Go file", dir)
@@ -68,13 +71,28 @@ func Dir(dir string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// Todos lists the bodies that Generate takes out of a file.
-func Todos(name string, src []byte) ([]Todo, error) {
-	f, err := read(name, src)
+// Generate makes the stub of one file. name is for error messages. It depends on src alone; a file without directives
+// comes out as it went in, but for formatting, so a stub is its own stub.
+func Generate(name string, src []byte) ([]byte, error) {
+	f, err := read(token.NewFileSet(), name, src)
 	if err != nil {
 		return nil, err
 	}
-	return f.todos, nil
+	return f.write()
+}
+
+// Todos lists the bodies that Generate takes out of a file.
+func Todos(name string, src []byte) (todos []Todo, err error) {
+	f, err := read(token.NewFileSet(), name, src)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range f.parts {
+		if p.state == todo {
+			todos = append(todos, p.todo)
+		}
+	}
+	return todos, nil
 }
 
 var mark = regexp.MustCompile(`(?m)^(?:[ \t]*//\n)?[ \t]*//workshop:.*\n`)
@@ -82,80 +100,47 @@ var mark = regexp.MustCompile(`(?m)^(?:[ \t]*//\n)?[ \t]*//workshop:.*\n`)
 // WithoutMarks is a solution's file as a reader wants it: without directives.
 func WithoutMarks(src []byte) []byte { return mark.ReplaceAll(src, nil) }
 
-// Generate makes the stub of one file. name is for error messages. It depends on src alone; a file without directives
-// comes out as it went in, but for formatting, so a stub is its own stub.
-func Generate(name string, src []byte) ([]byte, error) {
-	f, err := read(name, src)
-	if err != nil {
-		return nil, err
+// Declared returns the names that specs of types, variables and constants declare.
+func Declared(specs ...ast.Spec) (names []*ast.Ident) {
+	for _, spec := range specs {
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			names = append(names, s.Name)
+		case *ast.ValueSpec:
+			names = append(names, s.Names...)
+		}
 	}
-	cut, err := format.Source(f.apply())
-	if err != nil {
-		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
-	}
-	fixed, err := fixImports(name, cut, len(f.todos) > 0)
-	if err != nil {
-		return nil, err
-	}
-	return format.Source(fixed)
+	return names
 }
 
-// file is a solution, read: what to cut, and the todos that it leaves.
-type file struct {
-	src   []byte
-	set   *token.FileSet
-	todos []Todo
-	edits []edit // in ascending order, not overlapping
-
-	used     map[*ast.Comment]bool // the directives that were carried out
-	forAll   bool                  // whether there is a directive for functions without one
-	task     int                   // of that directive; 0 if it only omits
-	receiver string                // the name of unexported receiver types in symbols; empty is their own
-}
-
-// edit replaces the bytes from start to end.
-type edit struct {
-	start, end int
-	text       string
-}
-
-func (f *file) offset(p token.Pos) int { return f.set.Position(p).Offset }
-
-// errorf returns an error about a position.
-func (f *file) errorf(at token.Pos, format string, args ...any) error {
-	return fmt.Errorf("%s: %w", f.set.Position(at), fmt.Errorf(format, args...))
-}
-
-// lineStart returns the offset of the line with an offset.
-func (f *file) lineStart(at int) int { return bytes.LastIndexByte(f.src[:at], '\n') + 1 }
-
-// cut removes the lines from one position to another.
-func (f *file) cut(from, to token.Pos) {
-	end := len(f.src)
-	if i := bytes.IndexByte(f.src[f.offset(to):], '\n'); i >= 0 {
-		end = f.offset(to) + i + 1
+// FieldNames returns the names of a field; an embedded one is named for its type.
+func FieldNames(field *ast.Field) []*ast.Ident {
+	if len(field.Names) > 0 {
+		return field.Names
 	}
-	f.edits = append(f.edits, edit{f.lineStart(f.offset(from)), end, ""})
+	switch t := field.Type.(type) {
+	case *ast.Ident:
+		return []*ast.Ident{t}
+	case *ast.SelectorExpr:
+		return []*ast.Ident{t.Sel}
+	case *ast.StarExpr:
+		return FieldNames(&ast.Field{Type: t.X})
+	case *ast.IndexExpr:
+		return FieldNames(&ast.Field{Type: t.X})
+	case *ast.IndexListExpr:
+		return FieldNames(&ast.Field{Type: t.X})
+	}
+	return nil
 }
 
-// cutNode removes the lines of a node and of its doc comment, which may be nil.
-func (f *file) cutNode(node ast.Node, doc *ast.CommentGroup) {
-	if doc != nil {
-		f.cut(doc.Pos(), node.End())
-	} else {
-		f.cut(node.Pos(), node.End())
+// Symbol returns Receiver.Method, or the function's name.
+func Symbol(d *ast.FuncDecl) string {
+	if d.Recv != nil && len(d.Recv.List) > 0 {
+		for n := range ast.Preorder(d.Recv.List[0].Type) {
+			if receiver, ok := n.(*ast.Ident); ok { // the first name in "*Box[K, V]"
+				return receiver.Name + "." + d.Name.Name
+			}
+		}
 	}
-}
-
-// apply carries out the edits.
-func (f *file) apply() []byte {
-	var out bytes.Buffer
-	at := 0
-	for _, e := range f.edits {
-		out.Write(f.src[at:e.start])
-		out.WriteString(e.text)
-		at = e.end
-	}
-	out.Write(f.src[at:])
-	return out.Bytes()
+	return d.Name.Name
 }

@@ -3,9 +3,13 @@ package stub
 import (
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/course/checksum"
 )
 
 const solution = `// Package box is a chapter.
@@ -204,8 +208,10 @@ func TestTodos_lists_the_marked_bodies(t *testing.T) {
 		require.Equal(t, byte('{'), solution[h.Body-1], "the byte before the body of %s", h.Symbol)
 		todos[i].Body = 0
 	}
-	require.Equal(t, []Todo{{Task: 1, Symbol: "Box.Put", Doc: "Put adds.\n\nIt never fails.\n", Line: 41, Function: "Box.Put"},
-		{Task: 2, Symbol: "The.Symbol", Line: 56, Function: "free"}}, todos)
+	require.Equal(t, []Todo{
+		{Task: 1, Symbol: "Box.Put", Doc: "Put adds.\n\nIt never fails.\n", Line: 41, Function: "Box.Put"},
+		{Task: 2, Symbol: "The.Symbol", Line: 56, Function: "free"},
+	}, todos)
 }
 
 func TestGenerate_of_a_file_with_no_import(t *testing.T) {
@@ -220,7 +226,8 @@ func TestGenerate_leaves_the_map_of_a_file_at_its_head(t *testing.T) {
 		"prints.\n//\n//workshop:task 1\nfunc F() { fmt.Println() }\n"))
 	require.NoError(t, err)
 	require.Equal(t, "package box\n\n// This file is a map.\n\nimport "+
-		"\"client-go-workshop/internal/testkit/todo\"\n\n// F prints.\nfunc F() {\n\tpanic(todo.Task(1, \"F\"))\n}\n", string(got))
+		"\"client-go-workshop/internal/testkit/todo\"\n\n// F prints.\nfunc F() {\n\tpanic(todo.Task(1, \"F\"))\n}\n",
+		string(got))
 }
 
 func TestGenerate_names_the_receiver_of_a_generic_type(t *testing.T) {
@@ -265,6 +272,25 @@ func TestGenerate_refuses_what_it_cannot_mean(t *testing.T) {
 func TestDir_needs_a_solution(t *testing.T) {
 	_, err := Dir(t.TempDir())
 	require.ErrorContains(t, err, "there is no solution in")
+}
+
+// The checksums of a chapter are those of the stubs that its solution gives today.
+func TestDir_of_each_solution_gives_the_stubs_that_are_listed(t *testing.T) {
+	root, err := course.Root(".")
+	require.NoError(t, err)
+	chapters, err := course.All(root)
+	require.NoError(t, err)
+	for _, c := range chapters {
+		solution := filepath.Join(root, c.Solution())
+		made, err := Dir(solution)
+		require.NoError(t, err)
+		listed, err := checksum.Read(solution)
+		require.NoError(t, err)
+		require.Len(t, listed.Stubs, len(made), c.Dir)
+		for name, content := range made {
+			require.Equal(t, listed.Stubs[name], checksum.Of(content), "%s/%s", c.Dir, name)
+		}
+	}
 }
 
 // FuzzGenerate feeds it files with directives in odd places: it may refuse them, but what it returns is Go, and a stub

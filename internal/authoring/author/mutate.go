@@ -1,0 +1,197 @@
+package author
+
+// This file is `author mutate`: small mechanical changes of a chapter's solution (== becomes !=, < becomes <=), each
+// under the chapter's tests. bugs.txtar has the mistakes that people make; these are those that nobody thought of.
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"client-go-workshop/internal/course"
+	"client-go-workshop/internal/runner/overlay"
+)
+
+// survivors is a file in a solution's folder. A line has a mutant that no test can catch, and the reason:
+// "index.go CONDITIONALS_BOUNDARY if n > 0 { => with n = 0 the loop does nothing".
+const survivors = "survivors.txt"
+
+// mutator is the program that makes the mutants, with the kinds of changes that it leaves out unless it is asked.
+var mutator = strings.Fields(`tool -modfile=.ci/mutate/go.mod gremlins unleash --silent --workers=1
+	--timeout-coefficient=10 --invert-logical --invert-loopctrl --invert-assignments --remove-self-assignments`)
+
+func newMutate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "mutate chapter…",
+		Short: "Change a solution mechanically, and list the changes that no test notices",
+		Long: `Change a solution mechanically, one operator at a time, and list the changes that no
+test notices. Each needs a test; one that changes nothing but speed needs a line with
+the reason in the solution's ` + survivors + `. A chapter takes 5 to 40 minutes.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, some, err := chapters(args)
+			if err != nil {
+				return err
+			}
+			left := 0
+			for _, c := range some {
+				n, err := mutate(cmd, root, c)
+				if err != nil {
+					return fmt.Errorf("mutate %s: %w", c.Dir, err)
+				}
+				left += n
+			}
+			if left == 0 {
+				return nil
+			}
+			return fmt.Errorf("%d findings: what passes needs a test, or a line in %s with the reason", left, survivors)
+		},
+	}
+}
+
+// mutate prints a chapter's mutants that pass its tests without a reason, and the reasons without a mutant. It returns
+// the number of both.
+func mutate(cmd *cobra.Command, root string, c course.Chapter) (open int, err error) {
+	reasons, err := readReasons(filepath.Join(root, c.Solution(), survivors))
+	if err != nil {
+		return 0, err
+	}
+	folder, err := os.MkdirTemp("", "mutate-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder)
+	// The chapter is as it is on the disk, with its solution in place of the stub; the rest is as in git's index.
+	index := []string{"git", "checkout-index", "--all", "--prefix=" + folder + string(filepath.Separator)}
+	if err := in(root, overlay.Command(cmd.Context(), index...)); err != nil {
+		return 0, err
+	}
+	if err := finish(root, c, filepath.Join(folder, c.Dir)); err != nil {
+		return 0, err
+	}
+	report := filepath.Join(folder, "mutants.json")
+	unleash := append(slices.Clone(mutator), "--output="+report, "./"+c.Dir)
+	if err := in(folder, overlay.GoCommand(cmd.Context(), unleash...)); err != nil {
+		return 0, err
+	}
+	all, err := readMutants(report, filepath.Join(folder, c.Dir))
+	if err != nil {
+		return 0, err
+	}
+	out, explained := cmd.OutOrStdout(), map[string]bool{}
+	for _, m := range all {
+		switch key := m.key(); {
+		case m.Status != "LIVED": // NOT COVERED are constants and conditions of cases, which go test does not measure
+		case reasons[key]:
+			explained[key] = true
+		default:
+			place := fmt.Sprintf("%s/%s:%d:%d", c.Solution(), m.File, m.Line, m.Column)
+			fmt.Fprintf(out, "%s: %s\n  %s\n", place, strings.ToLower(m.Status), key)
+			open++
+		}
+	}
+	for key := range reasons {
+		if !explained[key] {
+			fmt.Fprintf(out, "%s/%s: a test fails, or the line is gone\n  %s\n", c.Solution(), survivors, key)
+			open++
+		}
+	}
+	fmt.Fprintf(out, "%s: %d mutants, %d pass for a known reason, %d findings\n", c.Dir, len(all), len(explained), open)
+	return open, nil
+}
+
+func in(dir string, command *exec.Cmd) error {
+	command.Dir = dir
+	if said, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(command.Args[:3], " "), err, said)
+	}
+	return nil
+}
+
+// finish writes a chapter's solution and tests into a folder.
+func finish(root string, c course.Chapter, folder string) error {
+	files, err := course.Code(filepath.Join(root, c.Solution()))
+	if err != nil {
+		return err
+	}
+	tests, _ := filepath.Glob(filepath.Join(root, c.Dir, "*_test.go")) // the pattern is right
+	for _, path := range tests {
+		if files[filepath.Base(path)], err = os.ReadFile(path); err != nil {
+			return err
+		}
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readReasons returns the keys of the mutants that a file explains. Without a file there are none.
+func readReasons(path string) (map[string]bool, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	reasons := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		key, reason, _ := strings.Cut(line, " => ")
+		if reason == "" {
+			return nil, fmt.Errorf("%s: %q has no reason after =>", path, line)
+		}
+		reasons[key] = true
+	}
+	return reasons, nil
+}
+
+// mutant is a change at one place.
+type mutant struct {
+	File         string
+	Line, Column int
+	Type         string // the kind of the change, such as CONDITIONALS_BOUNDARY
+	Status       string // such as KILLED and LIVED
+	text         string // the line before the change
+}
+
+// key names a mutant in survivors.txt. It stays the same when the line moves.
+func (m mutant) key() string { return m.File + " " + m.Type + " " + m.text }
+
+// readMutants reads the mutation tester's report on a folder.
+func readMutants(report, folder string) (all []mutant, err error) {
+	text, err := os.ReadFile(report)
+	if err != nil {
+		return nil, err
+	}
+	var found struct {
+		Files []struct {
+			Name      string `json:"file_name"`
+			Mutations []mutant
+		}
+	}
+	if err := json.Unmarshal(text, &found); err != nil {
+		return nil, fmt.Errorf("read the mutation tester's report: %w", err)
+	}
+	for _, f := range found.Files {
+		source, err := os.ReadFile(filepath.Join(folder, f.Name))
+		if err != nil {
+			return nil, err
+		}
+		lines := strings.Split(string(source), "\n")
+		for _, m := range f.Mutations {
+			m.File, m.text = f.Name, strings.TrimSpace(lines[m.Line-1])
+			all = append(all, m)
+		}
+	}
+	return all, nil
+}
