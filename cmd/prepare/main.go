@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -44,12 +45,15 @@ func prepare(out *os.File, dir string) error {
 	for i, c := range chapters {
 		chapters[i] = "./" + filepath.Base(c)
 	}
-	imported := `{{range .Imports}}{{.}} {{end}}{{range .TestImports}}{{.}} {{end}}{{range .XTestImports}}{{.}} {{end}}`
+	imported := `{{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`
 	names, err := goCommand(root, append([]string{"list", "-f", imported}, chapters...)...)
 	if err != nil {
 		return err
 	}
-	packages := unique(append(strings.Fields(names), "./cmd/workshop"))
+	packages := append(strings.Fields(names), "./cmd/workshop")
+	slices.Sort(packages)
+	notCompiled := func(name string) bool { return name == "C" || name == "unsafe" }
+	packages = slices.DeleteFunc(slices.Compact(packages), notCompiled)
 	compiled := "{{if .Stale}}{{.ImportPath}}{{end}}"
 	stale, err := goCommand(root, append([]string{"list", "-deps", "-f", compiled}, packages...)...)
 	if err != nil {
@@ -123,18 +127,6 @@ func goCommand(dir string, args ...string) (string, error) {
 		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, strings.TrimSpace(errOut.String()))
 	}
 	return strings.TrimSpace(string(out)), nil
-}
-
-// unique returns each word once, without the packages that are not compiled.
-func unique(words []string) (once []string) {
-	known := map[string]bool{"C": true, "unsafe": true}
-	for _, word := range words {
-		if !known[word] {
-			known[word] = true
-			once = append(once, word)
-		}
-	}
-	return once
 }
 
 func isTerminal(f *os.File) bool {

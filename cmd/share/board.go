@@ -85,7 +85,7 @@ var errFull = errors.New("the board is full")
 
 // receive stores a report that report.Read has checked, if it is of a task of the course.
 func (b *board) receive(r report.Report) error {
-	if _, _, ok := b.find(r.Chapter, r.Task); !ok && r.Task > 0 {
+	if _, ok := b.find(r.Chapter, r.Task); !ok && r.Task > 0 {
 		return fmt.Errorf("this board has no task %d of %.40q: is your clone at the instructor's commit?", r.Task, r.Chapter)
 	}
 	if len(letters(r.Rule)) < 20 || !strings.Contains(b.letters[r.Chapter], letters(r.Rule)) {
@@ -146,16 +146,13 @@ func (l *learner) times(now time.Time) (atTask, atRule time.Duration) {
 	return l.atTask + now.Sub(l.last), l.atRule + now.Sub(l.last)
 }
 
-// find returns a task, and its place among all tasks.
-func (b *board) find(dir string, number int) (t course.Task, place int, ok bool) {
-	for _, c := range b.chapters {
-		for _, t := range c.Tasks {
-			if place++; c.Dir == dir && t.Number == number {
-				return t, place, true
-			}
-		}
+// find returns a task.
+func (b *board) find(dir string, number int) (t course.Task, ok bool) {
+	i := slices.IndexFunc(b.chapters, func(c course.Chapter) bool { return c.Dir == dir })
+	if i < 0 {
+		return course.Task{}, false
 	}
-	return course.Task{}, 0, false
+	return b.chapters[i].Task(number)
 }
 
 // view is what a page shows.
@@ -174,7 +171,6 @@ type atPlace struct {
 	Task    int    `json:"task"`
 	Title   string `json:"title"`
 	People  int    `json:"people"`
-	place   int
 }
 
 type atRule struct {
@@ -204,10 +200,13 @@ func (b *board) look(names bool) view {
 	defer b.mu.Unlock()
 	now := time.Now()
 	v := view{Names: names, Places: []atPlace{}, Rules: []atRule{}}
-	rules := map[string]int{}
-	places := map[int]*atPlace{}
+	type task struct {
+		chapter string
+		number  int
+	}
+	rules, tasks := map[string]int{}, map[task]int{}
 	for _, l := range b.learners {
-		r, place := b.row(l, now)
+		r := b.row(l, now)
 		v.Rows = append(v.Rows, r)
 		v.People++
 		switch {
@@ -216,17 +215,17 @@ func (b *board) look(names bool) view {
 		case r.Task == 0:
 			v.Done++
 		default:
-			if places[place] == nil {
-				places[place] = &atPlace{Chapter: r.Chapter, Task: r.Task, Title: r.Title, place: place}
-			}
-			places[place].People++
+			tasks[task{r.Chapter, r.Task}]++
 			rules[r.Rule]++
 		}
 	}
-	for _, p := range places {
-		v.Places = append(v.Places, *p)
+	for _, c := range b.chapters {
+		for _, t := range c.Tasks {
+			if n := tasks[task{c.Dir, t.Number}]; n > 0 {
+				v.Places = append(v.Places, atPlace{c.Dir, t.Number, t.Title, n})
+			}
+		}
 	}
-	slices.SortFunc(v.Places, func(a, b atPlace) int { return cmp.Compare(a.place, b.place) })
 	for rule, n := range rules {
 		if rule != "" && n >= fewestOfARule {
 			v.Rules = append(v.Rules, atRule{rule, n})
@@ -244,11 +243,11 @@ func (b *board) look(names bool) view {
 	return v
 }
 
-// row returns a learner's row and the place of the task. The score is 1 or more if the learner has been there for long,
+// row returns a learner's row. The score is 1 or more if the learner has been there for long,
 // and negative if the learner has finished or is away.
-func (b *board) row(l *learner, now time.Time) (row, int) {
+func (b *board) row(l *learner, now time.Time) row {
 	atTask, atRule := l.times(now)
-	t, place, ok := b.find(l.Chapter, l.Task)
+	t, ok := b.find(l.Chapter, l.Task)
 	r := row{Name: l.Name, Chapter: l.Chapter, Task: l.Task, Title: t.Title, Minutes: int(atTask.Minutes()),
 		Planned: t.Minutes, Hints: l.Hints, Rule: l.Rule, RuleMinutes: int(atRule.Minutes()), Away: l.away(now)}
 	switch planned := time.Duration(t.Minutes) * time.Minute; {
@@ -260,5 +259,5 @@ func (b *board) row(l *learner, now time.Time) (row, int) {
 		r.score = max(atTask.Seconds()/planned.Seconds(), atRule.Seconds()/longAtARule.Seconds())
 	}
 	r.Long = r.score >= 1
-	return r, place
+	return r
 }

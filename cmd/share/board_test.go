@@ -78,7 +78,7 @@ func TestBoard_has_those_at_the_top_who_are_at_one_place_for_long(t *testing.T) 
 		require.Equal(t, []string{"Ben", "Cy", "Ada", "Dot"}, names(v), "Ada is at a new task, and Dot has finished")
 		require.Equal(t, row{Name: "Ben", Chapter: "01-box", Task: 2, Title: "Empty", Minutes: 21, Planned: 20, Hints: 2,
 			Rule: ruleOfBox, RuleMinutes: 15, Long: true, score: v.Rows[0].score}, v.Rows[0])
-		require.Equal(t, []atPlace{{"01-box", 2, "Empty", 2, 2}, {"02-shelf", 1, "Take", 1, 3}}, v.Places)
+		require.Equal(t, []atPlace{{"01-box", 2, "Empty", 2}, {"02-shelf", 1, "Take", 1}}, v.Places)
 		require.Equal(t, 1, v.Done)
 
 		ben.Rule = ""

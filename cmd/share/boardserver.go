@@ -52,7 +52,7 @@ func readOnly(below http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			h.Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "the board is read-only, except for "+report.Path)
+			http.Error(w, "the board is read-only, except for "+report.Path, http.StatusMethodNotAllowed)
 			return
 		}
 		below.ServeHTTP(w, r)
@@ -66,10 +66,10 @@ func (s *boardServer) reports(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method != http.MethodPost && r.Method != http.MethodDelete:
 		w.Header().Set("Allow", "POST, DELETE")
-		refuse(w, http.StatusMethodNotAllowed, "reports come from go tool workshop watch --report")
+		http.Error(w, "reports come from go tool workshop watch --report", http.StatusMethodNotAllowed)
 		return
 	case r.Header.Get("Origin") != "" || r.Header.Get("Content-Type") != "application/json":
-		refuse(w, http.StatusForbidden, "reports come from go tool workshop watch --report, not from a browser")
+		http.Error(w, "reports come from go tool workshop watch --report, not from a browser", http.StatusForbidden)
 		return
 	}
 	received, err := report.Read(http.MaxBytesReader(w, r.Body, report.LargestBody))
@@ -80,9 +80,9 @@ func (s *boardServer) reports(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, errFull):
-		refuse(w, http.StatusServiceUnavailable, err.Error())
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "this is not a report: "+err.Error())
+		http.Error(w, "this is not a report: "+err.Error(), http.StatusBadRequest)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"slices"
 	"strings"
 	"time"
 )
@@ -31,7 +30,6 @@ type catalogue struct {
 	board     bool   // whether there is a board, for the text at the root
 	files     []file // those of addFiles, sorted by name
 	items     map[string]item
-	roots     []*os.Root
 }
 
 // file is a file in the instructor's folder of files to share.
@@ -41,32 +39,16 @@ type file struct {
 	sha256 string
 }
 
-// item is a file below root, or a content. An item with neither belongs to the workshop, but this machine lacks it.
+// item is a file in the folder dir, or a content. An item with neither belongs to the workshop, but this machine lacks
+// it. A symbolic link that leads out of the folder is an error when it is read.
 type item struct {
-	root        *os.Root
-	name        string
+	dir, name   string
 	content     []byte
 	contentType string
 }
 
 func newCatalogue(goVersion string) *catalogue {
 	return &catalogue{goVersion: goVersion, items: map[string]item{}}
-}
-
-// close closes the folders that the catalogue reads from.
-func (c *catalogue) close() {
-	for _, root := range c.roots {
-		_ = root.Close()
-	}
-}
-
-// open opens a folder to serve files from. A symbolic link that leads out of it is an error when it is read.
-func (c *catalogue) open(dir string) (*os.Root, error) {
-	root, err := os.OpenRoot(dir)
-	if err == nil {
-		c.roots = append(c.roots, root)
-	}
-	return root, err
 }
 
 // addRepository adds the archive of the repository.
@@ -77,36 +59,31 @@ func (c *catalogue) addRepository(archive []byte) {
 // addFiles adds the regular files of a folder, as they are now, below /files/, and the list of their checksums. It
 // leaves out folders, links and names that begin with a dot. A folder that does not exist is an empty one.
 func (c *catalogue) addFiles(dir string) error {
-	root, err := c.open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open the folder of files to share: %w", err)
-	}
-	entries, err := fs.ReadDir(root.FS(), ".")
-	if err != nil {
-		return fmt.Errorf("read the folder of files to share, %s: %w", dir, err)
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the folder of files to share: %w", err)
 	}
 	var sums strings.Builder
 	for _, e := range entries {
 		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		f, err := hash(root, e.Name())
+		f, err := hash(dir, e.Name())
 		if err != nil {
 			return fmt.Errorf("compute the checksum of a file to share: %w", err)
 		}
 		c.files = append(c.files, f)
-		c.items["/files/"+f.name] = item{root: root, name: f.name, contentType: "application/octet-stream"}
+		c.items["/files/"+f.name] = item{dir: dir, name: f.name, contentType: "application/octet-stream"}
 		fmt.Fprintf(&sums, "%s  %s\n", f.sha256, f.name)
 	}
-	c.items["/files/"+checkSums] = item{content: []byte(sums.String()), contentType: plainText}
+	if err == nil {
+		c.items["/files/"+checkSums] = item{content: []byte(sums.String()), contentType: plainText}
+	}
 	return nil
 }
 
-func hash(root *os.Root, name string) (file, error) {
-	f, err := root.Open(name)
+func hash(dir, name string) (file, error) {
+	f, err := os.OpenInRoot(dir, name)
 	if err != nil {
 		return file{}, err
 	}
@@ -116,30 +93,25 @@ func hash(root *os.Root, name string) (file, error) {
 	return file{name, size, fmt.Sprintf("%x", sum.Sum(nil))}, err
 }
 
-// hasCluster reports whether the files include the cluster's programs.
-func (c *catalogue) hasCluster() bool {
-	return slices.ContainsFunc(c.files, func(f file) bool {
-		ok, _ := path.Match("cluster-*-*.tar.gz", f.name)
-		return ok
-	})
-}
-
-// nodeImages returns the names of the files that are images of kind's nodes. scripts/node-image.sh --save chooses them.
-func (c *catalogue) nodeImages() (names []string) {
+// matching returns the names of the files that match a pattern.
+func (c *catalogue) matching(pattern string) (names []string) {
 	for _, f := range c.files {
-		if ok, _ := path.Match("node-linux-*.tar.gz", f.name); ok {
+		if ok, _ := path.Match(pattern, f.name); ok { // the pattern is well-formed
 			names = append(names, f.name)
 		}
 	}
 	return names
 }
 
+// clusters returns the names of the files that are the cluster's programs.
+func (c *catalogue) clusters() []string { return c.matching("cluster-*-*.tar.gz") }
+
 // ServeHTTP serves an item. A refusal says why, because the go command prints its text.
 func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "this server is read-only")
+		http.Error(w, "this server is read-only", http.StatusMethodNotAllowed)
 		return
 	}
 	it, ok := c.items[r.URL.Path]
@@ -151,17 +123,17 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		c.refuseUnknown(w, r)
 		return
-	case it.root == nil && it.content == nil:
-		refuse(w, http.StatusNotFound, "the workshop needs this, but the instructor's machine does not have it: "+
-			"run `go mod download` there, with internet, also in the folder cluster")
+	case it.dir == "" && it.content == nil:
+		http.Error(w, "the workshop needs this, but the instructor's machine does not have it: "+
+			"run `go mod download` there, with internet, also in the folder cluster", http.StatusNotFound)
 		return
 	}
 	var content io.ReadSeeker = bytes.NewReader(it.content)
 	var modified time.Time
-	if it.root != nil {
-		f, err := it.root.Open(it.name)
+	if it.dir != "" {
+		f, err := os.OpenInRoot(it.dir, it.name)
 		if err != nil {
-			refuse(w, http.StatusInternalServerError, "the instructor's machine could not read this file: "+err.Error())
+			http.Error(w, "the instructor's machine could not read this file: "+err.Error(), http.StatusInternalServerError)
 			return
 		}
 		defer f.Close()
@@ -179,22 +151,20 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *catalogue) refuseUnknown(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, "/golang.org/toolchain/"):
-		refuse(w, http.StatusForbidden, "the workshop needs Go "+c.goVersion+" or newer, and the go command "+
-			"cannot download a new Go without internet: ask the instructor for an installer"+c.installers())
+		why := "the workshop needs Go " + c.goVersion + " or newer, and the go command " +
+			"cannot download a new Go without internet: ask the instructor for an installer"
+		if installers := c.matching("go1.*"); installers != nil {
+			why += ", or download it here: /files/" + strings.Join(installers, ", /files/")
+		}
+		http.Error(w, why, http.StatusForbidden)
 	case strings.HasPrefix(path, "/sumdb/"):
-		refuse(w, http.StatusForbidden, "there is no checksum database without internet; the workshop's go.sum has the "+
-			"checksums of its modules, and other modules are not here")
+		http.Error(w, "there is no checksum database without internet; the workshop's go.sum has the "+
+			"checksums of its modules, and other modules are not here", http.StatusForbidden)
 	case strings.HasPrefix(path, "/files/"):
-		refuse(w, http.StatusNotFound, "there is no such file; "+baseURL(r)+"/files/ lists them")
+		http.Error(w, "there is no such file; "+baseURL(r)+"/files/ lists them", http.StatusNotFound)
 	default:
-		refuse(w, http.StatusNotFound, "this is not part of the workshop; only modules in its go.sum are served here")
+		http.Error(w, "this is not part of the workshop; only modules in its go.sum are served here", http.StatusNotFound)
 	}
-}
-
-func refuse(w http.ResponseWriter, code int, why string) {
-	w.Header().Set("Content-Type", plainText)
-	w.WriteHeader(code)
-	fmt.Fprintln(w, why)
 }
 
 // baseURL returns the URL under which a request reached this server.

@@ -66,7 +66,6 @@ func cache(t *testing.T) string {
 func testCatalogue(t *testing.T, download string) *catalogue {
 	t.Helper()
 	s := newCatalogue("1.26.0")
-	t.Cleanup(s.close)
 	n, err := s.addModules(download, filepath.Join(folder(t, "go.sum", goSum), "go.sum"))
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "modules that are here with their source")
@@ -111,12 +110,15 @@ func TestServes_nothing_else_of_the_cache(t *testing.T) {
 	s := testCatalogue(t, download)
 	paths := []string{
 		"/example.com/!big/lib/@v/", "/example.com/!big/lib/@v", "/example.com/", "/example.com", "//",
-		"/example.com/!big/lib/@v/../@v/v1.2.0.zip", "/./example.com/!big/lib/@v/v1.2.0.zip", "/example.com/!big/lib/@v/v1.2.0.zip/",
+		"/example.com/!big/lib/@v/../@v/v1.2.0.zip", "/./example.com/!big/lib/@v/v1.2.0.zip",
+		"/example.com/!big/lib/@v/v1.2.0.zip/",
 		"/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", `/..\..\x`, "/example.com/Big/lib/@v/v1.2.0.zip",
-		"/example.com/!big/lib/@latest", "/work.example/secret/@latest", "/example.com/old/@v/list", "/files/SHA256SUMS", repositoryPath,
+		"/example.com/!big/lib/@latest", "/work.example/secret/@latest", "/example.com/old/@v/list", "/files/SHA256SUMS",
+		repositoryPath,
 	}
 	served := map[string]bool{
-		"/example.com/!big/lib/@v/list": true, "/example.com/!big/lib/@v/v1.2.0.info": true, "/example.com/!big/lib/@v/v1.2.0.mod": true,
+		"/example.com/!big/lib/@v/list": true, "/example.com/!big/lib/@v/v1.2.0.info": true,
+		"/example.com/!big/lib/@v/v1.2.0.mod": true,
 		"/example.com/!big/lib/@v/v1.2.0.zip": true, "/example.com/old/@v/v0.1.0.mod": true,
 	}
 	require.NoError(t, filepath.WalkDir(download, func(path string, _ os.DirEntry, err error) error {
@@ -151,7 +153,6 @@ func TestA_link_out_of_the_cache_leads_nowhere(t *testing.T) {
 	require.NotContains(t, w.Body.String(), "private")
 
 	again := newCatalogue("1.26.0")
-	t.Cleanup(again.close)
 	_, err := again.addModules(download, filepath.Join(folder(t, "go.sum", goSum), "go.sum"))
 	require.Error(t, err, "a cache with links out of it is no cache of the go command")
 }
@@ -191,7 +192,6 @@ func TestSays_why_it_refuses(t *testing.T) {
 func TestFiles_are_those_that_were_put_out(t *testing.T) {
 	dir := folder(t, "go1.26.8.msi", "setup", ".hidden", "no", "sub/file", "no")
 	s := newCatalogue("1.26.0")
-	t.Cleanup(s.close)
 	require.NoError(t, s.addFiles(dir))
 	require.Equal(t, []file{{"go1.26.8.msi", 5, fmt.Sprintf("%x", sha256.Sum256([]byte("setup")))}}, s.files)
 	require.Equal(t, "setup", ask(s, http.MethodGet, "/files/go1.26.8.msi").Body.String())

@@ -104,7 +104,6 @@ func share(ctx context.Context, out io.Writer, listen string, withBoard bool) er
 	if err != nil {
 		return err
 	}
-	defer c.close()
 	var handler http.Handler = c
 	var pages *boardServer
 	if withBoard {
@@ -125,7 +124,7 @@ func share(ctx context.Context, out io.Writer, listen string, withBoard bool) er
 }
 
 // collect fills the catalogue, and prints what each part of it is or why it is missing. Only the chapters' modules must
-// be there. After an error the program ends, so nothing is closed.
+// be there.
 func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error) {
 	goVersion, err := output(ctx, root, "go", "list", "-m", "-f", "{{.GoVersion}}") // the oldest that go.mod accepts
 	if err != nil {
@@ -178,7 +177,7 @@ func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error
 	if err := c.addFiles(filepath.Join(root, ".workshop", "share")); err != nil {
 		return nil, err
 	}
-	if !c.hasCluster() {
+	if c.clusters() == nil {
 		fmt.Fprintln(out, "cluster      not shared: its programs are not built here; to build them, with internet: "+
 			"go tool workshop cluster build")
 	}

@@ -67,7 +67,6 @@ func TestShare_has_the_modules_of_tools_that_labs_need(t *testing.T) {
 	var out strings.Builder
 	c, err := collect(t.Context(), root, &out)
 	require.NoError(t, err)
-	t.Cleanup(c.close)
 	require.Contains(t, c.items, "/example.com/generator/@v/v1.0.0.zip")
 	require.Contains(t, out.String(), "but not every lab can be done with them: ")
 }

@@ -9,16 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
+	"strconv"
 	"strings"
 	"time"
 )
-
-// folderName is the folder in the archive.
-const folderName = "client-go-workshop/"
 
 // archiveOf returns the last commit of the repository as a .tar.gz with the one folder client-go-workshop, and the
 // commit's short hash. The folder is a shallow clone: it has that commit and no earlier one, so git diff and git stash
@@ -30,76 +27,66 @@ func archiveOf(ctx context.Context, root string) (archive []byte, commit string,
 		return nil, "", false, fmt.Errorf("pack the repository: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	git := func(in string, args ...string) (out []byte) {
+	git := func(in string, args ...string) (out string) {
 		if err != nil {
-			return nil
+			return ""
 		}
-		if out, err = output(ctx, in, "git", args...); err != nil {
+		var text []byte
+		if text, err = output(ctx, in, "git", args...); err != nil {
 			err = fmt.Errorf("pack the repository with %w", err)
 		}
-		return out
+		return strings.TrimSpace(string(text))
 	}
-	commit = strings.TrimSpace(string(git(root, "rev-parse", "--short", "HEAD")))
-	changed = len(git(root, "status", "--porcelain")) > 0
-	files := git(root, "archive", "--format=tar", "--prefix="+folderName, "HEAD")
+	commit = git(root, "rev-parse", "--short", "HEAD")
+	made := git(root, "show", "-s", "--format=%ct", "HEAD")
+	changed = git(root, "status", "--porcelain") != ""
 	git(dir, "init", "--quiet", "--template=", "--initial-branch=main")
 	git(dir, "fetch", "--quiet", "--depth=1", "--no-write-fetch-head", "--no-auto-maintenance",
 		"--update-head-ok", root, "HEAD:refs/heads/main")
-	git(dir, "read-tree", "HEAD") // the index; git status finds the files' times by itself
+	git(dir, "reset", "--quiet", "--hard")
 	// The executable bits of scripts get lost on Windows, which would be changes.
 	git(dir, "config", "core.fileMode", "false")
 	if err != nil {
 		return nil, "", false, err
 	}
-	if archive, err = pack(files, dir); err != nil {
+	seconds, _ := strconv.ParseInt(made, 10, 64) // git prints a number
+	if archive, err = pack(os.DirFS(dir), time.Unix(seconds, 0)); err != nil {
 		err = fmt.Errorf("pack the repository: %w", err)
 	}
 	return archive, commit, changed, err
 }
 
-// pack adds the folder .git in dir to a tar file, and compresses both.
-func pack(files []byte, dir string) ([]byte, error) {
+// pack packs a clone, without the log of its fetch, which names the path of the instructor's clone.
+func pack(clone fs.FS, made time.Time) ([]byte, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
 	out := tar.NewWriter(zipped)
-	var made time.Time
-	for in := tar.NewReader(bytes.NewReader(files)); ; {
-		header, err := in.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		made = header.ModTime
-		if err := errors.Join(out.WriteHeader(header), copyTo(out, in)); err != nil {
-			return nil, err
-		}
-	}
-	err := fs.WalkDir(os.DirFS(dir), ".git", func(path string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(clone, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if path == ".git/logs" { // of the fetch, with the path of the instructor's clone
+		if name == ".git/logs" {
 			return fs.SkipDir
 		}
-		header := tar.Header{Name: folderName + path, Mode: 0o644, ModTime: made, Typeflag: tar.TypeReg}
+		header := tar.Header{Name: path.Join("client-go-workshop", name), Mode: 0o755, ModTime: made}
 		if d.IsDir() {
-			header.Name, header.Mode, header.Typeflag = header.Name+"/", 0o755, tar.TypeDir
+			header.Name += "/"
 			return out.WriteHeader(&header)
 		}
-		content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+		content, err := fs.ReadFile(clone, name)
 		if err != nil {
 			return err
 		}
+		if info, err := d.Info(); err != nil || info.Mode()&0o111 == 0 {
+			header.Mode = 0o644
+		}
 		header.Size = int64(len(content))
-		return errors.Join(out.WriteHeader(&header), copyTo(out, bytes.NewReader(content)))
+		if err := out.WriteHeader(&header); err != nil {
+			return err
+		}
+		_, err = out.Write(content)
+		return err
 	})
 	err = errors.Join(err, out.Close(), zipped.Close())
 	return packed.Bytes(), err
-}
-
-func copyTo(w io.Writer, r io.Reader) error {
-	_, err := io.Copy(w, r)
-	return err
 }

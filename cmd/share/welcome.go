@@ -44,11 +44,11 @@ func (c *catalogue) welcome(url string) string {
 		say("failure, never code, start the live view with this line instead. It asks first:\n")
 		say("    go tool workshop watch --report %s", quoted)
 	}
-	if c.hasCluster() {
+	if c.clusters() != nil {
 		say("\nThe programs of the cluster, already built (for systems with a file below):\n")
 		say("    go tool workshop cluster fetch %s", quoted)
 	}
-	if images := c.nodeImages(); len(images) > 0 {
+	if images := c.matching("node-linux-*.tar.gz"); images != nil { // scripts/node-image.sh --save chooses the names
 		say("\nThe image of kind's nodes, for Docker with that processor. scripts/kind-up.sh uses it if it cannot pull:\n")
 		for _, name := range images {
 			say("    curl %s/files/%s | docker load", quoted, name)
@@ -76,20 +76,6 @@ func (c *catalogue) list() string {
 	}
 	fmt.Fprintf(&b, "%-40s %8s\n", checkSums, size(int64(len(c.items["/files/"+checkSums].content))))
 	return b.String()
-}
-
-// installers names the files that look like Go's installers.
-func (c *catalogue) installers() string {
-	var names []string
-	for _, f := range c.files {
-		if strings.HasPrefix(f.name, "go1.") {
-			names = append(names, "/files/"+f.name)
-		}
-	}
-	if names == nil {
-		return ""
-	}
-	return ", or download it here: " + strings.Join(names, ", ")
 }
 
 // size formats a number of bytes, such as "12 MB".

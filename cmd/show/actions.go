@@ -63,10 +63,10 @@ var actions = []action{
 	{"gate", "until", "", until},
 	{"gate", "break", "", breakAt},
 	{"change", "create", "Create a Deployment", create},
-	{"change", "scale", "Scale it", scale},
-	{"change", "delete", "Delete it", remove},
-	{"change", "delete budget", "Delete its budget", removeBudget},
-	{"change", "edit budget", "Edit its budget", editBudget},
+	{"change", "scale", "Scale it", onDeployment(scale)},
+	{"change", "delete", "Delete it", onDeployment(remove)},
+	{"change", "delete budget", "Delete its budget", onBudget(removeBudget)},
+	{"change", "edit budget", "Edit its budget", onBudget(editBudget)},
 	{"change", "burst", "1,000 changes", burst},
 	{"change", "fill", "10,000 Deployments", fill},
 	{"break", "end watch", "End the watches", fault("the watches end",
@@ -217,32 +217,34 @@ func create(m *machine, o order) error {
 	return change(deployment(name, int32(cmp.Or(o.N, 3))), m.api.Create)
 }
 
-// some returns the Deployment of an order: the named one, or the first.
-func (m *machine) some(o order) (*appsv1.Deployment, error) {
-	for _, obj := range m.api.Objects("deployments") {
-		if d := obj.(*appsv1.Deployment); o.Name == "" || o.Name == d.Name {
-			return d, nil
+// on returns an action on the object that an order names, or on the first one of its resource.
+func on[T fakeapi.Object](resource, what string, do func(*machine, order, T) error) func(*machine, order) error {
+	return func(m *machine, o order) error {
+		for _, obj := range m.api.Objects(resource) {
+			if o.Name == "" || o.Name == obj.GetName() {
+				return do(m, o, obj.(T))
+			}
 		}
+		return fmt.Errorf("%s: there is no %s %s", o.Action, what, o.Name)
 	}
-	return nil, fmt.Errorf("%s: there is no Deployment %s", o.Action, o.Name)
 }
 
-func scale(m *machine, o order) error {
-	d, err := m.some(o)
-	if err != nil {
-		return err
-	}
+func onDeployment(do func(*machine, order, *appsv1.Deployment) error) func(*machine, order) error {
+	return on("deployments", "Deployment", do)
+}
+
+func onBudget(do func(*machine, order, *policyv1.PodDisruptionBudget) error) func(*machine, order) error {
+	return on("poddisruptionbudgets", "budget", do)
+}
+
+func scale(m *machine, o order, d *appsv1.Deployment) error {
 	d.Spec.Replicas = ptr.To(int32(cmp.Or(o.N, int(ptr.Deref(d.Spec.Replicas, 1))%5+1)))
 	return change(d, m.api.Update)
 }
 
 // remove deletes a Deployment. As in a cluster, the garbage collector soon deletes the budget that it owned, and again
 // if the controller has made another one on a stale cache.
-func remove(m *machine, o order) error {
-	d, err := m.some(o)
-	if err != nil {
-		return err
-	}
+func remove(m *machine, _ order, d *appsv1.Deployment) error {
 	if err := change(d, m.api.Delete); err != nil {
 		return err
 	}
@@ -268,28 +270,11 @@ func (m *machine) collect(owner *appsv1.Deployment) {
 	}
 }
 
-func (m *machine) budget(o order) (*policyv1.PodDisruptionBudget, error) {
-	for _, obj := range m.api.Objects("poddisruptionbudgets") {
-		if b := obj.(*policyv1.PodDisruptionBudget); o.Name == "" || o.Name == b.Name {
-			return b, nil
-		}
-	}
-	return nil, fmt.Errorf("%s: there is no budget %s", o.Action, o.Name)
-}
-
-func removeBudget(m *machine, o order) error {
-	b, err := m.budget(o)
-	if err != nil {
-		return err
-	}
+func removeBudget(m *machine, _ order, b *policyv1.PodDisruptionBudget) error {
 	return change(b, m.api.Delete)
 }
 
-func editBudget(m *machine, o order) error {
-	b, err := m.budget(o)
-	if err != nil {
-		return err
-	}
+func editBudget(m *machine, _ order, b *policyv1.PodDisruptionBudget) error {
 	b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0))
 	return change(b, m.api.Update)
 }

@@ -45,11 +45,9 @@ type machine struct {
 	release chan struct{} // closed when the machine stops
 }
 
-// newMachine starts a controller. If config is nil, it makes an API server. It passes its recorder to report first.
-func newMachine(ctx context.Context, c choice, config *rest.Config,
-	report func(*recorder.Recorder)) (*machine, error) {
-	m := &machine{rec: recorder.New(), release: make(chan struct{})}
-	report(m.rec)
+// newMachine starts a controller. If config is nil, it makes an API server.
+func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, error) {
+	m := &machine{rec: newRecorder(), release: make(chan struct{})}
 	if config == nil {
 		m.api = fakeapi.New()
 		m.rec.Serve(m.api)
@@ -108,7 +106,7 @@ func (m *machine) populate() {
 		case <-time.After(firstChange):
 			if !m.asked.Load() {
 				// An error means that a page has deleted it meanwhile.
-				_ = scale(m, order{Name: "shop"})
+				_ = m.do(order{Action: "scale", Name: "shop"})
 			}
 		case <-m.release:
 		}
@@ -117,9 +115,7 @@ func (m *machine) populate() {
 
 // stop ends the controller and its server. It waits for two seconds at most: wrong code may never end.
 func (m *machine) stop() {
-	m.rec.Gate.Open(true)
-	m.workers.set(false)
-	m.consumer.set(false)
+	m.free()
 	close(m.release)
 	m.stopping()
 	if m.api != nil {
@@ -135,6 +131,13 @@ func (m *machine) stop() {
 	case <-ended:
 	case <-time.After(2 * time.Second):
 	}
+}
+
+// free lets all goroutines go.
+func (m *machine) free() {
+	m.rec.Gate.Open(true)
+	m.workers.set(false)
+	m.consumer.set(false)
 }
 
 // hold holds goroutines. It is open at first.

@@ -20,6 +20,7 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,29 +45,14 @@ import (
 
 	"client-go-workshop/internal/runner/usage"
 	"client-go-workshop/internal/testkit/pipeline"
+	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/internal/testkit/todo"
 )
 
-const help = `go tool workshop show [flags] [recording.json [another.json]]
-
-Shows the pipeline of an informer and its controller in the browser: live, to stop,
-step, break and rewind. Without --kubeconfig, the API server is in the process.
-
-  --layers SETS        solutions, client-go or yours; LAYER=SET after a comma for one
-                       of client, reflector, deltafifo, indexer, workqueue, informer,
-                       controller (default "solutions")
-  --kubeconfig FILE    a cluster: the controller runs there, and nothing can be broken
-  --resource NAME      with --kubeconfig: client-go's own informer on this resource,
-                       such as pods or deployments.apps, and no controller
-  --tour NUMBER        begin with the tour of this chapter
-  --no-open            only print the address
-  --listen ADDRESS     loopback address and port (default "127.0.0.1:0"); to open the page
-                       from another machine, forward a fixed port there with
-                       ssh -L 7200:127.0.0.1:7200 HOST, for --listen 127.0.0.1:7200
-  recording.json       a recording that the page or a failed test has saved, or the
-                       address of a program with package observe; a second one is
-                       shown beside it
-`
+// help is a file, so that `go tool workshop show --help` prints it without this program.
+//
+//go:embed help.txt
+var help string
 
 type options struct {
 	layers, kubeconfig, resource, listen, tour string
@@ -147,16 +133,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return serve(ctx, listener, server)
 }
 
-// The errors of client-go have handlers for the whole program. They go to the session that was made last.
+// The errors of client-go have handlers for the whole program. They go to the recorder that was made last.
 var (
 	handleErrors sync.Once
-	reporting    atomic.Pointer[session]
+	current      atomic.Pointer[recorder.Recorder]
 )
 
-func reportError(ctx context.Context, err error, text string, args ...any) {
-	if rec := reporting.Load().recorder(); rec != nil {
-		rec.Error(ctx, err, text, args...)
-	}
+func newRecorder() *recorder.Recorder {
+	rec := recorder.New()
+	current.Store(rec)
+	handleErrors.Do(func() {
+		report := func(ctx context.Context, err error, text string, args ...any) {
+			current.Load().Error(ctx, err, text, args...)
+		}
+		utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{report}
+	})
+	return rec
 }
 
 // titles are those of the sets of layers.
@@ -169,8 +161,6 @@ func newSession(ctx context.Context, o options) (*session, error) {
 		return openRecordings(o.recordings)
 	}
 	s := &session{}
-	reporting.Store(s)
-	handleErrors.Do(func() { utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{reportError} })
 	config, err := clusterConfig(o.kubeconfig)
 	if err != nil {
 		return nil, err
@@ -187,6 +177,7 @@ func newSession(ctx context.Context, o options) (*session, error) {
 		s.title += ", on the cluster " + config.Host
 	}
 	var told sync.Once
+	var started atomic.Bool
 	todo.OnReach(func(missing todo.NotWritten) bool {
 		wayOut := "go tool workshop show --layers " + without(o.layers, missing.Layer())
 		told.Do(func() {
@@ -194,17 +185,17 @@ func newSession(ctx context.Context, o options) (*session, error) {
 				"go tool workshop %s\n  to see the rest: %s\n", missing.Chapter(), missing.Symbol, missing.Task,
 				missing.Chapter()[:2], wayOut)
 		})
-		if !s.started.Load() {
+		if !started.Load() {
 			os.Exit(1)
 		}
-		s.recorder().Unwritten(missing, wayOut)
+		current.Load().Unwritten(missing, wayOut)
 		return true
 	})
-	s.start = func() (*machine, error) { return newMachine(ctx, c, config, s.current.Store) }
+	s.start = func() (*machine, error) { return newMachine(ctx, c, config) }
 	if err := s.restart(); err != nil {
 		return nil, err
 	}
-	s.started.Store(true)
+	started.Store(true)
 	if o.tour != "" {
 		err = usage.Wrap(s.doTour(order{Action: "tour start", Name: o.tour}))
 	}

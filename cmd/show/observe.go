@@ -21,28 +21,24 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/cache"
-
-	"client-go-workshop/internal/testkit/recorder"
 )
 
 // observe starts an informer of a resource and shows it.
 func (s *session) observe(ctx context.Context, config *rest.Config, resource string) error {
-	rec := recorder.New()
-	s.current.Store(rec)
+	rec := newRecorder()
 	s.rec, s.log, s.title = rec, rec.Log, fmt.Sprintf("client-go's informer of %s on %s", resource, config.Host)
-	found, err := resolve(config, resource)
+	found, kind, err := resolve(config, resource)
 	if err != nil {
 		return err
 	}
-	rec.KindIn = func(string) string { return found.GroupVersionKind.Kind }
+	rec.KindIn = func(string) string { return kind }
 	recorded := rest.CopyConfig(config)
 	recorded.Wrap(rec.Transport)
 	client, err := metadata.NewForConfig(recorded)
 	if err != nil {
 		return fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
-	objects := client.Resource(found.Resource)
-	kind := found.GroupVersionKind.Kind
+	objects := client.Resource(found)
 	lw := rec.ListerWatcher(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			return objects.List(ctx, options)
@@ -59,8 +55,8 @@ func (s *session) observe(ctx context.Context, config *rest.Config, resource str
 	informer := rec.Informer(cache.NewSharedIndexInformerWithOptions(lw, &metav1.PartialObjectMetadata{},
 		cache.SharedIndexInformerOptions{
 			Indexers:                cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
-			Identifier:              name.WithResource(found.Resource),
-			InformerMetricsProvider: rec.Metrics(kind),
+			Identifier:              name.WithResource(found),
+			InformerMetricsProvider: rec.Metrics(func(string) string { return kind }),
 		}), kind)
 	_, joined := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{})
 	if err := errors.Join(joined, rec.Observe(informer, kind), informer.SetTransform(withoutManagers)); err != nil {
@@ -78,29 +74,24 @@ func withoutManagers(obj any) (any, error) {
 	return obj, nil
 }
 
-// resolve finds a resource by its name, such as "pods" or "deployments.apps".
-func resolve(config *rest.Config, resource string) (*restmapping, error) {
+// resolve finds a resource and its kind by a name, such as "pods" or "deployments.apps".
+func resolve(config *rest.Config, resource string) (found schema.GroupVersionResource, kind string, err error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("make a client for %s: %w", config.Host, err)
+		return found, "", fmt.Errorf("make a client for %s: %w", config.Host, err)
 	}
 	groups, err := restmapper.GetAPIGroupResources(client)
 	if err != nil {
-		return nil, fmt.Errorf("ask %s for its resources: %w", config.Host, err)
+		return found, "", fmt.Errorf("ask %s for its resources: %w", config.Host, err)
 	}
 	mapper := restmapper.NewDiscoveryRESTMapper(groups)
-	found, err := mapper.ResourceFor(schema.ParseGroupResource(resource).WithVersion(""))
+	found, err = mapper.ResourceFor(schema.ParseGroupResource(resource).WithVersion(""))
 	if err != nil {
-		return nil, fmt.Errorf("--resource %s: %w", resource, err)
+		return found, "", fmt.Errorf("--resource %s: %w", resource, err)
 	}
-	kind, err := mapper.KindFor(found)
+	of, err := mapper.KindFor(found)
 	if err != nil {
-		return nil, fmt.Errorf("--resource %s: %w", resource, err)
+		return found, "", fmt.Errorf("--resource %s: %w", resource, err)
 	}
-	return &restmapping{found, kind}, nil
-}
-
-type restmapping struct {
-	Resource         schema.GroupVersionResource
-	GroupVersionKind schema.GroupVersionKind
+	return found, of.Kind, nil
 }

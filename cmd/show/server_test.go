@@ -76,11 +76,16 @@ func TestServer_accepts_only_its_page(t *testing.T) {
 		{"an order without an origin", "POST", url + "do", order, nil, 403, ``},
 		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 400, `there is no action`},
 		{"an unknown field", "POST", url + "do", `{"action":"pause","shell":"x"}`, []string{"Origin", root}, 400, ``},
-		{"a name that is none", "POST", url + "do", `{"action":"create","name":"../x"}`, []string{"Origin", root}, 200, `is not a name`},
-		{"an unknown seam", "POST", url + "do", `{"action":"break","name":"door"}`, []string{"Origin", root}, 200, `no such seam`},
-		{"an unknown goal", "POST", url + "do", `{"action":"until","name":"door"}`, []string{"Origin", root}, 200, `it is delta`},
-		{"an unknown code", "POST", url + "do", `{"action":"refuse","n":200}`, []string{"Origin", root}, 200, `410, 429 or 500`},
-		{"an unknown tour", "POST", url + "do", `{"action":"tour start","name":"99"}`, []string{"Origin", root}, 200, `there is no tour`},
+		{"a name that is none", "POST", url + "do", `{"action":"create","name":"../x"}`,
+			[]string{"Origin", root}, 200, `is not a name`},
+		{"an unknown seam", "POST", url + "do", `{"action":"break","name":"door"}`,
+			[]string{"Origin", root}, 200, `no such seam`},
+		{"an unknown goal", "POST", url + "do", `{"action":"until","name":"door"}`,
+			[]string{"Origin", root}, 200, `it is delta`},
+		{"an unknown code", "POST", url + "do", `{"action":"refuse","n":200}`,
+			[]string{"Origin", root}, 200, `410, 429 or 500`},
+		{"an unknown tour", "POST", url + "do", `{"action":"tour start","name":"99"}`,
+			[]string{"Origin", root}, 200, `there is no tour`},
 		{"a large order", "POST", url + "do", `{"action":"` + strings.Repeat("x", largestOrder) + `"}`,
 			[]string{"Origin", root}, 400, ``},
 		{"a step that is no number", "GET", url + "state?step=x", "", nil, 400, ``},
@@ -201,7 +206,7 @@ func TestShow_pause_step_and_rewind(t *testing.T) {
 	require.Equal(t, still(last.Informers), still(s.at(last.N).View.Informers), "the last step is shown as it was live")
 	require.Empty(t, s.at(1).View.Workers)
 	way := s.way("default/web", last.N)
-	require.Contains(t, way[0][len(way[0])-1].Text, "default/web")
+	require.Equal(t, "default/web", way[0][len(way[0])-1].Key)
 
 	path := filepath.Join(t.TempDir(), "recording.json")
 	file, err := os.Create(path)
@@ -222,7 +227,7 @@ func TestShow_pause_step_and_rewind(t *testing.T) {
 // still returns the informers without the times since something.
 func still(informers []pipeline.InformerView) []pipeline.InformerView {
 	for i := range informers {
-		informers[i].For = 0
+		informers[i].For, informers[i].PopFor = 0, 0
 		for h := range informers[i].Handlers {
 			informers[i].Handlers[h].For = 0
 		}

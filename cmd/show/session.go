@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"client-go-workshop/internal/testkit/pipeline"
@@ -20,10 +19,6 @@ type session struct {
 	title string
 	// start makes a new machine; nil if there is none.
 	start func() (*machine, error)
-
-	// current is rec, for callers that must not wait for mu.
-	current atomic.Pointer[recorder.Recorder]
-	started atomic.Bool
 
 	mu      sync.Mutex
 	log     *pipeline.Log
@@ -104,9 +99,6 @@ type tourView struct {
 
 // linesKept is how many lines a message has at most.
 const linesKept = 20
-
-// recorder returns the recorder of the running machine, or nil.
-func (s *session) recorder() *recorder.Recorder { return s.current.Load() }
 
 // restart replaces the machine by a new one.
 func (s *session) restart() error {
@@ -285,12 +277,8 @@ func (s *session) look() {
 func (s *session) abandoned() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rec != nil {
-		s.rec.Gate.Open(true)
-	}
 	if s.machine != nil {
-		s.machine.workers.set(false)
-		s.machine.consumer.set(false)
+		s.machine.free()
 	}
 	s.changed = true
 }

@@ -63,13 +63,16 @@ func (t *tap) requests(r io.Reader) error {
 	defer close(t.methods)
 	d := direction{tap: t, mark: ">", in: bufio.NewReader(r)}
 	for {
-		h, err := d.head()
+		head, err := d.head()
 		if err != nil {
 			return err
 		}
-		method, _, _ := strings.Cut(h.first, " ")
-		t.methods <- method
-		if err := d.body(h, false); err != nil {
+		request, err := http.ReadRequest(head)
+		if err != nil {
+			return err
+		}
+		t.methods <- request.Method
+		if err := d.body(request.TransferEncoding, request.ContentLength); err != nil {
 			return err
 		}
 	}
@@ -79,23 +82,25 @@ func (t *tap) requests(r io.Reader) error {
 func (t *tap) responses(r io.Reader) error {
 	d := direction{tap: t, mark: "<", in: bufio.NewReader(r)}
 	for {
-		h, err := d.head()
+		head, err := d.head()
 		if err != nil {
 			return err
 		}
-		status := strings.Fields(h.first + " - -")[1]
-		if status == "101" {
+		response, err := http.ReadResponse(head, nil)
+		if err != nil {
+			return err
+		}
+		if response.StatusCode == http.StatusSwitchingProtocols {
 			t.note("upgraded: no longer HTTP, and not shown")
 			return nil
 		}
-		if strings.HasPrefix(status, "1") {
+		if response.StatusCode < 200 {
 			continue // the answer proper is still to come
 		}
-		method := <-t.methods
-		if method == "HEAD" || status == "204" || status == "304" {
+		if method := <-t.methods; method == http.MethodHead || response.Body == http.NoBody {
 			continue
 		}
-		if err := d.body(h, true); err != nil {
+		if err := d.body(response.TransferEncoding, response.ContentLength); err != nil {
 			return err
 		}
 	}
@@ -116,50 +121,32 @@ func (d direction) next() (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// head is the first line of a message, and its headers.
-type head struct {
-	first  string
-	fields http.Header
-}
-
-func (d direction) head() (head, error) {
-	h := head{fields: http.Header{}}
+// head prints the first line of a message and its headers, and returns them for net/http.
+func (d direction) head() (*bufio.Reader, error) {
+	var head strings.Builder
 	for {
 		line, err := d.next()
 		if err != nil {
-			return h, err
+			return nil, err
 		}
-		name, value, isField := strings.Cut(line, ":")
-		if isField && strings.EqualFold(name, "authorization") {
+		head.WriteString(line + "\r\n")
+		if name, _, _ := strings.Cut(line, ":"); strings.EqualFold(name, "authorization") {
 			line = "Authorization: (not shown)"
 		}
 		d.print(line)
-		switch {
-		case line == "":
-			return h, nil
-		case h.first == "":
-			h.first = line
-		case isField:
-			h.fields.Set(name, strings.TrimSpace(value))
+		if line == "" {
+			return bufio.NewReader(strings.NewReader(head.String())), nil
 		}
 	}
 }
 
-// body prints the body that follows a head. If the head has no length, the body of an answer lasts until the connection
-// ends, and a request has no body.
-func (d direction) body(h head, untilEnd bool) error {
-	if strings.EqualFold(h.fields.Get("Transfer-Encoding"), "chunked") {
+// body prints the body that follows a head. One of length -1 lasts until the connection ends.
+func (d direction) body(encoding []string, length int64) error {
+	switch {
+	case len(encoding) > 0: // net/http knows chunked alone
 		return d.chunks()
-	}
-	if length := h.fields.Get("Content-Length"); length != "" {
-		n, err := strconv.ParseInt(length, 10, 64)
-		if err != nil {
-			return err
-		}
-		return d.bytes(n)
-	}
-	if !untilEnd {
-		return nil
+	case length >= 0:
+		return d.bytes(length)
 	}
 	rest, err := io.ReadAll(d.in)
 	d.content(rest, int64(len(rest)))

@@ -268,9 +268,6 @@ func printJSON(out io.Writer, v any) error {
 	return nil
 }
 
-// clearLine is the control sequence that goes to the start of the line and clears it.
-const clearLine = "\r\x1b[K"
-
 func padded(text string, columns int) string {
 	return lipgloss.PlaceHorizontal(columns, lipgloss.Left, text)
 }

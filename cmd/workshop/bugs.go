@@ -92,8 +92,7 @@ func (g *game) play() error {
 		} else if err != nil {
 			return err
 		}
-		lines = nil
-		switch word {
+		switch lines = nil; word {
 		case "":
 		case "?", "help":
 			lines = []string{"", gameHelp, ""}

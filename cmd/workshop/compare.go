@@ -47,19 +47,10 @@ use --count 10 --benchtime 1s.`,
 
 func (a *app) compareLines(c progress.Chapter) error {
 	bonus, err := compare.BonusFiles(a.root, c.Chapter)
-	if err != nil {
-		return err
-	}
-	yours, err := compare.DirLines(filepath.Join(a.root, c.Dir), bonus)
-	if err != nil {
-		return err
-	}
-	solution, err := compare.DirLines(filepath.Join(a.root, c.Solution()), bonus)
-	if err != nil {
-		return err
-	}
-	theirs, err := compare.ClientGoLines(a.root, filepath.Join(a.root, c.Oracle(), compare.List))
-	if err != nil {
+	yours, yoursErr := compare.DirLines(filepath.Join(a.root, c.Dir), bonus)
+	solution, solutionErr := compare.DirLines(filepath.Join(a.root, c.Solution()), bonus)
+	theirs, theirsErr := compare.ClientGoLines(a.root, filepath.Join(a.root, c.Oracle(), compare.List))
+	if err := cmp.Or(err, yoursErr, solutionErr, theirsErr); err != nil {
 		return err
 	}
 	return a.print(
@@ -102,7 +93,7 @@ func benchmarkRows(rows []compare.Row) (out []string) {
 }
 
 // benchmarks runs a chapter's benchmarks, shows how far it is, and returns their rows.
-func (a *app) benchmarks(c progress.Chapter, count int, benchtime time.Duration) ([]compare.Row, error) {
+func (a *app) benchmarks(c progress.Chapter, count int, benchtime time.Duration) (rows []compare.Row, err error) {
 	run := overlay.GoCommand(a.ctx, "test", "./"+c.Dir, "-run", "^$", "-bench", ".", "-benchmem",
 		fmt.Sprintf("-count=%d", count), "-benchtime="+benchtime.String())
 	fmt.Fprintln(a.errOut, "\n$ "+strings.Join(run.Args, " "))
@@ -114,14 +105,10 @@ func (a *app) benchmarks(c progress.Chapter, count int, benchtime time.Duration)
 	if !strings.Contains(text.String(), "ns/op") {
 		return nil, nil
 	}
-	return a.medians(text.String())
-}
-
-// medians returns the rows of the benchmarks' output. A program of its own makes them (cmd/medians).
-func (a *app) medians(text string) (rows []compare.Row, err error) {
-	run := overlay.GoCommand(a.ctx, "run", "./cmd/medians")
-	run.Dir, run.Stdin = a.root, strings.NewReader(text)
-	out, err := run.Output()
+	// A program of its own makes the rows, with benchstat's statistics.
+	medians := overlay.GoCommand(a.ctx, "run", "./cmd/medians")
+	medians.Dir, medians.Stdin = a.root, &text
+	out, err := medians.Output()
 	if err = cmp.Or(err, json.Unmarshal(out, &rows)); err != nil {
 		return nil, fmt.Errorf("compare the benchmarks: %w", err)
 	}

@@ -4,6 +4,7 @@ package main
 // or a test finds the mistake.
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -56,32 +57,30 @@ func (g *game) isSolved(b bugs.Bug) bool {
 
 // done returns how many wrong versions of the game are found or shown, as "3 of 10".
 func (g *game) done() string {
-	n := 0
-	for _, b := range g.list {
-		if g.isSolved(b) {
-			n++
-		}
-	}
-	return fmt.Sprintf("%d of %d", n, len(g.list))
+	open := slices.DeleteFunc(slices.Clone(g.list), g.isSolved)
+	return fmt.Sprintf("%d of %d", len(g.list)-len(open), len(g.list))
 }
 
 // next opens the wrong version whose question was asked, or else the first that is not solved, and returns what it did
 // to its users. ok is false when none is left.
 func (g *game) next() (question []string, ok bool, err error) {
-	at := slices.IndexFunc(g.list, func(b bugs.Bug) bool { return g.progress.Bugs[g.id(b)] == bugBegun })
-	if at < 0 {
-		at = slices.IndexFunc(g.list, func(b bugs.Bug) bool { return g.progress.Bugs[g.id(b)] == "" })
+	in := func(state string) func(bugs.Bug) bool {
+		return func(b bugs.Bug) bool { return g.progress.Bugs[g.id(b)] == state }
 	}
-	switch {
+	at := slices.IndexFunc(g.list, in(bugBegun))
+	if at < 0 {
+		at = slices.IndexFunc(g.list, in(""))
+	}
+	switch out := ""; {
 	case len(g.list) == 0:
 		return []string{fmt.Sprintf("There are no wrong versions of %s.", g.chapter.Dir)}, false, nil
-	case at < 0 && slices.ContainsFunc(g.list, func(b bugs.Bug) bool { return !g.isSolved(b) }):
+	case at < 0 && slices.ContainsFunc(g.list, in(bugLater)):
 		return []string{fmt.Sprintf("%s of %s done. The others remain.", g.done(), g.chapter.Dir)}, false, nil
 	case at < 0:
-		out := fmt.Sprintf("You have done all %d wrong versions of %s.", len(g.list), g.chapter.Dir)
 		if g.more > 0 {
-			out += fmt.Sprintf(" For the other %d: go tool workshop bugs %s --all", g.more, g.chapter.Dir)
+			out = fmt.Sprintf(" For the other %d: go tool workshop bugs %s --all", g.more, g.chapter.Dir)
 		}
+		out = fmt.Sprintf("You have done all %d wrong versions of %s.", len(g.list), g.chapter.Dir) + out
 		return []string{out}, false, nil
 	}
 	if err := g.open(g.list[at]); err != nil {
@@ -162,9 +161,10 @@ func (g *game) guess(place string) ([]string, error) {
 		if f.Name != filepath.Base(file) {
 			continue
 		}
-		first, last := changedLines(string(g.solution.Files[i].Content), string(f.Content))
+		right := g.solution.Files[i].Content
+		first, last := changedLines(string(right), string(f.Content))
 		switch {
-		case first == 0:
+		case bytes.Equal(right, f.Content):
 			return miss(f.Name + " is right; look in another file."), nil
 		case line < first-1:
 			return miss(fmt.Sprintf("Not %s:%d. The file is right; look further down.", f.Name, line)), nil
@@ -179,23 +179,17 @@ func (g *game) guess(place string) ([]string, error) {
 // miss returns why a guess or a test is wrong, and below it the go command's output, if there is any.
 func miss(why string, output ...string) []string { return append([]string{style.Warn(why)}, output...) }
 
-// changedLines returns the first and the last line of wrong that differ from right, or 0, 0 if none does. If lines were
-// only removed, it returns the lines around the gap.
+// changedLines returns the first and the last line of wrong that differ from right. If lines were only removed, both
+// are the line after the gap.
 func changedLines(right, wrong string) (first, last int) {
-	if right == wrong {
-		return 0, 0
-	}
 	a, b := strings.Split(right, "\n"), strings.Split(wrong, "\n")
-	shorter := min(len(a), len(b))
-	head := 0
-	for head < shorter && a[head] == b[head] {
-		head++
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
 	}
-	tail := 0
-	for tail < shorter-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
+	more := len(a) - len(b)
+	for last = len(b); last > first && last+more > first && a[last+more-1] == b[last-1]; last-- {
 	}
-	return head + 1, max(head+1, len(b)-tail)
+	return first + 1, max(first+1, last)
 }
 
 var issueNumber = regexp.MustCompile(`#(\d+),?`)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,18 +41,10 @@ have taken.`,
 			if to == 0 {
 				out = append(out, "You have not taken a hint yet.")
 			}
-			return append(append(out, bareNote(c)...), hintLines(texts, from, to, a.width())...), nil
+			return append(out, hintLines(c, texts, from, to, a.width())...), nil
 		})
 	cmd.Flags().BoolVar(&again, "again", false, "show the hints that you have taken")
 	return cmd
-}
-
-// bareNote returns what to know about the hints of a bare chapter, and nothing for an ordinary one.
-func bareNote(c progress.Chapter) []string {
-	if !c.Bare {
-		return nil
-	}
-	return []string{style.Faint("Hints use the names of the ordinary stub; yours may differ.")}
 }
 
 func hintsOf(root string, c progress.Chapter, task course.Task) ([]string, error) {
@@ -76,8 +69,11 @@ func takeHint(root string, task course.Task, all int) (before, now int, err erro
 	return before, now, err
 }
 
-// hintLines returns the text of some of a task's hints.
-func hintLines(texts []string, from, to, width int) (out []string) {
+// hintLines returns the text of some of a task's hints, and what to know about them in a bare chapter.
+func hintLines(c progress.Chapter, texts []string, from, to, width int) (out []string) {
+	if c.Bare {
+		out = append(out, style.Faint("Hints use the names of the ordinary stub; yours may differ."))
+	}
 	for i := from; i < to; i++ {
 		out = append(out, style.Key(fmt.Sprintf("hint %d of %d", i+1, len(texts))))
 		out = append(out, style.Wrap(indented(texts[i]), min(width, 100))...)
@@ -92,12 +88,10 @@ func (a *app) nextHints(c progress.Chapter, t progress.TaskState, width int) ([]
 		return nil, err
 	}
 	_, taken, _ := takeHint(a.root, t.Task, len(texts))
-	out := append([]string{style.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title))}, bareNote(c)...)
-	out = append(out, "")
-	out = append(out, hintLines(texts, 0, taken, width)...)
 	more := "h  the next hint"
 	if taken == len(texts) {
 		more = "That was the last hint."
 	}
-	return append(out, "", style.Faint(more)), nil
+	title := style.Strong(fmt.Sprintf("Hints for task %d: %s", t.Number, t.Title))
+	return slices.Concat([]string{title, ""}, hintLines(c, texts, 0, taken, width), []string{"", style.Faint(more)}), nil
 }

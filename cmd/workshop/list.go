@@ -22,28 +22,35 @@ func newList() *cobra.Command {
 
 The command does not run tests. For unchanged files it shows the last results of
 their tests. For other files it shows only which code is still missing.`,
-		func(a *app, only progress.Chapter, _ course.Task) ([]string, error) {
-			var out []string
-			labs := false
-			for _, c := range a.chapters {
-				if a.named && c.Dir != only.Dir {
-					continue
-				}
-				if c.Lab() && !labs && !a.named {
-					labs = true
-					out = append(out, "", "Labs, if you want to go on after the chapters: "+course.LabsPage)
-				}
-				out = append(out, fmt.Sprintf("%s  %s  %s", style.Strong(fmt.Sprintf("%-16s", c.Dir)), taskMarks(c), summary(c)))
-				if !c.Lab() || a.named || a.begun(c) {
-					out = append(out, a.taskLines(c)...)
-				}
+		func(a *app, c progress.Chapter, _ course.Task) ([]string, error) {
+			if !a.named {
+				c.Dir = ""
 			}
-			return append(out, "", style.Faint(style.Legend)), nil
+			return a.list(c.Dir, a.width()), nil
 		})
 }
 
+// list returns all chapters with their tasks, or only one.
+func (a *app) list(only string, width int) (out []string) {
+	labs := false
+	for _, c := range a.chapters {
+		if only != "" && c.Dir != only {
+			continue
+		}
+		if c.Lab() && !labs && only == "" {
+			labs = true
+			out = append(out, "", "Labs, if you want to go on after the chapters: "+course.LabsPage)
+		}
+		out = append(out, fmt.Sprintf("%s  %s  %s", style.Strong(fmt.Sprintf("%-16s", c.Dir)), taskMarks(c), summary(c)))
+		if !c.Lab() || only != "" || a.begun(c) {
+			out = append(out, a.taskLines(c, width)...)
+		}
+	}
+	return append(out, "", style.Faint(style.Legend))
+}
+
 // taskLines returns a line for each task of a chapter.
-func (a *app) taskLines(c progress.Chapter) (out []string) {
+func (a *app) taskLines(c progress.Chapter, width int) (out []string) {
 	current, task, _ := a.current()
 	for _, t := range c.Tasks {
 		pointer, tests := " ", ""
@@ -54,7 +61,7 @@ func (a *app) taskLines(c progress.Chapter) (out []string) {
 			tests = style.Faint(fmt.Sprintf("  %d/%d tests", t.Passed, t.Tests))
 		}
 		out = append(out, fmt.Sprintf("  %s %s %d  %s %s%s", pointer, style.Mark(t.State), t.Number,
-			padded(t.Title, 54), style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
+			padded(t.Title, min(54, width-26)), style.Faint(fmt.Sprintf("%3d min", t.Minutes)), tests))
 	}
 	return out
 }

@@ -106,9 +106,15 @@ func TestShow_is_handed_over(t *testing.T) {
 		"cmd/show/main.go": showsArguments,
 		"cmd/show/a.go":    "//go:build yours\n\npackage main\n\nfunc init() { layers = \"yours\" }\n",
 	})
-	stdout, stderr, code := run(t, root, "show", "--help")
+	stdout, stderr, code := run(t, root, "show", "--no-open")
 	require.Equal(t, 0, code, stderr)
-	require.Equal(t, "solutions [--help]\n", stdout)
+	require.Equal(t, "solutions [--no-open]\n", stdout)
+	require.NoError(t, os.WriteFile(filepath.Join(root, "cmd/show/help.txt"), []byte("the flags\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "cmd/show/main.go"), []byte("does not compile"), 0o644))
+	stdout, stderr, code = run(t, root, "show", "--tour", "01", "--help")
+	require.Equal(t, 0, code, stderr)
+	require.Equal(t, "the flags\n", stdout, "without building it")
+	require.NoError(t, os.WriteFile(filepath.Join(root, "cmd/show/main.go"), []byte(showsArguments), 0o644))
 	stdout, _, code = run(t, root, "show", "--layers", "solutions,indexer=yours", "--loud")
 	require.Equal(t, 3, code)
 	require.Equal(t, "yours [--layers solutions,indexer=yours --loud]\n", stdout)

@@ -37,7 +37,7 @@ real cluster. You need no code of your own.
 			if err != nil {
 				return nil, err
 			}
-			return nil, a.predict(c, programs, yours)
+			return nil, a.predict(a.predictions(c, programs, yours, a.width()))
 		})
 	cmd.Flags().BoolVar(&yours, "yours", false, "run the programs over your code, too")
 	return cmd
@@ -75,10 +75,10 @@ func (a *app) programs(c progress.Chapter, task course.Task) ([]course.Program, 
 }
 
 // predict shows programs one after the other, until the learner quits.
-func (a *app) predict(c progress.Chapter, programs []course.Program, yours bool) error {
-	for i, p := range programs {
-		err := a.predictOne(c, p, yours)
-		if more := i < len(programs)-1; err == nil && more {
+func (a *app) predict(all []tui.Prediction) error {
+	for i, p := range all {
+		err := a.predictOne(p)
+		if more := i < len(all)-1; err == nil && more {
 			err = cmp.Or(a.print(""), a.enter("Press Enter for the next program (q quits) "))
 		}
 		if errors.Is(err, errQuit) {
@@ -90,21 +90,24 @@ func (a *app) predict(c progress.Chapter, programs []course.Program, yours bool)
 	return nil
 }
 
-// predictOne shows one program, asks on a terminal what it prints, and shows the answer.
-func (a *app) predictOne(c progress.Chapter, p course.Program, yours bool) error {
-	question, program := questionLines(c.Chapter, p, a.width()), programLines(p, a.width())
-	if err := a.print(slices.Concat(question, []string{""}, program, []string{""})...); err != nil {
+// predictOne shows a program, and its answer when the learner has typed one. Meanwhile the program runs.
+func (a *app) predictOne(p tui.Prediction) error {
+	if err := a.print(slices.Concat(p.Question, []string{""}, p.Program, []string{""})...); err != nil {
 		return err
 	}
-	answer := a.answer(a.ctx, c.Chapter, p, yours)
-	defer answer.cancel()
+	var page func(typed []string) []string
+	var failed error
+	var run sync.WaitGroup
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer run.Wait() // so that nothing of it stays behind
+	defer cancel()
+	run.Go(func() { page, failed = p.Answer(ctx) })
 	typed, err := a.typedLines()
 	if err != nil {
 		return err
 	}
-	page, err := answer.page(a.width())
-	if err != nil {
-		return err
+	if run.Wait(); failed != nil {
+		return failed
 	}
 	return a.print(page(typed)...)
 }
@@ -137,95 +140,42 @@ func (a *app) enter(prompt string) error {
 	return err
 }
 
-// questionLines returns the question about a program.
-func questionLines(c course.Chapter, p course.Program, width int) []string {
-	task, _ := c.Task(p.Task)
-	place := fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title)
-	out := []string{style.Faint(place), style.Strong(p.Title)}
-	return append(out, style.Wrap(course.PlainLinks(p.Question), min(width, 100))...)
-}
-
-// programLines returns the source of a program.
-func programLines(p course.Program, width int) []string {
-	return style.Wrap(indented(strings.TrimSpace(p.Source)), width)
-}
-
-// answering is a program that is built and run in the background, while the learner thinks.
-type answering struct {
-	program course.Program
-	yours   bool
-	stop    context.CancelFunc
-	runs    sync.WaitGroup
-
-	answer  predict.Answer
-	mine    predict.Output
-	err     error
-	mineErr error
-}
-
-// answer starts to build and run a program, over the learner's code too if yours is set.
-func (a *app) answer(ctx context.Context, c course.Chapter, p course.Program, yours bool) *answering {
-	ctx, stop := context.WithCancel(ctx)
-	r := &answering{program: p, yours: yours, stop: stop}
-	r.runs.Go(func() { r.answer, r.err = predict.Ask(ctx, a.root, c, p) })
-	if yours {
-		r.runs.Go(func() { r.mine, r.mineErr = predict.Yours(ctx, a.root, c, p) })
-	}
-	return r
-}
-
-// cancel ends the runs and waits for them, so that nothing of them stays behind.
-func (r *answering) cancel() {
-	r.stop()
-	r.runs.Wait()
-}
-
-// page waits for the runs. It returns a function that shows the outputs and the story, for what the learner has typed.
-func (r *answering) page(width int) (func(typed []string) []string, error) {
-	r.runs.Wait()
-	r.stop()
-	if err := errors.Join(r.err, r.mineErr); err != nil {
-		return nil, err
-	}
-	story := r.story(width)
-	return func(typed []string) []string {
-		if len(typed) == 0 {
-			return append(outputLines("It prints:", r.answer.Right), story...)
-		}
-		compared, same := predict.Compare(typed, r.answer.Right.Lines)
-		title := style.Warn("Not quite. Your prediction, and what it prints:")
-		if same {
-			title = style.Good("Right. It prints:")
-		}
-		return append(outputLines(title, predict.Output{Lines: compared}), story...)
-	}, nil
-}
-
-// story returns the other outputs, and what the mistake does in a real cluster.
-func (r *answering) story(width int) (out []string) {
-	out = append(out, outputLines("With the wrong version "+r.program.Wrong+" it prints:", r.answer.Wrong)...)
-	if r.yours {
-		out = append(out, outputLines("With your code it prints:", r.mine)...)
-	}
-	return append(out, style.Wrap(course.PlainLinks(r.program.Story), min(width, 100))...)
-}
-
-// outputLines returns an output below its title.
-func outputLines(title string, o predict.Output) []string {
-	return []string{style.Strong(title), indented(strings.Join(o.Lines, "\n")), ""}
-}
-
-// predictions returns the programs of a task, for the live view.
-func (a *app) predictions(c progress.Chapter, t progress.TaskState, width int) (all []tui.Prediction, err error) {
-	programs, err := a.programs(c, t.Task)
+// predictions lays programs out. With yours, each runs over the learner's code, too.
+func (a *app) predictions(c progress.Chapter, programs []course.Program, yours bool, width int) (all []tui.Prediction) {
 	for _, p := range programs {
+		task, _ := c.Task(p.Task)
+		place := style.Faint(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))
+		question := style.Wrap(course.PlainLinks(p.Question), min(width, 100))
 		all = append(all, tui.Prediction{
-			Question: questionLines(c.Chapter, p, width),
-			Program:  programLines(p, width),
+			Question: append([]string{place, style.Strong(p.Title)}, question...),
+			Program:  style.Wrap(indented(strings.TrimSpace(p.Source)), width),
 			Answer: func(ctx context.Context) (func(typed []string) []string, error) {
-				return a.answer(ctx, c.Chapter, p, false).page(width)
+				answer, err := predict.Ask(ctx, a.root, c.Chapter, p, yours)
+				return func(typed []string) []string { return answerLines(p, answer, yours, typed, width) }, err
 			},
 		})
 	}
-	return all, err
+	return all
+}
+
+// answerLines returns the outputs of a program beside what the learner has typed, and what the mistake does in a real
+// cluster.
+func answerLines(p course.Program, answer predict.Answer, yours bool, typed []string, width int) (out []string) {
+	output := func(title string, lines []string) {
+		out = append(out, style.Strong(title), indented(strings.Join(lines, "\n")), "")
+	}
+	compared, same := predict.Compare(typed, answer.Right.Lines)
+	switch {
+	case len(typed) == 0:
+		output("It prints:", answer.Right.Lines)
+	case same:
+		output(style.Good("Right. It prints:"), compared)
+	default:
+		output(style.Warn("Not quite. Your prediction, and what it prints:"), compared)
+	}
+	output("With the wrong version "+p.Wrong+" it prints:", answer.Wrong.Lines)
+	if yours {
+		output("With your code it prints:", answer.Yours.Lines)
+	}
+	return append(out, style.Wrap(course.PlainLinks(p.Story), min(width, 100))...)
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"client-go-workshop/internal/course"
@@ -74,26 +73,25 @@ func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o ru
 	if err != nil {
 		return runner.Verdict{}, err
 	}
-	if m := meter.New(errOut, a.width()); o.Race && o.OnCompile == nil {
+	m := meter.New(errOut, a.width())
+	defer m.Clear()
+	if o.Race && o.OnCompile == nil {
 		o.OnCompile = func(done, all int) {
 			if m.At("packages are compiled for the race detector", done, all); done == all {
 				m.Clear()
 			}
 		}
 	}
-	if o.OnTest == nil && isTerminal(errOut) {
-		n := 0
+	if n := 0; o.OnTest == nil && isTerminal(errOut) {
 		o.OnTest = func(t gotest.Test) {
+			at := ""
 			if t.Status != gotest.Running {
 				n++
-			}
-			at := ""
-			if t.Status == gotest.Running && t.Place != nil {
+			} else if t.Place != nil {
 				at = fmt.Sprintf(" is still running: %s (Ctrl-C ends it)", t.Place)
 			}
-			fmt.Fprint(errOut, clearLine+ansi.Truncate(fmt.Sprintf("%d tests: %s%s", n, t.Name, at), a.width(), "…"))
+			m.At(fmt.Sprintf("%d tests: %s%s", n, t.Name, at), 0, 0)
 		}
-		defer fmt.Fprint(errOut, clearLine)
 	}
 	v, err := runner.Run(ctx, a.root, c, o)
 	if err = cmp.Or(err, ctx.Err()); err != nil {

@@ -1,8 +1,7 @@
 package main
 
 // This file is `workshop watch`, and `workshop` without arguments: the live view on a terminal, with a welcome before
-// the first one, and one printed screen elsewhere. Package tui is the view; this file connects it to the other packages
-// and to the learner's editor.
+// the first one, and one printed screen elsewhere. Package tui is the view; this file connects it to the commands.
 
 import (
 	"cmp"
@@ -10,10 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,11 +22,8 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui"
-	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/tui/style"
-	"client-go-workshop/internal/workspace"
 	"client-go-workshop/internal/workspace/progress"
 )
 
@@ -76,7 +70,7 @@ func watch(a *app, c progress.Chapter) ([]string, error) {
 			return nil, err
 		}
 	}
-	m := tui.New(a.ctx, a.actions(), a.chapters, c, a.placeIn(c))
+	m := tui.New(a.ctx, a.root, view{a}, a.chapters, c, a.placeIn(c))
 	return nil, m.Run(tea.WithInput(a.in), tea.WithOutput(a.out), tea.WithoutSignalHandler())
 }
 
@@ -202,64 +196,42 @@ func (a *app) statusLines() []string {
 		"  live   go tool workshop watch       everything else: go tool workshop help")
 }
 
-// startAgain forgets which tasks of a chapter have passed.
-func (a *app) startAgain(c progress.Chapter) error {
-	_, err := progress.Update(a.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
-	return err
+// view is the workshop as the live view asks for it.
+type view struct{ *app }
+
+func (v view) Look() []progress.Chapter { _, all := v.now(); return all }
+
+func (v view) Notes(c progress.Chapter) []string { return v.folderNotes(c.Chapter) }
+
+func (v view) Test(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
+	return v.test(ctx, io.Discard, c.Chapter, o)
 }
 
-// actions returns what the live view can do.
-func (a *app) actions() tui.Actions {
-	return tui.Actions{
-		Look: func() []progress.Chapter { _, all := a.now(); return all },
-		Test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
-			return a.test(ctx, io.Discard, c.Chapter, o)
-		},
-		Watch: func(ctx context.Context, c progress.Chapter, saved func(by string)) {
-			content := func() (string, error) { return progress.Content(a.root, c.Chapter) }
-			changed := func(_, by string, _ error) { saved(by) } // the run that follows meets the error, too
-			filewatch.Watch(ctx, progress.Folders(a.root, c.Chapter), content, changed)
-		},
-		GoTo: func(id string) error {
-			_, err := progress.Update(a.root, func(f *progress.File) { f.At = id })
-			return err
-		},
-		Hint:    a.nextHints,
-		Predict: a.predictions,
-		Reset: func(c progress.Chapter) (string, error) {
-			change, err := workspace.Reset(a.root, c.Chapter)
-			err = cmp.Or(err, a.startAgain(c))
-			if err != nil || change.Backup == "" {
-				return c.Dir + " is untouched", err
-			}
-			return fmt.Sprintf("Your code is in %s; to restore it: go tool workshop restore %s",
-				filepath.ToSlash(change.Backup), c.Name()), nil
-		},
-		Diff: func(c progress.Chapter) ([]string, error) {
-			lines, err := a.diffToSolution(c)
-			for i, line := range lines {
-				lines[i] = strings.ReplaceAll(line, "\t", "    ")
-			}
-			return lines, err
-		},
-		Takeaway: func(c progress.Chapter, width int) ([]string, error) {
-			lines, err := a.takeaway(c, width)
-			green := style.Good("Every test of this chapter passes.")
-			return slices.Concat([]string{green, ""}, lines, []string{""}, a.nextAfter(c.Chapter)), err
-		},
-		Notes: func(c progress.Chapter) []string { return a.folderNotes(c.Chapter) },
-		Places: func(c progress.Chapter, f failure.Failure) (yours, test failure.Position) {
-			return runner.Places(a.root, c.Chapter, f)
-		},
-		Source: func(file string) []string {
-			text, _ := os.ReadFile(filepath.Join(a.root, filepath.FromSlash(file))) // no excerpt, then
-			return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-		},
-		URL: func(file string) string {
-			return (&url.URL{Scheme: "file", Path: path.Join("/", filepath.ToSlash(a.root), file)}).String()
-		},
-		Text:  a.taskText,
-		Edit:  a.editor,
-		Debug: a.debugger,
+func (v view) Predict(c progress.Chapter, t progress.TaskState, width int) ([]tui.Prediction, error) {
+	programs, err := v.programs(c, t.Task)
+	return v.predictions(c, programs, false, width), err
+}
+
+// Page returns what commands print, and the text of a task.
+func (v view) Page(p tui.Page, c progress.Chapter, t progress.TaskState, width int) (lines []string, err error) {
+	switch p {
+	case tui.PageHint:
+		return v.nextHints(c, t, width)
+	case tui.PageList:
+		now := *v.app
+		now.progress, now.chapters = v.now()
+		return now.list("", width), nil
+	case tui.PageDiff:
+		lines, err = v.diffToSolution(c)
+		for i, line := range lines {
+			lines[i] = strings.ReplaceAll(line, "\t", "    ")
+		}
+		return lines, err
+	case tui.PageTakeaway:
+		lines, err = v.takeaway(c, width)
+		green := style.Good("Every test of this chapter passes.")
+		return slices.Concat([]string{green, ""}, lines, []string{""}, v.nextAfter(c.Chapter)), err
 	}
+	lines, err = course.TaskText(v.root, c.Chapter, t.Task) // without the folded answers
+	return append([]string{style.Strong(t.Title), ""}, style.Wrap(strings.Join(lines, "\n"), min(width, 120))...), err
 }

@@ -3,11 +3,11 @@ package runner
 // This file finds the two lines that a failure is about: of the learner's code, and of the test.
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"cmp"
 	"maps"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -32,50 +32,32 @@ func Places(root string, c course.Chapter, f failure.Failure) (yours, test failu
 	return yours, f.At
 }
 
+var (
+	callPattern = regexp.MustCompile(`(\w+)(?:\[[^\]]*\])?\(`)
+	funcPattern = regexp.MustCompile(`^func (?:\([^)]*\) )?(\w+)`)
+)
+
 // lastCall returns where the chapter declares the function that the test called last, see Places. f is from the root.
 func lastCall(root string, c course.Chapter, f failure.Failure) (last failure.Position) {
-	declared := declarations(root, c)
-	ofTask := tasksOf(filepath.Join(root, c.Solution()))
-	fset := token.NewFileSet()
-	path := filepath.Join(root, filepath.FromSlash(f.At.File))
-	file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-	if err != nil {
+	text, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.At.File))) // it has such a line, or is no test
+	lines := strings.Split(string(text), "\n")
+	if f.At.Line > len(lines) {
 		return last
 	}
-	var at token.Pos
-	known := false // whether last is of the task
-	for _, decl := range file.Decls {
-		if fset.Position(decl.Pos()).Line > f.At.Line || fset.Position(decl.End()).Line < f.At.Line {
-			continue
+	declared, ofTask := declarations(root, c), tasksOf(filepath.Join(root, c.Solution()))
+	for _, line := range slices.Backward(lines[:f.At.Line]) {
+		if strings.HasPrefix(line, "func ") {
+			break
 		}
-		ast.Inspect(decl, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok || fset.Position(call.Pos()).Line > f.At.Line {
-				return true
+		for _, call := range slices.Backward(callPattern.FindAllStringSubmatch(line, -1)) {
+			at, isHere := declared[call[1]]
+			if isHere && slices.Contains(ofTask[call[1]], f.Task) {
+				return at
 			}
-			name := calledName(call.Fun)
-			position, isHere := declared[name]
-			is := slices.Contains(ofTask[name], f.Task)
-			if isHere && (is && !known || is == known && call.End() > at) {
-				last, at, known = position, call.End(), is
-			}
-			return true
-		})
+			last = cmp.Or(last, at)
+		}
 	}
 	return last
-}
-
-// calledName returns the name of a called function or method, "" if it has none.
-func calledName(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	case *ast.IndexExpr:
-		return calledName(e.X)
-	}
-	return ""
 }
 
 // declarations returns where the chapter's code declares each function and method, by its name alone.
@@ -83,14 +65,9 @@ func declarations(root string, c course.Chapter) map[string]failure.Position {
 	files, _ := course.Code(filepath.Join(root, c.Dir)) // the tests report an error
 	all := map[string]failure.Position{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, name, files[name], parser.SkipObjectResolution)
-		if err != nil {
-			continue
-		}
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok {
-				all[f.Name.Name] = failure.Position{File: c.Dir + "/" + name, Line: fset.Position(f.Name.Pos()).Line}
+		for i, line := range strings.Split(string(files[name]), "\n") {
+			if m := funcPattern.FindStringSubmatch(line); m != nil {
+				all[m[1]] = failure.Position{File: c.Dir + "/" + name, Line: i + 1}
 			}
 		}
 	}

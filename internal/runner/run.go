@@ -101,7 +101,10 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	j := newJob(ctx, root, c, o)
+	j := &job{ctx: ctx, root: root, c: c, o: o, limits: Limits, timeout: testTimeout}
+	if o.Limit > 0 {
+		j.limits.Time, j.timeout = o.Limit, o.Limit
+	}
 	go func() {
 		select {
 		case <-o.Stop:
@@ -128,9 +131,9 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 	return v, err
 }
 
-// laterTime is how long the tests of later tasks may take. They run over code that is not finished, and a learner waits
+// LaterTime is how long the tests of later tasks may take. They run over code that is not finished, and a learner waits
 // for the next failure, but for no more than this.
-const laterTime = 10 * time.Second
+const LaterTime = 10 * time.Second
 
 // inOrder runs the tests briefly: those of the tasks up to the learner's, and then the others. The others run only if
 // the first ones pass, so they never hide a failure of the task at hand. What they had no time for is not run.
@@ -145,7 +148,7 @@ func (j *job) inOrder() (Verdict, error) {
 	}
 	j.o.OnGreen(v)
 	limits, timeout := j.limits, j.timeout
-	j.limits.Time, j.timeout = min(limits.Time, laterTime), min(timeout, laterTime)
+	j.limits.Time, j.timeout = min(limits.Time, LaterTime), min(timeout, LaterTime)
 	j.o.skip = upTo
 	rest, err := j.test(true, withoutVet, nil)
 	j.limits, j.timeout, j.o.skip = limits, timeout, ""
@@ -154,7 +157,7 @@ func (j *job) inOrder() (Verdict, error) {
 			v.Tasks[i] = t
 		}
 	}
-	v.Crash, v.Took = rest.Crash, v.Took+rest.Took
+	v.Crash, v.Took, v.Cut = rest.Crash, v.Took+rest.Took, rest.Stopped != ""
 	return v, err
 }
 
@@ -200,14 +203,6 @@ type job struct {
 	o       Options
 	limits  gotest.Limits
 	timeout time.Duration // of the tests
-}
-
-func newJob(ctx context.Context, root string, c course.Chapter, o Options) *job {
-	j := &job{ctx: ctx, root: root, c: c, o: o, limits: Limits, timeout: testTimeout}
-	if o.Limit > 0 {
-		j.limits.Time, j.timeout = o.Limit, o.Limit
-	}
-	return j
 }
 
 // whole runs the tests and vet, whose findings count once every test passes. While a function is not written, not every

@@ -250,6 +250,7 @@ func TestRun_begins_with_the_tasks_up_to_the_learners(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, c.states, states(v))
 			require.Empty(t, v.Stopped, "a later task that has no end does not stop the verdict")
+			require.Equal(t, name == "the next task has no end", v.Cut)
 			if c.early == nil {
 				require.Empty(t, early)
 			} else {

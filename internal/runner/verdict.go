@@ -24,7 +24,7 @@ import (
 type State string
 
 const (
-	Open    State = "open"    // nothing but todos fails, and nothing passes
+	Open    State = "open"    // not begun: no function is written, or nothing but todos fails and nothing passes
 	Failing State = "failing" // begun
 	Passed  State = "passed"
 	Bonus   State = "bonus"   // skipped: it is optional
@@ -46,6 +46,7 @@ type Verdict struct {
 	Only    string         // the one test that was to run; "" if all were
 	Command string         // what was run, as one would type it
 	Took    time.Duration
+	Cut     bool // the tests of later tasks did not end within LaterTime
 }
 
 // Task is one task's share of a Verdict.
@@ -122,12 +123,12 @@ func (v Verdict) greenUpTo(number int) bool {
 	return len(v.Build) == 0 && v.Stopped == "" && v.Crash == ""
 }
 
-// markUntouched marks the tasks without any code. If their tests did not run, they are not begun.
+// markUntouched marks the tasks without any code. They are not begun, although some of their tests may pass on a stub.
 func (v *Verdict) markUntouched(dir, solution string) {
 	untouched := untouched(v.Todos, dir, solution)
 	for i, t := range v.Tasks {
 		v.Tasks[i].Untouched = untouched[t.Number]
-		if t.State == Unknown && untouched[t.Number] {
+		if (t.State == Unknown || t.State == Failing) && untouched[t.Number] {
 			v.Tasks[i].State = NotBegun(t.Task)
 		}
 	}

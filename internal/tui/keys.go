@@ -4,12 +4,14 @@ package tui
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
+	"client-go-workshop/internal/workspace"
 	"client-go-workshop/internal/workspace/progress"
 )
 
@@ -24,7 +26,7 @@ type binding struct {
 // bindings are all keys except numbers and those that scroll, in the order of the help page and the footer.
 var bindings = []binding{
 	{"p", "p", "a program of this task: type what it prints", "p predict", (*Model).predict},
-	{"h", "h", "the next hint for this task", "h hint", (*Model).hint},
+	{"h", "h", "the next hint for this task", "h hint", func(m *Model) tea.Cmd { return m.load(PageHint) }},
 	{"a", "a", "all failures; enter or esc goes back to the first one", "a all", toggle(pageAll)},
 	{"esc", "", "", "", toggle(pageNow)},
 	{"enter", "", "", "", (*Model).enter},
@@ -39,9 +41,9 @@ var bindings = []binding{
 		(*Model).toggleRace},
 	{"t space", "t", "run the tests again", "", (*Model).start},
 	{"c", "c", "end the run, and show where it was", "", (*Model).end},
-	{"l", "l", "list of all chapters and tasks", "l list", toggle(pageList)},
+	{"l", "l", "list of all chapters and tasks", "l list", toggle(PageList)},
 	{"s", "s", "how the solution differs from your code; ← → scroll its long lines", "s solution", (*Model).solution},
-	{"i", "i", "the text of this task", "i text", (*Model).text},
+	{"i", "i", "the text of this task", "i text", toggle(PageText)},
 	{"f", "f", "run only the test on the screen; again: all tests", "f one test", (*Model).filter},
 	{"d", "d", "debug the test on the screen with delve, up to the line where it fails", "d debug", (*Model).debug},
 	{"w", "w", "what to take away, when the chapter is green", "", (*Model).takeaway},
@@ -69,7 +71,7 @@ func (m *Model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 	if m.isAsking() && m.typeLine(msg) {
 		return nil
 	}
-	if m.page == pageDiff && (pressed == "left" || pressed == "right") {
+	if m.page == PageDiff && (pressed == "left" || pressed == "right") {
 		m.body, cmd = m.body.Update(msg)
 		return cmd
 	}
@@ -88,12 +90,14 @@ func (m *Model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 }
 
 // toggle opens a page, or closes it if it is open.
-func toggle(p page) func(*Model) tea.Cmd {
+func toggle(p Page) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
-		m.scrollToTask = p == pageList
-		if m.page == p {
+		switch {
+		case m.page == p:
 			m.open(pageNow, nil)
-		} else {
+		case p > pagePredict:
+			return m.load(p)
+		default:
 			m.open(p, nil)
 		}
 		return nil
@@ -115,23 +119,22 @@ func scroll(to func(*viewport.Model) []string) func(*Model) tea.Cmd {
 	}
 }
 
-// load opens a page with the lines that an action returns.
-func (m *Model) load(p page, action func() ([]string, error)) tea.Cmd {
+// load opens a page of the workshop, unless the learner opens another one before it is there.
+func (m *Model) load(p Page) tea.Cmd {
+	c, t, width, before := m.chapter, m.current(), m.width, m.page
 	return func() tea.Msg {
-		lines, err := action()
+		lines, err := m.workshop.Page(p, c, t, width)
 		if err != nil {
 			return showError(err)
 		}
 		return change(func(m *Model) tea.Cmd {
-			m.open(p, lines)
+			if m.page == before {
+				m.open(p, lines)
+				m.scrollToTask = p == PageList
+			}
 			return m.look()
 		})
 	}
-}
-
-func (m *Model) hint() tea.Cmd {
-	c, t, width := m.chapter, m.current(), m.width
-	return m.load(pageHint, func() ([]string, error) { return m.actions.Hint(c, t, width) })
 }
 
 func (m *Model) toggleRace() tea.Cmd {
@@ -152,9 +155,17 @@ func (m *Model) reset() tea.Cmd {
 	c := m.chapter
 	m.confirm = fmt.Sprintf("Start %s again? Your code is kept in a backup. y/n", c.Dir)
 	m.onYes = func() tea.Msg {
-		text, err := m.actions.Reset(c)
+		done, err := workspace.Reset(m.root, c.Chapter)
+		if err == nil {
+			_, err = progress.Update(m.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
+		}
 		if err != nil {
 			return showError(err)
+		}
+		text := c.Dir + " is untouched"
+		if done.Backup != "" {
+			text = fmt.Sprintf("Your code is in %s; to restore it: go tool workshop restore %s",
+				filepath.ToSlash(done.Backup), c.Name())
 		}
 		return change(func(m *Model) tea.Cmd {
 			m.done, m.success, m.verdict = text, "", nil
@@ -166,7 +177,7 @@ func (m *Model) reset() tea.Cmd {
 
 func (m *Model) solution() tea.Cmd {
 	c := m.chapter
-	show := m.load(pageDiff, func() ([]string, error) { return m.actions.Diff(c) })
+	show := m.load(PageDiff)
 	if c.Done() {
 		return show
 	}
@@ -175,12 +186,11 @@ func (m *Model) solution() tea.Cmd {
 }
 
 func (m *Model) takeaway() tea.Cmd {
-	c, width := m.chapter, m.width
-	if !c.Done() && (m.verdict == nil || !m.verdict.Green()) {
+	if !m.chapter.Done() && (m.verdict == nil || !m.verdict.Green()) {
 		m.message = "What to take away is shown when the chapter is green."
 		return nil
 	}
-	return m.load(pageTakeaway, func() ([]string, error) { return m.actions.Takeaway(c, width) })
+	return m.load(PageTakeaway)
 }
 
 // nextTask goes to the task that is so many further in the chapter.

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/course"
@@ -79,18 +78,4 @@ func TestLabs_are_offered_when_every_chapter_is_done(t *testing.T) {
 	m.Update(judged(green(c)))
 	require.Contains(t, text(m), "N  the next lab: labs/custom-resource")
 	require.NotContains(t, text(m), "if you want to go on")
-}
-
-func TestList_has_the_tasks_of_labs_that_are_begun(t *testing.T) {
-	all := withLabs(runner.Open)
-	m := screenOf(t, all, "layer7/part1", 80, 24)
-	press(m, "l")
-	m.Update(tea.WindowSizeMsg{Width: 80, Height: 100})
-	text := strings.Join(picture(m), "\n")
-	require.Contains(t, text, "labs/todays-informer  20 min")
-	require.NotContains(t, text, "Begin")
-
-	m = screenOf(t, all, "custom-resource/begin", 80, 100)
-	press(m, "l")
-	require.Equal(t, 1, strings.Count(strings.Join(picture(m), "\n"), "Begin  10 min"))
 }

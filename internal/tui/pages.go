@@ -1,6 +1,6 @@
 package tui
 
-// This file is the pages with lists: all failures, all chapters and tasks, and all keys.
+// This file is the pages with lists: all failures, and all keys.
 
 import (
 	"fmt"
@@ -35,29 +35,6 @@ func (m *Model) everything() (out []string) {
 		out = append(out, style.Good("Nothing fails."))
 	}
 	return out
-}
-
-func (m *Model) list() (out []string) {
-	labs := false
-	for _, c := range m.all {
-		if c.Lab() && !labs {
-			labs = true
-			out = append(out, "", "Labs, if you want to go on after the chapters: L")
-		}
-		out = append(out, style.Strong(c.Dir)+style.Faint(fmt.Sprintf("  %d min", c.Minutes())))
-		if c.Lab() && c.Untouched && c.Dir != m.chapter.Dir {
-			continue
-		}
-		for _, t := range c.Tasks {
-			at := "  "
-			if c.Dir == m.chapter.Dir && t.Number == m.task {
-				at = style.Key("▸ ")
-			}
-			out = append(out, fmt.Sprintf("  %s%s %d  %s%s", at, style.Mark(m.state(c, t)), t.Number, t.Title,
-				style.Faint(fmt.Sprintf("  %d min", t.Minutes))))
-		}
-	}
-	return append(out, "", style.Faint(style.Legend))
 }
 
 func (m *Model) help() []string {

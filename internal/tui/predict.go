@@ -67,7 +67,7 @@ func (m *Model) predict() tea.Cmd {
 	case m.page != pagePredict:
 		c, t, width := m.chapter, m.current(), m.width
 		return func() tea.Msg {
-			all, err := m.actions.Predict(c, t, width)
+			all, err := m.workshop.Predict(c, t, width)
 			if err != nil {
 				return showError(err)
 			}

@@ -19,7 +19,7 @@ func predictable(t *testing.T) (m *Model, press func(key string) tea.Cmd, cancel
 	t.Helper()
 	m = screenOf(t, seven(runner.Open), "layer1/part1", 60, 24)
 	cancelled = make(chan struct{})
-	m.actions.Predict = func(progress.Chapter, progress.TaskState, int) ([]Prediction, error) {
+	m.workshop.(*fake).predict = func() ([]Prediction, error) {
 		first := func(ctx context.Context) (func([]string) []string, error) {
 			go func() { <-ctx.Done(); close(cancelled) }()
 			return func(typed []string) []string {
@@ -28,7 +28,8 @@ func predictable(t *testing.T) (m *Model, press func(key string) tea.Cmd, cancel
 		}
 		second := func(context.Context) (func([]string) []string, error) { return nil, errors.New("no Go here") }
 		return []Prediction{
-			{Question: []string{"What does one print?"}, Program: strings.Split(strings.Repeat("code\n", 60), "\n"), Answer: first},
+			{Question: []string{"What does one print?"}, Program: strings.Split(strings.Repeat("code\n", 60), "\n"),
+				Answer: first},
 			{Question: []string{"What does two print?"}, Answer: second},
 		}, nil
 	}
@@ -105,9 +106,25 @@ func TestPredict_leaving_the_page_ends_the_run(t *testing.T) {
 	require.NotContains(t, strings.Join(picture(m), "\n"), "It prints 1.")
 }
 
+func TestPredict_keeps_what_is_typed_over_a_save(t *testing.T) {
+	m, press, _ := predictable(t)
+	var saved func(by string)
+	m.saves = func(_ context.Context, _ string, _ progress.Chapter, f func(string)) { saved = f }
+	m.send = func(msg tea.Msg) { m.Update(msg) }
+	m.watch()()
+	follow(t, m, press("p"))
+	press("4")
+	saved("")
+	require.Contains(t, strings.Join(picture(m), "\n"), "> 4▏")
+	press("esc")
+	press("?")
+	saved("")
+	require.NotContains(t, strings.Join(picture(m), "\n"), "esc back", "a save closes the other pages")
+}
+
 func TestPredict_of_a_task_without_programs(t *testing.T) {
 	m, press, _ := predictable(t)
-	m.actions.Predict = func(progress.Chapter, progress.TaskState, int) ([]Prediction, error) {
+	m.workshop.(*fake).predict = func() ([]Prediction, error) {
 		return nil, errors.New("task 1 has no program to predict")
 	}
 	follow(t, m, press("p"))

@@ -1,13 +1,12 @@
 package tui
 
-// This file is about the lines of source behind a failure: those on the screen, and the programs that open them.
+// This file is about the lines of source behind a failure: which they are, and those on the screen.
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"os/exec"
-	"slices"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,12 +17,6 @@ import (
 	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/style"
 )
-
-// sources keeps what was read for the present verdict.
-type sources struct {
-	places map[string][2]failure.Position // yours and the test's, by the failure
-	files  map[string][]string
-}
 
 // minExcerpt is the fewest rows that are worth an excerpt, with its title and the blank row above.
 const minExcerpt = 7
@@ -49,53 +42,24 @@ func (m *Model) shown() (f failure.Failure, ok bool) {
 	return f, false
 }
 
-// failedEarly returns the failure of a run that continues: at once if the verdict will show the same one, otherwise
+// failedEarly returns the failure of a run that continues: at once if it is of the learner's task, otherwise
 // after some seconds in which there is no verdict.
 func (m *Model) failedEarly() (f failure.Failure, ok bool) {
 	if !m.running || m.verdict == nil || m.vetting || m.early == nil {
 		return f, false
 	}
-	return *m.early, m.looksAt(m.early.Task) || time.Since(m.began) > 3*time.Second
+	return *m.early, m.early.Task == m.task || time.Since(m.began) > 3*time.Second
 }
 
-// looksAt reports whether a verdict on a task that fails will be about that task: the learner is at it, and has begun
-// with it, or it has passed before. The tests run in the order of the tasks.
-func (m *Model) looksAt(number int) bool {
-	isTask := func(t runner.Task) bool { return t.Number == number }
-	i := slices.IndexFunc(m.verdict.Tasks, isTask)
-	if i < 0 {
-		return false
-	}
-	before := m.verdict.Tasks[i]
-	return number == m.task && !before.Untouched || !m.pinned && m.passed[before.ID]
-}
-
-// places returns your line and the test's of a failure.
-func (m *Model) places(f failure.Failure) (yours, test failure.Position) {
+// placesOf returns your line and the test's of a failure.
+func (m *Model) placesOf(f failure.Failure) (yours, test failure.Position) {
 	key := f.Test + " " + f.At.String()
-	known, ok := m.sources.places[key]
+	known, ok := m.places[key]
 	if !ok {
-		yours, test = m.actions.Places(m.chapter, f)
-		known = [2]failure.Position{yours, test}
-		if m.sources.places == nil {
-			m.sources.places = map[string][2]failure.Position{}
-		}
-		m.sources.places[key] = known
+		known[0], known[1] = runner.Places(m.root, m.chapter.Chapter, f)
+		m.places[key] = known
 	}
 	return known[0], known[1]
-}
-
-// file returns the lines of a file.
-func (m *Model) file(name string) []string {
-	lines, ok := m.sources.files[name]
-	if !ok {
-		lines = m.actions.Source(name)
-		if m.sources.files == nil {
-			m.sources.files = map[string][]string{}
-		}
-		m.sources.files[name] = lines
-	}
-	return lines
 }
 
 // failure lays a failure out. Its last part is a link to the text.
@@ -105,7 +69,8 @@ func (m *Model) failure(f failure.Failure, rows int) []string {
 	if file == "" {
 		return out
 	}
-	link := ansi.SetHyperlink(m.actions.URL(file)) + f.Read + ansi.ResetHyperlink()
+	address := url.URL{Scheme: "file", Path: path.Join("/", filepath.ToSlash(m.root), file)}
+	link := ansi.SetHyperlink(address.String()) + f.Read + ansi.ResetHyperlink()
 	for i, line := range out {
 		if strings.HasSuffix(line, f.Read) {
 			out[i] = strings.TrimSuffix(line, f.Read) + link
@@ -133,34 +98,30 @@ func (m *Model) excerpts(f failure.Failure, rows int) (out []string) {
 	if rows < minExcerpt {
 		return nil
 	}
-	yours, test := m.places(f)
-	first, second := excerpt{"the test (O)", test}, excerpt{"your code (o)", yours}
+	yours, test := m.placesOf(f)
+	first, at, second, next := "the test (O)", test, "your code (o)", yours
 	if f.Todo != nil || f.Code.File != "" {
-		first, second = second, first
+		first, at, second, next = second, next, first, at
 	}
 	share := rows
 	if rows >= 3*minExcerpt {
 		share = rows * 3 / 5
 	}
-	out = m.excerpt(first, share)
-	return append(out, m.excerpt(second, rows-len(out))...)
+	out = m.excerpt(first, at, share)
+	return append(out, m.excerpt(second, next, rows-len(out))...)
 }
 
-// excerpt is a place, with a name for it.
-type excerpt struct {
-	title string
-	at    failure.Position
-}
-
-func (m *Model) excerpt(e excerpt, rows int) []string {
-	if e.at.File == "" || rows < minExcerpt {
+// excerpt shows the lines around a place, below a title, in at most rows rows.
+func (m *Model) excerpt(title string, at failure.Position, rows int) []string {
+	if at.File == "" || rows < minExcerpt {
 		return nil
 	}
-	lines := style.Excerpt(m.file(e.at.File), e.at.Line, rows-2)
+	text, _ := os.ReadFile(m.path(at.File)) // no excerpt, then
+	lines := style.Excerpt(strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"), at.Line, rows-2)
 	if lines == nil {
 		return nil
 	}
-	return append([]string{"", style.Faint(e.title + ": " + e.at.String())}, lines...)
+	return append([]string{"", style.Faint(title + ": " + at.String())}, lines...)
 }
 
 // buildExcerpts shows the lines that do not compile, in at most rows rows.
@@ -169,7 +130,7 @@ func (m *Model) buildExcerpts(rows int) (out []string) {
 	for _, r := range m.verdict.BuildReports() {
 		at := failure.Position{File: r.File, Line: r.Line}
 		if at != last {
-			out = append(out, m.excerpt(excerpt{"your code (o)", at}, min(rows-len(out), 11))...)
+			out = append(out, m.excerpt("your code (o)", at, min(rows-len(out), 11))...)
 		}
 		last = at
 	}
@@ -187,7 +148,7 @@ func yourLine(m *Model) failure.Position {
 		}
 	}
 	if f, ok := m.shown(); ok {
-		if yours, test := m.places(f); yours.File != "" {
+		if yours, test := m.placesOf(f); yours.File != "" {
 			return yours
 		} else if test.File != "" {
 			return test
@@ -199,66 +160,11 @@ func yourLine(m *Model) failure.Position {
 // testLine returns the line of the test, or as yourLine does if no test is on the screen.
 func testLine(m *Model) failure.Position {
 	if f, ok := m.shown(); ok {
-		if _, test := m.places(f); test.File != "" {
+		if _, test := m.placesOf(f); test.File != "" {
 			return test
 		}
 	}
 	return yourLine(m)
-}
-
-// edit opens a line.
-func edit(line func(*Model) failure.Position) func(*Model) tea.Cmd {
-	return func(m *Model) tea.Cmd {
-		editor, err := m.actions.Edit(line(m))
-		if err != nil {
-			return showError(err)(m)
-		}
-		return editor.run("open the editor")
-	}
-}
-
-// run starts the program. If it needs the terminal, the screen comes back when it ends.
-func (e *Editor) run(attempt string) tea.Cmd {
-	after := func(err error) tea.Msg {
-		if err != nil {
-			err = fmt.Errorf("%s: %w", attempt, err)
-		}
-		return showError(err)
-	}
-	if e.Terminal {
-		return tea.Exec(&inTerminal{Cmd: e.Cmd, says: e.Says}, after)
-	}
-	return func() tea.Msg { return after(e.Cmd.Run()) }
-}
-
-// inTerminal is a program that has the terminal for itself. It implements tea.ExecCommand.
-type inTerminal struct {
-	*exec.Cmd
-	says string
-}
-
-func (p *inTerminal) SetStdin(r io.Reader)  { p.Stdin = r }
-func (p *inTerminal) SetStdout(w io.Writer) { p.Stdout = w }
-func (p *inTerminal) SetStderr(w io.Writer) { p.Stderr = w }
-
-func (p *inTerminal) Run() error {
-	if p.says != "" {
-		fmt.Fprintln(p.Stdout, p.says)
-	}
-	return p.Cmd.Run()
-}
-
-// debug runs the test on the screen in delve.
-func (m *Model) debug() tea.Cmd {
-	f, ok := m.shown()
-	if !ok {
-		return showError(errors.New("no failed test is on the screen"))(m)
-	}
-	program, err := m.actions.Debug(m.chapter, f)
-	if err != nil {
-		return showError(err)(m)
-	}
-	return program.run("run delve")
 }
 
 // filter runs only the test on the screen from now on, or all tests again.
@@ -275,13 +181,4 @@ func (m *Model) filter() tea.Cmd {
 	}
 	m.open(pageNow, nil)
 	return m.start()
-}
-
-// text shows the text of the task.
-func (m *Model) text() tea.Cmd {
-	if m.page == pageText {
-		return toggle(pageText)(m)
-	}
-	c, t, width := m.chapter, m.current(), m.width
-	return m.load(pageText, func() ([]string, error) { return m.actions.Text(c, t, width) })
 }

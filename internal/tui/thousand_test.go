@@ -1,7 +1,7 @@
 package tui
 
-// This test gives the model a thousand saves, without a terminal: a loop stands in for bubbletea's, and fake Actions
-// for the workshop. No save may be lost, and nothing may be left behind.
+// This test gives the model a thousand saves, without a terminal: a loop stands in for bubbletea's, and a fake
+// for the commands. No save may be lost, and nothing may be left behind.
 
 import (
 	"context"
@@ -20,7 +20,6 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
-	"client-go-workshop/internal/testkit/failure"
 	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -87,24 +86,11 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 	save := make(chan struct{})
 	seen := 0 // saves that the model has seen; it asks for notes at each
 	l := &loop{t: t, messages: make(chan tea.Msg), ended: make(chan struct{})}
-	m := New(ctx, Actions{
-		Look:  func() []progress.Chapter { return []progress.Chapter{box} },
-		Notes: func(progress.Chapter) []string { seen++; return nil },
-		GoTo:  func(string) error { return nil },
-		Watch: func(ctx context.Context, _ progress.Chapter, saved func(string)) {
-			saved(filewatch.Events)
-			for {
-				select {
-				case <-save:
-					saved(filewatch.Events)
-				case <-ctx.Done():
-					return
-				}
-			}
-		},
-		Places: func(progress.Chapter, failure.Failure) (yours, test failure.Position) { return yours, test },
+	m := New(ctx, t.TempDir(), &fake{
+		all:   []progress.Chapter{box},
+		noted: func() { seen++ },
 		// A run takes what is saved when it begins, tells of some tests, and ends early when it is cancelled.
-		Test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
+		test: func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
 			if n := running.Add(1); n > most.Load() {
 				most.Store(n)
 			}
@@ -129,6 +115,17 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 					Tests: []runner.Test{{Name: "TestTask1_a", Status: gotest.Failed}}}}}, nil
 		},
 	}, []progress.Chapter{box}, box, box.Tasks[0])
+	m.saves = func(ctx context.Context, _ string, _ progress.Chapter, saved func(string)) {
+		saved(filewatch.Events)
+		for {
+			select {
+			case <-save:
+				saved(filewatch.Events)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
 	l.m, m.send = m, l.send
 	l.start(m.Init())
 	l.until("the first run has ended", func() bool { return m.verdict != nil && !m.running })

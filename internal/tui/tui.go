@@ -3,15 +3,14 @@
 // save cancels the run.
 //
 // It is a bubbletea program: the model and what happens without a key (this file), keys (keys.go), and the screen
-// (view.go). Other packages do all work, behind Actions, so that tests need no workshop. A plain command can do
-// everything that the live view can do.
+// (view.go). Other packages do all work, those of the commands behind
+// Workshop. A plain command can do everything that the live view can do.
 package tui
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -23,71 +22,48 @@ import (
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
 	"client-go-workshop/internal/testkit/failure"
+	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/workspace/progress"
 )
 
-// Actions is what the screen can ask for. Those that return no error are called while the screen is drawn; Watch and
-// each other one, except for Edit and Debug, has a goroutine of its own and may take its time. The screen shows an
-// error.
-type Actions struct {
+// Workshop is what the screen asks of the commands. Look and Notes are called while the screen is drawn; each other
+// method has a goroutine of its own and may take its time. The screen shows an error.
+type Workshop interface {
 	// Look reads the state of all chapters.
-	Look func() []progress.Chapter
-	// Test runs a chapter's tests, and stores the result. It ends early when ctx does.
-	Test func(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error)
-	// Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
-	Watch func(ctx context.Context, c progress.Chapter, saved func(by string))
-	// GoTo stores the current task.
-	GoTo func(id string) error
-	// Hint takes the next hint of a task and returns all that were taken, laid out for a width.
-	Hint func(c progress.Chapter, t progress.TaskState, width int) ([]string, error)
-	// Predict returns the programs of a task to predict, one or more, laid out for a width.
-	Predict func(c progress.Chapter, t progress.TaskState, width int) ([]Prediction, error)
-	// Reset puts the stubs back, and returns what it has done.
-	Reset func(c progress.Chapter) (string, error)
-	// Diff returns how the solution differs from the learner's code; Takeaway, what is worth knowing after a chapter.
-	Diff     func(c progress.Chapter) ([]string, error)
-	Takeaway func(c progress.Chapter, width int) ([]string, error)
+	Look() []progress.Chapter
 	// Notes returns notes about a chapter's folder, such as tests that were edited.
-	Notes func(c progress.Chapter) []string
-	// Places returns the lines that a failure is about, of the learner's code and of the test; see runner.Places.
-	Places func(c progress.Chapter, f failure.Failure) (yours, test failure.Position)
-	// Source returns the lines of a file, and URL a link to it. The file is relative to the workshop's root.
-	Source func(file string) []string
-	URL    func(file string) string
-	// Text returns the text of a task, laid out for a width.
-	Text func(c progress.Chapter, t progress.TaskState, width int) ([]string, error)
-	// Edit returns the program that opens a line of a file, Debug the one that runs a test up to the line where it fails.
-	Edit  func(at failure.Position) (*Editor, error)
-	Debug func(c progress.Chapter, f failure.Failure) (*Editor, error)
+	Notes(c progress.Chapter) []string
+	// Test runs a chapter's tests, and stores the result. It ends early when ctx does.
+	Test(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error)
+	// Page returns the lines of a page, laid out for a width. PageHint takes the next hint of the task.
+	Page(p Page, c progress.Chapter, t progress.TaskState, width int) ([]string, error)
+	// Predict returns the programs of a task to predict, one or more, laid out for a width.
+	Predict(c progress.Chapter, t progress.TaskState, width int) ([]Prediction, error)
 }
 
-// Editor is a program that opens a file, or a debugger.
-type Editor struct {
-	Cmd      *exec.Cmd
-	Terminal bool   // it needs the terminal for itself
-	Says     string // on the terminal before it starts, if that takes long
-}
-
-// page is what the body of the screen shows.
-type page int
+// Page is what the body of the screen shows.
+type Page int
 
 const (
-	pageNow      page = iota // the failure that matters
+	pageNow      Page = iota // the failure that matters
 	pageAll                  // all failures
-	pageHint                 // the hints taken
-	pageList                 // all chapters and tasks
-	pageDiff                 // the solution beside yours
 	pageHelp                 // the keys
-	pageText                 // the text of the task
-	pageTakeaway             // what to take away
 	pagePredict              // a program to predict
+	PageHint                 // the hints taken
+	PageList                 // all chapters and tasks
+	PageDiff                 // the solution beside yours
+	PageText                 // the text of the task
+	PageTakeaway             // what to take away
 )
 
 // Model is the whole state of the screen.
 type Model struct {
-	ctx     context.Context
-	actions Actions
-	send    func(tea.Msg) // from goroutines that outlive an update
+	ctx      context.Context
+	root     string
+	workshop Workshop
+	// saves is Watch, except in tests.
+	saves func(ctx context.Context, root string, c progress.Chapter, saved func(by string))
+	send  func(tea.Msg) // from goroutines that outlive an update
 
 	width, height int
 	all           []progress.Chapter
@@ -114,14 +90,14 @@ type Model struct {
 
 	stopWatch context.CancelFunc
 	by        string   // how saves are noticed, see filewatch.Watch
-	noted     []string // see Actions.Notes
+	noted     []string // see Workshop.Notes
 
 	predicting predicting
-	sources    sources
+	places     map[string][2]failure.Position // yours and the test's of the present verdict, by the failure
 
-	page         page
+	page         Page
 	scrollToTask bool     // the list was just opened, and has to show the current task
-	lines        []string // of a page that an action returned
+	lines        []string // of a page of the workshop
 	confirm      string   // the question that is open
 	onYes        tea.Cmd
 	message      string
@@ -149,10 +125,10 @@ func unless(ctx context.Context, do change) change {
 	}
 }
 
-// New returns the screen for one of all chapters, at one of its tasks.
-func New(ctx context.Context, actions Actions, all []progress.Chapter, c progress.Chapter,
+// New returns the screen for one of all chapters in the workshop at root, at one of its tasks.
+func New(ctx context.Context, root string, w Workshop, all []progress.Chapter, c progress.Chapter,
 	task progress.TaskState) *Model {
-	m := &Model{ctx: ctx, actions: actions, all: all, width: 80, height: 24,
+	m := &Model{ctx: ctx, root: root, workshop: w, all: all, width: 80, height: 24, saves: Watch,
 		send: func(tea.Msg) {}, stopRun: func() {}, endRun: func() {}, stopWatch: func() {},
 		predicting: predicting{stop: func() {}},
 		body:       viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
@@ -195,7 +171,7 @@ func (m *Model) current() progress.TaskState {
 	return m.chapter.Tasks[max(i, 0)]
 }
 
-func (m *Model) open(p page, lines []string) {
+func (m *Model) open(p Page, lines []string) {
 	m.page, m.lines = p, lines
 	if p != pagePredict {
 		m.predicting.stop()
@@ -223,6 +199,13 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
+// Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
+func Watch(ctx context.Context, root string, c progress.Chapter, saved func(by string)) {
+	content := func() (string, error) { return progress.Content(root, c.Chapter) }
+	changed := func(_, by string, _ error) { saved(by) } // the run that follows meets the error, too
+	filewatch.Watch(ctx, progress.Folders(root, c.Chapter), content, changed)
+}
+
 // watch watches the current chapter, and no other any more.
 func (m *Model) watch() tea.Cmd {
 	m.stopWatch()
@@ -230,10 +213,12 @@ func (m *Model) watch() tea.Cmd {
 	m.stopWatch = cancel
 	c := m.chapter
 	return func() tea.Msg {
-		m.actions.Watch(ctx, c, func(by string) {
+		m.saves(ctx, m.root, c, func(by string) {
 			m.send(unless(ctx, func(m *Model) tea.Cmd {
-				m.by, m.message, m.done, m.noted = by, "", "", m.actions.Notes(m.chapter)
-				if m.page != pageHint && m.page != pageAll { // what a save changes is what is looked at next
+				m.by, m.message, m.done, m.noted = by, "", "", m.workshop.Notes(m.chapter)
+				switch m.page {
+				case PageHint, pageAll, pagePredict: // what is read, or typed, stays
+				default: // what a save changes is what is looked at next
 					m.open(pageNow, nil)
 				}
 				return m.start()
@@ -249,7 +234,7 @@ func (m *Model) start() tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	m.stopRun, m.running, m.vetting = cancel, true, false
 	m.ended, m.began, m.underway, m.early, m.compiled, m.toCompile = 0, time.Now(), nil, nil, 0, 0
-	m.sources = sources{}
+	m.places = map[string][2]failure.Position{}
 	stop := make(chan struct{})
 	m.endRun = sync.OnceFunc(func() { close(stop) })
 	c := m.chapter
@@ -269,7 +254,7 @@ func (m *Model) start() tea.Cmd {
 	return func() tea.Msg {
 		m.tests.Add(1)
 		defer m.tests.Done()
-		v, err := m.actions.Test(ctx, c, options)
+		v, err := m.workshop.Test(ctx, c, options)
 		return unless(ctx, func(m *Model) tea.Cmd { return m.judge(v, err) })
 	}
 }
@@ -315,7 +300,7 @@ func (m *Model) green(v runner.Verdict) tea.Cmd {
 func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 	continued := m.vetting // a part of it has been on the screen since green
 	known := continued && m.verdict != nil && m.verdict.Green()
-	m.running, m.vetting, m.failed, m.sources = false, false, err, sources{}
+	m.running, m.vetting, m.failed, m.places = false, false, err, map[string][2]failure.Position{}
 	if err == nil {
 		m.verdict = &v
 	}
@@ -347,7 +332,7 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 		if len(reached) > 1 {
 			m.success = fmt.Sprintf("Tasks %s pass.", strings.Join(reached, ", "))
 		}
-		if m.page == pageHint {
+		if m.page == PageHint {
 			m.page = pageNow
 		}
 	}
@@ -371,7 +356,7 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 // look reads the state of the chapters again.
 func (m *Model) look() tea.Cmd {
 	return func() tea.Msg {
-		all := m.actions.Look()
+		all := m.workshop.Look()
 		return change(func(m *Model) tea.Cmd {
 			m.all = all
 			for _, c := range all {
@@ -386,7 +371,10 @@ func (m *Model) look() tea.Cmd {
 
 // goTo stores the current task.
 func (m *Model) goTo(id string) tea.Cmd {
-	return func() tea.Msg { return showError(m.actions.GoTo(id)) }
+	return func() tea.Msg {
+		_, err := progress.Update(m.root, func(f *progress.File) { f.At = id })
+		return showError(err)
+	}
 }
 
 // showError returns a change that shows err, unless it is nil.

@@ -176,8 +176,6 @@ func (m *Model) draw() {
 		lines = append(lines, m.now(m.body.Height())...)
 	case pageAll:
 		lines = append(lines, m.everything()...)
-	case pageList:
-		lines = append(lines, m.list()...)
 	case pageHelp:
 		lines = append(lines, m.help()...)
 	case pagePredict:
@@ -186,14 +184,14 @@ func (m *Model) draw() {
 		lines = append(lines, m.lines...)
 	}
 	m.body.SetHorizontalStep(0)
-	if m.page == pageDiff {
+	if m.page == PageDiff {
 		m.body.SetHorizontalStep(m.width / 4)
 	} else {
 		lines = m.truncated(lines)
 	}
 	m.body.SetContentLines(lines)
 	current := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "▸") })
-	if m.scrollToTask && m.page == pageList && current >= 0 {
+	if m.scrollToTask && m.page == PageList && current >= 0 {
 		m.body.SetYOffset(max(current-m.body.Height()/2, 0))
 	}
 	m.scrollToTask = false
@@ -224,7 +222,11 @@ func (m *Model) now(rows int) []string {
 	for i, line := range old {
 		old[i] = style.Faint(ansi.Strip(line))
 	}
-	return append(m.patience(), old...)
+	above := m.patience()
+	if len(above) == 0 && time.Since(m.began) > 2*time.Second {
+		above = append(m.warning("The tests run. This is what they came to before:"), "")
+	}
+	return append(above, old...)
 }
 
 // result returns the verdict, in at most rows rows if it can be cut.
@@ -274,6 +276,9 @@ func (m *Model) result(rows int) (out []string) {
 	switch {
 	case !fails && m.running:
 		return append(out, "Its tests are running.")
+	case !fails && v.Cut:
+		return append(out, m.wrap(fmt.Sprintf("The tests before these took all of the %s that later tasks get, so these "+
+			"did not run. t runs them, without that limit.", runner.LaterTime))...)
 	case !fails && v.Crash == "":
 		return append(out, "This task's tests did not run. t runs them again.")
 	case !fails:

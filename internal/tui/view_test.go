@@ -37,6 +37,36 @@ func seven(state runner.State) (all []progress.Chapter) {
 	return all
 }
 
+// fake stands for the commands.
+type fake struct {
+	all     []progress.Chapter
+	noted   func()
+	test    func(context.Context, progress.Chapter, runner.Options) (runner.Verdict, error)
+	page    []string
+	predict func() ([]Prediction, error)
+}
+
+func (f *fake) Look() []progress.Chapter { return f.all }
+
+func (f *fake) Notes(progress.Chapter) []string {
+	if f.noted != nil {
+		f.noted()
+	}
+	return nil
+}
+
+func (f *fake) Test(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error) {
+	return f.test(ctx, c, o)
+}
+
+func (f *fake) Page(Page, progress.Chapter, progress.TaskState, int) ([]string, error) {
+	return f.page, nil
+}
+
+func (f *fake) Predict(progress.Chapter, progress.TaskState, int) ([]Prediction, error) {
+	return f.predict()
+}
+
 // screenOf is the model at a task, on a terminal of that size, before any test has run.
 func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int) *Model {
 	t.Helper()
@@ -45,17 +75,8 @@ func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int
 		c = all[len(all)-1]
 		task = c.Tasks[0]
 	}
-	m := New(t.Context(), Actions{
-		Look:  func() []progress.Chapter { return all },
-		Notes: func(progress.Chapter) []string { return nil },
-		GoTo:  func(string) error { return nil },
-		Watch: func(context.Context, progress.Chapter, func(string)) {},
-		Places: func(_ progress.Chapter, f failure.Failure) (yours, test failure.Position) {
-			return f.Code, f.At
-		},
-		Source: func(string) []string { return strings.Split(strings.Repeat("a line\n", 99), "\n") },
-		URL:    func(file string) string { return "file:///w/" + file },
-	}, all, c, task)
+	m := New(t.Context(), t.TempDir(), &fake{all: all}, all, c, task)
+	m.saves = func(context.Context, string, progress.Chapter, func(string)) {}
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m
 }
@@ -70,7 +91,7 @@ func picture(m *Model) []string { return strings.Split(ansi.Strip(m.View().Conte
 
 func TestScreen_is_as_wide_and_high_as_the_terminal(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 200} {
-		for _, keys := range []string{"", "l", "a", "?", "n", "x"} {
+		for _, keys := range []string{"", "a", "?", "n", "x"} {
 			m := screenOf(t, seven(runner.Open), "layer4/part2", width, 24)
 			press(m, keys)
 			rows := picture(m)
@@ -99,14 +120,16 @@ func TestFooter_drops_what_has_no_room_and_keeps_the_keys_and_quit(t *testing.T)
 
 func TestList_opens_where_one_is(t *testing.T) {
 	m := screenOf(t, seven(runner.Open), "layer6/part3", 80, 16)
+	m.workshop.(*fake).page = append(strings.Split(strings.Repeat("a task\n", 40), "\n"), "▸ the task one is at")
+	follow(t, m, toggle(PageList)(m))
+	text := strings.Join(picture(m), "\n")
+	require.Contains(t, text, "▸ the task one is at", "the screen has no room for the beginning")
 	press(m, "l")
-	require.Contains(t, strings.Join(picture(m), "\n"), "▸ ", "the task one is at")
-	require.Contains(t, strings.Join(picture(m), "\n"), "06-layer")
-	require.NotContains(t, strings.Join(picture(m), "\n"), "01-layer", "the screen has no room for the beginning")
+	require.NotContains(t, strings.Join(picture(m), "\n"), "▸")
 }
 
 func TestKey_that_opens_a_page_closes_it(t *testing.T) {
-	for _, key := range []string{"l", "a", "?"} {
+	for _, key := range []string{"a", "?"} {
 		m := screenOf(t, seven(runner.Open), "layer1/part1", 80, 24)
 		before := picture(m)
 		press(m, key)
@@ -184,17 +207,12 @@ func TestFailure_is_shown_while_the_run_continues(t *testing.T) {
 		shown  bool
 	}{
 		{2, func(*Model) {}, true},
-		{2, func(m *Model) { m.verdict.Tasks[1].Untouched = true }, false}, // its todos come first
-		{1, func(*Model) {}, true},                     // it has passed before
-		{1, func(m *Model) { m.pinned = true }, false}, // the learner stays at task 2
 		{3, func(*Model) {}, false},
 		{3, func(m *Model) { m.began = m.began.Add(-4 * time.Second) }, true},
 		{2, func(m *Model) { m.vetting = true }, false},
 	} {
 		m := screenOf(t, all, "layer7/part2", 80, 24)
-		copied := verdict
-		copied.Tasks = append([]runner.Task(nil), verdict.Tasks...)
-		m.Update(judged(copied))
+		m.Update(judged(verdict))
 		m.start()
 		m.see(gotest.Test{Name: "TestTask_x", Status: gotest.Failed, Failures: []failure.Failure{
 			{Test: "TestTask_x", Task: c.task, Kind: failure.Assertion, Problem: "the key of the object: not equal"}}})
@@ -202,6 +220,29 @@ func TestFailure_is_shown_while_the_run_continues(t *testing.T) {
 		m.Update(nil)
 		require.Equal(t, c.shown, strings.Contains(strings.Join(picture(m), "\n"), "This test has failed:"), "%+v", c.task)
 	}
+}
+
+// A learner under load saw the failure before the save, and no word that it was old.
+func TestOld_failure_is_said_to_be_old(t *testing.T) {
+	all := seven(runner.Failing)
+	verdict := green(all[6])
+	verdict.Tasks[1].State, verdict.Tasks[1].Tests[0].Status = runner.Failing, gotest.Failed
+	m := screenOf(t, all, "layer7/part2", 80, 24)
+	m.Update(judged(verdict))
+	text := func() string { m.Update(nil); return strings.Join(picture(m), "\n") }
+	m.start()
+	require.NotContains(t, text(), "came to before", "most runs take less than a glance")
+	m.began = m.began.Add(-3 * time.Second)
+	require.Contains(t, text(), "The tests run. This is what they came to before:")
+}
+
+func TestTask_whose_tests_were_cut_off_says_why(t *testing.T) {
+	all := seven(runner.Failing)
+	verdict := green(all[6])
+	verdict.Cut, verdict.Tasks[1].State, verdict.Tasks[1].Tests = true, runner.Unknown, nil
+	m := screenOf(t, all, "layer7/part1", 80, 24)
+	m.Update(judged(verdict))
+	require.Contains(t, strings.Join(picture(m), "\n"), "took all of the 10s that later tasks get")
 }
 
 func TestTask_of_a_green_chapter_is_shown(t *testing.T) {

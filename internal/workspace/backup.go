@@ -22,24 +22,18 @@ import (
 
 // Backups lists the complete backups of a chapter, the newest last.
 func Backups(root string, c course.Chapter) ([]string, error) {
-	names, err := folders(backupFolder(root, c))
-	complete := []string{}
-	for _, name := range names {
-		if !strings.HasPrefix(name, unfinished) {
-			complete = append(complete, name)
-		}
-	}
-	return complete, err
+	return folders(backupFolder(root, c), false)
 }
 
-// folders lists the folders in dir by name; one that does not exist has none.
-func folders(dir string) (names []string, err error) {
+// folders lists the complete or the unfinished backups in dir by name; if it does not exist, there are none.
+func folders(dir string, areUnfinished bool) ([]string, error) {
+	names := []string{}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for backups: %w", err)
 	}
 	for _, e := range entries {
-		if e.IsDir() {
+		if e.IsDir() && strings.HasPrefix(e.Name(), unfinished) == areUnfinished {
 			names = append(names, e.Name())
 		}
 	}
@@ -102,17 +96,17 @@ const stampLayout = "2006-01-02_15.04.05"
 // Restore takes the last for the newest. That holds twice within a second, and after the clock was set back. It removes
 // what interrupted backups have left.
 func newestName(parent string, at time.Time) (string, error) {
-	names, err := folders(parent)
-	if err != nil {
+	interrupted, err := folders(parent, true)
+	for _, name := range interrupted {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(parent, name)))
+	}
+	names, err2 := folders(parent, false)
+	if err := errors.Join(err, err2); err != nil {
 		return "", err
 	}
 	last := ""
-	for _, name := range names {
-		if !strings.HasPrefix(name, unfinished) {
-			last = name
-		} else if err := os.RemoveAll(filepath.Join(parent, name)); err != nil {
-			return "", err
-		}
+	if len(names) > 0 {
+		last = names[len(names)-1]
 	}
 	stamp := at.Format(stampLayout)
 	if last < stamp {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"client-go-workshop/internal/course"
 )
 
 // story is a chapter's folder and what the learner has written there.
@@ -119,7 +121,7 @@ func (s *story) made(name, content string) bool {
 }
 
 func (s *story) code(t *rapid.T) map[string]string {
-	files, err := code(s.root, box)
+	files, err := course.Code(filepath.Join(s.root, box.Dir))
 	require.NoError(t, err)
 	all := map[string]string{}
 	for name, content := range files {

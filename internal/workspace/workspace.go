@@ -54,143 +54,112 @@ func Lock(root string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// locked makes a change while it holds the lock.
-func locked(root string, change func() (Change, error)) (Change, error) {
-	unlock, err := Lock(root)
-	if err != nil {
-		return Change{}, err
-	}
-	defer unlock()
-	return change()
-}
+// code is the content of Go files by name.
+type code = map[string][]byte
 
 // Reset puts the stubs back.
 func Reset(root string, c course.Chapter) (Change, error) {
-	return locked(root, func() (Change, error) { return reset(root, c, nil) })
+	return put(root, c, func(code) (code, error) { return stubs(root, c, stub.Dir) })
 }
 
 // ResetBare puts the bare stub in place: the chapter's exported names alone.
 func ResetBare(root string, c course.Chapter) (Change, error) {
-	return locked(root, func() (Change, error) {
-		files, err := stub.BareDir(filepath.Join(root, c.Solution()))
-		if err != nil {
-			return Change{}, err
-		}
-		return put(root, c, files)
-	})
+	return put(root, c, func(code) (code, error) { return stubs(root, c, stub.BareDir) })
 }
 
 // ResetMissing puts back the stubs that are gone, and leaves all else as it is. In a chapter that began bare it puts
 // back the files of the bare stub.
 func ResetMissing(root string, c course.Chapter) (Change, error) {
-	return locked(root, func() (Change, error) { return resetMissing(root, c) })
+	return put(root, c, func(present code) (code, error) {
+		start := stub.Dir
+		if stub.IsBare(present) {
+			start = stub.BareDir
+		}
+		files, err := stubs(root, c, start)
+		maps.Copy(files, present)
+		return files, err
+	})
 }
 
-func resetMissing(root string, c course.Chapter) (Change, error) {
-	present, err := code(root, c)
-	if err != nil {
-		return Change{}, err
-	}
-	return reset(root, c, present)
-}
-
-func reset(root string, c course.Chapter, keep map[string][]byte) (Change, error) {
-	start := stub.Dir
-	if stub.IsBare(keep) {
-		start = stub.BareDir
-	}
+func stubs(root string, c course.Chapter, start func(solution string) (map[string][]byte, error)) (code, error) {
 	files, err := start(filepath.Join(root, c.Solution()))
 	if err != nil {
-		return Change{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
+		return code{}, fmt.Errorf("make the stubs of %s: %w", c.Dir, err)
 	}
-	maps.Copy(files, keep)
-	return put(root, c, files)
+	return files, nil
 }
 
 // Skip puts the finished layer in place.
 func Skip(root string, c course.Chapter) (Change, error) {
-	return locked(root, func() (Change, error) { return skip(root, c) })
-}
-
-func skip(root string, c course.Chapter) (Change, error) {
-	files, err := course.Code(filepath.Join(root, c.Solution()))
-	if err != nil {
-		return Change{}, fmt.Errorf("read the solution of %s: %w", c.Dir, err)
-	}
-	return put(root, c, files)
+	return put(root, c, func(code) (code, error) {
+		files, err := course.Code(filepath.Join(root, c.Solution()))
+		if err != nil {
+			return nil, fmt.Errorf("read the solution of %s: %w", c.Dir, err)
+		}
+		return files, nil
+	})
 }
 
 // Restore brings a backup back: the one called name, or the newest that differs from the present files. It returns the
 // name of that backup.
 func Restore(root string, c course.Chapter, name string) (change Change, backup string, err error) {
-	change, err = locked(root, func() (Change, error) {
-		var change Change
-		change, backup, err = restore(root, c, name)
-		return change, err
+	change, err = put(root, c, func(present code) (code, error) {
+		names, err := Backups(root, c)
+		if err != nil {
+			return nil, err
+		}
+		for _, candidate := range slices.Backward(names) {
+			files, err := course.Code(filepath.Join(backupFolder(root, c), candidate))
+			if err != nil {
+				return nil, fmt.Errorf("read the backup %s of %s: %w", candidate, c.Dir, err)
+			}
+			if candidate == name || name == "" && len(files) > 0 && !maps.EqualFunc(files, present, bytes.Equal) {
+				backup = candidate
+				return files, nil
+			}
+		}
+		if name != "" {
+			return nil, fmt.Errorf("there is no backup %q of %s; there are: %s", name, c.Dir, strings.Join(names, ", "))
+		}
+		return nil, fmt.Errorf("there is no backup of %s that differs from the present files; "+
+			"for the stubs: go tool workshop reset %s", c.Dir, c.Dir)
 	})
 	return change, backup, err
 }
 
-func restore(root string, c course.Chapter, name string) (Change, string, error) {
-	names, err := Backups(root, c)
+// put replaces all of the chapter's code with what next returns for the present code. It holds the lock.
+func put(root string, c course.Chapter, next func(present code) (code, error)) (Change, error) {
+	unlock, err := Lock(root)
 	if err != nil {
-		return Change{}, "", err
+		return Change{}, err
 	}
-	present, err := code(root, c)
+	defer unlock()
+	present, err := course.Code(filepath.Join(root, c.Dir))
 	if err != nil {
-		return Change{}, "", err
+		return Change{}, fmt.Errorf("read chapter %s: %w", c.Dir, err)
 	}
-	for _, candidate := range slices.Backward(names) {
-		files, err := course.Code(filepath.Join(backupFolder(root, c), candidate))
-		if err != nil {
-			return Change{}, "", fmt.Errorf("read the backup %s of %s: %w", candidate, c.Dir, err)
-		}
-		if candidate == name || name == "" && len(files) > 0 && !maps.EqualFunc(files, present, bytes.Equal) {
-			change, err := put(root, c, files)
-			return change, candidate, err
-		}
-	}
-	if name != "" {
-		return Change{}, "", fmt.Errorf("there is no backup %q of %s; there are: %s", name, c.Dir, strings.Join(names, ", "))
-	}
-	return Change{}, "", fmt.Errorf("there is no backup of %s that differs from the present files; "+
-		"for the stubs: go tool workshop reset %s", c.Dir, c.Dir)
-}
-
-// code reads the chapter's present code.
-func code(root string, c course.Chapter) (map[string][]byte, error) {
-	files, err := course.Code(filepath.Join(root, c.Dir))
-	if err != nil {
-		return nil, fmt.Errorf("read chapter %s: %w", c.Dir, err)
-	}
-	return files, nil
-}
-
-// put replaces all of the chapter's code with files.
-func put(root string, c course.Chapter, files map[string][]byte) (Change, error) {
-	present, err := code(root, c)
+	files, err := next(present)
 	if err != nil {
 		return Change{}, err
 	}
 	var change Change
-	loses := false // whether it replaces or removes a file
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if old, exists := present[name]; !exists || !bytes.Equal(old, files[name]) {
 			change.Written = append(change.Written, name)
-			loses = loses || exists
+			change.Restorable = change.Restorable || exists
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(present)) {
 		if _, stays := files[name]; !stays {
 			change.Removed = append(change.Removed, name)
-			loses = true
+			change.Restorable = true
 		}
 	}
-	if loses && worthKeeping(root, c, present) {
+	change.Restorable = change.Restorable && worthKeeping(root, c, present)
+	if change.Restorable {
 		if change.Backup, err = backup(root, backupFolder(root, c), present); err != nil {
 			return Change{}, err
 		}
-		change.Restorable = true
 	}
 	return change, change.carryOut(root, c, files)
 }
@@ -222,10 +191,10 @@ func (c Change) carryOut(root string, chapter course.Chapter, files map[string][
 }
 
 // worthKeeping reports whether any file is neither a stub, ordinary or bare, nor the solution.
-func worthKeeping(root string, c course.Chapter, now map[string][]byte) bool {
+func worthKeeping(root string, c course.Chapter, now code) bool {
 	solution := filepath.Join(root, c.Solution())
 	listed, _ := checksum.Read(solution) // if it is unreadable, everything is worth keeping
-	var bare map[string][]byte
+	var bare code
 	if stub.IsBare(now) {
 		bare, _ = stub.BareDir(solution) // likewise
 	}
@@ -269,10 +238,11 @@ func editedTests(root string, c course.Chapter) (edited map[string][]byte, sums 
 // RestoreTests restores edited tests from git's history. It finds them by their checksum, because a learner may have
 // committed the edit. It copies edited ones to a backup first.
 func RestoreTests(root string, c course.Chapter) (Change, error) {
-	return locked(root, func() (Change, error) { return restoreTests(root, c) })
-}
-
-func restoreTests(root string, c course.Chapter) (Change, error) {
+	unlock, err := Lock(root)
+	if err != nil {
+		return Change{}, err
+	}
+	defer unlock()
 	edited, sums, err := editedTests(root, c)
 	if err != nil {
 		return Change{}, err
@@ -315,7 +285,12 @@ func fromHistory(root, path, sum string) ([]byte, error) {
 // the stub, and files of the stub with the package clause of another package. In a chapter that began bare the learner
 // chooses the files, so none is missing, and all have to be of the chapter's package.
 func BrokenFiles(root string, c course.Chapter) (missing, misnamed []string) {
-	for _, name := range stubNames(root, c) {
+	listed, _ := checksum.Read(filepath.Join(root, c.Solution())) // without a list, no file has to be there
+	names := slices.Sorted(maps.Keys(listed.Stubs))
+	if present, _ := course.Code(filepath.Join(root, c.Dir)); stub.IsBare(present) {
+		names = slices.Sorted(maps.Keys(present))
+	}
+	for _, name := range names {
 		src, err := course.ReadFile(filepath.Join(root, c.Dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, name)
@@ -329,13 +304,4 @@ func BrokenFiles(root string, c course.Chapter) (missing, misnamed []string) {
 		}
 	}
 	return missing, misnamed
-}
-
-// stubNames returns the names of the files that the chapter must have; none if they are unknown.
-func stubNames(root string, c course.Chapter) []string {
-	if present, _ := code(root, c); stub.IsBare(present) {
-		return slices.Sorted(maps.Keys(present))
-	}
-	listed, _ := checksum.Read(filepath.Join(root, c.Solution()))
-	return slices.Sorted(maps.Keys(listed.Stubs))
 }

@@ -43,12 +43,12 @@ const panels = {
   ],
   request: (v) => [
     v.requests.length === 0 && empty("no request is open: each one would be here until it ends"),
-    v.requests.map((r) => h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.watch ? "open" : "sent"} for ${ms(round(r.for))}`))),
+    v.requests.map((r) => h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.streams ? "open" : "sent"} for ${ms(round(r.for))}`))),
     v.finished.length > 0 && part("ended", v.finished.map((r) => h("p", { class: "path" },
       h("span", { class: r.code >= 400 || !r.code ? "code warn" : "code" }, r.code || "error"), ` ${r.text}`, h("small", { class: "num" }, ` ${ms(round(r.for))} ago`)))),
   ],
   stream: (v) => each(v, (i) => {
-    const r = v.requests.find((r) => r.watch && r.kind === i.kind)
+    const r = v.requests.find((r) => r.streams && r.kind === i.kind)
     return [
       r ? h("p", { class: "num" }, `${number(r.frames)} ${r.frames === 1 ? "frame" : "frames"}, ${number(r.bytes)} bytes`) : empty("no watch is open: its bytes, frames and last event would be here"),
       r && r.partial > 0 && h("p", { class: "warn" }, `${r.partial} bytes of a frame that has not ended`),
@@ -144,7 +144,7 @@ function strip(v, seam) {
   const kinds = v.informers.map((i) => i.kind)
   return {
     server: [v.server], request: [v.requests.map((r) => [r.text, round(r.for)]), v.finished.map((r) => [r.text, round(r.for)])],
-    stream: [informers("kind", "event"), v.requests.map((r) => [r.kind, r.watch, r.bytes, r.partial])],
+    stream: [informers("kind", "event"), v.requests.map((r) => [r.kind, r.streams, r.bytes, r.partial])],
     reflector: [informers("kind", "phase", "from", "version", "behind", "error", "for", "facts")],
     delta: [informers("kind", "deltas", "popping", "popped", "popFor", "blocked", "closed", "facts")],
     store: [informers("kind", "objects", "indexes", "unread", "storeBehind", "facts")], handler: [informers("kind", "handlers", "facts")],

@@ -188,40 +188,40 @@ func parse(archive *txtar.Archive) ([]Bug, error) {
 	return all, nil
 }
 
-func about(name, text string) (Bug, error) {
-	b := Bug{Name: name}
-	for line := range strings.SplitSeq(text, "\n") {
+// text is a line of an about part: "key: value".
+type text struct {
+	key   string
+	value *string
+}
+
+// texts are the lines that are texts, in the order in which Format writes them.
+func (b *Bug) texts() []text {
+	return []text{{"test", &b.Test}, {"rule", &b.Rule}, {"symptom", &b.Symptom}, {"state", &b.State}, {"issue", &b.Issue}}
+}
+
+func about(name, lines string) (Bug, error) {
+	b, after, race := Bug{Name: name}, "", ""
+	fields := append(b.texts(), text{"after", &after}, text{"race", &race})
+	for line := range strings.SplitSeq(lines, "\n") {
 		key, value, ok := strings.Cut(line, ": ")
 		if !ok {
 			return Bug{}, fmt.Errorf("%s/about: %q is not \"key: value\"", name, line)
 		}
-		switch key {
-		case "test":
-			b.Test = value
-		case "rule":
-			b.Rule = value
-		case "symptom":
-			b.Symptom = value
-		case "issue":
-			b.Issue = value
-		case "after":
-			if b.After, _ = strconv.Atoi(value); b.After < 1 {
-				return Bug{}, fmt.Errorf("%s/about: after is the number of a task, not %q", name, value)
-			}
-		case "state":
-			b.State = value
-		case "race":
-			if b.RaceOnly = value == "only"; !b.RaceOnly {
-				return Bug{}, fmt.Errorf("%s/about: race can be \"only\", not %q", name, value)
-			}
-		default:
+		i := slices.IndexFunc(fields, func(t text) bool { return t.key == key })
+		if i < 0 {
 			return Bug{}, fmt.Errorf("%s/about: there is no key %q", name, key)
 		}
+		*fields[i].value = value
 	}
-	if b.After > 0 && b.State != "" && b.Test+b.Rule+b.Symptom == "" {
-		return b, nil
-	}
-	if b.Test == "" || b.Rule == "" || b.Symptom == "" || b.After > 0 || b.State != "" {
+	b.After, _ = strconv.Atoi(after)
+	b.RaceOnly = race == "only"
+	switch {
+	case race != "" && !b.RaceOnly:
+		return Bug{}, fmt.Errorf("%s/about: race can be \"only\", not %q", name, race)
+	case after != "" && b.After < 1:
+		return Bug{}, fmt.Errorf("%s/about: after is the number of a task, not %q", name, after)
+	case b.After > 0 && b.State != "" && b.Test+b.Rule+b.Symptom == "":
+	case b.Test == "" || b.Rule == "" || b.Symptom == "" || b.After > 0 || b.State != "":
 		return Bug{}, fmt.Errorf("%s/about needs a test, a rule and a symptom; a state needs after and state", name)
 	}
 	return b, nil
@@ -237,17 +237,19 @@ func Format(preamble string, all []Bug) []byte {
 		archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(text)})
 	}
 	for i, b := range all {
-		text := fmt.Sprintf("test: %s\nrule: %s\nsymptom: %s\n", b.Test, b.Rule, b.Symptom)
+		lines := ""
 		if b.After > 0 {
-			text = fmt.Sprintf("after: %d\nstate: %s\n", b.After, b.State)
+			lines = fmt.Sprintf("after: %d\n", b.After)
 		}
-		if b.Issue != "" {
-			text += "issue: " + b.Issue + "\n"
+		for _, t := range b.texts() {
+			if *t.value != "" {
+				lines += t.key + ": " + *t.value + "\n"
+			}
 		}
 		if b.RaceOnly {
-			text += "race: only\n"
+			lines += "race: only\n"
 		}
-		add(b.Name+"/about", text)
+		add(b.Name+"/about", lines)
 		for j, c := range b.Changes {
 			text := c.Wrong + "\n"
 			if c.Right != "" {

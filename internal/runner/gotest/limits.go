@@ -33,42 +33,41 @@ const memoryEvery = 200 * time.Millisecond
 // RunLimited is Run under limits. It stops a run that exceeds a limit or whose context ends; the result then holds the
 // tests until that moment, and Stopped has the reason. onTest may be nil; RunLimited calls it as tests begin, tell
 // where they are, and end, one call at a time. When RunLimited returns, no process of the run is left.
-func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (Result, error) {
+func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (r Result, err error) {
 	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
 	var stderr clipped
 	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
-	}
+	var begins *time.Timer // nil before the binary starts
+	var isLate atomic.Bool
 	start := time.Now()
-	running, stop, release, err := begin(ctx, cmd, limits)
+	why, err := underLimits(ctx, cmd, limits, func(stdout io.Reader, stop context.CancelCauseFunc) error {
+		onEvent := func(a action) {
+			switch {
+			case a == actionStart && limits.Begin > 0 && begins == nil:
+				begins = time.AfterFunc(limits.Begin, func() { // ask the binary where it is, and end it
+					isLate.Store(true)
+					quitGroup(cmd)
+					time.AfterFunc(longestDump, func() { stop(errors.New("no test began")) })
+				})
+			case a == actionRun && begins != nil:
+				begins.Stop()
+			}
+		}
+		r, err = read(stdout, onTest, onEvent)
+		return err
+	})
+	if begins != nil {
+		begins.Stop()
+	}
 	if err != nil {
 		return Result{}, err
 	}
-	defer release()
-	limited := &io.LimitedReader{R: stdout, N: cmp.Or(limits.Output, math.MaxInt64)}
-	b := &beginning{cmd: cmd, limit: limits.Begin, stop: stop}
-	defer b.end()
-	r, err := read(limited, onTest, b.event)
-	if limited.N <= 0 {
-		stop(fmt.Errorf("it printed more than %d MB", limits.Output>>20))
-	}
-	if err != nil {
-		stop(errors.New("its output could not be read"))
-	}
-	io.Copy(io.Discard, stdout) // Wait closes the pipe, and must not do so under a writer
-	err = cmd.Wait()
-	killGroup(cmd) // what a test has started and not waited for
-	_, exited := errors.AsType[*exec.ExitError](err)
 	r.Outside += stderr.String()
-	switch why := context.Cause(running); {
-	case b.isLate.Load():
+	switch {
+	case isLate.Load():
 		r.Stopped = "no test began within " + limits.Begin.String() + neverEnded(r.Outside)
 	case why != nil:
 		r.Stopped = why.Error()
-	case err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay):
-		return Result{}, fmt.Errorf("run %s: %w", cmd, err)
 	}
 	r.Exit, r.Took = cmd.ProcessState.ExitCode(), time.Since(start)
 	if r.Stopped != "" {
@@ -80,16 +79,52 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 	return r, nil
 }
 
+// underLimits runs cmd and gives read what it prints. Standard error comes with it, in the order of writing, unless cmd
+// has one. why is the reason for which cmd was stopped: a limit, or the end of ctx.
+func underLimits(ctx context.Context, cmd *exec.Cmd, limits Limits,
+	read func(io.Reader, context.CancelCauseFunc) error) (why, err error) {
+	name := cmd.String()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", name, err)
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = cmd.Stdout
+	}
+	running, stop, release, err := begin(ctx, cmd, limits)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", name, err)
+	}
+	defer release()
+	out := &io.LimitedReader{R: stdout, N: cmp.Or(limits.Output, math.MaxInt64)}
+	err = read(out, stop)
+	switch {
+	case out.N <= 0 && limits.Output < 1<<20:
+		stop(fmt.Errorf("it printed more than %d KB", limits.Output>>10))
+	case out.N <= 0:
+		stop(fmt.Errorf("it printed more than %d MB", limits.Output>>20))
+	case err != nil:
+		stop(errors.New("its output could not be read"))
+	}
+	io.Copy(io.Discard, stdout) // Wait closes the pipe, and must not do so under a writer
+	err = cmd.Wait()
+	killGroup(cmd) // what it has started and not waited for
+	_, exited := errors.AsType[*exec.ExitError](err)
+	if why = context.Cause(running); why == nil && err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) {
+		return nil, fmt.Errorf("run %s: %w", name, err)
+	}
+	return why, nil
+}
+
 // begin starts cmd as the leader of a process group and kills the group when it exceeds the limits on time and memory,
 // when ctx ends, or when the caller calls stop. The first of these is the cause with which running ends. The caller
 // must call release when cmd has ended.
 func begin(ctx context.Context, cmd *exec.Cmd, limits Limits) (running context.Context, stop context.CancelCauseFunc,
 	release func(), err error) {
 	cmd.WaitDelay = time.Second // for a grandchild that got away and holds standard error open
-	name := cmd.String()
 	startGroup(cmd)
 	if err := cmd.Start(); err != nil {
-		return nil, nil, nil, fmt.Errorf("run %s: %w", name, err)
+		return nil, nil, nil, err
 	}
 	running, stop = context.WithCancelCause(context.Background())
 	ends := []func() bool{
@@ -133,38 +168,6 @@ func watchMemory(running context.Context, leader int, limit int64, stop context.
 			}
 		}
 	}
-}
-
-// beginning stops a test binary that never comes to its first test.
-type beginning struct {
-	cmd    *exec.Cmd
-	limit  time.Duration // 0 is none
-	stop   context.CancelCauseFunc
-	timer  *time.Timer // nil before the binary starts
-	isLate atomic.Bool
-}
-
-// event looks at an event of go test -json.
-func (b *beginning) event(a action) {
-	switch {
-	case a == actionStart && b.limit > 0 && b.timer == nil:
-		b.timer = time.AfterFunc(b.limit, b.late)
-	case a == actionRun:
-		b.end()
-	}
-}
-
-func (b *beginning) end() {
-	if b.timer != nil {
-		b.timer.Stop()
-	}
-}
-
-// late asks the binary where it is, and ends it.
-func (b *beginning) late() {
-	b.isLate.Store(true)
-	quitGroup(b.cmd)
-	time.AfterFunc(longestDump, func() { b.stop(errors.New("no test began")) })
 }
 
 const longestDump = 3 * time.Second

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -22,7 +23,6 @@ type Program struct {
 	name   string // for messages
 	module string // the folder of its module, relative to the workshop's root
 	binary string // its name in the module's cmd and in .workshop/bin
-	tags   string // of the build
 }
 
 // The programs.
@@ -30,19 +30,22 @@ var (
 	Cluster = Program{name: "the launcher of the cluster", module: "cluster", binary: "cluster"}
 	Share   = Program{name: "share", module: ".", binary: "share"}
 	Show    = Program{name: "show", module: ".", binary: "show"}
-	// ShowYours is Show with the learner's layers, so it needs code that compiles.
-	ShowYours = Program{name: "show with your layers", module: ".", binary: "show", tags: "yours"}
 )
 
 // Run builds the program in the workshop at root, runs it with this process's standard input and outputs, and returns
 // its exit code. The program receives Ctrl-C itself, because it is in this process group; Run waits until it ends. When
-// ctx ends, Run sends it SIGTERM. An error means that it could not be built or started.
+// ctx ends, Run sends it SIGTERM. An error means that it could not be built or started. The program contains the
+// learner's layers only if the arguments ask for them, so code that does not compile stops nothing else.
 func (p Program) Run(ctx context.Context, root string, args ...string) (int, error) {
 	bin := filepath.Join(root, ".workshop", "bin", p.binary)
 	if runtime.GOOS == "windows" {
 		bin += ".exe"
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-tags", p.tags, "-o", bin, "./cmd/"+p.binary)
+	tags := ""
+	if strings.Contains(strings.Join(args, " "), "yours") && p == Show {
+		p.name, tags = "show with your layers", "yours"
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", bin, "./cmd/"+p.binary)
 	build.Dir = filepath.Join(root, p.module)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	late := time.AfterFunc(2*time.Second, func() {

@@ -1,10 +1,9 @@
 // Package predict runs the programs whose output readers predict (course.Program): over the solution, over the wrong
 // version that the program names, and over the learner's code.
 //
-//	Ask     what a program prints over the solution and over its wrong version
-//	Repeat  the same, several times
-//	Yours   what it prints over the learner's code
-//	Start   the same for a program that is built already
+//	Ask     what a program prints over the solution, over its wrong version, and over the learner's code
+//	Repeat  the same, several times, without the learner's code
+//	Start   what a program prints that is built already
 //
 // The programs import the solution's package. Package overlay puts the other versions into the solution's folder for
 // one build; nothing is written there. Not here: how the outputs are shown.
@@ -40,19 +39,31 @@ const MaxLines = 12
 type Answer struct {
 	Right Output // over the solution
 	Wrong Output // over the wrong version that the program names
+	Yours Output // over the learner's code; if that does not compile, it says so
 }
 
-// Ask builds and runs a program over the solution and over the wrong version that it names, both at the same time.
-func Ask(ctx context.Context, root string, c course.Chapter, p course.Program) (Answer, error) {
+// Ask builds and runs a program over the solution, over the wrong version that it names, and with yours over the
+// learner's code, all at the same time.
+func Ask(ctx context.Context, root string, c course.Chapter, p course.Program, yours bool) (Answer, error) {
+	var mine []Output
+	var mineErr error
+	var beside sync.WaitGroup
+	if yours {
+		beside.Go(func() { mine, mineErr = overYours(ctx, root, c, p) })
+	}
 	all, err := Repeat(ctx, root, c, p, 1)
-	if err != nil {
+	beside.Wait()
+	if err = errors.Join(err, mineErr); err != nil {
 		return Answer{}, err
+	}
+	if yours {
+		all[0].Yours = mine[0]
 	}
 	return all[0], nil
 }
 
-// Repeat is like Ask, but it runs the built programs several times and returns an answer for each. A run that was
-// stopped is not repeated: its output counts for the runs after it.
+// Repeat runs the built programs several times and returns an answer for each. A run that was stopped is not repeated:
+// its output counts for the runs after it.
 func Repeat(ctx context.Context, root string, c course.Chapter, p course.Program, times int) ([]Answer, error) {
 	right, wrong, err := layers(root, c, p)
 	if err != nil {
@@ -74,20 +85,17 @@ func Repeat(ctx context.Context, root string, c course.Chapter, p course.Program
 	return all, nil
 }
 
-// Yours builds and runs a program over the learner's code. If that does not compile, the output says so.
-func Yours(ctx context.Context, root string, c course.Chapter, p course.Program) (Output, error) {
+// overYours builds and runs a program over the learner's code.
+func overYours(ctx context.Context, root string, c course.Chapter, p course.Program) ([]Output, error) {
 	layer, err := overlay.ReadDir(filepath.ToSlash(c.Solution()), "code in "+c.Dir, filepath.Join(root, c.Dir))
 	if err != nil {
-		return Output{}, err
+		return nil, err
 	}
 	all, err := run(ctx, root, p, layer, 1)
 	if broken, ok := errors.AsType[*BuildError](err); ok && len(broken.Lines) > 0 {
-		return Output{Lines: append([]string{"(it does not compile)"}, cut(broken.Lines)...)}, nil
+		return []Output{{Lines: append([]string{"(it does not compile)"}, cut(broken.Lines)...)}}, nil
 	}
-	if err != nil {
-		return Output{}, err
-	}
-	return all[0], nil
+	return all, err
 }
 
 // layers returns the solution and the wrong version that the program names, for the folder of the solution.

@@ -70,12 +70,10 @@ func soon(t *testing.T) {
 func TestAsk_runs_over_the_solution_and_the_wrong_version(t *testing.T) {
 	t.Setenv("GOTMPDIR", t.TempDir())
 	root, c, p := box(t, "func main() { println(box.Put(1)) }\n")
-	a, err := Ask(t.Context(), root, c, p)
+	a, err := Ask(t.Context(), root, c, p, true)
 	require.NoError(t, err)
-	require.Equal(t, Answer{Right: Output{Lines: []string{"2"}}, Wrong: Output{Lines: []string{"3"}}}, a)
-	mine, err := Yours(t.Context(), root, c, p)
-	require.NoError(t, err)
-	require.Equal(t, Output{Lines: []string{"7"}}, mine)
+	require.Equal(t, Answer{Right: Output{Lines: []string{"2"}}, Wrong: Output{Lines: []string{"3"}},
+		Yours: Output{Lines: []string{"7"}}}, a)
 	left, err := filepath.Glob(filepath.Join(os.Getenv("GOTMPDIR"), "predict*"))
 	require.NoError(t, err)
 	require.Empty(t, left, "programs are removed")
@@ -161,7 +159,7 @@ func TestAsk_shows_how_a_run_ended(t *testing.T) {
 				c.body = "import \"os\"\n\n" + c.body
 			}
 			root, chapter, p := box(t, c.body)
-			a, err := Ask(t.Context(), root, chapter, p)
+			a, err := Ask(t.Context(), root, chapter, p, false)
 			require.NoError(t, err)
 			require.Equal(t, c.right, a.Right)
 			require.Equal(t, c.wrong, a.Wrong)
@@ -171,7 +169,7 @@ func TestAsk_shows_how_a_run_ended(t *testing.T) {
 
 func TestAsk_names_what_does_not_compile(t *testing.T) {
 	root, c, p := box(t, "func main() { box.Take() }\n")
-	_, err := Ask(t.Context(), root, c, p)
+	_, err := Ask(t.Context(), root, c, p, false)
 	require.ErrorContains(t, err, "build solutions/01-box/testdata/predict/1-once over the solution:\n"+
 		"solutions/01-box/testdata/predict/1-once/main.go:12:19: undefined: box.Take")
 }
@@ -179,16 +177,16 @@ func TestAsk_names_what_does_not_compile(t *testing.T) {
 func TestAsk_needs_the_wrong_version(t *testing.T) {
 	root, c, p := box(t, "func main() {}\n")
 	p.Wrong = "adds-nine"
-	_, err := Ask(t.Context(), root, c, p)
+	_, err := Ask(t.Context(), root, c, p, false)
 	require.ErrorContains(t, err, `01-box has no wrong version "adds-nine"`)
 }
 
-func TestYours_says_that_it_does_not_compile(t *testing.T) {
+func TestAsk_says_of_your_code_that_it_does_not_compile(t *testing.T) {
 	root, c, p := box(t, "func main() { println(box.Put(1)) }\n")
 	path := filepath.Join(root, "01-box", "box.go")
 	require.NoError(t, os.WriteFile(path, []byte("package box\n\nfunc Put(\n"), 0o644))
-	mine, err := Yours(t.Context(), root, c, p)
+	a, err := Ask(t.Context(), root, c, p, true)
 	require.NoError(t, err)
-	require.Equal(t, "(it does not compile)", mine.Lines[0])
-	require.Contains(t, mine.Text(), "01-box/box.go:4: syntax error")
+	require.Equal(t, "(it does not compile)", a.Yours.Lines[0])
+	require.Contains(t, a.Yours.Text(), "01-box/box.go:4: syntax error")
 }

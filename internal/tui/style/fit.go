@@ -15,23 +15,9 @@ import (
 	"client-go-workshop/internal/testkit/failure"
 )
 
-// Line is one row of a screen. Label says which part it belongs to, and is "" for the title and the rest.
-type Line struct {
-	Label string
-	First bool // of its part: the row that shows the label
-	Text  string
-}
-
-// String returns the row as plain text.
-func (l Line) String() string {
-	if l.Label == "" {
-		return l.Text
-	}
-	if !l.First {
-		l.Label = ""
-	}
-	return strings.TrimRight(fmt.Sprintf("  %-*s%s", labelWidth, l.Label, l.Text), " ")
-}
+// Line is one row of a screen. Label says which part it belongs to, and is "" for the title and the rest. The first row
+// of a part begins with it.
+type Line struct{ Label, Text string }
 
 const (
 	labelWidth = 8              // columns
@@ -47,10 +33,10 @@ func Fit(f failure.Failure, width, rows int) []Line {
 		title := fmt.Sprintf("%s: %s is not written yet (task %d)", h.At, h.Symbol, h.Task)
 		if h.Chapter != "" { // the position may be relative to that chapter, or to the workshop
 			title = path.Join(h.Chapter, strings.TrimPrefix(title, h.Chapter+"/"))
-			return withFirst(append(part("", title, width), part("why", f.Why, width)...))
+			return labelled(append(part("", title, width), part("why", f.Why, width)...))
 		}
 		title += "\nThe comment above it says what to write."
-		return withFirst(append(part("", title, width), part("read", f.Read, width)...))
+		return labelled(append(part("", title, width), part("read", f.Read, width)...))
 	}
 	title := f.Headline()
 	if at := f.At.String(); at != "" {
@@ -75,7 +61,7 @@ func Fit(f failure.Failure, width, rows int) []Line {
 	if rows > 0 {
 		more = cut(more, max(rows-len(out), 1), false)
 	}
-	return withFirst(append(out, more...))
+	return labelled(append(out, more...))
 }
 
 // part lays the text of a part out. Its rows are narrower if they begin with a label.
@@ -89,12 +75,17 @@ func part(label, text string, width int) (out []Line) {
 	return out
 }
 
-// withFirst marks the first row of each part.
-func withFirst(lines []Line) []Line {
-	label := ""
-	for i, line := range lines {
-		lines[i].First = line.Label != label && line.Label != ""
-		label = line.Label
+// labelled puts the label of each part before its first row, and indents the others.
+func labelled(lines []Line) []Line {
+	last := ""
+	for i, l := range lines {
+		label := l.Label
+		if label == last {
+			label = ""
+		}
+		if last = l.Label; l.Label != "" {
+			lines[i].Text = strings.TrimRight(fmt.Sprintf("  %-*s%s", labelWidth, label, l.Text), " ")
+		}
 	}
 	return lines
 }

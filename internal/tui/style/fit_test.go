@@ -13,7 +13,7 @@ import (
 func text(lines []Line) string {
 	var all []string
 	for _, l := range lines {
-		all = append(all, l.String())
+		all = append(all, l.Text)
 	}
 	return strings.Join(all, "\n")
 }
@@ -48,7 +48,7 @@ func TestFit_keeps_wanted_got_and_why_on_any_screen(t *testing.T) {
 			require.Contains(t, text(lines), "\n  "+label+" ", "%v", size)
 		}
 		for _, l := range lines {
-			require.LessOrEqual(t, ansi.StringWidth(l.String()), size[0]+len(" …"), "%v: %q", size, l)
+			require.LessOrEqual(t, ansi.StringWidth(l.Text), size[0]+len(" …"), "%v: %q", size, l)
 		}
 	}
 }

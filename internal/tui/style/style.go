@@ -44,16 +44,16 @@ const Legend = "✓ passes  ✗ fails  · not begun  ? not run since its last ch
 func Failure(f failure.Failure, width, rows int) []string {
 	out := []string{Strong(f.Test)}
 	for i, line := range Fit(f, width, rows) {
-		text := line.String()
+		text, label := line.Text, "  "+line.Label
 		switch {
 		case i == 0 && f.Todo != nil:
 			text = Strong(text)
 		case i == 0:
 			text = Bad(text)
-		case line.First:
-			text = "  " + Key(line.Label) + strings.TrimPrefix(text, "  "+line.Label)
+		case line.Label != "" && strings.HasPrefix(text, label):
+			text = "  " + Key(line.Label) + strings.TrimPrefix(text, label)
 		case line.Label == "diff":
-			text = diffLine(line.Text, text)
+			text = diffLine(text[min(partIndent, len(text)):], text)
 		}
 		out = append(out, text)
 	}

@@ -5,14 +5,11 @@ package progress
 import (
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"client-go-workshop/internal/course"
@@ -27,63 +24,42 @@ const BugTest = "bug_test.go"
 // import, the module's requirements, the version of Go, and GOFLAGS. A file that does not exist counts as an empty one.
 func Content(root string, c course.Chapter) (string, error) { return newTree(root).content(c) }
 
-// tree reads the workshop's files, each once. All asks for ten chapters, whose tests import mostly the same files.
+// tree reads the workshop's folders, each once. All asks for ten chapters, whose tests import mostly the same ones.
 type tree struct {
-	root  string
-	texts map[string][]byte   // by the file's path below root
-	lists map[string][]string // by folder: the paths of its Go files below root
+	root string
+	sums map[string]string // by folder or file: a line for each file that counts
 }
 
-func newTree(root string) tree { return tree{root, map[string][]byte{}, map[string][]string{}} }
+func newTree(root string) tree { return tree{root, map[string]string{}} }
 
 func (t tree) content(c course.Chapter) (string, error) {
-	files := []string{"go.mod", "go.sum"}
-	for _, dir := range Folders(t.root, c) {
-		below, err := t.list(dir)
-		if err != nil {
-			return "", fmt.Errorf("look for changes in %s: %w", dir, err)
+	all := ""
+	for _, dir := range append(Folders(t.root, c), filepath.Join(t.root, "go.mod"), filepath.Join(t.root, "go.sum")) {
+		sums, known := t.sums[dir]
+		if !known {
+			var err error
+			if sums, err = t.read(dir); err != nil {
+				return "", fmt.Errorf("look for changes in %s: %w", dir, err)
+			}
+			t.sums[dir] = sums
 		}
-		files = append(files, below...)
+		all += sums
 	}
-	slices.Sort(files)
-	files = slices.Compact(files) // a folder may be below another one
-	var list strings.Builder
-	for _, name := range files {
-		text, err := t.read(name)
-		if err != nil {
-			return "", fmt.Errorf("look for changes: %w", err)
-		}
-		fmt.Fprintf(&list, "%s  %q\n", checksum.Of(text), name)
-	}
-	return strings.TrimSpace(runtime.Version() + " " + checksum.Of([]byte(list.String())) + " " + runner.Flags()), nil
+	return strings.TrimSpace(runtime.Version() + " " + checksum.Of([]byte(all)) + " " + runner.Flags()), nil
 }
 
-func (t tree) list(dir string) ([]string, error) {
-	if files, known := t.lists[dir]; known {
-		return files, nil
-	}
-	var files []string
+// read returns the checksum and the path of each Go file in a folder, or of a file.
+func (t tree) read(dir string) (string, error) {
+	var sums strings.Builder
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && course.IsGo(d.Name()) && d.Name() != BugTest {
-			files = append(files, strings.TrimPrefix(path, t.root+string(filepath.Separator)))
+		if err != nil || d.IsDir() || path != dir && (!course.IsGo(d.Name()) || d.Name() == BugTest) {
+			return existing(err)
 		}
+		text, err := course.ReadFile(path)
+		fmt.Fprintf(&sums, "%s  %q\n", checksum.Of(text), strings.TrimPrefix(path, t.root))
 		return existing(err)
 	})
-	if err == nil {
-		t.lists[dir] = files
-	}
-	return files, err
-}
-
-func (t tree) read(name string) ([]byte, error) {
-	if text, known := t.texts[name]; known {
-		return text, nil
-	}
-	text, err := course.ReadFile(filepath.Join(t.root, name))
-	if err = existing(err); err == nil {
-		t.texts[name] = text
-	}
-	return text, err
+	return sums.String(), err
 }
 
 // existing returns err, unless it is about a file that does not exist.
@@ -107,7 +83,10 @@ func Folders(root string, c course.Chapter) []string {
 	return slices.Compact(dirs)
 }
 
-var constrained = regexp.MustCompile(`(?m)^//go:build `)
+var (
+	constrained = regexp.MustCompile(`(?m)^//go:build `)
+	ownImport   = regexp.MustCompile(`(?m)^\s*(?:import )?(?:\w+ )?"client-go-workshop/(\S+)"`)
+)
 
 // imported returns the folders of chapters and solutions that the Go files of a lab import, without files that have a
 // build constraint: of those, a plain go test uses only generated ones.
@@ -115,20 +94,11 @@ func imported(root string, c course.Chapter) (dirs []string) {
 	files, _ := filepath.Glob(filepath.Join(root, c.Dir, "*.go")) // the pattern is well-formed
 	for _, path := range files {
 		src, err := course.ReadFile(path)
-		if err != nil {
-			continue // Content reports it
+		if err != nil || constrained.Match(src) {
+			continue // Content reports an error
 		}
-		if constrained.Match(src) {
-			continue
-		}
-		file, _ := parser.ParseFile(token.NewFileSet(), path, src, parser.ImportsOnly) // the compiler reports errors
-		if file == nil {
-			continue
-		}
-		for _, spec := range file.Imports {
-			name, _ := strconv.Unquote(spec.Path.Value)
-			dir, ours := strings.CutPrefix(name, "client-go-workshop/")
-			if ours && !strings.HasPrefix(dir, "internal/") && dir != c.Dir {
+		for _, m := range ownImport.FindAllSubmatch(src, -1) {
+			if dir := string(m[1]); !strings.HasPrefix(dir, "internal/") && dir != c.Dir {
 				dirs = append(dirs, filepath.Join(root, filepath.FromSlash(dir)))
 			}
 		}

@@ -65,17 +65,26 @@ func Load(root string) (File, error) {
 	return decode(root, text)
 }
 
-func empty() File {
-	return File{Hints: map[string]int{}, Bugs: map[string]string{}, Verdicts: map[string]Verdict{},
-		Green: map[string]bool{}}
+func empty() File { return File{}.complete() }
+
+// complete returns the file with an empty map for each that is nil.
+func (f File) complete() File {
+	return File{f.At, orEmpty(f.Hints), orEmpty(f.Bugs), orEmpty(f.Verdicts), orEmpty(f.Green)}
+}
+
+func orEmpty[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
 }
 
 // decode reads the file's text. An empty text is an empty File.
 func decode(root string, text []byte) (File, error) {
-	f := empty()
 	if len(bytes.TrimSpace(text)) == 0 {
-		return f, nil
+		return empty(), nil
 	}
+	var f File
 	err := json.Unmarshal(text, &f)
 	if err == nil {
 		err = f.check()
@@ -84,32 +93,28 @@ func decode(root string, text []byte) (File, error) {
 		return empty(), fmt.Errorf("%s is not a progress file (%w): delete it, and the tests bring back everything "+
 			"but your place, hints and bugs", path(root), err)
 	}
-	return f, nil
+	return f.complete(), nil
 }
 
-// check returns an error if a field has a value that no command stores. It makes the maps that are null.
-func (f *File) check() error {
-	made := empty()
+// check returns an error if a field has a value that no command stores.
+func (f File) check() error {
 	for id, n := range f.Hints {
-		if made.Hints[id] = n; n < 0 {
+		if n < 0 {
 			return fmt.Errorf("%d hints taken for %s", n, id)
 		}
 	}
 	for name, state := range f.Bugs {
-		if made.Bugs[name] = state; !slices.Contains([]string{"begun", "found", "shown"}, state) {
+		if !slices.Contains([]string{"begun", "found", "shown"}, state) {
 			return fmt.Errorf("the wrong version %s is %q", name, state)
 		}
 	}
-	for topic, v := range f.Verdicts {
-		made.Verdicts[topic] = v
+	for _, v := range f.Verdicts {
 		for id, t := range v.Tasks {
 			if !slices.Contains(runner.States, t.State) || t.Passed < 0 || t.Passed > t.Tests {
 				return fmt.Errorf("%s is %q with %d of %d tests", id, t.State, t.Passed, t.Tests)
 			}
 		}
 	}
-	maps.Copy(made.Green, f.Green)
-	f.Hints, f.Bugs, f.Verdicts, f.Green = made.Hints, made.Bugs, made.Verdicts, made.Green
 	return nil
 }
 

@@ -49,29 +49,19 @@ func NewClient(c Consent, place func() Report) *Client {
 			"To end it: go tool workshop watch --report off", c.URL, c.Name)}}
 }
 
-// Begin starts to send, until ctx ends. Only the first call has an effect, and a nil Client has none.
-func (c *Client) Begin(ctx context.Context) {
-	if c != nil {
-		c.begun.Do(func() { go c.run(ctx) })
-	}
-}
+// Begin starts to send, until ctx ends. Only the first call has an effect.
+func (c *Client) Begin(ctx context.Context) { c.begun.Do(func() { go c.run(ctx) }) }
 
 // Changed says that the place may have changed. It does not block.
 func (c *Client) Changed() {
-	if c == nil {
-		return
-	}
 	select {
 	case c.news <- struct{}{}:
 	default:
 	}
 }
 
-// Notes returns what the learner has to know, each note once. A nil Client has none.
+// Notes returns what the learner has to know, each note once.
 func (c *Client) Notes() []string {
-	if c == nil {
-		return nil
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	notes := c.notes
