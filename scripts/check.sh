@@ -63,7 +63,7 @@ vet_for() {
 readme_test() { go test ./solutions -run 'TestSolutions/05'; }
 
 # The modules beside the root's: each has its own dependencies.
-modules=(. upstream cluster labs/controller-runtime scripts/codegen scripts/node-image .ci/browser)
+modules=(. upstream cluster labs/controller-runtime scripts/codegen scripts/node-image .ci/browser .ci/mutate)
 
 modules_tidy() {
   local module
@@ -186,6 +186,7 @@ joined
 step "the texts' commands" compiling go test ./internal/authoring/commands -count=1 -timeout=20m -commands
 step "own tests" own_tests
 step "the truths" compiling go tool author verify --pristine
+step "the truths of the labs" compiling go tool author verify --pristine labs
 if [ "${1:-}" != quick ]; then
   # The same settings as the launcher's own build, so that Kubernetes is compiled once.
   step "build the cluster" compiling go tool workshop cluster build

@@ -20,7 +20,7 @@ import (
 // one, without a limit (reflector.go:890) and without a wait.
 //
 // Impact: an informer of such a server never has a list. In kube-controller-manager, one of them stopped the whole
-// ResourceQuota controller. A stream that ends at once is asked for again thousands of times a second.
+// ResourceQuota controller. A stream that breaks after its first event is asked for again thousands of times a second.
 //
 // Upstream: https://github.com/kubernetes/kubernetes/issues/140890, and
 // https://github.com/kubernetes/kubernetes/pull/140902 (open) for the limit.

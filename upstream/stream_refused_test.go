@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Promise: "In that case we reset the RV and try to get a consistent snapshot" (tools/cache/reflector.go:821): the
+// Promise: "In that case we reset the RV and try to get a consistent snapshot" (tools/cache/reflector.go:823): the
 // second request differs from the refused one.
 //
 // Defect: a stream that is refused with 410 although it asked for no version is repeated as it was, at once, forever

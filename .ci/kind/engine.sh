@@ -33,7 +33,8 @@ data=${KIND_ENGINE:-$PWD/.workshop/kind-engine}
 mkdir -p "$data"
 echo '{}' >"$run/daemon.json"
 driver=$(docker info --format '{{.Driver}}' 2>/dev/null) || driver=vfs
-dockerd --config-file "$run/daemon.json" --data-root "$data" --exec-root "$run/exec" --pidfile "$run/pid" \
+# A containerd that is slow to end leaves a trace of its stacks in TMPDIR.
+TMPDIR=$run dockerd --config-file "$run/daemon.json" --data-root "$data" --exec-root "$run/exec" --pidfile "$run/pid" \
   --host "unix://$run/docker.sock" --storage-driver "${driver:-vfs}" \
   --add-runtime "small=$PWD/.ci/kind/runtime.sh" --default-runtime small >"$data/log" 2>&1 &
 engine=$!

@@ -33,8 +33,8 @@ func upCommand() *cobra.Command {
 		Use:   "up",
 		Short: "Start the cluster (and build its programs, the first time)",
 		Long: `Start the cluster and print the line that makes kubectl and controllers use it.
-If it is up already, only print that line. Programs that are missing or out of
-date are built from source first, which takes minutes.`,
+If it is up already, start its dead components again, and print that line. Programs
+that are missing or out of date are built from source first, which takes minutes.`,
 		Args: noArgument,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return locked(cmd.Context(), func(w workspace.Workspace) error {
@@ -45,7 +45,7 @@ date are built from source first, which takes minutes.`,
 	cmd.Flags().IntVar(&options.Nodes, "nodes", 1, "how many nodes to simulate")
 	cmd.Flags().IntVar(&options.Port, "port", 0, "port of the API server (default: any free one)")
 	cmd.Flags().BoolVar(&options.Keep, "keep", false,
-		"let the objects outlive `cluster down` and crashes, for each `cluster up` until `cluster down --discard`")
+		"let the objects outlive crashes and each cluster down, until cluster down --discard")
 	return cmd
 }
 
