@@ -266,15 +266,9 @@ func TestTask3_Index_looks_everything_up_at_once(t *testing.T) {
 				require.Equal(t, []string{"default/a"}, keysOf(objs), "keys of Index, like "+describe(example))
 			})
 		}
-	})
-}
-
-func TestTask3_Lock_covers_Index(t *testing.T) {
-	guard.Race(t, "Index reads the table and the map in one hold of the lock: whenever it is free, each key in an "+
-		"index is a key of the store.", func(t *guard.T) {
-		s := newThreadSafe(byImage())
-		example := deploy("example/x", "nginx", "envoy")
-		t.Did("Update and Delete, against Index, each in a goroutine of its own")
+		t.Rule("Index reads the table and the map in one hold of the lock: whenever it is free, each key in an index " +
+			"is a key of the store.")
+		t.Did("update and delete default/a many times, and ask for both images with Index")
 		guard.Storm(
 			func(i int) { s.Update("default/a", deploy("default/a", "nginx", "envoy")) },
 			func(i int) { s.Update("default/a", deploy("default/a", "envoy")) },
