@@ -317,13 +317,20 @@ func TestTask2_Results_share_nothing(t *testing.T) {
 		unknown := func(text string) fakeapi.Fault {
 			return func(rw respond, _ *request, _ handler) { flush(rw); io.WriteString(rw, text) }
 		}
-		w.script("answers without a length", "", unknown("first"), unknown("other"))
-		t.Did("DoRaw, twice")
-		raw, err = w.on("GET").DoRaw(t.Context())
-		require.NoError(t, err, "the error of DoRaw")
-		_, err = w.on("GET").DoRaw(t.Context())
-		require.NoError(t, err, "the error of the 2nd DoRaw")
-		require.Equal(t, "first", string(raw), "the bytes that the 1st DoRaw returned")
+		var answers []fakeapi.Fault
+		var raws [20][]byte
+		for i := range raws {
+			answers = append(answers, unknown(fmt.Sprintf("answer %02d", i)))
+		}
+		w.script("answers without a length", "", answers...)
+		t.Did("DoRaw, 20 times")
+		for i := range raws {
+			raws[i], err = w.on("GET").DoRaw(t.Context())
+			require.NoError(t, err, "the error of DoRaw")
+		}
+		for i, raw := range raws {
+			require.Equal(t, fmt.Sprintf("answer %02d", i), string(raw), "the bytes that an earlier DoRaw returned")
+		}
 	})
 }
 

@@ -22,7 +22,7 @@ func wrongVersions(r *run) (string, []string) {
 		return "", []string{err.Error()}
 	}
 	detail := fmt.Sprintf("%d wrong versions caught, %d of them in one build",
-		len(c.runs)-len(c.problems), len(c.together.has))
+		len(c.runs)-len(c.problems), len(c.together.has)+len(c.racing.has))
 	if c.kept > 0 {
 		detail += fmt.Sprintf(", %d in an earlier run", c.kept)
 	}
@@ -77,6 +77,7 @@ type caught struct {
 	runs     map[string]gotest.Result // by wrong version: the test that is named for it
 	problems []string                 // one for each that was not caught
 	together *oneProgram              // those that ran out of one build
+	racing   *oneProgram              // and out of one with the race detector
 	kept     int                      // how many of them ran earlier, with the same code and test
 	// retried has the wrong versions that survived their first run and were caught in the two after it.
 	retried []string
@@ -102,6 +103,14 @@ func judgeBug(b bugs.Bug, res gotest.Result, err error) string {
 	return ""
 }
 
+// program returns the build that b ran out of, if it has b.
+func (c *caught) program(b bugs.Bug) *oneProgram {
+	if b.RaceOnly {
+		return c.racing
+	}
+	return c.together
+}
+
 // fewBugs is how many wrong versions are built one by one sooner than in one build, which all tests have to pass.
 const fewBugs = 2
 
@@ -109,7 +118,7 @@ const fewBugs = 2
 // have to be built go one per processor; those in one build two, because most of them wait until a test notices that
 // nothing comes.
 func (r *run) catch(set bugs.Set) (c *caught, err error) {
-	c = &caught{runs: map[string]gotest.Result{}, together: &oneProgram{}}
+	c = &caught{runs: map[string]gotest.Result{}, together: &oneProgram{}, racing: &oneProgram{}}
 	base := r.key(set.Code, "bug")
 	key := func(b bugs.Bug) (c code) {
 		if base != "" {
@@ -126,7 +135,12 @@ func (r *run) catch(set bugs.Set) (c *caught, err error) {
 	})
 	c.kept = len(c.runs)
 	if c.kept == 0 || len(missing) > fewBugs {
-		if c.together, err = r.buildWrong(set.Code, missing); err != nil {
+		racing := slices.DeleteFunc(slices.Clone(missing), func(b bugs.Bug) bool { return !b.RaceOnly })
+		plain := slices.DeleteFunc(slices.Clone(missing), func(b bugs.Bug) bool { return b.RaceOnly })
+		if c.together, err = r.buildWrong(set.Code, plain); err != nil {
+			return nil, err
+		}
+		if c.racing, err = r.buildWrong(set.Code, racing, "-race"); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +149,7 @@ func (r *run) catch(set bugs.Set) (c *caught, err error) {
 	builds, runs := make(chan struct{}, processors), make(chan struct{}, 2*processors)
 	for _, b := range missing {
 		turns := builds
-		if c.together.has[b.Name] {
+		if c.program(b).has[b.Name] {
 			turns = runs
 		}
 		turns <- struct{}{}
@@ -157,8 +171,8 @@ func (r *run) catch(set bugs.Set) (c *caught, err error) {
 // version that survives gets two more runs, which both have to catch it: some mistakes need two goroutines that meet,
 // and one meeting that a busy machine prevents is not a gap in the tests. --count finds such tests.
 func (r *run) runBug(c *caught, b bugs.Bug, right overlay.Layer) (res gotest.Result, good bool) {
-	over := c.together.over(b.Name)
-	if !c.together.has[b.Name] {
+	over := c.program(b).over(b.Name)
+	if !c.program(b).has[b.Name] {
 		over = r.ownBuild(b, right)
 		defer func() {
 			if path, err := over.build(); err == nil {

@@ -11,15 +11,17 @@ package verify
 //		…the right body…
 //	}
 //
-// Imports, functions, variables and types that a wrong version adds are there for all of them. Not merged: any other
-// change of a declaration, a new method, what two wrong versions add in different ways, and what may need a name that
-// only another one adds.
+// Imports, functions, variables, types and fields that a wrong version adds are there for all of them. Not merged: any
+// other change of a declaration, a new method, what two wrong versions add in different ways, and what may need a name
+// that only another one adds.
 
 import (
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -37,15 +39,21 @@ const branchEnd = "} // the wrong version ends"
 
 // merge makes a layer of the right code with as many wrong versions as can be, and says which.
 func merge(right overlay.Layer, all []bugs.Bug) (overlay.Layer, map[string]bool, error) {
-	m := merger{right: right, functions: map[place]function{}, added: map[place]string{}}
-	all = slices.DeleteFunc(slices.Clone(all), func(b bugs.Bug) bool { return b.RaceOnly || !m.fits(b) })
+	m := merger{right, map[place]function{}, map[place]string{}, map[place]string{}}
+	all = slices.DeleteFunc(slices.Clone(all), func(b bugs.Bug) bool { return !m.fits(b) })
 	all = slices.DeleteFunc(all, m.borrows)
 	has, set := map[string]bool{}, bugs.Bug{Name: "set"}
-	branches := map[place]string{}
+	branches, fields := map[place]string{}, map[place]map[string]string{}
 	for _, b := range all {
 		has[b.Name] = true
 		for _, c := range b.Changes {
 			at := place{c.File, c.Symbol}
+			if right, isStruct := m.structs[at]; isStruct {
+				more, _ := addedFields(right, c.Wrong)
+				maps.Copy(more, fields[at])
+				fields[at] = more
+				continue
+			}
 			f, isBranch := m.functions[at]
 			if !isBranch {
 				if !slices.Contains(set.Changes, c) {
@@ -62,6 +70,13 @@ func merge(right overlay.Layer, all []bugs.Bug) (overlay.Layer, map[string]bool,
 		set.Changes = append(set.Changes, bugs.Change{File: at.file, Symbol: at.symbol, Right: "-",
 			Wrong: f.head + "{" + text + f.body + "}"})
 	}
+	for at, more := range fields {
+		text := strings.TrimSuffix(m.structs[at], "}")
+		for name, kind := range more {
+			text += "\n" + name + " " + kind
+		}
+		set.Changes = append(set.Changes, bugs.Change{File: at.file, Symbol: at.symbol, Right: "-", Wrong: text + "\n}"})
+	}
 	layer, err := set.Apply(right)
 	layer.Name = "set of " + right.Name
 	choice := fmt.Sprintf("import \"os\"\n\nvar workshopBug = os.Getenv(%q)\n", chosenBug)
@@ -75,7 +90,8 @@ type place struct{ file, symbol string }
 type merger struct {
 	right     overlay.Layer
 	functions map[place]function
-	added     map[place]string // the text; an import is added as its line
+	structs   map[place]string // the right declarations
+	added     map[place]string // the text; of an import its line, of Type.field the field's type
 }
 
 // fits reports whether all changes of a wrong version can be merged, and notes what it adds.
@@ -91,11 +107,17 @@ func (m *merger) fits(b bugs.Bug) bool {
 		}
 		right, err := m.declaration(at)
 		wrong, isFunction := parseFunction(c.Wrong)
+		fields, isStruct := addedFields(right, c.Wrong)
 		switch f, sameKind := parseFunction(right); {
 		case err != nil, c.Wrong == "", right == "" && (wrong.method || c.Symbol == "init"):
 			return false
 		case right == "":
 			added[place{"", c.Symbol}] = c.Wrong
+		case isStruct:
+			m.structs[at] = right
+			for name, kind := range fields {
+				added[place{"", c.Symbol + "." + name}] = kind
+			}
 		case !isFunction || !sameKind || f.head != wrong.head:
 			return false
 		default:
@@ -127,13 +149,22 @@ func (m *merger) declaration(at place) (string, error) {
 // build tells.
 func (m *merger) borrows(b bugs.Bug) bool {
 	for at := range m.added {
-		name := regexp.MustCompile(`\b` + at.symbol + `\b`)
-		own := slices.ContainsFunc(b.Changes, func(c bugs.Change) bool {
-			return c.Symbol == at.symbol || c.Symbol == bugs.Imports && c.File == at.file && name.MatchString(c.Wrong)
-		})
-		if !own && slices.ContainsFunc(b.Changes, func(c bugs.Change) bool {
-			return name.MatchString(c.Wrong) && !name.MatchString(c.Right) && (at.file == "" || at.file == c.File)
-		}) {
+		_, field, isField := strings.Cut(at.symbol, ".")
+		use := regexp.MustCompile(`\b` + at.symbol + `\b`)
+		if isField {
+			use = regexp.MustCompile(`\.` + field + `\b`)
+		}
+		own, uses := false, false
+		for _, c := range b.Changes {
+			if right, isStruct := m.structs[place{c.File, c.Symbol}]; isStruct {
+				more, _ := addedFields(right, c.Wrong)
+				own = own || isField && more[field] != ""
+			}
+			imports := c.Symbol == bugs.Imports && c.File == at.file
+			own = own || c.Symbol == at.symbol || imports && use.MatchString(c.Wrong)
+			uses = uses || use.MatchString(c.Wrong) && !use.MatchString(c.Right) && (at.file == "" || at.file == c.File)
+		}
+		if uses && !own {
 			return true
 		}
 	}
@@ -164,6 +195,46 @@ func parseFunction(text string) (f function, ok bool) {
 		f.end = "return\n"
 	}
 	return f, true
+}
+
+// addedFields returns the fields that only the second of two declarations of a struct has, with their types. ok is
+// false if one is no struct, or if the second has a field of another type, or embeds what the first does not.
+func addedFields(right, wrong string) (more map[string]string, ok bool) {
+	has, isStruct := fieldsOf(right)
+	more, ok = fieldsOf(wrong)
+	for name, kind := range more {
+		old, known := has[name]
+		ok = ok && (known && old == kind || !known && name != kind)
+	}
+	maps.DeleteFunc(more, func(name, _ string) bool { return has[name] != "" })
+	return more, ok && isStruct
+}
+
+// fieldsOf returns the types of a struct's fields by name. An embedded field has the name of its type.
+func fieldsOf(text string) (fields map[string]string, ok bool) {
+	tree, err := parser.ParseFile(token.NewFileSet(), "", "package p\n"+text, parser.SkipObjectResolution)
+	if err != nil || len(tree.Decls) != 1 {
+		return nil, false
+	}
+	d, ok := tree.Decls[0].(*ast.GenDecl)
+	if !ok || d.Tok != token.TYPE || len(d.Specs) != 1 {
+		return nil, false
+	}
+	kind, ok := d.Specs[0].(*ast.TypeSpec).Type.(*ast.StructType)
+	if !ok {
+		return nil, false
+	}
+	fields = map[string]string{}
+	for _, f := range kind.Fields.List {
+		text := types.ExprString(f.Type)
+		if len(f.Names) == 0 {
+			fields[text] = text
+		}
+		for _, name := range f.Names {
+			fields[name.Name] = text
+		}
+	}
+	return fields, true
 }
 
 // localName returns the name that an imported package has in its file. line is the import's.

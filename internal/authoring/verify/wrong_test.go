@@ -30,7 +30,11 @@ func TestMerge_takes_bodies_and_what_is_added(t *testing.T) {
 	}{
 		"a body":           {of("Box.Len", body), true},
 		"another file":     {[]bugs.Change{{File: "lid.go", Symbol: "Box.Len", Wrong: body}}, false},
-		"a field":          {of("Box", "type Box struct{ n int8 }"), false},
+		"another type":     {of("Box", "type Box struct{ n int8 }"), false},
+		"a field more":     {of("Box", "type Box struct {\n\tn int\n\tm, k []int\n}"), true},
+		"a field less":     {of("Box", "type Box struct{}"), true},
+		"another kind":     {of("Box", "type Box int"), false},
+		"embeds":           {of("Box", "type Box struct {\n\tn int\n\tfmt.Stringer\n}"), false},
 		"a signature":      {of("Box.Put", "func (b *Box) Put(n int) {}"), false},
 		"a function more":  {of("x", "func x() {}", of("Box.Len", body)...), true},
 		"a method more":    {of("Box.Cap", "func (b *Box) Cap() {}"), false},
@@ -67,10 +71,19 @@ func TestMerge_leaves_out_what_needs_another_wrong_version(t *testing.T) {
 			bugs.Change{File: "box.go", Symbol: "limit", Wrong: "const limit = 4"}),
 		of("needs-the-constant", "Box.Put", "func (b *Box) Put() { b.n = limit }"),
 		of("needs-the-import", "Box.Len", "func (b *Box) Len() int { return math.MaxInt }"),
+		of("adds-a-field", "Box.Len", "func (b *Box) Len() int { return len(b.kept) }",
+			bugs.Change{File: "box.go", Symbol: "Box", Right: "type Box struct{ n int }",
+				Wrong: "type Box struct {\n\tn int\n\tkept []int\n}"}),
+		of("adds-a-field-of-another-type", "Box.Len", "func (b *Box) Len() int { return len(b.kept) }",
+			bugs.Change{File: "box.go", Symbol: "Box", Right: "type Box struct{ n int }",
+				Wrong: "type Box struct {\n\tn int\n\tkept string\n}"}),
+		of("needs-the-field", "Box.Len", "func (b *Box) Len() int { return cap(b.kept) }"),
 		of("needs-nothing", "Box.Len", "func (b *Box) Len() int { last := b.n; return last }"),
 	})
 	require.NoError(t, err)
-	require.Equal(t, map[string]bool{"adds": true, "adds-the-same": true, "needs-nothing": true}, has)
+	require.Equal(t, map[string]bool{
+		"adds": true, "adds-the-same": true, "adds-a-field": true, "needs-nothing": true,
+	}, has)
 }
 
 // What the set says of a wrong version is what a build of its own says.
@@ -87,8 +100,8 @@ func TestProgram_judges_as_a_build_of_each_does(t *testing.T) {
 	require.NoError(t, err)
 	for _, b := range r.sets[0].Bugs {
 		require.True(t, together.has[b.Name], b.Name)
-		one := &caught{runs: map[string]gotest.Result{}, together: together}
-		alone := &caught{runs: map[string]gotest.Result{}, together: &oneProgram{}}
+		one := &caught{runs: map[string]gotest.Result{}, together: together, racing: &oneProgram{}}
+		alone := &caught{runs: map[string]gotest.Result{}, together: &oneProgram{}, racing: &oneProgram{}}
 		r.runBug(one, b, r.solution)
 		r.runBug(alone, b, r.solution)
 		require.Equal(t, alone.problems, one.problems, b.Name)
