@@ -226,33 +226,31 @@ func (c *checker) candidates(mod module, name string, chain []string) (all []*de
 	if len(chain) == 0 {
 		return nil
 	}
-	importPath, rest := path.Join(mod.path, path.Dir(name)), chain[1:]
+	importPath, packages := path.Join(mod.path, path.Dir(name)), c.meanings(chain[0], nil)
 	if strings.HasSuffix(name, "_test.go") {
 		importPath += testSuffix
 	}
-	add := func(found ...*decl) {
-		for _, d := range found {
+	add := func(p *pkg, chain []string) {
+		if p == nil || len(chain) == 0 {
+			return
+		}
+		d, _, _ := c.find(p, chain)
+		for _, d := range append([]*decl{d}, p.decls[strings.Join(chain, ".")]...) { // several, for several systems
 			if d != nil && !slices.Contains(all, d) {
 				all = append(all, d)
 			}
 		}
 	}
-	if p := c.load(importPath); p != nil {
-		if len(rest) == 0 {
-			add(p.ending(chain[0])...)
-		} else {
-			d, _, _ := c.find(p, chain)
-			add(d)
-		}
-		if chain[0] == p.name || slices.Contains(aliases[chain[0]], importPath) {
-			add(p.decls[strings.Join(rest, ".")]...)
-		}
+	beside := c.load(importPath)
+	if beside != nil && len(chain) == 1 {
+		all = beside.ending(chain[0])
 	}
-	for _, importPath := range c.meanings(chain[0], nil) {
-		if p := c.load(importPath); p != nil && len(rest) > 0 {
-			d, _, _ := c.find(p, rest)
-			add(d)
-		}
+	add(beside, chain)
+	if beside != nil && chain[0] == beside.name {
+		packages = append(packages, importPath)
+	}
+	for _, importPath := range packages {
+		add(c.load(importPath), chain[1:])
 	}
 	return all
 }

@@ -33,7 +33,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"go/types"
 	"os"
 	"path"
 	"path/filepath"
@@ -70,7 +69,7 @@ func (s *source) check(ctx context.Context, files []string) ([]Problem, error) {
 		if err != nil {
 			return nil, fmt.Errorf("check the references: %w", err)
 		}
-		c := &checker{source: s, file: path.Clean(filepath.ToSlash(file)), gone: map[string]*goneMark{}}
+		c := &checker{source: s, file: path.Clean(filepath.ToSlash(file)), gone: map[string]int{}, named: map[string]bool{}}
 		switch path.Ext(c.file) {
 		case ".md":
 			c.markdown(content)
@@ -90,8 +89,9 @@ func (s *source) check(ctx context.Context, files []string) ([]Problem, error) {
 // checker is the work on one file.
 type checker struct {
 	*source
-	file     string // relative to the root, with slashes
-	gone     map[string]*goneMark
+	file     string          // relative to the root, with slashes
+	gone     map[string]int  // the names that the text declares to be gone, with the lines that do so
+	named    map[string]bool // those of them that it names
 	problems []Problem
 }
 
@@ -135,7 +135,7 @@ type scope struct {
 // goFile checks the comments of a Go file. Code is the compiler's business.
 func (c *checker) goFile(content []byte) {
 	set := token.NewFileSet()
-	tree, err := parser.ParseFile(set, c.file, content, parser.ParseComments|parser.SkipObjectResolution)
+	tree, err := parser.ParseFile(set, c.file, content, parser.ParseComments)
 	if err != nil {
 		c.problem(1, "its comments cannot be read: %v", err)
 		return
@@ -153,7 +153,7 @@ func (c *checker) goFile(content []byte) {
 			}
 		}
 	}
-	in := &scope{importsOf(tree), declaredNames(set, tree)}
+	in := &scope{importsOf(tree), declaredNames(tree)}
 	for number, line := range lines {
 		c.names(number, line, in)
 		c.paths(number, line)
@@ -166,18 +166,11 @@ func (c *checker) goFile(content []byte) {
 
 // declaredNames returns the names that a file gives to things of its own. Where a file has a variable watch, its
 // comments do not speak of the package.
-func declaredNames(set *token.FileSet, tree *ast.File) map[string]bool {
-	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
-	config := types.Config{Error: func(error) {}} // without its imports and the other files, most of it is an error
-	_, _ = config.Check(tree.Name.Name, set, []*ast.File{tree}, info)
+func declaredNames(tree *ast.File) map[string]bool {
 	names := map[string]bool{}
-	for name, defined := range info.Defs {
-		switch d := defined.(type) {
-		case nil, *types.PkgName, *types.Label:
-		case *types.Func:
-			names[name.Name] = names[name.Name] || d.Signature().Recv() == nil
-		default:
-			names[name.Name] = true
+	for n := range ast.Preorder(tree) {
+		if ident, ok := n.(*ast.Ident); ok && ident.Obj != nil && ident.Obj.Kind != ast.Lbl {
+			names[ident.Name] = true
 		}
 	}
 	return names
@@ -185,23 +178,17 @@ func declaredNames(set *token.FileSet, tree *ast.File) map[string]bool {
 
 const goneDirective = "//reference:gone "
 
-// goneMark is one entry of a "gone" comment.
-type goneMark struct {
-	line int
-	used bool
-}
-
 // markGone notes what a comment declares to be gone: names and paths, with commas between.
 func (c *checker) markGone(line int, list string) {
 	for _, name := range strings.Split(list, ",") {
-		c.gone[strings.TrimSpace(name)] = &goneMark{line: line}
+		c.gone[strings.TrimSpace(name)] = line
 	}
 }
 
 // isGone reports whether the text has declared name to be gone, itself or what it belongs to.
 func (c *checker) isGone(name string) bool {
-	if mark := c.gone[name]; mark != nil {
-		mark.used = true
+	if c.gone[name] > 0 {
+		c.named[name] = true
 		return true
 	}
 	i := strings.LastIndex(name, ".")
@@ -210,9 +197,9 @@ func (c *checker) isGone(name string) bool {
 
 // checkGone reports what is declared to be gone for nothing. That something is not gone is reported where it is named.
 func (c *checker) checkGone() {
-	for name, mark := range c.gone {
-		if !mark.used {
-			c.problem(mark.line, "%s is marked as gone, and this text does not name it: take it out of the comment", name)
+	for name, line := range c.gone {
+		if !c.named[name] {
+			c.problem(line, "%s is marked as gone, and this text does not name it: take it out of the comment", name)
 		}
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"client-go-workshop/internal/course/stub"
 )
 
 // module is the source of one module.
@@ -156,17 +158,11 @@ func (s *source) load(importPath string) *pkg {
 	return p
 }
 
-// importsOf maps the names that a file uses for packages to import paths. Without an explicit name it is the last
-// element of the path, or the one before a version ("klog" for k8s.io/klog/v2).
+// importsOf maps the names that a file uses for packages to import paths.
 func importsOf(tree *ast.File) map[string]string {
 	imports := map[string]string{}
 	for _, i := range tree.Imports {
-		importPath := strings.Trim(i.Path.Value, "\"`")
-		name := path.Base(majorVersion.ReplaceAllString(importPath, ""))
-		if i.Name != nil {
-			name = i.Name.Name
-		}
-		imports[name] = importPath
+		imports[stub.ImportName(i)] = strings.Trim(i.Path.Value, "\"`")
 	}
 	return imports
 }

@@ -10,7 +10,6 @@ import (
 	"go/ast"
 	"go/token"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -141,8 +140,6 @@ func qualified(e ast.Expr) (pkg, name string) {
 	}
 	return "", ""
 }
-
-var majorVersion = regexp.MustCompile(`/v(?:[2-9]|\d\d+)$`)
 
 // verdict is the answer to "does this exist?".
 type verdict int

@@ -25,12 +25,8 @@ var sentence = regexp.MustCompile(`\S\s+\S[^.!?]*[.!?]`)
 
 // answers checks that every question of the chapter has an answer of at least one sentence.
 func (r *run) answers() []string {
-	questions, err := course.Questions(r.root, r.chapter)
-	if err != nil {
-		return []string{err.Error()}
-	}
 	var p problems
-	for _, q := range questions {
+	for _, q := range must(course.Questions(r.root, r.chapter)) {
 		if !sentence.MatchString(q.Answer) {
 			p.add("%s/README.md:%d: the question has no answer; below it belongs an indented "+
 				"<details><summary>Answer</summary> … </details> with a sentence or more", r.chapter.Dir, q.Line)

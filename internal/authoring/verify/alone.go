@@ -7,10 +7,10 @@ package verify
 // WORKSHOP_DONE whether its task is done.
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/bugs"
@@ -34,43 +34,13 @@ func workshopTodo(task int, symbol string) {
 }
 `
 
-// unfinished is a chapter's test binary over code with todos: the solution, and the states between two tasks.
-type unfinished struct {
-	path  string
-	apart map[string]string // the states that have a program of their own
-}
-
-// buildUnfinished builds the program, for all truths that need it.
-func (r *run) buildUnfinished() (*unfinished, error) {
+// buildUnfinished builds the solution with todos, and with the states between two tasks, for all truths that need it.
+func (r *run) buildUnfinished() (*oneProgram, error) {
 	layer, err := withTodos(r.solution)
 	if err != nil {
 		return nil, err
 	}
-	u := &unfinished{apart: map[string]string{}}
-	merged, has, err := merge(layer, r.states.Bugs)
-	if err == nil {
-		u.path, err = r.build(merged)
-	}
-	if err != nil {
-		has = nil // a state disturbs the others, or the solution; each build tells by itself
-		if u.path, err = r.build(layer); err != nil {
-			return nil, err
-		}
-	}
-	for _, s := range r.states.Bugs {
-		if has[s.Name] {
-			continue
-		}
-		layer, err := s.Apply(layer)
-		if err != nil {
-			return nil, err
-		}
-		layer.Name = "state " + s.Name
-		if u.apart[s.Name], err = r.build(layer); err != nil {
-			return nil, err
-		}
-	}
-	return u, nil
+	return r.buildMerged(layer, r.states.Bugs)
 }
 
 // partly is the solution's code of the tasks up to done, or a state after it if that has a name.
@@ -78,13 +48,16 @@ func (r *run) partly(done int, state bugs.Bug) code {
 	return code{
 		key: r.key(r.solution, "state", strconv.Itoa(done), fmt.Sprintf("%q", state.Changes)),
 		env: []string{tasksDone + "=" + strconv.Itoa(done), chosenBug + "=" + state.Name},
-		build: func() (string, error) {
-			u, err := r.unfinished()
+		build: sync.OnceValues(func() (string, error) {
+			p, err := r.unfinished()
 			if err != nil {
 				return "", err
 			}
-			return cmp.Or(u.apart[state.Name], u.path), nil
-		},
+			if state.Name != "" && !p.has[state.Name] {
+				return r.ownBuild(state, p.layer).build()
+			}
+			return p.built.build()
+		}),
 	}
 }
 
@@ -99,7 +72,7 @@ func alone(r *run) (string, []string) {
 
 // withTodos makes the solution's layer with a todo at the beginning of each function of a task.
 func withTodos(solution overlay.Layer) (overlay.Layer, error) {
-	layer := overlay.Layer{Chapter: solution.Chapter, Name: "alone", Files: slices.Clone(solution.Files)}
+	layer := overlay.Layer{Chapter: solution.Chapter, Name: "solution with todos", Files: slices.Clone(solution.Files)}
 	for i, f := range layer.Files {
 		todos, err := stub.Todos(f.Name, f.Content)
 		if err != nil {

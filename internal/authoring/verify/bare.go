@@ -6,20 +6,16 @@ package verify
 // it. The truth shapes runs the tests over just these files.
 
 import (
-	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/overlay"
 )
@@ -33,64 +29,41 @@ func bare(r *run) (string, []string) {
 		return "made from the solution", []string{err.Error()}
 	}
 	layer := r.layer("bare stub", files)
-	importers, err := r.importers()
-	if err == nil {
-		const tags = "-tags=yours" // with it, the tests of chapter 07 import the chapters
-		err = r.vet(layer, append([]string{tags}, importers...)...)
-	}
-	if err != nil {
+	if err := r.vet(layer, append([]string{yours}, r.importers()...)...); err != nil {
 		return "compiled", []string{err.Error()}
 	}
 	var p problems
 	failed := p.wantCode("the bare stub", r.chapter.Tasks, r.runTasks(r.code("", layer)), r.mayPass)
-	fit, err := p.designs(r, layer)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	fit := p.designs(r, layer)
 	return fmt.Sprintf("%d tests fail for want of code, and %d other designs fit", failed, fit), p
 }
 
+// yours is the flag with which the tests of chapter 07 import the chapters.
+const yours = "-tags=yours"
+
 // importers returns the chapter's package and those that import it, also in their tests.
-func (r *run) importers() (all []string, err error) {
-	all = []string{r.pkg()}
-	err = filepath.WalkDir(r.root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+func (r *run) importers() []string {
+	const imports = `{{.ImportPath}} {{join .Imports " "}} {{join .TestImports " "}} {{join .XTestImports " "}}`
+	cmd := overlay.GoCommand(r.ctx, "list", "-e", yours, "-f", imports, "./...")
+	cmd.Dir = r.root
+	all := []string{r.pkg()}
+	for line := range strings.Lines(string(must(cmd.Output()))) {
+		names := strings.Fields(line)
+		pkg := "./" + strings.TrimPrefix(names[0], module)
+		if slices.Contains(names[1:], module+r.chapter.Dir) && pkg != r.pkg() {
+			all = append(all, pkg)
 		}
-		name, dir := e.Name(), filepath.Dir(path)
-		if e.IsDir() && path != r.root {
-			_, isModule := os.Stat(filepath.Join(path, "go.mod"))
-			if name[0] == '.' || name == "testdata" || isModule == nil {
-				return filepath.SkipDir
-			}
-		}
-		if !course.IsGo(name) {
-			return nil
-		}
-		src, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(src, []byte(module+r.chapter.Dir+`"`)) {
-			if rel, _ := filepath.Rel(r.root, dir); !slices.Contains(all, "./"+filepath.ToSlash(rel)) {
-				all = append(all, "./"+filepath.ToSlash(rel))
-			}
-		}
-		return err
-	})
-	return all, err
+	}
+	return all
 }
 
 // designs checks that other designs fit a bare stub, and returns how many do.
-func (p *problems) designs(r *run, bare overlay.Layer) (fit int, err error) {
-	names, err := exportedNames(bare)
-	if err != nil {
-		return 0, err
-	}
+func (p *problems) designs(r *run, bare overlay.Layer) (fit int) {
+	names := exportedNames(bare)
 	for _, set := range r.sets[1:] { // the first is the solution's
 		design := set.Code
 		before := len(*p)
-		has, err := exportedNames(design)
-		if err != nil {
-			return fit, err
-		}
+		has := exportedNames(design)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if has[name] != names[name] {
 				p.add("the %s does not fit the bare stub: %s is %q in it, not %q", design.Name, name, has[name], names[name])
@@ -103,61 +76,41 @@ func (p *problems) designs(r *run, bare overlay.Layer) (fit int, err error) {
 	if len(r.sets)-1 < leastDesigns {
 		p.add("%s has fewer than %d other designs, so the bare stub may require ours", r.chapter.Solution(), leastDesigns)
 	}
-	return fit, nil
+	return fit
 }
 
 // exportedNames returns the exported names of a layer and their types, as far as other packages see them. A parameter
 // has no name in them, and a variable or constant no type.
-func exportedNames(layer overlay.Layer) (map[string]string, error) {
+func exportedNames(layer overlay.Layer) map[string]string {
 	names := map[string]string{}
 	for _, f := range layer.Files {
-		tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Content, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, fmt.Errorf("read the %s: %w", layer.Name, err)
-		}
-		for _, decl := range tree.Decls {
-			switch d := decl.(type) {
+		tree := must(parser.ParseFile(token.NewFileSet(), f.Name, f.Content, parser.SkipObjectResolution))
+		ast.FileExports(tree)
+		for n := range ast.Preorder(tree) {
+			switch n := n.(type) {
 			case *ast.FuncDecl:
-				symbol := stub.Symbol(d)
-				if receiver, _, _ := strings.Cut(symbol, "."); ast.IsExported(receiver) && d.Name.IsExported() {
-					names[symbol] = "func" + list("[", d.Type.TypeParams, "]") + list("(", d.Type.Params, ")") +
-						list(" (", d.Type.Results, ")")
+				names[stub.Symbol(n)] = "func" + list("[", n.Type.TypeParams, "]") + list("(", n.Type.Params, ")") +
+					list(" (", n.Type.Results, ")")
+			case *ast.ValueSpec:
+				for _, name := range n.Names {
+					names[name.Name] = "value"
 				}
-			case *ast.GenDecl:
-				for _, spec := range d.Specs {
-					addExported(names, spec)
+			case *ast.TypeSpec:
+				s, isStruct := n.Type.(*ast.StructType)
+				if !isStruct {
+					names[n.Name.Name] = "type" + list("[", n.TypeParams, "]") + " " + types.ExprString(n.Type)
+					continue
 				}
-			}
-		}
-	}
-	return names, nil
-}
-
-// addExported adds the exported names that a specification declares.
-func addExported(names map[string]string, spec ast.Spec) {
-	for _, name := range stub.Declared(spec) {
-		if !name.IsExported() {
-			continue
-		}
-		names[name.Name] = "value"
-		t, ok := spec.(*ast.TypeSpec)
-		if !ok {
-			continue
-		}
-		s, isStruct := t.Type.(*ast.StructType)
-		if !isStruct {
-			names[name.Name] = "type" + list("[", t.TypeParams, "]") + " " + types.ExprString(t.Type)
-			continue
-		}
-		names[name.Name] = "struct" + list("[", t.TypeParams, "]")
-		for _, field := range s.Fields.List {
-			for _, fieldName := range stub.FieldNames(field) {
-				if fieldName.IsExported() {
-					names[name.Name+"."+fieldName.Name] = types.ExprString(field.Type)
+				names[n.Name.Name] = "struct" + list("[", n.TypeParams, "]")
+				for _, field := range s.Fields.List {
+					for _, name := range stub.FieldNames(field) {
+						names[n.Name.Name+"."+name.Name] = types.ExprString(field.Type)
+					}
 				}
 			}
 		}
 	}
+	return names
 }
 
 // list returns the types of parameters or results between two brackets, and nothing if there is no list.

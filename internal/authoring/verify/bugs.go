@@ -17,10 +17,7 @@ import (
 )
 
 func wrongVersions(r *run) (string, []string) {
-	c, err := r.bugs()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	c := must(r.bugs())
 	detail := fmt.Sprintf("%d wrong versions caught, %d of them in one build",
 		len(c.runs)-len(c.problems), len(c.together.has)+len(c.racing.has))
 	if c.kept > 0 {

@@ -31,18 +31,8 @@ const Promises = "promises.txt"
 
 // contract checks the promises twice: each is the rule of a test, and a wrong version fails with that rule.
 func contract(r *run) (string, []string) {
-	promises, err := r.promises()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	rules, err := rulesIn(filepath.Join(r.root, r.chapter.Dir))
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	table, err := readEntries(filepath.Join(r.root, r.chapter.Solution(), Promises), " => ")
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	promises, rules := r.promises(), rulesIn(filepath.Join(r.root, r.chapter.Dir))
+	table := must(readEntries(filepath.Join(r.root, r.chapter.Solution(), Promises), " => "))
 	var p problems
 	tested := keeper{slices.Collect(maps.Keys(rules)), table, map[int]bool{}}
 	p.broken(promises, tested, "no test has")
@@ -54,11 +44,8 @@ func contract(r *run) (string, []string) {
 	if p != nil {
 		return fmt.Sprintf("%d promises; the wrong versions were not asked", len(promises)), p
 	}
-	ran, err := r.bugs()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	p.broken(promises, keeper{r.rulesThatFailed(ran, rules), table, map[int]bool{}}, "no wrong version fails with")
+	failed := keeper{r.rulesThatFailed(must(r.bugs()), rules), table, map[int]bool{}}
+	p.broken(promises, failed, "no wrong version fails with")
 	return fmt.Sprintf("%d promises, each with a test and a wrong version", len(promises)), p
 }
 
@@ -111,12 +98,8 @@ func (k keeper) keeps(p promise, text string) bool {
 }
 
 // promises returns the sentences of the chapter's contract and of the comments of its todos.
-func (r *run) promises() (all []promise, err error) {
-	points, err := course.Contract(r.root, r.chapter)
-	if err != nil {
-		return nil, err
-	}
-	for _, point := range points {
+func (r *run) promises() (all []promise) {
+	for _, point := range must(course.Contract(r.root, r.chapter)) {
 		where := fmt.Sprintf("%s/README.md:%d", r.chapter.Dir, point.Line)
 		all = append(all, promise{where: where}.sentences(plain(point.Text))...)
 	}
@@ -124,23 +107,16 @@ func (r *run) promises() (all []promise, err error) {
 		where := fmt.Sprintf("%s:%d (%s)", h.file, h.Line, h.Symbol)
 		all = append(all, promisesIn(where, h.Symbol[strings.LastIndex(h.Symbol, ".")+1:], h.Doc)...)
 	}
-	return all, nil
+	return all
 }
 
 // rulesIn returns what may be rules in the tests of a folder, and for each the functions that name it: all constant
 // strings of three words or more. Which of them are rules shows when wrong versions fail.
-func rulesIn(dir string) (map[string][]string, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		return nil, err
-	}
+func rulesIn(dir string) map[string][]string {
 	var files []*ast.File
 	set := token.NewFileSet()
-	for _, name := range names {
-		tree, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, fmt.Errorf("read the rules of the tests: %w", err)
-		}
+	for _, name := range must(filepath.Glob(filepath.Join(dir, "*_test.go"))) {
+		tree := must(parser.ParseFile(set, name, nil, parser.SkipObjectResolution))
 		tree.Name.Name = "tests" // one package, for the checker
 		files = append(files, tree)
 	}
@@ -167,7 +143,7 @@ func rulesIn(dir string) (map[string][]string, error) {
 			})
 		}
 	}
-	return rules, nil
+	return rules
 }
 
 // rulesThatFailed returns the rules with which wrong versions fail. A wrong version that could not be run, because it

@@ -27,10 +27,7 @@ import (
 func derived(r *run) (string, []string) {
 	const generate = "run `go tool author generate`"
 	solution := filepath.Join(r.root, r.chapter.Solution())
-	made, now, err := generated(r.root, r.chapter)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	made, now := generated(r.root, r.chapter)
 	listed, err := checksum.Read(solution)
 	if err != nil {
 		return "", []string{err.Error() + "; " + generate}
@@ -61,11 +58,7 @@ func derived(r *run) (string, []string) {
 		p = append(p, anchor.Check(set)...)
 	}
 	p = append(p, r.game()...)
-	edited, err := workspace.EditedTests(r.root, r.chapter)
-	if err != nil {
-		p.add("%v", err)
-	}
-	for _, name := range edited {
+	for _, name := range must(workspace.EditedTests(r.root, r.chapter)) {
 		p.add("%s/%s does not match %s; %s, or restore the test", r.chapter.Dir, name, checksum.Name, generate)
 	}
 	detail := fmt.Sprintf("%d stubs", len(made))
@@ -87,15 +80,10 @@ func derived(r *run) (string, []string) {
 // Generate makes the stubs of a chapter from its solution, and writes the list of checksums. It does not overwrite a
 // file that a learner has changed: it returns its name in kept, and writes the stub beside it as NAME.stub.
 func Generate(root string, c course.Chapter) (written, kept []string, err error) {
+	defer ended(&err)
 	solution := filepath.Join(root, c.Solution())
-	made, now, err := generated(root, c)
-	if err != nil {
-		return nil, nil, err
-	}
-	before, err := checksum.Read(solution)
-	if err != nil {
-		return nil, nil, err
-	}
+	made, now := generated(root, c)
+	before := must(checksum.Read(solution))
 	for _, name := range slices.Sorted(maps.Keys(made)) {
 		path := filepath.Join(root, c.Dir, name)
 		onDisk, err := os.ReadFile(path)
@@ -119,16 +107,13 @@ func Generate(root string, c course.Chapter) (written, kept []string, err error)
 
 // generated returns the stubs as a chapter's solution gives them today, and the checksums of them and of the tests,
 // by their path in the chapter's folder. Package workspace finds with these the files that a learner has changed.
-func generated(root string, c course.Chapter) (made map[string][]byte, sums checksum.List, err error) {
-	sums = checksum.New()
-	if made, err = stub.Dir(filepath.Join(root, c.Solution())); err != nil {
-		return nil, sums, err
-	}
+func generated(root string, c course.Chapter) (made map[string][]byte, sums checksum.List) {
+	made, sums = must(stub.Dir(filepath.Join(root, c.Solution()))), checksum.New()
 	for name, content := range made {
 		sums.Add(name, checksum.Of(content))
 	}
 	folder := os.DirFS(filepath.Join(root, c.Dir))
-	err = fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(name, "_test.go") {
 			return err
 		}
@@ -136,8 +121,5 @@ func generated(root string, c course.Chapter) (made map[string][]byte, sums chec
 		sums.Add(name, checksum.Of(content))
 		return err
 	})
-	if err != nil {
-		return nil, sums, fmt.Errorf("read the tests of %s: %w", c.Dir, err)
-	}
-	return made, sums, nil
+	return must(made, err), sums
 }

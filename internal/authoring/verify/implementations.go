@@ -24,14 +24,8 @@ func solutions(r *run) (string, []string) {
 
 func oracle(r *run) (string, []string) {
 	dir := filepath.Join(r.root, r.chapter.Oracle())
-	layer, err := overlay.ReadDir(r.chapter.Dir, "client-go", dir)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	diverges, err := exceptions(filepath.Join(dir, Divergences))
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	layer := must(overlay.ReadDir(r.chapter.Dir, "client-go", dir))
+	diverges := must(exceptions(filepath.Join(dir, Divergences)))
 	good := func(t gotest.Test) bool {
 		_, diverge := diverges[t.Name]
 		return passes(t) || diverge && t.Status == gotest.Failed
@@ -84,10 +78,7 @@ func shapes(r *run) (string, []string) {
 		if len(d.Bugs) == 0 {
 			p.add("%s has no wrong version of this design", d.Dir)
 		}
-		c, err := r.catch(d)
-		if err != nil {
-			return "", []string{err.Error()}
-		}
+		c := must(r.catch(d))
 		p = append(p, c.problems...)
 		wrong += len(c.runs)
 		over := r.code("", d.Code)

@@ -30,26 +30,13 @@ const (
 
 // predicted checks a chapter's programs to predict.
 func predicted(r *run) (string, []string) {
-	programs, err := course.Programs(r.root, r.chapter)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	page, err := r.predictionsPage()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	answers, problems, err := r.keptPredictions(programs, page)
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	programs, page := must(course.Programs(r.root, r.chapter)), r.predictionsPage()
+	answers, problems := r.keptPredictions(programs, page)
 	if len(answers) == len(programs) && page != r.predictionsText(programs, answers) {
 		problems.add("%s/%s does not show the programs as they are, or what they print; run `go tool author generate`",
 			r.chapter.Dir, course.PredictionsPage)
 	}
-	readme, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "README.md"))
-	if err != nil {
-		return "", []string{err.Error()}
-	}
+	readme := string(must(os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "README.md"))))
 	for _, task := range r.chapter.Tasks {
 		n := 0
 		for _, p := range programs {
@@ -60,7 +47,7 @@ func predicted(r *run) (string, []string) {
 		if n < programsPerTask {
 			problems.add("task %d has %d programs to predict; it takes %d or more", task.Number, n, programsPerTask)
 		}
-		if !r.linksToPredictions(string(readme), task) {
+		if !r.linksToPredictions(readme, task) {
 			problems.add("%s/README.md:%d: the section of task %d needs one line with a link to %s and `%s`",
 				r.chapter.Dir, task.Line, task.Number, predictionsLink(task), r.predictCommand(task))
 		}
@@ -69,27 +56,23 @@ func predicted(r *run) (string, []string) {
 }
 
 // keptPredictions returns what predictions returns, and keeps it if there is no problem.
-func (r *run) keptPredictions(
-	programs []course.Program, page string,
-) (answers map[string]predict.Answer, p problems, err error) {
+func (r *run) keptPredictions(programs []course.Program, page string) (map[string]predict.Answer, problems) {
 	what := []string{"predict"}
 	for _, program := range programs {
-		layer, err := overlay.ReadDir(program.Dir, program.Name, filepath.Join(r.root, program.Dir))
-		if err != nil {
-			return nil, nil, err
-		}
+		layer := must(overlay.ReadDir(program.Dir, program.Name, filepath.Join(r.root, program.Dir)))
 		what = append(what, r.key(layer))
 	}
 	named := slices.DeleteFunc(slices.Clone(r.sets[0].Bugs), func(b bugs.Bug) bool {
 		return !slices.ContainsFunc(programs, func(p course.Program) bool { return p.Wrong == b.Name })
 	})
 	key := r.key(r.solution, append(what, fmt.Sprintf("%+v", named))...)
+	var p problems
 	good := func(map[string]predict.Answer) bool { return p == nil }
-	answers, err = keep(r, key, good, func() (answers map[string]predict.Answer, err error) {
+	answers := must(keep(r, key, good, func() (answers map[string]predict.Answer, err error) {
 		answers, p = r.predictions(programs, page, named)
 		return answers, nil
-	})
-	return answers, p, err
+	}))
+	return answers, p
 }
 
 // predictions returns by name what each program prints, without those that have a problem. page shows what the programs
@@ -211,32 +194,24 @@ func (r *run) predictCommand(t course.Task) string {
 }
 
 // predictionsPage reads the chapter's page of programs. It is empty if there is none.
-func (r *run) predictionsPage() (string, error) {
+func (r *run) predictionsPage() string {
 	page, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, course.PredictionsPage))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the programs to predict: %w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
 	}
-	return string(page), nil
+	return string(must(page, err))
 }
 
 // UpdatePredictions runs the programs of a chapter and writes its page. It returns the page's name if it has changed.
 func UpdatePredictions(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
-	programs, err := course.Programs(root, c)
-	if err != nil || len(programs) == 0 {
-		return nil, err
+	defer ended(&err)
+	programs := must(course.Programs(root, c))
+	if len(programs) == 0 {
+		return nil, nil
 	}
-	r, err := run{ctx: ctx, root: root}.of(c)
-	if err != nil {
-		return nil, err
-	}
-	page, err := r.predictionsPage()
-	if err != nil {
-		return nil, err
-	}
-	answers, problems, err := r.keptPredictions(programs, page)
-	if err != nil {
-		return nil, err
-	}
+	r := must(run{ctx: ctx, root: root}.of(c))
+	page := r.predictionsPage()
+	answers, problems := r.keptPredictions(programs, page)
 	if problems != nil {
 		return nil, errors.New(strings.Join(problems, "\n"))
 	}

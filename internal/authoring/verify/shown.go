@@ -14,7 +14,6 @@ package verify
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,11 +36,8 @@ type output struct {
 }
 
 func shown(r *run) (string, []string) {
-	differing, count, err := r.outputs()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
 	var p problems
+	differing, count := r.outputs()
 	for _, o := range differing {
 		if o.err != nil {
 			p.add("%s: %v", o.at, o.err)
@@ -55,22 +51,13 @@ func shown(r *run) (string, []string) {
 // UpdateShown puts what the commands print today into a chapter's texts, where they show something else. It returns the
 // places that it changed.
 func UpdateShown(ctx context.Context, root string, c course.Chapter) (changed []string, err error) {
-	r, err := run{ctx: ctx, root: root}.of(c)
-	if err != nil {
-		return nil, err
-	}
-	differing, _, err := r.outputs()
-	if err != nil {
-		return nil, err
-	}
+	defer ended(&err)
+	differing, _ := must(run{ctx: ctx, root: root}.of(c)).outputs()
 	for _, o := range differing {
 		if o.err != nil {
 			return changed, o.err
 		}
-		text, err := os.ReadFile(o.path)
-		if err != nil {
-			return changed, err
-		}
+		text := must(os.ReadFile(o.path))
 		before, after, ok := strings.Cut(string(text), o.block)
 		if !ok {
 			return changed, fmt.Errorf("%s: put the comment right above ```console, both at the beginning of a line", o.at)
@@ -89,20 +76,12 @@ func shownBlock(over string, lines ...string) string {
 	return "<!-- shown: " + over + " -->\n```console\n" + strings.Join(lines, "\n") + "\n```\n"
 }
 
-// outputs runs the command of each output that the chapter's texts show. It returns those whose command prints
-// something else or cannot run, and how many outputs there are.
-func (r *run) outputs() (differing []output, count int, err error) {
-	names, err := r.texts()
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, name := range names {
+// outputs runs the command of each output that the chapter's texts, and those for learners, show. It returns those
+// whose command prints something else or cannot run, and how many outputs there are.
+func (r *run) outputs() (differing []output, count int) {
+	for _, name := range textsIn(r.root, r.chapter.Dir+"/README.md", r.chapter.Dir+"/hints.md", "docs/learn/*.md") {
 		path := filepath.Join(r.root, name)
-		doc, err := course.Text(path)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, b := range doc.Blocks {
+		for _, b := range must(course.Text(path)).Blocks {
 			if b.Comment == nil || !b.Is("console") || len(b.Lines) == 0 {
 				continue
 			}
@@ -122,21 +101,7 @@ func (r *run) outputs() (differing []output, count int, err error) {
 			differing = append(differing, output{path, at, over, command, shownBlock(over, b.Lines...), printed, err})
 		}
 	}
-	return differing, count, nil
-}
-
-// texts returns the texts that may show an output of the chapter, relative to the root: its own, and those for
-// learners.
-func (r *run) texts() ([]string, error) {
-	var names []string
-	for _, pattern := range []string{r.chapter.Dir + "/README.md", r.chapter.Dir + "/hints.md", "docs/learn/*.md"} {
-		found, err := fs.Glob(os.DirFS(r.root), pattern)
-		if err != nil {
-			return nil, fmt.Errorf("look for texts: %w", err)
-		}
-		names = append(names, found...)
-	}
-	return names, nil
+	return differing, count
 }
 
 // printKept returns what a shown command prints. It keeps what fits.

@@ -170,12 +170,8 @@ func reached(r *run) (string, []string) {
 	for _, task := range r.chapter.Tasks {
 		p.command(task, runs[task.Number], wanted[task.Number])
 	}
-	if err := r.judgeSections(&p, slices.Concat(slices.Collect(maps.Values(wanted))...)); err != nil {
-		p.add("%v", err)
-	}
-	if err := r.judgeTodos(&p); err != nil {
-		p.add("%v", err)
-	}
+	r.judgeSections(&p, slices.Concat(slices.Collect(maps.Values(wanted))...))
+	r.judgeTodos(&p)
 	return fmt.Sprintf("%d tests and %d todos in %d tasks", len(names), len(r.todos), len(r.chapter.Tasks)), p
 }
 
@@ -185,12 +181,8 @@ const linesToTest = 12
 var namedTest = regexp.MustCompile(`\bTestTask(\d+)_\w+`)
 
 // judgeSections checks that each task begins with its command and names a test, and that each named test exists.
-func (r *run) judgeSections(p *problems, tests []string) error {
-	text, err := os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "README.md"))
-	if err != nil {
-		return fmt.Errorf("read the tasks: %w", err)
-	}
-	lines := strings.Split(string(text), "\n")
+func (r *run) judgeSections(p *problems, tests []string) {
+	lines := strings.Split(string(must(os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "README.md")))), "\n")
 	for i, line := range lines {
 		for _, name := range namedTest.FindAllString(line, -1) {
 			if !slices.Contains(tests, name) {
@@ -205,7 +197,6 @@ func (r *run) judgeSections(p *problems, tests []string) error {
 				t.Number, linesToTest)
 		}
 	}
-	return nil
 }
 
 // command compares the tests that a task's command ran with the tests of that task.
@@ -226,7 +217,7 @@ func (p *problems) command(task course.Task, res gotest.Result, wanted []string)
 }
 
 // judgeTodos checks that each todo belongs to a task, and that each task has todos and two hints or more.
-func (r *run) judgeTodos(p *problems) error {
+func (r *run) judgeTodos(p *problems) {
 	written := map[int]bool{}
 	for _, t := range r.todos {
 		written[t.Task] = true
@@ -234,10 +225,7 @@ func (r *run) judgeTodos(p *problems) error {
 			p.add("%s:%d: %s is to be written in task %d, which the README does not have", t.file, t.Line, t.Symbol, t.Task)
 		}
 	}
-	hints, err := course.Hints(r.root, r.chapter.Dir)
-	if err != nil {
-		return err
-	}
+	hints := must(course.Hints(r.root, r.chapter.Dir))
 	for _, t := range r.chapter.Tasks {
 		if !written[t.Number] {
 			p.add("task %d leaves nothing to write: no function of the solution is marked for it", t.Number)
@@ -246,5 +234,4 @@ func (r *run) judgeTodos(p *problems) error {
 			p.add("hints.md has %d hints for task %d; it takes two or three, from where to look to the shape", n, t.Number)
 		}
 	}
-	return nil
 }

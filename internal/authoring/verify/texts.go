@@ -21,11 +21,7 @@ import (
 )
 
 func messages(r *run) (string, []string) {
-	ran, err := r.bugs()
-	if err != nil {
-		return "", []string{err.Error()}
-	}
-	runs := r.stubRuns()
+	ran, runs := must(r.bugs()), r.stubRuns()
 	var p problems
 	seen := 0
 	for _, task := range r.chapter.Tasks {
@@ -110,22 +106,18 @@ func references(r *run) (string, []string) {
 
 // checkReferences checks the references of the files below root that match one of the patterns.
 func checkReferences(ctx context.Context, root string, patterns ...string) (string, []string) {
-	var files []string
-	for _, pattern := range patterns {
-		found, err := fs.Glob(os.DirFS(root), filepath.ToSlash(pattern))
-		if err != nil {
-			return "", []string{err.Error()}
-		}
-		files = append(files, found...)
-	}
-	detail := fmt.Sprintf("%d files", len(files))
-	found, err := reference.Check(ctx, root, files)
-	if err != nil {
-		return detail, []string{err.Error()}
-	}
+	files := textsIn(root, patterns...)
 	var p problems
-	for _, f := range found {
+	for _, f := range must(reference.Check(ctx, root, files)) {
 		p.add("%s:%d: %s", f.File, f.Line, f.Text)
 	}
-	return detail, p
+	return fmt.Sprintf("%d files", len(files)), p
+}
+
+// textsIn returns the files below root that match one of the patterns, relative to it.
+func textsIn(root string, patterns ...string) (files []string) {
+	for _, pattern := range patterns {
+		files = append(files, must(fs.Glob(os.DirFS(root), filepath.ToSlash(pattern)))...)
+	}
+	return files
 }

@@ -127,7 +127,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 			for _, c := range chain {
 				begin(c)
 				start := time.Now()
-				detail, problems := c.check()
+				detail, problems := c.run()
 				if ctx.Err() != nil {
 					return
 				}
@@ -154,6 +154,40 @@ type step struct {
 	check          func() (detail string, problems []string)
 }
 
+// run makes the check. An error that ends it is its problem.
+func (c step) run() (detail string, problems []string) {
+	var err error
+	defer func() {
+		if err != nil {
+			problems = []string{err.Error()}
+		}
+	}()
+	defer ended(&err)
+	return c.check()
+}
+
+// broken is what must panics with.
+type broken struct{ error }
+
+// must returns a value. After an error it ends the check, or what else calls ended.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(broken{err})
+	}
+	return value
+}
+
+// ended, deferred, stores the error with which must has ended the function.
+func ended(err *error) {
+	switch p := recover().(type) {
+	case nil:
+	case broken:
+		*err = p.error
+	default:
+		panic(p)
+	}
+}
+
 // steps lists the checks that the options ask for: two lists for each chapter, and one for the texts.
 func (o Options) steps(ctx context.Context) (chains [][]step) {
 	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
@@ -169,12 +203,7 @@ func (o Options) steps(ctx context.Context) (chains [][]step) {
 			for k, t := range truths {
 				if asked(t.name) && t.shares == shares {
 					chain = append(chain, step{i*len(truths) + k, c.Dir, t.name,
-						func() (string, []string) {
-							if err != nil {
-								return "read", []string{err.Error()}
-							}
-							return t.check(r)
-						}})
+						func() (string, []string) { return t.check(must(r, err)) }})
 				}
 			}
 			chains = append(chains, chain)
@@ -217,7 +246,7 @@ type run struct {
 
 	stub       code                         // the stubs as they are made from the solution today
 	stubRuns   func() map[int]gotest.Result // each task's command over them, by the task's number
-	unfinished func() (*unfinished, error)  // the solution with todos
+	unfinished func() (*oneProgram, error)  // the solution with todos
 	bugs       func() (*caught, error)      // what came of the wrong versions of the solution
 	wrong      *oneProgram                  // those that bugs has built as one; nil before
 }
@@ -229,37 +258,22 @@ type todo struct {
 }
 
 // of returns the work on a chapter: what is read of it, and what is done when the first truth needs it.
-func (r run) of(c course.Chapter) (*run, error) {
+func (r run) of(c course.Chapter) (_ *run, err error) {
+	defer ended(&err)
 	r.chapter = c
 	if r.packages != nil {
 		r.inputs, _ = r.readInputs() // without them nothing is kept, and a truth reports what is wrong
 	}
 	folder := filepath.Join(r.root, c.Solution())
-	var err error
-	if r.sets, err = bugs.Sets(r.root, c); err != nil {
-		return nil, err
-	}
-	if r.states, err = bugs.States(r.root, c); err != nil {
-		return nil, err
-	}
-	if r.mayPass, err = exceptions(filepath.Join(folder, PassesOnStub)); err != nil {
-		return nil, err
-	}
+	r.sets, r.states = must(bugs.Sets(r.root, c)), must(bugs.States(r.root, c))
+	r.mayPass = must(exceptions(filepath.Join(folder, PassesOnStub)))
 	r.solution = r.sets[0].Code
 	for _, f := range r.solution.Files {
-		todos, err := stub.Todos(f.Name, f.Content)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range todos {
+		for _, t := range must(stub.Todos(f.Name, f.Content)) {
 			r.todos = append(r.todos, todo{t, c.Solution() + "/" + f.Name})
 		}
 	}
-	made, err := stub.Dir(folder)
-	if err != nil {
-		return nil, err
-	}
-	r.stub = r.code("", r.layer("stub", made))
+	r.stub = r.code("", r.layer("stub", must(stub.Dir(folder))))
 	r.stubRuns = sync.OnceValue(func() map[int]gotest.Result { return r.runTasks(r.stub) })
 	r.unfinished = sync.OnceValues(r.buildUnfinished)
 	r.bugs = sync.OnceValues(func() (*caught, error) {

@@ -24,6 +24,7 @@ const chosenBug = "WORKSHOP_BUG"
 type oneProgram struct {
 	built code
 	has   map[string]bool
+	layer overlay.Layer // the right code
 	right gotest.Result // of all tests, with no wrong version chosen
 }
 
@@ -34,45 +35,47 @@ func (p *oneProgram) over(bug string) code {
 	return c
 }
 
-// buildWrong builds what can be built as one. It leaves out wrong versions that do not compile, and those whose test
-// the right code fails in it: a test that looks at how much memory a call takes may see the branches. It returns an
-// empty set if none are left. Flags are those of the build; without them, all tests run over the right code, not only
-// those that are named.
-func (r *run) buildWrong(right overlay.Layer, all []bugs.Bug, flags ...string) (*oneProgram, error) {
+// buildMerged builds code with what can be merged into it as one, without what does not compile. If nothing is left,
+// the program is the code alone.
+func (r *run) buildMerged(right overlay.Layer, all []bugs.Bug, flags ...string) (*oneProgram, error) {
 	for {
 		merged, has, err := merge(right, all)
 		if err != nil || len(has) == 0 {
-			return &oneProgram{}, nil // each is built for itself, and tells
+			return &oneProgram{built: r.code("", right), layer: right}, nil // each is built for itself, and tells
 		}
-		p := &oneProgram{has: has}
-		p.built.build = func() (string, error) { return r.build(merged, flags...) }
-		built, err := p.built.build()
-		p.built.build = func() (string, error) { return built, err }
+		path, err := r.build(merged, flags...)
 		if broken, ok := errors.AsType[*buildError](err); ok && r.ctx.Err() == nil {
 			wrong := branchesAt(merged, broken.output)
-			if len(wrong) == 0 {
-				return &oneProgram{}, nil
-			}
-			all = slices.DeleteFunc(slices.Clone(all), func(b bugs.Bug) bool { return wrong[b.Name] })
+			all = slices.DeleteFunc(slices.Clone(all), func(b bugs.Bug) bool { return len(wrong) == 0 || wrong[b.Name] })
 			continue
 		}
-		right := p.over("")
-		right.env = append(right.env, env.Brief+"=1") // what is repeated for chance proves nothing about the branches
-		var named []string
-		for _, b := range all {
+		return &oneProgram{built: code{build: func() (string, error) { return path, nil }}, has: has, layer: right}, err
+	}
+}
+
+// buildWrong builds what can be built as one. It leaves out wrong versions whose test the right code fails in it: a
+// test that looks at how much memory a call takes may see the branches. It returns an empty set if none are left. Flags
+// are those of the build; without them, all tests run over the right code, not only those that are named.
+func (r *run) buildWrong(right overlay.Layer, all []bugs.Bug, flags ...string) (*oneProgram, error) {
+	p, err := r.buildMerged(right, all, flags...)
+	if err != nil || len(p.has) == 0 {
+		return &oneProgram{}, err
+	}
+	over := p.over("")
+	over.env = append(over.env, env.Brief+"=1") // what is repeated for chance proves nothing about the branches
+	var named []string
+	for _, b := range all {
+		if len(flags) > 0 {
 			named = append(named, "^"+b.Test+"$")
 		}
-		if len(flags) == 0 {
-			named = nil
-		}
-		if p.right, err = r.tests(right, "-test.run="+strings.Join(named, "|")); err != nil || len(p.right.Tests) == 0 {
-			return &oneProgram{}, err
-		}
-		for _, b := range all {
-			if t, _ := p.right.Test(b.Test); t.Status != gotest.Passed {
-				delete(has, b.Name)
-			}
-		}
-		return p, nil
 	}
+	if p.right, err = r.tests(over, "-test.run="+strings.Join(named, "|")); err != nil || len(p.right.Tests) == 0 {
+		return &oneProgram{}, err
+	}
+	for _, b := range all {
+		if t, _ := p.right.Test(b.Test); t.Status != gotest.Passed {
+			delete(p.has, b.Name)
+		}
+	}
+	return p, nil
 }

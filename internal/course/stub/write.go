@@ -142,7 +142,7 @@ func fixImports(name string, src []byte, todos bool) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the stub is not Go: %w", name, err)
 	}
-	used := map[string]bool{}
+	used := map[string]bool{"_": true, ".": true}
 	for _, ident := range tree.Unresolved {
 		used[ident.Name] = true
 	}
@@ -157,7 +157,7 @@ func fixImports(name string, src []byte, todos bool) ([]byte, error) {
 		last := ""
 		before := len(f.edits)
 		for _, spec := range d.Specs {
-			if i := spec.(*ast.ImportSpec); isUsed(i, used) {
+			if i := spec.(*ast.ImportSpec); used[ImportName(i)] {
 				last = i.Path.Value
 				todos = todos && last != strconv.Quote(todoPath)
 			} else {
@@ -192,15 +192,13 @@ func (f *file) addTodo(tree *ast.File, before ast.Decl) {
 	f.replace(start, start, fmt.Sprintf("import %q\n\n", todoPath))
 }
 
-var majorVersion = regexp.MustCompile(`^v\d+$`)
+var majorVersion = regexp.MustCompile(`/v(?:[2-9]|\d\d+)$`)
 
-// isUsed reports whether a file uses an import. The name of a package is taken to be the last element of its path, or
-// the one before a major version.
-func isUsed(spec *ast.ImportSpec, used map[string]bool) bool {
+// ImportName returns the name that a file uses for an import. Without an explicit name it is taken to be the last
+// element of the path, or the one before a major version ("klog" for k8s.io/klog/v2).
+func ImportName(spec *ast.ImportSpec) string {
 	if spec.Name != nil {
-		return spec.Name.Name == "_" || spec.Name.Name == "." || used[spec.Name.Name]
+		return spec.Name.Name
 	}
-	importPath, err := strconv.Unquote(spec.Path.Value)
-	base := path.Base(importPath)
-	return err != nil || used[base] || majorVersion.MatchString(base) && used[path.Base(path.Dir(importPath))]
+	return path.Base(majorVersion.ReplaceAllString(strings.Trim(spec.Path.Value, "\"`"), ""))
 }
