@@ -3,14 +3,19 @@ package ownwrites_test
 // Task 6: a new process after another one.
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
@@ -27,13 +32,64 @@ func TestTask6_Writes_of_the_process_before(t *testing.T) {
 		orphan := ownwrites.NewPod(w.web())
 		orphan.Name, orphan.OwnerReferences = "orphan", nil
 		w.create(orphan)
+		owned := ownwrites.NewPod(w.web())
+		owned.Name, owned.OwnerReferences[0].Controller = "owned", nil
+		t.Did("the user also creates a Pod of which web is an owner, and which it does not control")
+		w.create(owned)
 		t.Did("Remember")
 		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
 		require.Equal(t, newest, w.store.Written(web, pods), "the written version of web's Pods")
 		require.Equal(t, 1, w.store.Owners(), "the number of owners in the store")
 		w.behind()
-		require.Len(t, w.names(), 3, "the server's Pods")
+		require.Len(t, w.names(), 4, "the server's Pods")
 	})
+}
+
+func TestTask6_Each_Pod(t *testing.T) {
+	guard.Test(t, "Remember reads the Pods of all namespaces from the server, and records each as a write of the "+
+		"Deployment that controls it.", func(t *guard.T) {
+		for _, newest := range []struct {
+			pod    string
+			change func(pod *corev1.Pod)
+		}{
+			{"is being deleted", func(pod *corev1.Pod) {
+				pod.DeletionTimestamp, pod.Finalizers = ptr.To(metav1.Now()), []string{"example.com/wait"}
+			}},
+			{"has finished", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }},
+			{"has failed", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }},
+		} {
+			w := newWorld(t, 0)
+			w.add("web-a")
+			pod := ownwrites.NewPod(w.web())
+			pod.Name = "web-b"
+			newest.change(pod)
+			w.create(pod)
+			t.Did("the newest Pod of web %s; Remember", newest.pod)
+			require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
+		}
+		w := newWorld(t, 0)
+		t.Did("there are 600 Pods, and the last one by name is the newest; Remember")
+		for i := range 600 {
+			w.add(fmt.Sprintf("web-%03d", i))
+		}
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
+	})
+}
+
+func TestTask6_Context(t *testing.T) {
+	guard.Test(t, "Each request ends with the context of its caller. A process that stops must not wait for a list.",
+		func(t *guard.T) {
+			w := newWorld(t, 0)
+			w.Script("list pods", held)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			t.Did("the server does not answer the list of Remember, whose context ends after a minute")
+			start := time.Now()
+			require.Error(t, w.controller.Remember(ctx), "the error of Remember")
+			require.LessOrEqual(t, time.Since(start), time.Minute, "the time that Remember took")
+		})
 }
 
 func TestTask6_All_namespaces(t *testing.T) {
