@@ -94,10 +94,13 @@ func TestTask4_Two_Deployments_at_once(t *testing.T) {
 				w.Script(verb+" pods", fakeapi.Slow(time.Minute))
 				t.Did("the server takes a minute for the %s of a Reconcile of web; Reconcile default/db", verb)
 				ended := make(chan error, 1)
-				t.Go(func() { ended <- w.controller.Reconcile(t.Context(), cache.NewObjectName("default", "web")) })
+				reconcile := func(name string) error {
+					return w.controller.Reconcile(t.Context(), cache.NewObjectName("default", name))
+				}
+				t.Go(func() { ended <- reconcile("web") })
 				settle()
 				start := time.Now()
-				require.NoError(t, w.controller.Reconcile(t.Context(), cache.NewObjectName("default", "db")), "the error of Reconcile for db")
+				require.NoError(t, reconcile("db"), "the error of Reconcile for db")
 				require.Zero(t, time.Since(start), "the time that the Reconcile of db took")
 				require.NoError(t, <-ended, "the error of Reconcile for web")
 				require.Len(t, w.stored(), 6, "the server's Pods")
@@ -115,18 +118,21 @@ func held(_ http.ResponseWriter, r *http.Request, next http.Handler) {
 }
 
 func TestTask4_Context(t *testing.T) {
-	guard.Test(t, "Each request ends with the context of its caller. A leader that has lost its lease must not write.",
-		func(t *guard.T) {
-			for _, verb := range []string{"create", "list", "delete"} {
-				for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-					endsDuring(t, verb, end)
-				}
+	guard.Test(t, endsWithContext, func(t *guard.T) {
+		for _, verb := range []string{"create", "list", "delete"} {
+			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+				endsDuring(t, verb, end)
 			}
-		})
+		}
+	})
 }
+
+const endsWithContext = "Each request ends with the context of its caller. A leader that has lost its lease must not " +
+	"write."
 
 // endsDuring ends the context of a Reconcile while it waits for the answer to a request.
 func endsDuring(t *guard.T, verb string, end error) {
+	t.Rule(endsWithContext)
 	w := newWorld(t, 0)
 	switch verb {
 	case "list":

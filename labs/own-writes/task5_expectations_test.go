@@ -93,6 +93,8 @@ func TestTask5_Creation_is_counted(t *testing.T) {
 		t.Did("CreationObserved(web), once more")
 		e.CreationObserved(web)
 		requireSatisfied(t, true, e)
+		t.Rule("ExpectCreations makes an owner wait for a number of creations. It replaces the owner's earlier " +
+			"expectations.")
 		t.Did("ExpectCreations(web, 1), after one creation too many")
 		e.ExpectCreations(web, 1)
 		requireSatisfied(t, false, e)

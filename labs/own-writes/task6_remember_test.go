@@ -11,11 +11,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
@@ -48,23 +46,21 @@ func TestTask6_Writes_of_the_process_before(t *testing.T) {
 func TestTask6_Each_Pod(t *testing.T) {
 	guard.Test(t, "Remember reads the Pods of all namespaces from the server, and records each as a write of the "+
 		"Deployment that controls it.", func(t *guard.T) {
-		for _, newest := range []struct {
-			pod    string
-			change func(pod *corev1.Pod)
-		}{
-			{"is being deleted", func(pod *corev1.Pod) {
-				pod.DeletionTimestamp, pod.Finalizers = ptr.To(metav1.Now()), []string{"example.com/wait"}
-			}},
-			{"has finished", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodSucceeded }},
-			{"has failed", func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }},
-		} {
+		for _, phase := range []string{"is being deleted", "Succeeded", "Failed"} {
 			w := newWorld(t, 0)
-			w.add("web-a")
-			pod := ownwrites.NewPod(w.web())
-			pod.Name = "web-b"
-			newest.change(pod)
-			w.create(pod)
-			t.Did("the newest Pod of web %s; Remember", newest.pod)
+			w.add("web-a", "web-b")
+			pod := w.Objects("pods")[1].(*unstructured.Unstructured)
+			if phase == "is being deleted" {
+				pod.SetFinalizers([]string{"example.com/wait"})
+				w.Update(pod)
+				w.Delete(pod)
+				require.NotNil(t, w.stored()[1].DeletionTimestamp, "the deletion timestamp of web-b")
+			} else {
+				require.NoError(t, unstructured.SetNestedField(pod.Object, phase, "status", "phase"), "the error of a change")
+				w.Update(pod)
+				require.EqualValues(t, phase, w.stored()[1].Status.Phase, "the phase of web-b")
+			}
+			t.Did("the newest Pod of web, web-b: %s; Remember", phase)
 			require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
 			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
 		}
