@@ -9,11 +9,13 @@ package ownwrites_test
 //	go test ./labs/own-writes -tags yours -on yours,deltafifo=solutions
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -185,7 +187,25 @@ func settle() {
 func (w *world) reconcile() error {
 	w.t.Helper()
 	w.t.Did("Reconcile default/web")
-	return w.controller.Reconcile(w.t.Context(), cache.NewObjectName("default", "web"))
+	return w.reconcileOf(w.t.Context(), "web")
+}
+
+// reconcileOf calls Reconcile for a Deployment of the namespace default, and looks whether it changes a cached object.
+func (w *world) reconcileOf(ctx context.Context, name string) error {
+	w.t.Helper()
+	cached := append(w.deployments.GetStore().List(), w.pods.GetStore().List()...)
+	var before []runtime.Object
+	for _, obj := range cached {
+		before = append(before, obj.(runtime.Object).DeepCopyObject())
+	}
+	err := w.controller.Reconcile(ctx, cache.NewObjectName("default", name))
+	for i, obj := range cached {
+		if !reflect.DeepEqual(before[i], obj) {
+			w.t.Rule("It never changes a cached object. The cache shares its objects with all readers.")
+			require.Equal(w.t, before[i], obj, "the cached object after Reconcile")
+		}
+	}
+	return err
 }
 
 // behind calls Reconcile, which must find the cache behind.

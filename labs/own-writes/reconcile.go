@@ -10,7 +10,8 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// Reconcile gives one Deployment the wanted number of Pods.
+// Reconcile gives one Deployment the wanted number of Pods. It may run for different Deployments at once. It never
+// changes a cached object.
 //
 // If EnsureReady returns an error, Reconcile writes nothing and returns that error. When EnsureReady has returned
 // nothing but errors for Patience, Reconcile calls Stale with the last one and reads the Pods from the server. A

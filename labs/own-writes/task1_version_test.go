@@ -35,9 +35,14 @@ func TestTask1_Any_number_of_digits(t *testing.T) {
 	guard.Test(t, "A version may have more digits than any integer type. A server of another make may count far.",
 		func(t *guard.T) {
 			const large = "9223372036854775807" // the largest int64
-			require.Equal(t, -1, compare(t, large, "9223372036854775808"), "the result")
-			require.Equal(t, 1, compare(t, "18446744073709551616", "18446744073709551615"), "the result")
-			require.Equal(t, 1, compare(t, "1"+large+large, large+large), "the result")
+			for _, pair := range [][2]string{
+				{large, "9223372036854775808"}, {"18446744073709551615", "18446744073709551616"}, {"7", "18446744073709551616"},
+				{"18446744073709551616", "18446744073709551617"}, {large + large, "1" + large + large},
+			} {
+				require.Equal(t, -1, compare(t, pair[0], pair[1]), "the result")
+				require.Equal(t, 1, compare(t, pair[1], pair[0]), "the result")
+				require.Equal(t, 0, compare(t, pair[1], pair[1]), "the result")
+			}
 		})
 }
 

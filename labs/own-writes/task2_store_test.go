@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"client-go-workshop/internal/testkit/guard"
 	ownwrites "client-go-workshop/labs/own-writes"
@@ -38,6 +40,13 @@ func TestTask2_Owners_and_resources_are_apart(t *testing.T) {
 		require.Equal(t, "9", s.Written(web, pods), "the written version of web's Pods")
 		require.Equal(t, "5", s.Written(web, replicas), "the written version of web's ReplicaSets")
 		require.Equal(t, "3", s.Written(db, pods), "the written version of db's Pods")
+		t.Did("WroteAt(shop/web, uid-3, pods, 2), WroteAt(web, uid-1, secrets, 4), for which there is no cache")
+		inShop, secrets := types.NamespacedName{Namespace: "shop", Name: "web"}, schema.GroupResource{Resource: "secrets"}
+		s.WroteAt(inShop, "uid-3", pods, "2")
+		s.WroteAt(web, "uid-1", secrets, "4")
+		require.Equal(t, "2", s.Written(inShop, pods), "the written version of shop/web's Pods")
+		require.Equal(t, "4", s.Written(web, secrets), "the written version of web's Secrets")
+		require.Equal(t, "9", s.Written(web, pods), "the written version of web's Pods")
 	})
 }
 
@@ -59,14 +68,17 @@ func TestTask2_Version_that_cannot_be_compared(t *testing.T) {
 func TestTask2_Owner_that_was_created_again(t *testing.T) {
 	guard.Test(t, "If the record is of another UID, the owner was deleted and created again: WroteAt then replaces the "+
 		"whole record. The writes of a dead owner are nobody's business.", func(t *guard.T) {
-		s := memory()
-		t.Did("WroteAt(web, uid-1, pods, 9), WroteAt(web, uid-1, replicasets, 9), WroteAt(web, uid-2, pods, 7)")
-		s.WroteAt(web, "uid-1", pods, "9")
-		s.WroteAt(web, "uid-1", replicas, "9")
-		s.WroteAt(web, "uid-2", pods, "7")
-		require.Equal(t, "7", s.Written(web, pods), "the written version of Pods")
-		require.Empty(t, s.Written(web, replicas), "the written version of ReplicaSets")
-		require.Equal(t, 1, s.Owners(), "the number of owners")
+		for _, uids := range [][2]types.UID{{"uid-1", "uid-2"}, {"", "uid-2"}, {"uid-1", ""}} {
+			s := memory()
+			t.Did("WroteAt(web, %[1]q, pods, 9), WroteAt(web, %[1]q, replicasets, 9), WroteAt(web, %[2]q, pods, 7)", uids[0],
+				uids[1])
+			s.WroteAt(web, uids[0], pods, "9")
+			s.WroteAt(web, uids[0], replicas, "9")
+			s.WroteAt(web, uids[1], pods, "7")
+			require.Equal(t, "7", s.Written(web, pods), "the written version of Pods")
+			require.Empty(t, s.Written(web, replicas), "the written version of ReplicaSets")
+			require.Equal(t, 1, s.Owners(), "the number of owners")
+		}
 	})
 }
 
@@ -91,11 +103,13 @@ func TestTask2_Clear(t *testing.T) {
 func TestTask2_Clear_of_another_UID(t *testing.T) {
 	guard.Test(t, "If ownerUID is not empty, Clear keeps a record of another UID. The deletion of the old owner may be "+
 		"handled after the first write for the new one.", func(t *guard.T) {
-		s := memory()
-		s.WroteAt(web, "uid-2", pods, "9")
-		t.Did("web has a record of uid-2; Clear(web, uid-1)")
-		s.Clear(web, "uid-1")
-		require.Equal(t, "9", s.Written(web, pods), "the written version")
+		for _, uid := range []types.UID{"uid-2", ""} {
+			s := memory()
+			s.WroteAt(web, uid, pods, "9")
+			t.Did("web has a record of the UID %q; Clear(web, uid-1)", uid)
+			s.Clear(web, "uid-1")
+			require.Equal(t, "9", s.Written(web, pods), "the written version")
+		}
 	})
 }
 
@@ -124,6 +138,9 @@ func TestTask2_Owners(t *testing.T) {
 		t.Did("Clear(web, uid-1)")
 		s.Clear(web, "uid-1")
 		require.Equal(t, 1, s.Owners(), "the number of owners")
+		t.Did("a write of db in another namespace")
+		s.WroteAt(types.NamespacedName{Namespace: "shop", Name: "db"}, "uid-3", pods, "9")
+		require.Equal(t, 2, s.Owners(), "the number of owners")
 	})
 }
 

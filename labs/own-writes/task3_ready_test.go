@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"client-go-workshop/internal/testkit/guard"
 	ownwrites "client-go-workshop/labs/own-writes"
@@ -88,8 +90,19 @@ func TestTask3_Error_has_both_versions(t *testing.T) {
 				"the error")
 		}
 		require.Equal(t, "10", s.Written(web, replicas), "the written version")
+		t.Did("web also wrote Pods at 8, which the cache has, and Secrets at 10, for which there is no cache")
+		s.WroteAt(web, "uid-1", pods, "8")
+		s.WroteAt(web, "uid-1", secrets, "10")
+		for range 20 { // a map has no order
+			require.Equal(t, replicas, notReady(t, s).GroupResource, "the resource of the error")
+		}
+		require.Equal(t, "8", s.Written(web, pods), "the written version of Pods")
+		require.Equal(t, "10", s.Written(web, secrets), "the written version of Secrets")
 	})
 }
+
+// secrets are a resource for which the stores of the tests have no cache.
+var secrets = schema.GroupResource{Resource: "secrets"}
 
 func TestTask3_Nothing_blocks_forever(t *testing.T) {
 	guard.Test(t, "A write does not count if its resource has no cache, if the cache has no version, or if the two "+
@@ -99,15 +112,20 @@ func TestTask3_Nothing_blocks_forever(t *testing.T) {
 		t.Did("a store without caches, and a write at 10")
 		ready(t, s)
 		require.Zero(t, s.Owners(), "owners with a record")
-		for _, version := range []string{"", "x7"} {
+		for _, version := range []string{"", "x7", "0", "07", "-1"} {
 			s = storeOn(&aCache{version: version}, &aCache{version: "9"})
 			s.WroteAt(web, "uid-1", pods, "10")
 			t.Did("the cache has the version %q, and a write at 10", version)
 			ready(t, s)
 			s.WroteAt(web, "uid-1", pods, "10")
 			s.WroteAt(web, "uid-1", replicas, "10")
-			t.Did("another cache is at 9, before a write at 10")
-			require.Equal(t, replicas, notReady(t, s).GroupResource, "the resource of the error")
+			t.Did("another cache is at 9, before a write at 10; a third resource has no cache")
+			for range 20 { // a map has no order
+				s.WroteAt(web, "uid-1", pods, "10")
+				s.WroteAt(web, "uid-1", secrets, "10")
+				s.WroteAt(web, "uid-1", replicas, "10")
+				require.Equal(t, replicas, notReady(t, s).GroupResource, "the resource of the error")
+			}
 		}
 	})
 }
@@ -115,22 +133,29 @@ func TestTask3_Nothing_blocks_forever(t *testing.T) {
 func TestTask3_Write_during_EnsureReady(t *testing.T) {
 	guard.Test(t, "EnsureReady may run beside WroteAt for the same owner: it forgets no version that it has not "+
 		"compared. A lost version is one Pod too many.", func(t *guard.T) {
-		ofPods := &aCache{version: "10"}
-		s := storeOn(ofPods, &aCache{version: "10"})
-		s.WroteAt(web, "uid-1", pods, "10")
-		written := make(chan struct{})
-		ofPods.during = func() {
-			ofPods.during = nil
-			t.Go(func() {
-				defer close(written)
-				s.WroteAt(web, "uid-1", pods, "11")
-			})
-			giveTurns()
+		for _, write := range []struct {
+			uid      types.UID
+			resource schema.GroupResource
+			version  string
+		}{{"uid-1", pods, "11"}, {"uid-1", replicas, "11"}, {"uid-2", pods, "11"}, {"uid-2", replicas, "11"}} {
+			ofPods := &aCache{version: "10"}
+			s := storeOn(ofPods, &aCache{version: "10"})
+			s.WroteAt(web, "uid-1", pods, "10")
+			written := make(chan struct{})
+			ofPods.during = func() {
+				ofPods.during = nil
+				t.Go(func() {
+					defer close(written)
+					s.WroteAt(web, write.uid, write.resource, write.version)
+				})
+				giveTurns()
+			}
+			t.Did("WroteAt(web, %s, %s, 11) begins while EnsureReady reads the version 10 of the cache of Pods", write.uid,
+				write.resource.Resource)
+			_ = s.EnsureReady(web) // it may see the new write or not
+			<-written
+			require.Equal(t, "11", s.Written(web, write.resource), "the written version")
 		}
-		t.Did("WroteAt(web, uid-1, pods, 11) begins while EnsureReady reads the version 10 of the cache")
-		_ = s.EnsureReady(web) // it may see the new write or not
-		<-written
-		require.Equal(t, "11", s.Written(web, pods), "the written version")
 	})
 }
 

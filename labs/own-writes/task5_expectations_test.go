@@ -93,6 +93,11 @@ func TestTask5_Creation_is_counted(t *testing.T) {
 		t.Did("CreationObserved(web), once more")
 		e.CreationObserved(web)
 		requireSatisfied(t, true, e)
+		t.Rule("ExpectCreations makes an owner wait for a number of creations. It replaces the owner's earlier " +
+			"expectations.")
+		t.Did("ExpectCreations(web, 1), after one creation too many")
+		e.ExpectCreations(web, 1)
+		requireSatisfied(t, false, e)
 	})
 }
 
@@ -103,6 +108,11 @@ func TestTask5_Deletion_counts_once(t *testing.T) {
 		t.Did("ExpectDeletions(web, a, b); then DeletionObserved of c and d, which a user deleted")
 		e.DeletionObserved(web, "c")
 		e.DeletionObserved(web, "d")
+		requireSatisfied(t, false, e)
+		t.Did("DeletionObserved(db, a) and DeletionObserved(db, b)")
+		e.ExpectDeletions(db, "a", "b")
+		e.DeletionObserved(db, "a")
+		e.DeletionObserved(db, "b")
 		requireSatisfied(t, false, e)
 		t.Rule("A second report of the same UID does not count. A Pod is reported when its deletion timestamp is set, and " +
 			"when it is gone.")
@@ -126,17 +136,24 @@ func TestTask5_Leak_ends_after_five_minutes(t *testing.T) {
 	guard.Test(t, "Expectations that are older than ExpectationsTimeout count as satisfied. An event that a watch "+
 		"has missed never comes.", func(t *guard.T) {
 		e := ownwrites.NewExpectations()
-		t.Did("ExpectCreations(web, 1); the Pod is gone before the watch has seen it")
-		e.ExpectCreations(web, 1)
-		time.Sleep(ownwrites.ExpectationsTimeout - time.Second)
-		requireSatisfied(t, false, e)
-		t.Did("ExpectationsTimeout passes")
-		time.Sleep(2 * time.Second)
-		requireSatisfied(t, true, e)
-		t.Did("ExpectDeletions(web, a)")
-		e.ExpectDeletions(web, "a")
-		time.Sleep(ownwrites.ExpectationsTimeout - time.Second)
-		requireSatisfied(t, false, e)
+		for _, kind := range []struct {
+			expected        string
+			expect, observe func()
+		}{
+			{"ExpectCreations(web, 2)", func() { e.ExpectCreations(web, 2) }, func() { e.CreationObserved(web) }},
+			{"ExpectDeletions(web, a, b)", func() { e.ExpectDeletions(web, "a", "b") }, func() { e.DeletionObserved(web, "a") }},
+			{"ExpectCreations(web, 2) again", func() { e.ExpectCreations(web, 2) }, func() { e.CreationObserved(web) }},
+		} {
+			t.Did("%s; one of the two is gone before the watch has seen it", kind.expected)
+			kind.expect()
+			time.Sleep(ownwrites.ExpectationsTimeout / 2)
+			kind.observe()
+			time.Sleep(ownwrites.ExpectationsTimeout/2 - time.Second)
+			requireSatisfied(t, false, e)
+			t.Did("ExpectationsTimeout passes")
+			time.Sleep(2 * time.Second)
+			requireSatisfied(t, true, e)
+		}
 	})
 }
 

@@ -3,6 +3,8 @@ package ownwrites_test
 // Task 6: a new process after another one.
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"client-go-workshop/internal/testkit/fakeapi"
@@ -27,13 +30,62 @@ func TestTask6_Writes_of_the_process_before(t *testing.T) {
 		orphan := ownwrites.NewPod(w.web())
 		orphan.Name, orphan.OwnerReferences = "orphan", nil
 		w.create(orphan)
+		owned := ownwrites.NewPod(w.web())
+		owned.Name, owned.OwnerReferences[0].Controller = "owned", nil
+		t.Did("the user also creates a Pod of which web is an owner, and which it does not control")
+		w.create(owned)
 		t.Did("Remember")
 		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
 		require.Equal(t, newest, w.store.Written(web, pods), "the written version of web's Pods")
 		require.Equal(t, 1, w.store.Owners(), "the number of owners in the store")
 		w.behind()
-		require.Len(t, w.names(), 3, "the server's Pods")
+		require.Len(t, w.names(), 4, "the server's Pods")
 	})
+}
+
+func TestTask6_Each_Pod(t *testing.T) {
+	guard.Test(t, "Remember reads the Pods of all namespaces from the server, and records each as a write of the "+
+		"Deployment that controls it.", func(t *guard.T) {
+		for _, phase := range []string{"is being deleted", "Succeeded", "Failed"} {
+			w := newWorld(t, 0)
+			w.add("web-a", "web-b")
+			pod := w.Objects("pods")[1].(*unstructured.Unstructured)
+			if phase == "is being deleted" {
+				pod.SetFinalizers([]string{"example.com/wait"})
+				w.Update(pod)
+				w.Delete(pod)
+				require.NotNil(t, w.stored()[1].DeletionTimestamp, "the deletion timestamp of web-b")
+			} else {
+				require.NoError(t, unstructured.SetNestedField(pod.Object, phase, "status", "phase"), "the error of a change")
+				w.Update(pod)
+				require.EqualValues(t, phase, w.stored()[1].Status.Phase, "the phase of web-b")
+			}
+			t.Did("the newest Pod of web, web-b: %s; Remember", phase)
+			require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
+		}
+		w := newWorld(t, 0)
+		t.Did("there are 600 Pods, and the last one by name is the newest; Remember")
+		for i := range 600 {
+			w.add(fmt.Sprintf("web-%03d", i))
+		}
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
+	})
+}
+
+func TestTask6_Context(t *testing.T) {
+	guard.Test(t, "Each request ends with the context of its caller. A process that stops must not wait for a list.",
+		func(t *guard.T) {
+			w := newWorld(t, 0)
+			w.Script("list pods", held)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			t.Did("the server does not answer the list of Remember, whose context ends after a minute")
+			start := time.Now()
+			require.Error(t, w.controller.Remember(ctx), "the error of Remember")
+			require.LessOrEqual(t, time.Since(start), time.Minute, "the time that Remember took")
+		})
 }
 
 func TestTask6_All_namespaces(t *testing.T) {

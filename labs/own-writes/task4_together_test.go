@@ -1,0 +1,227 @@
+package ownwrites_test
+
+// Task 4: two Deployments at once, contexts, and what a read from the server leaves behind.
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	ownwrites "client-go-workshop/labs/own-writes"
+)
+
+// withDB makes a world that has a second Deployment, db.
+func withDB(t *guard.T, late time.Duration) *world {
+	w := newWorld(t, late)
+	w.Create(fakeapi.Deployment("db", 3))
+	time.Sleep(late + time.Second)
+	return w
+}
+
+// farAheadOf records a write of a Deployment that the cache never sees.
+func (w *world) farAheadOf(name types.NamespacedName) {
+	for _, obj := range w.Objects("deployments") {
+		if obj.GetName() == name.Name {
+			w.store.WroteAt(name, obj.GetUID(), pods, "999999")
+		}
+	}
+}
+
+func TestTask4_Patience_of_two_Deployments(t *testing.T) {
+	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
+		"one and reads the Pods from the server. Each Deployment waits for itself.", func(t *guard.T) {
+		w := withDB(t, 0)
+		start := time.Now()
+		reconcile := func(name string, after time.Duration, reads int) {
+			t.Helper()
+			time.Sleep(time.Until(start.Add(after)))
+			lists := len(w.sent("list"))
+			t.Did("Reconcile default/%s after %v", name, after)
+			err := w.reconcileOf(t.Context(), name)
+			var behind *ownwrites.ConsistencyError
+			require.Equal(t, reads == 0, errors.As(err, &behind), "the error is a *ConsistencyError: %v", err)
+			require.Len(t, w.sent("list"), lists+reads, "the lists of Pods")
+		}
+		w.farAheadOf(web)
+		reconcile("web", 0, 0)
+		w.farAheadOf(db)
+		reconcile("db", patience/2, 0)
+		reconcile("db", patience, 0)
+		reconcile("web", patience, 1)
+		reconcile("db", patience+patience/2, 1)
+		require.Len(t, w.stored(), 6, "the server's Pods")
+	})
+}
+
+func TestTask4_Lost_answers_of_two_Deployments(t *testing.T) {
+	guard.Test(t, "After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady "+
+		"returns. A read for one Deployment says nothing about another.", func(t *guard.T) {
+		w := withDB(t, 10*time.Second)
+		t.Did("the watch is 10 s late; the first create of web and that of db lose their answers")
+		w.Script("create pods", fakeapi.Times(2, fakeapi.Reset(true))...)
+		for _, name := range []string{"web", "db"} {
+			require.Error(t, w.reconcileOf(t.Context(), name), "the error of Reconcile for %s", name)
+		}
+		for _, name := range []string{"web", "db"} {
+			require.NoError(t, w.reconcileOf(t.Context(), name), "the error of the next Reconcile for %s", name)
+		}
+		require.Len(t, w.stored(), 6, "the server's Pods")
+	})
+}
+
+func TestTask4_Two_Deployments_at_once(t *testing.T) {
+	guard.Test(t, "Reconcile may run for different Deployments at once. A slow request for one does not stop another.",
+		func(t *guard.T) {
+			for _, verb := range []string{"create", "list", "delete"} {
+				w := withDB(t, 0)
+				switch verb {
+				case "list":
+					w.Script("create pods", fakeapi.Reset(false))
+					require.Error(t, w.reconcile(), "the error of Reconcile")
+				case "delete":
+					w.add("web-a", "web-b", "web-c", "web-d")
+				}
+				settle()
+				w.Script(verb+" pods", fakeapi.Slow(time.Minute))
+				t.Did("the server takes a minute for the %s of a Reconcile of web; Reconcile default/db", verb)
+				ended := make(chan error, 1)
+				reconcile := func(name string) error {
+					return w.controller.Reconcile(t.Context(), cache.NewObjectName("default", name))
+				}
+				t.Go(func() { ended <- reconcile("web") })
+				settle()
+				start := time.Now()
+				require.NoError(t, reconcile("db"), "the error of Reconcile for db")
+				require.Zero(t, time.Since(start), "the time that the Reconcile of db took")
+				require.NoError(t, <-ended, "the error of Reconcile for web")
+				require.Len(t, w.stored(), 6, "the server's Pods")
+			}
+		})
+}
+
+// held carries a request out, and then does not answer until the client goes away.
+func held(_ http.ResponseWriter, r *http.Request, next http.Handler) {
+	next.ServeHTTP(httptest.NewRecorder(), r)
+	select {
+	case <-r.Context().Done():
+	case <-time.After(time.Hour):
+	}
+}
+
+func TestTask4_Context(t *testing.T) {
+	guard.Test(t, endsWithContext, func(t *guard.T) {
+		for _, verb := range []string{"create", "list", "delete"} {
+			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+				endsDuring(t, verb, end)
+			}
+		}
+	})
+}
+
+const endsWithContext = "Each request ends with the context of its caller. A leader that has lost its lease must not " +
+	"write."
+
+// endsDuring ends the context of a Reconcile while it waits for the answer to a request.
+func endsDuring(t *guard.T, verb string, end error) {
+	t.Rule(endsWithContext)
+	w := newWorld(t, 0)
+	switch verb {
+	case "list":
+		w.Script("create", fakeapi.Reset(false))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+	case "delete":
+		w.add("web-a", "web-b", "web-c", "web-d")
+	}
+	settle()
+	w.Script(verb+" pods", held)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if end == context.Canceled {
+		time.AfterFunc(30*time.Second, cancel)
+	}
+	t.Did("the server does not answer the %s of a Reconcile, whose context ends: %v", verb, end)
+	start := time.Now()
+	require.Error(t, w.reconcileOf(ctx, "web"), "the error of Reconcile")
+	require.LessOrEqual(t, time.Since(start), time.Minute, "the time that Reconcile took")
+	if verb == "create" {
+		t.Rule("Any error counts as a lost answer, except a status from 400 to 499. The end of a context is one.")
+		lists := len(w.sent("list"))
+		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+		require.Len(t, w.sent("list"), lists+1, "the lists of Pods")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+	}
+}
+
+func TestTask4_Record_after_a_read(t *testing.T) {
+	guard.Test(t, "After a read from the server, the newest version of the Deployment's Pods replaces its record.",
+		func(t *guard.T) {
+			for _, uid := range []types.UID{"", "old-uid", "its own"} {
+				w := newWorld(t, 0)
+				if uid == "its own" {
+					uid = w.web().UID
+				}
+				w.scale(0)
+				t.Did("the record is of the UID %q, and at 999999; the server has no Pods", uid)
+				w.store.WroteAt(web, uid, pods, "999999")
+				w.behind()
+				time.Sleep(patience)
+				require.NoError(t, w.reconcile(), "the error of Reconcile after Patience")
+				require.Empty(t, w.store.Written(web, pods), "the written version of Pods")
+				w.scale(3)
+				t.Did("the newest Pod is the first by name")
+				w.add("web-c", "web-b", "web-a")
+				settle()
+				w.store.WroteAt(web, uid, pods, "999999")
+				w.behind()
+				time.Sleep(patience)
+				require.NoError(t, w.reconcile(), "the error of Reconcile after Patience")
+				require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+				t.Did("Clear with the UID of the Deployment")
+				w.store.Clear(web, w.web().UID)
+				require.Empty(t, w.store.Written(web, pods), "the written version of Pods: their owner is the Deployment")
+			}
+		})
+}
+
+func TestTask4_Patience_after_a_lost_answer(t *testing.T) {
+	guard.Test(t, "After a read from the server, the newest version of the Deployment's Pods replaces its record, and "+
+		"Patience begins again.", func(t *guard.T) {
+		w := newWorld(t, time.Hour)
+		t.Did("the answer to the second create is lost, and the first read after it is refused")
+		w.Script("create", pass, fakeapi.Reset(true))
+		w.Script("list pods", fakeapi.Answer(http.StatusForbidden, ""))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.Error(t, w.reconcile(), "the error of the next Reconcile")
+		time.Sleep(patience - time.Second)
+		require.NoError(t, w.reconcile(), "the error of Reconcile, whose read succeeds")
+		lists := len(w.sent("list"))
+		w.behind()
+		time.Sleep(2 * time.Second)
+		w.behind()
+		require.Len(t, w.sent("list"), lists, "the lists of Pods")
+	})
+}
+
+func TestTask4_Surplus_Pod_has_changed(t *testing.T) {
+	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition. Its version is none: "+
+		"the cache may be older than the Pod.", func(t *guard.T) {
+		w := newWorld(t, time.Minute)
+		w.add("web-a", "web-b", "web-c", "web-d")
+		time.Sleep(61 * time.Second)
+		t.Did("the cache has web-a to web-d; then web-d changes")
+		pod := w.Objects("pods")[3]
+		pod.SetLabels(map[string]string{"changed": "yes"})
+		w.Update(pod)
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
+	})
+}
