@@ -261,17 +261,21 @@ type crowded struct {
 	clientgo.Queue[string]
 	t      *guard.T
 	rivals []func()
+	before int // how many calls of a method pass before the rivals start
+	passed int
 	inside atomic.Int32
 	met    []string
 	calls  int
 }
 
-// crowd makes a call and starts the rivals in the middle of it. It returns when their calls have ended too.
+// crowd makes a call and starts the rivals in the middle of it. It returns when their calls have ended too. If the call
+// does not use the queue so often, no rival starts.
 func (c *crowded) crowd(t *guard.T, rivals []func(), call func()) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the rivals run whenever the call yields
-	c.t, c.rivals = t, rivals
+	c.t, c.rivals, c.passed = t, rivals, 0
 	call()
 	synctest.Wait()
+	c.rivals = nil
 }
 
 func (c *crowded) enter(name string) (leave func()) {
@@ -279,8 +283,10 @@ func (c *crowded) enter(name string) (leave func()) {
 	if c.inside.Add(1) > 1 {
 		c.met = append(c.met, name)
 	}
-	rivals := c.rivals
-	c.rivals = nil
+	var rivals []func()
+	if c.passed++; c.passed > c.before {
+		rivals, c.rivals = c.rivals, nil
+	}
 	for _, rival := range rivals {
 		c.t.Go(rival)
 	}

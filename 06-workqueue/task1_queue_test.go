@@ -161,6 +161,32 @@ func TestTask1_Each_item_wakes_a_worker(t *testing.T) {
 	})
 }
 
+func TestTask1_Each_Done_wakes_a_worker(t *testing.T) {
+	guard.Test(t, "If an item was added while it was being processed, Done puts it at the end of the queue. Get waits "+
+		"until there is an item, so Done wakes a worker for each, even if the queue is not empty.", func(t *guard.T) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no worker runs between the two calls
+		for name, second := range map[string]func(q loggedQueue){
+			"Add cdn, Done web":  func(q loggedQueue) { q.Add("cdn"); q.Done("web") },
+			"Done web, Add cdn":  func(q loggedQueue) { q.Done("web"); q.Add("cdn") },
+			"Done web, Done cdn": func(q loggedQueue) { q.Done("web"); q.Done("cdn") },
+		} {
+			t.Story(8)
+			q := newQueue(t, "web")
+			require.Equal(t, "web", q.Get(), "Get")
+			q.Add("web")
+			if name == "Done web, Done cdn" {
+				q.Add("cdn")
+				require.Equal(t, "cdn", q.Get(), "Get")
+				q.Add("cdn")
+			}
+			workers := []*call{q.GetLater(), q.GetLater()}
+			synctest.Wait()
+			second(q)
+			require.Equal(t, []string{"cdn", "web"}, results(workers...), "the results of both Gets after "+name)
+		}
+	})
+}
+
 func TestTask1_Get_waits_again_if_another_was_faster(t *testing.T) {
 	guard.Test(t, "Get waits until there is an item. When a worker wakes up, another one may have taken the "+
 		"item, so it has to look again.", func(t *guard.T) {
@@ -209,22 +235,25 @@ func TestTask1_Config_chooses_the_queue_below(t *testing.T) {
 
 func TestTask1_Queue_below_needs_no_lock(t *testing.T) {
 	guard.Test(t, "config.Queue needs no lock: it is called by one method at a time.", func(t *guard.T) {
-		below := &crowded{Queue: workqueue.DefaultQueue[string]()}
-		q := loggedQueue{workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: below}), t}
-		for _, item := range []string{"web", "db", "cdn"} {
-			q.Add(item)
-		}
-		q.Get()
-		q.TypedInterface.Add("web") // being processed
-		for i, call := range []func(){
-			func() { q.Add("job") }, func() { q.Add("job") }, func() { q.Get() }, func() { q.Done("web") }, func() { q.Len() },
-		} {
-			below.crowd(t, []func(){
-				func() { q.TypedInterface.Add("db") },
-				func() { q.TypedInterface.Len() },
-				func() { q.TypedInterface.Add(fmt.Sprint("an item for the next Get, ", i)); q.TypedInterface.Get() },
-			}, call)
-			require.Empty(t, below.met, "calls of config.Queue during another one")
+		for before := range 3 { // a method may call config.Queue several times
+			t.Story(8)
+			below := &crowded{Queue: workqueue.DefaultQueue[string](), before: before}
+			q := loggedQueue{workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: below}), t}
+			for _, item := range []string{"web", "db", "cdn"} {
+				q.Add(item)
+			}
+			q.Get()
+			q.TypedInterface.Add("web") // being processed
+			for i, call := range []func(){
+				func() { q.Add("job") }, func() { q.Add("job") }, func() { q.Get() }, func() { q.Done("web") }, func() { q.Len() },
+			} {
+				below.crowd(t, []func(){
+					func() { q.TypedInterface.Add("db") },
+					func() { q.TypedInterface.Len() },
+					func() { q.TypedInterface.Add(fmt.Sprint("an item for the next Get, ", i)); q.TypedInterface.Get() },
+				}, call)
+				require.Empty(t, below.met, "calls of config.Queue during another one")
+			}
 		}
 	})
 }
@@ -280,6 +309,15 @@ func TestTask1_Taken_items_can_be_freed(t *testing.T) {
 			take(133)
 		})
 		require.Equal(t, "0 of 355 still in memory", stillHeld(taken), "the items that were taken")
+		t.Did("Get and Done the last; 64 times: Add pointers, one less each time, Get and Done all of them")
+		on(func(add, take func(n int)) {
+			take(1)
+			for n := 64; n > 0; n-- {
+				add(n)
+				take(n)
+			}
+		})
+		require.Equal(t, "0 of 2436 still in memory", stillHeld(taken), "the items that were taken, the last one included")
 		runtime.KeepAlive(q)
 	})
 }

@@ -140,6 +140,11 @@ func TestTask2_ShuttingDown_reports_both(t *testing.T) {
 		q = newQueue(t)
 		q.DrainLater().result()
 		require.True(t, isShuttingDown(q), "a queue is shutting down after ShutDownWithDrain")
+		q = newQueue(t, "web", "db")
+		require.Equal(t, "web", q.Get(), "Get")
+		t.Cleanup(q.TypedInterface.ShutDown)
+		q.DrainLater().result()
+		require.True(t, isShuttingDown(q), "a queue is shutting down while ShutDownWithDrain waits")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
 
 	workqueue "client-go-workshop/06-workqueue"
 	"client-go-workshop/internal/testkit/guard"
@@ -99,6 +100,16 @@ func TestTask3_ShutDown_leaves_no_goroutine(t *testing.T) {
 		synctest.Wait()
 		q.ShutDown() // guard sees what is left
 	})
+	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind, even if the layer below was "+
+		"shut down before.", func(t *guard.T) {
+		t.Did("NewTypedDelayingQueueWithConfig, AddAfter web, 1h; ShutDown of config.Queue, and ShutDown")
+		below := workqueue.NewTyped[string]()
+		q := workqueue.NewTypedDelayingQueueWithConfig(clientgo.TypedDelayingQueueConfig[string]{Queue: below})
+		q.AddAfter("web", time.Hour)
+		synctest.Wait()
+		below.ShutDown()
+		q.ShutDown() // guard sees what is left
+	})
 }
 
 func TestTask3_Drain_leaves_no_goroutine(t *testing.T) {
@@ -109,6 +120,17 @@ func TestTask3_Drain_leaves_no_goroutine(t *testing.T) {
 		synctest.Wait()
 		q.ShutDownWithDrain()
 		time.Sleep(time.Minute) // guard sees what is left then; client-go's takes up to 10s to notice
+	})
+	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind, even if the layer below was "+
+		"shut down before.", func(t *guard.T) {
+		t.Did("NewTypedDelayingQueueWithConfig, AddAfter web, 1h; ShutDown of config.Queue; ShutDownWithDrain; 1m0s pass")
+		below := workqueue.NewTyped[string]()
+		q := workqueue.NewTypedDelayingQueueWithConfig(clientgo.TypedDelayingQueueConfig[string]{Queue: below})
+		q.AddAfter("web", time.Hour)
+		synctest.Wait()
+		below.ShutDown()
+		q.ShutDownWithDrain()
+		time.Sleep(time.Minute)
 	})
 }
 

@@ -74,6 +74,31 @@ func TestTask3_Waiting_costs_a_timer_at_most(t *testing.T) {
 	})
 }
 
+func TestTask3_No_timer_is_left(t *testing.T) {
+	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind, not even the last "+
+		"timer.", func(t *guard.T) {
+		for name, down := range map[string]func(q loggedQueue){
+			"ShutDown":          func(q loggedQueue) { q.TypedInterface.ShutDown() },
+			"ShutDownWithDrain": func(q loggedQueue) { q.TypedInterface.ShutDownWithDrain() },
+		} {
+			for _, delays := range [][]time.Duration{{}, {time.Hour}, {time.Hour, time.Minute}} {
+				t.Story(8)
+				clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+				q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+				for i, delay := range delays {
+					q.AddAfter(fmt.Sprint("item ", i), delay)
+					synctest.Wait()
+				}
+				synctest.Wait()
+				t.Did("%s", name)
+				down(q)
+				synctest.Wait()
+				require.Equal(t, 0, clock.Waiters(), "timers on the Clock after "+name)
+			}
+		}
+	})
+}
+
 // timers counts the timers of a clock, unless there are only a few.
 func timers(clock *testclock.FakeClock) string {
 	if n := clock.Waiters(); n > 20 {
@@ -154,7 +179,7 @@ func TestTask3_Items_that_have_come_can_be_freed(t *testing.T) {
 			q := workqueue.NewTypedDelayingQueue[*payload]()
 			t.Cleanup(q.ShutDown)
 			t.Did("AddAfter of 100 pointers, 1s; 1s passes; Get and Done of all")
-			items := addLater(t, q, 100)
+			items := addLater(t, q, 100, time.Second)
 			time.Sleep(time.Second)
 			start(t, func() string {
 				for range items {
@@ -170,29 +195,50 @@ func TestTask3_Items_that_have_come_can_be_freed(t *testing.T) {
 func TestTask3_Dropped_items_can_be_freed(t *testing.T) {
 	guard.Test(t, "ShutDown drops the delayed items: the garbage collector can free them.", func(t *guard.T) {
 		q := workqueue.NewTypedDelayingQueue[*payload]()
-		t.Did("AddAfter of 100 pointers, 1s; ShutDown; 1m0s passes")
-		items := addLater(t, q, 100)
+		t.Did("AddAfter of 100 pointers, 1h; ShutDown; 1m0s passes")
+		items := addLater(t, q, 100, time.Hour)
 		q.ShutDown()
-		time.Sleep(time.Minute) // the runtime forgets stopped timers when it next looks at them
-		synctest.Wait()
-		require.Equal(t, "0 of 100 still in memory", stillHeld(items), "the items that were dropped")
+		requireDropped(t, items, "the items that were dropped")
 		t.Rule("After ShutDown, AddAfter has no effect. The queue does not keep the item either.")
 		t.Did("AddAfter of 100 more pointers, 1s; 1m0s passes")
-		items = addLater(t, q, 100)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		require.Equal(t, "0 of 100 still in memory", stillHeld(items), "the items that were delayed after ShutDown")
+		items = addLater(t, q, 100, time.Second)
+		requireDropped(t, items, "the items that were delayed after ShutDown")
 		runtime.KeepAlive(q)
 	})
 }
 
-// addLater calls AddAfter for n new items, a second each, on a goroutine that ends, so that its stack holds none.
-func addLater(t *guard.T, q clientgo.TypedDelayingInterface[*payload], n int) (items []weak.Pointer[payload]) {
+func TestTask3_Drain_does_not_keep_dropped_items(t *testing.T) {
+	guard.Test(t, "ShutDownWithDrain drops the delayed items, and then drains the layer below: the garbage collector can "+
+		"free them, however long the drain takes.", func(t *guard.T) {
+		q := workqueue.NewTypedDelayingQueue[*payload]()
+		t.Cleanup(q.ShutDown)
+		q.Add(new(payload))
+		q.Get()
+		t.Did("Add and Get; AddAfter of 100 pointers, 1h; ShutDownWithDrain, which waits for Done; 1m0s passes")
+		items := addLater(t, q, 100, time.Hour)
+		drain := start(t, func() string { q.ShutDownWithDrain(); return returned })
+		requireDropped(t, items, "the items that were dropped")
+		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with an item being processed")
+	})
+}
+
+// requireDropped requires that none of the items is in memory after a minute.
+func requireDropped(t *guard.T, items []weak.Pointer[payload], which string) {
+	t.Helper()
+	time.Sleep(time.Minute) // the runtime forgets stopped timers when it next looks at them
+	synctest.Wait()
+	require.Equal(t, "0 of 100 still in memory", stillHeld(items), which)
+}
+
+// addLater calls AddAfter for n new items on a goroutine that ends, so that its stack holds none.
+func addLater(
+	t *guard.T, q clientgo.TypedDelayingInterface[*payload], n int, delay time.Duration,
+) (items []weak.Pointer[payload]) {
 	start(t, func() string {
 		for range n {
 			item := new(payload)
 			items = append(items, weak.Make(item))
-			q.AddAfter(item, time.Second)
+			q.AddAfter(item, delay)
 		}
 		return returned
 	}).result()

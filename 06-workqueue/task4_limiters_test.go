@@ -160,11 +160,11 @@ func TestTask4_Failures_are_counted_without_end(t *testing.T) {
 		"upper limit.", func(t *guard.T) {
 		r := workqueue.NewTypedWithMaxWaitRateLimiter(workqueue.NewTypedMaxOfRateLimiter(
 			exponential(time.Millisecond, time.Second)), time.Minute)
-		t.Did("TypedWithMaxWaitRateLimiter of a TypedMaxOfRateLimiter of an exponential one: When web, 1000 times")
-		for range 1_000 {
+		t.Did("TypedWithMaxWaitRateLimiter of a TypedMaxOfRateLimiter of an exponential one: When web, 100000 times")
+		for range 100_000 {
 			r.When("web")
 		}
-		require.Equal(t, 1_000, r.NumRequeues("web"), "NumRequeues of web")
+		require.Equal(t, 100_000, r.NumRequeues("web"), "NumRequeues of web")
 	})
 }
 
@@ -215,10 +215,11 @@ func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
 			require.Equal(t, "3ms 4ms 4ms 8ms", when(t, r, "web", 4), "the waits of 4 failures of web")
 			require.Equal(t, []int{4, 4}, []int{none.NumRequeues("web"), last.NumRequeues("web")},
 				"failures that the first and the last limiter have counted")
-			t.Did("When db of the first limiter alone, twice; NumRequeues of web and db")
+			t.Did("When db of one limiter twice, and of another one once; NumRequeues of web and db")
 			t.Rule("NumRequeues returns the largest number of failures that one of the limiters has counted, not their sum.")
 			limiters[0].When("db")
 			limiters[0].When("db")
+			limiters[1].When("db")
 			require.Equal(t, []int{4, 2}, []int{r.NumRequeues("web"), r.NumRequeues("db")}, "NumRequeues of web and db")
 		}
 		t.Did("NewTypedMaxOfRateLimiter of none")
@@ -261,6 +262,7 @@ func TestTask4_WithMaxWait_cuts_the_wait(t *testing.T) {
 			"the wait of an inner limiter that does not wait")
 		require.Equal(t, "0s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(inner, 0), "db", 1),
 			"the wait of the 1st failure of db, at most 0s")
+		require.Equal(t, 1, inner.NumRequeues("db"), "NumRequeues of db of the inner limiter, at most 0s")
 		t.Did("NumRequeues web")
 		t.Rule("NumRequeues returns the number of failures that the inner limiter has counted. A wait that " +
 			"is cut is a failure too.")

@@ -143,6 +143,10 @@ func TestTask5_Indexers_come_before_the_start(t *testing.T) {
 		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}}, "a")
 		byName := func(obj any) ([]string, error) { return []string{obj.(*appsv1.Deployment).Name}, nil }
 		require.NoError(t, w.informer.AddIndexers(cache.Indexers{"name": byName}), "the error of AddIndexers")
+		t.Did("AddIndexers, with a name that there is already")
+		t.Rule("AddIndexers returns the indexer's error, for example for an index that exists already.")
+		require.Error(t, w.informer.AddIndexers(cache.Indexers{"name": byName}), "AddIndexers of the same name before the start")
+		t.Rule("AddIndexers adds indexes to the store, before or after the start.")
 		w.run()
 		keys, err := w.informer.GetIndexer().IndexKeys("name", "a")
 		require.NoError(t, err, "the error of IndexKeys")

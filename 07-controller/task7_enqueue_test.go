@@ -155,20 +155,55 @@ func (r *handlerRecorder) AddEventHandlerWithOptions(
 
 func TestTask7_Update_counts_old_and_new(t *testing.T) {
 	const rule = "Both states count: the old one may name a Deployment that the new one does not"
-	guard.Test(t, rule+", if an edit cut the owner reference.", func(t *guard.T) {
-		queue, deployments, budgets := wired(t)
-		old, new := webBudget(ownedByOther("Deployment", "api", "uid")), webBudget(noOwner)
-		t.Did("a user cuts the owner reference of a budget of api")
-		budgets.handler.OnUpdate(old, new)
-		require.ElementsMatch(t, []string{"default/api", "default/web"}, keysOf(queue), "keys in the queue")
+	ofAPI := func() *policyv1.PodDisruptionBudget { return webBudget(ownedByOther("Deployment", "api", "uid")) }
+	ofPods := handmade("by-hand", map[string]string{"app": "web"})
+	ofNone := handmade("by-hand", nil, func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil })
+	third := func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { b.Generation = 3; return b }
+	byOwner, bySelector := []string{"default/api", "default/web"}, []string{"default/by-hand", "default/web"}
+	for title, test := range map[string]struct {
+		old, new any
+		want     []string
+		why      string
+	}{
+		"the owner reference is cut":  {ofAPI(), webBudget(noOwner), byOwner, ", if an edit cut the owner reference."},
+		"the owner reference is made": {webBudget(noOwner), ofAPI(), byOwner, ", and the new one may name one too."},
+		"the generation stays": {third(ofAPI()), third(webBudget(noOwner)), byOwner,
+			", although an edit of the metadata changes no generation."},
+		"the selector is taken away": {ofPods, ofNone, bySelector, ", if an edit changed the selector."},
+		"the selector is made":       {ofNone, ofPods, bySelector, ", and the new one may select more."},
+	} {
+		t.Run(title, func(t *testing.T) {
+			guard.Test(t, rule+test.why, func(t *guard.T) {
+				queue, deployments, budgets := wired(t)
+				require.NoError(t, deployments.GetStore().Add(web()), "the error of Add")
+				t.Did("a budget changes: %s", title)
+				budgets.handler.OnUpdate(test.old, test.new)
+				require.ElementsMatch(t, test.want, keysOf(queue), "keys in the queue")
+			})
+		})
+	}
+}
 
-		t.Rule(rule + ", if an edit changed the selector.")
-		require.NoError(t, deployments.GetStore().Add(web()), "the error of Add")
-		t.Did("a user's budget selects the Pods of web no more")
-		budgets.handler.OnUpdate(handmade("by-hand", map[string]string{"app": "web"}), handmade("by-hand", nil,
-			func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil }))
-		require.ElementsMatch(t, []string{"default/by-hand", "default/web"}, keysOf(queue), "keys in the queue")
-	})
+func TestTask7_Update_of_what_is_no_object(t *testing.T) {
+	for title, states := range map[string][2]any{
+		"old": {"nonsense", webBudget(ownedByOther("Deployment", "api", "uid"))},
+		"new": {webBudget(ownedByOther("Deployment", "api", "uid")), "nonsense"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			guard.Test(t, "A state that is not an object with a name is reported to utilruntime and ignored: the other "+
+				"state still counts.", func(t *guard.T) {
+				reported := 0
+				defer replace(&utilruntime.ErrorHandlers, []utilruntime.ErrorHandler{
+					func(context.Context, error, string, ...any) { reported++ },
+				})()
+				queue, _, budgets := wired(t)
+				t.Did("a budget changes, and its %s state is no object", title)
+				budgets.handler.OnUpdate(states[0], states[1])
+				require.ElementsMatch(t, []string{"default/api", "default/web"}, keysOf(queue), "keys in the queue")
+				require.Equal(t, 1, reported, "errors reported to utilruntime")
+			})
+		})
+	}
 }
 
 func TestTask7_Keys_of_an_event_come_once(t *testing.T) {
@@ -189,11 +224,15 @@ func TestTask7_Handlers_do_no_work(t *testing.T) {
 		"nothing else: ten events of one Deployment are one key, and the work is for the "+
 		"workers.", func(t *guard.T) {
 		queue, deployments, _ := wired(t)
+		t.Did("AddRateLimited default/web, twice")
+		queue.AddRateLimited(webKey)
+		queue.AddRateLimited(webKey)
 		t.Did("the same Deployment changes ten times, and no worker runs")
 		for range 10 {
 			deployments.handler.OnUpdate(web(), web(replicas(5)))
 		}
 		require.Len(t, keysOf(queue), 1, "keys in the queue")
+		require.Equal(t, 2, queue.NumRequeues(webKey), "NumRequeues of default/web")
 	})
 }
 

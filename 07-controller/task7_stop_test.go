@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	policyv1 "k8s.io/api/policy/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
@@ -95,6 +96,29 @@ func TestTask7_Stop_finishes_what_it_began(t *testing.T) {
 		m.stopIn(9*time.Second, finishes)
 		t.Rule("Run cancels no request before DrainTimeout.")
 		require.Len(t, m.events.list(), 5, "Events")
+	})
+}
+
+func TestTask7_Stop_survives_a_panic(t *testing.T) {
+	guard.Test(t, finishes+" A worker that panics meanwhile starts again after a second.", func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		m := start(t, 0, func(m *machine) {
+			m.configure = func(config *controller.Config) { config.Workers = 1 }
+			m.server.before = func(context.Context, string) error {
+				if len(m.server.callLog()) == 1 {
+					time.Sleep(3 * time.Second)
+					panic("a bug in reconcile")
+				}
+				return nil
+			}
+		})
+		t.Did("the only worker is at a write that will panic, and another key is queued")
+		m.apply(web(called("one")))
+		m.apply(web(called("two")))
+		m.stop()
+		t.Rule("%s", finishes)
+		require.Equal(t, []string{"create default/one", "create default/two"}, m.server.callLog(), "writes to the server")
 	})
 }
 
