@@ -22,12 +22,12 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/runner/overlay"
 )
@@ -243,11 +243,7 @@ func localName(line string) string {
 	if name = strings.TrimSpace(name); name != "" {
 		return name
 	}
-	imported := strings.TrimSuffix(quoted, `"`)
-	if base := path.Base(imported); !regexp.MustCompile(`^v\d+$`).MatchString(base) {
-		return base
-	}
-	return path.Base(path.Dir(imported))
+	return stub.ImportName(&ast.ImportSpec{Path: &ast.BasicLit{Value: quoted}})
 }
 
 // withSource adds a file to a layer, whose package it has. source is the text after the package clause.

@@ -79,8 +79,9 @@ func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(T
 	return r, nil
 }
 
-// underLimits runs cmd and gives read what it prints. Standard error comes with it, in the order of writing, unless cmd
-// has one. why is the reason for which cmd was stopped: a limit, or the end of ctx.
+// underLimits runs cmd as the leader of a process group and gives read what it prints. Standard error comes with it, in
+// the order of writing, unless cmd has one. It kills the group when cmd exceeds the limits, when ctx ends, or when read
+// calls its stop. why is the first of these reasons.
 func underLimits(ctx context.Context, cmd *exec.Cmd, limits Limits,
 	read func(io.Reader, context.CancelCauseFunc) error) (why, err error) {
 	name := cmd.String()
@@ -91,11 +92,21 @@ func underLimits(ctx context.Context, cmd *exec.Cmd, limits Limits,
 	if cmd.Stderr == nil {
 		cmd.Stderr = cmd.Stdout
 	}
-	running, stop, release, err := begin(ctx, cmd, limits)
-	if err != nil {
+	cmd.WaitDelay = time.Second // for a grandchild that got away and holds standard error open
+	startGroup(cmd)
+	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("run %s: %w", name, err)
 	}
-	defer release()
+	running, stop := context.WithCancelCause(context.Background())
+	defer stop(nil) // ends watchMemory
+	defer context.AfterFunc(running, func() { killGroup(cmd) })()
+	defer context.AfterFunc(ctx, func() { stop(reason(ctx)) })()
+	if limits.Time > 0 {
+		defer time.AfterFunc(limits.Time, func() { stop(fmt.Errorf("it ran for %v", limits.Time)) }).Stop()
+	}
+	if limits.Memory > 0 {
+		go watchMemory(running, cmd.Process.Pid, limits.Memory, stop)
+	}
 	out := &io.LimitedReader{R: stdout, N: cmp.Or(limits.Output, math.MaxInt64)}
 	err = read(out, stop)
 	switch {
@@ -114,36 +125,6 @@ func underLimits(ctx context.Context, cmd *exec.Cmd, limits Limits,
 		return nil, fmt.Errorf("run %s: %w", name, err)
 	}
 	return why, nil
-}
-
-// begin starts cmd as the leader of a process group and kills the group when it exceeds the limits on time and memory,
-// when ctx ends, or when the caller calls stop. The first of these is the cause with which running ends. The caller
-// must call release when cmd has ended.
-func begin(ctx context.Context, cmd *exec.Cmd, limits Limits) (running context.Context, stop context.CancelCauseFunc,
-	release func(), err error) {
-	cmd.WaitDelay = time.Second // for a grandchild that got away and holds standard error open
-	startGroup(cmd)
-	if err := cmd.Start(); err != nil {
-		return nil, nil, nil, err
-	}
-	running, stop = context.WithCancelCause(context.Background())
-	ends := []func() bool{
-		context.AfterFunc(running, func() { killGroup(cmd) }),
-		context.AfterFunc(ctx, func() { stop(reason(ctx)) }),
-	}
-	if limits.Time > 0 {
-		timer := time.AfterFunc(limits.Time, func() { stop(fmt.Errorf("it ran for %v", limits.Time)) })
-		ends = append(ends, timer.Stop)
-	}
-	if limits.Memory > 0 {
-		go watchMemory(running, cmd.Process.Pid, limits.Memory, stop)
-	}
-	return running, stop, func() {
-		for _, end := range ends {
-			end()
-		}
-		stop(nil) // ends watchMemory
-	}, nil
 }
 
 // reason returns why a context has ended: the cause that it was given, or else that it was cancelled.

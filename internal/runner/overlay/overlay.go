@@ -87,7 +87,7 @@ func (l Layer) Over(below Layer) Layer {
 // Overlay is an overlay file on disk.
 type Overlay struct {
 	root string
-	path string
+	path string // absolute
 }
 
 // Write writes the overlay file for layers, at most one for each chapter, and the copies it needs, to .workshop/overlay
@@ -159,9 +159,6 @@ func store(dir, name string, content []byte) (string, error) {
 	// Another process may have stored the same just now, and its go command may read it. Transform truncates nothing.
 	return path, lockedfile.Transform(path, func([]byte) ([]byte, error) { return content, nil })
 }
-
-// Path is the absolute path of the overlay file.
-func (o *Overlay) Path() string { return o.path }
 
 // Go prepares `go verb -overlay FILE args…` in the workshop's root: verb is test, vet, build, list or run. It refuses
 // flags that would make the go command ignore the overlay.

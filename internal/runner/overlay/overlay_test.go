@@ -116,7 +116,7 @@ func TestTrap_relative_paths_match_nothing(t *testing.T) {
 	t.Chdir(root)
 	o, err := Write(".", layer)
 	require.NoError(t, err)
-	content, err := os.ReadFile(o.Path())
+	content, err := os.ReadFile(o.path)
 	require.NoError(t, err)
 	var file struct{ Replace map[string]string }
 	require.NoError(t, json.Unmarshal(content, &file))
