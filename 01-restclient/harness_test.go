@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -216,13 +217,19 @@ func limitedBy(l *limiter) func(*rest.Config) {
 	return func(c *rest.Config) { c.RateLimiter, c.QPS = l, 0 }
 }
 
-// closings wraps a client's transport and counts the bodies that it has returned and that are still open.
+// closings wraps a client's transport and counts the bodies that it has returned and that are still open, and the bytes
+// that were read from all of them. It calls onTry before each try.
 type closings struct {
 	http.RoundTripper
-	open int
+	open  int
+	read  atomic.Int64
+	onTry func()
 }
 
 func (c *closings) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.onTry != nil {
+		c.onTry()
+	}
 	resp, err := c.RoundTripper.RoundTrip(r)
 	if resp != nil {
 		c.open++
@@ -235,6 +242,12 @@ type counted struct {
 	io.ReadCloser
 	closings *closings
 	closed   bool
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.closings.read.Add(int64(n))
+	return n, err
 }
 
 func (c *counted) Close() error {

@@ -56,6 +56,23 @@ func TestTask1_What_is_not_set_is_not_in_the_path(t *testing.T) {
 		r = c.Get().Resource("deployments").Name("web")
 		require.Equal(t, "http://api/apis/apps/v1/deployments/web", r.URL().String(),
 			"the URL of an object without a namespace")
+		for set := range 1 << 4 {
+			r, want := c.Get(), "http://api/apis/apps/v1"
+			if set&1 != 0 {
+				r, want = r.Namespace("default"), want+"/namespaces/default"
+			}
+			if set&2 != 0 {
+				r, want = r.Resource("deployments"), want+"/deployments"
+			}
+			if set&4 != 0 {
+				r, want = r.Name("web"), want+"/web"
+			}
+			if set&8 != 0 {
+				r, want = r.SubResource("status"), want+"/status"
+			}
+			t.Did("a request whose URL is to be %s", want)
+			require.Equal(t, want, r.URL().String(), "the URL: each part that is set, and no other")
+		}
 	})
 }
 
@@ -114,11 +131,11 @@ func TestTask1_Requests_are_independent(t *testing.T) {
 func TestTask1_Parameters_add_up(t *testing.T) {
 	guard.Test(t, "Existing parameters stay, even those with the same name.", func(t *guard.T) {
 		c := client(t, "http://api")
-		t.Did(`Param a=1, Param a=2, VersionedParams limit=5, VersionedParams labelSelector="app in (web,db)"`)
-		u := c.Get().Resource("deployments").Param("a", "1").Param("a", "2").
+		t.Did(`Param a=1, Param a=2, Param a=1, VersionedParams limit=5, VersionedParams labelSelector="app in (web,db)"`)
+		u := c.Get().Resource("deployments").Param("a", "1").Param("a", "2").Param("a", "1").
 			VersionedParams(&metav1.ListOptions{Limit: 5}, restclient.ParameterCodec).
 			VersionedParams(&metav1.ListOptions{LabelSelector: "app in (web,db)"}, restclient.ParameterCodec).URL()
-		want := url.Values{"a": {"1", "2"}, "limit": {"5"}, "labelSelector": {"app in (web,db)"}}
+		want := url.Values{"a": {"1", "2", "1"}, "limit": {"5"}, "labelSelector": {"app in (web,db)"}}
 		require.Equal(t, want, u.Query(), "the query of the URL")
 	})
 }
@@ -201,6 +218,9 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 		t.Did("Param timeout=1h, and Timeout 5s")
 		require.Equal(t, "timeout=5s", c.Get().Param("timeout", "1h").Timeout(5*time.Second).URL().RawQuery,
 			"the query after Param and Timeout")
+		t.Did("Timeout 5s, and Param timeout=1h")
+		require.Equal(t, "timeout=5s", c.Get().Timeout(5*time.Second).Param("timeout", "1h").URL().RawQuery,
+			"the query after Timeout and Param")
 		t.Rule("Param adds a query parameter. Without a Timeout, that of the caller stays.")
 		t.Did("Param timeout=1h alone")
 		require.Equal(t, "timeout=1h", c.Get().Param("timeout", "1h").URL().RawQuery, "the query after Param")
@@ -208,7 +228,7 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 }
 
 // refusals are segments that would change the path around them.
-var refusals = []string{".", "..", "a/b", "../../secrets", "a%2fb", "/"}
+var refusals = []string{".", "..", "a/b", "../../secrets", "a%2fb", "/", "100%", "%"}
 
 func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
 	guard.Test(t, "A segment of one or two dots, or one that contains a slash or a percent sign, is an error. "+
@@ -264,6 +284,9 @@ func TestTask1_Nothing_is_set_twice(t *testing.T) {
 		t.Rule("A second call is an error, even after an empty namespace.")
 		t.Did(`Namespace "", Namespace "b"`)
 		require.Error(t, c.Get().Namespace("").Namespace("b").Error(), "the error of Namespace after an empty one")
+		t.Rule("A second call is an error, even if the second namespace is empty.")
+		t.Did(`Namespace "a", Namespace ""`)
+		require.Error(t, c.Get().Namespace("a").Namespace("").Error(), "the error of an empty Namespace after another")
 		t.Rule("SubResource without arguments changes nothing: Patch without subresources calls it like this.")
 		t.Did("SubResource without arguments, and with one")
 		r := c.Get().Resource("deployments").Name("web").SubResource().SubResource("status")
@@ -295,11 +318,31 @@ func TestTask1_First_error_stays(t *testing.T) {
 		last := r.Namespace("..").Resource("a/b").Name("web").Param("a", "b").Timeout(time.Second).
 			VersionedParams(&metav1.ListOptions{}, restclient.ParameterCodec).Error()
 		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last), `the error of a request that begins with Name("")`)
-		t.Did(`Namespace "..", then Name ""`)
-		first = client(t, "http://api").Get().Namespace("..").Error()
-		last = client(t, "http://api").Get().Namespace("..").Name("").Error()
-		require.Equal(t, fmt.Sprint(first), fmt.Sprint(last), `the error of a request that begins with Namespace("..")`)
+		for i, begin := range mistakes {
+			for j, next := range mistakes {
+				t.Did("mistake %d, then mistake %d, of Namespace, Resource, Name, SubResource and VersionedParams", i+1, j+1)
+				r := begin(client(t, "http://api").Get())
+				first := r.Error()
+				require.Error(t, first, "the error of mistake %d", i+1)
+				require.Equal(t, first.Error(), fmt.Sprint(next(r).Error()), "the error after mistakes %d and %d", i+1, j+1)
+			}
+		}
 	})
+}
+
+// mistakes are calls that make a request invalid, at least one of each method.
+var mistakes = []func(*restclient.Request) *restclient.Request{
+	func(r *restclient.Request) *restclient.Request { return r.Namespace("..") },
+	func(r *restclient.Request) *restclient.Request { return r.Namespace("a").Namespace("b") },
+	func(r *restclient.Request) *restclient.Request { return r.Resource("a/b") },
+	func(r *restclient.Request) *restclient.Request { return r.Resource("a").Resource("b") },
+	func(r *restclient.Request) *restclient.Request { return r.Name("") },
+	func(r *restclient.Request) *restclient.Request { return r.Name("%") },
+	func(r *restclient.Request) *restclient.Request { return r.SubResource("status", ".") },
+	func(r *restclient.Request) *restclient.Request { return r.SubResource("a").SubResource("b") },
+	func(r *restclient.Request) *restclient.Request {
+		return r.VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec)
+	},
 }
 
 // versions is a runtime.ParameterCodec that writes the version that it is asked to write for, and a field without text.

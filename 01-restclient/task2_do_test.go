@@ -76,6 +76,13 @@ func TestTask2_Raw_is_what_came(t *testing.T) {
 		body, err = w.getWeb().Raw()
 		require.NoError(t, err, "the error of Raw")
 		require.Equal(t, text, string(body), "the body that Raw returns")
+		t.Rule("DoRaw sends the request as Do does, and returns the body of the answer as it came: metrics and logs " +
+			"are plain text, which no decoder knows.")
+		w.script("answers with plain text", "", fakeapi.Text(200, "ok"))
+		t.Did("DoRaw")
+		body, err = w.on("GET").DoRaw(t.Context())
+		require.NoError(t, err, "the error of DoRaw for plain text")
+		require.Equal(t, "ok", string(body), "the text that DoRaw returns")
 	})
 }
 
@@ -111,6 +118,10 @@ func TestTask2_Broken_request_is_not_sent(t *testing.T) {
 		t.Did("DoRaw")
 		_, err := r.DoRaw(t.Context())
 		require.ErrorContains(t, err, r.Error().Error(), "the error of DoRaw")
+		t.Rule(builderError + ", even if the namespace is empty too.")
+		t.Did(`POST with Namespace "" and Name ".."`)
+		r = w.client.Post().Namespace("").Resource("deployments").Name("..")
+		require.EqualError(t, w.do(r).Error(), r.Error().Error(), "the error of Do")
 		t.Rule("A method with a space in it is an error: it would change the first line of the request.")
 		t.Did(`Verb "NO METHOD"`)
 		err = w.do(w.client.Verb("NO METHOD").Resource("deployments")).Error()
@@ -128,7 +139,7 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 		t.Did(`POST with Namespace ""`)
 		err := w.do(w.client.Post().Namespace("").Resource("deployments")).Error()
 		require.Error(t, err, "the error of a POST")
-		for _, verb := range []string{"GET", "PUT", "DELETE"} {
+		for _, verb := range []string{"GET", "PUT", "DELETE", "POST"} {
 			for _, s := range senders[:2] {
 				t.Did(`%s with Namespace "" and Name "web", and %s`, verb, s.name)
 				err := s.send(w.client.Verb(verb).Namespace("").Resource("deployments").Name("web"), t.Context())

@@ -115,6 +115,8 @@ func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 		page := answers(502, "text/html; charset=utf-8", "<html>gateway 7 is down</html>")
 		w.script("a proxy answers 502 with a page of HTML", "", page)
 		require.ErrorContains(t, w.getWeb().Error(), "gateway 7 is down", "the error of Do after a page of HTML")
+		w.script("a proxy answers 502 with XML", "", answers(502, "text/xml", "<error>gateway 8 is down</error>"))
+		require.ErrorContains(t, w.getWeb().Error(), "gateway 8 is down", "the error of Do after XML")
 		t.Rule(madeOfTheCode)
 		w.script("404, and the body is not a Status", "", fakeapi.Text(404, "<html>"))
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, w.getWeb().Error(), "Do after 404")
@@ -171,6 +173,14 @@ func TestTask2_DoRaw_returns_an_error_with_the_body(t *testing.T) {
 		body, err := w.on("GET").Name("web").DoRaw(t.Context())
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "DoRaw")
 		require.Contains(t, string(body), `"reason":"NotFound"`, "the body that DoRaw returns")
+		text := strings.Repeat("0123456789abcdef", 512)
+		for _, code := range []int{300, 399, 404, 503} {
+			w.script(fmt.Sprint(code, " with a text of 8 KiB"), "", answers(code, "text/plain", text))
+			t.Did("DoRaw")
+			body, err := w.on("GET").Name("web").DoRaw(t.Context())
+			require.Error(t, err, "the error of DoRaw after %d", code)
+			require.True(t, text == string(body), "the body after %d is the whole text; it has %d bytes", code, len(body))
+		}
 	})
 }
 
@@ -243,10 +253,12 @@ func TestTask2_Body_that_cannot_be_read_is_an_error(t *testing.T) {
 		t.Rule("A body that cannot be decoded is an error, and so is an unknown content type: a sign-in page " +
 			"also has the code 200.")
 		w := newWorld(t)
-		w.script("200, of an unknown content type", "", fakeapi.Times(2, fakeapi.Body("text/html", "<html>"))...)
-		require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into for a page of HTML")
-		_, err := w.getWeb().Get()
-		require.Error(t, err, "the error of Get for a page of HTML")
+		for _, body := range []string{"<html>", string(manifest("web"))} {
+			w.script("200, of an unknown content type", "", fakeapi.Times(2, fakeapi.Body("text/html", body))...)
+			require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into for text/html")
+			_, err := w.getWeb().Get()
+			require.Error(t, err, "the error of Get for text/html")
+		}
 	})
 }
 

@@ -4,6 +4,8 @@ package restclient_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -98,6 +100,7 @@ func TestTask3_Nil_object_is_no_body(t *testing.T) {
 		require.NoError(t, r.Error(), "the error of Body")
 		require.NoError(t, w.do(r).Error(), "the error of Do")
 		require.Empty(t, w.Requests("list")[0].Body, "the body of the request")
+		require.Empty(t, w.Requests("list")[0].Header.Get("Content-Type"), "the content type of the request")
 		t.Did("POST with a []byte as its Body, and then with a nil *Deployment")
 		w.do(w.on("POST").Body(manifest("web")).Body(none))
 		require.Equal(t, string(manifest("web")), w.Requests("create")[0].Body, "the body of the POST")
@@ -122,6 +125,8 @@ func TestTask3_What_cannot_be_sent_is_an_error(t *testing.T) {
 		first := w.on("POST").Name("..")
 		want := first.Error().Error()
 		require.EqualError(t, first.Body(7).Error(), want, "the error of the request")
+		t.Did("Body with an object that cannot be written as JSON, after it")
+		require.EqualError(t, first.Body(&unwritable{}).Error(), want, "the error of the request")
 		t.Rule("A builder error is returned, and nothing is sent.")
 		w.requireSent(0)
 	})
@@ -255,6 +260,9 @@ func TestTask3_Last_body_is_sent(t *testing.T) {
 		t.Did("Body with an io.Reader, then an object, and an answer of 429 with Retry-After 1")
 		w.script("busy", "", fakeapi.Answer(429, "1"))
 		require.NoError(t, w.do(w.on("POST").Body(reader()).Body(deployment("six"))).Error(), "the error of Do")
+		t.Did("Body with an io.Reader, then a []byte, and an answer of 429 with Retry-After 1")
+		w.script("busy", "", fakeapi.Answer(429, "1"))
+		require.NoError(t, w.do(w.on("POST").Body(reader()).Body(manifest("seven"))).Error(), "the error of Do")
 	})
 }
 
@@ -275,4 +283,32 @@ func TestTask3_Request_can_be_sent_again(t *testing.T) {
 			require.Equal(t, string(manifest("web")), sent.Body, "the body of request %d", i+1)
 		}
 	})
+}
+
+func TestTask3_Request_can_be_sent_again_after_an_error(t *testing.T) {
+	guard.Test(t, "Do does not change the request, which can be sent again: after every kind of error.",
+		func(t *guard.T) {
+			for _, s := range senders[:2] {
+				l := &limiter{}
+				w := newWorld(t, limitedBy(l))
+				r := w.on("GET").MaxRetries(0)
+				again := func(what string, ctx context.Context) {
+					t.Did("%s: %s, and %[1]s again", s.name, what)
+					require.Error(t, s.send(r, ctx), "the error of %s: %s", s.name, what)
+					l.err = nil
+					require.NoError(t, s.send(r, t.Context()), "the error of %s again", s.name)
+				}
+				w.Script("", fakeapi.Reset(false))
+				again("the connection breaks", t.Context())
+				w.Script("", fakeapi.Cut(10))
+				again("the answer is truncated", t.Context())
+				w.Script("", fakeapi.Answer(503, "1"))
+				again("503", t.Context())
+				l.err = errors.New("no more requests")
+				again("the limiter returns an error", t.Context())
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				again("the context is cancelled", ctx)
+			}
+		})
 }

@@ -92,8 +92,8 @@ func TestTask4_Every_wait_ends_with_the_context(t *testing.T) {
 					continue
 				}
 				for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-					l := &limiter{}
-					w := newWorld(t, limitedBy(l))
+					l, bodies := &limiter{}, &closings{}
+					w := newWorld(t, limitedBy(l), counting(bodies))
 					h.arrange(w, l)
 					ctx, cancel := context.WithCancel(t.Context())
 					if end == context.DeadlineExceeded {
@@ -102,8 +102,11 @@ func TestTask4_Every_wait_ends_with_the_context(t *testing.T) {
 						time.AfterFunc(moment, cancel)
 					}
 					t.Did("%s: %s; the context ends after %s", s.name, h.where, moment)
+					t.Rule(contextEnds + ".")
 					checkEnd(t, s.name, h, w, moment, end, func() error { return s.send(w.on("GET"), ctx) })
 					cancel()
+					t.Rule(nothingLeft + ": also if the context ends a wait.")
+					require.Equal(t, 0, bodies.open, "open bodies after %s, where %s", s.name, h.where)
 				}
 			}
 		}

@@ -227,7 +227,7 @@ func TestTask4_Watch_is_200_and_nothing_else(t *testing.T) {
 	const anError = only200 + ". An answer of 202 or 204 has no events, and the caller would watch again a " +
 		"hundred times a second."
 	guard.Test(t, anError, func(t *guard.T) {
-		for _, code := range []int{202, 204} {
+		for _, code := range []int{202, 204, 300, 400, 408, 418, 500, 503, 504} {
 			bodies := &closings{}
 			w := newWorld(t, counting(bodies))
 			w.script(fmt.Sprint(code, ", and no body"), "", func(rw respond, _ *request, _ handler) {

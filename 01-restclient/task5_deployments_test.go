@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	restclient "client-go-workshop/01-restclient"
+	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -194,11 +195,18 @@ func TestTask5_Delete_with_its_options(t *testing.T) {
 		t.Did("Delete web")
 		require.NoError(t, c.Delete(t.Context(), "web", metav1.DeleteOptions{}), "the error of Delete")
 		w.requireLast("DELETE", "/web")
+		t.Rule("The options of Delete are the body of the request: the caller's, and no others.")
+		for _, option := range []string{"propagationPolicy", "gracePeriodSeconds", "preconditions", "dryRun"} {
+			require.NotContains(t, w.Requests("delete")[1].Body, option, "the body of a DELETE without options")
+		}
+		t.Rule("Delete removes the Deployment with this name.")
 		require.Equal(t, 2, len(w.Objects("deployments")), "Deployments on the server after Delete")
 		t.Rule(itsStatus + ".")
 		t.Did("Delete web again")
 		err = c.Delete(t.Context(), "web", metav1.DeleteOptions{})
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "the 2nd Delete")
+		t.Rule("If the body is a Status whose status is Failure, the error is that Status, with its message.")
+		require.EqualError(t, err, `deployments.apps "web" not found`, "the error of the 2nd Delete")
 		t.Rule("The options of Delete are the body of the request: all of them.")
 		seconds, policy := int64(7), metav1.DeletePropagationOrphan
 		for i, one := range []struct {
@@ -212,6 +220,19 @@ func TestTask5_Delete_with_its_options(t *testing.T) {
 			t.Did("Delete api, which does not exist, with the options %s alone", one.sent)
 			c.Delete(t.Context(), "api", one.opts)
 			require.Contains(t, w.Requests("delete")[i+3].Body, one.sent, "the body of the DELETE")
+		}
+	})
+}
+
+func TestTask5_Delete_may_be_answered_with_the_Deployment(t *testing.T) {
+	guard.Test(t, "Delete removes the Deployment with this name. While a finalizer keeps it, the server answers with the "+
+		"Deployment, not with a Status, and that is not an error.", func(t *guard.T) {
+		w, c := typed(t, "default")
+		for _, answer := range []string{string(manifest("web")), `{"kind":"Status","apiVersion":"v1","status":"Success"}`} {
+			w.script("200, with the body "+answer[:20]+"…", "", fakeapi.Body("application/json", answer))
+			t.Did("Delete web")
+			err := c.Delete(t.Context(), "web", metav1.DeleteOptions{})
+			require.Equal(t, "no error", short(err), "the error of Delete")
 		}
 	})
 }

@@ -5,6 +5,7 @@ package restclient_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -323,13 +324,18 @@ func TestTask5_List_ends_after_its_TimeoutSeconds(t *testing.T) {
 	guard.Test(t, "The TimeoutSeconds of a list also limit the request: a server that hangs does not enforce "+
 		"them.", func(t *guard.T) {
 		w, c := typed(t, "default")
-		w.script("answers after a day", "", fakeapi.Slow(24*time.Hour))
 		seconds := int64(30)
-		t.Did("List with TimeoutSeconds 30")
-		var err error
-		d := took(func() { _, err = c.List(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds}) })
-		require.Equal(t, 30*time.Second, d, "duration of List")
-		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of List")
+		for _, opts := range []metav1.ListOptions{{}, {Limit: 500}, {Limit: 500, Continue: "token"}, {LabelSelector: "a=b"},
+			{ResourceVersion: "0"}} {
+			w.script("answers after a day", "", fakeapi.Slow(24*time.Hour))
+			t.Did("List with TimeoutSeconds 30, limit %d, continue %q, labelSelector %q and resourceVersion %q", opts.Limit,
+				opts.Continue, opts.LabelSelector, opts.ResourceVersion)
+			opts.TimeoutSeconds = &seconds
+			var err error
+			d := took(func() { _, err = c.List(t.Context(), opts) })
+			require.Equal(t, 30*time.Second, d, "duration of List")
+			require.ErrorIs(t, err, context.DeadlineExceeded, "the error of List")
+		}
 		t.Rule("Timeout does not limit a stream or a watch: the TimeoutSeconds of a watch are for the server.")
 		t.Did("Watch with TimeoutSeconds 30")
 		events, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds,
@@ -341,5 +347,23 @@ func TestTask5_List_ends_after_its_TimeoutSeconds(t *testing.T) {
 		w.Create(deployment("web"))
 		require.Equal(t, "ADDED web", next(events), "the next event after ten seconds")
 		require.Equal(t, "30", w.Requests("watch")[0].Query.Get("timeoutSeconds"), "timeoutSeconds in the query")
+		w.script("sends an event after a minute, although the watch has TimeoutSeconds 30", "watch", lateEvent)
+		t.Did("Watch with TimeoutSeconds 30")
+		late, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
+		require.NoError(t, err, "the error of Watch")
+		defer late.Stop()
+		time.Sleep(time.Minute)
+		require.Equal(t, "ADDED web", next(late), "the next event after a minute")
 	})
+}
+
+// lateEvent answers a watch at once, and sends an event after a minute.
+var lateEvent fakeapi.Fault = func(w respond, r *request, _ handler) {
+	w.Header().Set("Content-Type", "application/json")
+	flush(w)
+	select {
+	case <-time.After(time.Minute):
+		fmt.Fprintf(w, `{"type":"ADDED","object":%s}`, manifest("web"))
+	case <-r.Context().Done():
+	}
 }

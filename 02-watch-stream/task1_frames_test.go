@@ -43,8 +43,12 @@ func TestTask1_Frames_are_whole_however_the_stream_is_cut(t *testing.T) {
 		"string, in a letter, or after a backslash.", func(t *guard.T) {
 		text := `{"a":"}é"}{"b":["\\","\"{"]}` + "\n" + `{"c":{"d":[{}]}}`
 		want := []string{`{"a":"}é"}`, `{"b":["\\","\"{"]}`, `{"c":{"d":[{}]}}`}
+		t.Did("a stream arrives in pieces, and some Reads return no byte and no error")
+		got, err := frames(watchstream.NewFrameReader(pieces("", text[:9], "", "", text[9:], "")), 1000)
+		require.Equal(t, want, got, "frames of a stream with Reads of no byte")
+		require.ErrorIs(t, err, io.EOF, "the error of Read after the last frame")
 		t.Did("a stream arrives byte by byte")
-		got, _ := frames(watchstream.NewFrameReader(bytewise(text)), 1000)
+		got, _ = frames(watchstream.NewFrameReader(bytewise(text)), 1000)
 		require.Equal(t, want, got, "frames of a stream that arrives byte by byte")
 		for i := range len(text) {
 			t.Did("a stream is cut before byte %d: %q", i, text[i:])
@@ -106,9 +110,13 @@ func TestTask1_Small_buffer_gets_a_frame_in_parts(t *testing.T) {
 	)
 	guard.Test(t, fills, func(t *guard.T) {
 		f := watchstream.NewFrameReader(pieces(`{"a":"0123456789"}{"b":1}`))
+		t.Did("Read with a buffer of no bytes")
+		n, err := f.Read(nil)
+		require.Equal(t, 0, n, "bytes of the Read with no buffer")
+		require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the Read with no buffer")
 		p := make([]byte, 8)
 		t.Did("Read with a buffer of 8 bytes; the frame has 18")
-		n, err := f.Read(p)
+		n, err = f.Read(p)
 		require.Equal(t, `{"a":"01`, string(p[:n]), "bytes of the 1st Read")
 		require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the 1st Read")
 		t.Did("Read with a buffer of 8 bytes; 10 bytes of the frame are left")

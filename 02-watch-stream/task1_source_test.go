@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -44,6 +45,7 @@ func TestTask1_Error_is_returned_again(t *testing.T) {
 		}{
 			{`{"a":1}`, broken, broken},
 			{`{"a":1}{"b":`, broken, broken},
+			{`{"a":1}{"b":`, os.ErrDeadlineExceeded, os.ErrDeadlineExceeded},
 			{`{"a":1}`, io.EOF, io.EOF},
 			{`{"a":1}{"b":`, io.EOF, io.ErrUnexpectedEOF},
 			{`{"a":1}nonsense{"b":2}`, nil, nil},
