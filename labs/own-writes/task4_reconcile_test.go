@@ -117,6 +117,16 @@ func TestTask4_Deployment_is_gone(t *testing.T) {
 		require.Empty(t, w.sent("create"), "the requests to create a Pod")
 		require.Len(t, w.sent("list"), lists, "the lists of Pods")
 		require.Empty(t, w.stale, "the errors that Stale was called with: it is for a read")
+		t.Did("in another cluster, the answer to a create is lost")
+		other := newWorld(t, 0)
+		other.Script("create", fakeapi.Reset(true))
+		require.Error(t, other.reconcile(), "the error of Reconcile")
+		other.farAhead()
+		t.Did("the Deployment is deleted")
+		other.Delete(other.web())
+		settle()
+		other.behind()
+		require.Equal(t, 1, other.store.Owners(), "the number of owners in the store")
 	})
 }
 

@@ -42,7 +42,7 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 	}
 	if !exists {
 		behind := c.Store.EnsureReady(key.AsNamespacedName())
-		if behind != nil && !c.mustAskServer(key, behind) {
+		if behind != nil && !c.waitedLong(key, behind) {
 			return behind
 		}
 		c.Store.Clear(key.AsNamespacedName(), "")
@@ -75,7 +75,7 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 //workshop:omit
 func (c *Controller) pods(ctx context.Context, key cache.ObjectName, d *appsv1.Deployment) ([]*corev1.Pod, error) {
 	behind := c.Store.EnsureReady(key.AsNamespacedName())
-	if !c.mustAskServer(key, behind) {
+	if !c.waitedLong(key, behind) && !c.isUnsure(key) {
 		if behind != nil {
 			return nil, behind
 		}
@@ -96,11 +96,10 @@ func (c *Controller) pods(ctx context.Context, key cache.ObjectName, d *appsv1.D
 	return pods, nil
 }
 
-// mustAskServer reports whether the cache cannot answer: it has been behind for too long, or the result of a write is
-// unknown.
+// waitedLong reports whether the cache has been behind for Patience. It notes when the wait began.
 //
 //workshop:omit
-func (c *Controller) mustAskServer(key cache.ObjectName, behind error) bool {
+func (c *Controller) waitedLong(key cache.ObjectName, behind error) bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if behind == nil {
@@ -108,7 +107,16 @@ func (c *Controller) mustAskServer(key cache.ObjectName, behind error) bool {
 	} else if _, ok := c.waiting[key]; !ok {
 		c.waiting[key] = time.Now()
 	}
-	return c.unsure[key] || behind != nil && time.Since(c.waiting[key]) >= c.Patience
+	return behind != nil && time.Since(c.waiting[key]) >= c.Patience
+}
+
+// isUnsure reports whether the result of a create is unknown.
+//
+//workshop:omit
+func (c *Controller) isUnsure(key cache.ObjectName) bool {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.unsure[key]
 }
 
 // settle forgets that a Deployment waits, or that the result of one of its writes is unknown.

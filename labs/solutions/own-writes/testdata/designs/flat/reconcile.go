@@ -33,7 +33,7 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 	}
 	c.mark(key, since, unsure)
 	impatient := behind != nil && time.Since(since) >= c.Patience
-	if behind != nil && !impatient && !unsure {
+	if behind != nil && !impatient && !(unsure && exists) {
 		return behind
 	}
 	if !exists {
