@@ -164,5 +164,13 @@ func TestTask1_Copy_keeps_empty_and_nil_apart(t *testing.T) {
 		t.Did("DeepCopy of a network with an empty list of peers, and without options")
 		c := original.DeepCopy()
 		require.Equal(t, original, c, "the copy")
+		t.Rule(copies)
+		original.Spec.Peers, original.Spec.Options = make([]string, 0, 8), map[string]string{}
+		t.Did("DeepCopy of a network with room for peers, and with an empty map of options; the copy gets one of each")
+		c = original.DeepCopy()
+		require.Equal(t, original, c, "the copy")
+		c.Spec.Peers, c.Spec.Options["txindex"] = append(c.Spec.Peers, "a.example.com:8333"), "1"
+		require.Empty(t, original.Spec.Peers[:8][0], "the text behind the end of the original's peers")
+		require.Empty(t, original.Spec.Options, "the options of the original")
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
@@ -118,6 +119,17 @@ func TestTask2_Known_fields_are_stored(t *testing.T) {
 		code, answer := r.send("PATCH", collection+"/demo/status", string(data))
 		require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
 		var sent map[string]any
+		require.NoError(t, json.Unmarshal(data, &sent), "the error of decoding")
+		require.Equal(t, sent["status"], answer["status"], "the stored status")
+
+		t.Did("a status with values that are rare, and that no comment excludes")
+		status.ReadyNodes, status.RegisteredChain = 25, "signet"
+		status.Conditions[0].Type, status.Conditions[0].Status = "Audited", metav1.ConditionUnknown
+		data, err = json.Marshal(map[string]any{"status": status})
+		require.NoError(t, err, "the error of encoding a status")
+		code, answer = r.send("PATCH", collection+"/demo/status", string(data))
+		require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
+		sent = nil
 		require.NoError(t, json.Unmarshal(data, &sent), "the error of decoding")
 		require.Equal(t, sent["status"], answer["status"], "the stored status")
 	})

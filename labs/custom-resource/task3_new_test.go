@@ -94,7 +94,9 @@ func TestTask3_Arguments(t *testing.T) {
 
 func TestTask3_No_chain_is_regtest(t *testing.T) {
 	guard.Test(t, "Without a chain it is regtest.", func(t *guard.T) {
-		d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Spec = customresource.BitcoinNetworkSpec{Version: "29.0"} })
+		d := wanted(t, func(n *customresource.BitcoinNetwork) {
+			n.Spec, n.Status.RegisteredChain = customresource.BitcoinNetworkSpec{Version: "29.0"}, "test"
+		})
 		require.Equal(t, []string{"-chain=regtest"}, d.Spec.Template.Spec.Containers[0].Args, "the arguments")
 	})
 }

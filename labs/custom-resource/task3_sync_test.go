@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -92,6 +93,8 @@ func TestTask3_Corrects(t *testing.T) {
 				_, writes, err = w.syncDeployment()
 				require.NoError(t, err, "the error of the second SyncDeployment")
 				require.Empty(t, writes, "the writes of the second SyncDeployment")
+				t.Rule(othersStay)
+				require.Equal(t, name == "container", found["other"].Name != "", "a container of another program is there")
 			})
 		})
 	}
@@ -126,10 +129,12 @@ func TestTask3_Returns_what_the_server_has(t *testing.T) {
 		})
 }
 
+const othersStay = "It does not write a Deployment that is right, whatever other fields it has: defaults of the " +
+	"server, and labels, annotations and containers of other programs stay. A comparison of the whole spec would find a " +
+	"difference forever."
+
 func TestTask3_Right_is_left_alone(t *testing.T) {
-	guard.Test(t, "It does not write a Deployment that is right, whatever other fields it has: defaults of the server, "+
-		"and labels, annotations and containers of other programs stay. A comparison of the whole spec would find a "+
-		"difference forever.", func(t *guard.T) {
+	guard.Test(t, othersStay, func(t *guard.T) {
 		w := withDeployment(t, ofOthers)
 		before := w.deployment().DeepCopy()
 		_, writes, err := w.syncDeployment()
@@ -158,6 +163,10 @@ func ofOthers(d *appsv1.Deployment) {
 	d.Labels["team"], d.Spec.Template.Labels["team"] = "chain", "chain"
 	d.Annotations = map[string]string{"deployment.kubernetes.io/revision": "3"}
 	d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z"}
+	ours := &d.Spec.Template.Spec.Containers[0]
+	ours.ImagePullPolicy, ours.WorkingDir = corev1.PullAlways, "/data"
+	ours.Env = []corev1.EnvVar{{Name: "HTTP_PROXY", Value: "http://proxy"}}
+	ours.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "proxy", Image: "proxy:1"}},
 		d.Spec.Template.Spec.Containers...)
 	d.Finalizers = []string{"example.com/backup"}

@@ -91,6 +91,13 @@ func TestTask4_Registered_chain(t *testing.T) {
 		network.Status.RegisteredChain = "test"
 		t.Did("NewStatus")
 		require.Equal(t, "regtest", customresource.NewStatus(network, ready()).RegisteredChain, "the registered chain")
+		for _, failure := range []error{nil, errors.New("the registry is away")} {
+			for _, chain := range []string{"", "main"} {
+				t.Did("NewStatus for the observed chain %q, and the registry's error %v", chain, failure)
+				observed := ready(func(o *customresource.Observed) { o.RegisteredChain, o.RegistryError = chain, failure })
+				require.Equal(t, chain, customresource.NewStatus(network, observed).RegisteredChain, "the registered chain")
+			}
+		}
 	})
 }
 
@@ -193,9 +200,9 @@ func TestTask4_Transition_times(t *testing.T) {
 
 func TestTask4_Other_conditions_stay(t *testing.T) {
 	guard.Test(t, "Conditions of other types stay: another controller reports them.", func(t *guard.T) {
-		network := demo()
+		network := demo(generation7)
 		audited := metav1.Condition{Type: "Audited", Status: metav1.ConditionTrue, Reason: "Passed",
-			LastTransitionTime: metav1.Now()}
+			LastTransitionTime: metav1.Now(), ObservedGeneration: 3}
 		network.Status.Conditions = []metav1.Condition{audited}
 		require.Equal(t, audited, condition(t, "Audited", network, ready()), "the condition of another controller")
 		for i := range 100 {

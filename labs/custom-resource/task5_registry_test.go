@@ -326,10 +326,15 @@ func TestTask5_Cached_network_stays(t *testing.T) {
 func TestTask5_AddFinalizer_fails(t *testing.T) {
 	guard.Test(t, "An error names the network and wraps the server's error.", func(t *guard.T) {
 		w := newWorld(t, demo())
-		w.Script("update", fakeapi.Answer(403, ""))
-		_, err := w.addFinalizer()
-		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
-		require.ErrorContains(t, err, "default/demo", "the error of AddFinalizer")
+		for _, code := range []int{403, 404, 409} {
+			w.Script("update", fakeapi.Answer(code, ""))
+			_, err := w.addFinalizer()
+			require.Error(t, err, "the error of AddFinalizer")
+			var status apierrors.APIStatus
+			require.True(t, errors.As(err, &status), "the error wraps the server's: %v", err)
+			require.EqualValues(t, code, status.Status().Code, "the code of the error that it wraps")
+			require.ErrorContains(t, err, "default/demo", "the error of AddFinalizer")
+		}
 	})
 }
 
