@@ -215,8 +215,12 @@ func TestTask2_The_server_hides(t *testing.T) {
 			out := asked(t, view, c.method, c.path)
 			require.Equal(t, sortedSelector(c.want), sortedSelector(out.URL.Query().Get("labelSelector")), "the labelSelector")
 		}
+		t.Rule(selects)
+		out := asked(t, view, "GET", collection+"?labelSelector=app&labelSelector=tier")
+		require.Contains(t, out.URL.Query().Get("labelSelector"), "!example.com/hidden",
+			"the first labelSelector, which is the one that counts")
 		t.Rule(nothing)
-		out := asked(t, rewritingproxy.View{Factor: 3}, "GET", collection+"?labelSelector=app")
+		out = asked(t, rewritingproxy.View{Factor: 3}, "GET", collection+"?labelSelector=app")
 		require.Equal(t, "app", out.URL.Query().Get("labelSelector"), "the labelSelector without a HiddenLabel")
 		t.Rule(both)
 		out = asked(t, view, "GET", collection+"?fieldSelector=metadata.name%3Dweb&watch=true")

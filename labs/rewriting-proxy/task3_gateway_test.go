@@ -181,7 +181,8 @@ func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
 		w := newWorld(t, view, deployment("web", 2))
 		for _, fault := range []fakeapi.Fault{
 			fakeapi.Body(protobuf, "k8s\x00\x0a\x0c"), fakeapi.Body("application/yaml", "spec: {replicas: 2}\n"),
-			fakeapi.Body("", `{"spec":{"replicas":2}}`), fakeapi.Body("application/json", `{"spec":{"replicas":2}`),
+			fakeapi.Body("", `{"spec":{"replicas":2}}`), fakeapi.Body("application/json-seq", `{"spec":{"replicas":2}}`),
+			fakeapi.Body("application/json", `{"spec":{"replicas":2}`),
 			fakeapi.Body("application/json", `{"spec":{"replicas":"2"}}`), fakeapi.Body("application/json", ""),
 			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				w.Header().Set("Content-Encoding", "br")
