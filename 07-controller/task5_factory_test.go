@@ -183,12 +183,14 @@ func TestTask5_Settings_come_while_it_starts_and_ends(t *testing.T) {
 type brokenList struct {
 	cache.ListerWatcher
 	broken atomic.Bool
+	failed atomic.Int32 // lists
 }
 
 func (*brokenList) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (b *brokenList) List(options metav1.ListOptions) (runtime.Object, error) {
 	if b.broken.Load() {
+		b.failed.Add(1)
 		return nil, errors.New("the server is on fire")
 	}
 	return b.ListerWatcher.List(options)
@@ -224,6 +226,7 @@ func TestTask5_Watch_errors_are_reported(t *testing.T) {
 		require.Error(t, err, "SetWatchErrorHandler after the start")
 		w.pass(time.Minute)
 		require.NotEmpty(t, received, "errors that the handler received")
+		require.Len(t, received, int(source.failed.Load()), "errors that the handler received: one for each failed list")
 		require.ErrorContains(t, received[0], "on fire", "the 1st error that the handler received")
 		require.Zero(t, before, "errors that the handlers before and after it received")
 		t.Did("lists go well again")

@@ -61,6 +61,28 @@ func TestTask7_Failure_is_tried_again_after_a_while(t *testing.T) {
 	})
 }
 
+func TestTask7_No_answer_is_tried_again_after_a_longer_wait(t *testing.T) {
+	guard.Test(t, "After every failure the key returns to the queue after a longer wait, whatever the error is: "+
+		"also if a Reconcile took longer than ReconcileTimeout.", func(t *guard.T) {
+		var attempts []time.Duration
+		m := start(t, 0, func(m *machine) {
+			began := time.Now().Add(settleTime)
+			m.server.before = func(ctx context.Context, _ string) error {
+				if attempts = append(attempts, time.Since(began)); len(attempts) > 3 {
+					return nil
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+		})
+		defer m.stop()
+		t.Did("the server does not answer the first three requests")
+		m.apply(web())
+		m.pass(3*controller.ReconcileTimeout + time.Minute)
+		require.Equal(t, "[0s 31s 1m3s 1m37s]", fmt.Sprint(attempts), "the times of the attempts")
+	})
+}
+
 // A hundred failures, of each kind and for each write.
 func TestTask7_Failures_never_wear_out(t *testing.T) {
 	const n = 100
