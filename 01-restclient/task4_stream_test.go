@@ -20,14 +20,17 @@ func TestTask4_Stream_hands_out_the_body(t *testing.T) {
 		w := newWorld(t, counting(bodies))
 		w.script("sends a byte of the body each second", "", func(rw respond, r *request, _ handler) {
 			for _, b := range "hello" {
-				io.WriteString(rw, string(b))
 				flush(rw)
 				time.Sleep(time.Second)
+				io.WriteString(rw, string(b))
 			}
 		})
 		t.Did("Stream, with Timeout 2s")
-		body, err := w.on("GET").Timeout(2 * time.Second).Stream(t.Context())
+		var body io.ReadCloser
+		var err error
+		d := took(func() { body, err = w.on("GET").Timeout(2 * time.Second).Stream(t.Context()) })
 		require.NoError(t, err, "the error of Stream")
+		require.Zero(t, d, "duration of Stream, while no byte of the body has come")
 		require.Equal(t, 1, bodies.open, "open bodies after Stream")
 		t.Rule(noLimit + ": a log may continue for hours.")
 		text, err := io.ReadAll(body)

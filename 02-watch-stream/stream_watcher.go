@@ -47,8 +47,9 @@ func (w *StreamWatcher) ResultChan() <-chan watch.Event {
 // for bytes, and a send that no consumer receives, of an event or of an error. It waits for nothing except the
 // decoder's Close.
 //
-// Several goroutines may call Stop, more than once, and while the stream ends. The decoder is closed once. After Stop,
-// a consumer that still receives may receive one last event, even the error of the closed stream.
+// Several goroutines may call Stop, more than once, and while the stream ends. The decoder is closed once. A call that
+// does not close it may return while another one does. After Stop, a consumer that still receives may receive events
+// that were read before, even the error of the closed stream.
 //
 // It mirrors watch.StreamWatcher.Stop.
 func (w *StreamWatcher) Stop() {

@@ -19,6 +19,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
@@ -140,8 +141,10 @@ func (r *run) print(c code, command string, flags []string) (string, error) {
 	cmd := overlay.Command(r.ctx, append([]string{path, "-test.timeout=120s", "-test.paniconexit0"}, flags...)...)
 	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
 	cmd.Env = append(cmd.Env, c.env...)
+	began := time.Now()
 	out, err := cmd.CombinedOutput()
-	printed, end := string(out), fmt.Sprintf("\t%s%s\t0.0s\n", module, r.chapter.Dir)
+	printed := string(out)
+	end := fmt.Sprintf("\t%s%s\t%.3fs\n", module, r.chapter.Dir, time.Since(began).Seconds())
 	switch {
 	case strings.Contains(printed, "testing: warning: no tests to run"):
 		return "", fmt.Errorf("`%s` runs no test", command)
