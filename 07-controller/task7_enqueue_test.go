@@ -73,7 +73,11 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 			[]string{"default/by-hand", "default/api"}, bySelector},
 		"a user's, of all Pods": {handmade("by-hand", nil),
 			[]string{"default/by-hand", "default/web", "default/api"}, bySelector},
-		"a user's, elsewhere":     {elsewhereByHand, []string{"other/by-hand", "other/web"}, bySelector},
+		"a user's, elsewhere": {elsewhereByHand, []string{"other/by-hand", "other/web"}, bySelector},
+		"an operator's, of web's Pods": {handmade("by-hand", pods("web"), ownedByOther("StatefulSet", "db", "db-uid")),
+			[]string{"default/by-hand", "default/web"}, bySelector},
+		"another Deployment's, of web's Pods": {handmade("by-hand", pods("web"), ownedByOther("Deployment", "api", "uid")),
+			[]string{"default/by-hand", "default/api", "default/web"}, bySelector},
 		"a user's, of other Pods": {handmade("by-hand", pods("db")), []string{"default/by-hand"}, bySelector},
 
 		"what is no object":             {"nonsense", nil, ignored},
