@@ -5,7 +5,6 @@ package restclient_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -289,13 +288,11 @@ func TestTask3_Request_can_be_sent_again_after_an_error(t *testing.T) {
 	guard.Test(t, "Do does not change the request, which can be sent again: after every kind of error.",
 		func(t *guard.T) {
 			for _, s := range senders[:2] {
-				l := &limiter{}
-				w := newWorld(t, limitedBy(l))
+				w := newWorld(t)
 				r := w.on("GET").MaxRetries(0)
 				again := func(what string, ctx context.Context) {
 					t.Did("%s: %s, and %[1]s again", s.name, what)
 					require.Error(t, s.send(r, ctx), "the error of %s: %s", s.name, what)
-					l.err = nil
 					require.NoError(t, s.send(r, t.Context()), "the error of %s again", s.name)
 				}
 				w.Script("", fakeapi.Reset(false))
@@ -304,8 +301,6 @@ func TestTask3_Request_can_be_sent_again_after_an_error(t *testing.T) {
 				again("the answer is truncated", t.Context())
 				w.Script("", fakeapi.Answer(503, "1"))
 				again("503", t.Context())
-				l.err = errors.New("no more requests")
-				again("the limiter returns an error", t.Context())
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
 				again("the context is cancelled", ctx)

@@ -101,10 +101,16 @@ func TestTask4_Context_ends_the_limiters_wait(t *testing.T) {
 func TestTask4_Limiters_error_is_reported(t *testing.T) {
 	guard.Test(t, limiterRefuses+".", func(t *guard.T) {
 		broken := errors.New("no token before the deadline")
-		w := newWorld(t, limitedBy(&limiter{err: broken}))
+		l := &limiter{err: broken}
+		w := newWorld(t, limitedBy(l))
 		t.Did("the limiter returns an error")
-		require.ErrorIs(t, w.do(w.on("GET")).Error(), broken, "the error of Do")
+		r := w.on("GET")
+		require.ErrorIs(t, w.do(r).Error(), broken, "the error of Do")
 		w.requireSent(0)
+		t.Rule("Do does not change the request, which can be sent again: after every kind of error.")
+		l.err = nil
+		t.Did("the same request again, and the limiter returns no error")
+		require.NoError(t, w.do(r).Error(), "the error of Do again")
 	})
 }
 

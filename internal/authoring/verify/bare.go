@@ -89,7 +89,11 @@ func exportedNames(layer overlay.Layer) map[string]string {
 		for n := range ast.Preorder(tree) {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
-				names[stub.Symbol(n)] = "func" + list("[", n.Type.TypeParams, "]") + list("(", n.Type.Params, ")") +
+				symbol := stub.Symbol(n)
+				if !ast.IsExported(symbol) { // a method of an unexported type
+					continue
+				}
+				names[symbol] = "func" + list("[", n.Type.TypeParams, "]") + list("(", n.Type.Params, ")") +
 					list(" (", n.Type.Results, ")")
 			case *ast.ValueSpec:
 				for _, name := range n.Names {

@@ -158,3 +158,12 @@ func programOf(t *testing.T, root string) (*run, *oneProgram) {
 	require.NoError(t, err)
 	return r, together
 }
+
+func TestExportedNames_are_what_other_packages_see(t *testing.T) {
+	names := exportedNames(overlay.Layer{Files: []overlay.File{{Name: "box.go", Content: []byte(
+		"package box\n\ntype Box struct{ N, m int }\n\nfunc (b *Box) Len() int { return b.m }\n\n" +
+			"func (b *Box) put() {}\n\ntype lid struct{}\n\nfunc (l lid) Open() {}\n\nconst Most, least = 1, 2\n")}}})
+	require.Equal(t, map[string]string{
+		"Box": "struct", "Box.N": "int", "Box.Len": "func() (int)", "Most": "value",
+	}, names)
+}
