@@ -78,19 +78,25 @@ func TestTask4_Lost_answers_of_two_Deployments(t *testing.T) {
 	})
 }
 
+// upTo brings web to the point where its next Reconcile sends a request of this verb.
+func (w *world) upTo(verb string) {
+	w.t.Helper()
+	switch verb {
+	case "list":
+		w.Script("create pods", fakeapi.Reset(false))
+		require.Error(w.t, w.reconcile(), "the error of Reconcile")
+	case "delete":
+		w.add("web-a", "web-b", "web-c", "web-d")
+	}
+	settle()
+}
+
 func TestTask4_Two_Deployments_at_once(t *testing.T) {
 	guard.Test(t, "Reconcile may run for different Deployments at once. A slow request for one does not stop another.",
 		func(t *guard.T) {
 			for _, verb := range []string{"create", "list", "delete"} {
 				w := withDB(t, 0)
-				switch verb {
-				case "list":
-					w.Script("create pods", fakeapi.Reset(false))
-					require.Error(t, w.reconcile(), "the error of Reconcile")
-				case "delete":
-					w.add("web-a", "web-b", "web-c", "web-d")
-				}
-				settle()
+				w.upTo(verb)
 				w.Script(verb+" pods", fakeapi.Slow(time.Minute))
 				t.Did("the server takes a minute for the %s of a Reconcile of web; Reconcile default/db", verb)
 				ended := make(chan error, 1)
@@ -134,14 +140,7 @@ const endsWithContext = "Each request ends with the context of its caller. A lea
 func endsDuring(t *guard.T, verb string, end error) {
 	t.Rule(endsWithContext)
 	w := newWorld(t, 0)
-	switch verb {
-	case "list":
-		w.Script("create", fakeapi.Reset(false))
-		require.Error(t, w.reconcile(), "the error of Reconcile")
-	case "delete":
-		w.add("web-a", "web-b", "web-c", "web-d")
-	}
-	settle()
+	w.upTo(verb)
 	w.Script(verb+" pods", held)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
