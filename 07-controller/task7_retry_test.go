@@ -300,6 +300,33 @@ func TestTask7_Write_without_an_answer_ends(t *testing.T) {
 	}
 }
 
+func TestTask7_One_worker_for_each_key(t *testing.T) {
+	guard.Test(t, "The caller never runs Reconcile twice at once for one key: processNext calls Done once for each Get. "+
+		"Another Done would end the work of another worker.", func(t *guard.T) {
+		var writes, atOnce, most atomic.Int32
+		m := start(t, 0, func(m *machine) {
+			m.events.before = func() { time.Sleep(10 * time.Second) }
+			m.server.before = func(context.Context, string) error {
+				most.Store(max(most.Load(), atOnce.Add(1)))
+				defer atOnce.Add(-1)
+				if writes.Add(1) == 1 {
+					return apierrors.NewForbidden(policyv1.Resource("poddisruptionbudgets"), "web", nil)
+				}
+				time.Sleep(20 * time.Second)
+				return nil
+			}
+		})
+		defer m.stop()
+		t.Did("the server refuses the first write, and takes 20s for each other one; an Event takes 10s")
+		m.apply(web())
+		m.pass(time.Second)
+		t.Did("a second later, the Deployment changes")
+		m.apply(web(replicas(5)))
+		m.pass(time.Minute)
+		require.Equal(t, int32(1), most.Load(), "writes for default/web at once")
+	})
+}
+
 func TestTask7_Panic_costs_no_worker(t *testing.T) {
 	guard.Test(t, "The queue can give out the key again, even after a panic: until Done, no worker receives "+
 		"it.", func(t *guard.T) {
