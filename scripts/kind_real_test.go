@@ -194,7 +194,7 @@ func (c *realCluster) requirePodsReachOtherNodes(t *testing.T) {
 	t.Helper()
 	web := c.requireThreeOfWeb(t)[0]
 	process := docker(t, "exec", web.Spec.NodeName, "sh", "-c",
-		`ctr --namespace=k8s.io task ls | awk -v id="$0" '$1 == id {print $2}'`, containerID(web))
+		`ctr --namespace=k8s.io task ls 2>/dev/null | awk -v id="$0" '$1 == id {print $2}'`, containerID(web))
 	require.Regexp(t, `^\d+$`, process, "the process of the Pod %s", web.Name)
 
 	dns, err := c.CoreV1().Services("kube-system").Get(t.Context(), "kube-dns", metav1.GetOptions{})
