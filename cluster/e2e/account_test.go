@@ -1,7 +1,8 @@
 //go:build e2e
 
 // A controller with a service account: the token that a Pod would have, a kubeconfig with it, and the image of the
-// controller, where there is a Docker. The controller's name is also that of its service account, namespace and program.
+// controller, where there is a Docker. The controller's name is also that of its service account, namespace and
+// program.
 
 package e2e
 

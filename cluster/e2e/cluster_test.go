@@ -70,7 +70,7 @@ func startCluster(t *testing.T) *cluster {
 }
 
 // clusterBuild is how the launcher builds the programs of the cluster.
-var clusterBuild = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath"}
+var clusterBuild = []string{"CGO_ENABLED=0", "GOFLAGS=-trimpath -gcflags=all=-dwarf=false"}
 
 // goBuild compiles a program. settings are variables of the environment; they decide what Go's build cache has ready: a
 // program of the cluster takes clusterBuild, one of the workshop none, which is what all else in its module is compiled

@@ -7,9 +7,9 @@
 // It takes two minutes once the cluster's programs are built, which is why it
 // hides behind a build tag. From the folder cluster:
 //
-//	CGO_ENABLED=0 go test -trimpath -tags=e2e -count=1 -v ./e2e
+//	CGO_ENABLED=0 go test -trimpath -gcflags=all=-dwarf=false -tags=e2e -count=1 -v ./e2e
 //
-// (With the first two settings Go reuses what building the programs has
+// (With the first three settings Go reuses what building the programs has
 // compiled.) A cluster that is up in the repository is not touched: the test
 // has a workspace of its own and shares only the built programs.
 //

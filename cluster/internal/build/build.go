@@ -98,7 +98,8 @@ func build(ctx context.Context, w workspace.Workspace, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	same := []string{"-trimpath", "-buildvcs=false", "-ldflags", "-s -w " + flags}
+	// The programs have no debug information (-s -w), so the compiler need not make it, which is a tenth of its work.
+	same := []string{"-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false", "-ldflags", "-s -w " + flags}
 	args := slices.Concat([]string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Stale"}, same, packages)
 	list, err := b.goCommand(ctx, args...)
 	if err != nil {

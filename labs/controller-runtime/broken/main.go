@@ -1,5 +1,5 @@
 // Command broken is a controller with a bug, and with package observe, whose recording names the bug. It counts in an
-// annotation of each Deployment how often it has reconciled it. So each write makes the key reconcile again, without end.
+// annotation of each Deployment how often it has reconciled it. So each write makes the key reconcile again.
 //
 //	go run ./broken -kubeconfig FILE -observe 127.0.0.1:6061      from labs/controller-runtime
 //	go tool workshop show http://127.0.0.1:6061/                  from the workshop
