@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,6 +81,26 @@ func (s *store) Replace(objs []any, version string) error {
 	}
 	slices.Sort(names)
 	return s.note("Replace [%s] @%s", strings.Join(names, " "), version)
+}
+
+// refuseEvents is for store.onCall: the store refuses everything but lists.
+func refuseEvents(call string) error {
+	if strings.HasPrefix(call, "Replace") {
+		return nil
+	}
+	return errors.New("not this one")
+}
+
+// countErrors counts the errors that are reported with utilruntime.HandleErrorWithContext, until the test ends.
+func countErrors(t *guard.T) *atomic.Int64 {
+	var n atomic.Int64
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, _ string, _ ...any) {
+		if err != nil {
+			n.Add(1)
+		}
+	}}
+	t.Cleanup(func() { utilruntime.ErrorHandlers = nil })
+	return &n
 }
 
 // calls returns the calls of the store since the last call of calls.

@@ -228,10 +228,10 @@ func runFor(t *guard.T, r *reflector.Reflector, d time.Duration) {
 }
 
 // listAndWatchFor calls ListAndWatchWithContext with a context that ends after d.
-func listAndWatchFor(t *guard.T, r *reflector.Reflector, d time.Duration) {
+func listAndWatchFor(t *guard.T, r *reflector.Reflector, d time.Duration) error {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
-	_ = r.ListAndWatchWithContext(ctx)
+	return r.ListAndWatchWithContext(ctx)
 }
 
 // in moves an event's object to another namespace.

@@ -61,26 +61,32 @@ func TestTask1_No_version_before_the_first_list(t *testing.T) {
 }
 
 func TestTask1_List_that_fails_is_an_error(t *testing.T) {
-	guard.Test(t, "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not "+
-		"start.", func(t *guard.T) {
-		broken := errors.New("the server is on fire")
-		s, st := &script{}, &store{}
-		s.lists = append(s.lists, listFails(broken))
-		t.Did("the list fails: %v", broken)
-		r, err := once(t, s, st)
-		require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
-		t.Rule("A list that failed says nothing about the objects: an empty Replace would delete all of them.")
-		require.Empty(t, st.calls(), "calls of the store")
-		t.Rule("A watch starts at the version of a list, so without a list there is no watch.")
-		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
-		t.Rule("LastSyncResourceVersion is empty before the first list.")
-		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list that failed")
+	const failed = "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not start."
+	guard.Test(t, failed, func(t *guard.T) {
+		for _, broken := range []error{
+			errors.New("the server is on fire"),
+			context.Canceled, context.DeadlineExceeded, // of a request whose source has a context of its own
+		} {
+			t.Story(5)
+			t.Rule(failed)
+			s, st := &script{}, &store{}
+			s.lists = append(s.lists, listFails(broken))
+			t.Did("the list fails: %v; the context goes on", broken)
+			r, err := once(t, s, st)
+			require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+			t.Rule("A list that failed says nothing about the objects: an empty Replace would delete all of them.")
+			require.Empty(t, st.calls(), "calls of the store")
+			t.Rule("A watch starts at the version of a list, so without a list there is no watch.")
+			require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
+			t.Rule("LastSyncResourceVersion is empty before the first list.")
+			require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list that failed")
+		}
 	})
 }
 
 func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
-	guard.Test(t, "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not "+
-		"start.", func(t *guard.T) {
+	const failed = "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not start."
+	guard.Test(t, failed, func(t *guard.T) {
 		broken := errors.New("an object without a key")
 		s, st := &script{}, &store{onCall: func(string) error { return broken }}
 		s.lists = append(s.lists, lists("7", "a"))
@@ -91,7 +97,60 @@ func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
 			"it.")
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the Replace that failed")
 		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
+
+		t.Rule(failed)
+		var seen []string
+		st.onCall = func(call string) error {
+			if seen = append(seen, r.LastSyncResourceVersion()); call == "Replace [b@1] @9" {
+				return broken
+			}
+			return nil
+		}
+		s.lists = append(s.lists, lists("8", "a"), lists("9", "b"))
+		t.Did("the store takes the next list, at 8, and refuses the one after it, at 9")
+		require.NoError(t, listAndWatchFor(t, r, time.Minute), "the error of ListAndWatchWithContext with the list at 8")
+		require.Error(t, listAndWatchFor(t, r, time.Minute), "the error of ListAndWatchWithContext with the list at 9")
+		t.Rule("The version moves only after the store has received the list or event. Until then it is that of the " +
+			"list before, in Replace and after a Replace that failed: the next list must not be older.")
+		require.Equal(t, []string{"", "8"}, seen, "LastSyncResourceVersion during the 2nd and 3rd Replace")
+		require.Equal(t, "8", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the 3rd Replace")
 	})
+}
+
+func TestTask1_Store_owns_the_objects_of_a_list(t *testing.T) {
+	guard.Test(t, "The slice that Replace receives belongs to the store. The Reflector does not use it again, for the "+
+		"next list either.", func(t *guard.T) {
+		s, st := &script{}, &owner{}
+		s.lists = append(s.lists, lists("7", "a", "b"), lists("8", "c"))
+		t.Did("the store keeps the slice of each Replace; the source lists [a b], and then [c]")
+		r := newScripted(s, st)
+		listAndWatchFor(t, r, time.Minute)
+		listAndWatchFor(t, r, time.Minute)
+		require.Equal(t, [][]string{{"a@1", "b@1"}, {"c@1"}}, st.names(), "objects in the slices")
+	})
+}
+
+// owner is a store that keeps the slice of each Replace.
+type owner struct {
+	store
+	slices [][]any
+}
+
+func (o *owner) Replace(objs []any, _ string) error {
+	o.slices = append(o.slices, objs)
+	return nil
+}
+
+// names returns the names of the objects that are in the slices now.
+func (o *owner) names() (all [][]string) {
+	for _, objs := range o.slices {
+		var names []string
+		for _, obj := range objs {
+			names = append(names, name(obj))
+		}
+		all = append(all, names)
+	}
+	return all
 }
 
 func TestTask1_Answer_that_is_not_a_list_is_an_error(t *testing.T) {
@@ -171,6 +230,17 @@ func TestTask1_Late_list_does_not_reach_the_store(t *testing.T) {
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the late list")
 		t.Rule("When the context ends, every request, watch and wait ends at once: no request comes after " +
 			"it.")
+		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
+
+		t.Rule("The version moves only after the store has received the list or event. If the context ends during Replace, " +
+			"the store has received the list, and the caller can see that: the version has moved.")
+		s, st = &script{}, &store{onCall: func(string) error { time.Sleep(time.Minute); return nil }}
+		s.lists = append(s.lists, lists("7", "a"))
+		r = newScripted(s, st)
+		t.Did("ListAndWatchWithContext; Replace takes a minute, and the context ends after half a minute")
+		require.NoError(t, listAndWatchFor(t, r, 30*time.Second), "the error of ListAndWatchWithContext")
+		require.Equal(t, "7", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list")
+		t.Rule("When the context ends, every request, watch and wait ends at once: no request comes after it.")
 		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
 	})
 }

@@ -3,6 +3,7 @@ package reflector_test
 // Task 1: lists in pages, and the memory of a list.
 
 import (
+	"errors"
 	"runtime"
 	"testing"
 	"time"
@@ -33,6 +34,8 @@ func TestTask1_List_in_pages_is_one_list(t *testing.T) {
 		t.Rule("Each page has a token, and the request for the next page carries it.")
 		require.Equal(t, []string{"", "more", "even more"}, []string{first.Continue, second.Continue, third.Continue},
 			"tokens of the 3 requests")
+		t.Rule("A request with a token has no version: the server refuses a request that has both.")
+		require.Equal(t, []string{"list@0", "list@", "list@"}, s.requests()[:3], "requests to the source")
 	})
 }
 
@@ -59,6 +62,15 @@ func TestTask1_Token_that_has_expired(t *testing.T) {
 		t.Rule("A list in pages reaches the store as one list. The page that came before the 410 is not in it.")
 		require.Equal(t, []string{"Replace [a@1 c@1] @9"}, st.calls(), "calls of the store")
 		require.Equal(t, "9", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list")
+
+		t.Rule("ListAndWatchWithContext returns an error if a list failed. Only a token that has expired needs another list.")
+		s, away := &script{}, errors.New("the network is away")
+		s.lists = append(s.lists, page("more", "a", "b"), listFails(away), lists("9", "a", "c"))
+		t.Did("the source lists [a b] as the first page; the request for the second fails: %v", away)
+		_, err := once(t, s, st)
+		require.ErrorIs(t, err, away, "the error of ListAndWatchWithContext")
+		require.Equal(t, []string{"list@0", "list@"}, s.requests(), "requests to the source")
+		require.Empty(t, st.calls(), "calls of the store")
 	})
 }
 
@@ -90,6 +102,8 @@ func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
 			runtime.GC()
 			require.NotNil(t, keeper.first, "the object that the store keeps")
 			require.False(t, other.Value() != nil, "object c of the list is still in memory")
+			require.False(t, keeper.last.Value() != nil, "the last object of Replace, which the store does not keep, is still "+
+				"in memory")
 			runtime.KeepAlive(keeper)
 			runtime.KeepAlive(r)
 		}
@@ -100,10 +114,11 @@ func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
 type keeping struct {
 	store
 	first any
+	last  weak.Pointer[appsv1.Deployment]
 }
 
 func (k *keeping) Replace(objs []any, _ string) error {
-	k.first = objs[0]
+	k.first, k.last = objs[0], weak.Make(objs[len(objs)-1].(*appsv1.Deployment))
 	return nil
 }
 

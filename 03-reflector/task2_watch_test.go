@@ -4,12 +4,12 @@ package reflector_test
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
@@ -30,6 +30,20 @@ func TestTask2_Events_reach_the_store(t *testing.T) {
 		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has " +
 			"received.")
 		require.Equal(t, "5", w.r.LastSyncResourceVersion(), "LastSyncResourceVersion after the events")
+
+		t.Rule("The store receives each event once, in order. An object that has a deletionTimestamp is still there.")
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		events := []watch.Event{
+			event(watch.Added, "a", "8"), event(watch.Modified, "a", "9"), event(watch.Deleted, "a", "10"),
+		}
+		for _, e := range events {
+			e.Object.(*appsv1.Deployment).DeletionTimestamp = &metav1.Time{Time: time.Now()}
+		}
+		s.watches = append(s.watches, s.sends(events...))
+		t.Did("the watch sends a@8, the change a@9 and the deletion a@10, each with a deletionTimestamp")
+		once(t, s, st)
+		require.Equal(t, []string{"Replace [] @7", "Add a@8", "Update a@9", "Delete a@10"}, st.calls(), "calls of the store")
 	})
 }
 
@@ -54,14 +68,16 @@ func TestTask2_Watch_lasts_five_to_ten_minutes(t *testing.T) {
 			w := newWorldWith(t, cache.ReflectorOptions{MinWatchTimeout: time.Duration(c.min) * time.Second}).run()
 			t.Did("MinWatchTimeout %ds", c.min)
 			w.pass(12 * time.Hour)
-			distinct := map[int]bool{}
+			distinct, longest := map[int]bool{}, 0
 			for i, r := range w.server.Requests("watch") {
 				seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds"))
 				require.NoError(t, err, "timeoutSeconds of watch %d, as a number", i+1)
+				require.Equal(t, "true", r.Query.Get("allowWatchBookmarks"), "allowWatchBookmarks of watch %d", i+1)
 				require.GreaterOrEqual(t, seconds, c.from, "timeoutSeconds of watch %d", i+1)
 				require.LessOrEqual(t, seconds, c.to, "timeoutSeconds of watch %d", i+1)
-				distinct[seconds] = true
+				distinct[seconds], longest = true, max(longest, seconds)
 			}
+			require.Greater(t, longest, c.from*17/10, "the longest of all timeoutSeconds in 12 hours")
 			require.Greater(t, len(distinct), 3, "different timeoutSeconds in 12 hours")
 			w.stop()
 		}
@@ -111,24 +127,18 @@ func TestTask2_Watch_that_ends_at_once_makes_a_list_due(t *testing.T) {
 		once(t, s, &store{})
 		require.Equal(t, []string{"list@0", "watch@7"}, s.requests(), "requests when the watch ends without an event")
 
-		t.Rule("A watch that brought an event is not suspicious, however short it was: the next one starts at once.")
-		s = &script{}
-		s.lists = append(s.lists, lists("7", "a"))
-		s.watches = append(s.watches, s.ends(event(watch.Modified, "a", "8")), s.ends())
-		t.Did("a watch that ends at once, with an event")
-		once(t, s, &store{})
-		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(),
-			"requests when the first watch brings an event")
-
-		t.Rule("A bookmark is an event too: a watch that brought one is not suspicious, and the next one starts at " +
-			"once.")
-		s = &script{}
-		s.lists = append(s.lists, lists("7", "a"))
-		s.watches = append(s.watches, s.ends(event(watch.Bookmark, "", "8")), s.ends())
-		t.Did("a watch that ends at once, with a bookmark")
-		once(t, s, &store{})
-		require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(),
-			"requests when the first watch brings a bookmark")
+		t.Rule("A watch that brought an event is not suspicious, however short it was: the next one starts at once. " +
+			"A bookmark is an event too, and so is one that the store refuses.")
+		for _, eventType := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
+			t.Story(8)
+			s = &script{}
+			s.lists = append(s.lists, lists("7", "a"))
+			s.watches = append(s.watches, s.ends(event(eventType, "a", "8")), s.ends())
+			t.Did("a watch that ends at once, with an event of type %s; the store refuses it", eventType)
+			once(t, s, &store{onCall: refuseEvents})
+			require.Equal(t, []string{"list@0", "watch@7", "watch@8"}, s.requests(), "requests when the first watch brings %s",
+				eventType)
+		}
 
 		t.Rule("An object of another type does not count as an event: for the store this watch has brought nothing.")
 		s = &script{}
@@ -152,6 +162,20 @@ func TestTask2_Quiet_watch_is_started_again(t *testing.T) {
 		})
 		t.Did("RunWithContext; the first watch brings nothing, and ends after exactly a second")
 		runFor(t, newScripted(s, &store{}), time.Minute)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "requests to the source")
+
+		t.Rule("A watch that lasted less than a second and brought nothing makes a list due.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7", "a"))
+		for _, lasts := range []time.Duration{time.Minute, time.Second - time.Nanosecond} {
+			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+				c := s.channel()
+				time.AfterFunc(lasts, func() { close(c.result) })
+				return c, nil
+			})
+		}
+		t.Did("ListAndWatchWithContext; two watches bring nothing, one for a minute and one for a second less a nanosecond")
+		once(t, s, &store{})
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "requests to the source")
 
 		t.Rule("A watch lasts from its request on: some proxies hold the answer back until there is an event.")
@@ -219,19 +243,25 @@ func TestTask2_Version_moves_when_the_store_has_the_event(t *testing.T) {
 func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
 	guard.Test(t, "An error of the store does not end a watch or hold the version back. The next event is about "+
 		"another object.", func(t *guard.T) {
-		w := newWorld(t).run()
+		reported := countErrors(t)
+		w := newWorld(t)
+		w.store.onCall = refuseEvents
+		w.run()
 		w.store.calls()
-		w.store.lock.Lock()
-		w.store.onCall = func(string) error { return errors.New("an object without a key") }
-		w.store.lock.Unlock()
 		w.did("the store refuses every call")
 		w.create("a")
 		w.create("b")
-		require.Equal(t, []string{"Add a@2", "Add b@3"}, w.store.calls(), "calls of the store")
+		w.update("a")
+		w.remove("b")
+		want := []string{"Add a@2", "Add b@3", "Update a@4", "Delete b@5"}
+		require.Equal(t, want, w.store.calls(), "calls of the store")
 		require.Equal(t, []string{"list@0", "watch@1"}, w.requests(), "requests to the server")
 		t.Rule("An error of the store does not end a watch or hold the version back. Otherwise the next watch brings " +
 			"the same event again.")
-		require.Equal(t, "3", w.r.LastSyncResourceVersion(), "LastSyncResourceVersion after both events")
+		require.Equal(t, "5", w.r.LastSyncResourceVersion(), "LastSyncResourceVersion after the events")
+		t.Rule("An error of the store is reported with utilruntime.HandleErrorWithContext. Nothing else shows that the " +
+			"store misses an object.")
+		require.Equal(t, int64(4), reported.Load(), "errors that were reported")
 	})
 }
 
@@ -253,10 +283,12 @@ func TestTask2_End_of_a_watch_is_not_an_error(t *testing.T) {
 			{"brings an ERROR that is not a Status", s.sends(watch.Event{Type: watch.Error, Object: deployment("a")})},
 		} {
 			t.Story(8)
+			start := time.Now()
 			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, c.next)
 			t.Did("a watch that %s", c.what)
 			_, err := once(t, s, &store{})
 			require.NoError(t, err, "the error of ListAndWatchWithContext after a watch that %s", c.what)
+			require.Equal(t, time.Duration(0), time.Since(start), "time until ListAndWatchWithContext returned: a list is due")
 		}
 	})
 }
@@ -267,11 +299,12 @@ func TestTask2_Versions_are_not_compared(t *testing.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("100"))
 		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "9")), s.ends(event(watch.Added, "b", "eight")),
-			s.ends(event(watch.Added, "c", "7")), s.sends())
-		t.Did("the list is at version 100, and events come at versions 9, eight and 7")
+			s.ends(event(watch.Added, "c", "7"), event(watch.Added, "d", "7")), s.sends())
+		t.Did("the list is at version 100, and events come at versions 9, eight, 7 and 7")
 		once(t, s, st)
 		require.Equal(t, []string{"list@0", "watch@100", "watch@9", "watch@eight", "watch@7"}, s.requests(),
 			"requests to the source")
-		require.Equal(t, []string{"Replace [] @100", "Add a@9", "Add b@eight", "Add c@7"}, st.calls(), "calls of the store")
+		require.Equal(t, []string{"Replace [] @100", "Add a@9", "Add b@eight", "Add c@7", "Add d@7"}, st.calls(),
+			"calls of the store")
 	})
 }

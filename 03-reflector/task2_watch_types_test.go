@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
@@ -27,11 +29,20 @@ func TestTask2_Other_types_are_left_out(t *testing.T) {
 		"the type would panic.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, s.sends(replicaSet("r", "8"), event(watch.Added, "a", "9"),
-			watch.Event{Type: "RENAMED", Object: deployment("b")}))
-		t.Did("a Reflector for Deployments; a ReplicaSet, a Deployment and an event of type RENAMED come")
+		s.watches = append(s.watches, s.sends(replicaSet("r", "8"), watch.Event{Type: "RENAMED", Object: deployment("b")},
+			event(watch.Added, "a", "9")))
+		t.Did("a Reflector for Deployments; a ReplicaSet, an event of type RENAMED and a Deployment come")
 		once(t, s, st)
 		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "calls of the store")
+
+		t.Rule("Objects of other types are left out, even if the name of the type is the same.")
+		s.lists = append(s.lists, lists("7"))
+		meta := metav1.ObjectMeta{Name: "e", ResourceVersion: "8"}
+		s.watches = append(s.watches, s.sends(watch.Event{Type: watch.Added, Object: &eventsv1.Event{ObjectMeta: meta}},
+			watch.Event{Type: watch.Added, Object: &corev1.Event{ObjectMeta: meta}}))
+		t.Did("a Reflector for Events of the core group; an Event of the group events.k8s.io and one of the core group come")
+		listAndWatchFor(t, reflector.NewReflector(s, &corev1.Event{}, st, 0), time.Minute)
+		require.Equal(t, []string{"Replace [] @7", "Add e@8"}, st.calls(), "calls of the store")
 	})
 }
 
@@ -40,10 +51,20 @@ func TestTask2_Other_types_do_not_move_the_version(t *testing.T) {
 		"received. The store has not received an object of another type.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "9"), replicaSet("r", "12")))
-		t.Did("a Reflector for Deployments; a Deployment at version 9 and a ReplicaSet at version 12 come")
-		r, _ := once(t, s, &store{})
-		require.Equal(t, "9", r.LastSyncResourceVersion(), "LastSyncResourceVersion after both events")
+		events := []watch.Event{event(watch.Added, "a", "9")}
+		for _, eventType := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark} {
+			other := replicaSet("r", "12")
+			other.Type = eventType
+			events = append(events, other)
+		}
+		s.watches = append(s.watches, s.sends(events...))
+		t.Did("a Reflector for Deployments; a Deployment at version 9 comes, and a ReplicaSet at version 12 in events of " +
+			"each type")
+		st := &store{}
+		r, _ := once(t, s, st)
+		require.Equal(t, "9", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the events")
+		t.Rule("Objects of other types, and events of unknown types, are left out, whatever the type of the event.")
+		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "calls of the store")
 	})
 }
 
@@ -60,11 +81,15 @@ func TestTask2_Other_kinds_of_unstructured_objects_are_left_out(t *testing.T) {
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.sends(
 			watch.Event{Type: watch.Added, Object: object("apps/v1", "ReplicaSet", "r", "8")},
-			watch.Event{Type: watch.Added, Object: object("example.com/v1", "Deployment", "theirs", "8")},
-			watch.Event{Type: watch.Added, Object: object("apps/v1beta1", "Deployment", "old", "8")},
-			watch.Event{Type: watch.Added, Object: object("apps/v1", "Deployment", "a", "9")}))
-		t.Did("a Reflector for unstructured objects of kind Deployment in apps/v1; r, theirs, old and a come")
-		listAndWatchFor(t, reflector.NewReflector(s, object("apps/v1", "Deployment", "", ""), st, 0), time.Minute)
+			watch.Event{Type: watch.Modified, Object: object("example.com/v1", "Deployment", "theirs", "8")},
+			watch.Event{Type: watch.Deleted, Object: object("apps/v1beta1", "Deployment", "old", "8")},
+			watch.Event{Type: watch.Added, Object: object("apps/v1", "Deployment", "a", "9")},
+			watch.Event{Type: watch.Bookmark, Object: object("apps/v1", "ReplicaSet", "", "10")}))
+		t.Did("a Reflector for unstructured objects of kind Deployment in apps/v1; r, theirs, old and a come, and a " +
+			"bookmark of kind ReplicaSet")
+		r := reflector.NewReflector(s, object("apps/v1", "Deployment", "", ""), st, 0)
+		listAndWatchFor(t, r, time.Minute)
+		require.Equal(t, "9", r.LastSyncResourceVersion(), "LastSyncResourceVersion after these events")
 		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "calls of the store")
 
 		s, st = &script{}, &store{}

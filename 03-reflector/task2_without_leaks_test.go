@@ -132,6 +132,33 @@ func (u unanswered) WatchWithContext(ctx context.Context, options metav1.ListOpt
 	}
 }
 
+func TestTask2_Busy_watch_ends_with_the_context(t *testing.T) {
+	guard.Test(t, "When the context ends, every request, watch and wait ends at once, even if the next event is always "+
+		"ready.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		c := s.channel(event(watch.Added, "a", "8"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		events := 0
+		st.onCall = func(call string) error {
+			if call == "Replace [] @7" {
+				return nil
+			}
+			if events++; events < 1000 {
+				c.result <- event(watch.Modified, "a", fmt.Sprint(8+events))
+			}
+			cancel()
+			return nil
+		}
+		t.Did("ListAndWatchWithContext; during each of a thousand events the next one comes; the context ends during the " +
+			"first")
+		newScripted(s, st).ListAndWatchWithContext(ctx)
+		require.Less(t, events, 100, "events that the store received")
+	})
+}
+
 func TestTask2_Every_watch_is_stopped(t *testing.T) {
 	guard.Test(t, "However a watch ends, the Reflector stops it. An open watch that nothing reads keeps a "+
 		"connection and two goroutines (#131266).", func(t *guard.T) {
@@ -141,6 +168,20 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 		t.Did("RunWithContext; one watch ends, one brings an ERROR, and one goes on until the context ends")
 		runFor(t, newScripted(s, &store{}), time.Hour)
 		require.Equal(t, 3, s.started, "watches that were started")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+
+		t.Rule("However a watch ends, the Reflector stops it, even if the store panics: a program may recover, and go on.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8")))
+		st := &store{onCall: func(call string) error {
+			if call == "Add a@8" {
+				panic("the store is confused")
+			}
+			return nil
+		}}
+		t.Did("ListAndWatchWithContext; the store panics in Add, and the caller recovers")
+		require.Panics(t, func() { listAndWatchFor(t, newScripted(s, st), time.Minute) }, "ListAndWatchWithContext")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
 	})
 }

@@ -33,7 +33,17 @@ var (
 	errTooLargeBefore1_17  = timeout("Too large resource version: 7, current: 5")
 	errTooLargeAmongOthers = timeout("try again", metav1.StatusCause{Message: "etcd is slow"},
 		metav1.StatusCause{Message: "Too large resource version"})
+	errTooLargeFromProxy = timeout("etcd reports: Too large resource version: 7, current: 5")
+	// The type of the cause is enough, and so is code 410 if the reason is not one that apierrors knows.
+	errTooLargeByCause = status(503, "TryLater", metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge})
+	errNewReason       = status(410, "TooOld")
 )
+
+// status is an answer with this code and reason, and with these causes.
+func status(code int32, reason metav1.StatusReason, causes ...metav1.StatusCause) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: code, Reason: reason,
+		Message: "no", Details: &metav1.StatusDetails{Causes: causes}}}
+}
 
 // timeout is an answer with reason Timeout and these causes.
 func timeout(message string, causes ...metav1.StatusCause) error {
@@ -97,7 +107,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 		for _, refused := range []error{
 			errExpired, errGone, errTooLarge, errTooLargeIn1_17, errTooLargeBefore1_17, errTooLargeAmongOthers,
 			fmt.Errorf("list: %w", errExpired), fmt.Errorf("list: %w", errGone), fmt.Errorf("list: %w", errTooLarge),
-			errOnly410,
+			errOnly410, fmt.Errorf("list: %w", errOnly410), errNewReason, errTooLargeFromProxy, errTooLargeByCause,
 		} {
 			t.Story(8)
 			t.Rule(refusal)
@@ -118,6 +128,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 			require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@3"}, s.requests()[:5],
 				"the first 5 requests to the source")
 			require.Equal(t, time.Duration(0), moments[1].Sub(moments[0]), "wait before the repeated list")
+			require.Empty(t, s.options[3].ResourceVersionMatch, "resourceVersionMatch of the list without a version")
 			t.Rule(restore)
 			require.Equal(t, []string{"Replace [a@1] @7", "Replace [b@1] @3"}, st.calls(), "calls of the store")
 			require.Equal(t, "3", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list at 3")
@@ -165,7 +176,10 @@ func TestTask3_Other_failures_say_nothing_about_the_version(t *testing.T) {
 			timeout("the server is slow", metav1.StatusCause{Message: "etcd is slow"}),
 			apierrors.NewInternalError(errors.New("etcd is away")),
 			apierrors.NewInternalError(errors.New("a proxy reports: Too large resource version")),
-			errors.New("the network is away"), errors.New("a proxy reports: too old resource version"),
+			errors.New("the network is away"), errors.New("a proxy reports: too old resource version"), invalid, notFound,
+			apierrors.NewBadRequest("no such field"), apierrors.NewServerTimeout(schema.GroupResource{}, "list", 1),
+			status(410, metav1.StatusReasonTimeout),
+			status(500, metav1.StatusReasonServerTimeout, metav1.StatusCause{Message: "Too large resource version"}),
 		} {
 			t.Story(8)
 			s := &script{}
@@ -201,11 +215,12 @@ func TestTask3_List_without_a_version_is_as_none(t *testing.T) {
 	guard.Test(t, "After a list without a version, the next list asks for 0, as the first one does: there is no last "+
 		"version.", func(t *guard.T) {
 		s := &script{}
-		s.lists = append(s.lists, lists(""), lists("7"))
-		s.watches = append(s.watches, s.ends(), s.sends())
-		t.Did("RunWithContext; the first list has no version, and its watch ends at once")
+		s.lists = append(s.lists, lists("", "a"), lists("7"), lists("", "a"), lists("8"))
+		s.watches = append(s.watches, s.ends(), s.ends(), s.ends(), s.sends())
+		t.Did("RunWithContext; the first and the third list have no version, and three watches end at once")
 		runFor(t, newScripted(s, &store{}), time.Minute)
-		require.Equal(t, []string{"list@0", "watch@", "list@0", "watch@7"}, s.requests(), "requests to the source")
+		require.Equal(t, []string{"list@0", "watch@", "list@0", "watch@7", "list@7", "watch@", "list@0", "watch@8"},
+			s.requests(), "requests to the source")
 	})
 }
 
@@ -257,6 +272,29 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 		for _, i := range []int{3, 5, 6} {
 			require.NotZero(t, s.options[i].Limit, "limit of request %d, %s", i+1, s.requests()[i])
 		}
+
+		t.Rule("WatchListPageSize is the number of objects in a page of every list.")
+		s = &script{}
+		s.lists = append(s.lists, page("more", "a"), page("", "b"), listFails(errTooLarge), lists("8", "a", "b"))
+		s.watches = append(s.watches, s.sends(failing(errExpired)))
+		r := newScripted(s, &store{})
+		r.WatchListPageSize = 3
+		t.Did("the same, with WatchListPageSize 3; the relist is refused")
+		runFor(t, r, 10*time.Minute)
+		require.Equal(t, []string{"list@7", "list@"}, s.requests()[3:5], "requests to the source")
+		require.Equal(t, []int64{3, 3}, []int64{s.options[3].Limit, s.options[4].Limit}, "limits of the two")
+
+		t.Rule("A relist asks for the last version. If the token of a page has expired, the list in one piece asks for it " +
+			"too.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7", "a"), page("more", "a"), listFails(errExpired), lists("8", "a", "b"))
+		s.watches = append(s.watches, s.sends(failing(errExpired)))
+		r = newScripted(s, &store{})
+		r.WatchListPageSize = 1
+		t.Did("WatchListPageSize 1; the relist comes in pages, and the token of its second page has expired")
+		runFor(t, r, 10*time.Minute)
+		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@7", "watch@8"}, s.requests(),
+			"requests to the source")
 	})
 }
 
@@ -266,18 +304,32 @@ func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 		"a watch from 9 would miss events, and one from 3 would get 410 (#136583).", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists(""))
-		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3")))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event("RENAMED", "b", "5"),
+			event(watch.Added, "a", "3")))
 		r := newScripted(s, &store{})
-		t.Did("the list has no version, so the watch sends the current objects first: c@9, a@3")
+		t.Did("the list has no version, so the watch sends the current objects first: c@9, a@3; and an event of an unknown " +
+			"type comes between them")
 		listAndWatchFor(t, r, time.Minute)
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3")
 
+		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version. Nothing " +
+			"else does: the next watch starts without a version too, and brings the current objects again.")
+		s = &script{}
+		s.lists = append(s.lists, lists(""))
+		added := s.ends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"))
+		s.watches = append(s.watches, added, added, s.sends())
+		t.Did("the list has no version, and two watches end after c@9, a@3")
+		once(t, s, &store{})
+		require.Equal(t, []string{"list@0", "watch@", "watch@", "watch@"}, s.requests(), "requests to the source")
+
 		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version, " +
 			"and each event after it.")
+		s = &script{}
+		r = newScripted(s, &store{onCall: refuseEvents})
 		s.lists = append(s.lists, lists(""))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"),
 			event(watch.Modified, "a", "10"), event(watch.Added, "d", "11")))
-		t.Did("the same, and then a is changed to a@10, and d@11 is created")
+		t.Did("the same, but the first watch goes on: a changes to a@10, d@11 is created; the store refuses each event")
 		listAndWatchFor(t, r, time.Minute)
 		require.Equal(t, "11", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3, a@10, d@11")
 	})

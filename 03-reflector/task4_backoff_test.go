@@ -3,8 +3,10 @@ package reflector_test
 // Task 4: back-off, 429, and servers that are away.
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 	"testing"
 	"time"
@@ -56,6 +58,26 @@ func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
 		t.Rule("RunWithContext calls ListAndWatchWithContext again and again until the context ends.")
 		require.Greater(t, len(moments), 25, "lists in half an hour")
 		require.Less(t, len(moments), 300, "lists in half an hour")
+
+		t.Rule("The Reflector waits before it asks a server in trouble again, and longer each time, whatever the trouble is.")
+		s = &script{}
+		s.lists = append(s.lists, listFails(internal), lists("7"), lists("8"))
+		s.watches = append(s.watches, watchFails(errRefused), watchFails(busy), s.sends(failing(busy)), watchFails(internal))
+		moments = nil
+		s.onRequest = func(string) { moments = append(moments, time.Now()) }
+		t.Did("RunWithContext; the list fails; after the next one the watch is refused, answered 429, ended with 429, and " +
+			"answered 500")
+		runFor(t, newScripted(s, &store{}), 3*time.Minute)
+		var waits []time.Duration
+		for _, gap := range gaps(moments) {
+			if gap > 0 {
+				waits = append(waits, gap)
+			}
+		}
+		require.Equal(t, 5, len(waits), "waits between %v", s.requests())
+		for i, wait := range waits {
+			require.GreaterOrEqual(t, wait, 800*time.Millisecond<<i, "wait %d", i+1)
+		}
 	})
 }
 
@@ -95,6 +117,26 @@ func TestTask4_Waits_start_at_the_beginning_after_a_good_time(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		require.Less(t, time.Since(down), 15*time.Second, "time from the short outage to the next call of the store")
+	})
+}
+
+func TestTask4_Wait_starts_at_the_end_of_a_call(t *testing.T) {
+	guard.Test(t, "RunWithContext waits for the back-off after each call, however long the call took: a thousand "+
+		"watches may end in the same second.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"), lists("8"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			c := s.channel()
+			time.AfterFunc(time.Hour, func() { c.result <- expiredEvent() })
+			return c, nil
+		})
+		var moments []time.Time
+		s.onRequest = func(string) { moments = append(moments, time.Now()) }
+		t.Did("RunWithContext; the watch brings 410 after an hour")
+		runFor(t, newScripted(s, &store{}), 2*time.Hour)
+		require.Equal(t, []string{"list@0", "watch@7", "list@7", "watch@8"}, s.requests(), "requests to the source")
+		require.GreaterOrEqual(t, moments[2].Sub(moments[1]), time.Hour+800*time.Millisecond,
+			"time from the watch to the next list")
 	})
 }
 
@@ -175,12 +217,17 @@ func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
 func TestTask4_Watch_that_cannot_start_is_an_error(t *testing.T) {
 	guard.Test(t, "ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not "+
 		"start.", func(t *guard.T) {
-		broken := errors.New("certificate signed by unknown authority")
-		s := &script{}
-		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, watchFails(broken))
-		t.Did("the watch fails: %v", broken)
-		_, err := once(t, s, &store{})
-		require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+		for _, broken := range []error{
+			errors.New("certificate signed by unknown authority"), context.Canceled, context.DeadlineExceeded, io.EOF,
+			io.ErrUnexpectedEOF, errExpired,
+		} {
+			t.Story(5)
+			s := &script{}
+			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, watchFails(broken))
+			t.Did("the watch fails: %v; the context goes on", broken)
+			_, err := once(t, s, &store{})
+			require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+		}
 	})
 }
 
@@ -213,123 +260,5 @@ func TestTask4_Busy_server_needs_no_list(t *testing.T) {
 			}
 			w.stop()
 		}
-	})
-}
-
-func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
-	const (
-		again = "After an internal error that ends a watch, the next watch starts at once, without a list, for as long " +
-			"as MaxInternalErrorRetryDuration says."
-		never = "If MaxInternalErrorRetryDuration is 0, an internal error that ends a watch makes a list due."
-	)
-	guard.Test(t, again, func(t *guard.T) {
-		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
-		for retry, want := range map[time.Duration][]string{
-			0:           {"list@0", "watch@7", "list@8"},
-			time.Minute: {"list@0", "watch@7", "watch@8", "watch@8"},
-		} {
-			t.Story(8)
-			t.Rule(again)
-			if retry == 0 {
-				t.Rule(never)
-			}
-			s := &script{}
-			s.lists = append(s.lists, lists("7"))
-			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), internal), s.sends(internal), s.sends())
-			r := newScripted(s, &store{})
-			r.MaxInternalErrorRetryDuration = retry
-			t.Did("MaxInternalErrorRetryDuration %v; watches bring internal errors", retry)
-			runFor(t, r, 2*time.Second)
-			requests := s.requests()
-			require.Equal(t, want, requests[:min(len(requests), len(want))], "the first %d requests", len(want))
-		}
-	})
-}
-
-func TestTask4_Internal_errors_of_long_ago_do_not_count(t *testing.T) {
-	guard.Test(t, "After a minute without an internal error, the next one counts as the first again.", func(t *guard.T) {
-		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
-		later := func(s *script) watchFunc {
-			return func(metav1.ListOptions) (watch.Interface, error) {
-				c := s.channel()
-				time.AfterFunc(10*time.Minute, func() { c.result <- internal })
-				return c, nil
-			}
-		}
-		s := &script{}
-		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, later(s), later(s), later(s), s.sends())
-		r := newScripted(s, &store{})
-		r.MaxInternalErrorRetryDuration = 20 * time.Second
-		t.Did("MaxInternalErrorRetryDuration 20s; three watches, each for ten minutes, end with an internal error")
-		listAndWatchFor(t, r, time.Hour)
-		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
-			"requests to the source")
-	})
-}
-
-func TestTask4_Internal_errors_count_from_the_list_on(t *testing.T) {
-	guard.Test(t, "After a list the time of MaxInternalErrorRetryDuration starts again: the first internal error after "+
-		"the list is retried.", func(t *guard.T) {
-		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
-		gone := failing(apierrors.NewResourceExpired("too old resource version"))
-		after := func(s *script, d time.Duration, e watch.Event) watchFunc {
-			return func(metav1.ListOptions) (watch.Interface, error) {
-				c := s.channel()
-				time.AfterFunc(d, func() { c.result <- e })
-				return c, nil
-			}
-		}
-		s := &script{}
-		s.lists = append(s.lists, lists("7"), lists("8"))
-		s.watches = append(s.watches, after(s, time.Second, internal), after(s, 15*time.Second, gone),
-			after(s, 10*time.Second, internal), s.sends())
-		r := newScripted(s, &store{})
-		r.MaxInternalErrorRetryDuration = 20 * time.Second
-		t.Did("MaxInternalErrorRetryDuration 20s; an internal error after 1s, 410 after 16s, and an internal error 10s later")
-		runFor(t, r, 45*time.Second)
-		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "list@7", "watch@8", "watch@8"}, s.requests(),
-			"requests to the source")
-	})
-}
-
-func TestTask4_Internal_errors_are_not_tried_forever(t *testing.T) {
-	guard.Test(t, "After MaxInternalErrorRetryDuration of internal errors, the next one makes a list "+
-		"due.", func(t *guard.T) {
-		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
-		s := &script{}
-		s.lists = append(s.lists, lists("7"))
-		for range 1000 {
-			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
-				time.Sleep(time.Second)
-				return s.channel(internal), nil
-			})
-		}
-		r := newScripted(s, &store{})
-		r.MaxInternalErrorRetryDuration = 20 * time.Second
-		t.Did("MaxInternalErrorRetryDuration 20s; for a minute and a half every watch brings an internal error, after a " +
-			"second")
-		runFor(t, r, 90*time.Second)
-		requests := s.requests()
-		require.Contains(t, requests[2:], "list@7", "requests after the first list and watch")
-		t.Rule("RunWithContext waits for the back-off after each call.")
-		require.Less(t, len(requests), 60, "requests in a minute and a half")
-
-		t.Rule("After MaxInternalErrorRetryDuration of internal errors, the next one makes a list due. Only a minute " +
-			"without an internal error starts the duration again, and no other minute does.")
-		s = &script{}
-		start := time.Now()
-		s.lists = append(s.lists, lists("7"))
-		for range 1000 {
-			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
-				time.Sleep(time.Second)
-				return s.channel(internal), nil
-			})
-		}
-		r = newScripted(s, &store{})
-		r.MaxInternalErrorRetryDuration = 3 * time.Minute
-		t.Did("MaxInternalErrorRetryDuration 3m0s; every watch brings an internal error, after a second")
-		listAndWatchFor(t, r, 10*time.Minute)
-		require.LessOrEqual(t, time.Since(start), 3*time.Minute+5*time.Second, "time until ListAndWatchWithContext returned")
 	})
 }

@@ -118,7 +118,7 @@ func TestTask4_Run_never_gives_up(t *testing.T) {
 	guard.Test(t, rule, func(t *guard.T) {
 		for _, failure := range []error{
 			internal, unavailable, unauthorized, forbidden, notFound, invalid, busy, errExpired, errTooLarge, errRefused,
-			errors.New("certificate has expired"),
+			errors.New("certificate has expired"), context.Canceled, context.DeadlineExceeded,
 		} {
 			t.Story(8)
 			s, st, start := &script{}, &store{}, time.Now()
@@ -145,6 +145,7 @@ func TestTask4_Watches_never_give_up(t *testing.T) {
 		}{
 			{"is refused", func(*script) watchFunc { return watchFails(errRefused) }},
 			{"is answered 429", func(*script) watchFunc { return watchFails(busy) }},
+			{"is answered 429 without a reason", func(*script) watchFunc { return watchFails(status(429, "")) }},
 			{"brings 429", func(s *script) watchFunc {
 				return func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil }
 			}},
@@ -175,6 +176,7 @@ func TestTask4_Watch_that_ends_with_another_error_makes_a_list_due(t *testing.T)
 		for _, status := range []metav1.Status{
 			unavailable.ErrStatus, unauthorized.ErrStatus, forbidden.ErrStatus, notFound.ErrStatus, invalid.ErrStatus,
 			apierrors.NewTimeoutError("slow", 1).ErrStatus, {Status: "Failure", Code: 503}, {Status: "Failure"},
+			errTooLarge.(*apierrors.StatusError).ErrStatus, errGone.ErrStatus,
 		} {
 			t.Story(8)
 			s := &script{}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -40,6 +41,17 @@ func TestTask5_Resync_comes_each_period(t *testing.T) {
 			"calls of the store in the next 3 periods")
 		t.Rule("A resync sends no request: it is between the Reflector and the store.")
 		require.Equal(t, []string{"list@0", "watch@2"}, w.requests(), "requests to the server")
+
+		t.Rule("resync calls the store's Resync once each resyncPeriod while ListAndWatchWithContext watches. Before the " +
+			"first list the store has nothing to go over.")
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, func(o metav1.ListOptions) (runtime.Object, error) {
+			time.Sleep(10 * time.Minute)
+			return lists("7")(o)
+		})
+		t.Did("ListAndWatchWithContext with a period of a minute; the list takes ten")
+		listAndWatchFor(t, newResyncing(s, st, time.Minute), 11*time.Minute+30*time.Second)
+		require.Equal(t, []string{"Replace [] @7", "Resync"}, st.calls(), "calls of the store in 11 minutes and a half")
 	})
 }
 
@@ -174,6 +186,12 @@ func TestTask5_Resync_that_fails_in_an_outage(t *testing.T) {
 		w.server.Down()
 		w.pass(10 * time.Minute)
 		require.Equal(t, []string{"Resync"}, w.store.calls(), "calls of the store in the outage")
+		w.did("the server is back for two minutes, and goes away again")
+		w.server.Up()
+		w.pass(2 * time.Minute)
+		w.server.Down()
+		require.Contains(t, w.store.calls(), "Replace [a@2] @2", "calls of the store after the outage")
+		w.pass(10 * time.Minute)
 		t.Rule("When the context ends, every request, watch and wait ends at once. While no watch is open, " +
 			"nothing receives the error of a resync: its goroutine must not wait for a receiver.")
 		w.did("the context is cancelled")

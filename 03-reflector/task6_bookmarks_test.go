@@ -3,9 +3,7 @@ package reflector_test
 // Task 6: bookmarks.
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -63,23 +62,17 @@ func TestTask6_Watch_resumes_at_the_bookmark(t *testing.T) {
 func TestTask6_Store_receives_bookmarks_and_versions(t *testing.T) {
 	guard.Test(t, "applyBookmark passes the version of a bookmark to a store that implements "+
 		"cache.ReflectorBookmarkStore.", func(t *guard.T) {
-		s, st := &script{}, &store{}
+		s, st, reported := &script{}, &store{}, countErrors(t)
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), event(watch.Bookmark, "", "20"),
-			event(watch.Deleted, "a", "21")))
+			event(watch.Modified, "a", "21"), event(watch.Deleted, "a", "22")))
 		t.Did("a store with Bookmark and UpdateResourceVersion refuses each event; the watch sends a@8, a bookmark of " +
-			"version 20, and the deletion a@21")
+			"version 20, the change a@21 and the deletion a@22")
 		r := newScripted(s, versionStore{st})
 		var seen []string
 		st.onCall = func(call string) error {
-			version := r.LastSyncResourceVersion()
-			if !strings.HasPrefix(call, "version") {
-				seen = append(seen, version)
-			}
-			if call == "Replace [] @7" {
-				return nil
-			}
-			return errors.New("the store refuses everything but the list")
+			seen = append(seen, r.LastSyncResourceVersion())
+			return refuseEvents(call)
 		}
 		listAndWatchFor(t, r, time.Minute)
 		calls := st.calls()
@@ -87,11 +80,47 @@ func TestTask6_Store_receives_bookmarks_and_versions(t *testing.T) {
 		t.Rule("A store that implements cache.ResourceVersionUpdater receives the version whenever an event has moved " +
 			"it, after the call for that event. It receives the version even if the store has refused the event.")
 		require.Equal(t, []string{
-			"Replace [] @7", "Add a@8", "version 8", "Bookmark @20", "version 20", "Delete a@21", "version 21",
+			"Replace [] @7", "Add a@8", "version 8", "Bookmark @20", "version 20", "Update a@21", "version 21", "Delete a@22",
+			"version 22",
 		}, calls, "calls of the store")
-		t.Rule("The version moves only after the store has received the list or event.")
-		require.Equal(t, []string{"", "7", "8", "20"}, seen,
-			"LastSyncResourceVersion during Replace, Add, Bookmark and Delete")
+		t.Rule("The version moves only after the store has received the list or event. UpdateResourceVersion comes when an " +
+			"event has moved it.")
+		require.Equal(t, []string{"", "7", "8", "8", "20", "20", "21", "21", "22"}, seen,
+			"LastSyncResourceVersion during each of these calls")
+		t.Rule("An error of the store is reported with utilruntime.HandleErrorWithContext: that of a bookmark too.")
+		require.Equal(t, int64(4), reported.Load(), "errors that were reported")
+	})
+}
+
+// bookmarkStore is a store that receives bookmarks, and no versions. versionOnlyStore is the opposite.
+type (
+	bookmarkStore    struct{ *store }
+	versionOnlyStore struct{ *store }
+)
+
+func (s bookmarkStore) Bookmark(version string) error           { return s.note("Bookmark @%s", version) }
+func (s versionOnlyStore) UpdateResourceVersion(version string) { s.note("version %s", version) }
+
+func TestTask6_Store_may_want_only_one_of_them(t *testing.T) {
+	guard.Test(t, "A store that implements one of the two interfaces, cache.ReflectorBookmarkStore and "+
+		"cache.ResourceVersionUpdater, receives the calls of that one.", func(t *guard.T) {
+		st := &store{}
+		for _, c := range []struct {
+			store    cache.ReflectorStore
+			bookmark string
+			want     []string
+		}{
+			{bookmarkStore{st}, "20", []string{"Replace [] @7", "Add a@8", "Bookmark @20"}},
+			{bookmarkStore{st}, "8", []string{"Replace [] @7", "Add a@8", "Bookmark @8"}}, // it receives each bookmark
+			{versionOnlyStore{st}, "20", []string{"Replace [] @7", "Add a@8", "version 8", "version 20"}},
+		} {
+			s := &script{}
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8"), event(watch.Bookmark, "", c.bookmark)))
+			t.Did("a store of type %T; the watch sends a@8 and a bookmark of version %s", c.store, c.bookmark)
+			once(t, s, c.store)
+			require.Equal(t, c.want, st.calls(), "calls of the store")
+		}
 	})
 }
 

@@ -180,13 +180,48 @@ func TestTask7_What_changes_during_the_stream(t *testing.T) {
 	bonus(t, "The bookmark that ends a streamed list has the annotation InitialEventsAnnotationKey, with the "+
 		"value true. The store receives the objects as they are then.", func(t *guard.T) {
 		s, st := &script{}, &store{}
+		annotated := allOfIt("6")
+		annotated.Type = watch.Added
+		annotated.Object.(*appsv1.Deployment).Name = "copy"
 		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"),
 			event(watch.Modified, "a", "4"), event(watch.Deleted, "b", "5"), event(watch.Bookmark, "", "5"),
-			in("other", event(watch.Added, "a", "6")), endOf("6", "false"), event(watch.Added, "c", "6"), allOfIt("6")))
+			in("other", event(watch.Added, "a", "6")), in("defaul", event(watch.Added, "ta", "6")), endOf("6", "false"),
+			annotated, event(watch.Added, "c", "6"), allOfIt("6")))
 		t.Did("during the stream a is changed and b is deleted; bookmarks without the annotation, and with \"false\", come " +
-			"before c")
+			"before c, and so does an object with the annotation")
 		stream(t, s, st)
-		require.Equal(t, []string{"Replace [a@4 c@6 other/a@6] @6"}, st.calls(), "calls of the store")
+		require.Equal(t, []string{"Replace [a@4 c@6 copy@6 defaul/ta@6 other/a@6] @6"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask7_List_after_a_refused_stream(t *testing.T) {
+	bonus(t, "After a refused version, lists ask for no version until one has succeeded. It may be a stream that was "+
+		"refused.", func(t *guard.T) {
+		s := &script{}
+		s.watches = append(s.watches, s.sends(allOfIt("7"), expiredEvent()), watchFails(errExpired), watchFails(invalid),
+			s.sends())
+		s.lists = append(s.lists, lists("9"))
+		r := newReflector(streaming{s}, &store{})
+		var versions []string
+		s.onRequest = func(string) { versions = append(versions, r.LastSyncResourceVersion()) }
+		t.Did("RunWithContext; a stream comes to 7 and gets 410; the stream at 7 is refused, and the next one is invalid")
+		runFor(t, r, 10*time.Minute)
+		require.Equal(t, []string{"watch@", "watch@7", "watch@", "list@", "watch@9"}, s.requests(), "requests to the source")
+		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has " +
+			"received. A refusal does not change the store.")
+		require.Equal(t, []string{"", "7", "7", "7", "9"}, versions, "LastSyncResourceVersion at each request")
+	})
+}
+
+func TestTask7_Resync_goes_on_after_a_stream(t *testing.T) {
+	bonus(t, "resync calls the store's Resync once each resyncPeriod, until the context ends. It does so after a "+
+		"streamed list too.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.watches = append(s.watches, s.sends(allOfIt("7")))
+		r := reflector.NewReflector(streaming{s}, &appsv1.Deployment{}, st, time.Minute)
+		t.Did("RunWithContext with a resync period of a minute; a stream comes to its bookmark")
+		runFor(t, r, 150*time.Second)
+		require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "calls of the store in 2.5 minutes")
 	})
 }
 

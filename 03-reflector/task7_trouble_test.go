@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	goroutines "runtime"
 	"sync/atomic"
 	"syscall"
@@ -156,10 +157,26 @@ func TestTask7_Very_short_stream_is_listed(t *testing.T) {
 	})
 }
 
+func TestTask7_Stream_lasts_from_its_request_on(t *testing.T) {
+	bonus(t, "A stream that lasted less than a second and brought nothing is an error (cache.VeryShortWatchError). It "+
+		"lasts from its request on: after a longer one a new stream starts.", func(t *guard.T) {
+		s := &script{}
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			time.Sleep(2 * time.Second)
+			return s.ending(), nil
+		}, s.sends(allOfIt("7")))
+		t.Did("the stream is answered after two seconds, and has ended by then")
+		stream(t, s, &store{})
+		require.Equal(t, []string{"watch@", "watch@"}, s.requests(), "requests to the source")
+	})
+}
+
 func TestTask7_Streams_are_tried_again_after_a_list(t *testing.T) {
 	bonus(t, "ListAndWatchWithContext calls streamList first, on every call, if r.streams. A server that could not "+
 		"stream may be able to after its upgrade.", func(t *guard.T) {
-		for _, failure := range []error{invalid, forbidden, internal, unavailable, errors.New("the network is away")} {
+		for _, failure := range []error{
+			invalid, forbidden, internal, unavailable, errors.New("the network is away"), syscall.ECONNRESET, io.EOF,
+		} {
 			t.Story(8)
 			s, st := &script{}, &store{}
 			for range 3 {
@@ -278,16 +295,16 @@ func TestTask7_Objects_are_transformed_as_they_come(t *testing.T) {
 			return d, nil
 		}}
 		s := &script{}
-		c := s.channel(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"))
+		c := s.channel(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"), event(watch.Modified, "a", "4"))
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
-		t.Did("a store with a transformer that renames; a stream brings a and b, and an hour later its bookmark")
+		t.Did("a store with a transformer that renames; a stream brings a, b and a new a, and an hour later its bookmark")
 		var seen int64
 		time.AfterFunc(time.Hour, func() { seen = transformed.Load(); c.result <- allOfIt("7") })
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer cancel()
 		newReflector(streaming{s}, st).ListAndWatchWithContext(ctx)
-		require.Equal(t, int64(2), seen, "calls of the transformer before the bookmark")
-		require.Equal(t, []string{"Replace [a-small@2 b-small@3] @7"}, st.calls(), "calls of the store")
+		require.Equal(t, int64(3), seen, "calls of the transformer before the bookmark")
+		require.Equal(t, []string{"Replace [a-small@4 b-small@3] @7"}, st.calls(), "calls of the store")
 
 		t.Rule("If the store is a cache.TransformingStore, each object is transformed when it arrives. Its " +
 			"transformer may be nil.")

@@ -166,7 +166,8 @@ func (r *Reflector) sleep(ctx context.Context) {
 // ListAndWatchWithContext replaces the store's contents by a list. The events of watches follow, one watch after
 // another, until a list is due or the context ends.
 //
-// The first list asks for version 0. The store does not receive a list that comes after the end of the context.
+// The first list asks for version 0. The store does not receive a list that comes after the end of the context. The
+// slice that Replace receives belongs to the store.
 //
 // A watch starts at the last version, and asks for bookmarks. A watch asks to last at least five minutes, or
 // MinWatchTimeout if that is longer, and at most twice as long. However a watch ends, the Reflector stops it.

@@ -92,7 +92,7 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 		AllowWatchBookmarks: true, TimeoutSeconds: r.timeoutSeconds(),
 	})
 	if err != nil {
-		return streamedList{}, err
+		return streamedList{}, fmt.Errorf("start a stream: %w", err)
 	}
 	collected := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc, r.collecting()...)
 	current := &session{Interface: w, start: start}

@@ -138,7 +138,7 @@ func (r *Reflector) consume(ctx context.Context, w *session) error {
 			utilruntime.HandleErrorWithContext(ctx, err, "The store has not taken a watch event", "reflector", r.name,
 				"event", event.Type)
 		}
-		w.inOrder = w.inOrder || event.Type != watch.Added
+		w.inOrder = w.inOrder || event.Type == watch.Modified || event.Type == watch.Deleted || event.Type == watch.Bookmark
 		if w.inOrder {
 			r.advance(object.GetResourceVersion())
 		}

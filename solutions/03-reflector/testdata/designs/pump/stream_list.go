@@ -78,7 +78,7 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 		AllowWatchBookmarks: true, TimeoutSeconds: r.timeoutSeconds(),
 	})
 	if err != nil {
-		return streamedList{}, err
+		return streamedList{}, fmt.Errorf("start a stream: %w", err)
 	}
 	current := &session{Interface: w, start: start, list: true}
 	r.run(ctx, current)
