@@ -149,7 +149,7 @@ func (s *store) ListKeys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked += len(s.objs)
-	return append(slices.Sorted(maps.Keys(s.objs)), s.ghosts...)
+	return append(slices.Clone(s.ghosts), slices.Sorted(maps.Keys(s.objs))...)
 }
 
 func (s *store) GetByKey(key string) (any, bool, error) {

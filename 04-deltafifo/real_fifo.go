@@ -139,6 +139,8 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 // With AtomicEvents the list is one item, even if it is empty. If Add, Update or Delete is called before any Replace,
 // HasSynced is true from then on.
 //
+// An item that was popped before the first Replace does not count, even if process still has it.
+//
 // It mirrors cache.RealFIFO.HasSynced.
 func (q *RealFIFO) HasSynced() bool {
 	panic(todo.Task(6, "RealFIFO.HasSynced"))

@@ -26,13 +26,22 @@ func TestTask2_Deltas_accumulate_oldest_first(t *testing.T) {
 		require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update") // versions are not compared
 		require.Equal(t, []string{"default/web: Added @1, Updated @3, Updated " +
 			"@2"}, q.drain(), "all popped deltas")
-		t.Did("Update default/web 1001 times, and Pop")
-		for range 1_001 {
-			require.NoError(t, q.Queue.Update(deploy("default/web@4")), "the error of Update")
+		var kept cache.Deltas
+		for _, version := range []string{"4", "5"} {
+			t.Did("Update default/web to @%s 6000 times, Pop, and keep the Deltas", version)
+			web := deploy("default/web@" + version)
+			for range 6_000 {
+				require.NoError(t, q.Queue.Update(web), "the error of Update")
+			}
+			popped, err := q.Pop(func(any, bool) error { return nil })
+			require.NoError(t, err, "the error of Pop")
+			require.Equal(t, 6_000, len(popped.(cache.Deltas)), "deltas of the key after 6000 Updates")
+			if kept == nil {
+				kept = popped.(cache.Deltas)
+			}
 		}
-		popped, err := q.Pop(func(any, bool) error { return nil })
-		require.NoError(t, err, "the error of Pop")
-		require.Equal(t, 1_001, len(popped.(cache.Deltas)), "deltas of the key after 1001 Updates")
+		t.Rule("The Deltas belong to the caller. The queue does not write to them again.")
+		require.Equal(t, "default/web: Updated @4", showDeltas(kept[:1]), "the first of the kept Deltas")
 	})
 }
 
@@ -133,10 +142,11 @@ func TestTask2_Delete_does_not_look_for_a_key(t *testing.T) {
 func TestTask2_Delete_of_an_unknown_object_does_nothing(t *testing.T) {
 	guard.Test(t, "If the key has no pending deltas and the object is not known, Delete records nothing and "+
 		"returns nil. The consumer does not have the object.", func(t *guard.T) {
-		q := newQueue(t, options{
-			KnownObjects: storeOf("default/other@1", "other/web@1"), Transformer: refuseSour,
-		})
+		known := storeOf("default/other@1", "other/web@1")
+		known.ghosts = []string{"default/ghost"}
+		q := newQueue(t, options{KnownObjects: known, Transformer: refuseSour})
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
+		require.NoError(t, q.Delete(deploy("default/ghost@2")), "the error of Delete")
 		require.NoError(t, q.Delete(deploy("default/sour@2")),
 			"the error of Delete, with a transformer that fails for the unknown object")
 		require.Empty(t, q.drain(), "all popped deltas")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 	"weak"
 
 	"github.com/stretchr/testify/require"
@@ -146,9 +147,16 @@ func TestTask3_Object_listed_twice_is_recorded_twice(t *testing.T) {
 	guard.Test(t, "Replace first records a delta for each object, in the order of the list, even for two objects "+
 		"of one key. A list in pages can contain an object twice, and the later one is "+
 		"newer.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
-		require.NoError(t, q.Replace(deploys("default/web@2", "default/web@3"), "7"), "the error of Replace")
-		require.Equal(t, []string{"default/web: Replaced @2, Replaced @3"}, q.drain(), "all popped deltas")
+		for _, change := range []cache.DeltaType{cache.Replaced, cache.Sync} {
+			t.Story(8)
+			t.Did("EmitDeltaTypeReplaced is %t", change == cache.Replaced)
+			q := recordedQueue{deltafifo.NewDeltaFIFOWithOptions(options{
+				KnownObjects: storeOf("default/web@1"), EmitDeltaTypeReplaced: change == cache.Replaced,
+			}), t}
+			require.NoError(t, q.Replace(deploys("default/web@2", "default/web@3"), "7"), "the error of Replace")
+			require.Equal(t, []string{fmt.Sprintf("default/web: %s @2, %[1]s @3", change)}, q.drain(),
+				"all popped deltas")
+		}
 	})
 }
 
@@ -182,15 +190,16 @@ func TestTask3_Replace_without_known_objects_asks_the_queue_alone(t *testing.T) 
 func TestTask3_Replace_transforms_objects_and_not_tombstones(t *testing.T) {
 	guard.Test(t, "With either type the objects go through the transformer. A tombstone does not: its object has "+
 		"been transformed before.", func(t *guard.T) {
-		list, calls := deploys("default/web@2"), 0
+		list, calls := deploys("default/web@2", "default/db@3"), 0
 		q := newQueue(t, options{
 			KnownObjects: storeOf("default/gone@1"),
 			Transformer:  func(obj any) (any, error) { calls++; return transformed(obj) },
 		})
 		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
 		require.Equal(t, "default/web: Replaced @2'", q.pop(), "deltas of the 1st Pop")
-		require.Equal(t, "default/gone: Deleted tombstone(@1)", q.pop(), "deltas of the 2nd Pop")
-		require.Equal(t, 1, calls, "calls of the transformer")
+		require.Equal(t, "default/db: Replaced @3'", q.pop(), "deltas of the 2nd Pop")
+		require.Equal(t, "default/gone: Deleted tombstone(@1)", q.pop(), "deltas of the 3rd Pop")
+		require.Equal(t, 2, calls, "calls of the transformer")
 		t.Rule("Replace changes neither the list nor its objects. They belong to the caller.")
 		require.Equal(t, "@2", show(list[0]), "the object in the caller's list")
 	})
@@ -318,6 +327,47 @@ func TestTask3_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
 			require.Equal(t, 3*n, len(q.drain()), "keys popped, for %d of each", n)
 		}
 	})
+}
+
+const noScan = "Replace does a fixed amount of work for each key that is listed, pending or known. It does not " +
+	"compare each with all others."
+
+func TestTask3_Replace_does_not_scan(t *testing.T) {
+	// A process of its own has real time, and no other test beside it.
+	guard.Race(t, noScan, func(t *guard.T) {
+		requireSteadyReplace(t, func(known *store) cache.Queue {
+			return newQueue(t, options{KnownObjects: known, KeyFunction: ownKey}).Queue
+		})
+	})
+}
+
+// ownKey is the key function of objects that are their own keys.
+func ownKey(obj any) (string, error) { return obj.(string), nil }
+
+// requireSteadyReplace requires that Replace with a hundred times as many keys takes about a hundred times as long. It
+// compares the quickest of several rounds, with a bound that is far from both sides: a scan takes 10,000 times as long.
+func requireSteadyReplace(t *guard.T, queue func(known *store) cache.Queue) {
+	t.Helper()
+	quickest := func(n int) time.Duration {
+		best := time.Hour
+		for range 3 {
+			known, list := storeOf(), []any{}
+			q := queue(known)
+			for i := range n {
+				gone := fmt.Sprintf("gone-%05d", i)
+				known.objs[gone] = gone
+				_ = q.Add(fmt.Sprintf("late-%05d", i))
+				list = append(list, fmt.Sprintf("here-%05d", i))
+			}
+			start := time.Now()
+			_ = q.Replace(list, "7")
+			best = min(best, time.Since(start))
+		}
+		return best
+	}
+	t.Did("Replace, with 200 and with 20,000 keys listed, others pending, and others known; keep the quickest of 3 rounds")
+	few, many := quickest(200), quickest(20_000)
+	require.Less(t, many, 1_000*few, "time of Replace with 20,000 of each; with 200 it is %v", few)
 }
 
 func TestTask3_Replace_wakes_as_many_Pops_as_there_are_keys(t *testing.T) {

@@ -176,11 +176,24 @@ func TestTask4_Process_learns_which_keys_belong_to_the_first_list(t *testing.T) 
 			require.Equal(t, want.initial, initial, "isInInitialList of %s", popped)
 		}
 
-		q = newQueue(t, options{KnownObjects: storeOf()})
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		popped, initial := q.popInitial()
-		t.Rule("After an event before any list there is no first list, so no key belongs to it.")
-		require.Equal(t, false, initial, "isInInitialList of %s", popped)
+		for _, waits := range []bool{false, true} { // Pop may wait while it is decided whether there is a first list
+			q := newQueue(t, options{KnownObjects: storeOf()})
+			initial := true
+			pop := func() { _, _ = q.Pop(func(_ any, first bool) error { initial = first; return nil }) }
+			if waits {
+				t.Did("a Pop waits")
+				t.Go(pop)
+				synctest.Wait()
+			}
+			require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+			if !waits {
+				t.Did("Pop")
+				pop()
+			}
+			synctest.Wait()
+			t.Rule("After an event before any list there is no first list, so no key belongs to it.")
+			require.Equal(t, false, initial, "isInInitialList of default/a")
+		}
 	})
 }
 

@@ -75,16 +75,24 @@ func TestTask5_Resync_leaves_out_pending_objects(t *testing.T) {
 func TestTask5_Resync_before_the_first_list_means_nothing(t *testing.T) {
 	guard.Test(t, "A Resync is not an event: HasSynced does not become true. A Resync does not come from the "+
 		"server, and the Replace after it is the first list.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/a@1")})
-		require.NoError(t, q.Resync(), "the error of Resync")
-		require.False(t, q.HasSynced(), "the queue has synced after a Resync alone")
-		require.NoError(t, q.Replace(deploys("default/b@2"), "7"), "the error of Replace")
-		q.pop()
-		t.Rule("HasSynced reports whether every key that was in the queue after the first Replace, deletions " +
-			"included, has been popped and processed. A key that was pending before Replace counts too.")
-		require.False(t, q.HasSynced(), "the queue has synced after 1 of 2 keys was popped")
-		q.pop()
-		require.True(t, q.HasSynced(), "the queue has synced after both keys were popped")
+		for before := range 3 { // keys that are popped before the list
+			t.Story(8)
+			q := newQueue(t, options{KnownObjects: storeOf("ns/a@1", "ns/b@1", "ns/c@1", "ns/d@1", "ns/e@1")})
+			require.NoError(t, q.Resync(), "the error of Resync")
+			for range before {
+				q.pop()
+			}
+			t.Rule("A Resync is not an event: HasSynced does not become true.")
+			require.False(t, q.HasSynced(), "the queue has synced after a Resync alone")
+			require.NoError(t, q.Replace(deploys("ns/new@2"), "7"), "the error of Replace")
+			for i := range 6 {
+				t.Rule("HasSynced reports whether every key that was in the queue after the first Replace, deletions " +
+					"included, has been popped and processed. A key that was pending before Replace counts too.")
+				require.False(t, q.HasSynced(), "the queue has synced after %d of 6 keys were popped", i)
+				q.pop()
+			}
+			require.True(t, q.HasSynced(), "the queue has synced after all 6 keys were popped")
+		}
 	})
 }
 
@@ -187,10 +195,14 @@ func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
 		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add")
 		q.Close()
 		require.Equal(t, "default/a: Added @1", q.pop(), "deltas of the 1st Pop after Close")
-		require.Equal(t, "default/b: Added @2", q.pop(), "deltas of the 2nd Pop after Close")
+		t.Rule("Pop returns the error of process with the deltas, and does not put them back.")
+		t.Did("Pop, with a process function that fails")
+		popped, err := q.Pop(func(any, bool) error { return errLookup })
+		require.ErrorIs(t, err, errLookup, "the error of the 2nd Pop after Close")
+		require.Equal(t, "default/b: Added @2", showDeltas(popped), "deltas of the 2nd Pop after Close")
 		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
 		t.Did("Pop")
-		_, err := q.Pop(func(any, bool) error { return nil })
+		_, err = q.Pop(func(any, bool) error { return nil })
 		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of Pop when the closed queue is empty")
 	})
 }
@@ -198,9 +210,11 @@ func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
 func TestTask5_Closed_queue_still_accepts_changes(t *testing.T) {
 	guard.Test(t, "A closed queue still accepts changes. When a controller stops, its Reflector may be in the "+
 		"middle of a call.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/a@1", "default/b@2", "default/c@3")})
+		known := storeOf("default/a@1", "default/b@2", "default/c@3")
+		q := newQueue(t, options{KnownObjects: known})
 		q.Close()
 		require.NoError(t, q.Resync(), "the error of Resync after Close")
+		known.objs["default/e"], known.objs["default/f"] = deploy("default/e@1"), deploy("default/f@1")
 		t.Rule("HasSynced reports whether every key that was in the queue after the first Replace, deletions " +
 			"included, has been popped and processed. Close is no list.")
 		require.False(t, q.HasSynced(), "the queue has synced after Close")
@@ -208,12 +222,15 @@ func TestTask5_Closed_queue_still_accepts_changes(t *testing.T) {
 		require.NoError(t, q.Add(deploy("default/d@4")), "the error of Add after Close")
 		require.NoError(t, q.Update(deploy("default/a@5")), "the error of Update after Close")
 		require.NoError(t, q.Delete(deploy("default/b@6")), "the error of Delete after Close")
+		require.NoError(t, q.Delete(deploy("default/e@6")), "the error of Delete after Close")
 		require.NoError(t, q.Replace(deploys("default/a@7"), "7"), "the error of Replace after Close")
 		require.ElementsMatch(t, []string{
 			"default/a: Sync @1, Updated @5, Replaced @7",
 			"default/b: Sync @2, Deleted @6",
 			"default/c: Sync @3, Deleted tombstone(@3)",
 			"default/d: Added @4, Deleted tombstone(@4)",
+			"default/e: Deleted @6",
+			"default/f: Deleted tombstone(@1)",
 		}, q.drain(), "all popped deltas")
 	})
 }

@@ -42,6 +42,7 @@ func meetingCalls() []aCall {
 		event("Update", cache.Queue.Update, "default/known@7"),
 		event("Delete", cache.Queue.Delete, "default/a@8"),
 		event("Delete", cache.Queue.Delete, "default/known@8"),
+		event("Delete", cache.Queue.Delete, "default/listed@8"), // not known, unless Replace comes first
 		{"Replace with [default/b@9 default/listed@9]", func(m *meeting) error {
 			return m.Queue.Replace(deploys("default/b@9", "default/listed@9"), "9")
 		}},
@@ -59,21 +60,16 @@ func meetingCalls() []aCall {
 	}
 }
 
-// newMeeting makes a queue without a list or event. Its first three keys are for hold; then come two known objects, a
-// and b. The others are known and not pending.
-func newMeeting(t *guard.T, new func(known *store) recordedQueue, others ...string) *meeting {
+// newMeeting makes a queue without a list or event. Its first three keys are for hold; then come a and b, which is
+// known. The others are known too.
+func newMeeting(t *guard.T, new func(known *store) recordedQueue, others []string) *meeting {
 	known := storeOf()
 	m := &meeting{recordedQueue: new(known), known: known}
 	for _, key := range []string{"hold/1", "hold/2", "hold/3", "default/a", "default/b"} { // Resync has no order
 		known.objs[key] = deploy(key + "@1")
 		require.NoError(t, m.Queue.Resync(), "the error of Resync")
 	}
-	for i := range 3 {
-		delete(known.objs, fmt.Sprintf("hold/%d", i+1))
-	}
-	for _, key := range others {
-		known.objs[key] = deploy(key + "@1")
-	}
+	known.objs = storeOf(append(others, "default/b@1")...).objs
 	return m
 }
 
@@ -140,30 +136,40 @@ func realPause(t *testing.T) (pause func()) {
 func checkMeetings(t *guard.T, pause func(), new func(known *store) recordedQueue) {
 	for _, first := range meetingCalls() {
 		for _, second := range meetingCalls() {
-			others, sorted := []string{"default/known"}, false
+			others := []string{"default/known@1"}
 			if first.name == "Resync" { // with one known object it would have no middle
-				others, sorted = append(others, "default/known too"), true
+				others = append(others, "default/known too@1")
 			}
-			var oneByOne []string
-			for _, order := range [][]aCall{{first, second}, {second, first}} {
-				m := newMeeting(t, new, others...)
-				for range 3 {
-					m.hold(func() {})
-				}
-				for _, call := range order {
-					require.NoError(t, call.run(m), "the error of %s", call.name)
-				}
-				oneByOne = append(oneByOne, m.outcome(sorted))
+			checkMeeting(t, pause, new, append(others, "default/a@1"), first, second)
+			if first.name == "Pop" || second.name == "Pop" { // Pop puts a into the store
+				checkMeeting(t, pause, new, append(others, "default/a@0"), first, second)
+				checkMeeting(t, pause, new, others, first, second)
 			}
-			t.Story(8)
-			m := newMeeting(t, new, others...)
-			t.Did("%s; from another goroutine, at the same time: %s", first.name, second.name)
-			errs := m.meet(t, pause, first, second)
-			require.NoError(t, errs[0], "the error of %s", first.name)
-			require.NoError(t, errs[1], "the error of %s", second.name)
-			require.Contains(t, oneByOne, m.outcome(sorted), "what was popped, and what is left")
 		}
 	}
+}
+
+func checkMeeting(t *guard.T, pause func(), new func(*store) recordedQueue, others []string, first, second aCall) {
+	sorted := first.name == "Resync"
+	var oneByOne []string
+	for _, order := range [][]aCall{{first, second}, {second, first}} {
+		m := newMeeting(t, new, others)
+		for range 3 {
+			m.hold(func() {})
+		}
+		for _, call := range order {
+			require.NoError(t, call.run(m), "the error of %s", call.name)
+		}
+		oneByOne = append(oneByOne, m.outcome(sorted))
+	}
+	t.Story(8)
+	m := newMeeting(t, new, others)
+	t.Did("known objects: [%s]", m.known)
+	t.Did("%s; from another goroutine, at the same time: %s", first.name, second.name)
+	errs := m.meet(t, pause, first, second)
+	require.NoError(t, errs[0], "the error of %s", first.name)
+	require.NoError(t, errs[1], "the error of %s", second.name)
+	require.Contains(t, oneByOne, m.outcome(sorted), "what was popped, and what is left")
 }
 
 func TestTask5_Calls_that_meet_run_one_after_the_other(t *testing.T) {

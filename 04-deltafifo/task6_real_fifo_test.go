@@ -51,16 +51,29 @@ func TestTask6_Nothing_is_merged(t *testing.T) {
 		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
 		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
 		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add")
-		require.NoError(t, q.Update(deploy("default/a@3")), "the error of Update")
-		require.NoError(t, q.Delete(deploy("default/a@4")), "the error of the 1st Delete")
-		require.NoError(t, q.Delete(tombstone("default/a", "default/a@4")), "the error of the 2nd Delete")
+		updated, deleted := deploy("default/a@3"), deploy("default/a@4")
+		require.NoError(t, q.Update(updated), "the error of the 1st Update")
+		require.NoError(t, q.Update(updated), "the error of the 2nd Update")
+		require.NoError(t, q.Delete(deleted), "the error of the 1st Delete")
+		require.NoError(t, q.Delete(deleted), "the error of the 2nd Delete")
+		require.NoError(t, q.Delete(tombstone("default/a", "default/a@4")), "the error of the 3rd Delete")
 		require.Equal(t, []string{
 			"default/a: Added @1",
 			"default/b: Added @2",
-			"default/a: Updated @3",
-			"default/a: Deleted @4",
+			"default/a: Updated @3", "default/a: Updated @3",
+			"default/a: Deleted @4", "default/a: Deleted @4",
 			"default/a: Deleted tombstone(@4)",
 		}, q.drain(), "all popped items, in order")
+		popped := 0
+		t.Did("Update default/a 20000 times")
+		for range 20_000 {
+			_ = q.Queue.Update(updated)
+		}
+		q.Close()
+		for err := error(nil); err == nil; popped++ {
+			_, err = q.Pop(func(any, bool) error { return nil })
+		}
+		require.Equal(t, 20_000, popped-1, "items popped after 20000 Updates")
 	})
 }
 
@@ -70,12 +83,11 @@ func TestTask6_Items_carry_the_objects_themselves(t *testing.T) {
 		known := storeOf("default/known@1")
 		q := newRealFIFO(t, known, cache.RealFIFOOptions{})
 		added, updated := deploy("blue/a@1"), deploy("green/a@2")
-		list := deploys("default/a@3", "default/known@4")
+		list := []any{deploy("default/a@3"), added} // added is unchanged, and recorded all the same
 		require.NoError(t, q.Add(added), "the error of Add")
 		require.NoError(t, q.Update(updated), "the error of Update")
 		require.NoError(t, q.Resync(), "the error of Resync")
 		require.NoError(t, q.Delete(updated), "the error of Delete")
-		require.NoError(t, q.Delete(added), "the error of Delete")
 		require.NoError(t, q.Replace(list, "4"), "the error of Replace")
 		objects := q.pendingObjects()
 		require.Len(t, objects, 7, "objects of all popped items")
@@ -89,6 +101,7 @@ func TestTask6_Items_carry_the_objects_themselves(t *testing.T) {
 		t.Rule("Replace then queues a Replaced for each object of the list. The item has the object itself, " +
 			"not a copy.")
 		require.Same(t, list[0], objects[5], "the object in the 1st Replaced")
+		require.Same(t, list[1], objects[6], "the object in the 2nd Replaced")
 	})
 }
 
@@ -174,20 +187,6 @@ func TestTask6_Replace_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
 		q := newRealFIFO(t, storeOf("default/gone@1"), cache.RealFIFOOptions{Transformer: refuseSour})
 		require.Error(t, q.Replace(deploys("default/a@1", "default/sour@1"), "1"), "the error of Replace")
 		require.Empty(t, q.drain(), "all popped items")
-	})
-}
-
-func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
-	bonus(t, "If Add, Update or Delete is called before any Replace, HasSynced is true from then on. There is no "+
-		"first list to wait for.", func(t *guard.T) {
-		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
-		require.False(t, q.HasSynced(), "the queue has synced before anything came")
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		require.True(t, q.HasSynced(), "the queue has synced after the first event")
-		q.pop()
-		require.True(t, q.HasSynced(), "the queue has still synced after the first event was popped")
-		require.NoError(t, q.Replace(deploys("default/a@2"), "2"), "the error of Replace")
-		require.True(t, q.HasSynced(), "the queue has still synced after the list that follows the event")
 	})
 }
 
@@ -330,6 +329,14 @@ func TestTask6_Popped_item_can_be_collected(t *testing.T) {
 		requireCollected(t, first)
 		require.Equal(t, "default/db: Added @2", q.pop(), "the item that waited")
 		requireCollected(t, last)
+		before, web := heapInUse(), deploy("default/web@3")
+		require.NoError(t, q.Add(web), "the error of Add")
+		t.Did("Update and Pop 40000 times")
+		for range 40_000 {
+			_ = q.Queue.Update(web)
+			_, _ = q.Pop(func(any, bool) error { return nil })
+		}
+		require.Less(t, (heapInUse()-before)/40_000, 10, "bytes in use for each popped item, while one waits")
 		runtime.KeepAlive(q)
 	})
 }

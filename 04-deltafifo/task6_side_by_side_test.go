@@ -58,6 +58,11 @@ func TestTask6_Empty_list_is_an_item_too(t *testing.T) {
 		require.Equal(t, "ReplacedAll [] at 7", popped, "the popped item")
 		require.Equal(t, true, initial, "isInInitialList of the ReplacedAll")
 		require.True(t, q.HasSynced(), "the queue has synced after its item was popped")
+		t.Rule("With AtomicEvents Replace queues one ReplacedAll with a cache.ReplacedAllInfo: the objects and " +
+			"the version. Later lists are items too, and nothing is merged.")
+		require.NoError(t, q.Replace(nil, "8"), "the error of the 2nd Replace")
+		require.NoError(t, q.Replace(nil, "9"), "the error of the 3rd Replace")
+		require.Equal(t, []string{"ReplacedAll [] at 8", "ReplacedAll [] at 9"}, q.drain(), "all popped items")
 
 		t.Rule("With known objects an empty list queues nothing, so it is synced at once.")
 		q = newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
@@ -133,12 +138,23 @@ func TestTask6_Options_that_contradict_each_other_panic(t *testing.T) {
 func TestTask6_Unlocked_process_lets_events_in(t *testing.T) {
 	bonus(t, "process runs under the queue's lock; with UnlockWhileProcessing it runs without the lock, unless "+
 		"2000 items or more are waiting. Otherwise a slow consumer blocks the Reflector.", func(t *guard.T) {
-		for _, waiting := range []int{0, 1_999} {
-			q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true})
-			for range waiting + 2 {
+		for _, c := range []struct {
+			waiting int
+			list    bool // the item of Pop is the first list
+		}{{0, false}, {1_999, false}, {0, true}, {1_999, true}} {
+			q, waiting := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true}), c.waiting
+			adds := waiting
+			if c.list {
+				require.NoError(t, q.Replace(nil, "1"), "the error of Replace")
+			} else {
+				adds += 2
+			}
+			for range adds {
 				require.NoError(t, q.Queue.Add(deploy("default/a@1")), "the error of Add")
 			}
-			q.pop() // for the second row, process keeps the lock
+			if !c.list {
+				q.pop() // for the second row, process keeps the lock
+			}
 			t.Did("Pop, with %d items left; while process runs, Add on another goroutine", waiting)
 			early := false
 			_, err := q.Pop(func(any, bool) error {

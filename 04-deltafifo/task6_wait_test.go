@@ -38,6 +38,9 @@ func TestTask6_Each_item_wakes_a_Pop(t *testing.T) {
 				{"Replace", false, 3, func(q recordedQueue) error {
 					return q.Replace(deploys("default/a@2", "default/b@3", "default/c@4"), "7")
 				}},
+				{"Replace with a deletion of b and c", false, 3, func(q recordedQueue) error {
+					return q.Replace(deploys("default/a@2"), "7")
+				}},
 				{"Resync", false, 2, resync},
 				{"Replace", true, 1, func(q recordedQueue) error { return q.Replace(nil, "7") }},
 				{"Resync", true, 1, resync},
@@ -103,6 +106,25 @@ func TestTask6_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 		})
 }
 
+func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
+	bonus(t, "If Add, Update or Delete is called before any Replace, HasSynced is true from then on. There is no "+
+		"first list to wait for.", func(t *guard.T) {
+		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
+		require.False(t, q.HasSynced(), "the queue has synced before anything came")
+		initial := true
+		t.Did("a Pop waits")
+		t.Go(func() { _, _ = q.Pop(func(_ any, first bool) error { initial = first; return nil }) })
+		synctest.Wait()
+		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+		require.True(t, q.HasSynced(), "the queue has synced after the first event")
+		synctest.Wait()
+		require.False(t, initial, "isInInitialList of the first event")
+		require.True(t, q.HasSynced(), "the queue has still synced after the first event was popped")
+		require.NoError(t, q.Replace(deploys("default/a@2"), "2"), "the error of Replace")
+		require.True(t, q.HasSynced(), "the queue has still synced after the list that follows the event")
+	})
+}
+
 func TestTask6_Items_before_the_first_list_count(t *testing.T) {
 	bonus(t, "HasSynced reports whether every item that was in the queue after the first Replace has been popped "+
 		"and processed. A SyncAll before the list counts too.", func(t *guard.T) {
@@ -115,6 +137,20 @@ func TestTask6_Items_before_the_first_list_count(t *testing.T) {
 		require.True(t, q.HasSynced(), "the queue has synced after the ReplacedAll was popped")
 		require.NoError(t, q.Replace(deploys("default/b@2"), "8"), "the error of the 2nd Replace")
 		require.True(t, q.HasSynced(), "the queue has still synced after the 2nd list")
+	})
+}
+
+func TestTask6_Item_in_process_is_not_of_the_list_that_comes(t *testing.T) {
+	bonus(t, "An item that was popped before the first Replace does not count, even if process still has it. Otherwise "+
+		"a controller starts before its cache has the first list.", func(t *guard.T) {
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true})
+		require.NoError(t, q.Resync(), "the error of Resync")
+		t.Did("Pop; process calls Replace")
+		_, err := q.Pop(func(any, bool) error { return q.Replace(deploys("default/a@1"), "7") })
+		require.NoError(t, err, "the error of Replace while process is running")
+		require.False(t, q.HasSynced(), "the queue has synced before the ReplacedAll was popped")
+		q.pop()
+		require.True(t, q.HasSynced(), "the queue has synced after the ReplacedAll was popped")
 	})
 }
 
@@ -194,6 +230,33 @@ func TestTask6_Add_and_Pop_do_the_same_work_in_a_long_queue(t *testing.T) {
 			require.Less(t, bytes, 12_000, "bytes allocated each time, with %d items in the queue", pending)
 		}
 	})
+}
+
+func TestTask6_Replace_does_not_scan(t *testing.T) {
+	guard.Bonus(t, begun)
+	guard.Race(t, noScan, func(t *guard.T) {
+		requireSteadyReplace(t, func(known *store) cache.Queue {
+			return newRealFIFO(t, known, cache.RealFIFOOptions{KeyFunction: ownKey}).Queue
+		})
+	})
+}
+
+func TestTask6_Every_key_comes_from_the_key_function(t *testing.T) {
+	bonus(t, "With known objects Replace first queues a Deleted with a tombstone for each key that is pending or "+
+		"known but not in the list, in any order. The key function makes the keys, and a tombstone carries its own.",
+		func(t *guard.T) {
+			known := storeOf()
+			known.objs["web"], known.objs["gone"] = deploy("blue/web@1"), deploy("blue/gone@2")
+			q := newRealFIFO(t, known, cache.RealFIFOOptions{KeyFunction: func(obj any) (string, error) {
+				return obj.(*appsv1.Deployment).Name, nil // whatever the namespace
+			}})
+			require.NoError(t, q.Update(deploy("blue/web@3")), "the error of Update")
+			require.NoError(t, q.Delete(tombstone("gone", "blue/renamed@4")), "the error of Delete")
+			require.NoError(t, q.Replace(deploys("green/web@5"), "7"), "the error of Replace")
+			require.Equal(t, []string{
+				"blue/web: Updated @3", "gone: Deleted tombstone(@4)", "green/web: Replaced @5",
+			}, q.drain(), "all popped items")
+		})
 }
 
 func TestTask6_Pop_does_not_move_the_queue(t *testing.T) {

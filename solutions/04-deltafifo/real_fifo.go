@@ -277,7 +277,9 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 	deltas := cache.Deltas{q.items[0]}
 	q.items[0] = cache.Delta{} // the array behind the slice would keep it
 	q.items = q.items[1:]
-	defer q.processed()
+	if q.populated { // otherwise it is not of the first list, even if that comes while process runs
+		defer q.processed()
+	}
 	if q.unlock && len(q.items) < mostItemsUnlocked {
 		q.lock.Unlock()
 		defer q.lock.Lock()
@@ -288,6 +290,8 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 // HasSynced reports whether every item that was in the queue after the first Replace has been popped and processed.
 // With AtomicEvents the list is one item, even if it is empty. If Add, Update or Delete is called before any Replace,
 // HasSynced is true from then on.
+//
+// An item that was popped before the first Replace does not count, even if process still has it.
 //
 // It mirrors cache.RealFIFO.HasSynced.
 func (q *RealFIFO) HasSynced() bool { return q.isDone() }

@@ -291,7 +291,9 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 		q.changed.Wait()
 	}
 	deltas := cache.Deltas{q.items.pop()}
-	defer q.processed()
+	if q.populated { // otherwise it is not of the first list, even if that comes while process runs
+		defer q.processed()
+	}
 	if q.unlock && q.items.size < mostItemsUnlocked {
 		q.lock.Unlock()
 		defer q.lock.Lock()
