@@ -163,6 +163,8 @@ func (c *calls) OnDelete(obj any) {
 type store struct {
 	cache.Indexer
 	states []string
+	// before has the version and the content before each write.
+	before []string
 	// refused are names of methods, or "METHOD NAME" for one object.
 	refused []string
 }
@@ -191,6 +193,7 @@ func (s *store) write(method string, obj any, do func() error) error {
 	if slices.Contains(s.refused, method) || slices.Contains(s.refused, method+" "+name(obj)) {
 		return fmt.Errorf("%w: refused %s %s", errRefused, method, name(obj))
 	}
+	s.before = append(s.before, s.LastStoreSyncResourceVersion()+": "+s.content())
 	err := do()
 	s.states = append(s.states, s.content())
 	return err

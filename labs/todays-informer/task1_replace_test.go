@@ -46,6 +46,7 @@ func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
 		for i, content := range s.states {
 			require.Contains(t, []string{"a@1 b@2", "b@8 c@9"}, content, "the store's content after write %d", i+1)
 		}
+		require.Equal(t, []string{"1: a@1 b@2"}, s.before, "the store's version and content before each write")
 		s.states = nil
 		replace(t, &calls{}, s)
 		require.Equal(t, []string{""}, s.states, "the store's content after each write of an empty list")

@@ -49,6 +49,10 @@ func TestTask2_Versions_are_not_compared(t *testing.T) {
 		process(t, h, s, delta(cache.Updated, "a@5"), delta(cache.Sync, "a@5"))
 		require.Equal(t, []string{"update a@30 to a@5", "again a@5"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@5", s.content(), "the store's objects")
+		stored, _, _ := s.GetByKey("default/a")
+		process(t, h, s, cache.Delta{Type: cache.Sync, Object: stored})
+		require.Equal(t, []string{"update a@30 to a@5", "again a@5", "again a@5"}, h.notes,
+			"the handler's calls after a Sync of the stored object itself")
 	})
 }
 
@@ -96,6 +100,9 @@ func TestTask2_Failed_change_reaches_no_handler(t *testing.T) {
 			err := todaysinformer.ProcessDeltas(h, s, cache.Deltas{d}, false)
 			require.ErrorIs(t, err, errRefused, "the error of ProcessDeltas, after %s failed", method)
 			require.Empty(t, h.notes, "the handler's calls after %s failed", method)
+			t.Did("ProcessDeltas with %s and a SyncAll", show(d))
+			err = todaysinformer.ProcessDeltas(h, s, cache.Deltas{d, {Type: cache.SyncAll, Object: cache.SyncAllInfo{}}}, false)
+			require.ErrorIs(t, err, errRefused, "the error of ProcessDeltas, after %s failed for the first of two", method)
 		}
 		for _, change := range []cache.DeltaType{cache.Updated, cache.Deleted} {
 			h, s := &calls{}, storeOf(t)
@@ -179,6 +186,10 @@ func TestTask2_Bookmark_is_only_a_version(t *testing.T) {
 		require.Empty(t, h.notes, "the handler's calls")
 		require.Equal(t, "a@1", s.content(), "the store's objects")
 		require.Empty(t, s.states, "the store's content after each write")
+		t.Did("the same with version 11, isInInitialList true")
+		bookmark.Object = cache.BookmarkInfo{ResourceVersion: "11"}
+		require.NoError(t, todaysinformer.ProcessDeltas(h, s, cache.Deltas{bookmark}, true), "the error of ProcessDeltas")
+		require.Equal(t, "11", s.LastStoreSyncResourceVersion(), "the store's version")
 	})
 }
 
@@ -187,9 +198,11 @@ func TestTask2_Wrong_object_is_an_error(t *testing.T) {
 		"error.", func(t *guard.T) {
 		for _, change := range []cache.DeltaType{cache.ReplacedAll, cache.SyncAll, cache.Bookmark} {
 			h, s := &calls{}, storeOf(t, "a@1")
-			t.Did("a store has a@1; ProcessDeltas with %s of a Deployment", change)
+			t.Did("a store has a@1; ProcessDeltas with %s of a Deployment, and of nil", change)
 			err := todaysinformer.ProcessDeltas(h, s, cache.Deltas{delta(change, "b@2")}, false)
 			require.Error(t, err, "the error of ProcessDeltas with a %s", change)
+			err = todaysinformer.ProcessDeltas(h, s, cache.Deltas{{Type: change}}, false)
+			require.Error(t, err, "the error of ProcessDeltas with a %s of nil", change)
 			t.Rule("If a delta cannot be applied, ProcessDeltas returns an error, and the handler does not receive the " +
 				"change.")
 			require.Empty(t, h.notes, "the handler's calls after a %s", change)

@@ -99,6 +99,11 @@ func TestTask3_Versions_are_not_compared(t *testing.T) {
 			"the error of ProcessDeltasInBatch")
 		require.Equal(t, []string{"update a@30 to a@5", "again b@31"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@5 b@31", s.content(), "the store's objects")
+		stored, _, _ := s.GetByKey("default/b")
+		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@6"), cache.Delta{Type: cache.Sync, Object: stored}),
+			"the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"update a@5 to a@6", "again b@31"}, h.notes[2:],
+			"the handler's calls after a Sync of the stored object itself")
 	})
 }
 

@@ -9,14 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
 
-	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
-	"client-go-workshop/internal/testkit/layers"
 	todaysinformer "client-go-workshop/labs/todays-informer"
 )
 
@@ -101,10 +98,12 @@ func TestTask4_Waiting_changes_are_one_batch(t *testing.T) {
 		t.Did("Update c@3, Delete d@4")
 		require.NoError(t, q.Update(deploy("c@3")), "the error of Update")
 		require.NoError(t, q.Delete(deploy("d@4")), "the error of Delete")
-		t.Did("PopBatch")
+		require.NoError(t, q.Delete(cache.DeletedFinalStateUnknown{Key: "default/e"}), "the error of Delete of a tombstone")
+		t.Did("Delete of a tombstone of default/e, PopBatch")
 		require.NoError(t, p.pop(q), "the error of PopBatch")
-		require.Equal(t, []string{"batch: Added a@1, Added b@2, Updated c@3, Deleted d@4"}, p.calls,
-			"the calls of both functions")
+		require.Equal(t, []string{
+			"batch: Added a@1, Added b@2, Updated c@3, Deleted d@4, Deleted tombstone of default/e",
+		}, p.calls, "the calls of both functions")
 	})
 }
 
@@ -136,6 +135,18 @@ func TestTask4_Batch_belongs_to_its_consumer(t *testing.T) {
 			return nil
 		}, func(any, bool) error { return nil }), "the error of PopBatch")
 		require.Equal(t, "Added a@1, Added b@2, ", got, "the batch after the other one")
+
+		t.Rule("The slice that processBatch receives belongs to it: a consumer may keep a batch until later.")
+		var batches [][]cache.Delta
+		for _, texts := range [][]string{{"a@1", "b@2"}, {"c@3", "d@4"}} {
+			add(t, q, texts...)
+			t.Did("PopBatch; the consumer keeps the batch")
+			require.NoError(t, q.PopBatch(func(deltas []cache.Delta, _ bool) error {
+				batches = append(batches, deltas)
+				return nil
+			}, func(any, bool) error { return nil }), "the error of PopBatch")
+		}
+		require.Equal(t, "Added a@1", show(batches[0][0]), "the first delta of the first batch, after the second one")
 	})
 }
 
@@ -185,6 +196,21 @@ func TestTask4_Whole_store_is_never_in_a_batch(t *testing.T) {
 			"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3", "single: Bookmark at 4", "single: SyncAll",
 			"batch: Added d@5, Added e@6",
 		}, p.calls, "the calls of both functions")
+
+		for want, write := range map[string]func() error{
+			"ReplacedAll [c@3] at 3": func() error { return q.Replace(deploys("c@3"), "3") },
+			"Bookmark at 4":          func() error { return q.Bookmark("4") },
+			"SyncAll":                func() error { return q.Resync() },
+		} {
+			q, p = newQueue(), &popped{}
+			add(t, q, "a@1", "b@2")
+			t.Did("%s, in the middle", want)
+			require.NoError(t, write(), "the error of the write")
+			add(t, q, "d@5", "e@6")
+			p.drain(t, q)
+			require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: " + want, "batch: Added d@5, Added e@6"}, p.calls,
+				"the calls of both functions")
+		}
 	})
 }
 
@@ -202,87 +228,6 @@ func TestTask4_Single_change_is_no_batch(t *testing.T) {
 			require.Equal(t, p.sizes[i] == 1, strings.HasPrefix(call, "single"), "whether the call %q is one of processSingle",
 				call)
 		}
-	})
-}
-
-func TestTask4_Waits_for_the_first_change_only(t *testing.T) {
-	guard.Test(t, "It waits while the queue is empty.", func(t *guard.T) {
-		q, p := newQueue(), &popped{}
-		done := make(chan error, 1)
-		t.Did("PopBatch of an empty queue")
-		t.Cleanup(q.Close)
-		t.Go(func() { done <- p.pop(q) })
-		synctest.Wait()
-		require.Empty(t, done, "PopBatch has returned from an empty queue")
-		add(t, q, "a@1")
-		synctest.Wait()
-		t.Rule("PopBatch does not wait for a batch to fill. One event in a quiet hour must not wait for a second one.")
-		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
-		require.Len(t, done, 1, "results of PopBatch")
-	})
-}
-
-func TestTask4_Later_changes_wait_for_the_next_call(t *testing.T) {
-	guard.Test(t, "PopBatch does not wait for a batch to fill.", func(t *guard.T) {
-		q, p := newQueue(), &popped{}
-		for _, texts := range [][]string{{"a@1", "b@2"}, {"a@3"}, {"b@4", "c@5"}} {
-			add(t, q, texts...)
-			t.Did("PopBatch")
-			ended := make(chan error, 1)
-			t.Go(func() { ended <- p.pop(q) })
-			synctest.Wait()
-			require.Len(t, ended, 1, "results of PopBatch, after %d changes", len(texts))
-		}
-		require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: Added a@3", "batch: Added b@4, Added c@5"},
-			p.calls, "the calls of both functions")
-		q.Close()
-	})
-}
-
-// slowFIFO is a RealFIFO whose Add puts the item into the queue, and returns when the gate is open.
-type slowFIFO struct {
-	layers.RealFIFO
-	door gate.Gate
-}
-
-func (f slowFIFO) Add(obj any) error {
-	err := f.RealFIFO.Add(obj)
-	f.door.Wait()
-	return err
-}
-
-func TestTask4_Item_can_leave_before_it_is_counted(t *testing.T) {
-	guard.Test(t, "PopBatch does not wait for a batch to fill. A writer counts an item after it is in the queue, so "+
-		"PopBatch can take an item that is not counted yet.", func(t *guard.T) {
-		fifo, p := slowFIFO{newFIFO(), gate.New(t)}, &popped{}
-		q := todaysinformer.NewBatchQueue(fifo)
-		t.Cleanup(q.Close)
-		t.Did("Add a@1, which is in the queue, and Add has not returned; PopBatch")
-		t.Go(func() { _ = q.Add(deploy("a@1")) })
-		synctest.Wait()
-		t.Go(func() { _ = p.pop(q) })
-		synctest.Wait()
-		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
-		t.Did("PopBatch again, and then Update b@2")
-		t.Go(func() { _ = p.pop(q) })
-		synctest.Wait()
-		require.NoError(t, q.Update(deploy("b@2")), "the error of Update")
-		synctest.Wait()
-		require.Equal(t, []string{"single: Added a@1", "single: Updated b@2"}, p.calls, "the calls of both functions")
-	})
-}
-
-func TestTask4_Refused_object_is_not_waited_for(t *testing.T) {
-	guard.Test(t, "PopBatch does not wait for a batch to fill. An object that the queue has refused never "+
-		"comes.", func(t *guard.T) {
-		q, p := newQueue(), &popped{}
-		t.Cleanup(q.Close)
-		t.Did("Add of an object without a key, which is an error; Add a@1; PopBatch")
-		require.Error(t, q.Add("no object"), "the error of Add")
-		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
-		t.Go(func() { _ = p.pop(q) })
-		synctest.Wait()
-		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
 	})
 }
 

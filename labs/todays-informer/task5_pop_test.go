@@ -299,6 +299,8 @@ func TestTask5_Pop_returns_errors(t *testing.T) {
 		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
 		require.NoError(t, q.Add(deploy("b@2")), "the error of Add")
 		require.ErrorContains(t, popOne(t, q, s, h), errRefused.Error(), "the error of Pop of a batch")
+		t.Did("an item that is not a cache.Deltas")
+		require.Error(t, popOne(t, oneItem{item: "no deltas"}, s, h), "the error of Pop of an item that is not Deltas")
 		require.Equal(t, []string{"add b@2"}, h.notes, "the handler's calls")
 		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
 		q.Close()

@@ -38,7 +38,7 @@ func NewBatchQueue(fifo layers.RealFIFO) *BatchQueue { return &BatchQueue{RealFI
 // different objects that are waiting go to processBatch together, 1000 at most. A ReplacedAll, a SyncAll and a Bookmark
 // are not in a batch: processSingle receives each of them alone, as cache.Deltas. No batch has two changes of one
 // object, because the old state of the second one is not in the store yet. A change that is alone goes to
-// processSingle.
+// processSingle. The slice that processBatch receives belongs to it.
 //
 // PopBatch does not wait for a batch to fill. HasSynced does not become true before the first list has been processed.
 // PopBatch returns the errors of processBatch and processSingle. It does not put the items back. If the queue is empty

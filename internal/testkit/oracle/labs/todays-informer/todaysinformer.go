@@ -3,6 +3,7 @@
 package todaysinformer
 
 import (
+	"errors"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -48,9 +49,13 @@ func newRealFIFO(transformer cache.TransformFunc) *cache.RealFIFO {
 
 func Pop(queue cache.Queue, store cache.Store, handler cache.ResourceEventHandler, lock sync.Locker) error {
 	single := func(obj any, isInInitialList bool) error {
+		deltas, ok := obj.(cache.Deltas)
+		if !ok {
+			return errors.New("object given as Process argument is not Deltas")
+		}
 		lock.Lock()
 		defer lock.Unlock()
-		return ProcessDeltas(handler, store, obj.(cache.Deltas), isInInitialList)
+		return ProcessDeltas(handler, store, deltas, isInInitialList)
 	}
 	batches, ok := queue.(cache.QueueWithBatch)
 	if !ok {
