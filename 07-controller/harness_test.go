@@ -115,6 +115,13 @@ func settle() {
 
 // run starts the informer. It ends with the test at the latest.
 func (w *world) run() *world {
+	w.start()
+	settle()
+	return w
+}
+
+// start is run without a wait.
+func (w *world) start() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.stop = cancel
 	w.t.Cleanup(cancel)
@@ -123,8 +130,6 @@ func (w *world) run() *world {
 		defer close(w.ended)
 		w.informer.RunWithContext(ctx)
 	})
-	settle()
-	return w
 }
 
 // end ends the context of the informer, and waits until the informer has ended.
@@ -283,6 +288,13 @@ func (w *world) register(h cache.ResourceEventHandler) cache.ResourceEventHandle
 // held makes a world of these Deployments. The gate holds the last one on its way into the store: in the queue, or, for
 // client-go's informer, which does not take the layers it is given, in an index function.
 func held(t *guard.T, names ...string) (*world, gate.Gate) {
+	return heldOver(t, func(below layers.Layers) layers.Layers { return below }, names...)
+}
+
+// heldOver is held with another queue over the one that holds.
+func heldOver(
+	t *guard.T, over func(layers.Layers) layers.Layers, names ...string,
+) (*world, gate.Gate) {
 	w, door := newWorld(t, names...), gate.New(t)
 	begun := map[string]bool{} // the first list may come in any order
 	indexers := cache.Indexers{"slow": func(obj any) ([]string, error) {
@@ -295,7 +307,7 @@ func held(t *guard.T, names ...string) (*world, gate.Gate) {
 	if below.Pop != nil {
 		items = 1 // of a RealFIFO: the whole list
 	}
-	w.informer = controller.NewSharedIndexInformerOn(gate.HoldQueue(below, items, door), w.source(),
+	w.informer = controller.NewSharedIndexInformerOn(over(gate.HoldQueue(below, items, door)), w.source(),
 		&appsv1.Deployment{}, cache.SharedIndexInformerOptions{Indexers: indexers})
 	return w, door
 }

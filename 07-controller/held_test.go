@@ -64,7 +64,7 @@ func (h *writes) isHolding() bool {
 	return h.reached
 }
 
-// pausingIndexer starts a goroutine after a change of the store, or before a look at all of it, and gives it far more
+// pausingIndexer starts a goroutine after a change of the store, or after a look at all of it, and gives it far more
 // turns than it needs if no lock is in its way. It does so on one processor, so that the goroutine gets every turn that
 // is given up, however busy the machine is.
 type pausingIndexer struct {
@@ -87,10 +87,20 @@ func (p *pausingIndexer) pause(do *func()) {
 	if *do == nil {
 		return
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	p.t.Go(*do)
+	first := *do
 	*do = nil
-	for range 1_000 {
+	headStart(p.t, first)
+}
+
+// headStart starts a goroutine, and returns when it has ended or waits, even if it waits for a lock.
+func headStart(t *guard.T, do func()) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	t.Go(do)
+	yield(1_000)
+}
+
+func yield(turns int) {
+	for range turns {
 		runtime.Gosched()
 	}
 }
@@ -105,7 +115,7 @@ func (p *pausingIndexer) Update(obj any) error { return p.changed(p.Indexer.Upda
 func (p *pausingIndexer) Delete(obj any) error { return p.changed(p.Indexer.Delete(obj)) }
 
 func (p *pausingIndexer) List() []any {
-	p.pause(&p.list)
+	defer p.pause(&p.list)
 	return p.Indexer.List()
 }
 
@@ -179,3 +189,53 @@ func (l lateSynced) HasSynced() bool                     { return cache.IsDone(l
 func (l lateSynced) HasSyncedChecker() cache.DoneChecker { return l }
 func (l lateSynced) Name() string                        { return "the queue" }
 func (l lateSynced) Done() <-chan struct{}               { return l.door }
+
+// slowAnswer is a queue that answers HasSynced when the test opens the gate.
+type slowAnswer struct {
+	cache.Queue
+	door  gate.Gate
+	asked bool
+}
+
+func (s *slowAnswer) under(below layers.Layers) layers.Layers {
+	made := below.NewDeltaFIFO
+	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
+		s.Queue = made(options)
+		return s
+	}
+	return below
+}
+
+func (s *slowAnswer) HasSynced() bool {
+	s.asked = true
+	s.door.Wait()
+	return s.Queue.HasSynced()
+}
+
+// fedQueue is a queue whose consumer the test feeds: once there is a function, the next Pop calls it, and it passes
+// deltas to the consumer as fast as it likes. This file's other helpers are too slow to meet a wait of an instant.
+type fedQueue struct {
+	cache.Queue
+	feed func(process func(...cache.Delta))
+	fed  bool // false if the informer does not take the layers that it is given, as client-go's
+}
+
+func (q *fedQueue) under(below layers.Layers) layers.Layers {
+	made := below.NewDeltaFIFO
+	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
+		q.Queue = made(options)
+		return q
+	}
+	return below
+}
+
+func (q *fedQueue) Pop(process cache.PopProcessFunc) (any, error) {
+	feed := q.feed
+	if feed == nil {
+		return q.Queue.Pop(process)
+	}
+	q.feed, q.fed = nil, true
+	var failed error
+	feed(func(deltas ...cache.Delta) { failed = errors.Join(failed, process(cache.Deltas(deltas), false)) })
+	return nil, failed
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -15,7 +16,8 @@ import (
 
 // RunWithContext returns when its context ends, and not before. Until then the store follows the server, and the
 // handlers receive every change. An error concerns one object only: it is reported to utilruntime, and the informer
-// continues with the others. If utilruntime.ReallyCrash is off, the informer continues a second after a panic.
+// continues with the others. A panic is reported to utilruntime. If utilruntime.ReallyCrash is off, the informer
+// continues a second after a panic.
 //
 // When RunWithContext returns, nothing is left running, and no handler is called again. It waits for the delta in
 // progress and for the running handlers, and drops the remaining notifications.
@@ -34,9 +36,12 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	named := cache.NewReflectorWithOptions(s.lw, s.example, s.queue,
 		cache.ReflectorOptions{TypeDescription: s.options.ObjectDescription})
 	for ctx.Err() == nil {
-		if err := s.reflector.ListAndWatchWithContext(ctx); err != nil {
-			s.watchErrorHandler(ctx, named, err)
-		}
+		func() {
+			defer utilruntime.HandleCrashWithContext(ctx) // a transform or the watch error handler can panic
+			if err := s.reflector.ListAndWatchWithContext(ctx); err != nil {
+				s.watchErrorHandler(ctx, named, err)
+			}
+		}()
 		pause := time.NewTimer(delay())
 		select {
 		case <-pause.C:

@@ -113,7 +113,8 @@ func (s *sharedIndexInformer) GetIndexer() cache.Indexer { return s.indexer }
 // AddIndexers adds indexes to the store, before or after the start. New indexes cover the objects that are already in
 // the store.
 //
-// It returns the indexer's error, for example for an index that exists already. It returns an error after the end.
+// It returns the indexer's error, for example for an index that exists already. It then adds none of the indexes. It
+// returns an error after the end.
 func (s *sharedIndexInformer) AddIndexers(indexers cache.Indexers) error {
 	panic(todo.Task(5, "sharedIndexInformer.AddIndexers"))
 }

@@ -18,6 +18,7 @@ import (
 
 	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers"
 )
 
 func TestTask1_Store_has_what_the_server_has(t *testing.T) {
@@ -123,6 +124,8 @@ func TestTask1_HasSynced_waits_for_the_last_object(t *testing.T) {
 		w.run()
 		t.Did("the queue has handed its last object out, which is not in the store yet; HasSynced")
 		require.False(t, w.informer.HasSynced(), "the informer has synced before its last object is in the store")
+		require.False(t, cache.IsDone(w.informer.HasSyncedChecker()),
+			"HasSyncedChecker is done before the last object is in the store")
 		t.Did("the object comes into the store; HasSynced")
 		door.Open()
 		settle()
@@ -164,19 +167,47 @@ func TestTask1_Ends_with_the_context(t *testing.T) {
 }
 
 func TestTask1_End_waits_for_an_object_on_its_way(t *testing.T) {
-	guard.Test(t, "When RunWithContext returns, nothing is left running: it waits for the delta in "+
-		"progress.", func(t *guard.T) {
-		w, door := held(t, "a")
+	for title, over := range map[string]func(t *guard.T) func(layers.Layers) layers.Layers{
+		"which completes the first list": func(*guard.T) func(layers.Layers) layers.Layers {
+			return func(below layers.Layers) layers.Layers { return below }
+		},
+		"of a list that is not complete": func(t *guard.T) func(layers.Layers) layers.Layers {
+			return lateSynced{door: gate.New(t)}.under
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			guard.Test(t, "When RunWithContext returns, nothing is left running: it waits for the delta in "+
+				"progress.", func(t *guard.T) {
+				w, door := heldOver(t, over(t), "a")
+				w.run()
+				t.Did("an object is on its way into the store, and the context ends")
+				w.stop()
+				synctest.Wait()
+				require.False(t, isClosed(w.ended), "RunWithContext has returned with an object on its way into the store")
+				require.False(t, w.informer.IsStopped(), "the informer is stopped with an object on its way into the store")
+				t.Did("the object comes into the store")
+				door.Open()
+				synctest.Wait()
+				require.True(t, isClosed(w.ended), "RunWithContext has returned after the object came into the store")
+			})
+		})
+	}
+}
+
+func TestTask1_End_waits_for_the_queues_answer(t *testing.T) {
+	guard.Test(t, "When RunWithContext returns, nothing is left running: no goroutine is still in a call of the "+
+		"queue.", func(t *guard.T) {
+		w, queue := newWorld(t, "a"), &slowAnswer{door: gate.New(t)}
+		w.informer = newInformer(queue.under(below), w.source())
 		w.run()
-		t.Did("an object is on its way into the store, and the context ends")
+		t.Did("the queue is asked whether it has synced, and does not answer; the context ends")
 		w.stop()
 		synctest.Wait()
-		require.False(t, isClosed(w.ended), "RunWithContext has returned with an object on its way into the store")
-		require.False(t, w.informer.IsStopped(), "the informer is stopped with an object on its way into the store")
-		t.Did("the object comes into the store")
-		door.Open()
+		require.False(t, queue.asked && isClosed(w.ended), "RunWithContext has returned during a call of HasSynced")
+		t.Did("the queue answers")
+		queue.door.Open()
 		synctest.Wait()
-		require.True(t, isClosed(w.ended), "RunWithContext has returned after the object came into the store")
+		require.True(t, isClosed(w.ended), "RunWithContext has returned after the queue has answered")
 	})
 }
 
@@ -252,6 +283,8 @@ func TestTask1_Version_it_has_reached(t *testing.T) {
 		require.Equal(t, "3", w.informer.LastSyncResourceVersion(), "LastSyncResourceVersion after the list")
 		w.create("c")
 		require.Equal(t, "4", w.informer.LastSyncResourceVersion(), "LastSyncResourceVersion after an event")
+		w.end()
+		require.Equal(t, "4", w.informer.LastSyncResourceVersion(), "LastSyncResourceVersion after the end")
 	})
 }
 

@@ -156,8 +156,11 @@ func TestTask1_Outages_leave_nothing_behind(t *testing.T) {
 func TestTask1_Panic_concerns_one_object(t *testing.T) {
 	guard.Test(t, "If utilruntime.ReallyCrash is off, the informer continues a second after a panic, here of an index "+
 		"function.", func(t *guard.T) {
+		reported := 0
 		defer replace(&utilruntime.ReallyCrash, false)()
-		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		defer replace(&utilruntime.PanicHandlers, []func(context.Context, any){
+			func(context.Context, any) { reported++ },
+		})()
 		indexers := cache.Indexers{"bad": func(obj any) ([]string, error) {
 			if obj.(*appsv1.Deployment).Name == "bad" {
 				panic("a bug in an index function")
@@ -171,12 +174,16 @@ func TestTask1_Panic_concerns_one_object(t *testing.T) {
 			w.change("a")
 			w.pass(900 * time.Millisecond)
 			require.Contains(t, w.stored(), before[0], "the store less than a second after the panic")
+			w.pass(200 * time.Millisecond)
+			require.NotContains(t, w.stored(), before[0], "the store more than a second after the panic")
 			w.pass(2 * time.Second)
 			w.remove("bad")
 			w.pass(2 * time.Second)
 		}
 		w.create("b")
 		require.Subset(t, w.stored(), []string{"a@10", "b@12"}, "the store, of the other objects")
+		t.Rule("A panic is reported to utilruntime.")
+		require.GreaterOrEqual(t, reported, 3, "panics that were reported")
 	})
 }
 
@@ -229,13 +236,13 @@ func TestTask1_Versions_have_no_order(t *testing.T) {
 			require.Equal(t, generation, w.informer.GetStore().List()[0].(*appsv1.Deployment).Generation,
 				"the generation of a in the store after %s", when)
 		}
-		for _, version := range []string{"9", "", "", "8"} {
+		for _, version := range []string{"9", "8", "", "", "9"} {
 			generation++
 			t.Did("an event: a has version %q and generation %d", version, generation)
 			source.events.Modify(generationOf(version, generation))
 			requireStored(version, "an event")
 		}
-		for _, version := range []string{"7", "", "", "6"} {
+		for _, version := range []string{"8", "7", "", "", "8"} {
 			generation++
 			t.Did("a list: a has version %q and generation %d", version, generation)
 			source.answer(version, generation)

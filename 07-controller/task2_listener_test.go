@@ -149,30 +149,34 @@ func TestTask2_Write_that_fails_is_no_change(t *testing.T) {
 }
 
 func TestTask2_Slow_handler_delays_no_other(t *testing.T) {
-	guard.Test(t, "A slow or stuck handler costs memory and nothing else (#27078).", func(t *guard.T) {
-		w := newWorld(t, "a")
-		door := gate.New(t)
-		slow := w.handle()
-		slow.before = func(note string) {
-			if note != "first a@2" {
-				door.Wait()
-			}
-		}
-		quick := w.handle()
-		w.run()
-		t.Did("the first handler does not return from \"add b@3\"")
-		w.create("b")
-		w.change("a")
-		w.create("c")
-		require.Equal(t, []string{"a@4", "b@3", "c@5"}, w.stored(), "the store while a handler is stuck")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, quick.calls(),
-			"the calls of the other handler")
-		t.Did("the first handler returns")
-		door.Open()
-		t.Rule("Each handler receives every change, in order.")
-		require.Equal(t, []string{"first a@2", "add b@3", "update a@2 to a@4", "add c@5"}, slow.calls(),
-			"the calls of the slow handler")
-	})
+	changes := []string{"add b@3", "update a@2 to a@4", "delete b@5", "add c@6"}
+	for _, stuck := range changes[:3] {
+		t.Run(stuck, func(t *testing.T) {
+			guard.Test(t, "A slow or stuck handler costs memory and nothing else (#27078).", func(t *guard.T) {
+				w, door := newWorld(t, "a"), gate.New(t)
+				slow := w.handle()
+				slow.before = func(note string) {
+					if note == stuck {
+						door.Wait()
+					}
+				}
+				quick := w.handle()
+				w.run()
+				t.Did("the first handler does not return from %q", stuck)
+				w.create("b")
+				w.change("a")
+				w.remove("b")
+				w.create("c")
+				require.Equal(t, []string{"a@4", "c@6"}, w.stored(), "the store while a handler is stuck")
+				want := append([]string{"first a@2"}, changes...)
+				require.Equal(t, want, quick.calls(), "the calls of the other handler")
+				t.Did("the first handler returns")
+				door.Open()
+				t.Rule("Each handler receives every change, in order.")
+				require.Equal(t, want, slow.calls(), "the calls of the slow handler")
+			})
+		})
+	}
 }
 
 func TestTask2_Ten_thousand_wait_for_a_slow_handler(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,11 +94,14 @@ func TestTask2_Panic_is_reported_with_the_handlers_logger(t *testing.T) {
 			&handler{before: func(string) { panic("a bug in a handler") }}, cache.HandlerOptions{Logger: &logger})
 		require.NoError(t, err, "the error of AddEventHandlerWithOptions")
 		w.run()
-		w.create("a")
-		w.pass(time.Second)
-		require.Equal(t, []any{"a bug in a handler"}, reported, "the panics that were reported")
-		logged := logger.GetSink().(ktesting.Underlier).GetBuffer().Data()
-		require.Len(t, logged, 1, "lines in the handler's log")
+		for i, do := range []func(...string){w.create, w.change, w.remove} {
+			do("a")
+			w.pass(time.Second)
+			require.Len(t, reported, i+1, "the panics that were reported")
+			require.Equal(t, "a bug in a handler", reported[i], "the panic that was reported last")
+			logged := logger.GetSink().(ktesting.Underlier).GetBuffer().Data()
+			require.Len(t, logged, i+1, "lines in the handler's log")
+		}
 	})
 }
 
@@ -146,5 +150,85 @@ func TestTask2_Only_the_first_list_is_initial(t *testing.T) {
 		w.run()
 		w.create("b")
 		require.Equal(t, []string{"first a@2", "add b@3"}, h.calls(), "the handler's calls")
+	})
+}
+
+// fedWorld is a world with a Deployment a, whose queue calls feed now. It passes two states of a to the consumer.
+func fedWorld(t *guard.T, h cache.ResourceEventHandler, feed func(update func(round int))) (w *world, fed bool) {
+	w, queue := newWorld(t, "a"), &fedQueue{}
+	w.informer = newInformer(queue.under(below), w.source())
+	w.register(h)
+	w.run()
+	states := []*appsv1.Deployment{generationOf("1", 1), generationOf("2", 2)}
+	queue.feed = func(process func(...cache.Delta)) {
+		feed(func(round int) { process(cache.Delta{Type: cache.Updated, Object: states[round%2]}) })
+	}
+	w.change("a")
+	return w, queue.fed
+}
+
+// The test aims at an instant: the handler returns after a delay, such that the next notification comes when run is about
+// to wait. If it came too early, run went on at once, and the next delay is shorter. If it came too late, run had to be
+// woken, which takes far longer, and the next delay is longer.
+func TestTask2_Notification_that_comes_before_the_wait(t *testing.T) {
+	guard.Test(t, "run calls the handler with each notification: one that comes just before run waits for more is not "+
+		"left until the next one comes.", func(t *guard.T) {
+		rounds := 30_000
+		if guard.Brief {
+			rounds = 3_000
+		}
+		var called, delay atomic.Int64
+		again, door := make(chan struct{}, 1), gate.New(t)
+		h := cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) {
+			called.Add(1)
+			select {
+			case again <- struct{}{}:
+			default:
+			}
+			for range delay.Load() {
+				delay.Load()
+			}
+		}}
+		t.Did("%d changes: each when the handler has returned from the one before, and run is about to wait", rounds)
+		_, fed := fedWorld(t, h, func(update func(int)) {
+			for round := range rounds {
+				turns := 0
+				for ; called.Load() <= int64(round); turns++ {
+					if turns < 100_000 {
+						continue
+					}
+					select {
+					case <-again:
+					case <-door:
+						return
+					}
+				}
+				delay.Store(max(0, delay.Load()+map[bool]int64{true: 4, false: -2}[turns > 3_000]) % 20_000)
+				update(round)
+			}
+		})
+		synctest.Wait()
+		if fed {
+			require.Equal(t, rounds+1, int(called.Load()), "calls of the handler")
+		}
+	})
+}
+
+func TestTask2_Many_wait_for_a_slow_handler(t *testing.T) {
+	guard.Test(t, "A slow or stuck handler costs memory and nothing else: a call takes no longer when many "+
+		"notifications wait.", func(t *guard.T) {
+		waiting, door, calls := 200_000, gate.New(t), 0
+		h := cache.ResourceEventHandlerFuncs{UpdateFunc: func(_, _ any) { calls++; door.Wait() }}
+		t.Did("%d changes while the handler does not return", waiting)
+		_, fed := fedWorld(t, h, func(update func(int)) {
+			for round := range waiting {
+				update(round)
+			}
+		})
+		door.Open()
+		synctest.Wait()
+		if fed {
+			require.Equal(t, waiting+1, calls, "calls of the handler")
+		}
 	})
 }

@@ -223,10 +223,15 @@ func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
 		w.run()
 		t.Did("the list has a and b; one is delivered, and the other on its way into the store; HasSynced")
 		require.False(t, registration.HasSynced(), "the registration has synced in the middle of the list")
+		t.Did("a second handler comes; it may have to wait, as it does for client-go's informer")
+		second := registration
+		headStart(t, func() { second = w.register(&handler{}) })
+		require.False(t, second.HasSynced(), "the second registration has synced in the middle of the list")
 		t.Did("that one comes into the store; HasSynced")
 		door.Open()
 		settle()
 		require.True(t, registration.HasSynced(), "the registration has synced after the list")
+		require.True(t, second.HasSynced(), "the second registration has synced after the list")
 	})
 }
 
@@ -247,6 +252,30 @@ func TestTask3_Handler_may_add_a_handler(t *testing.T) {
 		synctest.Wait()
 		w.create("b")
 		require.Equal(t, []string{"first a@2", "add b@3"}, second.calls(), "the calls of the second handler")
+	})
+}
+
+func TestTask3_Handler_calls_the_informer_that_ends(t *testing.T) {
+	guard.Test(t, "No lock is held while a handler runs, so it may call the informer, even while RunWithContext waits "+
+		"for the handler.", func(t *guard.T) {
+		w, door := newWorld(t, "a"), gate.New(t)
+		returned := false
+		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(any) {
+			door.Wait()
+			w.informer.HasSynced()
+			w.informer.IsStopped()
+			w.informer.LastSyncResourceVersion()
+			_, err := w.informer.AddEventHandler(&handler{})
+			returned = err != nil
+		}})
+		w.run()
+		t.Did("the context ends while the handler is in its call; then the handler calls the informer")
+		w.stop()
+		synctest.Wait()
+		door.Open()
+		w.end()
+		t.Rule("AddEventHandlerWithOptions returns an error after the end.")
+		require.True(t, returned, "the handler's calls have returned, AddEventHandler with an error")
 	})
 }
 

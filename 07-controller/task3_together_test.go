@@ -5,9 +5,12 @@ package controller_test
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
@@ -36,21 +39,75 @@ func TestTask3_Informer_syncs_while_a_handler_joins(t *testing.T) {
 	})
 }
 
+func TestTask3_Change_comes_while_a_handler_joins(t *testing.T) {
+	for title, change := range map[string]func(*fcache.FakeControllerSource){
+		"an addition": func(source *fcache.FakeControllerSource) { source.Add(deployment("b")) },
+		"an update":   func(source *fcache.FakeControllerSource) { source.Modify(deployment("a")) },
+		"a deletion":  func(source *fcache.FakeControllerSource) { source.Delete(deployment("a")) },
+	} {
+		t.Run(title, func(t *testing.T) {
+			guard.Test(t, "A late handler first receives the objects in the store, as additions of the first list, and "+
+				"then every change, with no gaps and no duplicates: a change waits while a handler joins.", func(t *guard.T) {
+				source := fcache.NewFakeControllerSource()
+				t.Cleanup(source.Shutdown)
+				source.Add(deployment("a"))
+				store := &pausingIndexer{t: t}
+				w := &world{t: t, informer: newInformer(store.under(below), noStreams{source}), ended: make(chan struct{})}
+				w.run()
+				t.Did("AddEventHandler has read the store; then the change comes")
+				store.list = func() { change(source) }
+				late := &counter{has: map[string]string{}}
+				w.register(late)
+				if store.Indexer == nil { // the informer does not take the layers that it is given, as client-go's
+					change(source)
+				}
+				synctest.Wait()
+				require.Empty(t, late.wrong, "wrong calls of the late handler")
+				require.Equal(t, w.versions(), late.has, "the objects that the late handler knows")
+			})
+		})
+	}
+}
+
+func TestTask3_Objects_of_the_store_can_be_freed(t *testing.T) {
+	guard.Test(t, "A delivered notification can be freed: a late handler does not keep the objects that were in the "+
+		"store.", func(t *guard.T) {
+		w := newWorld(t, numbered(50)...).run()
+		var states []weak.Pointer[appsv1.Deployment]
+		w.register(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			states = append(states, weak.Make(obj.(*appsv1.Deployment)))
+		}})
+		synctest.Wait()
+		w.remove(numbered(50)...)
+		require.Len(t, states, 50, "the states that the late handler received")
+		require.LessOrEqual(t, inMemory(states), 5, "states of 50 that are still in memory, all delivered and deleted")
+		runtime.KeepAlive(w.informer)
+	})
+}
+
 func TestTask3_Change_before_the_informer_has_synced(t *testing.T) {
 	guard.Test(t, "HasSynced of a registration is about its handler: it is true when every call for the first list has "+
 		"returned. Other calls do not count.", func(t *guard.T) {
-		w, listed := newWorld(t, "a"), gate.New(t)
+		w, listed, door := newWorld(t, "a"), gate.New(t), gate.New(t)
 		w.informer = newInformer(lateSynced{door: listed}.under(below), w.source())
-		registration := w.register(&handler{})
+		registration := w.register(&handler{before: func(note string) {
+			if note == "delete b@5" {
+				door.Wait()
+			}
+		}})
 		w.run()
-		t.Did("the handler has the first list, and a change, before the informer notices the end of the list")
+		t.Did("the handler has the first list, and changes, before the informer notices the end of the list")
 		w.create("b")
 		w.change("b")
 		w.remove("b")
 		late := w.register(&handler{})
 		settle()
+		t.Did("the handler does not return from its last call, for a deletion")
 		t.Rule("A registration does not sync before its informer.")
 		require.Equal(t, w.informer.HasSynced(), late.HasSynced(), "the late registration has synced, as the informer has")
+		t.Did("the informer notices the end of the list")
+		t.Rule("HasSynced of a registration is about its handler: it is true when every call for the first list has " +
+			"returned. Other calls do not count.")
 		listed.Open()
 		settle()
 		require.True(t, registration.HasSynced(), "the registration has synced")

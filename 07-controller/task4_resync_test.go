@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -53,10 +54,14 @@ func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
 		for _, h := range []*handler{often, seldom, never} {
 			require.Equal(t, []string{"first a@2"}, h.calls(), "the calls for the first list")
 		}
-		w.pass(9*time.Minute + time.Second)
-		require.Len(t, often.calls(), 9, "calls in nine minutes, with a resync every minute")
-		require.Len(t, seldom.calls(), 3, "calls in nine minutes, with a resync every three minutes")
-		require.Empty(t, never.calls(), "calls in nine minutes, without resyncs")
+		w.pass(time.Second)
+		for minute := 1; minute <= 9; minute++ {
+			w.pass(time.Minute)
+			require.Len(t, often.calls(), 1, "calls in minute %d, with a resync every minute", minute)
+			require.Len(t, seldom.calls(), map[bool]int{true: 1}[minute%3 == 0],
+				"calls in minute %d, with a resync every three minutes", minute)
+			require.Empty(t, never.calls(), "calls in minute %d, without resyncs", minute)
+		}
 	})
 }
 
@@ -93,6 +98,45 @@ func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
 		w.away(func() { w.create("b") })
 		require.Equal(t, []string{"add b@3"}, never.calls(), "the calls without resyncs")
 		require.Equal(t, []string{"add b@3", "again a@2"}, sorted(often.calls()), "the calls with resyncs")
+	})
+}
+
+func TestTask4_List_without_news_when_no_handler_is_due(t *testing.T) {
+	guard.Test(t, "An update that does not change the resourceVersion counts as a resync, whatever the type of "+
+		"the delta: a relist delivers an unchanged object to no handler if none was due at the last "+
+		"look.", func(t *guard.T) {
+		w := every(t, time.Hour, "a")
+		h := w.handleEvery(2 * time.Hour)
+		w.run()
+		h.calls()
+		for hour := 1; hour <= 3; hour++ {
+			w.pass(time.Hour)
+			again := []string{}
+			if hour == 2 {
+				again = []string{"again a@2"}
+			}
+			require.Equal(t, again, h.calls(), "the calls in hour %d, with a resync every two hours", hour)
+			w.away(func() { // a relist, in which a is unchanged
+				w.create("b")
+				w.remove("b")
+			})
+			require.Equal(t, again, h.calls(), "the calls after an outage in hour %d", hour)
+		}
+	})
+}
+
+func TestTask4_Resync_of_a_handler_that_is_behind(t *testing.T) {
+	guard.Test(t, "A resync delivers every object in the store again, also to a handler that has not "+
+		"received the last one yet.", func(t *guard.T) {
+		names := numbered(150)
+		w, door := every(t, time.Minute, names...), gate.New(t)
+		h := w.handle()
+		h.before = func(string) { door.Wait() }
+		w.run()
+		t.Did("the handler does not return from its first call")
+		w.pass(2*time.Minute + time.Second)
+		door.Open()
+		require.Len(t, h.calls(), 3*len(names), "calls for the list and two resyncs, of %d objects", len(names))
 	})
 }
 
@@ -142,14 +186,17 @@ func TestTask4_Shortest_period_sets_the_pace(t *testing.T) {
 	guard.Test(t, "Before the start, a period shorter than the informer's pace becomes the "+
 		"pace.", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
-		slow, fast := w.handle(), w.handleEvery(10*time.Second)
+		before, fast, after := w.handle(), w.handleEvery(10*time.Second), w.handle()
+		require.NoError(t, w.informer.RemoveEventHandler(w.register(&handler{})), "the error of RemoveEventHandler")
 		w.run()
-		slow.calls()
-		fast.calls()
+		for _, h := range []*handler{before, fast, after} {
+			h.calls()
+		}
 		w.pass(time.Minute + time.Second)
 		require.Len(t, fast.calls(), 6, "calls in a minute, with a resync every ten seconds")
 		t.Rule("Each handler has its own resync period, and a resync reaches the handlers that are due.")
-		require.Empty(t, slow.calls(), "calls in a minute, with a resync every hour")
+		require.Empty(t, before.calls(), "calls in a minute, of a handler with the informer's period of an hour")
+		require.Empty(t, after.calls(), "calls in a minute, of another handler with the informer's period of an hour")
 	})
 }
 
@@ -162,13 +209,20 @@ func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
 		for _, h := range both {
 			require.Equal(t, []string{"first a@2"}, h.calls(), "the calls for the first list")
 		}
+		t.Did("another handler has a longer period")
+		both = append(both, w.handleEvery(70*time.Second))
+		both[2].calls()
 		w.pass(31 * time.Second)
 		for i, h := range both {
 			require.Empty(t, h.calls(), "the calls of late handler %d in the first 31 seconds", i+1)
 		}
-		w.pass(2 * time.Minute)
+		w.pass(time.Minute)
 		for i, h := range both {
-			require.Len(t, h.calls(), 2, "calls of late handler %d in the next two minutes", i+1)
+			require.Len(t, h.calls(), 1, "calls of late handler %d in the next minute", i+1)
+		}
+		w.pass(time.Minute)
+		for i, h := range both[:2] {
+			require.Len(t, h.calls(), 1, "calls of late handler %d in the minute after that", i+1)
 		}
 	})
 }
@@ -179,8 +233,13 @@ func TestTask4_Not_more_often_than_each_second(t *testing.T) {
 		h := w.handleEvery(time.Millisecond)
 		w.run()
 		h.calls()
-		w.pass(10*time.Second + 500*time.Millisecond)
+		w.pass(50 * time.Millisecond)
+		late := w.handleEvery(time.Second)
+		w.pass(10*time.Second + 450*time.Millisecond)
 		require.Len(t, h.calls(), 10, "calls in ten and a half seconds, with a resync every millisecond wanted")
+		t.Rule("A period below a second becomes a second. So does the pace, if this period is the shortest.")
+		require.Len(t, without("first", late.calls()), 9, "calls of a handler that comes between two resyncs")
+		t.Rule("A period below a second becomes a second.")
 		w = every(t, 500*time.Millisecond, "a").run()
 		h = w.handleEvery(500 * time.Millisecond)
 		h.calls()

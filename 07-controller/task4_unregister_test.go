@@ -13,6 +13,7 @@ import (
 	"weak"
 
 	"github.com/stretchr/testify/require"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 
@@ -128,6 +129,58 @@ func TestTask4_Handle_of_another_informer(t *testing.T) {
 		t.Did("on the other informer's server:")
 		other.create("b")
 		require.Equal(t, []string{"add b@3"}, stranger.calls(), "the calls of the other informer's handler")
+	})
+}
+
+func TestTask4_Handle_of_another_informer_in_each_phase(t *testing.T) {
+	for _, started := range []string{"neither", "this", "the other"} {
+		t.Run(started+" has started", func(t *testing.T) {
+			guard.Test(t, "RemoveEventHandler does nothing for a handler that is already removed, for the handle of "+
+				"another informer, and after the end: here not both informers have started.", func(t *guard.T) {
+				w, other := newWorld(t, "a"), newWorld(t, "a")
+				stranger := &handler{}
+				theirs := other.register(stranger)
+				if started == "this" {
+					w.run()
+				} else if started == "the other" {
+					other.run()
+					stranger.calls()
+				}
+				t.Did("RemoveEventHandler with another informer's handle")
+				require.NoError(t, w.informer.RemoveEventHandler(theirs), "the error of RemoveEventHandler")
+				if started != "the other" {
+					t.Did("the other informer starts")
+					other.run()
+					require.Equal(t, []string{"first a@2"}, stranger.calls(), "the calls of the other informer's handler")
+				}
+				other.create("b")
+				require.Equal(t, []string{"add b@3"}, stranger.calls(), "the calls of the other informer's handler")
+				finished := theirs.(interface{ ShutdownChan() <-chan struct{} }).ShutdownChan()
+				require.False(t, isClosed(finished), "ShutdownChan of the other informer's handler is closed")
+			})
+		})
+	}
+}
+
+func TestTask4_Removed_after_a_panic(t *testing.T) {
+	guard.Test(t, "RemoveEventHandler removes a handler, which receives nothing more: here it is removed in the second "+
+		"after a panic.", func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		w := newWorld(t)
+		h := &handler{}
+		h.before = func(note string) {
+			if note == "add a@2" {
+				panic("a bug in a handler")
+			}
+		}
+		registration := w.register(h)
+		w.run()
+		w.create("a", "b", "c")
+		w.pass(500 * time.Millisecond)
+		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
+		w.pass(time.Minute)
+		require.Empty(t, h.calls(), "the handler's calls")
 	})
 }
 

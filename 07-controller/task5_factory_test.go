@@ -143,17 +143,25 @@ func TestTask5_Indexers_come_before_the_start(t *testing.T) {
 		w := newWorldWith(t, cache.SharedIndexInformerOptions{Indexers: cache.Indexers{}}, "a")
 		byName := func(obj any) ([]string, error) { return []string{obj.(*appsv1.Deployment).Name}, nil }
 		require.NoError(t, w.informer.AddIndexers(cache.Indexers{"name": byName}), "the error of AddIndexers")
-		t.Did("AddIndexers, with a name that there is already")
-		t.Rule("AddIndexers returns the indexer's error, for example for an index that exists already.")
-		require.Error(t, w.informer.AddIndexers(cache.Indexers{"name": byName}), "AddIndexers of the same name before the start")
+		twice := func(when string) {
+			t.Helper()
+			t.Did("AddIndexers, with a name that there is already and thirty new ones")
+			indexers := cache.Indexers{"name": byName}
+			for _, name := range numbered(30) {
+				indexers[name] = byName
+			}
+			t.Rule("AddIndexers returns the indexer's error, for example for an index that exists already.")
+			require.Error(t, w.informer.AddIndexers(indexers), "AddIndexers of the same name %s", when)
+			t.Rule("AddIndexers then adds none of the indexes.")
+			require.Len(t, w.informer.GetIndexer().GetIndexers(), 1, "indexes %s", when)
+		}
+		twice("before the start")
 		t.Rule("AddIndexers adds indexes to the store, before or after the start.")
 		w.run()
 		keys, err := w.informer.GetIndexer().IndexKeys("name", "a")
 		require.NoError(t, err, "the error of IndexKeys")
 		require.Equal(t, []string{"default/a"}, keys, "keys under name=a")
-		t.Did("AddIndexers, with a name that there is already")
-		t.Rule("AddIndexers returns the indexer's error, for example for an index that exists already.")
-		require.Error(t, w.informer.AddIndexers(cache.Indexers{"name": byName}), "AddIndexers of the same name")
+		twice("after the start")
 	})
 }
 
