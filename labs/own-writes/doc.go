@@ -14,5 +14,5 @@
 //   - reconcile.go: one Reconcile, and restart.go: the start of a new leader.
 //   - expectations.go: the older way to the same end.
 //
-// Left out: the rollout of a Deployment, its ReplicaSets, its status, and adoption.
+// Left out: the rollout of a Deployment, its ReplicaSets, its status, adoption, and a Deployment that is being deleted.
 package ownwrites

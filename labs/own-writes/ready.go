@@ -27,8 +27,8 @@ func (e *ConsistencyError) Error() string {
 // the resource and both versions.
 //
 // A write does not count if its resource has no cache, if the cache has no version, or if the two versions cannot be
-// compared: it would block its owner forever. EnsureReady may run beside WroteAt for the same owner: it forgets no
-// version that it has not compared.
+// compared: it would block its owner forever. It is forgotten with the others. EnsureReady may run beside WroteAt for
+// the same owner: it forgets no version that WroteAt records meanwhile.
 func (s *RealConsistencyStore) EnsureReady(owner types.NamespacedName) error {
 	panic(todo.Task(3, "RealConsistencyStore.EnsureReady"))
 }

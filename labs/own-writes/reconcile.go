@@ -13,16 +13,20 @@ import (
 // Reconcile gives one Deployment the wanted number of Pods. It may run for different Deployments at once. It never
 // changes a cached object.
 //
-// If EnsureReady returns an error, Reconcile writes nothing and returns that error. When EnsureReady has returned
-// nothing but errors for Patience, Reconcile calls Stale with the last one and reads the Pods from the server. A
-// Deployment that is not in the cache is gone, or the cache does not have it yet: Reconcile returns EnsureReady's error
-// for it too, but after Patience it clears the record and reads nothing. After a create whose answer was lost,
-// Reconcile reads the Pods from the server, whatever EnsureReady returns. Any error counts as a lost answer, except a
-// status from 400 to 499. After a read from the server, the newest version of the Deployment's Pods replaces its
-// record, and Patience begins again.
+// If EnsureReady returns an error, Reconcile writes nothing and returns that error (until Patience is over). When
+// EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last one and reads the Pods
+// from the server.
+//
+// After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady returns. Any
+// error counts as a lost answer, except a status from 400 to 499. Only the end of Patience calls Stale. After a read
+// from the server, the newest version of the Deployment's Pods replaces its record, and Patience begins again.
+//
+// A Deployment that is not in the cache is gone, or the cache does not have it yet: Reconcile returns EnsureReady's
+// error for it too, but after Patience it clears the record and reads nothing. It then forgets the Deployment, so that
+// memory does not grow.
 //
 // Reconcile creates the missing Pods, and records the version of each. Of surplus Pods it deletes the last by name,
-// each with its UID as a precondition. A Pod that is gone already is no error. After an error it writes nothing more,
+// each with its UID as a precondition. A Pod that is gone already is no error (a 409 may be one). After an error it writes nothing more,
 // and returns the error.
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	panic(todo.Task(4, "Controller.Reconcile"))

@@ -10,7 +10,7 @@ import (
 
 // Remember reads the Pods of all namespaces from the server, and records each as a write of the Deployment that
 // controls it. The server's answer must not be older than the call. If the read fails, Remember returns the error.
-// Pods of two Deployments of one name share a record, and the newest version stays.
+// Pods of two Deployments of one name share a record, of any UID, and the newest version stays.
 func (c *Controller) Remember(ctx context.Context) error {
 	panic(todo.Task(6, "Controller.Remember"))
 }

@@ -43,7 +43,7 @@ func NewConsistencyStore(caches map[schema.GroupResource]LastSyncRVGetter) *Real
 }
 
 // WroteAt records the version of a write, unless a newer one of the same owner and resource is recorded. A version that
-// cannot be compared is not recorded. If the record is of another UID, the owner was deleted and created again: WroteAt
+// cannot be compared changes nothing. If the record is of another UID, the owner was deleted and created again: WroteAt
 // then replaces the whole record.
 func (s *RealConsistencyStore) WroteAt(owner types.NamespacedName, ownerUID types.UID, resource schema.GroupResource,
 	version string) {

@@ -51,13 +51,15 @@ func TestTask2_Owners_and_resources_are_apart(t *testing.T) {
 }
 
 func TestTask2_Version_that_cannot_be_compared(t *testing.T) {
-	guard.Test(t, "A version that cannot be compared is not recorded. It would take the place of one that can.",
+	guard.Test(t, "A version that cannot be compared changes nothing. It would take the place of one that can.",
 		func(t *guard.T) {
 			s := memory()
-			t.Did("WroteAt(web, uid-1, pods, 9), then with the versions \"\", 0 and x7")
+			t.Did("WroteAt(web, uid-1, pods, 9), and then, with the versions \"\", 0 and x7, for web, for a web of another UID " +
+				"and for db")
 			s.WroteAt(web, "uid-1", pods, "9")
 			for _, bad := range []string{"", "0", "x7"} {
 				s.WroteAt(web, "uid-1", pods, bad)
+				s.WroteAt(web, "uid-2", pods, bad)
 				s.WroteAt(db, "uid-2", pods, bad)
 			}
 			require.Equal(t, "9", s.Written(web, pods), "the written version of web's Pods")

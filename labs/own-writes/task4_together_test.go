@@ -36,6 +36,36 @@ func (w *world) farAheadOf(name types.NamespacedName) {
 	}
 }
 
+func TestTask4_Stale_is_for_the_end_of_Patience(t *testing.T) {
+	const rule = "Only the end of Patience calls Stale: it reports a cache that is late for long."
+	guard.Test(t, rule, func(t *guard.T) {
+		w := newWorld(t, time.Hour)
+		t.Did("the watch is an hour late; the first Pod is created, and the answer to the second create is lost")
+		w.Script("create", pass, fakeapi.Reset(true))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Empty(t, w.stale, "the errors that Stale was called with")
+		t.Rule("When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last one " +
+			"and reads the Pods from the server: also if the answer to a create was lost.")
+		w.behind()
+		w.deleteOne()
+		w.scale(4)
+		time.Sleep(patience)
+		t.Did("Patience has passed; the read finds two Pods, and the answer to a create is lost again")
+		w.Script("create", fakeapi.Reset(true))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.Len(t, w.stale, 1, "the errors that Stale was called with")
+		w.farAhead()
+		w.Script("list pods", fakeapi.Times(2, fakeapi.Answer(http.StatusForbidden, ""))...)
+		require.Error(t, w.reconcile(), "the error of Reconcile, whose read is refused")
+		time.Sleep(patience)
+		t.Did("Patience has passed once more")
+		require.Error(t, w.reconcile(), "the error of Reconcile, whose read is refused")
+		require.Len(t, w.stale, 2, "the errors that Stale was called with")
+	})
+}
+
 func TestTask4_Patience_of_two_Deployments(t *testing.T) {
 	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
 		"one and reads the Pods from the server. Each Deployment waits for itself.", func(t *guard.T) {

@@ -45,7 +45,7 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 
 	var pods []*corev1.Pod
 	if impatient || unsure {
-		if behind != nil {
+		if impatient {
 			c.Stale(key, behind)
 		}
 		if pods, err = c.readServer(ctx, owner, d); err != nil {

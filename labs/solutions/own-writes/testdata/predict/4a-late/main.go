@@ -5,8 +5,8 @@
 // Wrong: cache-is-believed
 //
 // Story: The first Reconcile creates three Pods. The second one finds none of them in its cache. In 2022 the operator
-// of Ray created surplus Pods in this way ([kuberay #715](https://github.com/ray-
-// project/kuberay/issues/715)).
+// of Ray created surplus Pods in this way
+// ([kuberay #715](https://github.com/ray-project/kuberay/issues/715)).
 package main
 
 import (
