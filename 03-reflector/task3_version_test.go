@@ -324,13 +324,15 @@ func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 
 		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version, " +
 			"and each event after it.")
-		s = &script{}
-		r = newScripted(s, &store{onCall: refuseEvents})
-		s.lists = append(s.lists, lists(""))
-		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"),
-			event(watch.Modified, "a", "10"), event(watch.Added, "d", "11")))
-		t.Did("the same, but the first watch goes on: a changes to a@10, d@11 is created; the store refuses each event")
-		listAndWatchFor(t, r, time.Minute)
-		require.Equal(t, "11", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3, a@10, d@11")
+		for _, eventType := range []watch.EventType{watch.Modified, watch.Deleted} {
+			s = &script{}
+			r = newScripted(s, &store{onCall: refuseEvents})
+			s.lists = append(s.lists, lists(""))
+			s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3"),
+				event(eventType, "a", "10"), event(watch.Added, "d", "11")))
+			t.Did("the same, but the first watch goes on: a@10 is %s, d@11 is created; the store refuses each event", eventType)
+			listAndWatchFor(t, r, time.Minute)
+			require.Equal(t, "11", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3, a@10, d@11")
+		}
 	})
 }

@@ -137,8 +137,8 @@ func checkMeetings(t *guard.T, pause func(), new func(known *store) recordedQueu
 	for _, first := range meetingCalls() {
 		for _, second := range meetingCalls() {
 			others := []string{"default/known@1"}
-			if first.name == "Resync" { // with one known object it would have no middle
-				others = append(others, "default/known too@1")
+			if first.name == "Resync" { // with one known object it would have no middle; this one is listed first
+				others = append(others, "default/0@1")
 			}
 			checkMeeting(t, pause, new, append(others, "default/a@1"), first, second)
 			if first.name == "Pop" || second.name == "Pop" { // Pop puts a into the store

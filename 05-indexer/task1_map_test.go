@@ -4,6 +4,7 @@ package indexer_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -25,11 +26,23 @@ func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
 		require.NoError(t, err, "the error of MetaNamespaceKeyFunc for default/web")
 		require.Equal(t, "default/web", key, "the key of default/web")
 
+		for _, unusual := range []string{"default/..", "default/.", "default/a/b", "default/"} {
+			d := deploy(unusual)
+			d.GenerateName = "web-" // is not a part of the key
+			t.Did("MetaNamespaceKeyFunc %s", unusual)
+			key, err = indexer.MetaNamespaceKeyFunc(d)
+			require.NoError(t, err, "the error of MetaNamespaceKeyFunc for "+unusual)
+			require.Equal(t, unusual, key, "the key of "+unusual)
+		}
+
 		t.Rule("The key of a cluster-scoped object is its name alone, without a slash.")
-		t.Did("MetaNamespaceKeyFunc of the Node node-1, which has no namespace")
-		key, err = indexer.MetaNamespaceKeyFunc(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}})
-		require.NoError(t, err, "the error of MetaNamespaceKeyFunc for the Node")
-		require.Equal(t, "node-1", key, "the key of the Node node-1")
+		for _, name := range []string{"node-1", "..", ""} {
+			t.Did("MetaNamespaceKeyFunc of the Node %q, which has no namespace", name)
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, GenerateName: "node-"}}
+			key, err = indexer.MetaNamespaceKeyFunc(node)
+			require.NoError(t, err, "the error of MetaNamespaceKeyFunc for the Node")
+			require.Equal(t, name, key, "the key of the Node")
+		}
 
 		t.Rule("A cache.ExplicitKey is a key already: callers use it when they know the key and lack the object.")
 		t.Did(`MetaNamespaceKeyFunc ExplicitKey("default/web")`)
@@ -48,10 +61,17 @@ func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
 func TestTask1_Key_of_what_has_no_metadata_is_an_error(t *testing.T) {
 	guard.Test(t, "An object without metadata is an error: it has neither namespace nor name. Two objects with an "+
 		"invented key would collide.", func(t *guard.T) {
-		t.Did("MetaNamespaceKeyFunc of the string \"web\"")
-		_, err := indexer.MetaNamespaceKeyFunc("web")
-		require.Error(t, err, "the error of MetaNamespaceKeyFunc for a string")
+		for _, obj := range withoutMetadata() {
+			t.Did("MetaNamespaceKeyFunc of %s", describe(obj))
+			_, err := indexer.MetaNamespaceKeyFunc(obj)
+			require.Error(t, err, "the error of MetaNamespaceKeyFunc for "+describe(obj))
+		}
 	})
+}
+
+// withoutMetadata returns objects that meta.Accessor does not accept.
+func withoutMetadata() []any {
+	return []any{"web", nil, cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")}}
 }
 
 func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
@@ -138,6 +158,9 @@ func TestTask1_Store_uses_its_key_function(t *testing.T) {
 		require.True(t, exists, "Get finds the object with the key uid-1")
 		require.NoError(t, s.Delete(web), "the error of Delete")
 		require.Equal(t, []string{"uid-2"}, s.ListKeys(), "ListKeys after the Delete")
+		t.Did("Add an object with the UID \"\"")
+		require.NoError(t, s.Add(deploy("default/new")), "the error of Add")
+		require.Equal(t, []string{"", "uid-2"}, sorted(s.ListKeys()), "ListKeys, sorted")
 
 		t.Rule("Delete asks the store's key function for the key, and does not look at the object: a tombstone is an " +
 			"object like any other.")
@@ -158,11 +181,15 @@ func TestTask1_Store_uses_its_key_function(t *testing.T) {
 func TestTask1_Delete_takes_a_tombstone(t *testing.T) {
 	guard.Test(t, "Delete asks the store's key function for the key, and does not look at the object: a tombstone "+
 		"has the right key, and everything else in it may be old.", func(t *guard.T) {
-		s := newStore(t, nil, deploy("default/web", "@7"))
-		require.NoError(t, s.Delete(cache.DeletedFinalStateUnknown{Key: "default/web"}), "the error of Delete")
-		require.Empty(t, s.ListKeys(), "ListKeys after the Delete")
-		t.Rule("If obj is nil or a tombstone, the store keeps its version.")
-		require.Equal(t, "7", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the Delete")
+		for _, old := range []any{nil, deploy("default/web", "@3")} {
+			t.Story(8)
+			s := newStore(t, nil, deploy("default/web", "@7"))
+			tombstone := cache.DeletedFinalStateUnknown{Key: "default/web", Obj: old}
+			require.NoError(t, s.Delete(tombstone), "the error of Delete")
+			require.Empty(t, s.ListKeys(), "ListKeys after the Delete")
+			t.Rule("If obj is nil or a tombstone, the store keeps its version.")
+			require.Equal(t, "7", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the Delete")
+		}
 	})
 }
 
@@ -227,6 +254,10 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		}
 		t.Did("LastStoreSyncResourceVersion, before any write")
 		requireVersion("", "no write")
+		t.Rule("Bookmark sets the version of a store whose content did not change, even if it is empty.")
+		t.Did("Bookmark 4")
+		s.Bookmark("4")
+		requireVersion("4", "Bookmark 4")
 
 		t.Rule("The store's version becomes that of the last write, higher, lower or empty: a caller can " +
 			"ask how recent the cache is.")
@@ -267,12 +298,11 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		s.Bookmark("12")
 		requireVersion("12", "Bookmark 12")
 		t.Rule("A store does not compare versions: a server that was restored from a backup starts at an earlier one.")
-		t.Did("Bookmark 3")
-		s.Bookmark("3")
-		requireVersion("3", "Bookmark 3")
-		t.Did("Bookmark of the empty version")
-		s.Bookmark("")
-		requireVersion("", "Bookmark of the empty version")
+		for _, version := range []string{"3", "2", ""} {
+			t.Did("Bookmark %q", version)
+			s.Bookmark(version)
+			requireVersion(version, fmt.Sprintf("Bookmark %q", version))
+		}
 	})
 }
 
@@ -284,16 +314,21 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 			t.Helper()
 			require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after "+after)
 		}
-		t.Did("Add default/web @5, then Update the string \"plain\" and Delete by key")
+		t.Did("Add default/web @5, then Update plain, with a slice, twice")
 		s.Add("default/web", deploy("default/web", "@5"))
-		s.Update("plain", "an object without metadata")
-		requireVersion5("the Update of a string")
+		for range 2 {
+			s.Update("plain", []string{"an object without metadata, which cannot be compared"})
+			requireVersion5("the Update of a slice")
+		}
 		t.Rule("Get reports whether the key is stored, even if its object is nil.")
 		t.Did("Update nothing, with nil")
 		s.Update("nothing", nil)
 		obj, exists := s.Get("nothing")
 		require.True(t, exists, "Get finds the key of the nil")
 		require.Nil(t, obj, "the object under the key of the nil")
+		t.Rule("ListKeys returns all keys, in any order, and List all objects.")
+		require.Equal(t, []string{"default/web", "nothing", "plain"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		require.Len(t, s.List(), 3, "List")
 		requireVersion5("the Update of a nil")
 		s.Delete("nothing")
 		t.Rule("If obj is nil or a tombstone, the store keeps its version. Delete has a key and no object.")
@@ -321,7 +356,7 @@ func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
 			func(i int) { s.DeleteWithObject("default/a", a) },
 			func(i int) { s.Bookmark("333") },
 			func(i int) { s.Get("default/a") },
-			func(i int) { s.List() },
+			func(i int) { require.NotContains(t, s.List(), nil, "the objects of List") },
 			func(i int) { s.ListKeys() },
 			func(i int) {
 				version := s.LastStoreSyncResourceVersion()

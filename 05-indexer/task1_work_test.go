@@ -92,32 +92,39 @@ func TestTask1_What_left_the_store_can_be_freed(t *testing.T) {
 	guard.Test(t, "An object that has left the store can be freed, and so can its key: a cache that keeps deleted "+
 		"objects grows until the process ends.", func(t *guard.T) {
 		const n = 100
-		s := newThreadSafe(nil)
+		var stores []cache.ThreadSafeStore // several, because each may keep one object
+		for range 10 {
+			stores = append(stores, newThreadSafe(nil))
+		}
 		var replaced, deleted []weak.Pointer[appsv1.Deployment]
 		var keys []weak.Pointer[byte]
-		t.Did("Update %d keys twice, then DeleteWithObject and Delete all of them", n)
+		t.Did("in 10 stores: Update %d keys twice, Get, then DeleteWithObject and Delete all of them", n)
 		elsewhere(func() {
 			for i := range n {
 				key, watched := text(fmt.Sprintf("default/web-%d", i))
 				one, two := deploy("default/web", "@1"), deploy("default/web", "@2")
+				s := stores[i%len(stores)]
 				s.Update(key, one)
 				s.Update(key, two)
+				s.Get(key)
 				replaced, deleted = append(replaced, weak.Make(one)), append(deleted, weak.Make(two))
 				keys = append(keys, watched)
 			}
 		})
 		require.Equal(t, "0 of 100 still in memory", stillHeld(replaced), "the objects that were replaced")
 		elsewhere(func() {
-			for i, key := range s.ListKeys() {
-				if i%2 == 0 {
-					s.Delete(key)
-				} else {
-					s.DeleteWithObject(key, deploy("default/web", "@3"))
+			for _, s := range stores {
+				for i, key := range s.ListKeys() {
+					if i%2 == 0 {
+						s.Delete(key)
+					} else {
+						s.DeleteWithObject(key, deploy("default/web", "@3"))
+					}
 				}
 			}
 		})
 		require.Equal(t, "0 of 100 still in memory", stillHeld(deleted), "the objects that were deleted")
 		require.Equal(t, "0 of 100 still in memory", stillHeld(keys), "the keys that were deleted")
-		runtime.KeepAlive(s)
+		runtime.KeepAlive(stores)
 	})
 }

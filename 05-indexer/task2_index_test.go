@@ -201,10 +201,11 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 	guard.Test(t, mustPanic, func(t *guard.T) {
 		broken := deploy("default/broken", "nginx")
 		failing := func(obj any) ([]string, error) {
+			values, err := images(obj)
 			if obj == any(broken) {
-				return nil, errors.New("cannot tell")
+				err = errors.New("cannot tell") // cache.MetaNamespaceIndexFunc too returns a value with its error
 			}
-			return images(obj)
+			return values, err
 		}
 		// The order of the two indexes is that of a map, for some maps one in eight. 200 rounds see both orders.
 		for range 200 {

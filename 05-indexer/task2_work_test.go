@@ -100,6 +100,19 @@ func TestTask2_Lookups_by_value_do_not_search(t *testing.T) {
 	})
 }
 
+func TestTask2_ListIndexFuncValues_does_not_look_at_the_keys(t *testing.T) {
+	guard.Test(t, "The work of a lookup does not grow with the number of stored objects. ListIndexFuncValues reads the "+
+		"values, not the keys that have them.", func(t *guard.T) {
+		same := cache.Indexers{"same": func(any) ([]string, error) { return []string{"one"}, nil }}
+		t.Did("ListIndexFuncValues, in %d stores with up to 1000 objects of one value", guardpage.Stores)
+		reads := guardpage.Reads(t, func(keys []string, _ string) func() {
+			s := filled(keys, same)
+			return func() { s.ListIndexFuncValues("same") }
+		})
+		require.LessOrEqual(t, reads, guardpage.Most, "calls of ListIndexFuncValues that read keys")
+	})
+}
+
 func TestTask2_What_left_the_index_can_be_freed(t *testing.T) {
 	guard.Test(t, "A value that no object has takes no memory, and neither do the keys that were under it "+
 		"(#84959).", func(t *guard.T) {

@@ -3,6 +3,7 @@ package indexer_test
 // Task 3: objects with several values, none, or the same one twice.
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -59,9 +60,33 @@ func TestTask3_Values_may_change_in_part(t *testing.T) {
 		for i := range many {
 			many[i] = fmt.Sprintf("%04d", i)
 		}
-		t.Did("Update default/web running 1001 images")
-		s.Indexer.Update(deploy("default/web", many...))
-		require.Len(t, s.ListIndexFuncValues("image"), 1_001, "values of the index")
+		for range 2 {
+			t.Did("Update default/web running 1001 images")
+			s.Indexer.Update(deploy("default/web", many...))
+			require.Len(t, s.ListIndexFuncValues("image"), 1_001, "values of the index")
+			slices.Reverse(many)
+		}
+	})
+}
+
+func TestTask3_Any_two_lists_of_values(t *testing.T) {
+	guard.Test(t, "Under each value, an index names exactly the objects that have it now, whatever values the object "+
+		"had before.", func(t *guard.T) {
+		lists := [][]string{{}}
+		for i := 0; len(lists[i]) < 3; i++ { // all lists of up to three of these values
+			for _, value := range []string{"a", "b", ""} {
+				lists = append(lists, append(slices.Clone(lists[i]), value))
+			}
+		}
+		lists = append(lists, []string{"a,b"}, []string{"a b"}, []string{"a/b"})
+		for _, before := range lists {
+			for _, after := range lists {
+				t.Story(4)
+				s := newStore(t, byImage(), deploy("default/web", before...))
+				s.Update(deploy("default/web", after...))
+				s.requireValues("after Update", slices.Compact(sorted(after))...)
+			}
+		}
 	})
 }
 
@@ -107,6 +132,7 @@ func TestTask3_Index_returns_each_object_once(t *testing.T) {
 		s := newStore(t, byImage(), deploy("default/both", "nginx", "envoy"),
 			deploy("default/one", "envoy"), deploy("default/other", "postgres"))
 		s.requireLike(deploy("example/x", "nginx", "envoy"), "default/both", "default/one")
+		s.requireLike(deploy("example/x", "nginx", "envoy", "nginx"), "default/both", "default/one")
 		t.Rule("Only default/both runs nginx: the answer has nothing from an earlier call of Index.")
 		s.requireLike(deploy("example/x", "nginx"), "default/both")
 		t.Rule("Index returns the objects that share at least one indexed value with the example, however many it has.")
@@ -187,16 +213,35 @@ func TestTask3_Index_of_a_bad_example_is_an_error(t *testing.T) {
 			"nothing.")
 		_, err = s.Index("image", "not a Deployment")
 		require.Error(t, err, "the error of Index image, like a string")
+		cause := errors.New("cannot tell")
+		failing := newThreadSafe(cache.Indexers{"image": func(any) ([]string, error) { return []string{"nginx"}, cause }})
+		t.Did("Index, with an index function that returns a value and an error")
+		_, err = failing.Index("image", deploy("example/x"))
+		t.Rule("Index returns an error that wraps that of the index function.")
+		require.ErrorIs(t, err, cause, "the error of Index")
 		t.Rule("A lookup that fails releases the lock.")
 		s.Add(deploy("default/db", "postgres")) // hangs if one of the calls above kept the lock
 		s.requireRunning("postgres", "default/db")
 
 		t.Rule("A call that panics releases the lock, even if the index function itself panics.")
-		panics := func(any) ([]string, error) { panic("cannot tell") }
-		more := newThreadSafe(cache.Indexers{"image": panics})
-		t.Did("Index, with an index function that panics; then Update of an object without values")
-		require.Panics(t, func() { more.Index("image", deploy("example/x")) }, "Index")
-		more.Update("nothing", nil) // hangs if the panic kept the lock; a nil has no values
+		fails := false
+		more := newThreadSafe(cache.Indexers{"image": func(any) ([]string, error) {
+			if fails {
+				panic("cannot tell")
+			}
+			return nil, nil
+		}})
+		more.Update("default/web", "an object")
+		fails = true
+		for name, call := range map[string]func(){
+			"Index":            func() { more.Index("image", deploy("example/x")) },
+			"Update":           func() { more.Update("default/db", "another") },
+			"DeleteWithObject": func() { more.DeleteWithObject("default/web", nil) },
+		} {
+			t.Did("%s, with an index function that panics; then Update of an object without values", name)
+			require.Panics(t, call, name)
+			more.Update("nothing", nil) // hangs if the panic kept the lock; a nil has no values
+		}
 	})
 }
 

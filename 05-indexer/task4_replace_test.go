@@ -34,14 +34,22 @@ func TestTask4_Replace_rebuilds_every_index(t *testing.T) {
 	guard.Test(t, "Replace rebuilds every index from the list.", func(t *guard.T) {
 		s := newStore(t, cache.Indexers{"image": images, cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 			deploy("default/web", "nginx"), deploy("default/db", "postgres"))
+		t.Did("IndexKeys image=postgres")
+		keys, err := s.IndexKeys("image", "postgres")
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Equal(t, []string{"default/db"}, keys, "keys under image=postgres")
 		list := []any{deploy("default/web", "caddy"), deploy("shop/web", "nginx")}
 		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
 		s.requireRunning("caddy", "default/web")
 		s.requireRunning("nginx", "shop/web")
 		t.Did("IndexKeys namespace=default")
-		keys, err := s.IndexKeys(cache.NamespaceIndex, "default")
+		keys, err = s.IndexKeys(cache.NamespaceIndex, "default")
 		require.NoError(t, err, "the error of IndexKeys")
 		require.Equal(t, []string{"default/web"}, keys, "keys under namespace=default")
+		t.Did("IndexKeys image=postgres")
+		keys, err = s.IndexKeys("image", "postgres")
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Empty(t, keys, "keys under image=postgres, which only the old content has")
 	})
 }
 
@@ -100,6 +108,7 @@ func TestTask4_Replace_with_an_object_without_a_key_changes_nothing(t *testing.T
 		require.ErrorAs(t, err, &keyError, "the error of Replace")
 		require.Equal(t, "no metadata", keyError.Obj, "the object in the KeyError")
 		require.Error(t, keyError.Err, "the error of the key function in the KeyError")
+		require.ErrorAs(t, s.Replace([]any{nil}, "9"), &keyError, "the error of Replace with a nil")
 		cause := errors.New("no key today")
 		other := indexer.NewStore(func(any) (string, error) { return "", cause })
 		t.Did("Replace with an object for which the key function fails")
@@ -146,11 +155,13 @@ func TestTask4_Replace_that_fails_leaves_no_ghost(t *testing.T) {
 			t.Did("Replace with default/broken, whose index function returns an error")
 			require.Panics(t, func() { s.Indexer.Replace([]any{broken}, "9") }, "Replace with default/broken")
 			t.Rule(noGhost)
-			for _, name := range []string{"image", "failing"} {
-				t.Did("ByIndex %s=nginx", name)
-				objs, err := s.ByIndex(name, "nginx")
-				require.NoError(t, err, "the error of ByIndex "+name+"=nginx")
-				require.NotContains(t, objs, nil, "objects under "+name+"=nginx after the failed Replace")
+			for _, value := range []string{"nginx", "caddy"} { // of the old content and of the list
+				for _, name := range []string{"image", "failing"} {
+					t.Did("ByIndex %s=%s", name, value)
+					objs, err := s.ByIndex(name, value)
+					require.NoError(t, err, "the error of ByIndex "+name)
+					require.NotContains(t, objs, nil, "objects under %s=%s after the failed Replace", name, value)
+				}
 			}
 			t.Rule("A call that panics releases the lock.")
 			s.Update(deploy("default/web", "nginx")) // hangs if the panic kept the lock
@@ -203,10 +214,13 @@ func TestTask4_Objects_and_indexes_are_replaced_together(t *testing.T) {
 		}
 		ask := func(int) {
 			objs, _ := s.ByIndex("image", "nginx")
-			if found := strings.Join(keysOf(objs), " "); !slices.Contains(lists, found) {
-				require.Equal(t, strings.Join(lists, ", or "), found, "keys under image=nginx")
+			for what, objs := range map[string][]any{"image=nginx": objs, "List": s.List()} {
+				if found := strings.Join(keysOf(objs), " "); !slices.Contains(lists, found) {
+					require.Equal(t, strings.Join(lists, ", or "), found, "keys under "+what)
+				}
 			}
 		}
+		replace(0)
 		for range 10 {
 			guard.Storm(replace, ask, ask)
 		}

@@ -45,6 +45,41 @@ func TestTask4_Calls_that_overlap_come_one_after_the_other(t *testing.T) {
 	})
 }
 
+func TestTask4_Nothing_has_no_values(t *testing.T) {
+	guard.Test(t, "Replace rebuilds every index from the list. A key whose object is nil is stored, and has no values.",
+		func(t *guard.T) {
+			s := newThreadSafe(byImage())
+			t.Did("Replace with a key whose object is nil, and Update another one with nil")
+			s.Replace(map[string]any{"nothing": nil, "default/web": deploy("default/web", "nginx")}, "1")
+			s.Update("more", nil)
+			require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("image"), "values of the index")
+			t.Rule("AddIndexers adds indexes, which find the objects that are stored already. A nil has no values.")
+			require.NoError(t, s.AddIndexers(cache.Indexers{"late": images}), "the error of AddIndexers")
+			require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("late"), "values of the new index")
+			require.Equal(t, []string{"default/web", "more", "nothing"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		})
+}
+
+func TestTask4_Panic_of_the_index_function_itself_leaves_the_lock_free(t *testing.T) {
+	// In a process of its own, because to unlock twice is an error that ends the process.
+	guard.Race(t, "A call that panics releases the lock, even if the index function itself panics.", func(t *guard.T) {
+		panics := cache.Indexers{"panics": func(any) ([]string, error) { panic("cannot tell") }}
+		for name, call := range map[string]func(s cache.ThreadSafeStore){
+			"Replace":     func(s cache.ThreadSafeStore) { s.Replace(map[string]any{"default/web": "an object"}, "1") },
+			"AddIndexers": func(s cache.ThreadSafeStore) { s.AddIndexers(panics) },
+		} {
+			t.Did("%s, with an index function that panics; then Update", name)
+			s := newThreadSafe(nil)
+			s.Update("default/web", "an object")
+			if name == "Replace" {
+				s = newThreadSafe(panics)
+			}
+			require.Panics(t, func() { call(s) }, name)
+			s.Update("nothing", nil) // hangs if the panic kept the lock
+		}
+	})
+}
+
 func TestTask4_What_a_relist_drops_can_be_freed(t *testing.T) {
 	guard.Test(t, "An object that has left the store can be freed, and so can its key and its values: Replace keeps "+
 		"nothing of the old content.", func(t *guard.T) {

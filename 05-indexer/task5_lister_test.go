@@ -54,9 +54,11 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 		_, _ = indexer.MetaNamespaceIndexFunc(deploy("default/web"))
 		require.Equal(t, []string{"shop"}, shop, "values of the Deployment in shop")
 		t.Rule(`An object without metadata is an error: "" would put it with the cluster-scoped objects.`)
-		t.Did("MetaNamespaceIndexFunc of a string")
-		_, err := indexer.MetaNamespaceIndexFunc("web")
-		require.Error(t, err, "the error of MetaNamespaceIndexFunc of a string")
+		for _, obj := range append(withoutMetadata(), cache.ExplicitKey("shop/web")) {
+			t.Did("MetaNamespaceIndexFunc of %s", describe(obj))
+			_, err := indexer.MetaNamespaceIndexFunc(obj)
+			require.Error(t, err, "the error of MetaNamespaceIndexFunc of "+describe(obj))
+		}
 	})
 }
 
@@ -71,6 +73,18 @@ func TestTask5_Lister_serves_the_store(t *testing.T) {
 		requireListed(t, lister, "nowhere", labels.Everything())
 		t.Rule("The index selects the namespace, and the lister's selector the labels.")
 		requireListed(t, lister, "default", labels.SelectorFromSet(web.Labels), "default/web")
+
+		t.Rule(`ByIndex returns the objects that have the indexed value: "" is that of cluster-scoped objects alone.`)
+		s.Add(deploy("/cluster"))
+		t.Did(`ByIndex namespace=""`)
+		objs, err := s.ByIndex(cache.NamespaceIndex, "")
+		require.NoError(t, err, "the error of ByIndex")
+		require.Equal(t, []string{"cluster"}, keysOf(objs), `keys under namespace=""`)
+		t.Did(`Index namespace, like a *metav1.ObjectMeta without a namespace`)
+		objs, err = s.Index(cache.NamespaceIndex, &metav1.ObjectMeta{})
+		require.NoError(t, err, "the error of Index")
+		require.Equal(t, []string{"cluster"}, keysOf(objs), `keys of Index, like an object without a namespace`)
+		s.Delete(deploy("/cluster"))
 
 		t.Rule("Without a namespace a lister returns the whole store.")
 		t.Did("lister.List of all namespaces")

@@ -101,7 +101,7 @@ func (s *threadSafeMap) LastStoreSyncResourceVersion() string {
 // not be in the store.
 //
 // It calls the index function for the example, and for no stored object. An unknown index is an error, and so is
-// an index function that fails for the example.
+// an index function that fails for the example. Index returns an error that wraps that of the index function.
 func (s *threadSafeMap) Index(indexName string, obj any) ([]any, error) {
 	panic(todo.Task(3, "ThreadSafeStore.Index"))
 }

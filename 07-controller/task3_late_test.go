@@ -224,14 +224,18 @@ func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
 		t.Did("the list has a and b; one is delivered, and the other on its way into the store; HasSynced")
 		require.False(t, registration.HasSynced(), "the registration has synced in the middle of the list")
 		t.Did("a second handler comes; it may have to wait, as it does for client-go's informer")
-		second := registration
-		headStart(t, func() { second = w.register(&handler{}) })
-		require.False(t, second.HasSynced(), "the second registration has synced in the middle of the list")
+		came := make(chan cache.ResourceEventHandlerRegistration, 1)
+		headStart(t, func() { came <- w.register(&handler{}) })
+		if len(came) == 1 {
+			second := <-came
+			require.False(t, second.HasSynced(), "the second registration has synced in the middle of the list")
+			came <- second
+		}
 		t.Did("that one comes into the store; HasSynced")
 		door.Open()
 		settle()
 		require.True(t, registration.HasSynced(), "the registration has synced after the list")
-		require.True(t, second.HasSynced(), "the second registration has synced after the list")
+		require.True(t, (<-came).HasSynced(), "the second registration has synced after the list")
 	})
 }
 

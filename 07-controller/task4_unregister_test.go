@@ -13,7 +13,6 @@ import (
 	"weak"
 
 	"github.com/stretchr/testify/require"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 
@@ -160,28 +159,6 @@ func TestTask4_Handle_of_another_informer_in_each_phase(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestTask4_Removed_after_a_panic(t *testing.T) {
-	guard.Test(t, "RemoveEventHandler removes a handler, which receives nothing more: here it is removed in the second "+
-		"after a panic.", func(t *guard.T) {
-		defer replace(&utilruntime.ReallyCrash, false)()
-		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
-		w := newWorld(t)
-		h := &handler{}
-		h.before = func(note string) {
-			if note == "add a@2" {
-				panic("a bug in a handler")
-			}
-		}
-		registration := w.register(h)
-		w.run()
-		w.create("a", "b", "c")
-		w.pass(500 * time.Millisecond)
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-		w.pass(time.Minute)
-		require.Empty(t, h.calls(), "the handler's calls")
-	})
 }
 
 // strange is a registration that no informer has made.

@@ -54,7 +54,7 @@ func (w *world) begin(m *meeting, first, second func()) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 		m.first, m.second = first, second
 		for range 2 {
-			require.NoError(w.t, w.informer.AddIndexers(cache.Indexers{}), "the error of AddIndexers")
+			_ = w.informer.AddIndexers(cache.Indexers{}) // an error if one of the calls is the end
 		}
 		yield(1_000)
 	}()

@@ -91,11 +91,11 @@ func TestTask1_Missing_object_is_a_deletion(t *testing.T) {
 			"the handler's calls")
 		require.Equal(t, "/a@3 a@1", s.content(), "the store's objects")
 
-		h, s = &calls{}, storeOf(t, "a@1", "b@3")
-		t.Did("a store has a@1 and b@3")
+		h, s = &calls{}, storeOf(t, "a@1", "/b@3")
+		t.Did("a store has default/a, and b without a namespace")
 		replace(t, h, s)
 		slices.Sort(h.notes)
-		require.Equal(t, []string{"tombstone of default/a, last a@1", "tombstone of default/b, last b@3"}, h.notes,
+		require.Equal(t, []string{"tombstone of b, last /b@3", "tombstone of default/a, last a@1"}, h.notes,
 			"the handler's calls after an empty list")
 	})
 }

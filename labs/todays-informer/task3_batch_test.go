@@ -191,6 +191,15 @@ func TestTask3_Store_without_transactions(t *testing.T) {
 			require.Equal(t, mixedCalls, h.notes, "the handler's calls")
 			require.Equal(t, []string{"a@1", "a@5", "a@5 c@6"}, s.states, "the store's content after each write")
 			require.Equal(t, s.states, found, "the store's content at each call of the handler")
+
+			h, s = &calls{}, storeOf(t)
+			var deltas []cache.Delta
+			for i := range 1_001 {
+				deltas = append(deltas, delta(cache.Added, fmt.Sprintf("d%d@%d", i, i)))
+			}
+			t.Did("a batch of 1001")
+			require.NoError(t, todaysinformer.ProcessDeltasInBatch(h, s, deltas, false), "the error of ProcessDeltasInBatch")
+			require.Len(t, h.notes, 1_001, "the handler's calls for a batch of 1001")
 		})
 }
 

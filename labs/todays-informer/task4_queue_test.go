@@ -94,7 +94,7 @@ func TestTask4_Waiting_changes_are_one_batch(t *testing.T) {
 	guard.Test(t, "Changes of different objects that are waiting go to processBatch together, 1000 at "+
 		"most.", func(t *guard.T) {
 		q, p := newQueue(), &popped{}
-		add(t, q, "a@1", "b@2")
+		add(t, q, "a@1", "b@2", "kube-system/a@2")
 		t.Did("Update c@3, Delete d@4")
 		require.NoError(t, q.Update(deploy("c@3")), "the error of Update")
 		require.NoError(t, q.Delete(deploy("d@4")), "the error of Delete")
@@ -102,7 +102,7 @@ func TestTask4_Waiting_changes_are_one_batch(t *testing.T) {
 		t.Did("Delete of a tombstone of default/e, PopBatch")
 		require.NoError(t, p.pop(q), "the error of PopBatch")
 		require.Equal(t, []string{
-			"batch: Added a@1, Added b@2, Updated c@3, Deleted d@4, Deleted tombstone of default/e",
+			"batch: Added a@1, Added b@2, Added kube-system/a@2, Updated c@3, Deleted d@4, Deleted tombstone of default/e",
 		}, p.calls, "the calls of both functions")
 	})
 }
@@ -177,6 +177,16 @@ func TestTask4_Batch_has_each_object_once(t *testing.T) {
 			require.LessOrEqual(t, strings.Count(call, " a@"), 1, "changes of default/a in the call %q", call)
 			ofB := strings.Count(call, " b@") + strings.Count(call, " default/b")
 			require.LessOrEqual(t, ofB, 1, "changes of default/b in the call %q", call)
+		}
+
+		for _, what := range []string{"Add", "Update", "Delete"} {
+			q, p = newQueue(), &popped{}
+			write := map[string]func(obj any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}[what]
+			add(t, q, "a@1", "b@2")
+			t.Did("%s b@3", what)
+			require.NoError(t, write(deploy("b@3")), "the error of %s", what)
+			p.drain(t, q)
+			require.Equal(t, "batch: Added a@1, Added b@2", p.calls[0], "the first call")
 		}
 	})
 }
@@ -259,12 +269,15 @@ func TestTask4_HasSynced_waits_for_the_list(t *testing.T) {
 func TestTask4_Errors_are_returned(t *testing.T) {
 	guard.Test(t, "PopBatch returns the errors of processBatch and processSingle.", func(t *guard.T) {
 		q, p := newQueue(), &popped{}
-		p.fail = func(call string) error { return errors.New("cannot process " + call) }
+		p.fail = func(call string) error { return fmt.Errorf("%w: cannot process %s", errRefused, call) }
 		add(t, q, "a@1", "b@2")
 		t.Did("Replace with the list [c@3]; both functions fail")
 		require.NoError(t, q.Replace(deploys("c@3"), "3"), "the error of Replace")
 		add(t, q, "d@4")
 		p.drain(t, q)
+		for i, err := range p.errs {
+			require.ErrorIs(t, err, errRefused, "error %d of PopBatch", i+1)
+		}
 		err := errors.Join(p.errs...)
 		for _, call := range []string{"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3", "single: Added d@4"} {
 			require.ErrorContains(t, err, "cannot process "+call, "the errors of PopBatch")

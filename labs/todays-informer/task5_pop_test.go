@@ -233,6 +233,9 @@ func TestTask5_Lock_is_free_after_a_panic(t *testing.T) {
 			add(t, q, "d@4")
 			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of the next Pop")
 			require.Equal(t, "add d@4", h.notes[len(h.notes)-1], "the handler's last call")
+			add(t, q, "e@5", "f@6")
+			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of the Pop of a batch")
+			require.Equal(t, "add f@6", h.notes[len(h.notes)-1], "the handler's last call")
 		}
 	})
 }

@@ -84,9 +84,12 @@ func (s *sharedIndexInformer) reflect(ctx context.Context) {
 	named := cache.NewReflectorWithOptions(s.lw, s.example, s.queue,
 		cache.ReflectorOptions{TypeDescription: s.options.ObjectDescription})
 	for ctx.Err() == nil {
-		if err := s.reflector.ListAndWatchWithContext(ctx); err != nil {
-			s.watchErrorHandler(ctx, named, err)
-		}
+		func() {
+			defer utilruntime.HandleCrashWithContext(ctx) // a transform or the watch error handler can panic
+			if err := s.reflector.ListAndWatchWithContext(ctx); err != nil {
+				s.watchErrorHandler(ctx, named, err)
+			}
+		}()
 		pause := time.NewTimer(delay())
 		select {
 		case <-pause.C:
