@@ -365,10 +365,13 @@ func TestTask1_Process_error_is_returned_and_nothing_is_put_back(t *testing.T) {
 	})
 }
 
-// panicOf returns the value of Pop's panic. process panics with "a handler's bug".
+// errBug is the value with which process panics in panicOf.
+var errBug = errors.New("a handler's bug")
+
+// panicOf returns the value of Pop's panic.
 func panicOf(q recordedQueue) (v any) {
 	defer func() { v = recover() }()
-	_, _ = q.Pop(func(any, bool) error { panic("a handler's bug") })
+	_, _ = q.Pop(func(any, bool) error { panic(errBug) })
 	return nil
 }
 
@@ -380,7 +383,7 @@ func TestTask1_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 			q := newQueue(t, options{})
 			require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
 			t.Did("Pop, with a process function that panics")
-			require.Equal(t, any("a handler's bug"), panicOf(q), "the panic of Pop")
+			require.Equal(t, any(errBug), panicOf(q), "the panic of Pop")
 			free := meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
 			require.True(t, free, "Add returns after the panic in process")
 			t.Rule("If a program recovers from a panic in process, it goes on with the next key.")

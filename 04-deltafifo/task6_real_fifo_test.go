@@ -291,6 +291,7 @@ func TestTask6_Resync_leaves_out_pending_objects(t *testing.T) {
 		q := newRealFIFO(t, known, cache.RealFIFOOptions{Transformer: transformed})
 		require.NoError(t, q.Update(deploy("default/a@3")), "the error of Update")
 		require.NoError(t, q.Resync(), "the error of Resync")
+		require.NoError(t, q.Resync(), "the error of the next Resync, while a Sync is pending")
 		require.Equal(t, "default/a: Updated @3'", q.pop(), "item of the 1st Pop")
 		require.Equal(t, "default/b: Sync @2", q.pop(), "item of the 2nd Pop")
 		require.Empty(t, q.drain(), "all items popped afterwards")

@@ -77,7 +77,7 @@ func TestTask6_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 				q := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: unlock})
 				require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 				t.Did("Pop, with a process function that panics; UnlockWhileProcessing is %t", unlock)
-				require.Equal(t, any("a handler's bug"), panicOf(q), "the panic of Pop")
+				require.Equal(t, any(errBug), panicOf(q), "the panic of Pop")
 				free := meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@2")) })
 				require.True(t, free, "Add returns after the panic in process")
 				require.True(t, q.HasSynced(), "the queue has synced after its only item was popped")
