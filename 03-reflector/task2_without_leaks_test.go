@@ -132,6 +132,16 @@ func (u unanswered) WatchWithContext(ctx context.Context, options metav1.ListOpt
 	}
 }
 
+func TestTask2_Watch_that_the_context_ends_is_no_error(t *testing.T) {
+	guard.Test(t, "The end of the context is not an error, while a watch is being opened either.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		t.Did("ListAndWatchWithContext; the watch is not answered, and the context ends after a minute")
+		err := listAndWatchFor(t, newReflector(unanswered{s}, &store{}), time.Minute)
+		require.NoError(t, err, "the error of ListAndWatchWithContext")
+	})
+}
+
 func TestTask2_Busy_watch_ends_with_the_context(t *testing.T) {
 	guard.Test(t, "When the context ends, every request, watch and wait ends at once, even if the next event is always "+
 		"ready.", func(t *guard.T) {
