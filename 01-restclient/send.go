@@ -13,7 +13,7 @@ import (
 // answer without a content type is decoded in the client's content type.
 //
 // A builder error is returned, and nothing is sent. An empty namespace is an error in a POST, and in a GET, PUT or
-// DELETE of a name, if Namespace was called.
+// DELETE of a name, if Namespace was called. A request that is not sent does not wait for the limiter.
 //
 // There are two reasons for a retry:
 //   - If the answer is 429 or any 5xx, and its Retry-After header is a whole number, Do sends the request again that

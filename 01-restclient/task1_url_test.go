@@ -143,10 +143,12 @@ func TestTask1_Parameters_add_up(t *testing.T) {
 func TestTask1_Options_join_the_parameters_that_are_there(t *testing.T) {
 	guard.Test(t, "VersionedParams adds the fields of obj to the query. Existing parameters stay, and a field may "+
 		"have several values.", func(t *guard.T) {
-		t.Did("Param dryRun=one, VersionedParams with DryRun two and three")
-		u := client(t, "http://api").Post().Resource("deployments").Param("dryRun", "one").
-			VersionedParams(&metav1.CreateOptions{DryRun: []string{"two", "three"}}, restclient.ParameterCodec).URL()
-		require.Equal(t, url.Values{"dryRun": {"one", "two", "three"}}, u.Query(), "the query of the URL")
+		t.Did("Param dryRun=one, Param fieldManager=a, VersionedParams with DryRun two and three, and FieldManager b")
+		opts := &metav1.CreateOptions{DryRun: []string{"two", "three"}, FieldManager: "b"}
+		u := client(t, "http://api").Post().Resource("deployments").Param("dryRun", "one").Param("fieldManager", "a").
+			VersionedParams(opts, restclient.ParameterCodec).URL()
+		want := url.Values{"dryRun": {"one", "two", "three"}, "fieldManager": {"a", "b"}}
+		require.Equal(t, want, u.Query(), "the query of the URL")
 	})
 }
 
@@ -214,6 +216,10 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 		t.Did("Timeout 5s, and then Timeout 90s")
 		require.Equal(t, "timeout=1m30s", c.Get().Timeout(5*time.Second).Timeout(90*time.Second).URL().RawQuery,
 			"the query after Timeout 90s")
+		t.Rule(`The server receives it as the query parameter "timeout": the whole of it, also a part of a second.`)
+		t.Did("Timeout 1.4s")
+		require.Equal(t, "timeout=1.4s", c.Get().Timeout(1400*time.Millisecond).URL().RawQuery,
+			"the query after Timeout 1.4s")
 		t.Rule(`The server receives it as the query parameter "timeout", and no other value of that parameter.`)
 		t.Did("Param timeout=1h, and Timeout 5s")
 		require.Equal(t, "timeout=5s", c.Get().Param("timeout", "1h").Timeout(5*time.Second).URL().RawQuery,

@@ -144,6 +144,9 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 				t.Did(`%s with Namespace "" and Name "web", and %s`, verb, s.name)
 				err := s.send(w.client.Verb(verb).Namespace("").Resource("deployments").Name("web"), t.Context())
 				require.Error(t, err, "the error of a %s of a name with %s", verb, s.name)
+				t.Did(`%s with Namespace "", Name "web" and SubResource "status", and %s`, verb, s.name)
+				r := w.client.Verb(verb).Namespace("").Resource("deployments").Name("web").SubResource("status")
+				require.Error(t, s.send(r, t.Context()), "the error of a %s of a status with %s", verb, s.name)
 			}
 		}
 		t.Rule(builderError + ": no caller means this request.")
@@ -204,6 +207,9 @@ func TestTask2_Answer_without_a_content_type(t *testing.T) {
 			d := &appsv1.Deployment{}
 			require.NoError(t, w.getWeb().Into(d), "the error of Into")
 			require.Equal(t, "web", d.Name, "the name of the object")
+			t.Did("200, with a Deployment, and a content type with a parameter")
+			w.Script("", fakeapi.Body(contentType+"; charset=utf-8", body))
+			require.NoError(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into with a parameter")
 		}
 	})
 }
@@ -312,9 +318,10 @@ func TestTask2_Results_share_nothing(t *testing.T) {
 		third := &appsv1.Deployment{}
 		require.NoError(t, w.getWeb().Into(third), "the error of Into of another request")
 		require.Equal(t, map[string]string{"app": "web"}, third.Labels, "the labels of the object of another request")
-		for range 2 {
-			obj, err := w.getWeb().Get()
-			require.NoError(t, err, "the error of Get of another request")
+		t.Did("Get of two other requests, and twice of the first one")
+		for _, result := range []restclient.Result{w.getWeb(), w.getWeb(), result, result} {
+			obj, err := result.Get()
+			require.NoError(t, err, "the error of Get")
 			labels := obj.(*appsv1.Deployment).Labels
 			require.Equal(t, map[string]string{"app": "web"}, labels, "the labels of the object that Get returns")
 			labels["app"] = "changed"

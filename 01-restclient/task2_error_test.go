@@ -57,6 +57,13 @@ func TestTask2_Status_may_lack_its_version(t *testing.T) {
 				`"message":"web is there"}`)
 		})
 		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, w.getWeb().Error(), "Do")
+		t.Rule("If the body is a Status whose status is Failure, the error is that Status, as an " +
+			"apierrors.StatusError: its code too.")
+		w.script("500, with a Status of the code 404", "", answers(500, "application/json",
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
+		err := w.getWeb().Error()
+		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "Do")
+		require.EqualValues(t, 404, err.(apierrors.APIStatus).Status().Code, "the code of the error of Do")
 	})
 }
 
@@ -197,6 +204,7 @@ func TestTask2_Failure_with_code_200_is_an_error(t *testing.T) {
 		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Into after a Failure")
 		_, err = w.getWeb().Get()
 		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Get after a Failure")
+		require.EqualValues(t, 409, err.(apierrors.APIStatus).Status().Code, "the code of the error of Get")
 		silent := fakeapi.Body("application/json", `{"kind":"Status","apiVersion":"v1"}`)
 		w.script("200, with a Status without a status", "", fakeapi.Times(2, silent)...)
 		require.Error(t, w.getWeb().Into(d), "the error of Into after a Status that says nothing")
@@ -338,11 +346,14 @@ func TestTask2_Error_is_made_of_the_code(t *testing.T) {
 func TestTask2_Text_of_an_error_is_short(t *testing.T) {
 	guard.Test(t, textIfText+". An error with a page of a megabyte fills the logs.", func(t *guard.T) {
 		w := newWorld(t)
-		w.script("502 with a text of a megabyte", "", fakeapi.Text(502, strings.Repeat("0123456789abcdef", 1<<16)))
-		err := w.getWeb().Error()
-		require.Error(t, err, "the error of Do")
-		require.Contains(t, err.Error(), strings.Repeat("0123456789abcdef", 128), "the text of the error")
-		require.Less(t, len(err.Error()), 3000, "the length of the text of the error")
+		for _, piece := range []string{"0123456789abcdef", "0123456\n89abcdef", "äöüßäöüß"} { // of 16 bytes
+			w.script("502 with a text of a megabyte", "", fakeapi.Text(502, strings.Repeat(piece, 1<<16)))
+			err := w.getWeb().Error()
+			require.Error(t, err, "the error of Do")
+			text := strings.ReplaceAll(err.Error(), `\n`, "\n") // apierrors quotes the body of a 502
+			require.Contains(t, text, strings.Repeat(piece, 128), "the text of the error")
+			require.Less(t, len(err.Error()), 3000, "the length of the text of the error")
+		}
 	})
 }
 

@@ -103,6 +103,9 @@ func TestTask3_Nil_object_is_no_body(t *testing.T) {
 		t.Did("POST with a []byte as its Body, and then with a nil *Deployment")
 		w.do(w.on("POST").Body(manifest("web")).Body(none))
 		require.Equal(t, string(manifest("web")), w.Requests("create")[0].Body, "the body of the POST")
+		t.Did("POST with an io.Reader as its Body, and then with a nil *Deployment")
+		w.do(w.on("POST").Body(io.MultiReader(strings.NewReader(string(manifest("db"))))).Body(none))
+		require.Equal(t, string(manifest("db")), w.Requests("create")[1].Body, "the body of the 2nd POST")
 	})
 }
 
@@ -200,12 +203,14 @@ func TestTask3_Reader_is_never_sent_twice(t *testing.T) {
 			func() io.Reader { return bytes.NewReader([]byte("{}")) },
 			func() io.Reader { return bytes.NewBufferString("{}") },
 		} {
-			w := newWorld(t)
-			w.script("503 with Retry-After 1", "", fakeapi.Answer(503, "1"))
-			t.Did("POST with a %T as its Body", reader())
-			err := w.do(w.on("POST").Body(reader())).Error()
-			w.requireSent(1)
-			requireIs(t, apierrors.IsServiceUnavailable, metav1.StatusReasonServiceUnavailable, err, "Do")
+			for _, seconds := range []string{"1", "0", "-1"} {
+				w := newWorld(t)
+				w.script("503 with Retry-After "+seconds, "", fakeapi.Answer(503, seconds))
+				t.Did("POST with a %T as its Body", reader())
+				err := w.do(w.on("POST").Body(reader())).Error()
+				w.requireSent(1)
+				requireIs(t, apierrors.IsServiceUnavailable, metav1.StatusReasonServiceUnavailable, err, "Do")
+			}
 			for _, verb := range []string{"GET", "POST"} {
 				w := newWorld(t)
 				w.script("resets the connection instead of answering", "", fakeapi.Reset(false))
@@ -278,6 +283,15 @@ func TestTask3_Request_can_be_sent_again(t *testing.T) {
 			require.Equal(t, i > 0, apierrors.IsAlreadyExists(err), "the error says that web exists, after Do number %d",
 				i+1)
 		}
+		t.Rule("Do does not change the request, so two goroutines may send it at once: each has its own retries.")
+		t.Did("the same request in two goroutines, half a second apart, and the server stays busy")
+		w.Script("", fakeapi.Times(6, fakeapi.Answer(429, "1"))...)
+		before := w.sent()
+		t.Go(func() { r.Do(t.Context()) })
+		time.Sleep(500 * time.Millisecond)
+		t.Go(func() { r.Do(t.Context()) })
+		time.Sleep(time.Minute)
+		require.Equal(t, 6, w.sent()-before, "requests sent by both")
 		for i, sent := range w.Requests("") {
 			require.Equal(t, string(manifest("web")), sent.Body, "the body of request %d", i+1)
 		}

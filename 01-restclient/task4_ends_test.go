@@ -136,9 +136,11 @@ func TestTask4_Every_wait_ends_with_the_Timeout(t *testing.T) {
 				w := newWorld(t, limitedBy(l))
 				h.arrange(w, l)
 				t.Did("%s with Timeout %s: %s", s.name, moment, h.where)
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour) // the Timeout ends sooner
 				checkEnd(t, s.name, h, w, moment, context.DeadlineExceeded, func() error {
-					return s.send(w.on("GET").Timeout(moment), t.Context())
+					return s.send(w.on("GET").Timeout(moment), ctx)
 				})
+				cancel()
 			}
 		}
 	})
@@ -173,17 +175,24 @@ func TestTask4_End_names_the_broken_connection(t *testing.T) {
 			if s.name == "Stream" { // never sends a request again after a broken connection
 				continue
 			}
-			l := &lossy{errs: slices.Repeat([]error{io.EOF}, 50)}
-			w := newWorld(t, losing(l))
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(1500*time.Millisecond, cancel)
-			t.Did("%s: each connection ends with EOF, and the context is cancelled in the wait for the third try", s.name)
 			if s.name == "Watch" {
 				t.Rule(watch + ". The context's error alone does not name the cause.")
 			}
-			err := s.send(w.on("GET"), ctx)
-			require.ErrorIs(t, err, context.Canceled, "the error of "+s.name)
-			require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of "+s.name)
+			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
+				l := &lossy{errs: slices.Repeat([]error{io.EOF}, 50)}
+				w := newWorld(t, losing(l))
+				ctx, cancel := context.WithCancel(t.Context())
+				if end == context.DeadlineExceeded {
+					ctx, cancel = context.WithTimeout(t.Context(), 1500*time.Millisecond)
+				} else {
+					time.AfterFunc(1500*time.Millisecond, cancel)
+				}
+				t.Did("%s: each connection ends with EOF; in the wait for the third try: %v", s.name, end)
+				err := s.send(w.on("GET"), ctx)
+				cancel()
+				require.ErrorIs(t, err, end, "the error of "+s.name)
+				require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of "+s.name)
+			}
 		}
 		t.Rule(watch + ".")
 		l := &lossy{errs: []error{io.EOF, syscall.ECONNREFUSED}}

@@ -27,6 +27,16 @@ func TestTask4_Limiter_is_asked_before_each_try(t *testing.T) {
 		_, err := w.on("GET").DoRaw(t.Context())
 		require.NoError(t, err, "the error of DoRaw")
 		require.Equal(t, 4, l.asked, "calls of the limiter by Do and DoRaw")
+		t.Rule("A request that is not sent does not wait for the limiter.")
+		for _, s := range senders {
+			t.Did("%s with a builder error, and a POST with an empty namespace", s.name)
+			require.Error(t, s.send(w.on("GET").Name(".."), t.Context()), "the error of "+s.name)
+			if s.name == "Do" || s.name == "DoRaw" {
+				post := w.client.Post().Namespace("").Resource("deployments")
+				require.Error(t, s.send(post, t.Context()), "the error of "+s.name)
+			}
+			require.Equal(t, 4, l.asked, "calls of the limiter after "+s.name)
+		}
 	})
 }
 

@@ -68,6 +68,10 @@ func checkBodies(t *guard.T, s sender) {
 	for i, sent := range w.Requests("") {
 		require.Equal(t, string(manifest("web")), sent.Body, "the body of try %d of %s", i+1, s.name)
 	}
+	t.Rule("A retry has the same method, URL and headers as the first try, in each of the four methods.")
+	first, again := w.Requests("")[0], w.Requests("")[1]
+	require.Equal(t, first.String(), again.String(), "the method and URL of try 2 of %s", s.name)
+	require.Equal(t, first.Header, again.Header, "the headers of try 2 of %s", s.name)
 	w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
 	t.Rule(once)
 	t.Did("%s with an io.Reader as its Body", s.name)

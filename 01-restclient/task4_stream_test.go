@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
@@ -91,6 +93,26 @@ func TestTask4_Stream_is_2xx_and_nothing_else(t *testing.T) {
 			_, err := w.on("GET").Stream(t.Context())
 			require.Error(t, err, "the error of Stream after %d", code)
 		}
+		t.Rule("Any other body gives an error with the code's reason, and the name, group and resource of the " +
+			"request. It suggests the delay of Retry-After. That is so in each of the four methods.")
+		for _, code := range []int{404, 429, 503} {
+			for _, s := range senders {
+				w := newWorld(t)
+				w.script(fmt.Sprint(code, " with Retry-After 30, and a page of HTML"), "",
+					func(rw respond, r *request, next handler) {
+						rw.Header().Set("Retry-After", "30")
+						answers(code, "text/html", "<html>")(rw, r, next)
+					})
+				t.Did("%s with MaxRetries(0)", s.name)
+				err := s.send(w.on("GET").Name("web").MaxRetries(0), t.Context())
+				var status apierrors.APIStatus
+				require.ErrorAs(t, err, &status, "the error of %s after %d", s.name, code)
+				got := *status.Status().Details
+				got.Causes = nil
+				require.Equal(t, metav1.StatusDetails{Name: "web", Group: "apps", Kind: "deployments", RetryAfterSeconds: 30},
+					got, "the details in the error of %s after %d", s.name, code)
+			}
+		}
 	})
 }
 
@@ -100,9 +122,16 @@ func TestTask4_Timeout_is_a_parameter_of_streams_and_watches(t *testing.T) {
 		for _, s := range senders {
 			w := newWorld(t)
 			w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
-			t.Did("%s with Timeout 90s", s.name)
-			s.send(w.on("GET").Timeout(90*time.Second), t.Context())
+			t.Did("%s with Timeout 90s, twice", s.name)
+			r := w.on("GET").Timeout(90 * time.Second)
+			s.send(r, t.Context())
 			w.requireSent(2)
+			w.Script("", fakeapi.Answer(429, "1"))
+			s.send(r, t.Context())
+			if s.name == "Stream" || s.name == "Watch" {
+				t.Rule("Stream and Watch do not change the request, which can be sent again.")
+			}
+			w.requireSent(4)
 			for i, sent := range w.Requests("") {
 				require.Equal(t, "1m30s", sent.Query.Get("timeout"), "the parameter timeout of try %d of %s", i+1, s.name)
 			}
@@ -150,5 +179,14 @@ func TestTask4_Stream_and_Watch_close_the_answers_in_between(t *testing.T) {
 		events := w.watchAll(w.on("GET"))
 		require.Equal(t, 1, bodies.open, "open bodies after Watch")
 		events.Stop()
+		for _, s := range senders[2:] {
+			for _, length := range []string{"", "614400"} {
+				t.Rule("Before a retry, at most 2 KiB of the answer are read, also by Stream and Watch.")
+				w.script(fmt.Sprintf("429 with a body of ten minutes, and the Content-Length %q", length), "", longAnswer(length))
+				t.Did("%s", s.name)
+				d := took(func() { require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name) })
+				require.Less(t, d, 10*time.Second, "duration of "+s.name)
+			}
+		}
 	})
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // Stream sends the request and returns the body of the answer, which the caller reads and closes. An answer other than
-// 2xx is an error with the server's message. A builder error is returned, and nothing is sent.
+// 2xx is an error with the server's message. A builder error is returned, and nothing is sent. A request that is not
+// sent does not wait for the limiter. Stream and Watch do not change the request, which can be sent again.
 //
 // The request is sent again after 429 and 5xx with Retry-After, as by Do, and never after a broken connection. Each try
 // waits for the rate limiter first, with the context.
@@ -46,6 +47,7 @@ func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 // context ends it, or until Stop. Timeout does not limit a stream or a watch.
 //
 // A builder error is returned, and nothing is sent. An answer other than 200 is an error with the server's message.
+// Stream and Watch do not change the request, which can be sent again.
 //
 // The request is sent again after 429 and 5xx with Retry-After, as by Do. A watch is also sent again, a second later,
 // if the connection is reset, ends without an answer or times out, whatever the verb. If the last try fails like this,
