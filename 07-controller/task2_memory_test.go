@@ -168,8 +168,8 @@ func fedWorld(t *guard.T, h cache.ResourceEventHandler, feed func(update func(ro
 	return w, queue.fed
 }
 
-// The moment between a look at the notifications and the wait has no hook. So each change comes at a random moment after
-// the handler has been called, and some of them in that one.
+// The moment between a look at the notifications and the wait has no hook. So each change comes at a random moment
+// after the handler has been called, and some of them in that one.
 func TestTask2_Notification_that_comes_before_the_wait(t *testing.T) {
 	guard.Test(t, "run calls the handler with each notification: one that comes just before run waits for more is not "+
 		"left until the next one comes.", func(t *guard.T) {
