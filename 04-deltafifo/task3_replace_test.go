@@ -345,29 +345,33 @@ func TestTask3_Replace_does_not_scan(t *testing.T) {
 func ownKey(obj any) (string, error) { return obj.(string), nil }
 
 // requireSteadyReplace requires that Replace takes no longer than eighty times the Adds of as many keys. It takes less
-// than ten times as long, and with a scan two hundred times. A busy machine may disturb a round: three may try.
+// than ten times as long, and with a scan two hundred times. A busy machine may disturb a round, so the quickest counts.
 func requireSteadyReplace(t *guard.T, queue func(known *store) cache.Queue) {
 	t.Helper()
-	const n = 20_000
+	const n, rounds = 20_000, 3
 	t.Did("Add %d keys, and Replace as many others, with as many known", n)
-	var adds, replace time.Duration
-	for range 3 {
-		known, list := storeOf(), []any{}
+	var queues [rounds]cache.Queue
+	list, adds, replace := []any{}, time.Hour, time.Hour
+	for i := range n {
+		list = append(list, fmt.Sprintf("here-%05d", i))
+	}
+	for round := range queues {
+		known := storeOf()
 		q := queue(known)
 		for i := range n {
 			gone := fmt.Sprintf("gone-%05d", i)
 			known.objs[gone] = gone
-			list = append(list, fmt.Sprintf("here-%05d", i))
 		}
 		start := time.Now()
 		for i := range n {
 			_ = q.Add(fmt.Sprintf("late-%05d", i))
 		}
-		adds, start = time.Since(start), time.Now()
-		_ = q.Replace(list, "7")
-		if replace = time.Since(start); replace < 80*adds {
-			return
-		}
+		adds, queues[round] = min(adds, time.Since(start)), q
+	}
+	for round := 0; round < rounds && replace >= 80*adds; round++ {
+		start := time.Now()
+		_ = queues[round].Replace(list, "7")
+		replace = min(replace, time.Since(start))
 	}
 	require.Less(t, replace, 80*adds, "time of Replace with %d keys; as many Adds take %v", n, adds)
 }
