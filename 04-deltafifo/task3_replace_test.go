@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
-	"time"
 	"weak"
 
 	"github.com/stretchr/testify/require"
@@ -329,52 +328,8 @@ func TestTask3_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
 	})
 }
 
-const noScan = "Replace does a fixed amount of work for each key that is listed, pending or known. It does not " +
-	"compare each with all others."
-
-func TestTask3_Replace_does_not_scan(t *testing.T) {
-	// A process of its own has real time, and no other test beside it.
-	guard.Race(t, noScan, func(t *guard.T) {
-		requireSteadyReplace(t, func(known *store) cache.Queue {
-			return newQueue(t, options{KnownObjects: known, KeyFunction: ownKey}).Queue
-		})
-	})
-}
-
 // ownKey is the key function of objects that are their own keys.
 func ownKey(obj any) (string, error) { return obj.(string), nil }
-
-// requireSteadyReplace requires that Replace takes no longer than eighty times the Adds of as many keys. It takes less
-// than ten times as long, and with a scan two hundred times. A busy machine may disturb a round, so the quickest counts.
-func requireSteadyReplace(t *guard.T, queue func(known *store) cache.Queue) {
-	t.Helper()
-	const n, rounds = 20_000, 3
-	t.Did("Add %d keys, and Replace as many others, with as many known", n)
-	var queues [rounds]cache.Queue
-	list, adds, replace := []any{}, time.Hour, time.Hour
-	for i := range n {
-		list = append(list, fmt.Sprintf("here-%05d", i))
-	}
-	for round := range queues {
-		known := storeOf()
-		q := queue(known)
-		for i := range n {
-			gone := fmt.Sprintf("gone-%05d", i)
-			known.objs[gone] = gone
-		}
-		start := time.Now()
-		for i := range n {
-			_ = q.Add(fmt.Sprintf("late-%05d", i))
-		}
-		adds, queues[round] = min(adds, time.Since(start)), q
-	}
-	for round := 0; round < rounds && replace >= 80*adds; round++ {
-		start := time.Now()
-		_ = queues[round].Replace(list, "7")
-		replace = min(replace, time.Since(start))
-	}
-	require.Less(t, replace, 80*adds, "time of Replace with %d keys; as many Adds take %v", n, adds)
-}
 
 func TestTask3_Replace_wakes_as_many_Pops_as_there_are_keys(t *testing.T) {
 	guard.Test(t, "Each new key wakes one Pop, and Close wakes all. Replace wakes one for each object and each "+

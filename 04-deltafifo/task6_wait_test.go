@@ -232,15 +232,6 @@ func TestTask6_Add_and_Pop_do_the_same_work_in_a_long_queue(t *testing.T) {
 	})
 }
 
-func TestTask6_Replace_does_not_scan(t *testing.T) {
-	guard.Bonus(t, begun)
-	guard.Race(t, noScan, func(t *guard.T) {
-		requireSteadyReplace(t, func(known *store) cache.Queue {
-			return newRealFIFO(t, known, cache.RealFIFOOptions{KeyFunction: ownKey}).Queue
-		})
-	})
-}
-
 func TestTask6_Every_key_comes_from_the_key_function(t *testing.T) {
 	bonus(t, "With known objects Replace first queues a Deleted with a tombstone for each key that is pending or "+
 		"known but not in the list, in any order. The key function makes the keys, and a tombstone carries its own.",
