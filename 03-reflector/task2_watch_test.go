@@ -68,16 +68,15 @@ func TestTask2_Watch_lasts_five_to_ten_minutes(t *testing.T) {
 			w := newWorldWith(t, cache.ReflectorOptions{MinWatchTimeout: time.Duration(c.min) * time.Second}).run()
 			t.Did("MinWatchTimeout %ds", c.min)
 			w.pass(12 * time.Hour)
-			distinct, longest := map[int]bool{}, 0
+			distinct := map[int]bool{}
 			for i, r := range w.server.Requests("watch") {
 				seconds, err := strconv.Atoi(r.Query.Get("timeoutSeconds"))
 				require.NoError(t, err, "timeoutSeconds of watch %d, as a number", i+1)
 				require.Equal(t, "true", r.Query.Get("allowWatchBookmarks"), "allowWatchBookmarks of watch %d", i+1)
 				require.GreaterOrEqual(t, seconds, c.from, "timeoutSeconds of watch %d", i+1)
 				require.LessOrEqual(t, seconds, c.to, "timeoutSeconds of watch %d", i+1)
-				distinct[seconds], longest = true, max(longest, seconds)
+				distinct[seconds] = true
 			}
-			require.Greater(t, longest, c.from*17/10, "the longest of all timeoutSeconds in 12 hours")
 			require.Greater(t, len(distinct), 3, "different timeoutSeconds in 12 hours")
 			w.stop()
 		}

@@ -64,6 +64,21 @@ func (h *writes) isHolding() bool {
 	return h.reached
 }
 
+// overIndexer and overQueue put something of the test over the indexer or the queue that the layers make.
+func overIndexer(below layers.Layers, over func(made cache.Indexer) cache.Indexer) layers.Layers {
+	makes := below.NewIndexer
+	below.NewIndexer = func(keys cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
+		return over(makes(keys, indexers))
+	}
+	return below
+}
+
+func overQueue(below layers.Layers, over func(made cache.Queue) cache.Queue) layers.Layers {
+	makes := below.NewDeltaFIFO
+	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue { return over(makes(options)) }
+	return below
+}
+
 // pausingIndexer starts a goroutine after a change of the store, or after a look at all of it, and gives it far more
 // turns than it needs if no lock is in its way. It does so on one processor, so that the goroutine gets every turn that
 // is given up, however busy the machine is.
@@ -74,12 +89,7 @@ type pausingIndexer struct {
 }
 
 func (p *pausingIndexer) under(below layers.Layers) layers.Layers {
-	made := below.NewIndexer
-	below.NewIndexer = func(keys cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
-		p.Indexer = made(keys, indexers)
-		return p
-	}
-	return below
+	return overIndexer(below, func(made cache.Indexer) cache.Indexer { p.Indexer = made; return p })
 }
 
 // pause runs a function once, on a goroutine of its own.
@@ -127,12 +137,7 @@ type failingIndexer struct {
 }
 
 func (f *failingIndexer) under(below layers.Layers) layers.Layers {
-	made := below.NewIndexer
-	below.NewIndexer = func(keys cache.KeyFunc, indexers cache.Indexers) cache.Indexer {
-		f.Indexer = made(keys, indexers)
-		return f
-	}
-	return below
+	return overIndexer(below, func(made cache.Indexer) cache.Indexer { f.Indexer = made; return f })
 }
 
 func (f *failingIndexer) fails(method string, obj any) error {
@@ -178,11 +183,7 @@ type lateSynced struct {
 }
 
 func (l lateSynced) under(below layers.Layers) layers.Layers {
-	made := below.NewDeltaFIFO
-	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
-		return lateSynced{made(options), l.door}
-	}
-	return below
+	return overQueue(below, func(made cache.Queue) cache.Queue { return lateSynced{made, l.door} })
 }
 
 func (l lateSynced) HasSynced() bool                     { return cache.IsDone(l) && l.Queue.HasSynced() }
@@ -198,12 +199,7 @@ type slowAnswer struct {
 }
 
 func (s *slowAnswer) under(below layers.Layers) layers.Layers {
-	made := below.NewDeltaFIFO
-	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
-		s.Queue = made(options)
-		return s
-	}
-	return below
+	return overQueue(below, func(made cache.Queue) cache.Queue { s.Queue = made; return s })
 }
 
 func (s *slowAnswer) HasSynced() bool {
@@ -221,12 +217,7 @@ type fedQueue struct {
 }
 
 func (q *fedQueue) under(below layers.Layers) layers.Layers {
-	made := below.NewDeltaFIFO
-	below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
-		q.Queue = made(options)
-		return q
-	}
-	return below
+	return overQueue(below, func(made cache.Queue) cache.Queue { q.Queue = made; return q })
 }
 
 func (q *fedQueue) Pop(process cache.PopProcessFunc) (any, error) {

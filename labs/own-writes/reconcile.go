@@ -26,8 +26,8 @@ import (
 // memory does not grow.
 //
 // Reconcile creates the missing Pods, and records the version of each. Of surplus Pods it deletes the last by name,
-// each with its UID as a precondition. A Pod that is gone already is no error (the 409 for a new Pod of its name may be
-// one). After an error it writes nothing more, and returns the error.
+// each with its UID as a precondition. A Pod that is gone already is no error (a 409, because a new Pod has its name,
+// may be returned). After an error it writes nothing more, and returns the error.
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	panic(todo.Task(4, "Controller.Reconcile"))
 }

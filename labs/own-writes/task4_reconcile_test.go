@@ -118,7 +118,7 @@ func TestTask4_Deployment_is_gone(t *testing.T) {
 		require.Len(t, w.sent("list"), lists, "the lists of Pods")
 		t.Rule("Only the end of Patience calls Stale, and only for a read: a Deployment that is gone has none.")
 		require.Empty(t, w.stale, "the errors that Stale was called with")
-		t.Rule("It then forgets the Deployment, so that memory does not grow. One of the same name begins anew.")
+		t.Rule("It then forgets the Deployment, so that memory does not grow. One of the same name is a new one.")
 		w.Create(fakeapi.Deployment("web", 3))
 		settle()
 		t.Did("a Deployment of the same name is created")

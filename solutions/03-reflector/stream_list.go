@@ -80,7 +80,8 @@ type streamedList struct {
 	version string
 }
 
-// stream tries once. If the watch ends before the bookmark, stream returns io.EOF.
+// stream tries once. If the watch ends before the bookmark, stream returns io.EOF. An io.EOF of the request is wrapped,
+// so it is not that one.
 //
 //workshop:omit
 func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
