@@ -154,7 +154,7 @@ func TestTask1_Outages_leave_nothing_behind(t *testing.T) {
 }
 
 func TestTask1_Panic_concerns_one_object(t *testing.T) {
-	guard.Test(t, "If utilruntime.ReallyCrash is off, the informer continues a second after a panic, here of an index "+
+	guard.Apart(t, "If utilruntime.ReallyCrash is off, the informer continues a second after a panic, here of an index "+
 		"function.", func(t *guard.T) {
 		reported := 0
 		defer replace(&utilruntime.ReallyCrash, false)()

@@ -337,7 +337,7 @@ func TestTask2_Finished_when_the_last_call_is(t *testing.T) {
 }
 
 func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
-	guard.Test(t, "If utilruntime.ReallyCrash is off, the notification is lost, and run continues after a "+
+	guard.Apart(t, "If utilruntime.ReallyCrash is off, the notification is lost, and run continues after a "+
 		"second: a handler that always panics must not spin.", func(t *guard.T) {
 		crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
 		utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil

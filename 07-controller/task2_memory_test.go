@@ -78,7 +78,7 @@ func TestTask2_Delivered_notifications_can_be_freed(t *testing.T) {
 }
 
 func TestTask2_Panic_is_reported_with_the_handlers_logger(t *testing.T) {
-	guard.Test(t, "A panic of the handler is reported to utilruntime, with the handler's "+
+	guard.Apart(t, "A panic of the handler is reported to utilruntime, with the handler's "+
 		"logger.", func(t *guard.T) {
 		crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
 		t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })

@@ -152,7 +152,7 @@ func TestTask3_Handler_is_registered_twice(t *testing.T) {
 }
 
 func TestTask3_Panic_is_no_delivery(t *testing.T) {
-	guard.Test(t, "HasSynced of a registration is about its handler: it is true when every call for the first list has "+
+	guard.Apart(t, "HasSynced of a registration is about its handler: it is true when every call for the first list has "+
 		"returned. A call that panics does not return (#129024).", func(t *guard.T) {
 		defer replace(&utilruntime.ReallyCrash, false)()
 		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack

@@ -159,7 +159,7 @@ func TestTask5_Panic_of_a_function_that_it_is_given(t *testing.T) {
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			guard.Test(t, "A panic is reported to utilruntime. If utilruntime.ReallyCrash is off, the informer "+
+			guard.Apart(t, "A panic is reported to utilruntime. If utilruntime.ReallyCrash is off, the informer "+
 				"continues.", func(t *guard.T) {
 				reported := 0
 				defer replace(&utilruntime.ReallyCrash, false)()

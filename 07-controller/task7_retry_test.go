@@ -328,7 +328,7 @@ func TestTask7_One_worker_for_each_key(t *testing.T) {
 }
 
 func TestTask7_Panic_costs_no_worker(t *testing.T) {
-	guard.Test(t, "The queue can give out the key again, even after a panic: until Done, no worker receives "+
+	guard.Apart(t, "The queue can give out the key again, even after a panic: until Done, no worker receives "+
 		"it.", func(t *guard.T) {
 		defer replace(&utilruntime.ReallyCrash, false)()
 		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
@@ -352,7 +352,7 @@ func TestTask7_Panic_costs_no_worker(t *testing.T) {
 }
 
 func TestTask7_Panic_is_followed_by_a_rest(t *testing.T) {
-	guard.Test(t, "If utilruntime.ReallyCrash is off, the worker starts again after a second: a Reconcile that "+
+	guard.Apart(t, "If utilruntime.ReallyCrash is off, the worker starts again after a second: a Reconcile that "+
 		"always panics must not spin.", func(t *guard.T) {
 		defer replace(&utilruntime.ReallyCrash, false)()
 		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
@@ -379,7 +379,7 @@ func TestTask7_Panic_is_followed_by_a_rest(t *testing.T) {
 }
 
 func TestTask7_Panic_ends_the_program(t *testing.T) {
-	guard.Test(t, "A panic in a worker ends the program, as everywhere in Kubernetes: utilruntime logs it and "+
+	guard.Apart(t, "A panic in a worker ends the program, as everywhere in Kubernetes: utilruntime logs it and "+
 		"panics again.",
 		func(t *guard.T) {
 			handled := 0

@@ -101,7 +101,7 @@ func TestTask7_Stop_finishes_what_it_began(t *testing.T) {
 }
 
 func TestTask7_Stop_survives_a_panic(t *testing.T) {
-	guard.Test(t, finishes+" A worker that panics meanwhile starts again after a second.", func(t *guard.T) {
+	guard.Apart(t, finishes+" A worker that panics meanwhile starts again after a second.", func(t *guard.T) {
 		defer replace(&utilruntime.ReallyCrash, false)()
 		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
 		// A drain of client-go's queue ends while no worker has a key (#141079).

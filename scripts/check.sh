@@ -125,7 +125,8 @@ lint() {
   # write; interfaces that are deprecated and have a test; and what stands behind some calls of testify, which
   # staticcheck takes for calls that never return.
   findings=$(grep -vE '^(labs/custom-resource/generated|[^:]*/upstream)/'\
-'|^(0[1-9]-|labs/).*\(U1000\)$|_test\.go:.*\(SA1019\)$|^(0[1-9]-|labs/).*_test\.go:.*\(SA40(06|08|17)\)$' <<<"$findings")
+'|^(0[1-9]-|labs/).*\(U1000\)$|_test\.go:.*\(SA1019\)$'\
+'|^(0[1-9]-|labs/).*_test\.go:.*\(SA40(06|08|17)\)$' <<<"$findings")
   [ -z "$findings" ] || { printf '%s\n' "$findings"; return 1; }
 }
 

@@ -40,7 +40,11 @@ func (r *run) crash(output string, err error) failure.Failure {
 	}
 	if m := panicLine.FindStringSubmatch(output); m != nil {
 		message := "panic: " + strings.TrimSuffix(m[1], " [recovered, repanicked]")
-		return r.brokeOff(r.start, message, "no panic", noPanic, crashed)
+		why := noPanic
+		if r.apart {
+			why = r.rule // it is about panics
+		}
+		return r.brokeOff(r.start, message, "no panic", why, crashed)
 	}
 	return r.notUnderstood(output, err)
 }

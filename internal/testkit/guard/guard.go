@@ -51,15 +51,20 @@ func Test(t *testing.T, rule string, f func(t *T)) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		defer func() {
-			if v := recover(); v != nil {
-				r.bubblePanicked(v)
-			}
-		}()
-		synctest.Test(t, func(inner *testing.T) { r.body(inner, f) })
+		r.inBubble(f)
 	}()
 	r.watch(ended)
 	r.report()
+}
+
+// inBubble runs the test's function in a bubble.
+func (r *run) inBubble(f func(t *T)) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.bubblePanicked(v)
+		}
+	}()
+	synctest.Test(r.outer, func(inner *testing.T) { r.body(inner, f) })
 }
 
 // body is the goroutine of the test's function; inner is the testing.T that belongs to it.

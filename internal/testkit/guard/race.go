@@ -1,8 +1,9 @@
 package guard
 
-// This file runs a test of locking in a process of its own. A data race cannot be caught: at best the runtime notices
-// that a map is used by two goroutines at once, and ends the whole program; under -race, the detector writes a report
-// of many lines. In a child process both are harmless, and its output says which two calls met (crash.go).
+// This file runs a test in a process of its own: one of locking, or one whose mistakes end the process. A data race
+// cannot be caught: at best the runtime notices that a map is used by two goroutines at once, and ends the whole
+// program; under -race, the detector writes a report of many lines. In a child process both are harmless, and its
+// output says which two calls met (crash.go).
 //
 // The child keeps a journal, a file, of what its parent cannot see in the output: the steps of the test, the todos it
 // reached, and how it ended. What is in there when the child dies is what the parent knows.
@@ -52,13 +53,31 @@ func Race(t *testing.T, rule string, f func(t *T)) {
 	case "":
 		r.runChildren()
 	case t.Name():
-		r.runAsChild(os.Getenv(childJournal), f)
+		// A subtest gives it cleanups and a context of its own, which end before what was noted is printed.
+		r.runAsChild(os.Getenv(childJournal), func() {
+			r.outer.Run("child", func(inner *testing.T) { r.body(inner, f) })
+		})
 	}
 }
 
-// runAsChild is the test in the child process. A subtest gives it cleanups and a context of its own, which end before
-// what was noted is printed.
-func (r *run) runAsChild(journalPath string, f func(t *T)) {
+// Apart is Test in a child process. It is for a mistake that ends the process, such as a panic on a goroutine of the
+// code under test, which nothing can recover: the failure gives the rule, and the other tests run.
+func Apart(t *testing.T, rule string, f func(t *T)) {
+	r := newRun(t, rule)
+	if r.pointless() {
+		return
+	}
+	switch os.Getenv(childTest) {
+	case "":
+		r.apart = true
+		r.runChild()
+	case t.Name():
+		r.runAsChild(os.Getenv(childJournal), func() { r.inBubble(f) })
+	}
+}
+
+// runAsChild is the test in the child process.
+func (r *run) runAsChild(journalPath string, body func()) {
 	file, err := os.OpenFile(journalPath, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		r.outer.Fatalf("open the journal for the parent process: %v", err)
@@ -69,7 +88,7 @@ func (r *run) runAsChild(journalPath string, f func(t *T)) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.outer.Run("child", func(inner *testing.T) { r.body(inner, f) })
+		body()
 	}()
 	r.watch(ended)
 	r.report()

@@ -41,6 +41,7 @@ type run struct {
 	bubble    int    // 0 when there is none
 	main      int    // the goroutine of the test's function
 	rule      string // the rule that the test checks now
+	apart     bool   // a child process runs the test, because of panics
 	see       string // the command that shows a recording
 	steps     []string
 	kept      int // how many steps are

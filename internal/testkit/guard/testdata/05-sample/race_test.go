@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,6 +37,13 @@ func TestTask1_Race(t *testing.T) {
 		s := sample.New()
 		t.Did("Set and Keys, at once")
 		guard.Storm(func(int) { s.Set("a", "b") }, func(int) { s.Keys() })
+	})
+}
+
+func TestFine_Apart(t *testing.T) {
+	guard.Apart(t, rule, func(t *guard.T) {
+		time.Sleep(time.Hour) // of the bubble
+		require.Empty(t, sample.New().Get("a"))
 	})
 }
 
@@ -79,6 +87,14 @@ func TestTask1_Race_panic(t *testing.T) {
 func TestTask1_Race_panic_elsewhere(t *testing.T) {
 	guard.Race(t, rule, func(t *guard.T) {
 		t.Did("SetNil on a goroutine that nobody guards")
+		together(func() { sample.New().SetNil("a", "b") })
+	})
+}
+
+func TestTask1_Apart_panic_elsewhere(t *testing.T) {
+	guard.Apart(t, "a panic is reported, and the store goes on", func(t *guard.T) {
+		time.Sleep(time.Hour) // of the bubble
+		t.Did("SetNil on a goroutine that nobody guards, an hour later")
 		together(func() { sample.New().SetNil("a", "b") })
 	})
 }
