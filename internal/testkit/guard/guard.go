@@ -10,14 +10,15 @@
 //	a deadlock on a lock (a bubble can't see it)    the calls that wait, and those inside    watchdog.go, locks.go
 //	an endless loop                                 X is still running                      watchdog.go
 //	goroutines meet in the same memory (Race)       the two calls that met                  race.go, crash.go
+//	a panic that nothing can recover (Apart)        its message, and the rule               race.go, crash.go
 //
 // How it is built: the bubble runs on a goroutine of its own, and the test's goroutine stays outside, in real time, and
 // watches. Whatever goes wrong is only noted (run.go), and printed when the test is over, because the first thing that
 // goes wrong is often not the cause: a todo reached by a background goroutine makes an assertion fail elsewhere.
 //
 // What it leaves out: a panic on a goroutine that the code under test started itself, and what the runtime calls fatal
-// (unlocking an unlocked mutex, a stack overflow), end the test binary. A Go program cannot prevent that; only Race,
-// which runs its test in a process of its own, can report it.
+// (unlocking an unlocked mutex, a stack overflow), end the test binary. A Go program cannot prevent that; only Race and
+// Apart, which run a test in a process of its own, can report it.
 package guard
 
 import (
@@ -35,9 +36,9 @@ type T struct {
 }
 
 // Test runs f in a synctest bubble. The rule is what f checks: the failure of an assertion and of a call that never
-// returns says it. T.Rule names another one in the middle of a test.
-// It returns when f, its cleanups, and every goroutine they started have ended, or
-// when it is clear that they never will: then it fails the test, says why, and leaves them behind where they are.
+// returns says it. T.Rule names another one in the middle of a test. Test returns when f, its cleanups, and every
+// goroutine they started have ended, or when it is clear that they never will: then it fails the test, says why, and
+// leaves them behind where they are.
 //
 // It must be called on the test's own goroutine, before anything that is to be guarded. Inside t.Run it works as well.
 // As after t.FailNow, nothing that follows Test runs if the test has failed or was skipped.
