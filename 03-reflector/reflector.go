@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/watchlist"
 	"k8s.io/utils/clock"
@@ -58,7 +59,7 @@ type Reflector struct {
 	watchTimeout time.Duration
 	// delay returns the duration of the next wait. Each call counts as one wait.
 	delay wait.DelayFunc
-	// streams is true if lw supports streaming lists.
+	// streams is true if lw supports streaming lists, and client-go's gate WatchListClient is on.
 	streams bool
 
 	// WatchListPageSize is the number of objects in a page of every list. If it is 0, the list at "0" comes in pages
@@ -96,7 +97,8 @@ func NewReflectorWithOptions(
 		clock:        options.Clock,
 		resyncPeriod: options.ResyncPeriod,
 		watchTimeout: max(options.MinWatchTimeout, minWatchTimeout),
-		streams:      !watchlist.DoesClientNotSupportWatchListSemantics(lw),
+		streams: features.FeatureGates().Enabled(features.WatchListClient) &&
+			!watchlist.DoesClientNotSupportWatchListSemantics(lw),
 	}
 	if r.clock == nil {
 		r.clock = clock.RealClock{}

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/features"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/watchlist"
 	"k8s.io/utils/clock"
@@ -71,7 +72,7 @@ type Reflector struct {
 	watchTimeout time.Duration
 	// delay returns the duration of the next wait. Each call counts as one wait.
 	delay wait.DelayFunc
-	// streams is true if lw supports streaming lists.
+	// streams is true if lw supports streaming lists, and client-go's gate WatchListClient is on.
 	streams bool
 	// paged is true if the list at "0" came in pages: the server has no watch cache, so relists come in pages too.
 	//
@@ -126,7 +127,8 @@ func NewReflectorWithOptions(
 		clock:        options.Clock,
 		resyncPeriod: options.ResyncPeriod,
 		watchTimeout: max(options.MinWatchTimeout, minWatchTimeout),
-		streams:      !watchlist.DoesClientNotSupportWatchListSemantics(lw),
+		streams: features.FeatureGates().Enabled(features.WatchListClient) &&
+			!watchlist.DoesClientNotSupportWatchListSemantics(lw),
 	}
 	if r.clock == nil {
 		r.clock = clock.RealClock{}
