@@ -47,7 +47,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		return nil, fmt.Errorf("add the event handler %T: the informer has stopped already", handler)
+		return nil, fmt.Errorf("event handler %T was not added to shared informer because it has stopped already", handler)
 	}
 	l := newListener(handler, ptr.Deref(options.Logger, klog.Background()))
 	resyncs := &schedule{due: true}
