@@ -4,6 +4,7 @@ package watchstream_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -28,13 +29,18 @@ func TestTask1_Each_Read_is_one_frame(t *testing.T) {
 }
 
 func TestTask1_Frames_need_nothing_between_them(t *testing.T) {
-	guard.Test(t, "Read returns one frame, without the white space around it. JSON shows where an object ends, "+
-		"so the newline that Kubernetes writes is not needed.", func(t *guard.T) {
-		t.Did("objects arrive with no white space between them, and with much of it")
-		got, err := frames(watchstream.NewFrameReader(pieces(" \r\n\t{}{\"a\":{}}\n\n   {}\n")), 1000)
-		require.Equal(t, []string{`{}`, `{"a":{}}`, `{}`}, got, "frames read")
-		t.Rule("At the end of the source, Read returns io.EOF. White space there is not a frame.")
-		require.ErrorIs(t, err, io.EOF, "the error of Read after the last frame")
+	const between = "Read returns one frame, without the white space around it. JSON shows where an object ends, " +
+		"so the newline that Kubernetes writes is not needed."
+	guard.Test(t, between, func(t *guard.T) {
+		text := " \r\n\t{}{\"a\":{}}\n\n   {}\n"
+		for _, s := range []*source{pieces(text), bytewise(text)} {
+			t.Rule(between)
+			t.Did("objects arrive in %d pieces, with no white space between them, and with much of it", len(s.pieces))
+			got, err := frames(watchstream.NewFrameReader(s), 1000)
+			require.Equal(t, []string{`{}`, `{"a":{}}`, `{}`}, got, "frames read")
+			t.Rule("At the end of the source, Read returns io.EOF. White space there is not a frame.")
+			require.ErrorIs(t, err, io.EOF, "the error of Read after the last frame")
+		}
 	})
 }
 
@@ -44,7 +50,9 @@ func TestTask1_Frames_are_whole_however_the_stream_is_cut(t *testing.T) {
 		text := `{"a":"}é"}{"b":["\\","\"{"]}` + "\n" + `{"c":{"d":[{}]}}`
 		want := []string{`{"a":"}é"}`, `{"b":["\\","\"{"]}`, `{"c":{"d":[{}]}}`}
 		t.Did("a stream arrives in pieces, and some Reads return no byte and no error")
-		got, err := frames(watchstream.NewFrameReader(pieces("", text[:9], "", "", text[9:], "")), 1000)
+		empty := make([]string, 10)
+		s := pieces(append(append([]string{text[:9]}, empty...), text[9:], "")...)
+		got, err := frames(watchstream.NewFrameReader(s), 1000)
 		require.Equal(t, want, got, "frames of a stream with Reads of no byte")
 		require.ErrorIs(t, err, io.EOF, "the error of Read after the last frame")
 		t.Did("a stream arrives byte by byte")
@@ -109,31 +117,35 @@ func TestTask1_Small_buffer_gets_a_frame_in_parts(t *testing.T) {
 			"long as p does fit."
 	)
 	guard.Test(t, fills, func(t *guard.T) {
-		f := watchstream.NewFrameReader(pieces(`{"a":"0123456789"}{"b":1}`))
-		t.Did("Read with a buffer of no bytes")
-		n, err := f.Read(nil)
-		require.Equal(t, 0, n, "bytes of the Read with no buffer")
-		require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the Read with no buffer")
-		p := make([]byte, 8)
-		t.Did("Read with a buffer of 8 bytes; the frame has 18")
-		n, err = f.Read(p)
-		require.Equal(t, `{"a":"01`, string(p[:n]), "bytes of the 1st Read")
-		require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the 1st Read")
-		t.Did("Read with a buffer of 8 bytes; 10 bytes of the frame are left")
-		n, err = f.Read(p)
-		t.Rule(follows)
-		require.Equal(t, `23456789`, string(p[:n]), "bytes of the 2nd Read")
-		require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the 2nd Read")
-		t.Did("Read with a buffer of 8 bytes; 2 bytes of the frame are left")
-		n, err = f.Read(p)
-		require.Equal(t, `"}`, string(p[:n]), "bytes of the 3rd Read")
-		t.Rule(lastPart)
-		require.NoError(t, err, "the error of the 3rd Read")
-		t.Did("Read with a buffer of 7 bytes; the frame has 7")
-		n, err = f.Read(p[:7])
-		t.Rule(justFits)
-		require.Equal(t, `{"b":1}`, string(p[:n]), "bytes of the 4th Read")
-		require.NoError(t, err, "the error of the 4th Read")
+		text := `{"a":"0123456789"}{"b":1}`
+		for _, s := range []*source{pieces(text), bytewise(text)} {
+			t.Rule(fills)
+			t.Did("two frames arrive in %d pieces; Read with a buffer of no bytes", len(s.pieces))
+			f := watchstream.NewFrameReader(s)
+			n, err := f.Read(nil)
+			require.Equal(t, 0, n, "bytes of the Read with no buffer")
+			require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the Read with no buffer")
+			p := make([]byte, 8)
+			t.Did("Read with a buffer of 8 bytes; the frame has 18")
+			n, err = f.Read(p)
+			require.Equal(t, `{"a":"01`, string(p[:n]), "bytes of the 1st Read")
+			require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the 1st Read")
+			t.Did("Read with a buffer of 8 bytes; 10 bytes of the frame are left")
+			n, err = f.Read(p)
+			t.Rule(follows)
+			require.Equal(t, `23456789`, string(p[:n]), "bytes of the 2nd Read")
+			require.ErrorIs(t, err, io.ErrShortBuffer, "the error of the 2nd Read")
+			t.Did("Read with a buffer of 8 bytes; 2 bytes of the frame are left")
+			n, err = f.Read(p)
+			require.Equal(t, `"}`, string(p[:n]), "bytes of the 3rd Read")
+			t.Rule(lastPart)
+			require.NoError(t, err, "the error of the 3rd Read")
+			t.Did("Read with a buffer of 7 bytes; the frame has 7")
+			n, err = f.Read(p[:7])
+			t.Rule(justFits)
+			require.Equal(t, `{"b":1}`, string(p[:n]), "bytes of the 4th Read")
+			require.NoError(t, err, "the error of the 4th Read")
+		}
 	})
 }
 
@@ -197,7 +209,7 @@ func TestTask1_Deep_frames(t *testing.T) {
 func TestTask1_Stream_that_ends_in_a_frame_is_cut(t *testing.T) {
 	guard.Test(t, "In the middle of a frame, it returns io.ErrUnexpectedEOF instead: io.EOF means that the last "+
 		"frame is complete.", func(t *guard.T) {
-		whole := `{"a":{"b":"c"}}`
+		whole := `{"a":{"b":"\"c"}}`
 		for i := 1; i < len(whole); i++ {
 			t.Did("the stream ends after %s", whole[:i])
 			_, err := frames(watchstream.NewFrameReader(pieces(whole[:i])), 1000)
@@ -226,11 +238,13 @@ func TestTask1_Error_comes_after_the_frames_before_it(t *testing.T) {
 				require.ErrorIs(t, err, end, "the error after the frames")
 			}
 			t.Rule(asItIs)
-			s := pieces(`{"a":1}{"b":`)
-			s.err, s.together = broken, together
-			t.Did("a frame and a half arrive, and then an error (in the same Read: %t)", together)
-			_, err := frames(watchstream.NewFrameReader(s), 1000)
-			require.ErrorIs(t, err, broken, "the error in the middle of a frame")
+			for _, end := range []error{broken, fmt.Errorf("the proxy answered: %w", io.EOF)} {
+				s := pieces(`{"a":1}{"b":`)
+				s.err, s.together = end, together
+				t.Did("a frame and a half arrive, and then: %v (in the same Read: %t)", end, together)
+				_, err := frames(watchstream.NewFrameReader(s), 1000)
+				require.ErrorIs(t, err, end, "the error in the middle of a frame")
+			}
 		}
 	})
 }
@@ -242,7 +256,7 @@ func TestTask1_Bytes_that_are_not_an_object_are_an_error(t *testing.T) {
 			"middle of a stream. The error is not io.EOF, because the stream has not ended."
 	)
 	guard.Test(t, anError, func(t *guard.T) {
-		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}", "\x00{}"} {
+		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}", "\x00{}", "\ufeff{}"} {
 			t.Did("%s", text)
 			got, err := frames(watchstream.NewFrameReader(pieces(`{"a":1}`+text)), 1000)
 			t.Rule(before)
@@ -279,8 +293,19 @@ func TestTask1_Close_closes_the_source(t *testing.T) {
 		_, err = f.Read(make([]byte, 100))
 		require.ErrorIs(t, err, io.ErrClosedPipe, "the error of Read after Close")
 		t.Rule("It returns the error of the source's Close.")
-		s.closeErr = errors.New("closed already")
+		s.closeErr = io.ErrClosedPipe
 		t.Did("Close of a source whose Close fails")
-		require.ErrorIs(t, watchstream.NewFrameReader(s).Close(), s.closeErr, "the error of Close")
+		require.Equal(t, s.closeErr, watchstream.NewFrameReader(s).Close(), "the error of Close")
+		t.Rule(closes + " The end of the stream does not close it: a connection may still be open.")
+		for _, end := range []error{io.EOF, errors.New("the connection is gone")} {
+			s := pieces("{}")
+			s.err = end
+			f := watchstream.NewFrameReader(s)
+			t.Did("a stream is read until its end: %v", end)
+			frames(f, 1000)
+			t.Did("Close")
+			require.NoError(t, f.Close(), "the error of Close")
+			require.Equal(t, 1, s.closed, "calls of the source's Close, after the end")
+		}
 	})
 }

@@ -13,8 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	watchstream "client-go-workshop/02-watch-stream"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -216,7 +219,23 @@ func TestTask2_Objects_do_not_change_later(t *testing.T) {
 		_, _, err = d.Decode()
 		require.NoError(t, err, "the error of the 2nd Decode")
 		require.Equal(t, "first", status.(*metav1.Status).Message, "the message of the 1st Status, after the 2nd Decode")
+		f := watchstream.NewFrameReader(pieces(event("ADDED", "aaaa", "1") + event("ADDED", "bbbb", "2")))
+		d = notedDecoder{watchstream.NewDecoder(f, keeping{}), t}
+		t.Did("Decode of two events, with a decoder whose objects keep the bytes that it receives")
+		_, kept, err := d.Decode()
+		require.NoError(t, err, "the error of the 1st Decode")
+		_, _, err = d.Decode()
+		require.NoError(t, err, "the error of the 2nd Decode")
+		require.Contains(t, string(kept.(*runtime.Unknown).Raw), `"aaaa"`, "the 1st object, after the 2nd Decode")
 	})
+}
+
+// keeping is a decoder of objects that keep the bytes, as runtime.Unknown may.
+type keeping struct{ runtime.Decoder }
+
+func (keeping) Decode(data []byte, _ *schema.GroupVersionKind, _ runtime.Object,
+) (runtime.Object, *schema.GroupVersionKind, error) {
+	return &runtime.Unknown{Raw: data}, nil, nil
 }
 
 // asItIs returns the text of an error. If the error is not the wanted one, it adds the error's type.

@@ -216,6 +216,7 @@ func TestTask4_Close_may_take_a_while(t *testing.T) {
 		s := newScript()
 		s.gate = make(chan struct{})
 		w := watchstream.NewStreamWatcher(s, reporter{})
+		before := w.ResultChan()
 		t.Did("Stop, and the decoder's Close does not return")
 		returned := false
 		t.Go(func() {
@@ -227,7 +228,7 @@ func TestTask4_Close_may_take_a_while(t *testing.T) {
 		t.Did("ResultChan")
 		got := w.ResultChan()
 		close(s.gate)
-		require.NotNil(t, got, "result of ResultChan")
+		require.True(t, before == got, "ResultChan after Stop returns the channel of before")
 		t.Rule("Stop ends the watch: when it returns, the decoder is closed, and the channel will close.")
 		require.False(t, early, "Stop has returned before the decoder's Close")
 		require.Equal(t, theEnd, receive(w), "result of receive after Close has returned")

@@ -132,6 +132,20 @@ func TestTask5_Options_can_be_modified(t *testing.T) {
 			"labelSelector=call%3D1", "labelSelector=call%3D2&watch=true", "labelSelector=call%3D3&resourceVersion=0",
 		}
 		require.Equal(t, want, got, "queries of the requests sent")
+		lw = watchstream.NewFilteredListWatchFromClient(client(t, api), "deployments", "", func(o *metav1.ListOptions) {
+			if o.LabelSelector == "call=outer" {
+				lw.ListWithContext(t.Context(), metav1.ListOptions{LabelSelector: "call=inner"})
+			}
+		})
+		t.Did("ListWithContext, while another ListWithContext is in modify")
+		before := len(api.Requests(""))
+		_, err = lw.ListWithContext(t.Context(), metav1.ListOptions{LabelSelector: "call=outer"})
+		require.NoError(t, err, "the error of ListWithContext")
+		got = nil
+		for _, r := range api.Requests("")[before:] {
+			got = append(got, r.Query.Get("labelSelector"))
+		}
+		require.Equal(t, []string{"call=inner", "call=outer"}, got, "label selectors of the requests sent")
 	})
 }
 
@@ -173,7 +187,12 @@ func TestTask5_Context_reaches_the_request(t *testing.T) {
 		"server.", func(t *guard.T) {
 		api := fakeapi.Start(t)
 		lw := deployments(t, api)
-		api.Script("list", fakeapi.Slow(24*time.Hour))
+		api.Script("list", fakeapi.Slow(24*time.Hour), fakeapi.Slow(24*time.Hour))
+		other, end := context.WithCancel(t.Context())
+		defer end()
+		t.Did("ListWithContext of a server that takes a day, in another goroutine")
+		t.Go(func() { lw.ListWithContext(other, metav1.ListOptions{}) })
+		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		t.Did("ListWithContext of a server that takes a day, with a context that ends in a minute")

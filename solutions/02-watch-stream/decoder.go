@@ -72,7 +72,7 @@ func (d *Decoder) Decode() (watch.EventType, runtime.Object, error) {
 		return "", nil, err
 	}
 	eventType, raw, ok := fastjson.Event(frame)
-	if !ok { // an unusual form of JSON, which only the general way can parse
+	if !ok || !d.objects.Fast() { // an unusual form of JSON, or a decoder that may keep raw: the general way copies it
 		var event metav1.WatchEvent
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(frame, &event); err != nil {
 			return "", nil, fmt.Errorf("unable to decode watch event: %w", err)
