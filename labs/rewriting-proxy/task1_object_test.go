@@ -98,10 +98,12 @@ func TestTask1_Show_stays_in_range(t *testing.T) {
 func TestTask1_Show_refuses_other_values(t *testing.T) {
 	guard.Test(t, "If spec.replicas is not an integer, Show returns an error. A proxy that cannot multiply it must not "+
 		"show it.", func(t *guard.T) {
-		for _, value := range []string{`"2"`, `2.5`, `true`, `{}`, `[2]`} {
-			t.Did(`Show of {"spec":{"replicas":%s}}`, value)
-			_, err := view.Show([]byte(`{"spec":{"replicas":` + value + `}}`))
-			require.True(t, err != nil, "Show of spec.replicas %s returns an error", value)
+		for _, value := range []string{`"2"`, `2.5`, `2.0`, `2e0`, `true`, `{}`, `[2]`} {
+			for _, view := range []rewritingproxy.View{view, {Factor: 1}} {
+				t.Did(`Show of {"spec":{"replicas":%s}} with Factor %d`, value, view.Factor)
+				_, err := view.Show([]byte(`{"spec":{"replicas":` + value + `}}`))
+				require.True(t, err != nil, "Show of spec.replicas %s returns an error", value)
+			}
 		}
 	})
 }
@@ -175,7 +177,7 @@ func TestTask1_Hides_nothing_without_a_label(t *testing.T) {
 		require.NoError(t, err, "the error of Hides")
 		require.Equal(t, false, got, "the result of Hides")
 		t.Rule(unread)
-		for _, object := range []string{``, `{"metadata":{"labels":{"a":"b"`, `{"metadata":`} {
+		for _, object := range []string{``, `{"metadata":{"labels":{"a":"b"`, `{"metadata":`, `<html>`, "k8s\x00"} {
 			t.Did("Hides of %q", object)
 			_, err := view.Hides([]byte(object))
 			require.True(t, err != nil, "Hides of %q returns an error", object)
@@ -226,6 +228,9 @@ func TestTask1_Store_refuses_what_it_cannot_divide(t *testing.T) {
 		t.Rule(integers)
 		for _, value := range []string{`"6"`, `6.0`, `6e0`, `true`, `{}`, `99999999999999999999999`} {
 			requireRefused(t, `{"spec":{"replicas":`+value+`}}`)
+			t.Did(`Store of {"spec":{"replicas":%s}} with Factor 1`, value)
+			_, err := rewritingproxy.View{Factor: 1}.Store([]byte(`{"spec":{"replicas":` + value + `}}`))
+			require.True(t, err != nil, "Store of spec.replicas %s returns an error", value)
 		}
 		t.Rule(refusals)
 		for _, value := range []string{`7`, `6.0`} {

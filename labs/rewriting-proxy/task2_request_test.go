@@ -45,11 +45,11 @@ func asked(t *guard.T, view rewritingproxy.View, method, path string, headers ..
 func TestTask2_Request_goes_upstream(t *testing.T) {
 	guard.Test(t, "It has the client's method, path, query and headers, but for those below, and goes to Upstream.",
 		func(t *guard.T) {
-			const path = collection + "/web/scale?dryRun=All&fieldManager=a%26b&pretty=1"
+			const path = collection + "/web/scale?dryRun=All&fieldManager=a%26b&new=2&new=1"
 			out := asked(t, view, http.MethodDelete, path, "User-Agent: kubectl", "Audit-Id: 7", "Accept-Language: de")
 			require.Equal(t, "DELETE", out.Method, "the method")
 			require.Equal(t, "http://upstream:6443"+collection+"/web/scale", upTo(out.URL.String(), "?"), "the URL")
-			require.Equal(t, "dryRun=All&fieldManager=a%26b&pretty=1", out.URL.Query().Encode(), "the query")
+			require.Equal(t, "dryRun=All&fieldManager=a%26b&new=2&new=1", out.URL.Query().Encode(), "the query")
 			require.Equal(t, "kubectl", out.Header.Get("User-Agent"), "the header User-Agent")
 			require.Equal(t, "7", out.Header.Get("Audit-Id"), "the header Audit-Id")
 			require.Equal(t, "de", out.Header.Get("Accept-Language"), "the header Accept-Language")
@@ -110,6 +110,7 @@ func TestTask2_Accept_is_JSON(t *testing.T) {
 			{json, "application/json, application/yaml", "application/json"},
 			{json, "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1," + meta, meta},
 			{json, "application/cbor, application/json;q=0.9", "application/json;q=0.9"},
+			{json, "text/;q=1, application/json", "application/json"},
 			{json, "application/json;stream=watch,application/vnd.kubernetes.protobuf;stream=watch",
 				"application/json;stream=watch"},
 			{objects, table1 + "," + table2 + ",application/json", table1 + "," + table2 + ",application/json"},
@@ -137,6 +138,7 @@ func TestTask2_Nothing_that_can_be_rewritten(t *testing.T) {
 		"does not read objects that nobody has rewritten.", func(t *guard.T) {
 		for _, accept := range []string{
 			protobuf, "application/yaml", "application/cbor", protobuf + ";stream=watch", "text/html,image/*",
+			"application/json-seq", "application/vnd.api+json",
 			"application/json;as=Picture;g=meta.k8s.io;v=v1", protobuf + ";as=Table;v=v1;g=meta.k8s.io",
 		} {
 			t.Did("Request of GET %s, Accept: %s", collection, accept)

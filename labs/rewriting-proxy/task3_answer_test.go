@@ -4,6 +4,8 @@ package rewritingproxy_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -44,6 +46,21 @@ func TestTask3_Lists_are_rewritten(t *testing.T) {
 		require.Equal(t, []string{"b: 6"}, replicasIn(got.body), "the objects in the list")
 		got = w.get(collection + "?labelSelector=app%3Dnone")
 		require.Equal(t, []string{}, replicasIn(got.body), "the objects in the empty list")
+	})
+}
+
+func TestTask3_Large_lists_are_rewritten(t *testing.T) {
+	guard.Test(t, rewritten+"A list may have more bytes than any object.", func(t *guard.T) {
+		items := strings.Repeat(`{"metadata":{"annotations":{"a":"`+strings.Repeat("x", 1<<20)+`"}}},`, 17)
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"kind":"DeploymentList","items":[`+items+`{"spec":{"replicas":2}}]}`)
+		})
+		t.Did("a list of 17 MiB")
+		got := w.get(collection)
+		require.Equal(t, 200, got.code, "the code of the answer")
+		all := replicasIn(got.body)
+		require.Equal(t, "<nil>: 6", all[len(all)-1], "the last object in the list")
 	})
 }
 

@@ -145,13 +145,15 @@ func TestTask3_Columns_in_another_order(t *testing.T) {
 	guard.Test(t, rows, func(t *guard.T) {
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Image"},{"name":"Ready"}],`+
+			io.WriteString(w, `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Image"},{"name":"Ready"},`+
+				`{"name":"Not ready"}],`+
 				`"rows":[`+
-				`{"cells":["a","registry/1","1/2"],"object":{"metadata":{"name":"a"}}},`+
-				`{"cells":["b","registry/1","1/2147483647"],"object":{"metadata":{"name":"b"}}}]}`)
+				`{"cells":["a","registry/1","1/2","1/2"],"object":{"metadata":{"name":"a"}}},`+
+				`{"cells":["b","registry/1","1/2147483647","1/3"],"object":{"metadata":{"name":"b"}}}]}`)
 		})
 		got := w.get(collection, "Accept: "+asTable).body
 		require.Equal(t, []string{"registry/1", "registry/1"}, cells(got, "Image"), "the cells in the column Image")
+		require.Equal(t, []string{"1/2", "1/3"}, cells(got, "Not ready"), "the cells in the column Not ready")
 		ready := cells(got, "Ready")
 		require.Equal(t, 2, len(ready), "the number of cells in the column Ready")
 		require.Equal(t, "1/6", ready[0], "the first cell in the column Ready")
@@ -172,6 +174,15 @@ func TestTask3_Errors_in_other_forms_pass(t *testing.T) {
 		require.Equal(t, "too many requests\n", got.body, "the body of the answer")
 		require.Equal(t, "7", got.header.Get("Retry-After"), "the header Retry-After")
 		require.Equal(t, "text/plain", upTo(got.header.Get("Content-Type"), ";"), "the content type")
+		t.Rule("The answer keeps the code and the headers of the API server. A redirect is for the client.")
+		w = before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Location", collection)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		})
+		w.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		got = w.get(collection)
+		require.Equal(t, http.StatusTemporaryRedirect, got.code, "the code of the answer")
+		require.Equal(t, collection, got.header.Get("Location"), "the header Location")
 	})
 }
 
@@ -184,13 +195,18 @@ func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
 			fakeapi.Body("", `{"spec":{"replicas":2}}`), fakeapi.Body("application/json-seq", `{"spec":{"replicas":2}}`),
 			fakeapi.Body("application/json", `{"spec":{"replicas":2}`),
 			fakeapi.Body("application/json", `{"spec":{"replicas":"2"}}`), fakeapi.Body("application/json", ""),
+			fakeapi.Body("application/json", `<html>`),
+			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
+				`"rows":[{"cells":["1/x"],"object":{}}]}`),
+			fakeapi.Body("application/json", `{"kind":"DeploymentList","items":[{"spec":{"replicas":"2"}}]}`),
 			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				w.Header().Set("Content-Encoding", "br")
 				next.ServeHTTP(w, r)
 			},
 		} {
-			w.Script("get", fault)
+			w.Script("", fault, fault)
 			requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
+			requireStatus(t, http.StatusBadGateway, w.get(collection))
 		}
 	})
 }
@@ -204,6 +220,15 @@ func TestTask3_Server_is_away(t *testing.T) {
 		w := newWorld(t, view, deployment("web", 2))
 		w.Script("get", fakeapi.Cut(100))
 		t.Did("the connection breaks off after 100 bytes")
+		requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
+		w.Script("get", func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+			w.Header().Set("Content-Length", "100")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, "{")
+			http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		t.Did("the connection breaks off in an error of the API server")
 		requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
 		t.Did("the API server is away")
 		w.Down()

@@ -3,6 +3,7 @@ package rewritingproxy_test
 // Task 4: the events of a watch.
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -75,6 +76,25 @@ func TestTask4_Events_are_whole(t *testing.T) {
 	})
 }
 
+func TestTask4_Event_before_a_break(t *testing.T) {
+	guard.Test(t, "The client receives the head of the answer at once, and each event as soon as its last byte has "+
+		"come. One Read may return an event and an error.", func(t *guard.T) {
+		w := before(t, func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			text := event("ADDED", "a", "1") + "\n"
+			fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"+
+				"%x\r\n%s\r\nnot the size of a chunk\r\n", len(text), text)
+		})
+		s := w.watch(collection + "?watch=1")
+		require.Equal(t, []string{"ADDED a: 3"}, s.short(), "the events that the client has received")
+		require.ErrorIs(t, s.end(), io.ErrUnexpectedEOF, "the error with which the answer ends")
+	})
+}
+
 func TestTask4_Large_events(t *testing.T) {
 	guard.Test(t, "The client receives the head of the answer at once, and each event as soon as its last byte has "+
 		"come. An event may have more than a megabyte.", func(t *guard.T) {
@@ -138,7 +158,7 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 		const format = `{"type":"MODIFIED","object":{"kind":"Deployment","apiVersion":"apps/v9","metadata":{"name":"a",` +
 			`"resourceVersion":"9007199254740993","generation":9007199254740993},"novel":{"replicas":1.10},` +
 			`"spec":{"replicas":REPLICAS,"paused":true},"status":{"replicas":2}},"novel":1}`
-		text := strings.Replace(format, "REPLICAS", "2", 1)
+		text := strings.Replace(format, "REPLICAS", "4", 1)
 		w := before(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header()["Warning"] = []string{`299 - "one"`, `299 - "two"`}
@@ -147,7 +167,7 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 		got := w.get(collection + "?watch=1")
 		all := strings.Split(strings.TrimSuffix(got.body, "\n"), "\n")
 		for i := range min(3, len(all)) {
-			requireJSON(t, strings.Replace(format, "REPLICAS", "6", 1), all[i], "the first lines of the answer")
+			requireJSON(t, strings.Replace(format, "REPLICAS", "12", 1), all[i], "the first lines of the answer")
 		}
 		t.Rule(lines)
 		require.Equal(t, 3, len(all), "the number of lines in an answer with three events")
@@ -188,6 +208,12 @@ func TestTask4_Tables_in_a_watch(t *testing.T) {
 			t.Rule(tables)
 			require.Equal(t, []string{"ADDED " + d.name + ": " + d.want[2:]}, []string{short(got[0])}, "the object in the row")
 		}
+		t.Did("b is deleted")
+		w.Delete(deployment("b", 2))
+		got = s.next()
+		require.Equal(t, 1, len(got), "the number of events that the client has received")
+		require.Equal(t, "DELETED b: 6", short(got[0]), "the object in the row")
+		require.True(t, strings.Contains(got[0], `"0/6"`), "a cell of the event %.200s is 0/6", got[0])
 	})
 }
 
@@ -302,6 +328,13 @@ func TestTask4_Event_that_cannot_be_rewritten(t *testing.T) {
 		io.WriteString(upstream, event("MODIFIED", "a", `"many"`)+"\n"+event("MODIFIED", "a", "2")+"\n")
 		require.Equal(t, []string{"ERROR 502"}, s.short(), "the events that the client has received")
 		require.ErrorIs(t, s.end(), io.EOF, "the error with which the answer ends")
+		t.Rule("The types and the order of the events stay as they are, before an ERROR too.")
+		w, upstream = upstreamOf(t)
+		s = w.watch(collection + "?watch=1")
+		s.next()
+		t.Did("two events arrive together, and the replicas of the second one are a text")
+		io.WriteString(upstream, event("ADDED", "a", "1")+"\n"+event("MODIFIED", "a", `"many"`)+"\n")
+		require.Equal(t, []string{"ADDED a: 3", "ERROR 502"}, s.short(), "the events that the client has received")
 	})
 }
 

@@ -26,6 +26,12 @@ func TestTask5_Hidden_later(t *testing.T) {
 		t.Did("web gets the label")
 		w.Update(hidden(deployment("web", 1)))
 		requireStatus(t, 404, w.write(http.MethodPatch, collection+"/web", "application/merge-patch+json", patch))
+		t.Rule(answers + "So is the answer to the write that hides an object.")
+		w.Create(deployment("db", 2))
+		const label = `{"metadata":{"labels":{"` + hiddenLabel + `":"true"}}}`
+		got := w.write(http.MethodPatch, collection+"/db", "application/merge-patch+json", label)
+		require.Equal(t, http.StatusOK, got.code, "the code of the write that hides db")
+		require.Equal(t, "6", find(got.body, "spec", "replicas"), "spec.replicas in the answer")
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -82,12 +83,14 @@ func TestTask5_Bodies_that_cannot_be_read(t *testing.T) {
 			{other, "application/cbor", "\xa1", 415},
 			{other, "application/apply-patch+cbor", `{"spec":{"replicas":6}}`, 415},
 			{other, "text/plain", `{"spec":{"replicas":6}}`, 415},
+			{other, "application/vnd.api+json", `{"spec":{"replicas":6}}`, 415},
 			{other, "application/json; charset", `{"spec":{"replicas":6}}`, 415},
 			{invalid, object, `{"spec":{"replicas":6}`, 400},
 			{invalid, object, `{"spec":{}} {"spec":{"replicas":6}}`, 400},
 			{invalid, mergePatch, `spec: {replicas: 6}`, 400},
 			{invalid, jsonPatch, `{"op":"replace","path":"/spec/replicas","value":6}`, 400},
 			{invalid, jsonPatch, `[{"op":"replace","path":7,"value":6}]`, 400},
+			{invalid, jsonPatch, `[] [{"op":"replace","path":"/spec/replicas","value":6}]`, 400},
 			{invalid, strategic, ``, 400},
 		} {
 			t.Rule("%s", c.rule)
@@ -149,6 +152,12 @@ func TestTask5_Body_of_the_request(t *testing.T) {
 		require.NoError(t, err, "the error of the second Request")
 		all, _ := io.ReadAll(first.Body)
 		requireJSON(t, `{"metadata":{"name":"first"}}`, string(all), "the body of the first request")
+		t.Did("Request of a patch whose body breaks off")
+		in := httptest.NewRequest(http.MethodPatch, "http://proxy"+collection+"/web",
+			io.MultiReader(strings.NewReader(`{"metadata":{}}`), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		in.Header.Set("Content-Type", mergePatch)
+		_, err = p.Request(in)
+		require.True(t, err != nil, "Request returns an error, and no part of the body")
 		t.Rule(options)
 		const sent = `{"kind":"DeleteOptions","spec":{"replicas":7}}`
 		out, err := send(http.MethodDelete, collection+"/web", protobuf, sent)
@@ -276,7 +285,7 @@ func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 			"an object must not write it."
 	)
 	guard.Test(t, passes, func(t *guard.T) {
-		refusal, patches := 404, 0
+		refusal, patches, page := 404, 0, ""
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if r.Method == http.MethodGet && refusal == 502 { // it breaks off
@@ -285,12 +294,12 @@ func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 				http.NewResponseController(w).Flush()
 				panic(http.ErrAbortHandler)
 			}
-			if r.Method == http.MethodGet && refusal == 200 {
-				io.WriteString(w, `{"metadata":`)
-				return
-			}
 			if r.Method == http.MethodGet {
 				w.WriteHeader(refusal)
+				if page != "" {
+					io.WriteString(w, page)
+					return
+				}
 				fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":"Why"}`, refusal)
 				return
 			}
@@ -310,9 +319,13 @@ func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 			requireStatus(t, refusal, apply())
 			require.Equal(t, 1, patches, "the patches that the API server has received")
 		}
-		t.Did("the API server answers a GET of the object with half a JSON")
-		refusal = 200
-		requireStatus(t, 502, apply())
+		for page, refusal = range map[string]int{
+			`{"metadata":`: 200, `<html>`: 200, "k8s\x00": 200, `{"error":"busy"}`: 503,
+		} {
+			t.Did("the API server answers a GET of the object with %d and %q", refusal, page)
+			requireStatus(t, 502, apply())
+			require.Equal(t, 1, patches, "the patches that the API server has received")
+		}
 	})
 }
 

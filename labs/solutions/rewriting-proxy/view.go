@@ -3,6 +3,8 @@ package rewritingproxy
 // This file is the view of one object: how a client sees it, and which object a client's object stands for.
 
 import (
+	"encoding/json"
+	"errors"
 	"math"
 	"strconv"
 )
@@ -52,6 +54,9 @@ func (v View) multiply(stored []byte) ([]byte, error) {
 func (v View) Hides(object []byte) (bool, error) {
 	if v.HiddenLabel == "" {
 		return false, nil
+	}
+	if !json.Valid(object) {
+		return false, errors.New("it is not valid JSON")
 	}
 	label, err := field(object, "metadata", "labels", v.HiddenLabel)
 	return label != nil, err

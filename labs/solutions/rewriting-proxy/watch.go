@@ -44,6 +44,8 @@ func (p *Proxy) watch(w http.ResponseWriter, resp *http.Response) error {
 			if err == io.EOF {
 				return nil
 			}
+			// An event may have come together with the error.
+			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler) // the only way to break off an answer
 		}
 		shown, err := p.config.View.appendEvent(out.AvailableBuffer(), frame, &c) // so the next Write copies nothing
