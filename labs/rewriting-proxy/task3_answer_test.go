@@ -195,6 +195,16 @@ func TestTask3_Errors_pass(t *testing.T) {
 			require.Equal(t, find(want.body, "reason"), find(got.body, "reason"), "the reason in the Status")
 			requireStatus(t, want.code, got)
 		}
+		t.Rule("An error of the API server passes as it is, and so does a Status of success. An API server answers most " +
+			"deletions with one.")
+		const success = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","details":{"name":"web"}}`
+		w = before(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, success)
+		})
+		got := w.write("DELETE", collection, "", "")
+		require.Equal(t, 200, got.code, "the code of the answer")
+		requireJSON(t, success, got.body, "the Status in the answer")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -77,5 +78,23 @@ func TestTask5_Tables_of_two_clients(t *testing.T) {
 			events := w.watch(query+"&watch=1", "Accept: "+asTable).next()
 			require.Contains(t, events[len(events)-1], `"`+c.want+`"`, "the event with the column %s", c.column)
 		}
+	})
+}
+
+func TestTask5_Table_of_a_Scale(t *testing.T) {
+	guard.Test(t, "In the Table of a Scale, the number is the cell in the column Desired. kubectl get --subresource=scale "+
+		"prints it.", func(t *guard.T) {
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			text := `{"kind":"PartialObjectMetadata","metadata":{"name":"web"}}`
+			if strings.HasSuffix(r.URL.Path, "/scale") {
+				text = `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Desired"},{"name":"Available"}],` +
+					`"rows":[{"cells":["web",2,1],"object":` + text + `}]}`
+			}
+			io.WriteString(w, text)
+		})
+		got := w.get(collection+"/web/scale", "Accept: "+asTable).body
+		require.Equal(t, []string{"6"}, cells(got, "Desired"), "the cells in the column Desired")
+		require.Equal(t, []string{"1"}, cells(got, "Available"), "the cells in the column Available")
 	})
 }

@@ -18,6 +18,8 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 		removal = "A removal of spec.replicas stays as it is."
 		others  = values + " Other operations stay as they are."
 		empty   = "An empty path is allowed, and is the whole object. A from that is missing is allowed too."
+		exact   = "The names in an operation are case-sensitive, and the last of two equal ones counts. If the proxy read " +
+			"them otherwise than the API server does, a patch could pass without a translation."
 	)
 	guard.Test(t, values, func(t *guard.T) {
 		for _, c := range []struct{ rule, sent, want string }{
@@ -34,6 +36,12 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 				`[{"op":"test","path":"","value":{"spec":{"replicas":2},"status":{"replicas":6}}}]`},
 			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace",` +
 				`"path":"/spec/replicas","value":2}]`},
+			{exact, `[{"op":"replace","path":"/spec/replicas","Path":"/x","value":6}]`,
+				`[{"op":"replace","path":"/spec/replicas","Path":"/x","value":2}]`},
+			{exact, `[{"op":"replace","path":"/spec/replicas","value":6,"OP":"remove"}]`,
+				`[{"op":"replace","path":"/spec/replicas","value":2,"OP":"remove"}]`},
+			{exact, `[{"op":"replace","path":"/x","path":"/spec/replicas","value":6}]`,
+				`[{"op":"replace","path":"/spec/replicas","value":2}]`},
 			{removal, `[{"op":"remove","path":"/spec/replicas"}]`, `[{"op":"remove","path":"/spec/replicas"}]`},
 			{others, `[]`, `[]`},
 			{others, `[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`,

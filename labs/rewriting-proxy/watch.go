@@ -18,7 +18,8 @@ import (
 // A watch that the API server ends, ends for the client. If it breaks off, the client's connection breaks off too: the
 // client must not take half an answer for a whole one. An event that cannot be rewritten becomes one ERROR with the
 // code 502, which ends the watch. When the client goes away, the request to the API server ends. While the client does
-// not read, the proxy does not read on. It keeps one frame, of at most 16 MiB, and no goroutine of its own.
+// not read, the proxy does not read on. It keeps one frame, of at most 16 MiB, and no goroutine of its own. A larger
+// frame counts as a watch that breaks off.
 func (p *Proxy) watch(w http.ResponseWriter, resp *http.Response) error {
 	panic(todo.Task(4, "Proxy.watch"))
 }

@@ -9,8 +9,8 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 )
 
 // answer sends an answer of the API server on. If it returns an error, it has sent nothing.
@@ -119,7 +119,7 @@ func (v View) showAny(body []byte, c *columns) ([]byte, error) {
 //
 //workshop:omit
 type columns struct {
-	ready int // the index of the column Ready, counted from 1, or 0 if there is none
+	replicas int // the index of the column Ready or Desired, counted from 1, or 0 if there is none
 }
 
 // learn reads the definitions of a Table's columns, if it has any.
@@ -132,8 +132,8 @@ func (c *columns) learn(table []byte) error {
 	}
 	definitions, err := elements(list)
 	for i, definition := range definitions {
-		if name, _ := field(definition, "name"); string(name) == `"Ready"` {
-			c.ready = i + 1
+		if name, _ := field(definition, "name"); string(name) == `"Ready"` || string(name) == `"Desired"` {
+			c.replicas = i + 1
 		}
 	}
 	return err
@@ -152,25 +152,25 @@ func (v View) showTable(table []byte, c *columns) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			return replaceField(row, func(cells []byte) ([]byte, error) { return v.showCells(cells, c.ready) }, "cells")
+			return replaceField(row, func(cells []byte) ([]byte, error) { return v.showCells(cells, c.replicas) }, "cells")
 		})
 	}, "rows")
 }
 
-// showCells multiplies the number of replicas in the cell of the column Ready, which is as "1/3".
+// showCells multiplies the number of replicas in one cell: "1/3" in the column Ready, 3 in the column Desired.
 //
 //workshop:omit
-func (v View) showCells(cells []byte, ready int) ([]byte, error) {
+func (v View) showCells(cells []byte, replicas int) ([]byte, error) {
 	column := 0
 	return eachElement(cells, func(cell []byte) ([]byte, error) {
-		if column++; column != ready {
+		if column++; column != replicas {
 			return cell, nil
 		}
-		now, wanted, ok := strings.Cut(strings.Trim(string(cell), `"`), "/")
-		if !ok {
-			return cell, nil
+		start, end := bytes.IndexByte(cell, '/')+1, len(bytes.TrimRight(cell, `"`))
+		if start >= end {
+			return nil, notAnInteger(cell)
 		}
-		shown, err := v.multiply([]byte(wanted))
-		return []byte(`"` + now + "/" + string(shown) + `"`), err
+		shown, err := v.multiply(cell[start:end])
+		return slices.Concat(cell[:start], shown, cell[end:]), err
 	})
 }

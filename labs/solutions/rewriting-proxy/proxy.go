@@ -69,9 +69,10 @@ func New(config Config) (*Proxy, error) {
 // so does its answer, in any encoding.
 //
 // An answer with Deployments is rewritten: one object, a list or a page of it, and a Table. In a Table, the objects of
-// the rows are rewritten, and the number behind the slash in the column Ready. The version of a list, its continue
-// token and the number of remaining items stay as they are. The answer to a write is rewritten too. An error of the API
-// server passes as it is.
+// the rows are rewritten, and the number behind the slash in the column Ready. In the Table of a Scale, the number is
+// the cell in the column Desired. The version of a list, its continue token and the number of remaining items stay as
+// they are. The answer to a write is rewritten too. An error of the API server passes as it is, and so does a Status of
+// success.
 //
 // A GET of a hidden object is answered with 404, as if there were no such object. The answer keeps the code and the
 // headers of the API server, but for those that describe the old body. An answer that the proxy cannot rewrite is not

@@ -94,7 +94,7 @@ func (c *columns) learn(table []byte) error {
 	}
 	definitions, err := elements(list)
 	for i, definition := range definitions {
-		if name, _ := field(definition, "name"); string(name) == `"Ready"` {
+		if name, _ := field(definition, "name"); string(name) == `"Ready"` || string(name) == `"Desired"` {
 			c.ready = i + 1
 		}
 	}
@@ -117,7 +117,7 @@ func (v View) showTable(table []byte, c *columns) ([]byte, error) {
 	}, "rows")
 }
 
-// showCells multiplies the number of replicas in the cell of the column Ready, which is as "1/3".
+// showCells multiplies the number of replicas in one cell: "1/3" in the column Ready, 3 in the column Desired.
 func (v View) showCells(cells []byte, ready int) ([]byte, error) {
 	column := 0
 	return eachElement(cells, func(cell []byte) ([]byte, error) {
@@ -126,7 +126,7 @@ func (v View) showCells(cells []byte, ready int) ([]byte, error) {
 		}
 		now, wanted, ok := strings.Cut(strings.Trim(string(cell), `"`), "/")
 		if !ok {
-			return cell, nil
+			return v.multiply(cell)
 		}
 		shown, err := v.multiply([]byte(wanted))
 		return []byte(`"` + now + "/" + string(shown) + `"`), err

@@ -3,6 +3,7 @@ package rewritingproxy
 // This file rewrites an answer with one body, as a tree.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -98,7 +99,7 @@ func (v View) showAny(tree any, c *columns) error {
 
 func (c *columns) learn(table any) {
 	for i, definition := range parts(table, "columnDefinitions") {
-		if d, ok := definition.(map[string]any); ok && d["name"] == "Ready" {
+		if d, ok := definition.(map[string]any); ok && (d["name"] == "Ready" || d["name"] == "Desired") {
 			*c = columns(i + 1)
 		}
 	}
@@ -107,12 +108,14 @@ func (c *columns) learn(table any) {
 func (v View) showRow(row any, c columns) error {
 	cells := parts(row, "cells")
 	if c > 0 && int(c) <= len(cells) {
-		text, _ := cells[c-1].(string)
-		if now, wanted, ok := strings.Cut(text, "/"); ok {
-			n, err := strconv.ParseInt(wanted, 10, 64)
-			if err != nil {
-				return err
-			}
+		text := fmt.Sprint(cells[c-1])
+		now, wanted, ready := strings.Cut(text, "/")
+		n, err := strconv.ParseInt(cmp.Or(wanted, now), 10, 64)
+		if err != nil {
+			return err
+		}
+		cells[c-1] = v.product(n)
+		if ready {
 			cells[c-1] = fmt.Sprintf("%s/%d", now, v.product(n))
 		}
 	}
