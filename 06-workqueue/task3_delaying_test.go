@@ -7,7 +7,6 @@ import (
 	"math"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +43,10 @@ func TestTask3_AddAfter_comes_when_the_delay_has_passed(t *testing.T) {
 		q.pass(time.Minute)
 		t.Rule("AddAfter adds item to the layer below when delay has passed, and adds it once.")
 		require.Equal(t, 0, q.Len(), "Len a minute after Done")
+		q.AddAfter("", time.Second)
+		q.pass(time.Second)
+		t.Rule("AddAfter adds item to the layer below when delay has passed. The zero value is an item like any other.")
+		require.Equal(t, []string{""}, q.All(), "the items in the queue after 1s")
 	})
 }
 
@@ -286,65 +289,6 @@ func TestTask3_Add_leaves_the_time_alone(t *testing.T) {
 			require.Equal(t, []string{"web"}, q.All(), "the items in the queue when web is due")
 		}
 	})
-}
-
-func TestTask3_Config_brings_the_clock(t *testing.T) {
-	guard.Test(t, "The queue measures all delays with config.Clock; nil means the real clock.", func(t *guard.T) {
-		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
-		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
-		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
-		q.AddAfter("web", time.Minute)
-		q.pass(time.Hour)
-		require.Equal(t, 0, q.Len(), "Len before the Clock advances")
-		t.Did("the Clock advances by 1m")
-		clock.Step(time.Minute)
-		synctest.Wait()
-		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a minute of the Clock")
-	})
-}
-
-func TestTask3_Clock_may_advance_before_the_timer_starts(t *testing.T) {
-	guard.Test(t, "The queue measures all delays with config.Clock; nil means the real clock. The clock of a user's "+
-		"test may advance just before the queue starts its timer.", func(t *guard.T) {
-		clock := &hasty{FakeClock: testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))}
-		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
-		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
-		synctest.Wait()
-		clock.next.Store(int64(time.Minute))
-		q.AddAfter("web", time.Minute)
-		synctest.Wait()
-		clock.advance() // if the queue has started no timer
-		synctest.Wait()
-		t.Did("the Clock advances by 1m just before the queue starts its timer")
-		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a minute of the Clock")
-	})
-}
-
-// hasty is a clock that stands still. It advances once, before the next timer starts.
-type hasty struct {
-	*testclock.FakeClock
-	next atomic.Int64 // the time by which it advances
-}
-
-func (c *hasty) advance() {
-	if d := c.next.Swap(0); d > 0 {
-		c.Step(time.Duration(d))
-	}
-}
-
-func (c *hasty) NewTimer(d time.Duration) clock.Timer {
-	c.advance()
-	return c.FakeClock.NewTimer(d)
-}
-
-func (c *hasty) After(d time.Duration) <-chan time.Time {
-	c.advance()
-	return c.FakeClock.After(d)
-}
-
-func (c *hasty) AfterFunc(d time.Duration, f func()) clock.Timer {
-	c.advance()
-	return c.FakeClock.AfterFunc(d, f)
 }
 
 func TestTask3_Config_chooses_the_queue_below(t *testing.T) {

@@ -173,6 +173,12 @@ func TestTask3_Second_ShutDown_ends_a_drain(t *testing.T) {
 		q.ShutDown()
 		require.Equal(t, returned, drain.result(), "ShutDownWithDrain after another ShutDown")
 	})
+	guard.Test(t, "NewTypedDelayingQueueWithConfig returns a queue on top of config.Queue; nil means a new Typed. It is "+
+		"yours, whose drain also waits for queued items, and not client-go's.", func(t *guard.T) {
+		q := newDelayingQueue(t)
+		q.Add("web")
+		require.Equal(t, waits, q.DrainLater().result(), "ShutDownWithDrain with web queued")
+	})
 }
 
 func TestTask3_Drain_drops_delayed_items(t *testing.T) {

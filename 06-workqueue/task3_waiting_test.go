@@ -81,15 +81,28 @@ func TestTask3_No_timer_is_left(t *testing.T) {
 			"ShutDown":          func(q loggedQueue) { q.TypedInterface.ShutDown() },
 			"ShutDownWithDrain": func(q loggedQueue) { q.TypedInterface.ShutDownWithDrain() },
 		} {
-			for _, delays := range [][]time.Duration{{}, {time.Hour}, {time.Hour, time.Minute}} {
+			for _, c := range []struct {
+				delays []time.Duration
+				jump   time.Duration // by which the Clock advances just before the queue starts a timer
+			}{
+				{}, {delays: []time.Duration{time.Hour}}, {delays: []time.Duration{time.Hour, time.Minute}},
+				{delays: []time.Duration{time.Hour}, jump: time.Hour},
+			} {
 				t.Story(8)
-				clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+				clock := &hasty{FakeClock: testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))}
 				q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
-				for i, delay := range delays {
+				synctest.Wait()
+				if c.jump > 0 {
+					t.Did("the Clock will advance by %v just before the queue starts a timer", c.jump)
+				}
+				clock.next.Store(int64(c.jump))
+				for i, delay := range c.delays {
 					q.AddAfter(fmt.Sprint("item ", i), delay)
 					synctest.Wait()
 				}
-				synctest.Wait()
+				for _, item := range q.All() {
+					q.Done(item)
+				}
 				t.Did("%s", name)
 				down(q)
 				synctest.Wait()
@@ -250,13 +263,14 @@ func TestTask3_Layer_below_is_called_without_a_lock(t *testing.T) {
 		"workers, and a worker that fails calls AddAfter.", func(t *guard.T) {
 		for _, c := range []struct {
 			method string
+			items  int
 			call   func(q loggedQueue)
 		}{
-			{"Add", func(q loggedQueue) { q.AddAfter("web", time.Second); q.pass(time.Second) }},
-			{"Add", func(q loggedQueue) { q.AddAfter("web", 0) }},
-			{"ShuttingDown", func(q loggedQueue) { q.AddAfter("web", time.Second); synctest.Wait() }},
-			{"ShutDown", func(q loggedQueue) { q.ShutDown() }},
-			{"ShutDownWithDrain", func(q loggedQueue) { q.DrainLater().result() }},
+			{"Add", 3, func(q loggedQueue) { q.AddAfter("web", time.Second); q.pass(time.Second) }},
+			{"Add", 3, func(q loggedQueue) { q.AddAfter("web", 0) }},
+			{"ShuttingDown", 3, func(q loggedQueue) { q.AddAfter("web", time.Second); synctest.Wait() }},
+			{"ShutDown", 2_000, func(q loggedQueue) { q.ShutDown() }},
+			{"ShutDownWithDrain", 2_000, func(q loggedQueue) { q.DrainLater().result() }},
 		} {
 			t.Story(8)
 			below := &hooked{TypedInterface: workqueue.NewTyped[string]()}
@@ -265,12 +279,12 @@ func TestTask3_Layer_below_is_called_without_a_lock(t *testing.T) {
 			got := "AddAfter was not called"
 			below.hook = once(c.method, func() {
 				got = during(t, "AddAfter", func() {
-					for i := range 3 { // each is due before the one before it
-						q.delayed().AddAfter(fmt.Sprint("db ", i), time.Hour-time.Duration(i)*time.Minute)
+					for i := range c.items { // each is due before the one before it
+						q.delayed().AddAfter(fmt.Sprint("db ", i), time.Hour-time.Duration(i)*time.Second)
 					}
 				})
 			})
-			t.Did("AddAfter of three items, about an hour, while config.Queue is in %s:", c.method)
+			t.Did("AddAfter of %d items, an hour or less, while config.Queue is in %s:", c.items, c.method)
 			c.call(q)
 			if c.method == "ShuttingDown" && got == "AddAfter was not called" {
 				continue // a queue that notes its own shutdown need not ask the layer below

@@ -38,6 +38,12 @@ func TestTask4_Wait_has_an_upper_limit(t *testing.T) {
 		t.Story(8)
 		r = exponential(1, 3)
 		require.Equal(t, "1ns 2ns 3ns 3ns", when(t, r, "web", 4), "the waits of 4 failures, base 1ns, max 3ns")
+		t.Story(8)
+		r = exponential(time.Millisecond, 0)
+		require.Equal(t, "0s 0s", when(t, r, "web", 2), "the waits of 2 failures, base 1ms, max 0s")
+		t.Story(8)
+		r = exponential(0, time.Second)
+		require.Equal(t, "0s 0s", when(t, r, "web", 2), "the waits of 2 failures, base 0s, max 1s")
 	})
 }
 
@@ -46,21 +52,26 @@ func TestTask4_Wait_never_overflows(t *testing.T) {
 		"without any wait (#31396).", func(t *guard.T) {
 		for _, c := range []struct{ base, most time.Duration }{
 			{3 * time.Millisecond, time.Hour}, {time.Millisecond, math.MaxInt64}, {7, math.MaxInt64},
+			{time.Millisecond + 1, time.Hour},
 		} {
 			t.Story(8)
 			r := exponential(c.base, c.most)
 			t.Did("NewTypedItemExponentialFailureRateLimiter, base %v, max %v", c.base, c.most)
 			var last time.Duration
-			for i := range 200 {
+			var waits []time.Duration
+			for i := range 300 {
 				wait := r.When("web")
 				if wait < last {
 					t.Did("When web, %d times; the last answers were %v and %v", i+1, last, wait)
 				}
 				require.GreaterOrEqual(t, wait, last, "wait number %d, base %v, max %v", i+1, c.base, c.most)
-				last = wait
+				last, waits = wait, append(waits, wait)
 			}
-			t.Did("When web, 200 times")
-			require.Greater(t, last, c.most/2, "wait number 200, base %v, max %v", c.base, c.most)
+			t.Did("When web, 300 times")
+			t.Rule("When counts a failure of item and returns its wait: baseDelay after the first failure, doubled by each " +
+				"further one, and never more than maxDelay.")
+			requireDoubled(t, waits, c.base, c.most)
+			t.Rule("When never overflows, however often it is called.")
 		}
 	})
 }
@@ -70,12 +81,31 @@ func TestTask4_Wait_never_overflows_for_any_base(t *testing.T) {
 		r := exponential(1, math.MaxInt64)
 		t.Did("NewTypedItemExponentialFailureRateLimiter, base 1ns, max %v", forEver)
 		var last time.Duration
+		var waits []time.Duration
 		for i := range 100 {
 			wait := r.When("web")
 			require.GreaterOrEqual(t, wait, last, "wait number %d, base 1ns", i+1)
-			last = wait
+			last, waits = wait, append(waits, wait)
 		}
+		t.Did("When web, 100 times")
+		t.Rule("When counts a failure of item and returns its wait: baseDelay after the first failure, doubled by each " +
+			"further one, and never more than maxDelay.")
+		requireDoubled(t, waits, 1, forEver)
 	})
+}
+
+// requireDoubled requires that the first wait is base, and each further one twice the one before it, or most.
+func requireDoubled(t *guard.T, waits []time.Duration, base, most time.Duration) {
+	t.Helper()
+	wanted := base
+	for i, wait := range waits {
+		require.Equal(t, wanted, wait, "wait number %d, base %v, max %v", i+1, base, most)
+		if wanted > most-wanted {
+			wanted = most
+		} else {
+			wanted *= 2
+		}
+	}
 }
 
 func TestTask4_Each_item_counts_for_itself(t *testing.T) {
@@ -87,6 +117,16 @@ func TestTask4_Each_item_counts_for_itself(t *testing.T) {
 		t.Rule("NumRequeues returns how many failures of item were counted since the last Forget.")
 		require.Equal(t, []int{3, 1, 0}, []int{r.NumRequeues("web"), r.NumRequeues("db"), r.NumRequeues("cdn")},
 			"NumRequeues of web, db and cdn")
+		t.Story(8)
+		t.Rule("The failures of other items do not count, however many there are.")
+		many := workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Millisecond, time.Second)
+		t.Did("When of the items 0 to 149999; Forget 1; When 0, 1 and 2")
+		for i := range 150_000 {
+			many.When(i)
+		}
+		many.Forget(1)
+		require.Equal(t, []time.Duration{2 * time.Millisecond, time.Millisecond, 2 * time.Millisecond},
+			[]time.Duration{many.When(0), many.When(1), many.When(2)}, "the waits of 0, 1 and 2")
 	})
 }
 
@@ -197,121 +237,21 @@ func TestTask4_Bucket_is_shared(t *testing.T) {
 		t.Rule("When takes the next token of the bucket, and returns the time until that token exists, however long " +
 			"that is.")
 		require.Equal(t, "1m40.2s 1m40.3s", when(t, r, "web", 2), "the waits of the next 2 failures of web")
+		for _, c := range []struct {
+			limit rate.Limit
+			burst int
+			waits string
+		}{
+			{rate.Every(time.Hour), 1, "0s 1h0m0s 2h0m0s"},
+			{3, 1, "0s 333.333333ms 666.666666ms"},
+			{10, 0, fmt.Sprint(forEver, " ", forEver, " ", forEver)}, // no token ever exists
+		} {
+			r := &workqueue.TypedBucketRateLimiter[string]{Limiter: rate.NewLimiter(c.limit, c.burst)}
+			t.Did("TypedBucketRateLimiter, %v a second, %d at once", c.limit, c.burst)
+			require.Equal(t, c.waits, when(t, r, "web", 3), "the waits of 3 failures of web")
+		}
 		t.Rule("A bucket does not know the items, so NumRequeues is always 0.")
 		require.Equal(t, 0, r.NumRequeues("web"), "NumRequeues of web")
-	})
-}
-
-func TestTask4_MaxOf_is_the_strictest(t *testing.T) {
-	guard.Test(t, "When returns the longest wait of all limiters, and each of them counts the failure.", func(t *guard.T) {
-		for _, order := range [][]int{{0, 1}, {1, 0}} {
-			t.Story(8)
-			limiters := []clientgo.TypedRateLimiter[string]{
-				exponential(time.Millisecond, time.Second), exponential(3*time.Millisecond, 4*time.Millisecond),
-			}
-			t.Did("NewTypedMaxOfRateLimiter of 0s, of 1ms, 2ms, 4ms … and 3ms, 4ms, 4ms …, and of 0s again")
-			none, last := exponential(0, 0), exponential(0, 0)
-			r := workqueue.NewTypedMaxOfRateLimiter(none, limiters[order[0]], limiters[order[1]], last)
-			require.Equal(t, "3ms 4ms 4ms 8ms", when(t, r, "web", 4), "the waits of 4 failures of web")
-			require.Equal(t, []int{4, 4}, []int{none.NumRequeues("web"), last.NumRequeues("web")},
-				"failures that the first and the last limiter have counted")
-			t.Did("When db of one limiter twice, and of another one once; NumRequeues of web and db")
-			t.Rule("NumRequeues returns the largest number of failures that one of the limiters has counted, not their sum.")
-			limiters[0].When("db")
-			limiters[0].When("db")
-			limiters[1].When("db")
-			require.Equal(t, []int{4, 2}, []int{r.NumRequeues("web"), r.NumRequeues("db")}, "NumRequeues of web and db")
-		}
-		t.Did("NewTypedMaxOfRateLimiter of none")
-		t.Rule("Without limiters the wait is 0.")
-		require.Equal(t, "0s", when(t, workqueue.NewTypedMaxOfRateLimiter[string](), "web", 1),
-			"the wait of a limiter made of none")
-	})
-}
-
-func TestTask4_MaxOf_forgets_in_all(t *testing.T) {
-	guard.Test(t, "Forget makes every limiter forget item.", func(t *guard.T) {
-		first, second := exponential(time.Millisecond, time.Second), exponential(time.Millisecond, time.Second)
-		silent := &noCount{}
-		r := workqueue.NewTypedMaxOfRateLimiter(first, silent, second)
-		when(t, r, "web", 3)
-		t.Did("Forget web; NumRequeues of each limiter")
-		r.Forget("web")
-		require.Equal(t, []string{"web"}, silent.forgotten, "Forget of a limiter whose NumRequeues is 0")
-		require.Equal(t, []int{0, 0}, []int{first.NumRequeues("web"), second.NumRequeues("web")},
-			"NumRequeues of each limiter after Forget")
-		t.Rule("When returns the longest wait of all limiters: the longest of this failure, not of all failures.")
-		require.Equal(t, "1ms", when(t, r, "web", 1), "the wait of the 1st failure of web after Forget")
-	})
-}
-
-// noCount is a limiter that counts no failures, and notes what it shall forget.
-type noCount struct{ forgotten []string }
-
-func (n *noCount) When(string) time.Duration { return 0 }
-func (n *noCount) NumRequeues(string) int    { return 0 }
-func (n *noCount) Forget(item string)        { n.forgotten = append(n.forgotten, item) }
-
-func TestTask4_WithMaxWait_cuts_the_wait(t *testing.T) {
-	guard.Test(t, "When returns the wait of the inner limiter, or maxDelay if that is shorter.", func(t *guard.T) {
-		inner := exponential(time.Millisecond, time.Second)
-		r := workqueue.NewTypedWithMaxWaitRateLimiter(inner, 3*time.Millisecond)
-		t.Did("NewTypedWithMaxWaitRateLimiter of 1ms, 2ms, 4ms …, at most 3ms")
-		require.Equal(t, "1ms 2ms 3ms 3ms", when(t, r, "web", 4), "the waits of 4 failures of web, at most 3ms")
-		require.Equal(t, "0s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(exponential(0, 0), time.Second), "web", 1),
-			"the wait of an inner limiter that does not wait")
-		require.Equal(t, "0s", when(t, workqueue.NewTypedWithMaxWaitRateLimiter(inner, 0), "db", 1),
-			"the wait of the 1st failure of db, at most 0s")
-		require.Equal(t, 1, inner.NumRequeues("db"), "NumRequeues of db of the inner limiter, at most 0s")
-		t.Did("NumRequeues web")
-		t.Rule("NumRequeues returns the number of failures that the inner limiter has counted. A wait that " +
-			"is cut is a failure too.")
-		require.Equal(t, 4, r.NumRequeues("web"), "NumRequeues of web after 4 failures")
-		t.Did("Forget web, NumRequeues web")
-		r.Forget("web")
-		t.Rule("Forget makes the inner limiter forget item.")
-		require.Equal(t, 0, r.NumRequeues("web"), "NumRequeues of web after Forget")
-	})
-}
-
-func TestTask4_Default_of_controllers(t *testing.T) {
-	guard.Test(t, "DefaultTypedControllerRateLimiter returns the limiter of most controllers: for each item 5ms, "+
-		"doubled up to 1000s, and for all items together 10 retries a second, with a hundred at once after a "+
-		"pause.", func(t *guard.T) {
-		r := workqueue.DefaultTypedControllerRateLimiter[string]()
-		t.Did("DefaultTypedControllerRateLimiter")
-		require.Equal(t, "5ms 10ms 20ms 40ms", when(t, r, "web", 4), "the waits of 4 failures of web")
-		for i := range 96 {
-			r.When(fmt.Sprint("item ", i))
-		}
-		t.Did("When of 96 other items, once each")
-		require.Equal(t, "100ms 200ms", when(t, r, "db", 1)+" "+when(t, r, "cdn", 1), "the 101st and 102nd wait")
-		t.Did("1h passes, in which the bucket fills")
-		time.Sleep(time.Hour)
-		for range 20 {
-			r.When("web")
-		}
-		t.Did("When web, 20 times")
-		require.Equal(t, "16m40s", when(t, r, "web", 1), "the wait of the 25th failure of web")
-	})
-}
-
-func TestTask4_Default_of_items(t *testing.T) {
-	guard.Test(t, "DefaultTypedItemBasedRateLimiter returns a limiter that counts for each item alone: 1ms, doubled up "+
-		"to 1000s.", func(t *guard.T) {
-		r := workqueue.DefaultTypedItemBasedRateLimiter[string]()
-		t.Did("DefaultTypedItemBasedRateLimiter")
-		require.Equal(t, "1ms 2ms 4ms", when(t, r, "web", 3), "the waits of 3 failures of web")
-		for range 20 {
-			r.When("web")
-		}
-		t.Did("When web, 20 times")
-		require.Equal(t, "16m40s", when(t, r, "web", 1), "the wait of the 24th failure of web")
-		for i := range 200 {
-			r.When(fmt.Sprint("item ", i))
-		}
-		t.Did("When of 200 other items, once each")
-		require.Equal(t, "1ms", when(t, r, "db", 1), "the wait of the 1st failure of db")
 	})
 }
 

@@ -47,9 +47,11 @@ func TestTask5_The_queue_never_gives_up(t *testing.T) {
 			limited.Done(item)
 		}
 		require.Equal(t, 1_001, q.NumRequeues("web"), "NumRequeues of web")
-		now := newRateLimitingQueue(t, exponential(0, 0))
-		now.AddRateLimited("web")
-		require.Equal(t, 1, now.Len(), "Len after AddRateLimited, with a limiter that does not wait")
+		for _, wait := range []time.Duration{0, -time.Second} {
+			now := newRateLimitingQueue(t, &noCount{wait: wait})
+			now.AddRateLimited("web")
+			require.Equal(t, 1, now.Len(), "Len after AddRateLimited, with a limiter that answers %v", wait)
+		}
 	})
 }
 

@@ -1,0 +1,98 @@
+package workqueue_test
+
+// Task 3: the clock of the config.
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
+
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask3_Config_brings_the_clock(t *testing.T) {
+	guard.Test(t, "The queue measures all delays with config.Clock; nil means the real clock.", func(t *guard.T) {
+		clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+		t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
+		q.AddAfter("web", time.Minute)
+		q.pass(time.Hour)
+		require.Equal(t, 0, q.Len(), "Len before the Clock advances")
+		t.Did("the Clock advances by 1m")
+		clock.Step(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a minute of the Clock")
+	})
+}
+
+func TestTask3_Clock_may_advance_before_the_timer_starts(t *testing.T) {
+	guard.Test(t, "The queue measures all delays with config.Clock; nil means the real clock. The clock of a user's "+
+		"test may advance just before the queue starts its timer, or just after a look at the time.", func(t *guard.T) {
+		for looks, when := range []string{
+			"just before the queue starts its timer", "just after the next call of Now", "just after the 2nd call of Now",
+			"just after the 3rd call of Now",
+		} {
+			t.Story(8)
+			clock := &hasty{FakeClock: testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))}
+			q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+			t.Did("NewTypedDelayingQueueWithConfig, with a Clock that stands still")
+			synctest.Wait()
+			clock.looks.Store(int64(looks))
+			clock.next.Store(int64(time.Minute))
+			q.AddAfter("web", time.Minute)
+			synctest.Wait()
+			clock.advance() // if the queue has started no timer, or has not looked so often
+			synctest.Wait()
+			t.Did("the Clock advances by 1m %s", when)
+			require.Equal(t, []string{"web"}, q.All(), "the items in the queue after a minute of the Clock")
+		}
+	})
+}
+
+// hasty is a clock that stands still. It advances once: after a number of looks, or before the next timer starts.
+type hasty struct {
+	*testclock.FakeClock
+	next  atomic.Int64 // the time by which it advances
+	looks atomic.Int64 // how many calls of Now come first; 0 or less if it advances before a timer
+}
+
+func (c *hasty) Now() time.Time {
+	now := c.FakeClock.Now()
+	if c.looks.Add(-1) == 0 {
+		c.advance()
+	}
+	return now
+}
+
+func (c *hasty) beforeTimer() {
+	if c.looks.Load() <= 0 {
+		c.advance()
+	}
+}
+
+func (c *hasty) advance() {
+	if d := c.next.Swap(0); d > 0 {
+		c.Step(time.Duration(d))
+	}
+}
+
+func (c *hasty) NewTimer(d time.Duration) clock.Timer {
+	c.beforeTimer()
+	return c.FakeClock.NewTimer(d)
+}
+
+func (c *hasty) After(d time.Duration) <-chan time.Time {
+	c.beforeTimer()
+	return c.FakeClock.After(d)
+}
+
+func (c *hasty) AfterFunc(d time.Duration, f func()) clock.Timer {
+	c.beforeTimer()
+	return c.FakeClock.AfterFunc(d, f)
+}
