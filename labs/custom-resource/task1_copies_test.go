@@ -23,6 +23,7 @@ func full() *customresource.BitcoinNetwork {
 	n.TypeMeta = metav1.TypeMeta{APIVersion: "bitcoin.example.com/v1alpha1", Kind: "BitcoinNetwork"}
 	n.Labels, n.Annotations = map[string]string{"team": "chain"}, map[string]string{"note": "for the tests"}
 	n.OwnerReferences = []metav1.OwnerReference{{Kind: "Shop", Name: "shop", UID: "1", Controller: ptr.To(true)}}
+	n.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}}
 	n.Status = customresource.BitcoinNetworkStatus{
 		ObservedGeneration: 4, ReadyNodes: 2, RegisteredChain: "regtest",
 		Conditions: []metav1.Condition{{
@@ -166,11 +167,21 @@ func TestTask1_Copy_keeps_empty_and_nil_apart(t *testing.T) {
 		require.Equal(t, original, c, "the copy")
 		t.Rule(copies)
 		original.Spec.Peers, original.Spec.Options = make([]string, 0, 8), map[string]string{}
-		t.Did("DeepCopy of a network with room for peers, and with an empty map of options; the copy gets one of each")
+		original.Status.Conditions = make([]metav1.Condition, 0, 8)
+		t.Did("DeepCopy of a network with room for peers and conditions, and with an empty map of options; the copy gets " +
+			"one of each")
 		c = original.DeepCopy()
 		require.Equal(t, original, c, "the copy")
 		c.Spec.Peers, c.Spec.Options["txindex"] = append(c.Spec.Peers, "a.example.com:8333"), "1"
+		c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: "Ready"})
 		require.Empty(t, original.Spec.Peers[:8][0], "the text behind the end of the original's peers")
 		require.Empty(t, original.Spec.Options, "the options of the original")
+		require.Empty(t, original.Status.Conditions[:8][0], "the condition behind the end of the original's conditions")
+		t.Did("DeepCopy of a list with room for networks; the copy gets one")
+		list := &customresource.BitcoinNetworkList{Items: make([]customresource.BitcoinNetwork, 0, 8)}
+		copied := list.DeepCopy()
+		require.Equal(t, list, copied, "the copy")
+		copied.Items = append(copied.Items, *c)
+		require.Empty(t, list.Items[:8][0], "the network behind the end of the original's items")
 	})
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	"client-go-workshop/internal/testkit/guard"
 	customresource "client-go-workshop/labs/custom-resource"
@@ -85,6 +86,12 @@ func TestTask2_Names_are_those_of_the_types(t *testing.T) {
 			}
 			require.Equal(t, map[string]any{"bitcoinnetworks": "BitcoinNetwork", "bitcoinnetworks/status": "BitcoinNetwork"},
 				found, "the resources and their kinds")
+			var definition struct {
+				Spec struct{ Names struct{ ListKind string } }
+			}
+			require.NoError(t, yaml.Unmarshal([]byte(customresource.Manifest()), &definition), "the error of decoding Manifest")
+			require.Contains(t, []string{"", "BitcoinNetworkList"}, definition.Spec.Names.ListKind,
+				"listKind; without it, it is the kind and List")
 		})
 }
 
@@ -92,6 +99,9 @@ func TestTask2_Defaults_are_filled_in(t *testing.T) {
 	guard.Test(t, "A network without chain or nodes gets the defaults.", func(t *guard.T) {
 		spec := serve(t).mustCreate(`{"version":"29.0"}`)
 		require.Equal(t, map[string]any{"version": "29.0", "chain": "regtest", "nodes": 3.0}, spec, "the stored spec")
+		spec = serve(t).mustCreate(`{"version":"29.0","chain":null,"nodes":null}`)
+		require.Equal(t, map[string]any{"version": "29.0", "chain": "regtest", "nodes": 3.0}, spec,
+			"the stored spec, if null was sent")
 	})
 }
 
@@ -113,10 +123,29 @@ func TestTask2_Known_fields_are_stored(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(spec), &wanted), "the error of decoding")
 		require.Equal(t, wanted, r.mustCreate(spec), "the stored spec")
 
+		t.Did("a spec with values that are rare, and that no comment excludes")
+		rare := demo(func(n *customresource.BitcoinNetwork) {
+			n.Spec.Version = "123.456"
+			n.Spec.Peers = []string{"[2001:db8::1]:8333", strings.Repeat("o", 56) + ".onion:8333"}
+			n.Spec.Options = map[string]string{"listen": "", "uacomment": strings.Repeat("c", 300)}
+			for i := range 100 {
+				n.Spec.Options[fmt.Sprint("option", i)] = "1"
+			}
+		}).Spec
+		data, err := json.Marshal(rare)
+		require.NoError(t, err, "the error of encoding a spec")
+		code, answer := r.create("rare", string(data))
+		require.Equal(t, http.StatusCreated, code, "the status code; the server says %q", answer["message"])
+		var stored customresource.BitcoinNetworkSpec
+		data, err = json.Marshal(answer["spec"])
+		require.NoError(t, err, "the error of encoding a spec")
+		require.NoError(t, json.Unmarshal(data, &stored), "the error of decoding")
+		require.Equal(t, rare, stored, "the stored spec")
+
 		status := full().Status
-		data, err := json.Marshal(map[string]any{"status": status})
+		data, err = json.Marshal(map[string]any{"status": status})
 		require.NoError(t, err, "the error of encoding a status")
-		code, answer := r.send("PATCH", collection+"/demo/status", string(data))
+		code, answer = r.send("PATCH", collection+"/demo/status", string(data))
 		require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
 		var sent map[string]any
 		require.NoError(t, json.Unmarshal(data, &sent), "the error of decoding")
@@ -124,7 +153,9 @@ func TestTask2_Known_fields_are_stored(t *testing.T) {
 
 		t.Did("a status with values that are rare, and that no comment excludes")
 		status.ReadyNodes, status.RegisteredChain = 25, "signet"
+		status.ObservedGeneration = 1 << 40
 		status.Conditions[0].Type, status.Conditions[0].Status = "Audited", metav1.ConditionUnknown
+		status.Conditions[0].Reason, status.Conditions[0].ObservedGeneration = strings.Repeat("R", 100), 0
 		data, err = json.Marshal(map[string]any{"status": status})
 		require.NoError(t, err, "the error of encoding a status")
 		code, answer = r.send("PATCH", collection+"/demo/status", string(data))
@@ -144,6 +175,13 @@ func TestTask2_Unknown_fields_are_dropped(t *testing.T) {
 			code, answer := r.send("PATCH", collection+"/demo/status", `{"status":{"readyNodes":1,"ready":"yes"}}`)
 			require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
 			require.Equal(t, map[string]any{"readyNodes": 1.0}, answer["status"], "the stored status")
+			code, answer = r.send("PATCH", collection+"/demo/status", `{"status":{"conditions":[{"type":"Ready",`+
+				`"status":"True","lastTransitionTime":"2026-01-02T03:04:05Z","reason":"R","message":"","since":1}]}}`)
+			require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
+			require.NotContains(t, answer["status"].(map[string]any)["conditions"].([]any)[0], "since", "the stored condition")
+			code, answer = r.send("PATCH", collection+"/demo", `{"owner":"me"}`)
+			require.Equal(t, http.StatusOK, code, "the status code; the server says %q", answer["message"])
+			require.NotContains(t, answer, "owner", "the stored network")
 		})
 }
 
@@ -167,10 +205,11 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 		"the moment of the mistake.", func(t *guard.T) {
 		r := serve(t)
 		for _, spec := range []string{
-			`{"version":"29.0","chain":"moon"}`, `{"version":"29.0","chain":""}`,
+			`{"version":"29.0","chain":"moon"}`, `{"version":"29.0","chain":""}`, `{"version":"29.0","chain":"signet"}`,
 			`{"version":"29.0","nodes":-1}`, `{"version":"29.0","nodes":21}`, `{"version":"29.0","nodes":"two"}`,
 			`{"version":"latest"}`, `{"version":"29.0-rc1"}`, `{"version":"v29.0"}`, `{"version":"29."}`,
-			`{"version":"..."}`, `{"version":29}`, `{"version":"29x0"}`,
+			`{"version":"..."}`, `{"version":29}`, `{"version":"29x0"}`, `{"version":".0"}`, `{"version":"29.0.1"}`,
+			`{"version":"29.0rc1"}`,
 			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h","i"]}`, `{"version":"29.0","peers":["a","a"]}`,
 			`{"version":"29.0","options":{"txindex":1}}`,
 		} {
@@ -178,7 +217,7 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 			require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the spec %s", spec)
 		}
 		for i, spec := range []string{
-			`{"version":"29.0","chain":"main","nodes":20}`, `{"version":"1.10","chain":"test","nodes":0}`,
+			`{"version":"29.0","chain":"main","nodes":20}`, `{"version":"0.10","chain":"test","nodes":0}`,
 			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h"]}`,
 		} {
 			code, answer := r.create(fmt.Sprint("right-", i), spec)
@@ -197,6 +236,9 @@ func TestTask2_Conditions_have_a_type_once(t *testing.T) {
 		code, _ := r.send("PATCH", collection+"/demo/status", fmt.Sprintf(`{"status":{"conditions":[`+ready+`,`+ready+`]}}`,
 			"True", "False"))
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for two conditions of the type Ready")
+		nameless := strings.Replace(fmt.Sprintf(ready, "True"), `"type":"Ready",`, "", 1)
+		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"conditions":[`+nameless+`]}}`)
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for a condition without a type")
 	})
 }
 
@@ -210,6 +252,8 @@ func TestTask2_Stored_networks_can_be_decoded(t *testing.T) {
 		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"conditions":[{"type":"Ready","status":"True",`+
 			`"lastTransitionTime":"yesterday","reason":"NodesReady","message":""}]}}`)
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the transition time yesterday")
+		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"observedGeneration":1.5}}`)
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the observed generation 1.5")
 	})
 }
 

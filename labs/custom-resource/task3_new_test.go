@@ -43,7 +43,7 @@ func TestTask3_Owner(t *testing.T) {
 func TestTask3_Labels(t *testing.T) {
 	guard.Test(t, "Its Pods have NetworkLabel, and its selector selects by NetworkLabel alone: a selector cannot change, "+
 		"so it must not name what can.", func(t *guard.T) {
-		d := wanted(t)
+		d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Labels = map[string]string{"team": "chain"} })
 		label := map[string]string{"bitcoin.example.com/network": "demo"}
 		require.Equal(t, label, d.Spec.Template.Labels, "the labels of the Pods")
 		require.Equal(t, &metav1.LabelSelector{MatchLabels: label}, d.Spec.Selector, "the selector")
@@ -89,6 +89,12 @@ func TestTask3_Arguments(t *testing.T) {
 		require.Len(t, args, 101, "the arguments for 101 options")
 		require.Equal(t, "-daemon=", args[0], "the argument for an option with an empty value")
 		require.Equal(t, "-option099=1", args[100], "the last argument")
+		args = wanted(t, func(n *customresource.BitcoinNetwork) {
+			n.Spec.Peers = []string{"b", "", "a"}
+			n.Spec.Options = map[string]string{"rpc": "1", "rpc-user": "2", "chain": "main"}
+		}).Spec.Template.Spec.Containers[0].Args
+		require.Equal(t, []string{"-chain=regtest", "-addnode=b", "-addnode=", "-addnode=a", "-chain=main", "-rpc=1",
+			"-rpc-user=2"}, args, "the arguments for unusual peers and options")
 	})
 }
 
@@ -105,6 +111,7 @@ func TestTask3_Two_calls_share_nothing(t *testing.T) {
 	guard.Test(t, "Two calls for one network return equal Deployments, which share nothing with the network: the network "+
 		"comes from the cache.", func(t *guard.T) {
 		n := demo(onServer)
+		n.Labels, n.Annotations = map[string]string{"team": "chain"}, map[string]string{"note": "for the tests"}
 		before := n.DeepCopy()
 		t.Did("NewDeployment twice")
 		a, b := customresource.NewDeployment(n), customresource.NewDeployment(n)
