@@ -180,7 +180,7 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 func TestTask4_Tables_in_a_watch(t *testing.T) {
 	const (
 		tables  = "The object of an event is rewritten, and so is a Table in it. kubectl get -w prints Tables."
-		columns = "Only the first Table of a watch has the definitions of its columns, which may be that of a BOOKMARK."
+		columns = "Only the first Table of a watch, which may be a BOOKMARK's, has the definitions of its columns."
 	)
 	guard.Test(t, tables, func(t *guard.T) {
 		w := newWorld(t, view)
