@@ -27,8 +27,8 @@ import (
 )
 
 func TestTask4_Stop_ends_the_channel(t *testing.T) {
-	guard.Test(t, "Stop ends the watch: when it returns, the decoder is closed, and the channel will "+
-		"close.", func(t *guard.T) {
+	guard.Apart(t, "Stop ends the watch: when it returns, the decoder is closed, and the channel will "+
+		"close. It can be closed once only, and nothing can be sent afterwards.", func(t *guard.T) {
 		s := newScript()
 		w := watching(t, s)
 		require.Equal(t, nothing, receive(w), "result of receive before Stop")

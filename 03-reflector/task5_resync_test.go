@@ -28,8 +28,8 @@ func newResyncing(s *script, st *store, period time.Duration) *reflector.Reflect
 }
 
 func TestTask5_Resync_comes_each_period(t *testing.T) {
-	guard.Test(t, "resync calls the store's Resync once each resyncPeriod, until the context ends. It does so even if "+
-		"nothing happens.", func(t *guard.T) {
+	guard.Apart(t, "resync calls the store's Resync once each resyncPeriod, until the context ends. It does so even if "+
+		"nothing happens, and if ShouldResync is nil.", func(t *guard.T) {
 		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a").run()
 		require.Equal(t, []string{"Replace [a@2] @2"}, w.store.calls(), "calls of the store at the start")
 		w.pass(59 * time.Second)
