@@ -163,7 +163,7 @@ func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 func TestTask4_Refused_watch_needs_no_list(t *testing.T) {
 	guard.Test(t, "If the server refuses connections or has too much to do (429), the next watch starts after the "+
 		"back-off, at the last version. The server has forgotten nothing, and after an outage it has no time for lists "+
-		"(#87794).", func(t *guard.T) {
+		"(#8915).", func(t *guard.T) {
 		w := newWorld(t, "a").run()
 		w.pass(time.Minute)
 		w.did("the server goes away for ten minutes; meanwhile b is created")

@@ -27,7 +27,7 @@ import (
 const (
 	leaseDuration = 15 * time.Second // others take over this long after the last renewal they saw
 	renewDeadline = 10 * time.Second // the leader gives up after this long without one
-	retryPeriod   = 2 * time.Second  // how often either tries
+	retryPeriod   = 2 * time.Second  // how often the leader tries; others wait up to 2.2 times as long
 )
 
 // Run waits until it holds the Lease of that name, and calls work with a context that ends with ctx or with the Lease.

@@ -4,8 +4,9 @@
 //
 // Wrong: watch-dies-with-its-timeout
 //
-// Story: A watch lasts for minutes, so a limit for requests must not end it. NGINX Gateway Fabric set a timeout of 10
-// seconds for all its requests, and each of its watches ended and started again every 10 seconds
+// Story: A watch lasts for minutes, so a limit for requests must not end it. The Timeout of a rest.Config is the
+// http.Client's, and does. NGINX Gateway Fabric set it to 10 seconds, and each of its watches ended and started again
+// every 10 seconds
 // ([#5793](https://github.com/nginx/nginx-gateway-fabric/issues/5793)).
 package main
 

@@ -6,7 +6,7 @@
 //
 // Story: With `ReallyCrash` off, a panic in a handler does not end the program. If the panic also ends the goroutine
 // that calls the handler, the controller is alive and ready, and never receives another event
-// ([#58394](https://github.com/kubernetes/kubernetes/issues/58394)).
+// ([#58394](https://github.com/kubernetes/kubernetes/pull/58394)).
 package main
 
 import (

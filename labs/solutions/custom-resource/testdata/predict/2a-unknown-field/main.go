@@ -4,7 +4,7 @@
 //
 // Wrong: unknown-fields-are-kept
 //
-// Story: The mistake is in the object for years. Each reader believes that the network has five nodes. kubectl warns of
+// Story: The mistake is in the object for years. Each reader believes that the network has five nodes. kubectl refuses
 // unknown fields, but only if the server does not keep them.
 package main
 

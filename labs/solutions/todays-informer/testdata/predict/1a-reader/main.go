@@ -4,7 +4,7 @@
 //
 // Wrong: list-is-written-one-by-one
 //
-// Story: The server never had only b@8. A controller that counts objects, such as the Pods of a node, decides by a state
+// Story: The server never had only b@9. A controller that counts objects, such as the Pods of a node, decides by a state
 // that never existed. Since [#135462](https://github.com/kubernetes/kubernetes/pull/135462) an informer replaces the
 // content of its store in one step.
 package main
@@ -25,7 +25,7 @@ func main() {
 	_ = store.Store.Add(deployment("a", "1"))
 	_ = store.Store.Add(deployment("b", "2"))
 
-	list := []any{deployment("b", "8"), deployment("c", "9")}
+	list := []any{deployment("b", "9"), deployment("c", "8")}
 	_ = todaysinformer.ReplaceAll(cache.ResourceEventHandlerFuncs{}, store,
 		cache.ReplacedAllInfo{Objects: list, ResourceVersion: "9"}, false)
 }
