@@ -106,7 +106,12 @@ type instance struct {
 
 // newWorld makes a server with these objects, and a controller whose caches have them. The controller does not run.
 func newWorld(t *guard.T, objs ...fakeapi.Object) *world {
-	w := &world{Server: start(t, finished.Manifest()), t: t, registry: newRegistry()}
+	return newWorldOf(t, finished.Manifest(), objs...)
+}
+
+// newWorldOf makes a world with the definition of a manifest.
+func newWorldOf(t *guard.T, manifest string, objs ...fakeapi.Object) *world {
+	w := &world{Server: start(t, manifest), t: t, registry: newRegistry()}
 	for _, obj := range objs {
 		w.put(obj)
 	}

@@ -154,6 +154,7 @@ func TestTask3_Right_is_left_alone(t *testing.T) {
 		require.Equal(t, int32(4), *now.Spec.Replicas, "the replicas on the server")
 		require.Equal(t, before.Labels, now.Labels, "the labels on the server")
 		require.Equal(t, before.Annotations, now.Annotations, "the annotations on the server")
+		require.Equal(t, before.OwnerReferences, now.OwnerReferences, "the owners on the server")
 		require.Equal(t, before.Spec.Template, now.Spec.Template, "the template on the server")
 	})
 }
@@ -170,6 +171,8 @@ func ofOthers(d *appsv1.Deployment) {
 	d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "proxy", Image: "proxy:1"}},
 		d.Spec.Template.Spec.Containers...)
 	d.Finalizers = []string{"example.com/backup"}
+	d.OwnerReferences = append(d.OwnerReferences,
+		metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "nightly", UID: "nightly"})
 }
 
 func TestTask3_Foreign_is_left_alone(t *testing.T) {

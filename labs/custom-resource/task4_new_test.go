@@ -64,6 +64,13 @@ func TestTask4_Observed_generation(t *testing.T) {
 		for _, c := range customresource.NewStatus(network, ready()).Conditions {
 			require.Equal(t, int64(8), c.ObservedGeneration, "the observed generation of %s, which has not changed", c.Type)
 		}
+		t.Did("the status is that of a network with more generations, out of a backup")
+		network.Generation = 3
+		status = customresource.NewStatus(network, ready())
+		require.Equal(t, int64(3), status.ObservedGeneration, "the status's observed generation")
+		for _, c := range status.Conditions {
+			require.Equal(t, int64(3), c.ObservedGeneration, "the observed generation of %s", c.Type)
+		}
 	})
 }
 
@@ -111,6 +118,12 @@ func TestTask4_Ready_is_true(t *testing.T) {
 		})
 		require.Equal(t, "Ready is True: NodesReady", inWords(condition(t, "Ready", none, observed)),
 			"the condition of a network that wants no nodes")
+		late := ready(func(o *customresource.Observed) {
+			o.Deployment.Status.Conditions = []appsv1.DeploymentCondition{
+				{Type: appsv1.DeploymentProgressing, Status: "False", Reason: "ProgressDeadlineExceeded"}}
+		})
+		require.Equal(t, "Ready is True: NodesReady", inWords(condition(t, "Ready", demo(), late)),
+			"the condition of a network whose nodes became ready after the Deployment's deadline")
 	})
 }
 
@@ -170,6 +183,9 @@ func TestTask4_Registered(t *testing.T) {
 			failed := ready(func(o *customresource.Observed) { o.RegistryError = errors.New("no route to host") })
 			require.Equal(t, "Registered is False: RegistryUnavailable",
 				inWords(condition(t, "Registered", demo(), failed)), "the condition for a RegistryError")
+			nowhere := ready(func(o *customresource.Observed) { o.RegisteredChain = "" })
+			require.Equal(t, "Registered is True: Registered", inWords(condition(t, "Registered", demo(), nowhere)),
+				"the condition without a chain and without a RegistryError")
 		})
 }
 
@@ -190,6 +206,15 @@ func TestTask4_Transition_times(t *testing.T) {
 		taken := ready(func(o *customresource.Observed) { o.DeploymentError = &customresource.NameTakenError{Name: "demo"} })
 		same = condition(t, "Ready", network, taken)
 		require.True(t, first.Equal(&same.LastTransitionTime), "with another reason, it has its old transition time")
+
+		t.Did("the spec changes, and the network is still not ready")
+		changed := network.DeepCopy()
+		changed.Generation++
+		for _, c := range customresource.NewStatus(changed, starting).Conditions {
+			old := meta.FindStatusCondition(network.Status.Conditions, c.Type)
+			require.True(t, old.LastTransitionTime.Equal(&c.LastTransitionTime),
+				"with another generation, %s has its old transition time", c.Type)
+		}
 
 		t.Did("both are ready")
 		now := condition(t, "Ready", network, ready())
@@ -230,6 +255,14 @@ func TestTask4_Messages_are_stable(t *testing.T) {
 			for _, c := range first.Conditions {
 				require.NotEmpty(t, c.Message, "the message of %s", c.Type)
 			}
+			t.Did("NewStatus for a NameTakenError, which two attempts wrap with another text")
+			message := func(text string) string {
+				observed := ready(func(o *customresource.Observed) {
+					o.DeploymentError = fmt.Errorf("%s: %w", text, &customresource.NameTakenError{Name: "demo"})
+				})
+				return condition(t, "Ready", demo(), observed).Message
+			}
+			require.Equal(t, message("request 17"), message("request 18"), "the message of Ready")
 		})
 }
 

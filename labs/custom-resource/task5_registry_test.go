@@ -5,6 +5,7 @@ package customresource_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 	customresource "client-go-workshop/labs/custom-resource"
+	finished "client-go-workshop/labs/solutions/custom-resource"
 )
 
 var errAway = errors.New("the registry is away")
@@ -83,6 +85,13 @@ func TestTask5_AddFinalizer(t *testing.T) {
 		require.Equal(t, []string{customresource.Finalizer}, w.stored().Finalizers, "the finalizers on the server")
 		require.Equal(t, demo().Spec, w.stored().Spec, "the spec on the server")
 		require.Len(t, w.stored().Status.Conditions, 1, "the conditions on the server")
+		t.Did("a definition without defaults, and a network without a chain and a number of nodes")
+		short := customresource.BitcoinNetworkSpec{Version: "29.0"}
+		w = newWorldOf(t, strings.NewReplacer(", default: regtest", "", ", default: 3", "").Replace(finished.Manifest()),
+			demo(func(n *customresource.BitcoinNetwork) { n.Spec = short }))
+		_, err = w.addFinalizer()
+		require.NoError(t, err, "the error of AddFinalizer")
+		require.Equal(t, short, w.stored().Spec, "the spec on the server")
 	})
 }
 
@@ -169,10 +178,12 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 func TestTask5_Finalizer_comes_first(t *testing.T) {
 	guard.Test(t, "Register returns an error, and does not call the registry, for a network without Finalizer: if the "+
 		"network is deleted right after the call, its entry would stay forever.", func(t *guard.T) {
-		w := newWorld(t, demo(audited))
-		_, err := w.register()
-		require.Error(t, err, "the error of Register")
-		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		for _, network := range []*customresource.BitcoinNetwork{demo(audited), demo(audited, registered)} {
+			w := newWorld(t, network)
+			_, err := w.register()
+			require.Error(t, err, "the error of Register for the registered chain %q", network.Status.RegisteredChain)
+			require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		}
 	})
 }
 
@@ -259,7 +270,7 @@ func TestTask5_Other_finalizers_stay(t *testing.T) {
 		_, err := w.finalize()
 		require.NoError(t, err, "the error of Finalize")
 		require.Equal(t, []string{"example.com/audit"}, w.stored().Finalizers, "the finalizers on the server")
-		others := []string{"example.com/a", "example.com/b", "example.com/c"}
+		others := []string{"example.com/a", metav1.FinalizerDeleteDependents, "example.com/c"}
 		w = ending(t, func(n *customresource.BitcoinNetwork) {
 			n.Finalizers = append([]string{customresource.Finalizer}, others...)
 		})

@@ -83,8 +83,11 @@ func TestTask6_Other_owners_are_not_networks(t *testing.T) {
 	guard.Test(t, "An owner of another kind or group is not a network.", func(t *guard.T) {
 		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", version, "BitcoinWallet", "coins")),
 			"the networks that its event concerns, with an owner of another kind")
-		require.Equal(t, []string{"default/web"}, concerned(t, owned("web", "example.com/v1", kind, "coins")),
-			"the networks that its event concerns, with an owner of another group")
+		for _, other := range []string{"example.com/v1", "bitcoin.example.community/v1", "my.bitcoin.example.com/v1",
+			"example.com/bitcoin.example.com", "v1"} {
+			require.Equal(t, []string{"default/web"}, concerned(t, owned("web", other, kind, "coins")),
+				"the networks that its event concerns, with an owner of %s", other)
+		}
 	})
 }
 
@@ -111,5 +114,9 @@ func TestTask6_Other_objects_are_ignored(t *testing.T) {
 	guard.Test(t, "Concerned ignores any other object.", func(t *guard.T) {
 		require.Empty(t, concerned(t, &metav1.Status{}, nil, "text", cache.DeletedFinalStateUnknown{Key: "default/demo"}),
 			"the networks that odd objects concern")
+		require.Equal(t, []string{"default/demo"}, concerned(t, demo(), &metav1.Status{}),
+			"the networks that a network and an odd object concern")
+		require.Equal(t, []string{"default/demo"}, concerned(t, &metav1.Status{}, demo()),
+			"the networks that an odd object and a network concern")
 	})
 }

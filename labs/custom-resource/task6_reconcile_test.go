@@ -231,6 +231,11 @@ func TestTask6_Errors_are_returned(t *testing.T) {
 		_, err := w.reconcile()
 		require.ErrorIs(t, err, errAway, "the error of Reconcile")
 		require.True(t, apierrors.IsForbidden(err), "the error also wraps the server's: %v", err)
+		w.registry.before = func(string) error { return &customresource.NameTakenError{Name: "another"} }
+		t.Did("the creation of the Deployment fails, and the registry has an error for a name that is taken")
+		w.Script("create", fakeapi.Answer(403, ""))
+		_, err = w.reconcile()
+		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
 		for _, code := range []int{http.StatusForbidden, http.StatusConflict} {
 			t.Story(8)
 			w := newWorld(t, demo(withFinalizer))
