@@ -154,6 +154,9 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 		"the status is about an older generation": func(n *customresource.BitcoinNetwork) {
 			n.Status.Conditions[0].ObservedGeneration = 0
 		},
+		"the status is about a greater generation": func(n *customresource.BitcoinNetwork) {
+			n.Status.Conditions[0].ObservedGeneration = 2
+		},
 		"Registered is Unknown":          func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "Unknown" },
 		"Registered is False":            func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "False" },
 		"the status lacks the condition": func(n *customresource.BitcoinNetwork) { n.Status.Conditions = nil },
