@@ -167,6 +167,11 @@ func TestTask2_Headers_of_the_connection(t *testing.T) {
 			require.Equal(t, "", out.Header.Get(name), "the header %s", name)
 		}
 		require.Equal(t, "2", out.Header.Get("X-Kept"), "the header X-Kept")
+		t.Rule("Headers for one connection are removed, Upgrade among them. A client that names Accept among them does not " +
+			"remove the proxy's.")
+		out = asked(t, view, http.MethodGet, collection, "Connection: Accept, X-Forwarded-For")
+		require.Equal(t, "application/json", out.Header.Get("Accept"), "the header Accept")
+		require.NotEmpty(t, out.Header.Get("X-Forwarded-For"), "the header X-Forwarded-For")
 	})
 }
 
