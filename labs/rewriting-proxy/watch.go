@@ -12,8 +12,8 @@ import (
 // answer at once, and each event as soon as its last byte has come. If it returns an error, it has sent nothing.
 //
 // The object of an event is rewritten, and so is a Table in it. Only the first Table of a watch, which may be a
-// BOOKMARK's, has the definitions of its columns. The types and the order of the events stay as they are. A BOOKMARK and
-// an ERROR stay as they are. Each event ends with a newline, because clients in other languages read line by line.
+// BOOKMARK's, has the definitions of its columns. The types and the order of the events stay as they are. A BOOKMARK
+// and an ERROR stay as they are. Each event ends with a newline, because clients in other languages read line by line.
 //
 // A watch that the API server ends, ends for the client. If it breaks off, the client's connection breaks off too: the
 // client must not take half an answer for a whole one. An event that cannot be rewritten becomes one ERROR with the
