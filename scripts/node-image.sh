@@ -113,7 +113,8 @@ flags=$(version=k8s.io/component-base/version
     "-X=$version.gitTreeState=clean -X=$version.gitVersion=$kubernetes")
 build() {
   (cd "$1" && shift &&
-    GOWORK=off CGO_ENABLED=0 go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags="$flags" -o "$programs/" "$@")
+    GOWORK=off CGO_ENABLED=0 \
+      go build -trimpath -buildvcs=false -gcflags=all=-dwarf=false -ldflags="$flags" -o "$programs/" "$@")
 }
 
 step 3/7 "Kubernetes $kubernetes and etcd"
