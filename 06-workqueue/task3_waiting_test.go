@@ -263,14 +263,13 @@ func TestTask3_Layer_below_is_called_without_a_lock(t *testing.T) {
 		"workers, and a worker that fails calls AddAfter.", func(t *guard.T) {
 		for _, c := range []struct {
 			method string
-			items  int
 			call   func(q loggedQueue)
 		}{
-			{"Add", 3, func(q loggedQueue) { q.AddAfter("web", time.Second); q.pass(time.Second) }},
-			{"Add", 3, func(q loggedQueue) { q.AddAfter("web", 0) }},
-			{"ShuttingDown", 3, func(q loggedQueue) { q.AddAfter("web", time.Second); synctest.Wait() }},
-			{"ShutDown", 2_000, func(q loggedQueue) { q.ShutDown() }},
-			{"ShutDownWithDrain", 2_000, func(q loggedQueue) { q.DrainLater().result() }},
+			{"Add", func(q loggedQueue) { q.AddAfter("web", time.Second); q.pass(time.Second) }},
+			{"Add", func(q loggedQueue) { q.AddAfter("web", 0) }},
+			{"ShuttingDown", func(q loggedQueue) { q.AddAfter("web", time.Second); synctest.Wait() }},
+			{"ShutDown", func(q loggedQueue) { q.ShutDown() }},
+			{"ShutDownWithDrain", func(q loggedQueue) { q.DrainLater().result() }},
 		} {
 			t.Story(8)
 			below := &hooked{TypedInterface: workqueue.NewTyped[string]()}
@@ -279,12 +278,12 @@ func TestTask3_Layer_below_is_called_without_a_lock(t *testing.T) {
 			got := "AddAfter was not called"
 			below.hook = once(c.method, func() {
 				got = during(t, "AddAfter", func() {
-					for i := range c.items { // each is due before the one before it
-						q.delayed().AddAfter(fmt.Sprint("db ", i), time.Hour-time.Duration(i)*time.Second)
+					for i := range 3 { // each is due before the one before it
+						q.delayed().AddAfter(fmt.Sprint("db ", i), time.Hour-time.Duration(i)*time.Minute)
 					}
 				})
 			})
-			t.Did("AddAfter of %d items, an hour or less, while config.Queue is in %s:", c.items, c.method)
+			t.Did("AddAfter of three items, about an hour, while config.Queue is in %s:", c.method)
 			c.call(q)
 			if c.method == "ShuttingDown" && got == "AddAfter was not called" {
 				continue // a queue that notes its own shutdown need not ask the layer below
