@@ -76,7 +76,8 @@ func TestTask4_Slow_client(t *testing.T) {
 }
 
 func TestTask4_Frame_that_is_too_large(t *testing.T) {
-	guard.Test(t, "It keeps one frame, of at most 16 MiB, and no goroutine of its own. A larger frame counts as a watch that breaks off.",
+	guard.Test(t, "It keeps one frame, of at most 16 MiB, and no goroutine of its own. A larger frame counts as a "+
+		"watch that breaks off.",
 		func(t *guard.T) {
 			piece := strings.Repeat(" ", 1<<20)
 			var sent atomic.Int64

@@ -16,8 +16,8 @@ import (
 )
 
 func TestTask5_Hidden_later(t *testing.T) {
-	guard.Test(t, "To the client, a hidden object does not exist: writes, deletions and subresources answer 404. An object "+
-		"can be hidden after many writes.", func(t *guard.T) {
+	guard.Test(t, "To the client, a hidden object does not exist: writes, deletions and subresources answer 404. An "+
+		"object can be hidden after many writes.", func(t *guard.T) {
 		w := newWorld(t, view, deployment("web", 1))
 		const patch = `{"metadata":{"annotations":{"a":"1"}}}`
 		for range 3 {
@@ -62,8 +62,8 @@ func table(column string) string {
 }
 
 func TestTask5_Tables_of_two_clients(t *testing.T) {
-	guard.Test(t, "In a Table, the objects of the rows are rewritten, and the number behind the slash in the column Ready. "+
-		"Each Table has its own columns.", func(t *guard.T) {
+	guard.Test(t, "In a Table, the objects of the rows are rewritten, and the number behind the slash in the column "+
+		"Ready. Each Table has its own columns.", func(t *guard.T) {
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			text := table(r.URL.Query().Get("fieldSelector"))
