@@ -82,8 +82,8 @@ func TestTask5_Tables_of_two_clients(t *testing.T) {
 }
 
 func TestTask5_Table_of_a_Scale(t *testing.T) {
-	guard.Test(t, "In the Table of a Scale, the number is the cell in the column Desired. kubectl get --subresource=scale "+
-		"prints it.", func(t *guard.T) {
+	guard.Test(t, "In the Table of a Scale, the number is the cell in the column Desired. kubectl get "+
+		"--subresource=scale prints it.", func(t *guard.T) {
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			text := `{"kind":"PartialObjectMetadata","metadata":{"name":"web"}}`
