@@ -280,6 +280,32 @@ func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 	})
 }
 
+func TestTask5_Error_of_an_earlier_resync(t *testing.T) {
+	guard.Test(t, "An error of Resync ends the resyncs and makes a list due. If a list is due already, the error is over "+
+		"with its watch: the next call knows nothing of it.", func(t *guard.T) {
+		s, st := &script{}, &store{onCall: func(call string) error {
+			if call == "Resync" {
+				time.Sleep(10 * time.Second)
+			}
+			return refuseResync(call)
+		}}
+		s.lists = append(s.lists, lists("7"), lists("8"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			c := s.channel()
+			time.AfterFunc(65*time.Second, func() { c.result <- failing(errExpired) })
+			return c, nil
+		})
+		r := newResyncing(s, st, time.Minute)
+		t.Did("ListAndWatchWithContext; after a minute the store refuses a resync, for which it needs ten seconds")
+		t.Did("the watch brings 410 in the middle of it")
+		listAndWatchFor(t, r, time.Hour)
+		t.Did("ListAndWatchWithContext again, for half a minute")
+		start := time.Now()
+		listAndWatchFor(t, r, 30*time.Second)
+		require.Equal(t, 30*time.Second, time.Since(start), "time until ListAndWatchWithContext returned")
+	})
+}
+
 func TestTask5_Nothing_is_left_of_each_resync(t *testing.T) {
 	guard.Test(t, "When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call of "+
 		"the store. A Reflector may list a hundred times while its context lives.", func(t *guard.T) {
