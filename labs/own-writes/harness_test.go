@@ -125,7 +125,8 @@ type world struct {
 	controller  *ownwrites.Controller
 
 	lock  sync.Mutex
-	stale []error // the errors that Stale was called with
+	stale []error            // the errors that Stale was called with
+	late  []cache.ObjectName // and the Deployments
 }
 
 // newWorld makes a world whose caches are synced. From then on its watch of Pods is late.
@@ -169,10 +170,10 @@ func (w *world) config() ownwrites.Config {
 	return ownwrites.Config{
 		Deployments: w.deployments, Pods: w.pods, Queue: queue, Store: w.store, Patience: patience, Workers: 2,
 		Client: func(namespace string) ownwrites.PodClient { return w.clients.In(namespace) },
-		Stale: func(_ cache.ObjectName, err error) {
+		Stale: func(owner cache.ObjectName, err error) {
 			w.lock.Lock()
 			defer w.lock.Unlock()
-			w.stale = append(w.stale, err)
+			w.stale, w.late = append(w.stale, err), append(w.late, owner)
 		},
 	}
 }
@@ -193,12 +194,18 @@ func (w *world) reconcile() error {
 // reconcileOf calls Reconcile for a Deployment of the namespace default, and looks whether it changes a cached object.
 func (w *world) reconcileOf(ctx context.Context, name string) error {
 	w.t.Helper()
+	return w.reconcileKey(ctx, cache.NewObjectName("default", name))
+}
+
+// reconcileKey is reconcileOf for any namespace.
+func (w *world) reconcileKey(ctx context.Context, key cache.ObjectName) error {
+	w.t.Helper()
 	cached := append(w.deployments.GetStore().List(), w.pods.GetStore().List()...)
 	var before []runtime.Object
 	for _, obj := range cached {
 		before = append(before, obj.(runtime.Object).DeepCopyObject())
 	}
-	err := w.controller.Reconcile(ctx, cache.NewObjectName("default", name))
+	err := w.controller.Reconcile(ctx, key)
 	for i, obj := range cached {
 		if !reflect.DeepEqual(before[i], obj) {
 			w.t.Rule("It never changes a cached object. The cache shares its objects with all readers.")

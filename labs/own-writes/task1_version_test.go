@@ -3,6 +3,7 @@ package ownwrites_test
 // Task 1: which of two versions is newer.
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,7 @@ func TestTask1_Any_number_of_digits(t *testing.T) {
 			for _, pair := range [][2]string{
 				{large, "9223372036854775808"}, {"18446744073709551615", "18446744073709551616"}, {"7", "18446744073709551616"},
 				{"18446744073709551616", "18446744073709551617"}, {large + large, "1" + large + large},
+				{strings.Repeat("9", 200), "1" + strings.Repeat("0", 200)},
 			} {
 				require.Equal(t, -1, compare(t, pair[0], pair[1]), "the result")
 				require.Equal(t, 1, compare(t, pair[1], pair[0]), "the result")
@@ -49,7 +51,7 @@ func TestTask1_Any_number_of_digits(t *testing.T) {
 func TestTask1_What_is_not_a_version(t *testing.T) {
 	guard.Test(t, "A version that is not a positive decimal number without leading zeros is an error that names it. "+
 		"An aggregated API may have any text as its version.", func(t *guard.T) {
-		for _, bad := range []string{"", "0", "07", "-3", "+3", "x7", "7x", "1.5", " 7", "٣"} {
+		for _, bad := range []string{"", "0", "07", "-3", "+3", "x7", "7x", "7f", "1.5", "1e5", "1_000", " 7", "٣"} {
 			for _, pair := range [][2]string{{bad, "8"}, {"8", bad}, {bad, bad}} {
 				t.Did("CompareResourceVersion(%q, %q)", pair[0], pair[1])
 				_, err := ownwrites.CompareResourceVersion(pair[0], pair[1])

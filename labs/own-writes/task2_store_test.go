@@ -47,6 +47,18 @@ func TestTask2_Owners_and_resources_are_apart(t *testing.T) {
 		require.Equal(t, "2", s.Written(inShop, pods), "the written version of shop/web's Pods")
 		require.Equal(t, "4", s.Written(web, secrets), "the written version of web's Secrets")
 		require.Equal(t, "9", s.Written(web, pods), "the written version of web's Pods")
+		t.Did("WroteAt(web, uid-1, pods of another group, 99), WroteAt(db, uid-2, pods of another group, 1)")
+		metrics := schema.GroupResource{Group: "metrics.k8s.io", Resource: "pods"}
+		s.WroteAt(web, "uid-1", metrics, "99")
+		s.WroteAt(db, "uid-2", metrics, "1")
+		require.Equal(t, "9", s.Written(web, pods), "the written version of web's Pods")
+		require.Equal(t, "3", s.Written(db, pods), "the written version of db's Pods")
+		require.Equal(t, "1", s.Written(db, metrics), "the written version of db's Pods of the other group")
+		t.Did("WroteAt of two owners with the empty UID: web, pods, 7 and db, pods, 5")
+		s.WroteAt(web, "", pods, "7")
+		s.WroteAt(db, "", pods, "5")
+		require.Equal(t, "7", s.Written(web, pods), "the written version of web's Pods")
+		require.Equal(t, "5", s.Written(db, pods), "the written version of db's Pods")
 	})
 }
 
@@ -93,6 +105,12 @@ func TestTask2_Clear(t *testing.T) {
 		s.Clear(web, "")
 		require.Empty(t, s.Written(web, pods), "the written version of web's Pods")
 		require.Equal(t, "9", s.Written(db, pods), "the written version of db's Pods")
+		t.Did("a web in another namespace has a record, too; Clear(web, \"\")")
+		inShop := types.NamespacedName{Namespace: "shop", Name: "web"}
+		s.WroteAt(inShop, "uid-3", pods, "9")
+		s.Clear(web, "")
+		require.Equal(t, "9", s.Written(inShop, pods), "the written version of the Pods of shop/web")
+		s.Clear(inShop, "")
 		t.Did("Clear(db, uid-2)")
 		s.Clear(db, "uid-2")
 		require.Empty(t, s.Written(db, pods), "the written version of db's Pods")
@@ -143,6 +161,11 @@ func TestTask2_Owners(t *testing.T) {
 		t.Did("a write of db in another namespace")
 		s.WroteAt(types.NamespacedName{Namespace: "shop", Name: "db"}, "uid-3", pods, "9")
 		require.Equal(t, 2, s.Owners(), "the number of owners")
+		t.Did("writes of 5,000 more owners with the empty UID")
+		for i := range 5_000 {
+			s.WroteAt(name("web-"+strconv.Itoa(i)), "", pods, "9")
+		}
+		require.Equal(t, 5_002, s.Owners(), "the number of owners")
 	})
 }
 

@@ -98,6 +98,13 @@ func TestTask3_Error_has_both_versions(t *testing.T) {
 		}
 		require.Equal(t, "8", s.Written(web, pods), "the written version of Pods")
 		require.Equal(t, "10", s.Written(web, secrets), "the written version of Secrets")
+		t.Did("the cache of ReplicaSets reaches 12 while it is asked")
+		ofReplicas := &aCache{version: "9"}
+		ofReplicas.during = func() { ofReplicas.version = "12" }
+		s = storeOn(&aCache{version: "9"}, ofReplicas)
+		s.WroteAt(web, "uid-1", replicas, "10")
+		require.Equal(t, ownwrites.ConsistencyError{ReadRV: "9", WroteRV: "10", GroupResource: replicas}, *notReady(t, s),
+			"the error has the version that was compared")
 	})
 }
 
@@ -118,6 +125,7 @@ func TestTask3_Nothing_blocks_forever(t *testing.T) {
 			s.WroteAt(web, "uid-1", pods, "10")
 			t.Did("the cache has the version %q, and a write at 10", version)
 			ready(t, s)
+			require.Equal(t, 0, s.Owners(), "owners with a record: it is forgotten with the others")
 			s.WroteAt(web, "uid-1", pods, "10")
 			s.WroteAt(web, "uid-1", replicas, "10")
 			t.Did("another cache is at 9, before a write at 10; a third resource has no cache")

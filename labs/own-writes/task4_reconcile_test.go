@@ -4,6 +4,7 @@ package ownwrites_test
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"slices"
 	"testing"
@@ -74,6 +75,12 @@ func TestTask4_Cache_is_behind(t *testing.T) {
 			t.Did("11 s pass")
 			require.NoError(t, w.reconcile(), "the error of Reconcile")
 			require.Len(t, w.sent("create", "delete"), 3, "the writes")
+			t.Did("the cache has two Pods too many, and is behind another write")
+			w.add("web-y", "web-z")
+			time.Sleep(11 * time.Second)
+			w.farAhead()
+			w.behind()
+			require.Len(t, w.sent("create", "delete"), 3, "the writes")
 		})
 }
 
@@ -102,19 +109,21 @@ func TestTask4_Deployment_is_gone(t *testing.T) {
 		"EnsureReady's error for it too, but after Patience it clears the record and reads nothing."
 	guard.Test(t, rule, func(t *guard.T) {
 		w := newWorld(t, 0)
-		w.farAhead()
-		t.Did("the Deployment is deleted")
+		w.add("web-a")
+		t.Did("there is a Pod, and a write of an older Deployment at 999999; the Deployment is deleted")
+		w.store.WroteAt(web, "old-uid", pods, "999999")
 		w.Delete(w.web())
 		settle()
 		lists := len(w.sent("list"))
-		w.behind()
-		require.Equal(t, 1, w.store.Owners(), "the number of owners in the store")
-		time.Sleep(patience)
+		for range 3 {
+			w.behind()
+			require.Equal(t, 1, w.store.Owners(), "the number of owners in the store")
+			time.Sleep(patience / 3)
+		}
 		t.Did("Patience has passed")
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
 		require.Equal(t, 0, w.store.Owners(), "the number of owners in the store")
-		require.NoError(t, w.reconcile(), "the error of Reconcile, the second time")
-		require.Empty(t, w.sent("create"), "the requests to create a Pod")
+		require.Empty(t, w.sent("create", "delete"), "the writes")
 		require.Len(t, w.sent("list"), lists, "the lists of Pods")
 		t.Rule("Only the end of Patience calls Stale, and only for a read: a Deployment that is gone has none.")
 		require.Empty(t, w.stale, "the errors that Stale was called with")
@@ -126,6 +135,8 @@ func TestTask4_Deployment_is_gone(t *testing.T) {
 		w.behind()
 		require.Empty(t, w.stale, "the errors that Stale was called with: Patience has just begun")
 		w.store.Clear(web, "")
+		w.Delete(w.Objects("pods")[0])
+		settle()
 		w.Script("create", fakeapi.Reset(true))
 		require.Error(t, w.reconcile(), "the error of Reconcile, whose create has no answer")
 		t.Did("the answer to a create is lost; the Deployment is deleted, and created again")
@@ -164,7 +175,8 @@ func TestTask4_Patience_ends(t *testing.T) {
 			w.behind()
 		}
 		time.Sleep(time.Second)
-		t.Did("Patience has almost passed")
+		t.Did("Patience has almost passed; the store has a newer write, at 9999999")
+		w.store.WroteAt(web, w.web().UID, pods, "9999999")
 		behind := w.behind()
 		require.Empty(t, w.stale, "the errors that Stale was called with")
 		require.Len(t, w.sent("list"), lists, "the lists of Pods")
@@ -194,6 +206,16 @@ func TestTask4_Patience_starts_again(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.behind()
 		require.Empty(t, w.stale, "the errors that Stale was called with")
+		t.Did("the answer to a create is lost, and the next Reconcile reads from the server; then Patience passes")
+		w.store.Clear(web, "")
+		w.deleteOne()
+		w.Script("create", fakeapi.Reset(true))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+		time.Sleep(patience)
+		w.farAhead()
+		w.behind()
+		require.Empty(t, w.stale, "the errors that Stale was called with: the cache is late since now")
 	})
 }
 
@@ -211,6 +233,15 @@ func TestTask4_Lost_answer(t *testing.T) {
 		lists := len(w.sent("list"))
 		w.behind()
 		require.Len(t, w.sent("list"), lists, "the lists of Pods: one read is enough")
+		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+		w.scale(4)
+		time.Sleep(11 * time.Second)
+		t.Did("11 s pass: the cache has three Pods; two are gone from the server; the answer to the fourth create is lost")
+		w.Delete(w.Objects("pods")[:2]...)
+		w.Script("create", fakeapi.Reset(true))
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+		require.Len(t, w.stored(), 4, "the server's Pods")
 	})
 }
 
@@ -267,12 +298,21 @@ func TestTask4_What_counts_as_an_answer(t *testing.T) {
 			reads int
 		}{
 			{"400", fakeapi.Answer(http.StatusBadRequest, ""), 0},
+			{"401", fakeapi.Answer(http.StatusUnauthorized, ""), 0},
 			{"403", fakeapi.Answer(http.StatusForbidden, ""), 0},
+			{"404", fakeapi.Answer(http.StatusNotFound, ""), 0},
+			{"408", fakeapi.Answer(http.StatusRequestTimeout, ""), 0},
+			{"409", fakeapi.Answer(http.StatusConflict, ""), 0},
+			{"422", fakeapi.Answer(http.StatusUnprocessableEntity, ""), 0},
 			{"429", fakeapi.Answer(http.StatusTooManyRequests, ""), 0},
 			{"499", fakeapi.Answer(499, ""), 0},
 			{"500", fakeapi.Answer(http.StatusInternalServerError, ""), 1},
+			{"501", fakeapi.Answer(http.StatusNotImplemented, ""), 1},
+			{"502", fakeapi.Answer(http.StatusBadGateway, ""), 1},
 			{"503", fakeapi.Answer(http.StatusServiceUnavailable, ""), 1},
 			{"504", fakeapi.Answer(http.StatusGatewayTimeout, ""), 1},
+			{"507", fakeapi.Answer(http.StatusInsufficientStorage, ""), 1},
+			{"599", fakeapi.Answer(599, ""), 1},
 			{"a broken connection", fakeapi.Reset(false), 1},
 		} {
 			w.deleteOne()
@@ -311,52 +351,16 @@ func TestTask4_What_was_read_is_recorded(t *testing.T) {
 			require.NoError(t, w.reconcile(), "the error of Reconcile")
 			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
 			require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+			w.deleteOne()
+			w.deleteOne()
+			time.Sleep(11 * time.Second)
+			t.Did("two Pods are gone; the answer to a create is lost, and the next one is refused; a record is at 999999")
+			w.Script("create", fakeapi.Reset(true), fakeapi.Answer(http.StatusForbidden, ""))
+			require.Error(t, w.reconcile(), "the error of Reconcile")
+			w.farAhead()
+			require.True(t, apierrors.IsForbidden(w.reconcile()), "the error of Reconcile is the server's 403")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
 		})
-}
-
-func TestTask4_Surplus_Pods(t *testing.T) {
-	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition: a second Reconcile "+
-		"before an old cache chooses the same ones.", func(t *guard.T) {
-		w := newWorld(t, 0)
-		w.add("web-d", "web-a", "web-e", "web-10", "web-9", "web-b")
-		settle()
-		t.Did("the server and the cache have six Pods, in a random order")
-		require.NoError(t, w.reconcile(), "the error of Reconcile")
-		require.Equal(t, []string{"web-10", "web-9", "web-a"}, w.names(), "the server's Pods")
-		w.scale(0)
-		require.NoError(t, w.reconcile(), "the error of Reconcile")
-		require.Empty(t, w.names(), "the server's Pods")
-	})
-}
-
-func TestTask4_Another_Pod_of_the_same_name(t *testing.T) {
-	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition. The name may have "+
-		"passed to a new Pod, which the cache does not know.", func(t *guard.T) {
-		w := newWorld(t, time.Minute)
-		w.add("web-a", "web-b", "web-c", "web-d")
-		time.Sleep(61 * time.Second)
-		t.Did("the cache has web-a to web-d; then web-d is deleted and created again")
-		w.Delete(w.Objects("pods")[3])
-		w.add("web-d")
-		if err := w.reconcile(); err != nil { // the Pod that was meant is gone, so nil is right too
-			require.True(t, apierrors.IsConflict(err), "the error of Reconcile is the server's 409, or nil")
-		}
-		require.Equal(t, []string{"web-a", "web-b", "web-c", "web-d"}, w.names(), "the server's Pods")
-	})
-}
-
-func TestTask4_Surplus_Pod_is_gone(t *testing.T) {
-	guard.Test(t, "A Pod that is gone already is no error.", func(t *guard.T) {
-		w := newWorld(t, time.Minute)
-		w.add("web-a", "web-b", "web-c", "web-d", "web-e")
-		time.Sleep(61 * time.Second)
-		t.Did("the cache has web-a to web-e, and its watch is a minute late")
-		w.Delete(w.Objects("pods")[3])
-		t.Did("another client deletes web-d")
-		require.NoError(t, w.reconcile(), "the error of Reconcile")
-		require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
-		require.NoError(t, w.reconcile(), "the error of a second Reconcile")
-	})
 }
 
 func TestTask4_First_error_ends_it(t *testing.T) {
@@ -369,9 +373,14 @@ func TestTask4_First_error_ends_it(t *testing.T) {
 		settle()
 		w.add("web-a", "web-b", "web-c", "web-d")
 		settle()
-		t.Did("there are two Pods too many; the server refuses the first deletion")
-		w.Script("delete", fakeapi.Answer(http.StatusForbidden, ""))
-		require.True(t, apierrors.IsForbidden(w.reconcile()), "the error of Reconcile is the server's 403")
-		require.Len(t, w.sent("delete"), 1, "the requests to delete a Pod")
+		for i, code := range []int{403, 429, 500, 503, 504} {
+			t.Did("there are three Pods too many; the server answers the first deletion with %d", code)
+			w.Script("delete", fakeapi.Answer(code, ""))
+			err := w.reconcile()
+			var status apierrors.APIStatus
+			require.True(t, errors.As(err, &status), "the error of Reconcile is a status: %v", err)
+			require.EqualValues(t, code, status.Status().Code, "the code of the error")
+			require.Len(t, w.sent("delete"), i+1, "the requests to delete a Pod")
+		}
 	})
 }

@@ -1,6 +1,6 @@
 package ownwrites_test
 
-// Task 4: two Deployments at once, contexts, and what a read from the server leaves behind.
+// Task 4: two Deployments at once, contexts, what a read from the server leaves behind, and surplus Pods.
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -63,6 +65,12 @@ func TestTask4_Stale_is_for_the_end_of_Patience(t *testing.T) {
 		t.Did("Patience has passed once more")
 		require.Error(t, w.reconcile(), "the error of Reconcile, whose read is refused")
 		require.Len(t, w.stale, 2, "the errors that Stale was called with")
+		t.Rule("After a read from the server, the newest version of the Deployment's Pods replaces its record, and " +
+			"Patience begins again: one read is enough for both reasons.")
+		require.NoError(t, w.reconcile(), "the error of Reconcile, whose read succeeds")
+		lists := len(w.sent("list"))
+		w.behind()
+		require.Len(t, w.sent("list"), lists, "the lists of Pods")
 	})
 }
 
@@ -205,15 +213,24 @@ func TestTask4_Record_after_a_read(t *testing.T) {
 				time.Sleep(patience)
 				require.NoError(t, w.reconcile(), "the error of Reconcile after Patience")
 				require.Empty(t, w.store.Written(web, pods), "the written version of Pods")
-				w.scale(3)
-				t.Did("the newest Pod is the first by name")
-				w.add("web-c", "web-b", "web-a")
-				settle()
-				w.store.WroteAt(web, uid, pods, "999999")
-				w.behind()
-				time.Sleep(patience)
-				require.NoError(t, w.reconcile(), "the error of Reconcile after Patience")
-				require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+				for w.ResourceVersion() != "97" {
+					w.Create(fakeapi.Deployment("other-"+w.ResourceVersion(), 0))
+				}
+				for wanted, names := range [][]string{
+					{"web-c", "web-b", "web-a"}, {"web-a", "web-c", "web-b"}, {"web-b", "web-a", "web-c"},
+				} {
+					w.Delete(w.Objects("pods")...)
+					w.scale(int32(wanted))
+					w.add(names...)
+					t.Did("three Pods are created, the last of them %s, at %s; %d are wanted", names[2], w.ResourceVersion(), wanted)
+					newest := w.newest()
+					settle()
+					w.store.WroteAt(web, uid, pods, "999999")
+					w.behind()
+					time.Sleep(patience)
+					require.NoError(t, w.reconcile(), "the error of Reconcile after Patience")
+					require.Equal(t, newest, w.store.Written(web, pods), "the written version of Pods")
+				}
 				t.Did("Clear with the UID of the Deployment")
 				w.store.Clear(web, w.web().UID)
 				require.Empty(t, w.store.Written(web, pods), "the written version of Pods: their owner is the Deployment")
@@ -237,6 +254,62 @@ func TestTask4_Patience_after_a_lost_answer(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.behind()
 		require.Len(t, w.sent("list"), lists, "the lists of Pods")
+	})
+}
+
+func TestTask4_Surplus_Pods(t *testing.T) {
+	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition: a second Reconcile "+
+		"before an old cache chooses the same ones.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		w.add("web-d", "web-a", "web-e", "web-10", "web-9", "web-b")
+		for i, phase := range []string{"Failed", "Pending", "Unknown", "Running", "Running", "Succeeded"} {
+			pod := w.Objects("pods")[i].(*unstructured.Unstructured)
+			require.NoError(t, unstructured.SetNestedField(pod.Object, phase, "status", "phase"), "the error of a change")
+			w.Update(pod)
+		}
+		settle()
+		t.Did("the server and the cache have six Pods, in a random order and of all phases")
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, []string{"web-10", "web-9", "web-a"}, w.names(), "the server's Pods")
+		w.scale(0)
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Empty(t, w.names(), "the server's Pods")
+	})
+}
+
+func TestTask4_Another_Pod_of_the_same_name(t *testing.T) {
+	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition. The name may have "+
+		"passed to a new Pod, which the cache does not know.", func(t *guard.T) {
+		for i, again := range []string{"web-d", "web-e"} {
+			w := newWorld(t, time.Minute)
+			w.add("web-a", "web-b", "web-c", "web-d", "web-e")
+			time.Sleep(61 * time.Second)
+			t.Did("the cache has web-a to web-e; then %s is deleted and created again", again)
+			w.Delete(w.Objects("pods")[3+i])
+			w.add(again)
+			err := w.reconcile()
+			require.Contains(t, w.names(), again, "the server's Pods")
+			if err == nil { // the Pod that was meant is gone, so nil is right, if the other one is gone, too
+				require.Equal(t, []string{"web-a", "web-b", "web-c", again}, w.names(), "the server's Pods after a Reconcile "+
+					"without an error")
+			} else {
+				require.True(t, apierrors.IsConflict(err), "the error of Reconcile is the server's 409, or nil")
+			}
+		}
+	})
+}
+
+func TestTask4_Surplus_Pod_is_gone(t *testing.T) {
+	guard.Test(t, "A Pod that is gone already is no error.", func(t *guard.T) {
+		w := newWorld(t, time.Minute)
+		w.add("web-a", "web-b", "web-c", "web-d", "web-e")
+		time.Sleep(61 * time.Second)
+		t.Did("the cache has web-a to web-e, and its watch is a minute late")
+		w.Delete(w.Objects("pods")[3])
+		t.Did("another client deletes web-d")
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
+		require.NoError(t, w.reconcile(), "the error of a second Reconcile")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
 
 	"client-go-workshop/internal/testkit/guard"
 	ownwrites "client-go-workshop/labs/own-writes"
@@ -48,6 +49,10 @@ func TestTask5_Creations_replace(t *testing.T) {
 		e.ExpectCreations(web, 1)
 		e.CreationObserved(web)
 		requireSatisfied(t, true, e)
+		t.Did("ExpectDeletions(web, a), ExpectCreations(web, 0)")
+		e.ExpectDeletions(web, "a")
+		e.ExpectCreations(web, 0)
+		requireSatisfied(t, true, e)
 	})
 }
 
@@ -62,6 +67,19 @@ func TestTask5_Deletions_by_UID(t *testing.T) {
 		requireSatisfied(t, false, e)
 		e.DeletionObserved(web, "b")
 		requireSatisfied(t, true, e)
+		t.Did("ExpectDeletions(web, a, a), DeletionObserved(web, a)")
+		e.ExpectDeletions(web, "a", "a")
+		e.DeletionObserved(web, "a")
+		requireSatisfied(t, true, e)
+		t.Did("ExpectDeletions(web, uids...) with a and b, DeletionObserved(web, a)")
+		uids := []types.UID{"a", "b"}
+		e.ExpectDeletions(web, uids...)
+		e.DeletionObserved(web, "a")
+		require.Equal(t, []types.UID{"a", "b"}, uids, "the caller's slice")
+		t.Did("the caller writes c into its slice; DeletionObserved(web, b)")
+		uids[0], uids[1] = "c", "c"
+		e.DeletionObserved(web, "b")
+		requireSatisfied(t, true, e)
 	})
 }
 
@@ -73,6 +91,10 @@ func TestTask5_Deletions_replace(t *testing.T) {
 		e.ExpectDeletions(web, "a", "b")
 		e.ExpectDeletions(web, "c")
 		e.DeletionObserved(web, "c")
+		requireSatisfied(t, true, e)
+		t.Did("ExpectCreations(web, 2), and ExpectDeletions(web) without a UID")
+		e.ExpectCreations(web, 2)
+		e.ExpectDeletions(web)
 		requireSatisfied(t, true, e)
 	})
 }
@@ -93,6 +115,14 @@ func TestTask5_Creation_is_counted(t *testing.T) {
 		t.Did("CreationObserved(web), once more")
 		e.CreationObserved(web)
 		requireSatisfied(t, true, e)
+		t.Did("ExpectDeletions(web, a), CreationObserved(web)")
+		e.ExpectDeletions(web, "a")
+		e.CreationObserved(web)
+		requireSatisfied(t, false, e)
+		t.Did("ExpectCreations(web, 1), CreationObserved(web), twice")
+		e.ExpectCreations(web, 1)
+		e.CreationObserved(web)
+		e.CreationObserved(web)
 		t.Rule("ExpectCreations makes an owner wait for a number of creations. It replaces the owner's earlier " +
 			"expectations.")
 		t.Did("ExpectCreations(web, 1), after one creation too many")
@@ -120,6 +150,11 @@ func TestTask5_Deletion_counts_once(t *testing.T) {
 		e.DeletionObserved(web, "a")
 		e.DeletionObserved(web, "a")
 		requireSatisfied(t, false, e)
+		t.Rule("DeletionObserved counts a deletion if the owner waits for this UID. It does not count a creation.")
+		t.Did("ExpectCreations(web, 1), DeletionObserved(web, a)")
+		e.ExpectCreations(web, 1)
+		e.DeletionObserved(web, "a")
+		requireSatisfied(t, false, e)
 	})
 }
 
@@ -129,6 +164,15 @@ func TestTask5_Unknown_owner(t *testing.T) {
 		t.Did("ExpectCreations(db, 1)")
 		e.ExpectCreations(db, 1)
 		requireSatisfied(t, true, e)
+		t.Did("ExpectCreations(shop/web, 1)")
+		inShop := types.NamespacedName{Namespace: "shop", Name: "web"}
+		e.ExpectCreations(inShop, 1)
+		requireSatisfied(t, true, e)
+		t.Did("ExpectCreations(web, 1); then CreationObserved(shop/web)")
+		e.ExpectCreations(web, 1)
+		e.CreationObserved(inShop)
+		requireSatisfied(t, false, e)
+		require.True(t, e.SatisfiedExpectations(inShop), "SatisfiedExpectations(shop/web)")
 	})
 }
 
@@ -148,11 +192,14 @@ func TestTask5_Leak_ends_after_five_minutes(t *testing.T) {
 			kind.expect()
 			time.Sleep(ownwrites.ExpectationsTimeout / 2)
 			kind.observe()
-			time.Sleep(ownwrites.ExpectationsTimeout/2 - time.Second)
+			time.Sleep(ownwrites.ExpectationsTimeout / 2)
+			t.Did("ExpectationsTimeout passes: the expectations are not older than that")
 			requireSatisfied(t, false, e)
-			t.Did("ExpectationsTimeout passes")
-			time.Sleep(2 * time.Second)
-			requireSatisfied(t, true, e)
+			t.Did("one nanosecond passes")
+			time.Sleep(time.Nanosecond)
+			for range 2 {
+				requireSatisfied(t, true, e)
+			}
 		}
 	})
 }

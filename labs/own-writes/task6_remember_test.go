@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,12 +35,18 @@ func TestTask6_Writes_of_the_process_before(t *testing.T) {
 		owned.Name, owned.OwnerReferences[0].Controller = "owned", nil
 		t.Did("the user also creates a Pod of which web is an owner, and which it does not control")
 		w.create(owned)
+		for kind, group := range map[string]string{"ReplicaSet": "apps/v1", "Deployment": "example.com/v1"} {
+			pod := ownwrites.NewPod(w.web())
+			pod.Name, pod.OwnerReferences[0].Kind, pod.OwnerReferences[0].APIVersion = "of-"+strings.ToLower(kind), kind, group
+			w.create(pod)
+		}
+		t.Did("a ReplicaSet web and a web of another kind, example.com/v1 Deployment, have a Pod each")
 		t.Did("Remember")
 		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
 		require.Equal(t, newest, w.store.Written(web, pods), "the written version of web's Pods")
 		require.Equal(t, 1, w.store.Owners(), "the number of owners in the store")
 		w.behind()
-		require.Len(t, w.names(), 4, "the server's Pods")
+		require.Len(t, w.names(), 6, "the server's Pods")
 	})
 }
 

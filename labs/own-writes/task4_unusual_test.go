@@ -1,0 +1,314 @@
+package ownwrites_test
+
+// Task 4: a Reconcile with other parts: a store that takes its time, clients that fail, and a second namespace.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	ownwrites "client-go-workshop/labs/own-writes"
+)
+
+// storeWith is a store with another EnsureReady.
+type storeWith struct {
+	ownwrites.ConsistencyStore
+	ensureReady func(owner types.NamespacedName) error
+}
+
+func (s storeWith) EnsureReady(owner types.NamespacedName) error { return s.ensureReady(owner) }
+
+// ensure gives web's controller another EnsureReady.
+func (w *world) ensure(ensureReady func(owner types.NamespacedName) error) {
+	config := w.config()
+	config.Store = storeWith{w.store, ensureReady}
+	w.controller = ownwrites.New(config)
+}
+
+func TestTask4_Cache_is_read_after_the_question(t *testing.T) {
+	guard.Test(t, "A Deployment never has more Pods than it wants, however late the watches of Pods are. What was read "+
+		"from the cache before EnsureReady may be older than what EnsureReady has compared.", func(t *guard.T) {
+		w := newWorld(t, 10*time.Second)
+		require.NoError(t, w.reconcile(), "the error of Reconcile, which creates three Pods")
+		w.ensure(func(owner types.NamespacedName) error {
+			time.Sleep(11 * time.Second)
+			return w.store.EnsureReady(owner)
+		})
+		t.Did("the watch is 10 s late; the cache gets the Pods while the store is asked")
+		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+	})
+}
+
+func TestTask4_Any_error_of_the_store(t *testing.T) {
+	guard.Test(t, "If EnsureReady returns an error, Reconcile writes nothing and returns that error. A store may have "+
+		"other errors than a *ConsistencyError.", func(t *guard.T) {
+		w := newWorld(t, 0)
+		failed := errors.New("the store does not answer")
+		w.ensure(func(types.NamespacedName) error { return failed })
+		lists := len(w.sent("list"))
+		require.ErrorIs(t, w.reconcile(), failed, "the error of Reconcile")
+		require.Empty(t, w.sent("create"), "the requests to create a Pod")
+		t.Rule("When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last one and " +
+			"reads the Pods from the server.")
+		time.Sleep(patience)
+		t.Did("Patience has passed")
+		require.NoError(t, w.reconcile(), "the error of Reconcile")
+		require.Equal(t, []error{failed}, w.stale, "the errors that Stale was called with")
+		require.Len(t, w.sent("list"), lists+1, "the lists of Pods")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+		t.Rule("A Deployment that is not in the cache is gone, or the cache does not have it yet: Reconcile returns " +
+			"EnsureReady's error for it too.")
+		w.store.WroteAt(web, w.web().UID, pods, "999999")
+		t.Did("the Deployment is deleted")
+		w.Delete(w.web())
+		settle()
+		require.ErrorIs(t, w.reconcile(), failed, "the error of Reconcile")
+		require.Equal(t, 1, w.store.Owners(), "the number of owners in the store")
+	})
+}
+
+func TestTask4_Stale_takes_its_time(t *testing.T) {
+	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
+		"one and reads the Pods from the server: first the one, then the other.", func(t *guard.T) {
+		w := withDB(t, 0)
+		config := w.config()
+		config.Stale = func(cache.ObjectName, error) { time.Sleep(time.Minute) }
+		w.controller = ownwrites.New(config)
+		w.farAhead()
+		w.behind()
+		time.Sleep(patience)
+		t.Did("Patience has passed; Stale takes a minute")
+		lists, ended := len(w.sent("list")), make(chan error, 1)
+		reconcile := func(name string) error {
+			return w.controller.Reconcile(t.Context(), cache.NewObjectName("default", name))
+		}
+		t.Go(func() { ended <- reconcile("web") })
+		settle()
+		require.Len(t, w.sent("list"), lists, "the lists of Pods while Stale is called")
+		t.Rule("Reconcile may run for different Deployments at once. A slow Stale for one does not stop another.")
+		t.Did("Reconcile default/db")
+		start := time.Now()
+		require.NoError(t, reconcile("db"), "the error of Reconcile for db")
+		require.Zero(t, time.Since(start), "the time that the Reconcile of db took")
+		require.NoError(t, <-ended, "the error of Reconcile for web")
+		require.Len(t, w.stored(), 6, "the server's Pods")
+	})
+}
+
+// failing is a client whose creates fail.
+type failing struct {
+	ownwrites.PodClient
+	err error
+}
+
+func (c failing) Create(context.Context, *corev1.Pod, metav1.CreateOptions) (*corev1.Pod, error) {
+	return nil, c.err
+}
+
+// status returns an error of a server.
+func status(code int32) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: "of a test"}}
+}
+
+func TestTask4_Errors_of_a_client(t *testing.T) {
+	const rule = "Any error counts as a lost answer, except a status from 400 to 499."
+	guard.Test(t, rule, func(t *guard.T) {
+		for _, failure := range []struct {
+			text  string
+			err   error
+			reads int
+		}{
+			{"a status without a code", status(0), 1},
+			{"a status 302", status(http.StatusFound), 1},
+			{"a status 504 inside another error", fmt.Errorf("a proxy: %w", status(http.StatusGatewayTimeout)), 1},
+			{"a status 403 inside another error", fmt.Errorf("a proxy: %w", status(http.StatusForbidden)), 0},
+			{"a taken name", apierrors.NewAlreadyExists(pods, "web-a"), 0},
+			{"a missing namespace", apierrors.NewNotFound(pods, "default"), 0},
+		} {
+			w := newWorld(t, 0)
+			config := w.config()
+			broken, client := true, config.Client
+			config.Client = func(namespace string) ownwrites.PodClient {
+				if broken {
+					return failing{client(namespace), failure.err}
+				}
+				return client(namespace)
+			}
+			w.controller = ownwrites.New(config)
+			t.Rule("After an error it writes nothing more, and returns the error.")
+			t.Did("the client's creates fail with %s", failure.text)
+			require.ErrorIs(t, w.reconcile(), failure.err, "the error of Reconcile")
+			t.Rule(rule)
+			broken = false
+			lists := len(w.sent("list"))
+			require.NoError(t, w.reconcile(), "the error of the next Reconcile")
+			require.Len(t, w.sent("list"), lists+failure.reads, "the lists of Pods")
+		}
+	})
+}
+
+func TestTask4_Same_name_in_two_namespaces(t *testing.T) {
+	guard.Test(t, "Reconcile gives one Deployment the wanted number of Pods. An owner has a namespace and a name.",
+		func(t *guard.T) {
+			w := newWorld(t, 0)
+			other := fakeapi.Deployment("web", 2)
+			other.Namespace = "shop"
+			w.Create(other)
+			settle()
+			here, inShop := cache.NewObjectName("default", "web"), cache.NewObjectName("shop", "web")
+			reconcile := func(key cache.ObjectName, reads int) error {
+				t.Helper()
+				t.Did("Reconcile %s", key)
+				lists := len(w.sent("list"))
+				err := w.reconcileKey(t.Context(), key)
+				require.Len(t, w.sent("list"), lists+reads, "the lists of Pods")
+				return err
+			}
+			t.Did("there is a Deployment shop/web, too, which wants two Pods; the answer to a create of default/web is lost")
+			w.Script("create", fakeapi.Reset(true))
+			require.Error(t, reconcile(here, 0), "the error of Reconcile for default/web")
+			require.NoError(t, reconcile(inShop, 0), "the error of Reconcile for shop/web")
+			require.NoError(t, reconcile(here, 1), "the error of the next Reconcile for default/web")
+			settle()
+			require.Len(t, w.sent("create"), 5, "the requests to create a Pod")
+			require.Len(t, w.stored(), 5, "the server's Pods")
+			for _, pod := range w.stored()[3:] {
+				require.Equal(t, "shop", pod.Namespace, "the namespace of a Pod")
+			}
+			t.Rule("When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last one " +
+				"and reads the Pods from the server. An owner has a namespace and a name.")
+			behind := func(key cache.ObjectName) {
+				t.Helper()
+				var behind *ownwrites.ConsistencyError
+				err := reconcile(key, 0)
+				require.True(t, errors.As(err, &behind), "the error of Reconcile is a *ConsistencyError: %v", err)
+			}
+			for _, key := range []cache.ObjectName{here, inShop} {
+				t.Did("the store has a write of %s at 999999", key)
+				w.store.WroteAt(key.AsNamespacedName(), "uid-1", pods, "999999")
+				behind(key)
+				time.Sleep(patience / 2)
+			}
+			behind(inShop)
+			require.NoError(t, reconcile(here, 1), "the error of Reconcile for default/web")
+			time.Sleep(patience / 2)
+			require.NoError(t, reconcile(inShop, 1), "the error of Reconcile for shop/web")
+			require.Equal(t, []cache.ObjectName{here, inShop}, w.late, "the Deployments that Stale was called with")
+			t.Rule("Of surplus Pods it deletes the last by name, each with its UID as a precondition.")
+			for _, obj := range w.Objects("deployments") {
+				d := obj.(*appsv1.Deployment)
+				d.Spec.Replicas = new(int32)
+				w.Update(d)
+			}
+			settle()
+			t.Did("no Pods are wanted any more")
+			require.NoError(t, reconcile(inShop, 0), "the error of Reconcile for shop/web")
+			require.Len(t, w.stored(), 3, "the server's Pods")
+			for _, pod := range w.stored() {
+				require.Equal(t, "default", pod.Namespace, "the namespace of a Pod")
+			}
+		})
+}
+
+// withoutServer returns the parts of a controller whose caches are empty and stay as they are.
+func withoutServer(client ownwrites.PodClient) ownwrites.Config {
+	return ownwrites.Config{
+		Deployments: cache.NewSharedIndexInformer(&cache.ListWatch{}, &appsv1.Deployment{}, 0, nil),
+		Pods: cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Pod{}, 0,
+			cache.Indexers{ownwrites.OwnerIndex: ownwrites.IndexByOwner}),
+		Client: func(string) ownwrites.PodClient { return client },
+		Store:  ownwrites.NoopConsistencyStore{}, Patience: patience, Stale: func(cache.ObjectName, error) {},
+	}
+}
+
+// counting is a client without a server, which counts.
+type counting struct {
+	ownwrites.PodClient
+	creates, deletes int
+}
+
+func (c *counting) Create(_ context.Context, pod *corev1.Pod, _ metav1.CreateOptions) (*corev1.Pod, error) {
+	c.creates++
+	return pod, nil
+}
+
+func (c *counting) Delete(context.Context, string, metav1.DeleteOptions) error {
+	c.deletes++
+	return nil
+}
+
+func TestTask4_Large_Deployment(t *testing.T) {
+	guard.Test(t, "Reconcile gives one Deployment the wanted number of Pods. A Deployment may want many.",
+		func(t *guard.T) {
+			const many = 5_000
+			client := &counting{}
+			config := withoutServer(client)
+			d := fakeapi.Deployment("web", many)
+			require.NoError(t, config.Deployments.GetStore().Add(d), "the error of filling a cache")
+			reconcile := func() error {
+				return ownwrites.New(config).Reconcile(t.Context(), cache.NewObjectName("default", "web"))
+			}
+			t.Did("a Deployment wants 5,000 Pods, and has none; Reconcile default/web")
+			require.NoError(t, reconcile(), "the error of Reconcile")
+			require.Equal(t, many, client.creates, "the number of creates")
+			for i := range many + 1 {
+				pod := ownwrites.NewPod(d)
+				pod.Name = strconv.Itoa(i)
+				require.NoError(t, config.Pods.GetStore().Add(pod), "the error of filling a cache")
+			}
+			d = fakeapi.Deployment("web", 1)
+			require.NoError(t, config.Deployments.GetStore().Add(d), "the error of filling a cache")
+			t.Did("it has 5,001 Pods, and wants one; Reconcile default/web")
+			require.NoError(t, reconcile(), "the error of Reconcile")
+			require.Equal(t, many, client.deletes, "the number of deletions")
+		})
+}
+
+// lost is a client without a server: the answer to each create is lost, and there is no Pod.
+type lost struct{ ownwrites.PodClient }
+
+func (lost) Create(context.Context, *corev1.Pod, metav1.CreateOptions) (*corev1.Pod, error) {
+	return nil, errors.New("the connection is broken")
+}
+
+func (lost) List(context.Context, metav1.ListOptions) (*corev1.PodList, error) {
+	return &corev1.PodList{}, nil
+}
+
+func TestTask4_Many_Deployments_at_once(t *testing.T) {
+	guard.Race(t, "Reconcile may run for different Deployments at once.", func(t *guard.T) {
+		config := withoutServer(lost{})
+		for _, name := range []string{"web", "db"} {
+			require.NoError(t, config.Deployments.GetStore().Add(fakeapi.Deployment(name, 1)), "the error of filling a cache")
+		}
+		var asked atomic.Int64
+		config.Store = storeWith{ownwrites.NoopConsistencyStore{}, func(types.NamespacedName) error {
+			if asked.Add(1)%3 == 0 {
+				return &ownwrites.ConsistencyError{ReadRV: "1", WroteRV: "2", GroupResource: pods}
+			}
+			return nil
+		}}
+		c := ownwrites.New(config)
+		reconcile := func(name string) func(int) {
+			return func(int) { _ = c.Reconcile(t.Context(), cache.NewObjectName("default", name)) }
+		}
+		t.Did("Reconcile of web, of db and of a Deployment that is gone, on three goroutines")
+		guard.Storm(reconcile("web"), reconcile("db"), reconcile("gone"))
+	})
+}
