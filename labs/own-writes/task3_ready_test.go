@@ -69,10 +69,13 @@ func TestTask3_Record_goes(t *testing.T) {
 	guard.Test(t, "It then forgets the owner's record, so that memory does not grow. A cluster has many owners, and "+
 		"most are quiet.", func(t *guard.T) {
 		s := storeOn(&aCache{version: "2000"}, &aCache{version: "2000"})
-		t.Did("1,000 owners write, and each calls EnsureReady")
+		t.Did("1,000 owners write, every other one with the empty UID, and each calls EnsureReady")
 		for i := range 1_000 {
-			owner := name("web-" + strconv.Itoa(i))
-			s.WroteAt(owner, "uid-1", pods, strconv.Itoa(i+1))
+			owner, uid := name("web-"+strconv.Itoa(i)), types.UID("uid-1")
+			if i%2 == 1 {
+				uid = ""
+			}
+			s.WroteAt(owner, uid, pods, strconv.Itoa(i+1))
 			require.NoError(t, s.EnsureReady(owner), "the error of EnsureReady")
 		}
 		require.Equal(t, 0, s.Owners(), "the number of owners")

@@ -181,11 +181,14 @@ func TestTask4_Same_name_in_two_namespaces(t *testing.T) {
 				return err
 			}
 			t.Did("there is a Deployment shop/web, too, which wants two Pods; the answer to a create of default/web is lost")
+			t.Rule("After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady " +
+				"returns. A Deployment of the same name in another namespace has lost nothing.")
 			w.Script("create", fakeapi.Reset(true))
 			require.Error(t, reconcile(here, 0), "the error of Reconcile for default/web")
 			require.NoError(t, reconcile(inShop, 0), "the error of Reconcile for shop/web")
 			require.NoError(t, reconcile(here, 1), "the error of the next Reconcile for default/web")
 			settle()
+			t.Rule("Reconcile gives one Deployment the wanted number of Pods. An owner has a namespace and a name.")
 			require.Len(t, w.sent("create"), 5, "the requests to create a Pod")
 			require.Len(t, w.stored(), 5, "the server's Pods")
 			for _, pod := range w.stored()[3:] {

@@ -151,5 +151,9 @@ func TestTask6_Read_fails(t *testing.T) {
 		w.Script("list pods", fakeapi.Answer(http.StatusForbidden, ""))
 		t.Did("the server refuses the list; Remember")
 		require.True(t, apierrors.IsForbidden(w.controller.Remember(t.Context())), "the error of Remember is the server's 403")
+		w.add("web-a")
+		t.Did("Remember, once more, as Run calls it")
+		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
+		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of web's Pods")
 	})
 }
