@@ -141,27 +141,3 @@ var test2json = sync.OnceValue(func() []string {
 	}
 	return []string{path}
 })
-
-var goTest = regexp.MustCompile(`^go test \./(\S+)((?: .*)?)$`)
-
-// flags returns the flags of a test binary that do what a `go test` of the chapter does, and the pattern of its tests.
-func (r *run) flags(command string) (flags []string, pattern string, err error) {
-	m := goTest.FindStringSubmatch(command)
-	if m == nil || m[1] != r.chapter.Dir {
-		return nil, "", fmt.Errorf("the command %q is not a go test of %s", command, r.pkg())
-	}
-	flags, pattern = strings.Fields(m[2]), "."
-	for i, flag := range flags {
-		switch flag {
-		case "-run", "-v", "-count", "-bench":
-			flags[i] = "-test." + flag[1:]
-		case "-race", "-tags", "-vet", "-cover", "-json":
-			return nil, "", fmt.Errorf("the command %q has %s, which changes the build", command, flag)
-		}
-		if i > 0 && flags[i-1] == "-test.run" {
-			flags[i] = strings.Trim(flag, `'"`)
-			pattern, _, _ = strings.Cut(flags[i], "/") // without subtests
-		}
-	}
-	return flags, pattern, nil
-}

@@ -12,14 +12,16 @@ package verify
 // Times are not compared. A line "…" stands for any number of lines.
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/bugs"
@@ -94,7 +96,7 @@ func (r *run) outputs() (differing []output, count int) {
 			count++
 			wanted := strings.Join(b.Lines[1:], "\n")
 			fits := func(printed string) bool { return matches(wanted, printed) }
-			printed, err := r.printKept(over, command, fits)
+			printed, err := r.print(over, command, fits)
 			if err == nil && fits(printed) {
 				continue
 			}
@@ -105,55 +107,34 @@ func (r *run) outputs() (differing []output, count int) {
 	return differing, count
 }
 
-// printKept returns what a shown command prints. It keeps what fits.
-func (r *run) printKept(over, command string, fits func(string) bool) (string, error) {
-	flags, pattern, err := r.flags(command)
-	if err != nil {
-		return "", err
+// quotes are those of a shell around a pattern.
+var quotes = strings.NewReplacer("'", "", `"`, "")
+
+// print returns what a shown command prints. It keeps what fits.
+func (r *run) print(over, command string, fits func(string) bool) (string, error) {
+	args, isTest := strings.CutPrefix(command, "go test "+r.pkg())
+	if !isTest {
+		return "", fmt.Errorf("the command %q is not a go test of %s", command, r.pkg())
 	}
 	layer, err := r.named(over)
 	if err != nil {
 		return "", err
 	}
-	key := r.key(layer, "shown", command, r.inputs.matching(pattern), rawSum(layer)) // comments move lines
-	return keep(r, key, fits, func() (printed string, err error) {
-		bug := strings.TrimPrefix(strings.TrimPrefix(over, "bug "), "solution")
-		if over != "stub" && r.wrong != nil && (r.wrong.has[bug] || bug == "" && len(r.wrong.has) > 0) {
-			printed, err = r.print(r.wrong.over(bug), command, flags)
-			if err != nil || fits(printed) {
-				return printed, err
-			}
+	key := r.key(layer, "shown", command, r.inputs.all(), rawSum(layer)) // comments move lines
+	return keep(r, key, fits, func() (string, error) {
+		cmd, err := r.command(layer, "test", append([]string{r.pkg()}, strings.Fields(quotes.Replace(args))...)...)
+		if err != nil {
+			return "", err
 		}
-		own := r.code("", layer)
-		if over == "stub" {
-			own = r.stub
+		printed, err := cmd.CombinedOutput()
+		if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
+			return "", fmt.Errorf("run `%s`: %w", command, err)
 		}
-		return r.print(own, command, flags)
+		if bytes.Contains(printed, []byte("no tests to run")) {
+			return "", fmt.Errorf("`%s` runs no test", command)
+		}
+		return string(printed), nil
 	})
-}
-
-// print runs the tests as a shown command does, and returns what `go test` would print.
-func (r *run) print(c code, command string, flags []string) (string, error) {
-	path, err := c.build()
-	if err != nil {
-		return "", err
-	}
-	cmd := overlay.Command(r.ctx, append([]string{path, "-test.timeout=120s", "-test.paniconexit0"}, flags...)...)
-	cmd.Dir = filepath.Join(r.root, r.chapter.Dir)
-	cmd.Env = append(cmd.Env, c.env...)
-	began := time.Now()
-	out, err := cmd.CombinedOutput()
-	printed := string(out)
-	end := fmt.Sprintf("\t%s%s\t%.3fs\n", module, r.chapter.Dir, time.Since(began).Seconds())
-	switch {
-	case strings.Contains(printed, "testing: warning: no tests to run"):
-		return "", fmt.Errorf("`%s` runs no test", command)
-	case err != nil: // a failing test is what most texts want to show
-		return printed + "FAIL" + end + "FAIL\n", nil
-	case slices.Contains(flags, "-test.v"):
-		return printed + "ok  " + end, nil
-	}
-	return "ok  " + end, nil
 }
 
 // named returns the layer that a comment in a text names.

@@ -135,15 +135,11 @@ func (r *run) runTasks(over code) map[int]gotest.Result {
 	}
 	runs := map[int]gotest.Result{}
 	for _, t := range r.chapter.Tasks {
-		flags, pattern, err := r.flags(t.Command)
-		if err == nil && len(flags) != 2 {
-			err = fmt.Errorf("it is not `go test %s -run PATTERN`", r.pkg())
-		}
-		if err != nil {
-			runs[t.Number] = gotest.Result{Outside: err.Error()}
+		if quotes.Replace(t.Command) != fmt.Sprintf("go test %s -run %s", r.pkg(), t.Pattern()) {
+			runs[t.Number] = gotest.Result{Outside: fmt.Sprintf("it is not `go test %s -run PATTERN`", r.pkg())}
 			continue
 		}
-		runs[t.Number] = r.test(over, pattern, good)
+		runs[t.Number] = r.test(over, t.Pattern(), good)
 	}
 	return runs
 }

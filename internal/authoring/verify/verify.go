@@ -82,7 +82,7 @@ var truths = []struct {
 	{"contract", contract, true},
 	{"messages", messages, true},
 	{"references", references, false},
-	{"shown", shown, true},
+	{"shown", shown, false},
 	{"predict", predicted, false},
 }
 
@@ -248,7 +248,6 @@ type run struct {
 	stubRuns   func() map[int]gotest.Result // each task's command over them, by the task's number
 	unfinished func() (*oneProgram, error)  // the solution with todos
 	bugs       func() (*caught, error)      // what came of the wrong versions of the solution
-	wrong      *oneProgram                  // those that bugs has built as one; nil before
 }
 
 // todo is a function to write, and the file of the solution that has it.
@@ -276,13 +275,7 @@ func (r run) of(c course.Chapter) (_ *run, err error) {
 	r.stub = r.code("", r.layer("stub", must(stub.Dir(folder))))
 	r.stubRuns = sync.OnceValue(func() map[int]gotest.Result { return r.runTasks(r.stub) })
 	r.unfinished = sync.OnceValues(r.buildUnfinished)
-	r.bugs = sync.OnceValues(func() (*caught, error) {
-		c, err := r.catch(r.sets[0])
-		if err == nil {
-			r.wrong = c.together
-		}
-		return c, err
-	})
+	r.bugs = sync.OnceValues(func() (*caught, error) { return r.catch(r.sets[0]) })
 	return &r, nil
 }
 
