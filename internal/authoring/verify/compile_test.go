@@ -28,7 +28,7 @@ func TestCompile_blames_the_solution(t *testing.T) {
 			write(t, root, "solutions/01-box/box.go", c.src)
 			r, err := run{ctx: t.Context(), root: root}.of(course.Chapter{Dir: "01-box"})
 			require.NoError(t, err)
-			require.EqualError(t, r.vet(r.stub.layer, r.pkg()), c.problem)
+			require.EqualError(t, r.vet(r.stub, r.pkg()), c.problem)
 		})
 	}
 }

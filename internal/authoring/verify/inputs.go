@@ -4,14 +4,16 @@ package verify
 // that both import, the versions of the other modules, the Go version, and the packages that run the tests.
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/build"
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"io/fs"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,79 +55,51 @@ func codeSum(src []byte) string {
 
 var directive = regexp.MustCompile(`^//[a-z]+:|^// \+build|^/\*line `)
 
-// packages hashes the packages of a workshop, and what they import from this module.
-type packages struct {
-	root    string
-	mu      sync.Mutex
-	folders map[string]folder
-}
-
-type folder struct {
-	sum     string
-	imports []string // of this module
-}
-
-// sum returns the hash of packages and of all that they import from this module.
-func (p *packages) sum(paths []string) string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all := map[string]bool{}
-	var parts []string
-	for todo := slices.Clone(paths); len(todo) > 0; todo = todo[1:] {
-		dir, ours := strings.CutPrefix(todo[0], module)
-		if !ours || all[dir] {
-			continue
-		}
-		all[dir] = true
-		f, known := p.folders[dir]
-		if !known {
-			f = readFolder(filepath.Join(p.root, filepath.FromSlash(dir)))
-			p.folders[dir] = f
-		}
-		parts = append(parts, dir+" "+f.sum)
-		todo = append(todo, f.imports...)
-	}
-	slices.Sort(parts)
-	return sum(parts...)
-}
-
-// readFolder hashes a package. Of one that does not compile, or that is not there, it hashes all Go files.
-func readFolder(dir string) (f folder) {
-	p, err := build.Default.ImportDir(dir, 0)
-	files, code := slices.Concat(p.GoFiles, p.CgoFiles), codeSum
+// packageSums returns, for each package of the workshop, a hash of it and of all that it imports from this module.
+func (r *run) packageSums() (map[string]string, error) {
+	cmd := overlay.GoCommand(r.ctx, "list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,EmbedFiles,Deps", "./...")
+	cmd.Dir = r.root
+	out, err := cmd.Output()
 	if err != nil {
-		files, _ = filepath.Glob(filepath.Join(dir, "*.go")) // the pattern is right
-		for i := range files {
-			files[i] = filepath.Base(files[i])
+		return nil, fmt.Errorf("list the packages of the workshop: %w", err)
+	}
+	own, deps := map[string]string{}, map[string][]string{}
+	for list := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath, Dir                     string
+			GoFiles, CgoFiles, EmbedFiles, Deps []string
 		}
-		code = func(src []byte) string { return sum(string(src)) }
-	}
-	var parts []string
-	for _, name := range files {
-		src, err := os.ReadFile(filepath.Join(dir, name))
-		parts = append(parts, name, code(src), fmt.Sprint(err))
-	}
-	for _, pattern := range p.EmbedPatterns {
-		found, _ := filepath.Glob(filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(pattern, "all:"))))
-		for _, path := range found {
-			parts = append(parts, treeSum(path))
+		if err := list.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("read the list of packages: %w", err)
 		}
+		var parts []string
+		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
+			src, err := os.ReadFile(filepath.Join(p.Dir, name))
+			parts = append(parts, name, codeSum(src), fmt.Sprint(err))
+		}
+		own[p.ImportPath] = sum(append(parts, fileSums(p.Dir, p.EmbedFiles...)...)...)
+		deps[p.ImportPath] = p.Deps
 	}
-	return folder{sum(parts...), p.Imports}
+	sums := map[string]string{}
+	for name := range own {
+		parts := []string{own[name]}
+		for _, dep := range deps[name] {
+			parts = append(parts, own[dep])
+		}
+		sums[name] = sum(parts...)
+	}
+	return sums, nil
 }
 
-// treeSum hashes the files below a path.
-func treeSum(path string) string {
-	var parts []string
-	err := filepath.WalkDir(path, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		parts = append(parts, path, string(content))
-		return err
-	})
-	return sum(append(parts, fmt.Sprint(err))...)
+// fileSums returns the names of files in a folder, and what they contain or why they cannot be read.
+func fileSums(dir string, names ...string) (parts []string) {
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join(dir, name))
+		parts = append(parts, name, string(content), fmt.Sprint(err))
+	}
+	return parts
 }
 
 // goEnvironment is what of the go command's settings a result depends on.
@@ -137,61 +111,35 @@ var goEnvironment = sync.OnceValue(func() string {
 
 // inputs is what the runs of a chapter depend on besides the code under the tests.
 type inputs struct {
-	common string            // a hash of the settings, the modules, and the code that runs the tests
-	shared string            // a hash of the packages that the tests import, and of the declarations that are not tests
-	names  []string          // of the tests, in the order in which they run
-	tests  map[string]string // the source of each
-	lines  map[string]int    // where each begins
-}
-
-// all hashes all tests.
-func (in inputs) all() string { return in.matching(".") }
-
-// matching hashes the tests that match a pattern, with their lines.
-func (in inputs) matching(pattern string) string {
-	matching, err := regexp.Compile(pattern)
-	if err != nil {
-		return ""
-	}
-	parts := []string{in.shared}
-	for _, name := range in.names {
-		if matching.MatchString(name) {
-			parts = append(parts, name, in.tests[name], strconv.Itoa(in.lines[name]))
-		}
-	}
-	return sum(parts...)
+	names   []string          // of the tests, in the order in which they run
+	tests   map[string]string // the source of each
+	shared  string            // a hash of the declarations that are not tests, and of the tests' data
+	imports []string          // the packages that the tests import
+	files   string            // a hash of the test files, with the places of the tests in them
 }
 
 // readInputs reads the inputs of the chapter's runs.
 func (r *run) readInputs() (in inputs, err error) {
 	dir := filepath.Join(r.root, r.chapter.Dir)
-	in = inputs{tests: map[string]string{}, lines: map[string]int{}}
-	files := token.NewFileSet()
-	var shared, outer, imports []string
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return in, err
-	}
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), "_test.go") {
+	in = inputs{tests: map[string]string{}}
+	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go")) // the patterns are right
+	data, _ := filepath.Glob(filepath.Join(dir, "testdata", "*"))
+	shared := fileSums("", data...)
+	for _, path := range files {
+		name := filepath.Base(path)
+		if match, err := build.Default.MatchFile(dir, name); err != nil || !match {
 			continue
 		}
-		if match, err := build.Default.MatchFile(dir, e.Name()); err != nil || !match {
-			continue
-		}
-		src, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		src, err := os.ReadFile(path)
 		if err != nil {
 			return in, err
 		}
-		tree, err := parser.ParseFile(files, e.Name(), src, parser.SkipObjectResolution)
+		tree, err := parser.ParseFile(token.NewFileSet(), name, src, parser.SkipObjectResolution)
 		if err != nil {
 			return in, err
 		}
-		for _, spec := range tree.Imports {
-			path, _ := strconv.Unquote(spec.Path.Value)
-			imports = append(imports, path)
-		}
-		shared = append(shared, e.Name(), tree.Name.Name)
+		in.imports = append(in.imports, importsOf(tree)...)
+		shared = append(shared, name)
 		for _, decl := range tree.Decls {
 			text := string(src[decl.Pos()-tree.FileStart : decl.End()-tree.FileStart])
 			f, isFunc := decl.(*ast.FuncDecl)
@@ -199,46 +147,43 @@ func (r *run) readInputs() (in inputs, err error) {
 				shared = append(shared, text)
 				continue
 			}
-			in.tests[f.Name.Name], in.lines[f.Name.Name] = text, files.Position(f.Pos()).Line
-			if tree.Name.Name == r.chapter.Package() {
-				in.names = append(in.names, f.Name.Name)
-			} else {
-				outer = append(outer, f.Name.Name) // tests of a package of their own run last
-			}
+			in.names, in.tests[f.Name.Name] = append(in.names, f.Name.Name), text
 		}
 	}
-	in.names = append(in.names, outer...)
-	imports = slices.DeleteFunc(imports, func(path string) bool { return path == module+r.chapter.Dir })
-	in.shared = sum(append(shared, treeSum(filepath.Join(dir, "testdata")), r.packages.sum(imports))...)
-	in.common = sum(goEnvironment(), strconv.FormatBool(r.race), r.chapter.Dir,
-		treeSum(filepath.Join(r.root, "go.mod")), treeSum(filepath.Join(r.root, "go.sum")),
-		r.packages.sum([]string{module + "internal/authoring/verify"}))
+	in.shared, in.files = sum(shared...), sum(fileSums("", files...)...)
 	return in, nil
 }
 
-// layerSum hashes the code of a layer, and of the packages that it imports.
-func (r *run) layerSum(layer overlay.Layer) string {
-	var parts, imports []string
-	for _, f := range layer.Files {
-		parts = append(parts, f.Name, codeSum(f.Content))
-		tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Content, parser.ImportsOnly)
-		if err != nil {
-			parts = append(parts, err.Error())
-			continue
-		}
-		for _, spec := range tree.Imports {
-			path, _ := strconv.Unquote(spec.Path.Value)
-			imports = append(imports, path)
-		}
+// importsOf returns the paths of the packages that a file imports.
+func importsOf(tree *ast.File) (paths []string) {
+	for _, spec := range tree.Imports {
+		path, _ := strconv.Unquote(spec.Path.Value) // a literal, says the parser
+		paths = append(paths, path)
 	}
-	return sum(append(parts, r.packages.sum(imports))...)
+	return paths
 }
 
-// rawSum hashes the files of a layer with their comments.
-func rawSum(layer overlay.Layer) string {
-	var parts []string
+// key returns the key of what depends on a layer, on the tests' common code and on other parts. It is empty if no
+// results are kept.
+func (r *run) key(layer overlay.Layer, parts ...string) string {
+	if r.results == "" {
+		return ""
+	}
+	packages := must(r.packages())
+	parts = append(parts, r.chapter.Dir, strconv.FormatBool(r.race), r.inputs.shared, goEnvironment(),
+		packages[module+"internal/authoring/verify"])
+	parts = append(parts, fileSums(r.root, "go.mod", "go.sum")...)
+	imports := slices.Clone(r.inputs.imports)
 	for _, f := range layer.Files {
-		parts = append(parts, f.Name, string(f.Content))
+		parts = append(parts, f.Name, codeSum(f.Content))
+		if tree, err := parser.ParseFile(token.NewFileSet(), f.Name, f.Content, parser.ImportsOnly); err == nil {
+			imports = append(imports, importsOf(tree)...) // otherwise it does not compile
+		}
+	}
+	for _, path := range imports {
+		if path != module+r.chapter.Dir { // the layer is in its place
+			parts = append(parts, packages[path])
+		}
 	}
 	return sum(parts...)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"client-go-workshop/internal/runner/gotest"
-	"client-go-workshop/internal/runner/overlay"
 )
 
 // keptFor is how long a result is kept that no run asks for.
@@ -63,14 +62,6 @@ func (k results) put(key string, result any) {
 	}
 }
 
-// key returns the key of what depends on a layer and on other parts. It is empty if no results are kept.
-func (r *run) key(layer overlay.Layer, parts ...string) string {
-	if r.results == "" {
-		return ""
-	}
-	return sum(append(parts, r.inputs.common, r.layerSum(layer))...)
-}
-
 // keep returns the result of work, or the one that was kept under the key. It keeps a result that is good.
 func keep[T any](r *run, key string, good func(T) bool, work func() (T, error)) (result T, err error) {
 	if r.results.get(key, &result) {
@@ -87,7 +78,7 @@ func (r *run) testKey(c code, test string) string {
 	if c.key == "" {
 		return ""
 	}
-	return sum(c.key, r.inputs.shared, test, r.inputs.tests[test])
+	return sum(c.key, test, r.inputs.tests[test])
 }
 
 // keptTest returns what a test of an earlier run came to, if it was kept.

@@ -120,8 +120,11 @@ func (r *run) print(over, command string, fits func(string) bool) (string, error
 	if err != nil {
 		return "", err
 	}
-	key := r.key(layer, "shown", command, r.inputs.all(), rawSum(layer)) // comments move lines
-	return keep(r, key, fits, func() (string, error) {
+	parts := []string{"shown", command, r.inputs.files}
+	for _, f := range layer.Files {
+		parts = append(parts, string(f.Content)) // comments move lines
+	}
+	return keep(r, r.key(layer, parts...), fits, func() (string, error) {
 		cmd, err := r.command(layer, "test", append([]string{r.pkg()}, strings.Fields(quotes.Replace(args))...)...)
 		if err != nil {
 			return "", err
@@ -142,7 +145,7 @@ func (r *run) named(over string) (overlay.Layer, error) {
 	name, isBug := strings.CutPrefix(over, "bug ")
 	switch {
 	case over == "stub":
-		return r.stub.layer, nil
+		return r.stub, nil
 	case over == "solution":
 		return r.solution, nil
 	case !isBug:

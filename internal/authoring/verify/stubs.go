@@ -22,7 +22,7 @@ import (
 const PassesOnStub = "passes-on-stub.txt"
 
 func stubs(r *run) (string, []string) {
-	if err := r.vet(r.stub.layer, r.pkg()); err != nil {
+	if err := r.vet(r.stub, r.pkg()); err != nil {
 		return "compiled", []string{err.Error()}
 	}
 	runs := r.stubRuns()
@@ -39,7 +39,7 @@ func stubs(r *run) (string, []string) {
 // vet compiles and vets packages over generated stubs, with their tests. If a stub does not compile, the error names
 // the line of the solution that stays in it and needs something that does not.
 func (r *run) vet(stubs overlay.Layer, args ...string) error {
-	key := r.key(stubs, append(args, "vet", r.inputs.all())...)
+	key := r.key(stubs, append(args, "vet", r.inputs.files)...)
 	_, err := keep(r, key, func(bool) bool { return true }, func() (bool, error) {
 		cmd, err := r.command(stubs, "vet", args...)
 		if err != nil {

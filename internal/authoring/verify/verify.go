@@ -192,7 +192,8 @@ func ended(err *error) {
 func (o Options) steps(ctx context.Context) (chains [][]step) {
 	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
 	all := &run{ctx: ctx, root: o.Root, pristine: o.Pristine, count: o.Count, allTests: o.AllTests,
-		race: runner.RaceDetector(ctx), packages: &packages{root: o.Root, folders: map[string]folder{}}}
+		race: runner.RaceDetector(ctx)}
+	all.packages = sync.OnceValues(all.packageSums)
 	if !o.Pristine && !o.AllTests && o.Count <= 1 {
 		all.results = openResults(o.Root)
 	}
@@ -234,9 +235,9 @@ type run struct {
 	allTests bool
 	race     bool // whether the race detector can be used here
 
-	results  results   // those of earlier runs; empty if they do not count
-	packages *packages // of the workshop
-	inputs   inputs    // what the chapter's runs depend on
+	results  results                           // those of earlier runs; empty if they do not count
+	packages func() (map[string]string, error) // packageSums
+	inputs   inputs                            // what the chapter's runs depend on
 
 	solution overlay.Layer // the reference
 	sets     []bugs.Set    // the wrong versions of the solution, and those of other designs
@@ -244,7 +245,7 @@ type run struct {
 	todos    []todo
 	mayPass  map[string]string // the tests that a stub may pass, with the reasons
 
-	stub       code                         // the stubs as they are made from the solution today
+	stub       overlay.Layer                // the stubs as they are made from the solution today
 	stubRuns   func() map[int]gotest.Result // each task's command over them, by the task's number
 	unfinished func() (*oneProgram, error)  // the solution with todos
 	bugs       func() (*caught, error)      // what came of the wrong versions of the solution
@@ -260,9 +261,7 @@ type todo struct {
 func (r run) of(c course.Chapter) (_ *run, err error) {
 	defer ended(&err)
 	r.chapter = c
-	if r.packages != nil {
-		r.inputs, _ = r.readInputs() // without them nothing is kept, and a truth reports what is wrong
-	}
+	r.inputs = must(r.readInputs())
 	folder := filepath.Join(r.root, c.Solution())
 	r.sets, r.states = must(bugs.Sets(r.root, c)), must(bugs.States(r.root, c))
 	r.mayPass = must(exceptions(filepath.Join(folder, PassesOnStub)))
@@ -272,8 +271,8 @@ func (r run) of(c course.Chapter) (_ *run, err error) {
 			r.todos = append(r.todos, todo{t, c.Solution() + "/" + f.Name})
 		}
 	}
-	r.stub = r.code("", r.layer("stub", must(stub.Dir(folder))))
-	r.stubRuns = sync.OnceValue(func() map[int]gotest.Result { return r.runTasks(r.stub) })
+	r.stub = r.layer("stub", must(stub.Dir(folder)))
+	r.stubRuns = sync.OnceValue(func() map[int]gotest.Result { return r.runTasks(r.code("", r.stub)) })
 	r.unfinished = sync.OnceValues(r.buildUnfinished)
 	r.bugs = sync.OnceValues(func() (*caught, error) { return r.catch(r.sets[0]) })
 	return &r, nil
