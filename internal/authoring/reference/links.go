@@ -227,9 +227,6 @@ func (c *checker) candidates(mod module, name string, chain []string) (all []*de
 		return nil
 	}
 	importPath, packages := path.Join(mod.path, path.Dir(name)), c.meanings(chain[0], nil)
-	if strings.HasSuffix(name, "_test.go") {
-		importPath += testSuffix
-	}
 	add := func(p *pkg, chain []string) {
 		if p == nil || len(chain) == 0 {
 			return

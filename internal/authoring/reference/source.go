@@ -5,9 +5,12 @@ package reference
 // they import; the declarations alone are enough.
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"os"
@@ -56,7 +59,7 @@ type source struct {
 	own      module
 	modules  []module          // own and the upstream ones
 	chapters map[string]string // import paths of the solutions, by package name
-	packages map[string]*pkg   // by import path, that of tests with testSuffix; nil where there is none
+	packages map[string]*pkg   // by import path; nil where there is none
 }
 
 // newSource returns a source over the workshop at root and other modules.
@@ -65,38 +68,30 @@ func newSource(root string, modules ...module) *source {
 	return &source{own, append(modules, own), chapters(root), map[string]*pkg{}}
 }
 
-// listing is what `go list -m` prints for each module: path, version, folder, error, and the folder of Go itself.
-const listing = "{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{with .Error}}{{printf \"%q\" .Err}}{{end}}\t{{context.GOROOT}}"
-
 // load returns a source over the workshop at root, the upstream modules that its go.mod pins, and the standard library.
-// It leaves out a module that go.mod does not require, except for client-go, which must be there. It downloads nothing.
+// It downloads nothing.
 func load(ctx context.Context, root string) (*source, error) {
-	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-m", "-e", "-f", listing}, upstreamModules...)...)
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-m", "-json=Path,Version,Dir"}, upstreamModules...)...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOWORK=off") // what counts is the workshop's go.mod
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("find the pinned client-go: go list -m: %w: %s", err, &stderr)
+		return nil, fmt.Errorf("find the pinned client-go for %s: go list -m: %w: %s", root, err, &stderr)
 	}
-	var modules []module
-	goroot := ""
-	for line := range strings.Lines(string(out)) {
-		fields := strings.Split(strings.TrimRight(line, "\r\n"), "\t")
-		m, problem := module{fields[0], fields[1], fields[2]}, fields[3]
-		goroot = fields[4]
-		switch {
-		case problem != "" && m.path == "k8s.io/client-go":
-			return nil, fmt.Errorf("find the pinned client-go for %s: %s", root, problem)
-		case problem != "": // go.mod does not require it
-		case m.dir == "":
-			return nil, fmt.Errorf("the source of %s is not in the module cache: run `go mod download %s`", m, m.path)
-		default:
-			modules = append(modules, m)
+	modules := []module{{path: "std", dir: filepath.Join(build.Default.GOROOT, "src")}}
+	for list := json.NewDecoder(bytes.NewReader(out)); list.More(); {
+		var m struct{ Path, Version, Dir string }
+		if err := list.Decode(&m); err != nil {
+			return nil, fmt.Errorf("find the pinned client-go for %s: %w", root, err)
 		}
+		if m.Dir == "" {
+			return nil, fmt.Errorf("the source of %s is not in the module cache: run `go mod download %[1]s`", m.Path)
+		}
+		modules = append(modules, module{m.Path, m.Version, m.Dir})
 	}
-	return newSource(root, append(modules, module{path: "std", dir: filepath.Join(goroot, "src")})...), nil
+	return newSource(root, modules...), nil
 }
 
 // module finds the module that an import path, or the path of a file below it, lies in, and the rest of the path. Paths
@@ -123,26 +118,18 @@ func (s *source) repository(name string) (module, bool) {
 	return module{}, false
 }
 
-// testSuffix, behind an import path, stands for the tests in that folder.
-const testSuffix = " tests"
-
-// load parses the package at an import path, without its tests, or with testSuffix its tests alone. It returns nil if
-// no module has it.
+// load parses the package at an import path, with its tests. It returns nil if no module has it.
 func (s *source) load(importPath string) *pkg {
 	if p, known := s.packages[importPath]; known {
 		return p
 	}
-	clean, tests := strings.CutSuffix(importPath, testSuffix)
-	m, dir, ok := s.module(clean)
+	m, dir, ok := s.module(importPath)
 	if !ok {
 		return nil
 	}
 	p := &pkg{module: m, dir: dir, decls: map[string][]*decl{}}
 	files, _ := filepath.Glob(filepath.Join(m.file(dir), "*.go")) // the pattern is well-formed
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") != tests {
-			continue
-		}
 		set := token.NewFileSet()
 		tree, _ := parser.ParseFile(set, file, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if tree == nil {
