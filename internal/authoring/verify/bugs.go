@@ -141,23 +141,16 @@ func (r *run) catch(set bugs.Set) (c *caught, err error) {
 			return nil, err
 		}
 	}
-	var workers sync.WaitGroup
-	processors := runtime.GOMAXPROCS(0)
-	builds, runs := make(chan struct{}, processors), make(chan struct{}, 2*processors)
-	for _, b := range missing {
-		turns := builds
-		if c.program(b).has[b.Name] {
-			turns = runs
-		}
-		turns <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-turns }()
-			if res, good := r.runBug(c, b, set.Code); good {
-				r.keepTests(key(b), res, func(t gotest.Test) bool { return t.Name == b.Test })
+	check := func(limit int, some []bugs.Bug) {
+		atOnce(limit*runtime.GOMAXPROCS(0), len(some), func(i int) {
+			if res, good := r.runBug(c, some[i], set.Code); good {
+				r.keepTests(key(some[i]), res, func(t gotest.Test) bool { return t.Name == some[i].Test })
 			}
 		})
 	}
-	workers.Wait()
+	merged := func(b bugs.Bug) bool { return c.program(b).has[b.Name] }
+	check(1, slices.DeleteFunc(slices.Clone(missing), merged))
+	check(2, slices.DeleteFunc(missing, func(b bugs.Bug) bool { return !merged(b) }))
 	slices.Sort(c.retried)
 	slices.Sort(c.problems)
 	return c, nil

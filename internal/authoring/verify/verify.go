@@ -63,93 +63,78 @@ func Names() []string {
 	return names
 }
 
-// truths are checked in this order, in two lists for each chapter.
+// truths are checked in this order.
 var truths = []struct {
-	name   string
-	check  func(*run) (detail string, problems []string)
-	shares bool // it uses what an earlier one that shares has seen
+	name  string
+	check func(*run) (detail string, problems []string)
 }{
-	{"stubs", stubs, true},
-	{"reached", reached, true},
-	{"derived", derived, false},
-	{"alone", alone, false},
-	{"between", between, false},
-	{"solutions", solutions, false},
-	{"oracle", oracle, false},
-	{"bare", bare, false},
-	{"shapes", shapes, false},
-	{"bugs", wrongVersions, true},
-	{"contract", contract, true},
-	{"messages", messages, true},
-	{"references", references, false},
-	{"shown", shown, false},
-	{"predict", predicted, false},
+	{"stubs", stubs},
+	{"reached", reached},
+	{"derived", derived},
+	{"alone", alone},
+	{"between", between},
+	{"solutions", solutions},
+	{"oracle", oracle},
+	{"bare", bare},
+	{"shapes", shapes},
+	{"bugs", wrongVersions},
+	{"contract", contract},
+	{"messages", messages},
+	{"references", references},
+	{"shown", shown},
+	{"predict", predicted},
 }
 
-// Run checks the truths: those that share what they have seen one after the other, and as many lists of them at once as
-// there are processors, because a check waits for a linker or for a test half of its time. Report is never called twice
-// at once. The findings are in the order of the chapters and truths, whenever they were made. A truth that does
-// not hold is a finding; an error means that the work itself could not be done. Cancelling ctx ends it, and every
-// command it has started.
+// Run checks the truths, as many at once as there are processors, because a check waits for a linker or for a test half
+// of its time. Report is never called twice at once. The findings are in the order of the chapters and truths, whenever
+// they were made. A truth that does not hold is a finding; an error means that the work itself could not be done.
+// Cancelling ctx ends it, and every command it has started.
 func Run(ctx context.Context, o Options) ([]Finding, error) {
-	var (
-		lock    sync.Mutex // guards the reports and the counts
-		workers sync.WaitGroup
-		turns   = make(chan struct{}, runtime.GOMAXPROCS(0))
-		chains  = o.steps(ctx)
-		found   = map[int]Finding{}
-		all     = 0
-		done    = 0
-	)
-	for _, chain := range chains {
-		all += len(chain)
-	}
-	begin := func(c step) {
+	var lock sync.Mutex // guards the reports and done
+	steps, done := o.steps(ctx), 0
+	findings := make([]Finding, len(steps))
+	atOnce(runtime.GOMAXPROCS(0), len(steps), func(i int) {
+		s := steps[i]
 		lock.Lock()
-		defer lock.Unlock()
 		if o.Begin != nil {
-			o.Begin(c.chapter, c.truth, done, all)
+			o.Begin(s.chapter, s.truth, done, len(steps))
 		}
-	}
-	end := func(c step, f Finding) {
+		lock.Unlock()
+		start := time.Now()
+		detail, problems := s.run()
+		if ctx.Err() != nil {
+			return
+		}
 		lock.Lock()
 		defer lock.Unlock()
 		done++
-		found[c.order] = f
+		findings[i] = Finding{s.chapter, s.truth, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
 		if o.Report != nil {
-			o.Report(f)
+			o.Report(findings[i])
 		}
-	}
-	for _, chain := range chains {
-		turns <- struct{}{}
-		workers.Go(func() {
-			defer func() { <-turns }()
-			for _, c := range chain {
-				begin(c)
-				start := time.Now()
-				detail, problems := c.run()
-				if ctx.Err() != nil {
-					return
-				}
-				f := Finding{c.chapter, c.truth, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
-				end(c, f)
-			}
-		})
-	}
-	workers.Wait()
-	var findings []Finding
-	for _, order := range slices.Sorted(maps.Keys(found)) {
-		findings = append(findings, found[order])
-	}
+	})
 	if err := ctx.Err(); err != nil {
-		return findings, fmt.Errorf("verify %d truths, of which %d were checked: %w", all, done, err)
+		return nil, fmt.Errorf("verify %d truths, of which %d were checked: %w", len(steps), done, err)
 	}
 	return findings, nil
 }
 
+// atOnce calls work with each number below all, at most limit of them at the same time.
+func atOnce(limit, all int, work func(int)) {
+	var workers sync.WaitGroup
+	turns := make(chan struct{}, limit)
+	for i := range all {
+		turns <- struct{}{}
+		workers.Go(func() {
+			defer func() { <-turns }()
+			work(i)
+		})
+	}
+	workers.Wait()
+}
+
 // step is one truth for one chapter, or for the texts that belong to no chapter.
 type step struct {
-	order          int // of its finding
 	chapter, truth string
 	check          func() (detail string, problems []string)
 }
@@ -188,8 +173,8 @@ func ended(err *error) {
 	}
 }
 
-// steps lists the checks that the options ask for: two lists for each chapter, and one for the texts.
-func (o Options) steps(ctx context.Context) (chains [][]step) {
+// steps lists the checks that the options ask for.
+func (o Options) steps(ctx context.Context) (steps []step) {
 	asked := func(truth string) bool { return len(o.Truths) == 0 || slices.Contains(o.Truths, truth) }
 	all := &run{ctx: ctx, root: o.Root, pristine: o.Pristine, count: o.Count, allTests: o.AllTests,
 		race: runner.RaceDetector(ctx)}
@@ -197,27 +182,21 @@ func (o Options) steps(ctx context.Context) (chains [][]step) {
 	if !o.Pristine && !o.AllTests && o.Count <= 1 {
 		all.results = openResults(o.Root)
 	}
-	for i, c := range o.Chapters {
-		for _, shares := range []bool{true, false} {
-			r, err := all.of(c)
-			var chain []step
-			for k, t := range truths {
-				if asked(t.name) && t.shares == shares {
-					chain = append(chain, step{i*len(truths) + k, c.Dir, t.name,
-						func() (string, []string) { return t.check(must(r, err)) }})
-				}
+	for _, c := range o.Chapters {
+		r, err := all.of(c)
+		for _, t := range truths {
+			if asked(t.name) {
+				steps = append(steps, step{c.Dir, t.name, func() (string, []string) { return t.check(must(r, err)) }})
 			}
-			chains = append(chains, chain)
 		}
 	}
 	if o.Texts && asked("references") {
-		last := len(o.Chapters) * len(truths)
-		chains = append(chains, []step{{last, "(texts)", "references", func() (string, []string) {
+		steps = append(steps, step{"(texts)", "references", func() (string, []string) {
 			return checkReferences(ctx, o.Root,
 				"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "cluster/*.md", ".github/*.md", course.LabsPage)
-		}}})
+		}})
 	}
-	return chains
+	return steps
 }
 
 // problems collects what is wrong, each problem a sentence or more.
