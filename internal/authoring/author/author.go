@@ -47,7 +47,7 @@ the workshop; to work on a chapter, use go tool workshop.`,
 	}
 	usage.Set(root, "go tool author")
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(newVerify(), newTexts(), newGenerate(), newMutate(), newPerformance())
+	root.AddCommand(newVerify(), newGenerate(), newMutate(), newPerformance())
 	return root
 }
 

@@ -1,10 +1,9 @@
 package author
 
-// This file is `author verify`, `author texts` and `author generate`.
+// This file is `author verify` and `author generate`.
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +23,6 @@ import (
 )
 
 func newVerify() *cobra.Command {
-	var asJSON bool
 	o := verify.Options{}
 	truths := strings.Join(verify.Names(), ", ")
 	cmd := &cobra.Command{
@@ -44,10 +42,9 @@ It ignores your code in the chapter folders.`,
 			if o.Texts = len(args) == 0; o.Texts {
 				o.Chapters = slices.DeleteFunc(o.Chapters, course.Chapter.Lab)
 			}
-			return prove(cmd, o, asJSON)
+			return prove(cmd, o)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	cmd.Flags().BoolVar(&o.Pristine, "pristine", false, "require that the chapter folders contain the untouched stubs")
 	cmd.Flags().IntVar(&o.Count, "count", 1,
 		"run the tests over finished code and wrong versions this many times, to find results that depend on chance")
@@ -57,26 +54,8 @@ It ignores your code in the chapter folders.`,
 	return cmd
 }
 
-// newTexts returns the command that proves only what the texts say.
-func newTexts() *cobra.Command {
-	return &cobra.Command{
-		Use:   "texts [chapter…]",
-		Short: "Prove what the texts say: tasks, references, shown outputs",
-		Long: `Prove what the texts say: that the tasks reach every test, that references and links
-are true of the client-go in go.mod, and that commands print what the texts show.
-It is verify --only reached,references,shown.`,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			o := verify.Options{Truths: []string{"reached", "references", "shown"}, Texts: len(args) == 0}
-			if o.Root, o.Chapters, err = chapters(args); err != nil {
-				return err
-			}
-			return prove(cmd, o, false)
-		},
-	}
-}
-
 // prove checks the truths and prints the findings.
-func prove(cmd *cobra.Command, o verify.Options, asJSON bool) error {
+func prove(cmd *cobra.Command, o verify.Options) error {
 	for _, t := range o.Truths {
 		if !slices.Contains(verify.Names(), t) {
 			return usage.Wrap(fmt.Errorf("there is no truth %q; the truths are %s", t, strings.Join(verify.Names(), ", ")))
@@ -90,19 +69,12 @@ func prove(cmd *cobra.Command, o verify.Options, asJSON bool) error {
 	broken := 0
 	o.Report = func(f verify.Finding) {
 		m.Clear()
-		if !f.OK {
+		if f.Problems != nil {
 			broken++
 		}
-		if !asJSON {
-			printFinding(out, f)
-		}
+		printFinding(out, f)
 	}
 	all, err := verify.Run(cmd.Context(), o)
-	if err == nil && asJSON {
-		encoder := json.NewEncoder(out)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(all)
-	}
 	if err == nil && broken > 0 {
 		fmt.Fprintf(errOut, "author: %d of %d truths do not hold; the reasons are above\n", broken, len(all))
 		return errBroken
@@ -136,7 +108,7 @@ func chapters(args []string) (root string, some []course.Chapter, err error) {
 
 func printFinding(out io.Writer, f verify.Finding) {
 	mark := "ok  "
-	if !f.OK {
+	if f.Problems != nil {
 		mark = "FAIL"
 	}
 	fmt.Fprintf(out, "%s  %-14s %-11s %6.1fs  %s\n", mark, f.Chapter, f.Truth, f.Seconds,

@@ -46,12 +46,11 @@ type Options struct {
 
 // Finding is what came of one truth for one chapter.
 type Finding struct {
-	Chapter  string   `json:"chapter"`
-	Truth    string   `json:"truth"`
-	OK       bool     `json:"ok"`
-	Detail   string   `json:"detail"`             // what was looked at, in a few words; more lines are for a reader
-	Problems []string `json:"problems,omitempty"` // each one a sentence or more; none when OK
-	Seconds  float64  `json:"seconds"`
+	Chapter  string
+	Truth    string
+	Detail   string   // what was looked at, in a few words; more lines are for a reader
+	Problems []string // each one a sentence or more; none if the truth holds
+	Seconds  float64
 }
 
 // Names lists the truths in the order in which they are checked.
@@ -108,7 +107,7 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 		lock.Lock()
 		defer lock.Unlock()
 		done++
-		findings[i] = Finding{s.chapter, s.truth, len(problems) == 0, detail, problems, time.Since(start).Seconds()}
+		findings[i] = Finding{s.chapter, s.truth, detail, problems, time.Since(start).Seconds()}
 		if o.Report != nil {
 			o.Report(findings[i])
 		}
