@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"client-go-workshop/internal/authoring/verify"
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/overlay"
 )
@@ -58,7 +59,7 @@ the reason in the solution's ` + survivors + `. A chapter takes 5 to 40 minutes.
 // mutate prints a chapter's mutants that pass its tests without a reason, and the reasons without a mutant. It returns
 // the number of both.
 func mutate(cmd *cobra.Command, root string, c course.Chapter) (open int, err error) {
-	reasons, err := readReasons(filepath.Join(root, c.Solution(), survivors))
+	reasons, err := verify.Reasons(filepath.Join(root, c.Solution(), survivors), " => ")
 	if err != nil {
 		return 0, err
 	}
@@ -88,7 +89,7 @@ func mutate(cmd *cobra.Command, root string, c course.Chapter) (open int, err er
 	for _, m := range all {
 		switch key := m.key(); {
 		case m.Status != "LIVED": // NOT COVERED are constants and conditions of cases, which go test does not measure
-		case reasons[key]:
+		case reasons[key] != "":
 			explained[key] = true
 		default:
 			place := fmt.Sprintf("%s/%s:%d:%d", c.Solution(), m.File, m.Line, m.Column)
@@ -132,27 +133,6 @@ func finish(root string, c course.Chapter, folder string) error {
 		}
 	}
 	return nil
-}
-
-// readReasons returns the keys of the mutants that a file explains. Without a file there are none.
-func readReasons(path string) (map[string]bool, error) {
-	text, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		return nil, err
-	}
-	reasons := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		key, reason, _ := strings.Cut(line, " => ")
-		if reason == "" {
-			return nil, fmt.Errorf("%s: %q has no reason after =>", path, line)
-		}
-		reasons[key] = true
-	}
-	return reasons, nil
 }
 
 // mutant is a change at one place.

@@ -69,7 +69,7 @@ func prove(cmd *cobra.Command, o verify.Options) error {
 	broken := 0
 	o.Report = func(f verify.Finding) {
 		m.Clear()
-		if f.Problems != nil {
+		if len(f.Problems) > 0 {
 			broken++
 		}
 		printFinding(out, f)
@@ -108,7 +108,7 @@ func chapters(args []string) (root string, some []course.Chapter, err error) {
 
 func printFinding(out io.Writer, f verify.Finding) {
 	mark := "ok  "
-	if f.Problems != nil {
+	if len(f.Problems) > 0 {
 		mark = "FAIL"
 	}
 	fmt.Fprintf(out, "%s  %-14s %-11s %6.1fs  %s\n", mark, f.Chapter, f.Truth, f.Seconds,

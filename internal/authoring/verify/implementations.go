@@ -25,7 +25,7 @@ func solutions(r *run) (string, []string) {
 func oracle(r *run) (string, []string) {
 	dir := filepath.Join(r.root, r.chapter.Oracle())
 	layer := must(overlay.ReadDir(r.chapter.Dir, "client-go", dir))
-	diverges := must(exceptions(filepath.Join(dir, Divergences)))
+	diverges := must(Reasons(filepath.Join(dir, Divergences), ": "))
 	good := func(t gotest.Test) bool {
 		_, diverge := diverges[t.Name]
 		return passes(t) || diverge && t.Status == gotest.Failed

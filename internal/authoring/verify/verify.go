@@ -242,7 +242,7 @@ func (r run) of(c course.Chapter) (_ *run, err error) {
 	r.inputs = must(r.readInputs())
 	folder := filepath.Join(r.root, c.Solution())
 	r.sets, r.states = must(bugs.Sets(r.root, c)), must(bugs.States(r.root, c))
-	r.mayPass = must(exceptions(filepath.Join(folder, PassesOnStub)))
+	r.mayPass = must(Reasons(filepath.Join(folder, PassesOnStub), ": "))
 	r.solution = r.sets[0].Code
 	for _, f := range r.solution.Files {
 		for _, t := range must(stub.Todos(f.Name, f.Content)) {
@@ -304,9 +304,9 @@ func readEntries(path, separator string) (all []entry, err error) {
 	return all, nil
 }
 
-// exceptions reads a list of tests, with the reason for each.
-func exceptions(path string) (map[string]string, error) {
-	all, err := readEntries(path, ": ")
+// Reasons reads a list of exceptions, with the reason for each. A missing file is an empty list.
+func Reasons(path, separator string) (map[string]string, error) {
+	all, err := readEntries(path, separator)
 	reasons := map[string]string{}
 	for _, e := range all {
 		reasons[e.left] = e.right
