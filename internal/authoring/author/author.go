@@ -4,7 +4,6 @@ package author
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -16,9 +15,6 @@ import (
 	"client-go-workshop/internal/runner/usage"
 )
 
-// errBroken ends the program with code 1, after it has printed why.
-var errBroken = errors.New("a truth does not hold")
-
 // Main runs the command line in os.Args, and exits.
 func Main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -28,8 +24,6 @@ func Main() {
 	switch {
 	case err == nil:
 		return
-	case errors.Is(err, errBroken):
-		os.Exit(1)
 	case interrupted:
 		fmt.Fprintln(os.Stderr, "author: interrupted")
 		os.Exit(130)

@@ -69,15 +69,21 @@ func prove(cmd *cobra.Command, o verify.Options) error {
 	broken := 0
 	o.Report = func(f verify.Finding) {
 		m.Clear()
+		mark := "ok  "
 		if len(f.Problems) > 0 {
+			mark = "FAIL"
 			broken++
 		}
-		printFinding(out, f)
+		const indent = "\n      "
+		fmt.Fprintf(out, "%s  %-14s %-11s %6.1fs  %s\n", mark, f.Chapter, f.Truth, f.Seconds,
+			strings.ReplaceAll(f.Detail, "\n", indent))
+		for _, p := range f.Problems {
+			fmt.Fprintln(out, "     ", strings.ReplaceAll(strings.TrimSpace(p), "\n", indent))
+		}
 	}
 	all, err := verify.Run(cmd.Context(), o)
 	if err == nil && broken > 0 {
-		fmt.Fprintf(errOut, "author: %d of %d truths do not hold; the reasons are above\n", broken, len(all))
-		return errBroken
+		return fmt.Errorf("%d of %d truths do not hold; the reasons are above", broken, len(all))
 	}
 	return err
 }
@@ -106,18 +112,6 @@ func chapters(args []string) (root string, some []course.Chapter, err error) {
 	return root, some, nil
 }
 
-func printFinding(out io.Writer, f verify.Finding) {
-	mark := "ok  "
-	if len(f.Problems) > 0 {
-		mark = "FAIL"
-	}
-	fmt.Fprintf(out, "%s  %-14s %-11s %6.1fs  %s\n", mark, f.Chapter, f.Truth, f.Seconds,
-		strings.ReplaceAll(f.Detail, "\n", "\n      "))
-	for _, p := range f.Problems {
-		fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(strings.TrimSpace(p), "\n", "\n      "))
-	}
-}
-
 func newGenerate() *cobra.Command {
 	return &cobra.Command{
 		Use:   "generate [chapter…]",
@@ -143,7 +137,12 @@ does not overwrite a changed stub, but writes the new stub beside it.`,
 
 // generateChapter generates all of a chapter that is generated, and prints what it changes.
 func generateChapter(ctx context.Context, out io.Writer, root string, c course.Chapter) error {
-	written, kept, err := generate(root, c)
+	unlock, err := workspace.Lock(root) // no other command changes the chapter's folder meanwhile
+	if err != nil {
+		return err
+	}
+	written, kept, err := verify.Generate(root, c)
+	unlock()
 	for _, name := range written {
 		fmt.Fprintf(out, "made %s/%s\n", c.Dir, name)
 	}
@@ -168,16 +167,6 @@ func generateChapter(ctx context.Context, out io.Writer, root string, c course.C
 		}
 	}
 	return nil
-}
-
-// generate makes the stubs while no other command changes the chapter's folder.
-func generate(root string, c course.Chapter) (written, kept []string, err error) {
-	unlock, err := workspace.Lock(root)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer unlock()
-	return verify.Generate(root, c)
 }
 
 // mergeWrong merges changes of the solution and of other designs into their wrong versions.

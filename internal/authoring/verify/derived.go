@@ -21,6 +21,7 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/course/checksum"
 	"client-go-workshop/internal/course/stub"
+	"client-go-workshop/internal/runner/bugs"
 	"client-go-workshop/internal/workspace"
 )
 
@@ -57,7 +58,7 @@ func derived(r *run) (string, []string) {
 	for _, set := range append(slices.Clone(r.sets), r.states) {
 		p = append(p, anchor.Check(set)...)
 	}
-	p = append(p, r.game()...)
+	p = append(p, bugs.GameProblems(solution, bugs.WithoutBonus(r.chapter, r.sets[0].Bugs))...)
 	for _, name := range must(workspace.EditedTests(r.root, r.chapter)) {
 		p.add("%s/%s does not match %s; %s, or restore the test", r.chapter.Dir, name, checksum.Name, generate)
 	}

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -97,17 +98,26 @@ func (p *problems) hasTask(c course.Chapter, over string, f failure.Failure) {
 	}
 }
 
+// sentence is two words or more that end in a full stop, a question mark or an exclamation mark.
+var sentence = regexp.MustCompile(`\S\s+\S[^.!?]*[.!?]`)
+
+// references checks the references of the chapter, and that every question has an answer of at least one sentence.
 func references(r *run) (string, []string) {
 	dir := r.chapter.Dir
-	detail, problems := checkReferences(r.ctx, r.root, dir+"/*.md", dir+"/*_test.go",
+	detail, p := checkReferences(r.ctx, r.root, dir+"/*.md", dir+"/*_test.go",
 		r.chapter.Solution()+"/*.go", r.chapter.Oracle()+"/*.go") // the solution has the same comments as the stub
-	return detail, append(problems, r.answers()...)
+	for _, q := range must(course.Questions(r.root, r.chapter)) {
+		if !sentence.MatchString(q.Answer) {
+			p.add("%s/README.md:%d: the question has no answer; below it belongs an indented "+
+				"<details><summary>Answer</summary> … </details> with a sentence or more", dir, q.Line)
+		}
+	}
+	return detail, p
 }
 
 // checkReferences checks the references of the files below root that match one of the patterns.
-func checkReferences(ctx context.Context, root string, patterns ...string) (string, []string) {
+func checkReferences(ctx context.Context, root string, patterns ...string) (detail string, p problems) {
 	files := textsIn(root, patterns...)
-	var p problems
 	for _, f := range must(reference.Check(ctx, root, files)) {
 		p.add("%s:%d: %s", f.File, f.Line, f.Text)
 	}
