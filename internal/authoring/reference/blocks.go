@@ -1,21 +1,17 @@
 package reference
 
-// This file checks code blocks. One below a comment that says where it is from has to be what that source has:
+// This file checks code blocks. One below a comment that says where it is from has to be the lines of that source:
 //
 //	<!-- source: k8s.io/client-go/tools/cache/store.go#L10-L20 -->
-//	<!-- source: solutions/05-indexer/index.go#func index.update -->
-//	<!-- source: solutions/05-indexer/index.go#doc+func index.update -->
 //
-// A path begins with an upstream module or is one from the workshop's root. After "#" come lines, or a declaration
-// (func, type, const, var), without its doc comment unless it says doc+. Directives of the doc comment are never shown.
-// Any other block of Go has to parse, as a file, as declarations or as statements, unless its fence says "go nocheck".
+// A path begins with an upstream module or is one from the workshop's root. Any other block of Go has to parse, as a
+// file, as declarations or as statements, unless its fence says "go nocheck".
 
 import (
 	"errors"
 	"go/parser"
 	"go/scanner"
 	"go/token"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,8 +54,6 @@ func goError(text string) (furthest *scanner.Error) {
 	return furthest
 }
 
-var declarationPart = regexp.MustCompile(`^(doc\+)?(func|type|const|var)\s+(\S+)$`)
-
 // quoted compares a block with what its source comment names.
 func (c *checker) quoted(b *markdown.Block, spec string) {
 	name, part, _ := strings.Cut(spec, "#")
@@ -73,44 +67,17 @@ func (c *checker) quoted(b *markdown.Block, spec string) {
 		c.problem(at, "the source %s cannot be read: %s has no such file%s", name, mod, elsewhere(mod, file))
 		return
 	}
-	if m := lineRange.FindStringSubmatch(part); m != nil {
-		first, last := lineNumbers(m[1], m[2])
-		if first < 1 || last < first || last > len(all) {
-			c.problem(at, "the source %s is not there: the file has %d lines", spec, len(all))
-			return
-		}
-		c.compare(b, spec, all[first-1:last], first, all)
-		return
-	}
-	m := declarationPart.FindStringSubmatch(part)
+	m := lineRange.FindStringSubmatch(part)
 	if m == nil {
-		c.problem(at, "the source %q cannot be understood: write FILE#L10-L20 or FILE#func Name", spec)
+		c.problem(at, "the source %q cannot be understood: write FILE#L10-L20", spec)
 		return
 	}
-	chain, _ := symbolIn("`" + m[3] + "`")
-	candidates := c.candidates(mod, file, chain)
-	i := slices.IndexFunc(candidates, func(d *decl) bool { return d.file == file && d.kind.String() == m[2] })
-	if i < 0 {
-		c.problem(at, "the source %s is not there: %s declares no %s %s", spec, file, m[2], m[3])
+	first, last := lineNumbers(m[1], m[2])
+	if first < 1 || last < first || last > len(all) {
+		c.problem(at, "the source %s is not there: the file has %d lines", spec, len(all))
 		return
 	}
-	d := candidates[i]
-	first, from := d.line, all[d.line-1:d.end]
-	if m[1] != "" && d.doc > 0 {
-		first, from = d.doc, append(withoutDirectives(all[d.doc-1:d.line-1]), from...)
-	}
-	c.compare(b, spec, from, first, all)
-}
-
-var directive = regexp.MustCompile(`^//[a-z]+:[a-z]`)
-
-// withoutDirectives takes the lines for tools off a doc comment, and the empty ones that then end it.
-func withoutDirectives(doc []string) []string {
-	doc = slices.DeleteFunc(slices.Clone(doc), directive.MatchString)
-	for len(doc) > 0 && strings.TrimSpace(doc[len(doc)-1]) == "//" {
-		doc = doc[:len(doc)-1]
-	}
-	return doc
+	c.compare(b, spec, all[first-1:last], first, all)
 }
 
 // compare reports the first line in which a block departs from its source, and where the file has the block's text if

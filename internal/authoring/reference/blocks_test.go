@@ -37,61 +37,40 @@ func TestBlocks_that_are_not_Go_are_reported(t *testing.T) {
 	})
 }
 
-const ownFunc = "func (x *index) update(key string) {\n\tx.keys[key] = nil\n}\n"
-
 func TestQuoted_blocks_that_are_their_source_are_silent(t *testing.T) {
 	w := newTiny(t)
 	at := w.at("client-go/tools/cache/store.go", "// NewStore returns")
 	w.silent(
 		fmt.Sprintf("<!-- source: k8s.io/client-go/tools/cache/store.go#L%d-L%d -->", at, at+2),
 		"```go", "// NewStore returns", "// an empty Store.  ", "func NewStore(keyFunc KeyFunc) Store {", "```",
-		"<!-- source: solutions/05-indexer/index.go#func index.update -->", "", "```go", ownFunc+"```",
-		"<!-- source: solutions/05-indexer/index.go#func (*index).update -->", "```go", ownFunc+"```",
-		"<!-- source: solutions/05-indexer/index.go#doc+func index.update -->",
-		"```go", "// update moves a key.", "//", "// It does so under the lock.", ownFunc+"```",
-		"<!-- source: solutions/05-indexer/index.go#type index -->", "```go", "type index struct {", "\tkeys "+
-			"map[string][]string", "}", "```",
-		"<!-- source: k8s.io/client-go/tools/cache/store.go#var ErrClosed -->", "```go", "var ErrClosed = "+
-			"newError(\"closed\")", "```",
 		"- <!-- no source -->", "<!-- source: go.mod#L1 -->", "```text", "module client-go-workshop", "```")
 }
 
 func TestQuoted_blocks_that_have_drifted_are_reported(t *testing.T) {
 	w := newTiny(t)
 	at := w.at("client-go/tools/cache/store.go", "func NewStore")
-	source := func(part string) string {
-		return "<!-- source: k8s.io/client-go/tools/cache/store.go#" + part + " -->\n"
+	source := func(lines string) string {
+		return "<!-- source: k8s.io/client-go/tools/cache/store.go#" + lines + " -->\n"
 	}
-	own := func(part string) string { return "<!-- source: solutions/05-indexer/index.go#" + part + " -->\n" }
+	here := source(fmt.Sprintf("L%d-L%d", at, at+2))
+	this := fmt.Sprintf("this block is not k8s.io/client-go/tools/cache/store.go#L%d-L%d: ", at, at+2)
+	next := fmt.Sprintf(`and the source, near line %d, is "\treturn &cache{keyFunc: keyFunc}"`, at+1)
+	const head = "```go\nfunc NewStore(keyFunc KeyFunc) Store {\n"
 	w.reports([]wrong{
-		{"a line", own("func index.update") + "```go\nfunc (x *index) update(key string) {\n\tx.keys[key] = none\n}\n```\n",
-			[]string{fmt.Sprintf("4: this block is not solutions/05-indexer/index.go#func index.update: "+
-				`here it is "\tx.keys[key] = none", and the source, near line %d, is "\tx.keys[key] = nil"`,
-				w.at("workshop/solutions/05-indexer/index.go", "x.keys[key] = nil"))}},
-		{"a line too few", own("type index") + "```go\ntype index struct {\n```\n",
-			[]string{fmt.Sprintf("4: this block is not solutions/05-indexer/index.go#type index: "+
-				`here it is at its end, and the source, near line %d, is "\tkeys map[string][]string"`,
-				w.at("workshop/solutions/05-indexer/index.go", "keys map"))}},
-		{"a doc comment too much", own("func index.update") + "```go\n// update moves a key.\n" + ownFunc + "```\n",
-			[]string{fmt.Sprintf("3: this block is not solutions/05-indexer/index.go#func index.update: "+
-				`here it is "// update moves a key.", and the source, near line %d, is "func (x *index) update(key string) {"`,
-				w.at("workshop/solutions/05-indexer/index.go", "func (x *index) update"))}},
-		{"moved", source("L1-L3") + "```go\nfunc NewStore(keyFunc KeyFunc) Store {\n\treturn &cache{keyFunc: " +
-			"keyFunc}\n}\n```\n", []string{fmt.Sprintf("1: this block is not k8s.io/client-go/tools/cache/store.go#L1-L3: "+
-			"it stands at #L%d-L%d now", at, at+2)}},
+		{"a line", here + head + "\treturn nil\n}\n```\n", []string{"4: " + this +
+			`here it is "\treturn nil", ` + next}},
+		{"a line too few", here + head + "```\n", []string{"4: " + this +
+			"here it is at its end, " + next}},
+		{"moved", source("L1-L3") + head + "\treturn &cache{keyFunc: keyFunc}\n}\n```\n",
+			[]string{fmt.Sprintf("1: this block is not k8s.io/client-go/tools/cache/store.go#L1-L3: "+
+				"it stands at #L%d-L%d now", at, at+2)}},
 		{"lines that are not there", source("L1-L999") + "```go\n```\n",
 			[]string{fmt.Sprintf("1: the source k8s.io/client-go/tools/cache/store.go#L1-L999 is not there: the file has %d "+
 				"lines", w.lines("client-go/tools/cache/store.go"))}},
-		{"a declaration that is not there", source("func NewIndexer") + "```go\n```\n",
-			[]string{"1: the source k8s.io/client-go/tools/cache/store.go#func NewIndexer is not there: " +
-				"tools/cache/store.go declares no func NewIndexer"}},
-		{"a declaration of another kind", source("var NewStore") + "```go\n```\n",
-			[]string{"1: the source k8s.io/client-go/tools/cache/store.go#var NewStore is not there: tools/cache/store.go " +
-				"declares no var NewStore"}},
 		{"a file", "<!-- source: solutions/gone.go#L1 -->\n```go\n```\n",
 			[]string{"1: the source solutions/gone.go cannot be read: client-go-workshop has no such file"}},
 		{"no part", "<!-- source: go.mod -->\n```go\n```\n",
-			[]string{"1: the source \"go.mod\" cannot be understood: write FILE#L10-L20 or FILE#func Name"}},
+			[]string{"1: the source \"go.mod\" cannot be understood: write FILE#L10-L20"}},
 		{"no block", source("L1") + "text\n\n```go\nx := 1\n```\n",
 			[]string{"1: no code block follows <!-- source: k8s.io/client-go/tools/cache/store.go#L1 -->: it has to stand " +
 				"right above one"}},

@@ -1,7 +1,7 @@
 package reference
 
 // This file checks links: to files of the repository, to issues, and to source on GitHub. It leaves other addresses in
-// the web alone. The text of a link has to name what is there; declaredAt checks so too for a place beside a symbol.
+// the web alone. The text of a link has to name what is there.
 
 import (
 	"cmp"

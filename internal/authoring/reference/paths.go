@@ -1,7 +1,6 @@
 package reference
 
-// This file checks the paths of upstream files that a text names without a link, tools/cache/store.go, and the places
-// it gives for symbols: `newQueueFIFO` (tools/cache/controller.go:1063).
+// This file checks the paths of upstream files that a text names without a link: tools/cache/store.go.
 
 import (
 	"io/fs"
@@ -13,11 +12,7 @@ import (
 	"strings"
 )
 
-var (
-	goPath = regexp.MustCompile(`([\w@~./-]*\w\.go)\b(?::(\d+))?`)
-	// place is a symbol in inline code with file and line in parentheses behind it.
-	place = regexp.MustCompile("`([^`]+)` \\(`?([\\w./-]+\\.go):(\\d+)`?\\)")
-)
+var goPath = regexp.MustCompile(`([\w@~./-]*\w\.go)\b(?::(\d+))?`)
 
 // clientGoDirs are the folders of client-go by which one knows a path of it. "pkg", "testing" and "examples" are
 // missing: every module has those.
@@ -80,24 +75,4 @@ func elsewhere(m module, name string) string {
 		return ""
 	}
 	return "; there is " + filepath.ToSlash(strings.TrimPrefix(all[0], m.dir+string(filepath.Separator)))
-}
-
-// places checks symbols that a line gives the place of.
-func (c *checker) places(line int, text string) {
-	for _, m := range place.FindAllStringSubmatch(text, -1) {
-		chain, ok := symbolIn("`" + m[1] + "`")
-		if !ok {
-			continue
-		}
-		number, _ := strconv.Atoi(m[3]) // digits, says the pattern
-		if mod, rest, ok := c.upstreamPath(m[2]); ok {
-			if number <= len(mod.lines(rest)) { // or paths reports it
-				c.declaredAt(line, chain, mod, rest, number)
-			}
-		} else if paths := aliases[chain[0]]; !strings.Contains(m[2], "/") && len(chain) > 1 && len(paths) > 0 {
-			if mod, dir, ok := c.module(paths[0]); ok { // a file name alone says nothing without the package
-				c.declaredAt(line, chain, mod, path.Join(dir, m[2]), number)
-			}
-		}
-	}
 }

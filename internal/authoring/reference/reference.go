@@ -118,7 +118,6 @@ func (c *checker) markdown(content []byte) {
 	}
 	for i, line := range doc.Prose {
 		c.paths(i+1, line)
-		c.places(i+1, line)
 	}
 	for _, b := range doc.Blocks {
 		c.block(b)

@@ -36,7 +36,6 @@ type decl struct {
 	file        string      // inside the module, with slashes
 	doc         int         // line on which its doc comment begins, 0 without one
 	line        int         // line of the func or type keyword; inside a group or a type, of the name
-	end         int         // last line
 	imports     map[string]string
 
 	// types are those whose members it has: of a type, those that it embeds, and B of type A = B and type A B; of a
@@ -57,7 +56,7 @@ func (p *pkg) declare(set *token.FileSet, file string, tree *ast.File) {
 	imports := importsOf(tree)
 	line := func(at token.Pos) int { return set.PositionFor(at, false).Line }
 	add := func(owner, name string, kind token.Token, doc *ast.CommentGroup, at ast.Node, types ...ast.Expr) *decl {
-		d := &decl{p, owner, name, kind, file, 0, line(at.Pos()), line(at.End()), imports, types}
+		d := &decl{p, owner, name, kind, file, 0, line(at.Pos()), imports, types}
 		if doc != nil {
 			d.doc = line(doc.Pos())
 		}
