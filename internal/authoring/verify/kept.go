@@ -7,18 +7,19 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"client-go-workshop/internal/runner/gotest"
 )
 
-// keptFor is how long a result is kept that no run asks for.
+// keptFor is how long a result is kept.
 const keptFor = 14 * 24 * time.Hour
 
 // results is a folder with results by their keys. The empty results has none, and keeps none.
 type results string
 
-// openResults removes results that were not used for long.
+// openResults removes old results.
 func openResults(root string) results {
 	dir := filepath.Join(root, ".workshop", "verified")
 	files, _ := filepath.Glob(filepath.Join(dir, "*", "*")) // the pattern is right
@@ -32,33 +33,20 @@ func openResults(root string) results {
 
 func (k results) path(key string) string { return filepath.Join(string(k), key[:2], key[2:]) }
 
-// get reads a result. It reports whether there is one.
+// get reads a result. It reports whether there is one. A file that another process is writing is none yet.
 func (k results) get(key string, to any) bool {
 	if key == "" {
 		return false
 	}
 	content, err := os.ReadFile(k.path(key))
-	if err != nil || json.Unmarshal(content, to) != nil {
-		return false
-	}
-	now := time.Now()
-	_ = os.Chtimes(k.path(key), now, now) // it only tells that the result is in use
-	return true
+	return err == nil && json.Unmarshal(content, to) == nil
 }
 
 // put keeps a result. Without it, the next run only takes longer, so an error is no problem of the chapter's.
 func (k results) put(key string, result any) {
 	content, err := json.Marshal(result)
-	if err != nil || os.MkdirAll(filepath.Dir(k.path(key)), 0o755) != nil {
-		return
-	}
-	temporary, err := os.CreateTemp(string(k), "new")
-	if err != nil {
-		return
-	}
-	_, err = temporary.Write(content)
-	if temporary.Close() != nil || err != nil || os.Rename(temporary.Name(), k.path(key)) != nil {
-		os.Remove(temporary.Name())
+	if err == nil && os.MkdirAll(filepath.Dir(k.path(key)), 0o755) == nil {
+		_ = os.WriteFile(k.path(key), content, 0o644)
 	}
 }
 
@@ -89,17 +77,14 @@ func (r *run) keptTest(c code, test string) (t gotest.Test, kept bool) {
 
 // keepTests keeps the good tests of a run, unless one ended the test binary, or failed with exit code 0.
 func (r *run) keepTests(c code, res gotest.Result, good func(gotest.Test) bool) {
-	var keeps []gotest.Test
-	whole := true
-	for _, t := range res.Tests {
-		if good(t) {
-			keeps = append(keeps, t)
-		}
-		whole = whole && !t.Crashed() && (t.Status != gotest.Failed || res.Exit != 0)
+	keeps := slices.DeleteFunc(slices.Clone(res.Tests), func(t gotest.Test) bool { return !good(t) })
+	whole := !slices.ContainsFunc(res.Tests, func(t gotest.Test) bool {
+		return t.Crashed() || t.Status == gotest.Failed && res.Exit == 0
+	})
+	if !whole || c.key == "" {
+		return
 	}
 	for _, t := range keeps {
-		if key := r.testKey(c, t.Name); key != "" && whole {
-			r.results.put(key, t)
-		}
+		r.results.put(r.testKey(c, t.Name), t)
 	}
 }
