@@ -13,7 +13,6 @@ import (
 	"go/scanner"
 	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 
 	"client-go-workshop/internal/course/markdown"
@@ -77,34 +76,18 @@ func (c *checker) quoted(b *markdown.Block, spec string) {
 		c.problem(at, "the source %s is not there: the file has %d lines", spec, len(all))
 		return
 	}
-	c.compare(b, spec, all[first-1:last], first, all)
-}
-
-// compare reports the first line in which a block departs from its source, and where the file has the block's text if
-// it has only moved. first is the line of want[0] in the file, all the file.
-func (c *checker) compare(b *markdown.Block, spec string, want []string, first int, all []string) {
 	got := trimmed(b.Lines)
-	if slices.Equal(want, got) {
+	if slices.Equal(all[first-1:last], got) {
 		return
 	}
-	for i := range len(all) - len(got) + 1 {
-		if len(got) == len(want) && slices.Equal(all[i:i+len(got)], got) {
-			c.problem(b.Comment.Line, "this block is not %s: it stands at #L%d-L%d now", spec, i+1, i+len(got))
-			return
-		}
+	text := func(lines []string) string { return "\n" + strings.Join(lines, "\n") + "\n" }
+	before, _, moved := strings.Cut(text(all), text(got))
+	if !moved {
+		c.problem(at, "this block is not %s: the file has no such lines", spec)
+		return
 	}
-	n := 0
-	for n < min(len(want), len(got)) && want[n] == got[n] {
-		n++
-	}
-	line := func(lines []string) string {
-		if n == len(lines) {
-			return "at its end"
-		}
-		return strconv.Quote(lines[n])
-	}
-	c.problem(b.Line+1+n, "this block is not %s: here it is %s, and the source, near line %d, is %s",
-		spec, line(got), first+n, line(want))
+	first = strings.Count(before, "\n") + 1
+	c.problem(at, "this block is not %s: it stands at #L%d-L%d now", spec, first, first+len(got)-1)
 }
 
 // trimmed takes the space off the ends of lines.
