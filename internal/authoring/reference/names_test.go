@@ -108,11 +108,6 @@ func TestNames_marked_as_gone_may_be_spoken_of(t *testing.T) {
 	w := newTiny(t)
 	w.silent("`cache.ErrRequeue`, `cache.Queue.List`, `cache.OldQueue.Pop`, tools/cache/fifo.go", "",
 		"<!-- gone: cache.ErrRequeue, cache.Queue.List,", "cache.OldQueue, tools/cache/fifo.go -->")
-	require.Empty(t, w.check("a.go", "// Package a has no cache.ErrRequeue.\n//\n//reference:gone "+
-		"cache.ErrRequeue\npackage a\n"))
-	require.Equal(t, []string{"1: cache.ErrRequeue is marked as gone, and this text does not name it: take it out of " +
-		"the comment"},
-		w.check("a.go", "//reference:gone cache.ErrRequeue\n\npackage a\n"))
 	w.reports([]wrong{
 		{"and is there", "`cache.NewStore`\n\n<!-- gone: cache.NewStore -->",
 			[]string{"1: cache.NewStore is marked as gone, and it is in k8s.io/client-go/tools/cache v0.37.2"}},

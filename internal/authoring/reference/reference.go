@@ -14,16 +14,13 @@
 // Underneath: package markdown reads Markdown, this file the comments of Go files, source.go and symbols.go know what
 // the modules declare, aliases.go under which names texts speak of packages.
 //
-// A text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It then says so, anywhere in the file:
+// A Markdown text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It then says so, anywhere in it:
 //
-//	<!-- gone: cache.Foo, tools/cache/foo.go -->   in Markdown
-//	//reference:gone cache.Foo                      in Go
+//	<!-- gone: cache.Foo, tools/cache/foo.go -->
 //
 // and it is a problem if the thing is there after all, or is not spoken of.
 //
 // What it leaves out: whether a sentence is right, what only the network knows, and code in strings.
-//
-//reference:gone cache.Foo, tools/cache/foo.go
 package reference
 
 import (
@@ -103,7 +100,9 @@ func (c *checker) markdown(content []byte) {
 	doc := markdown.Parse(content)
 	for _, m := range doc.Comments {
 		if list, ok := strings.CutPrefix(m.Text, "gone:"); ok {
-			c.markGone(m.Line, list)
+			for _, name := range strings.Split(list, ",") {
+				c.gone[strings.TrimSpace(name)] = m.Line
+			}
 		}
 		quoted := slices.ContainsFunc(doc.Blocks, func(b *markdown.Block) bool { return b.Comment == m })
 		if strings.HasPrefix(m.Text, "source:") && !quoted {
@@ -122,7 +121,11 @@ func (c *checker) markdown(content []byte) {
 	for _, b := range doc.Blocks {
 		c.block(b)
 	}
-	c.checkGone()
+	for name, line := range c.gone { // one that is there after all is reported where it is named
+		if !c.named[name] {
+			c.problem(line, "%s is marked as gone, and this text does not name it: take it out of the comment", name)
+		}
+	}
 }
 
 // scope is what the names in a Go file's comments mean by the file's own words; nil in Markdown.
@@ -143,10 +146,6 @@ func (c *checker) goFile(content []byte) {
 	for _, group := range tree.Comments {
 		for _, comment := range group.List {
 			first := set.PositionFor(comment.Pos(), false).Line
-			if list, ok := strings.CutPrefix(comment.Text, goneDirective); ok {
-				c.markGone(first, list)
-				continue
-			}
 			for i, line := range strings.Split(comment.Text, "\n") {
 				lines[first+i] += line + "\n"
 			}
@@ -160,7 +159,6 @@ func (c *checker) goFile(content []byte) {
 			c.link(markdown.Link{Line: number, Target: strings.TrimRight(address, ".,;:")})
 		}
 	}
-	c.checkGone()
 }
 
 // declaredNames returns the names that a file gives to things of its own. Where a file has a variable watch, its
@@ -175,15 +173,6 @@ func declaredNames(tree *ast.File) map[string]bool {
 	return names
 }
 
-const goneDirective = "//reference:gone "
-
-// markGone notes what a comment declares to be gone: names and paths, with commas between.
-func (c *checker) markGone(line int, list string) {
-	for _, name := range strings.Split(list, ",") {
-		c.gone[strings.TrimSpace(name)] = line
-	}
-}
-
 // isGone reports whether the text has declared name to be gone, itself or what it belongs to.
 func (c *checker) isGone(name string) bool {
 	if c.gone[name] > 0 {
@@ -192,13 +181,4 @@ func (c *checker) isGone(name string) bool {
 	}
 	i := strings.LastIndex(name, ".")
 	return i > 0 && c.isGone(name[:i])
-}
-
-// checkGone reports what is declared to be gone for nothing. That something is not gone is reported where it is named.
-func (c *checker) checkGone() {
-	for name, line := range c.gone {
-		if !c.named[name] {
-			c.problem(line, "%s is marked as gone, and this text does not name it: take it out of the comment", name)
-		}
-	}
 }
