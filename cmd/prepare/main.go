@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -51,9 +50,6 @@ func prepare(out *os.File, dir string) error {
 		return err
 	}
 	packages := append(strings.Fields(names), "./cmd/workshop")
-	slices.Sort(packages)
-	notCompiled := func(name string) bool { return name == "C" || name == "unsafe" }
-	packages = slices.DeleteFunc(slices.Compact(packages), notCompiled)
 	compiled := "{{if .Stale}}{{.ImportPath}}{{end}}"
 	stale, err := goCommand(root, append([]string{"list", "-deps", "-f", compiled}, packages...)...)
 	if err != nil {
