@@ -59,7 +59,6 @@ type FIFO struct {
 // IndexerState has the objects and index tables of the real Indexer, as read after each change.
 type IndexerState struct {
 	Objects map[string]Object
-	head    head
 	Indexes []string         // the names
 	Entries map[string][]Ref // the places of each key in the index tables
 	Unread  bool             // there are too many objects to read the tables after each change
@@ -312,9 +311,9 @@ func (i *Informer) applyStore(step *Step) {
 	switch step.Verb {
 	case Add, Update, Delete:
 		if step.Count == 1 { // the object is there after the call
-			i.Store.head.put(i.Store.Objects, step.Key, Object{i.Kind, step.Key, step.Version, step.Text})
+			i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
 		} else {
-			i.Store.head.remove(i.Store.Objects, step.Key)
+			delete(i.Store.Objects, step.Key)
 		}
 		if delete(i.Store.Entries, step.Key); step.Code == NotRead {
 			i.Store.Unread = true

@@ -29,7 +29,6 @@ type State struct {
 type ServerState struct {
 	Version string
 	Objects map[string]Object // by kind and key: "Deployment default/web"
-	head    head
 	Down    bool
 	Last    string // the last thing that was done to it
 }
@@ -171,7 +170,7 @@ func (s *State) applyServer(step *Step) {
 		i.Behind[step.Key] = append(slices.Clone(i.Behind[step.Key]), Ref{step.Verb, step.Key, step.Version})
 	}
 	if step.Verb == Removed {
-		s.Server.head.remove(s.Server.Objects, step.Kind+" "+step.Key)
+		delete(s.Server.Objects, step.Kind+" "+step.Key)
 	}
 }
 
@@ -183,7 +182,7 @@ func (s *ServerState) write(step *Step) {
 	}
 	at := step.Kind + " " + step.Key
 	if step.Key != "" && step.Verb != Removed && !newer(s.Objects[at].Version, step.Version) {
-		s.head.put(s.Objects, at, Object{step.Kind, step.Key, step.Version, step.Text})
+		s.Objects[at] = Object{step.Kind, step.Key, step.Version, step.Text}
 	}
 }
 

@@ -6,7 +6,7 @@
 //	  - step.go, this one: a step.
 //	  - sentence.go: a step as a sentence.
 //	  - state.go: the state after some steps; informer.go, handlers.go and queue.go have its parts.
-//	  - view.go: the state as the page draws it, with at most so many rows. head.go finds the first ones.
+//	  - view.go: the state as the page draws it, with at most so many rows.
 //	  - facts.go: how far the layers are behind the server, and what is known about client-go's own informer.
 //	  - axis.go: the run as a time axis. timeline.go: the run of one key as lines of text.
 //	  - log.go: the steps of a run, and the state at any of them.

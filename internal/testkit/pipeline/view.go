@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -161,7 +162,7 @@ func Lines(steps []Step) []Line {
 func (s *State) View() View {
 	v := View{
 		N: s.N, At: s.At.Milliseconds(), Counts: maps.Clone(s.Counts), Unwritten: s.Unwritten,
-		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, s.Server.head.rows(s.Server.Objects)},
+		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, firstObjects(s.Server.Objects)},
 		Queue:  s.queueView(), Errors: Lines(s.Errors[max(0, len(s.Errors)-3):]),
 		Requests: []RequestView{}, Finished: []RequestView{}, Informers: []InformerView{}, Workers: []WorkerView{},
 		Keys: s.keys(),
@@ -197,17 +198,38 @@ const names = 50
 
 // keys returns the first names of objects that the server or an Indexer has.
 func (s *State) keys() []string {
-	keys := map[string]bool{}
-	for _, name := range s.Server.head.of(s.Server.Objects) {
-		keys[s.Server.Objects[name].Key] = true
+	keys := []string{}
+	for _, name := range smallest(maps.Keys(s.Server.Objects), names) {
+		keys = append(keys, s.Server.Objects[name].Key)
 	}
 	for _, i := range s.Informers {
-		for _, key := range i.Store.head.of(i.Store.Objects) {
-			keys[key] = true
-		}
+		keys = append(keys, smallest(maps.Keys(i.Store.Objects), names)...)
 	}
-	sorted := slices.Sorted(maps.Keys(keys))
-	return append([]string{}, sorted[:min(names, len(sorted))]...)
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	return keys[:min(names, len(keys))]
+}
+
+// firstObjects returns the first objects in the order of their names.
+func firstObjects(all map[string]Object) Rows[Object] {
+	list := Rows[Object]{Rows: []Object{}, Total: len(all)}
+	for _, name := range smallest(maps.Keys(all), rows) {
+		list.Rows = append(list.Rows, all[name])
+	}
+	return list
+}
+
+// smallest returns the first names in order, at most so many. It does not sort the others.
+func smallest(all iter.Seq[string], most int) (first []string) {
+	for name := range all {
+		if len(first) == most && name >= first[most-1] {
+			continue
+		}
+		at, _ := slices.BinarySearch(first, name)
+		first = slices.Insert(first, at, name)
+		first = first[:min(most, len(first))]
+	}
+	return first
 }
 
 func (s *State) informerView(i *Informer) InformerView {
@@ -215,7 +237,7 @@ func (s *State) informerView(i *Informer) InformerView {
 		ReflectorState: i.Reflector, Kind: i.Kind, For: s.since(i.Reflector.Since), Popping: i.FIFO.Popping,
 		Popped:  i.FIFO.Popped,
 		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed,
-		Objects: i.Store.head.rows(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
+		Objects: firstObjects(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
 		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
 	}
