@@ -29,8 +29,8 @@ func filled(n int) *Log {
 }
 
 func TestLog_at_any_step_is_the_fold_of_the_steps_before(t *testing.T) {
-	l := filled(3 * snapshotEvery)
-	for _, n := range []int64{0, 1, 6, snapshotEvery + 5, 3 * snapshotEvery, snapshotEvery, 2} {
+	l := filled(3 * 10 * block)
+	for _, n := range []int64{0, 1, 6, 10*block + 5, 3 * 10 * block, 10 * block, 2} {
 		want := NewState()
 		for _, step := range l.since(0, n) {
 			want.Apply(step)
