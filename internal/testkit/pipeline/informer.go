@@ -61,7 +61,7 @@ type IndexerState struct {
 	Objects map[string]Object
 	Indexes []string         // the names
 	Entries map[string][]Ref // the places of each key in the index tables
-	Unread  bool             // there are too many objects to read the tables after each change
+	Unread  bool             // there were too many objects to read the tables after each change
 	Version string
 	Differs string // how the last look at the real Indexer differed
 }
@@ -329,16 +329,9 @@ func (i *Informer) applyStore(step *Step) {
 		i.Closed = true
 	case Looked, AddIndexers:
 		i.Store.Differs = step.Error
-		if step.Code == ReadAgain {
-			clear(i.Store.Entries)
-			i.Store.Unread = false
-		}
-		for _, entry := range step.List {
-			if !slices.Contains(i.Store.Indexes, entry.Type) {
-				i.Store.Indexes = append(i.Store.Indexes, entry.Type)
-			}
-			if entry.Key != "" {
-				i.Store.Entries[entry.Key] = append(slices.Clone(i.Store.Entries[entry.Key]), entry)
+		for _, index := range step.List {
+			if !slices.Contains(i.Store.Indexes, index.Type) {
+				i.Store.Indexes = append(i.Store.Indexes, index.Type)
 			}
 		}
 	}

@@ -75,9 +75,7 @@ const (
 	AddIndexers = "AddIndexers"
 	Closed      = "closed" // the Indexer and the queue cannot be seen; the handlers say what is there
 	Looked      = "looked" // a count of the real structures
-	// Code of a write: the index tables were not read. Code of Looked: List has all entries of the index tables.
-	NotRead   = -1
-	ReadAgain = 1
+	NotRead     = -1       // Code of a write: the index tables were not read
 	// Handler: By is its name.
 	Joined   = "joined"
 	Left     = "left"

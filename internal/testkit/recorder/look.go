@@ -60,7 +60,7 @@ func (f *fifo) looked(state *pipeline.State) (pipeline.Step, bool) {
 	return step, step.Count > 0
 }
 
-// looked compares the keys of the Indexer, and reads the index tables.
+// looked compares the keys of the Indexer.
 func (i *indexer) looked(state *pipeline.State) (pipeline.Step, bool) {
 	step := pipeline.Step{Seam: pipeline.Store, Verb: pipeline.Looked, Kind: i.kind}
 	keys := i.Indexer.ListKeys()
