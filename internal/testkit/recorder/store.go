@@ -17,8 +17,8 @@ type fifo struct {
 	rec      *Recorder
 	kind     string
 	replaced string
-	popping  atomic.Bool  // an object is being processed
-	waits    atomic.Int64 // since when Pop waits for an object, on the log's clock; 0 if it does not
+	popping  atomic.Bool // an object is being processed
+	waits    atomic.Bool // Pop waits for an object
 }
 
 func replacedType(options cache.DeltaFIFOOptions) string {
@@ -82,10 +82,10 @@ func (f *fifo) Close() {
 }
 
 func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
-	f.waits.Store(int64(f.rec.Log.Now()) + 1)
-	defer f.waits.Store(0)
+	f.waits.Store(true)
+	defer f.waits.Store(false)
 	return f.Queue.Pop(func(obj any, inInitialList bool) error {
-		f.waits.Store(0)
+		f.waits.Store(false)
 		f.popping.Store(true)
 		defer f.popping.Store(false)
 		step := f.step(pipeline.Pop)
