@@ -239,9 +239,9 @@ func (s *State) applyWorker(step *Step) {
 	case Waits:
 		*w = WorkerState{Since: step.At}
 	case Writes:
-		w.Doing = step.Text + " " + step.word("object's kind")
+		w.Doing = step.Text + " " + step.kindInText()
 	case Answered:
-		w.Doing = step.Text + " " + step.word("object's kind") + ": " + cmp.Or(step.Error, "done")
+		w.Doing = step.Text + " " + step.kindInText() + ": " + cmp.Or(step.Error, "done")
 	}
 }
 
