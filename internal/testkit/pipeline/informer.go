@@ -32,6 +32,7 @@ type Informer struct {
 type ReflectorState struct {
 	Phase   string        `json:"phase"`
 	Since   time.Duration `json:"since"`
+	For     int64         `json:"for"`             // in a View, since then, in milliseconds
 	From    string        `json:"from"`            // the version that the list or watch asked for
 	Version string        `json:"version"`         // of the last list, event or bookmark
 	Error   string        `json:"error,omitempty"` // the last one

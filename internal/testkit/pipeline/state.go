@@ -19,7 +19,7 @@ type State struct {
 	Finished  []RequestState // the last ones, oldest first
 	Informers map[string]*Informer
 	Queue     WorkQueue
-	Workers   map[string]*WorkerState
+	Workers   map[string]WorkerState
 	Errors    []Step // the last ones, oldest first
 	Unwritten string // the first function that was reached and is not written
 	Counts    map[Seam]int64
@@ -47,6 +47,7 @@ type RequestState struct {
 	Text  string        `json:"text"`
 	Error string        `json:"error,omitempty"`
 	Since time.Duration `json:"since"` // when it was sent, or when it ended
+	For   int64         `json:"for"`   // in a View, how long ago that was, in milliseconds
 	Code  int           `json:"code,omitempty"`
 	// Of a watch: the bytes and frames that have arrived, and the bytes of a frame that has not ended.
 	Streams bool `json:"streams"`
@@ -57,9 +58,11 @@ type RequestState struct {
 
 // WorkerState is a goroutine of the controller. Key is empty while it waits in Get.
 type WorkerState struct {
+	Name  string        `json:"name"`
 	Key   string        `json:"key,omitempty"`
 	Doing string        `json:"doing"`
 	Since time.Duration `json:"since"`
+	For   int64         `json:"for"` // in a View, in milliseconds
 }
 
 const (
@@ -82,7 +85,6 @@ func (s *State) complete() {
 	makeMap(&s.Workers)
 	makeMap(&s.Counts)
 	s.Queue.complete()
-	maps.DeleteFunc(s.Workers, func(_ string, w *WorkerState) bool { return w == nil })
 	maps.DeleteFunc(s.Informers, func(_ string, i *Informer) bool { return i == nil })
 	for _, i := range s.Informers {
 		i.complete()
@@ -101,13 +103,9 @@ func (s *State) Clone() *State {
 	c.Server.Objects = maps.Clone(s.Server.Objects)
 	c.Requests, c.Counts, c.Errors = maps.Clone(s.Requests), maps.Clone(s.Counts), slices.Clone(s.Errors)
 	c.Queue = s.Queue.clone()
-	c.Informers, c.Workers = map[string]*Informer{}, map[string]*WorkerState{}
+	c.Informers, c.Workers = map[string]*Informer{}, maps.Clone(s.Workers)
 	for kind, i := range s.Informers {
 		c.Informers[kind] = i.clone()
-	}
-	for name, w := range s.Workers {
-		worker := *w
-		c.Workers[name] = &worker
 	}
 	return &c
 }
@@ -128,7 +126,7 @@ func (s *State) apply(step *Step) {
 		s.informer(step.Kind).apply(step)
 	case Queue:
 		s.Queue.apply(step)
-		s.applyWorkerQueue(step)
+		s.applyWorker(step)
 	case Worker:
 		s.applyWorker(step)
 	case Note:
@@ -221,41 +219,24 @@ func (s *State) applyRequest(step *Step) {
 	s.Requests[step.Count] = r
 }
 
-func (s *State) worker(name string) *WorkerState {
-	w := s.Workers[name]
-	if w == nil {
-		w = &WorkerState{}
-		s.Workers[name] = w
-	}
-	return w
-}
-
+// applyWorker follows a worker through its calls of the queue and its requests.
 func (s *State) applyWorker(step *Step) {
-	if step.By == "" { // an Event
+	if step.By == "" { // an Event, or a call of the queue that no worker made
 		return
 	}
-	w := s.worker(step.By)
+	w := s.Workers[step.By]
 	switch step.Verb {
-	case Waits:
-		*w = WorkerState{Since: step.At}
+	case Waits, Done:
+		w = WorkerState{Since: step.At}
+	case Get:
+		w = WorkerState{Key: step.Key, Since: step.At, Doing: "reconcile"}
+	case AddRateLimited:
+		w.Doing = "failed: again in " + step.Wait.Round(time.Millisecond).String()
 	case Writes:
 		w.Doing = step.Text + " " + step.kindInText()
 	case Answered:
 		w.Doing = step.Text + " " + step.kindInText() + ": " + cmp.Or(step.Error, "done")
 	}
-}
-
-// applyWorkerQueue follows a worker through its calls of the queue.
-func (s *State) applyWorkerQueue(step *Step) {
-	if step.By == "" {
-		return
-	}
-	switch step.Verb {
-	case Get:
-		*s.worker(step.By) = WorkerState{Key: step.Key, Since: step.At, Doing: "reconcile"}
-	case AddRateLimited:
-		s.worker(step.By).Doing = "failed: again in " + step.Wait.Round(time.Millisecond).String()
-	case Done:
-		*s.worker(step.By) = WorkerState{Since: step.At}
-	}
+	w.Name = step.By
+	s.Workers[step.By] = w
 }

@@ -20,11 +20,11 @@ type View struct {
 	N         int64          `json:"n"`
 	At        int64          `json:"at"`
 	Server    ServerView     `json:"server"`
-	Requests  []RequestView  `json:"requests"`
-	Finished  []RequestView  `json:"finished"` // newest first
+	Requests  []RequestState `json:"requests"`
+	Finished  []RequestState `json:"finished"` // newest first
 	Informers []InformerView `json:"informers"`
 	Queue     QueueView      `json:"queue"`
-	Workers   []WorkerView   `json:"workers"`
+	Workers   []WorkerState  `json:"workers"`
 	Errors    []Line         `json:"errors"`
 	Unwritten string         `json:"unwritten,omitempty"`
 	Counts    map[Seam]int64 `json:"counts"`
@@ -49,17 +49,10 @@ type ServerView struct {
 	Objects Rows[Object] `json:"objects"`
 }
 
-// RequestView is a request under way, an open watch, or a request that has ended.
-type RequestView struct {
-	RequestState
-	For int64 `json:"for"` // since it was sent, or since it ended
-}
-
 // InformerView is one informer, from the watch to the handlers.
 type InformerView struct {
 	ReflectorState
 	Kind     string           `json:"kind"`
-	For      int64            `json:"for"`
 	Of       int64            `json:"of,omitempty"` // of a wait, all of it; known in a recording
 	Behind   int              `json:"behind"`       // versions that the Reflector has not had
 	Stored   int              `json:"storeBehind"`  // versions that the Indexer has not had
@@ -124,13 +117,6 @@ type KeyTime struct {
 	Of  int64  `json:"of,omitempty"` // of a wait, all of it
 }
 
-// WorkerView is one worker.
-type WorkerView struct {
-	WorkerState
-	Name string `json:"name"`
-	For  int64  `json:"for"`
-}
-
 // Line is a step as the page lists it.
 type Line struct {
 	N       int64  `json:"n"`
@@ -164,14 +150,17 @@ func (s *State) View() View {
 		N: s.N, At: s.At.Milliseconds(), Counts: maps.Clone(s.Counts), Unwritten: s.Unwritten,
 		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, firstObjects(s.Server.Objects)},
 		Queue:  s.queueView(), Errors: Lines(s.Errors[max(0, len(s.Errors)-3):]),
-		Requests: []RequestView{}, Finished: []RequestView{}, Informers: []InformerView{}, Workers: []WorkerView{},
+		Requests: []RequestState{}, Finished: []RequestState{}, Informers: []InformerView{}, Workers: []WorkerState{},
 		Keys: s.keys(),
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Requests)) {
-		v.Requests = append(v.Requests, s.requestView(s.Requests[id]))
+		r := s.Requests[id]
+		r.For = s.since(r.Since)
+		v.Requests = append(v.Requests, r)
 	}
 	for _, r := range slices.Backward(s.Finished) {
-		v.Finished = append(v.Finished, s.requestView(r))
+		r.For = s.since(r.Since)
+		v.Finished = append(v.Finished, r)
 	}
 	v.Requests = v.Requests[max(0, len(v.Requests)-rows):]
 	for _, kind := range slices.Sorted(maps.Keys(s.Informers)) {
@@ -180,15 +169,11 @@ func (s *State) View() View {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Workers)) {
-		w := *s.Workers[name]
-		w.Doing = cmp.Or(w.Doing, "waits for a key")
-		v.Workers = append(v.Workers, WorkerView{w, name, s.since(w.Since)})
+		w := s.Workers[name]
+		w.Doing, w.For = cmp.Or(w.Doing, "waits for a key"), s.since(w.Since)
+		v.Workers = append(v.Workers, w)
 	}
 	return v
-}
-
-func (s *State) requestView(r RequestState) RequestView {
-	return RequestView{r, s.since(r.Since)}
 }
 
 func (s *State) since(at time.Duration) int64 { return max(0, (s.At - at).Milliseconds()) }
@@ -234,13 +219,13 @@ func smallest(all iter.Seq[string], most int) (first []string) {
 
 func (s *State) informerView(i *Informer) InformerView {
 	v := InformerView{
-		ReflectorState: i.Reflector, Kind: i.Kind, For: s.since(i.Reflector.Since), Popping: i.FIFO.Popping,
-		Popped:  i.FIFO.Popped,
+		ReflectorState: i.Reflector, Kind: i.Kind, Popping: i.FIFO.Popping, Popped: i.FIFO.Popped,
 		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed,
 		Objects: firstObjects(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
 		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
 	}
+	v.For = s.since(i.Reflector.Since)
 	v.Behind, v.Stored = i.behind()
 	if v.Popping != "" {
 		v.PopFor = s.since(i.FIFO.Since)
