@@ -343,7 +343,7 @@ func TestShow_flags(t *testing.T) {
 		require.ErrorContains(t, err, test.reason)
 	}
 	_, err := newSession(t.Context(), options{recordings: []string{"tours.go"}})
-	require.ErrorContains(t, err, "tours.go: read the first line of the recording")
+	require.ErrorContains(t, err, "tours.go: read line 1 of the recording")
 	_, err = newSession(t.Context(), options{layers: "solutions", tour: "12"})
 	require.ErrorContains(t, err, `there is no tour "12"`)
 }

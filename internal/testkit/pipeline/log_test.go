@@ -174,12 +174,12 @@ func TestLog_handler_that_has_left_does_not_come_back(t *testing.T) {
 
 func TestRecording_refuses(t *testing.T) {
 	for file, reason := range map[string]string{
-		"":                                    "read the first line",
+		"":                                    "the recording is empty",
 		"{}":                                  "not a recording",
-		"hello":                               "read the first line",
+		"hello":                               "read line 1",
 		`{"a":1}` + "\n":                      "not a recording",
 		`{"workshop":"recording","format":2}`: "has format 2, and this program reads format 1",
-		`{"workshop":"recording","format":1}` + "\n" + `{"n":1`:                  "after step 0",
+		`{"workshop":"recording","format":1}` + "\n" + `{"n":1`:                  "read line 2",
 		`{"workshop":"recording","format":1}` + "\n" + `{"n":4}`:                 "step 4 follows step 0",
 		`{"workshop":"recording","format":1,"first":{"N":7}}` + "\n" + `{"n":4}`: "step 4 follows step 7",
 	} {
