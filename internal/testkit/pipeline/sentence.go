@@ -93,6 +93,7 @@ var sentences = map[Seam]map[string]string{
 	},
 	Worker: {
 		Waits:  "${By} waits for a key.",
+		Begins: "${By} begins to reconcile ${key}.",
 		Writes: "${By} asks the API server to ${text} the ${object's kind} ${key}.",
 		Says:   "The controller records an Event: ${text}.",
 		"":     "The API server answers ${by} to the ${text} of ${object's kind} ${key}: ${done}.",

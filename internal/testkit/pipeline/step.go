@@ -82,15 +82,17 @@ const (
 	OnAdd    = "OnAdd"
 	OnUpdate = "OnUpdate"
 	OnDelete = "OnDelete"
-	// Queue: Code and Count are Len before and after the call. Wait is that of the limiter.
+	// Queue: Wait is that of the limiter.
 	Get            = "Get"
 	Done           = "Done"
 	Forget         = "Forget"
 	AddRateLimited = "AddRateLimited"
 	AddAfter       = "AddAfter"
 	ShutDown       = "ShutDown"
+	Queued         = 1 // Code of a Done after which the queue has the key again
 	// Worker: By is its name.
 	Waits  = "waits"
+	Begins = "begins" // to reconcile Key
 	Writes = "writes" // Text is create, update or delete; Answered follows
 	Says   = "says"   // an Event
 	// Note.

@@ -81,11 +81,9 @@ func (q *queue[T]) looked(state *pipeline.State) (pipeline.Step, bool) {
 	n := q.Len()
 	q.mu.Unlock()
 	step.Count = int64(n)
-	if shown := len(state.Queue.Queue); n < shown || n > shown && len(state.Queue.Waiting) == 0 {
-		step.Error = fmt.Sprintf("its length is %d, and its calls left %d", n, len(state.Queue.Queue))
-	}
-	if lost := state.Queue.Taken; len(lost) > 0 {
-		step.Error = fmt.Sprintf("%s was added while a worker had it, and no worker receives it again", lost[0])
+	if shown := state.Queue.Queue; n < len(shown) || n > len(shown) && len(state.Queue.Waiting) == 0 {
+		step.Error = fmt.Sprintf("its length is %d, and its calls left %d keys there: %q", n, len(shown),
+			shown[:min(3, len(shown))])
 	}
 	return step, step.Error != state.Queue.Differs
 }
