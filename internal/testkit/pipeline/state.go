@@ -20,7 +20,6 @@ type State struct {
 	Informers map[string]*Informer
 	Queue     WorkQueue
 	Workers   map[string]WorkerState
-	Errors    []Step // the last ones, oldest first
 	Unwritten string // the first function that was reached and is not written
 	Counts    map[Seam]int64
 }
@@ -65,10 +64,8 @@ type WorkerState struct {
 	For   int64         `json:"for"` // in a View, in milliseconds
 }
 
-const (
-	errorsKept   = 20 // how many errors a State has at most
-	finishedKept = 5  // and how many requests that have ended
-)
+// finishedKept is how many requests that have ended a State has at most.
+const finishedKept = 5
 
 // NewState returns the state before the first step.
 func NewState() *State {
@@ -101,7 +98,7 @@ func makeMap[K comparable, V any](m *map[K]V) {
 func (s *State) Clone() *State {
 	c := *s
 	c.Server.Objects = maps.Clone(s.Server.Objects)
-	c.Requests, c.Counts, c.Errors = maps.Clone(s.Requests), maps.Clone(s.Counts), slices.Clone(s.Errors)
+	c.Requests, c.Counts = maps.Clone(s.Requests), maps.Clone(s.Counts)
 	c.Queue = s.Queue.clone()
 	c.Informers, c.Workers = map[string]*Informer{}, maps.Clone(s.Workers)
 	for kind, i := range s.Informers {
@@ -133,8 +130,6 @@ func (s *State) apply(step *Step) {
 		if step.Verb == Unwritten {
 			s.Unwritten = cmp.Or(s.Unwritten, step.Text)
 		}
-		s.Errors = append(s.Errors, *step)
-		s.Errors = s.Errors[max(0, len(s.Errors)-errorsKept):]
 	}
 }
 

@@ -25,7 +25,6 @@ type View struct {
 	Informers []InformerView `json:"informers"`
 	Queue     QueueView      `json:"queue"`
 	Workers   []WorkerState  `json:"workers"`
-	Errors    []Line         `json:"errors"`
 	Unwritten string         `json:"unwritten,omitempty"`
 	Counts    map[Seam]int64 `json:"counts"`
 	Keys      []string       `json:"keys"`
@@ -148,8 +147,8 @@ func Lines(steps []Step) []Line {
 func (s *State) View() View {
 	v := View{
 		N: s.N, At: s.At.Milliseconds(), Counts: maps.Clone(s.Counts), Unwritten: s.Unwritten,
-		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, firstObjects(s.Server.Objects)},
-		Queue:  s.queueView(), Errors: Lines(s.Errors[max(0, len(s.Errors)-3):]),
+		Server:   ServerView{s.Server.Version, s.Server.Down, s.Server.Last, firstObjects(s.Server.Objects)},
+		Queue:    s.queueView(),
 		Requests: []RequestState{}, Finished: []RequestState{}, Informers: []InformerView{}, Workers: []WorkerState{},
 		Keys: s.keys(),
 	}
