@@ -273,15 +273,6 @@ func (f *FIFO) pop(step *Step) {
 	if n > len(pending) || !slices.EqualFunc(pending[:n], step.List, sameDelta) {
 		f.Differs = fmt.Sprintf("%s: went in %s; came out %s", step.Key, types(pending), types(step.List))
 		n = len(pending)
-		if len(step.List) > 0 {
-			last := step.List[len(step.List)-1]
-			for n > 0 && !sameDelta(pending[n-1], last) {
-				n--
-			}
-			if n == 0 {
-				n = len(pending)
-			}
-		}
 	}
 	f.set(step.Key, nil)
 	if rest := pending[n:]; len(rest) > 0 {
