@@ -81,9 +81,9 @@ func (q *queue[T]) looked(state *pipeline.State) (pipeline.Step, bool) {
 	n := q.Len()
 	q.mu.Unlock()
 	step.Count = int64(n)
-	if shown := state.Queue.Queue; n < len(shown) || n > len(shown) && len(state.Queue.Waiting) == 0 {
-		step.Error = fmt.Sprintf("its length is %d, and its calls left %d keys there: %q", n, len(shown),
-			shown[:min(3, len(shown))])
+	shown := state.Queue.Queue
+	if n < len(shown) || n > len(shown) && len(state.Queue.Waiting) == 0 {
+		step.Error = fmt.Sprintf("its length is %d, and its calls left %d: %q", n, len(shown), shown[:min(3, len(shown))])
 	}
-	return step, step.Error != state.Queue.Differs
+	return step, n < len(shown) || step.Error != state.Queue.Differs
 }
