@@ -67,29 +67,21 @@ type IndexerState struct {
 	Differs string // how the last look at the real Indexer differed
 }
 
-func (i *Informer) complete() {
-	makeMap(&i.Behind)
-	makeMap(&i.FIFO.Deltas)
-	makeMap(&i.Store.Objects)
-	makeMap(&i.Store.Entries)
-	makeMap(&i.Handlers)
-	makeMap(&i.Gone)
-	maps.DeleteFunc(i.Handlers, func(_ string, h *HandlerState) bool { return h == nil })
-}
-
 func (i *Informer) clone() *Informer {
 	c := *i
-	c.Behind, c.Gone = maps.Clone(i.Behind), maps.Clone(i.Gone)
+	c.Behind, c.Gone = copyMap(i.Behind), copyMap(i.Gone)
 	c.FIFO.Keys = slices.Clone(i.FIFO.Keys)
 	c.FIFO.Deltas = make(map[string][]Ref, len(i.FIFO.Deltas))
 	for key, deltas := range i.FIFO.Deltas {
 		c.FIFO.Deltas[key] = slices.Clone(deltas)
 	}
-	c.Store.Objects = maps.Clone(i.Store.Objects)
-	c.Store.Indexes, c.Store.Entries = slices.Clone(i.Store.Indexes), maps.Clone(i.Store.Entries)
+	c.Store.Objects = copyMap(i.Store.Objects)
+	c.Store.Indexes, c.Store.Entries = slices.Clone(i.Store.Indexes), copyMap(i.Store.Entries)
 	c.Handlers = make(map[string]*HandlerState, len(i.Handlers))
 	for name, h := range i.Handlers {
-		c.Handlers[name] = h.clone()
+		if h != nil {
+			c.Handlers[name] = h.clone()
+		}
 	}
 	return &c
 }

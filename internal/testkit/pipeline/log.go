@@ -50,7 +50,7 @@ func (l *Log) append(step *Step) int64 {
 		return l.n
 	}
 	oldest := l.step(l.begin + 1)
-	l.first.apply(oldest)
+	l.first.Apply(oldest)
 	l.begin, *oldest = l.begin+1, *step
 	return l.n
 }
@@ -156,7 +156,7 @@ func (l *Log) fold(s *State, to int64) *State {
 		l.mu.Unlock()
 		l.each(s.N, last, func(step *Step) {
 			if step.N == s.N+1 { // none was forgotten meanwhile
-				s.apply(step)
+				s.Apply(step)
 			}
 		})
 		if s.N >= last {

@@ -33,7 +33,7 @@ func TestLog_at_any_step_is_the_fold_of_the_steps_before(t *testing.T) {
 	for _, n := range []int64{0, 1, 6, 10*block + 5, 3 * 10 * block, 10 * block, 2} {
 		want := NewState()
 		for _, step := range l.since(0, n) {
-			want.Apply(step)
+			want.Apply(&step)
 		}
 		require.Equal(t, want, l.At(n), "the state at step %d", n)
 	}
@@ -51,7 +51,7 @@ func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
 	for i := range n {
 		step := all[i%21] // the keys and verbs repeat after 21 steps
 		step.N, step.Version = int64(i+1), fmt.Sprint(i)
-		want.Apply(step)
+		want.Apply(&step)
 	}
 	require.Equal(t, want.Informers["Deployment"].Store.Objects, l.At(last).Informers["Deployment"].Store.Objects)
 	require.Equal(t, first, l.At(3).N, "a forgotten step is shown as the first that is known")

@@ -7,7 +7,6 @@ package pipeline
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -27,9 +26,12 @@ type WorkQueue struct {
 
 func (q *WorkQueue) clone() WorkQueue {
 	c := *q
-	c.Queue, c.queued = slices.Clone(q.Queue), maps.Clone(q.queued)
-	c.Processing, c.Again = maps.Clone(q.Processing), maps.Clone(q.Again)
-	c.Waiting, c.Waits, c.Failures = maps.Clone(q.Waiting), maps.Clone(q.Waits), maps.Clone(q.Failures)
+	c.Queue, c.queued = slices.Clone(q.Queue), map[string]bool{}
+	for _, key := range q.Queue {
+		c.queued[key] = true
+	}
+	c.Processing, c.Again = copyMap(q.Processing), copyMap(q.Again)
+	c.Waiting, c.Waits, c.Failures = copyMap(q.Waiting), copyMap(q.Waits), copyMap(q.Failures)
 	return c
 }
 
@@ -111,18 +113,5 @@ func (q *WorkQueue) wait(step *Step) {
 		q.add(step.Key)
 	case !waits || step.At+step.Wait < due:
 		q.Waiting[step.Key], q.Waits[step.Key] = step.At+step.Wait, step.Wait
-	}
-}
-
-// complete makes what a new queue lacks, or one of a file.
-func (q *WorkQueue) complete() {
-	makeMap(&q.Processing)
-	makeMap(&q.Again)
-	makeMap(&q.Waiting)
-	makeMap(&q.Waits)
-	makeMap(&q.Failures)
-	q.queued = map[string]bool{}
-	for _, key := range q.Queue {
-		q.queued[key] = true
 	}
 }

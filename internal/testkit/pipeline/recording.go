@@ -131,8 +131,7 @@ func (h heading) log() (*Log, error) {
 	}
 	l := NewLog(Limit)
 	if h.First != nil {
-		l.first = h.First
-		l.first.complete()
+		l.first = h.First.Clone()
 	}
 	l.begin, l.n, l.origin = l.first.N, l.first.N, l.first.N
 	return l, nil

@@ -68,49 +68,32 @@ type WorkerState struct {
 const finishedKept = 5
 
 // NewState returns the state before the first step.
-func NewState() *State {
-	s := &State{}
-	s.complete()
-	return s
-}
+func NewState() *State { return (&State{}).Clone() }
 
-// complete makes the maps that a new state lacks, or one of a file.
-func (s *State) complete() {
-	makeMap(&s.Server.Objects)
-	makeMap(&s.Requests)
-	makeMap(&s.Informers)
-	makeMap(&s.Workers)
-	makeMap(&s.Counts)
-	s.Queue.complete()
-	maps.DeleteFunc(s.Informers, func(_ string, i *Informer) bool { return i == nil })
-	for _, i := range s.Informers {
-		i.complete()
-	}
-}
-
-func makeMap[K comparable, V any](m *map[K]V) {
-	if *m == nil {
-		*m = map[K]V{}
-	}
-}
-
-// Clone returns a copy that shares nothing that Apply changes.
+// Clone returns a copy that shares nothing that Apply changes. It has all maps, also those that a state of a file lacks.
 func (s *State) Clone() *State {
 	c := *s
-	c.Server.Objects = maps.Clone(s.Server.Objects)
-	c.Requests, c.Counts = maps.Clone(s.Requests), maps.Clone(s.Counts)
+	c.Server.Objects = copyMap(s.Server.Objects)
+	c.Requests, c.Counts, c.Workers = copyMap(s.Requests), copyMap(s.Counts), copyMap(s.Workers)
 	c.Queue = s.Queue.clone()
-	c.Informers, c.Workers = map[string]*Informer{}, maps.Clone(s.Workers)
+	c.Informers = map[string]*Informer{}
 	for kind, i := range s.Informers {
-		c.Informers[kind] = i.clone()
+		if i != nil {
+			c.Informers[kind] = i.clone()
+		}
 	}
 	return &c
 }
 
-// Apply changes the state by one step. It must receive each step of a log once, in order.
-func (s *State) Apply(step Step) { s.apply(&step) }
+// copyMap returns a copy of a map, which is never nil.
+func copyMap[K comparable, V any](m map[K]V) map[K]V {
+	c := make(map[K]V, len(m))
+	maps.Copy(c, m)
+	return c
+}
 
-func (s *State) apply(step *Step) {
+// Apply changes the state by one step. It must receive each step of a log once, in order.
+func (s *State) Apply(step *Step) {
 	s.N, s.At = step.N, step.At
 	s.Counts[step.Seam]++
 	s.Queue.advance(step.At)
@@ -143,8 +126,7 @@ func (s *State) Advance(at time.Duration) {
 func (s *State) informer(kind string) *Informer {
 	i := s.Informers[kind]
 	if i == nil {
-		i = &Informer{Kind: kind}
-		i.complete()
+		i = (&Informer{Kind: kind}).clone()
 		s.Informers[kind] = i
 	}
 	return i
