@@ -16,7 +16,7 @@ type Gate struct {
 	mu      sync.Mutex
 	opened  time.Time
 	paused  bool
-	breaks  map[pipeline.Seam]bool
+	breaks  []pipeline.Seam
 	until   func(pipeline.Step) bool
 	waiting []waiter
 }
@@ -32,7 +32,7 @@ func (g *Gate) wait(step *pipeline.Step) {
 	if g.until != nil && g.until(*step) {
 		g.paused, g.until = true, nil
 	}
-	if !g.paused && !g.breaks[step.Seam] {
+	if !g.paused && !slices.Contains(g.breaks, step.Seam) {
 		g.mu.Unlock()
 		return
 	}
@@ -53,7 +53,7 @@ func (g *Gate) Pause() {
 func (g *Gate) Open(breakpoints bool) {
 	g.mu.Lock()
 	if breakpoints {
-		clear(g.breaks)
+		g.breaks = nil
 	}
 	g.mu.Unlock()
 	g.Until(nil)
@@ -81,11 +81,10 @@ func (g *Gate) Step() {
 func (g *Gate) Break(seam pipeline.Seam, on bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.breaks == nil {
-		g.breaks = map[pipeline.Seam]bool{}
-	}
-	if g.breaks[seam] = on; !on {
-		delete(g.breaks, seam)
+	g.breaks = slices.DeleteFunc(g.breaks, func(s pipeline.Seam) bool { return s == seam })
+	if on {
+		g.breaks = append(g.breaks, seam)
+	} else {
 		g.release(func(w waiter) bool { return w.step.Seam == seam && !g.paused })
 	}
 }
@@ -114,12 +113,7 @@ type GateState struct {
 func (g *Gate) State() GateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := GateState{Paused: g.paused, Running: g.until != nil}
-	for _, seam := range pipeline.Seams {
-		if g.breaks[seam] {
-			s.Breaks = append(s.Breaks, seam)
-		}
-	}
+	s := GateState{Paused: g.paused, Running: g.until != nil, Breaks: slices.Clone(g.breaks)}
 	for _, w := range g.waiting {
 		s.Waiting = append(s.Waiting, w.step)
 	}
