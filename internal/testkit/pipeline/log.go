@@ -33,26 +33,25 @@ func NewLog(keep int) *Log {
 	return &Log{start: time.Now(), keep: max(1, int64(keep)), first: NewState()}
 }
 
-// Append adds a step, and sets its number and time. It returns the number.
-func (l *Log) Append(step Step) int64 {
+// Append adds a step, and sets its number and time.
+func (l *Log) Append(step Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	step.At = time.Since(l.start)
-	return l.append(&step)
+	l.append(&step)
 }
 
 // append adds a step with its time. The caller holds mu.
-func (l *Log) append(step *Step) int64 {
+func (l *Log) append(step *Step) {
 	l.n++
 	step.N = l.n
 	if l.n-l.begin <= l.keep {
 		l.ring = append(l.ring, *step)
-		return l.n
+		return
 	}
 	oldest := l.step(l.begin + 1)
 	l.first.Apply(oldest)
 	l.begin, *oldest = l.begin+1, *step
-	return l.n
 }
 
 // step returns a kept step. The caller holds mu.
