@@ -140,24 +140,20 @@ func (s *State) applyServer(step *Step) {
 		}
 		return
 	}
-	s.Server.write(step)
-	if i := s.Informers[step.Kind]; i != nil && step.Key != "" {
+	if newer(step.Version, s.Server.Version) {
+		s.Server.Version = step.Version
+	}
+	if step.Key == "" {
+		return
+	}
+	if i := s.Informers[step.Kind]; i != nil {
 		i.Behind[step.Key] = append(slices.Clone(i.Behind[step.Key]), Ref{step.Verb, step.Key, step.Version})
 	}
-	if step.Verb == Removed {
-		delete(s.Server.Objects, step.Kind+" "+step.Key)
-	}
-}
-
-// write notes an object that the server has stored.
-func (s *ServerState) write(step *Step) {
-	old, _ := strconv.ParseInt(s.Version, 10, 64)
-	if now, err := strconv.ParseInt(step.Version, 10, 64); err == nil && now > old {
-		s.Version = step.Version
-	}
 	at := step.Kind + " " + step.Key
-	if step.Key != "" && step.Verb != Removed && !newer(s.Objects[at].Version, step.Version) {
-		s.Objects[at] = Object{step.Kind, step.Key, step.Version, step.Text}
+	if step.Verb == Removed {
+		delete(s.Server.Objects, at)
+	} else if !newer(s.Server.Objects[at].Version, step.Version) {
+		s.Server.Objects[at] = Object{step.Kind, step.Key, step.Version, step.Text}
 	}
 }
 
