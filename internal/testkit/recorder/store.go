@@ -16,16 +16,9 @@ type fifo struct {
 	cache.Queue
 	rec      *Recorder
 	kind     string
-	replaced string
+	replaced cache.DeltaType
 	popping  atomic.Bool // an object is being processed
 	waits    atomic.Bool // Pop waits for an object
-}
-
-func replacedType(options cache.DeltaFIFOOptions) string {
-	if options.EmitDeltaTypeReplaced {
-		return string(cache.Replaced)
-	}
-	return string(cache.Sync)
 }
 
 func (f *fifo) step(verb string) pipeline.Step {
@@ -92,7 +85,7 @@ func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
 		step.By = "popAll"
 		deltas, _ := obj.(cache.Deltas) // a wrong queue may hand out something else
 		for _, d := range deltas {
-			step.List = append(step.List, ref(string(d.Type), d.Object))
+			step.List = append(step.List, ref(d.Type, d.Object))
 		}
 		if len(step.List) > 0 {
 			step.Key = step.List[len(step.List)-1].Key
