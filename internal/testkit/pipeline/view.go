@@ -116,22 +116,18 @@ type KeyTime struct {
 	Of  int64  `json:"of,omitempty"` // of a wait, all of it
 }
 
-// Line is a step as the page lists it.
+// Line is a step as the page lists it: with its sentence, and without its list.
 type Line struct {
-	N       int64  `json:"n"`
-	At      int64  `json:"at"`
-	Seam    Seam   `json:"seam"`
-	Verb    string `json:"verb"`
-	Kind    string `json:"kind,omitempty"`
-	Key     string `json:"key,omitempty"`
-	Version string `json:"version,omitempty"`
-	By      string `json:"by,omitempty"`
-	Text    string `json:"text"`
+	Step
+	At   int64  `json:"at"`
+	Text string `json:"text"`
 }
 
 // Line returns the step as the page lists it.
 func (s Step) Line() Line {
-	return Line{s.N, s.At.Milliseconds(), s.Seam, s.Verb, s.Kind, s.Key, s.Version, s.By, s.Sentence()}
+	line := Line{s, s.At.Milliseconds(), s.Sentence()}
+	line.List = nil
+	return line
 }
 
 // Lines returns steps as the page lists them.
