@@ -2,8 +2,8 @@ package pipeline
 
 // This file is the state of the workqueue: its sets, the waiting keys with their times, and the failures.
 //
-// A worker records Get a moment after it has the key, so a call of the same instant can be recorded before it. The state
-// follows the steps: it never says that a Get is wrong unless another worker has the key.
+// A worker records Get a moment after it has the key, so a call of the same instant can be recorded before it. A Get is
+// therefore wrong only if another worker has the key.
 
 import (
 	"fmt"

@@ -70,7 +70,7 @@ const finishedKept = 5
 // NewState returns the state before the first step.
 func NewState() *State { return (&State{}).Clone() }
 
-// Clone returns a copy that shares nothing that Apply changes. It has all maps, also those that a state of a file lacks.
+// Clone returns a copy that shares nothing that Apply changes. No map of it is nil, even if it comes from a file.
 func (s *State) Clone() *State {
 	c := *s
 	c.Server.Objects = copyMap(s.Server.Objects)
