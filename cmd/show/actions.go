@@ -130,7 +130,7 @@ func (m *machine) do(o order) error {
 var goals = map[string]func(pipeline.Step) bool{
 	"delta":     func(s pipeline.Step) bool { return s.Seam == pipeline.Delta && s.Verb == pipeline.Pop },
 	"handler":   func(s pipeline.Step) bool { return s.Seam == pipeline.Handler },
-	"reconcile": func(s pipeline.Step) bool { return s.Seam == pipeline.Queue && s.Verb == pipeline.Get },
+	"reconcile": func(s pipeline.Step) bool { return s.Seam == pipeline.Worker && s.Verb == pipeline.Begins },
 	"write":     func(s pipeline.Step) bool { return s.Seam == pipeline.Worker && s.Verb == pipeline.Writes },
 	"error": func(s pipeline.Step) bool {
 		return s.Error != "" || s.Verb == "ERROR" || s.Verb == pipeline.AddRateLimited

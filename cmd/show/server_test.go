@@ -243,7 +243,7 @@ func TestShow_run_until(t *testing.T) {
 	s := newShow(t, "client-go")
 	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) })
 	for goal, seam := range map[string]pipeline.Seam{"delta": pipeline.Delta, "handler": pipeline.Handler,
-		"reconcile": pipeline.Queue, "write": pipeline.Worker} {
+		"reconcile": pipeline.Worker, "write": pipeline.Worker} {
 		require.NoError(t, s.do(do("until", goal, 0)))
 		require.NoError(t, s.do(do("create", "", 2)))
 		m := follow(t, s, func(m *message) bool { return m.Paused && len(m.Waiting) > 0 })
@@ -343,7 +343,7 @@ func TestShow_flags(t *testing.T) {
 		require.ErrorContains(t, err, test.reason)
 	}
 	_, err := newSession(t.Context(), options{recordings: []string{"tours.go"}})
-	require.ErrorContains(t, err, "tours.go: read the first line of the recording")
+	require.ErrorContains(t, err, "tours.go: read line 1 of the recording")
 	_, err = newSession(t.Context(), options{layers: "solutions", tour: "12"})
 	require.ErrorContains(t, err, `there is no tour "12"`)
 }

@@ -264,7 +264,7 @@ const lookFor = 2 * pipeline.InTime
 func (s *session) look() {
 	s.mu.Lock()
 	state, rec := s.state, s.rec
-	if rec == nil || state == nil || time.Since(s.news) > lookFor || rec.Gate.Shut() {
+	if rec == nil || state == nil || time.Since(s.news) > lookFor {
 		s.mu.Unlock()
 		return
 	}

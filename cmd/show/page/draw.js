@@ -72,7 +72,7 @@ const panels = {
       h("tbody", {}, i.objects.rows.map((o) => h("tr", {}, h("td", {}, chip(o.kind, o.key, "", "", "store")), h("td", { class: "num" }, "@" + o.version), h("td", {}, o.note))))),
     more(i.objects, "objects"),
     v.server.version && h("p", { class: "more num" }, behind(v, i.storeBehind)),
-    i.unread ? h("p", { class: "more" }, "more than 100 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", { class: "grid" },
+    i.unread ? h("p", { class: "more" }, "there were more than 100 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", { class: "grid" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `index ${x.name.split("/").pop()}`), h("th", { scope: "col" }, "keys"))),
       h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("td", {}, r.value), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
   ]),

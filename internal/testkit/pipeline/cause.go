@@ -131,7 +131,7 @@ func (s Step) follows(p Step) (ends, caused bool) {
 		if s.Verb == Answered {
 			return is(p.Seam == Worker && p.Verb == Writes && object)
 		}
-		return is(s.Verb == Writes && p.Seam == Queue && p.Key == s.Key && p.Verb == Get)
+		return is(s.Key != "" && p.Seam == Queue && p.Key == s.Key && p.Verb == Get)
 	}
 	return false, false
 }

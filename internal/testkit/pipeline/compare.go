@@ -155,7 +155,7 @@ func (r *run) until(at time.Duration, touched map[place]bool) {
 	r.now = nil
 	for ; len(r.rest) > 0 && r.rest[0].At <= at; r.rest = r.rest[1:] {
 		s := r.rest[0]
-		r.apply(&s)
+		r.Apply(&s)
 		r.now = append(r.now, s)
 		switch s.Verb {
 		case OnAdd, OnUpdate:

@@ -83,9 +83,9 @@ func (i *Informer) applyHandler(step *Step) {
 func (i *Informer) follow(step *Step) {
 	i.caughtUp(step.Key, step.Version, step.Verb == OnDelete)
 	if step.Verb == OnDelete {
-		i.Store.head.remove(i.Store.Objects, step.Key)
+		delete(i.Store.Objects, step.Key)
 	} else {
-		i.Store.head.put(i.Store.Objects, step.Key, Object{i.Kind, step.Key, step.Version, step.Text})
+		i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
 	}
 }
 

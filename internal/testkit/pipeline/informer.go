@@ -32,6 +32,7 @@ type Informer struct {
 type ReflectorState struct {
 	Phase   string        `json:"phase"`
 	Since   time.Duration `json:"since"`
+	For     int64         `json:"for"`             // in a View, since then, in milliseconds
 	From    string        `json:"from"`            // the version that the list or watch asked for
 	Version string        `json:"version"`         // of the last list, event or bookmark
 	Error   string        `json:"error,omitempty"` // the last one
@@ -59,37 +60,28 @@ type FIFO struct {
 // IndexerState has the objects and index tables of the real Indexer, as read after each change.
 type IndexerState struct {
 	Objects map[string]Object
-	head    head
 	Indexes []string         // the names
 	Entries map[string][]Ref // the places of each key in the index tables
-	Unread  bool             // there are too many objects to read the tables after each change
+	Unread  bool             // there were too many objects to read the tables after each change
 	Version string
 	Differs string // how the last look at the real Indexer differed
 }
 
-func (i *Informer) complete() {
-	makeMap(&i.Behind)
-	makeMap(&i.FIFO.Deltas)
-	makeMap(&i.Store.Objects)
-	makeMap(&i.Store.Entries)
-	makeMap(&i.Handlers)
-	makeMap(&i.Gone)
-	maps.DeleteFunc(i.Handlers, func(_ string, h *HandlerState) bool { return h == nil })
-}
-
 func (i *Informer) clone() *Informer {
 	c := *i
-	c.Behind, c.Gone = maps.Clone(i.Behind), maps.Clone(i.Gone)
+	c.Behind, c.Gone = copyMap(i.Behind), copyMap(i.Gone)
 	c.FIFO.Keys = slices.Clone(i.FIFO.Keys)
 	c.FIFO.Deltas = make(map[string][]Ref, len(i.FIFO.Deltas))
 	for key, deltas := range i.FIFO.Deltas {
 		c.FIFO.Deltas[key] = slices.Clone(deltas)
 	}
-	c.Store.Objects = maps.Clone(i.Store.Objects)
-	c.Store.Indexes, c.Store.Entries = slices.Clone(i.Store.Indexes), maps.Clone(i.Store.Entries)
+	c.Store.Objects = copyMap(i.Store.Objects)
+	c.Store.Indexes, c.Store.Entries = slices.Clone(i.Store.Indexes), copyMap(i.Store.Entries)
 	c.Handlers = make(map[string]*HandlerState, len(i.Handlers))
 	for name, h := range i.Handlers {
-		c.Handlers[name] = h.clone()
+		if h != nil {
+			c.Handlers[name] = h.clone()
+		}
 	}
 	return &c
 }
@@ -273,15 +265,6 @@ func (f *FIFO) pop(step *Step) {
 	if n > len(pending) || !slices.EqualFunc(pending[:n], step.List, sameDelta) {
 		f.Differs = fmt.Sprintf("%s: went in %s; came out %s", step.Key, types(pending), types(step.List))
 		n = len(pending)
-		if len(step.List) > 0 {
-			last := step.List[len(step.List)-1]
-			for n > 0 && !sameDelta(pending[n-1], last) {
-				n--
-			}
-			if n == 0 {
-				n = len(pending)
-			}
-		}
 	}
 	f.set(step.Key, nil)
 	if rest := pending[n:]; len(rest) > 0 {
@@ -312,9 +295,9 @@ func (i *Informer) applyStore(step *Step) {
 	switch step.Verb {
 	case Add, Update, Delete:
 		if step.Count == 1 { // the object is there after the call
-			i.Store.head.put(i.Store.Objects, step.Key, Object{i.Kind, step.Key, step.Version, step.Text})
+			i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
 		} else {
-			i.Store.head.remove(i.Store.Objects, step.Key)
+			delete(i.Store.Objects, step.Key)
 		}
 		if delete(i.Store.Entries, step.Key); step.Code == NotRead {
 			i.Store.Unread = true
@@ -330,16 +313,9 @@ func (i *Informer) applyStore(step *Step) {
 		i.Closed = true
 	case Looked, AddIndexers:
 		i.Store.Differs = step.Error
-		if step.Code == ReadAgain {
-			clear(i.Store.Entries)
-			i.Store.Unread = false
-		}
-		for _, entry := range step.List {
-			if !slices.Contains(i.Store.Indexes, entry.Type) {
-				i.Store.Indexes = append(i.Store.Indexes, entry.Type)
-			}
-			if entry.Key != "" {
-				i.Store.Entries[entry.Key] = append(slices.Clone(i.Store.Entries[entry.Key]), entry)
+		for _, index := range step.List {
+			if !slices.Contains(i.Store.Indexes, index.Type) {
+				i.Store.Indexes = append(i.Store.Indexes, index.Type)
 			}
 		}
 	}

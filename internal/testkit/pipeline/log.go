@@ -14,8 +14,6 @@ const (
 	block = 1000
 	// Limit is how many steps a Log of show keeps.
 	Limit = 100 * block
-	// snapshotEvery is the distance of two states that are kept to rewind fast.
-	snapshotEvery = 10 * block
 )
 
 // Log is the steps of a run. Any goroutine may call its methods.
@@ -28,36 +26,32 @@ type Log struct {
 	begin, n int64  // the numbers of the step before the first one that is kept, and of the last one
 	first    *State // after step begin
 	origin   int64  // the number of the step before the first of all
-
-	rewinding sync.Mutex // guards snapshots; it is locked before mu
-	snapshots map[int64]*State
 }
 
 // NewLog returns an empty log, whose time starts now. It keeps so many steps; older ones are in its first state.
 func NewLog(keep int) *Log {
-	return &Log{start: time.Now(), keep: max(1, int64(keep)), first: NewState(), snapshots: map[int64]*State{}}
+	return &Log{start: time.Now(), keep: max(1, int64(keep)), first: NewState()}
 }
 
-// Append adds a step, and sets its number and time. It returns the number.
-func (l *Log) Append(step Step) int64 {
+// Append adds a step, and sets its number and time.
+func (l *Log) Append(step Step) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	step.At = time.Since(l.start)
-	return l.append(&step)
+	l.append(&step)
 }
 
 // append adds a step with its time. The caller holds mu.
-func (l *Log) append(step *Step) int64 {
+func (l *Log) append(step *Step) {
 	l.n++
 	step.N = l.n
 	if l.n-l.begin <= l.keep {
 		l.ring = append(l.ring, *step)
-		return l.n
+		return
 	}
 	oldest := l.step(l.begin + 1)
-	l.first.apply(oldest)
+	l.first.Apply(oldest)
 	l.begin, *oldest = l.begin+1, *step
-	return l.n
 }
 
 // step returns a kept step. The caller holds mu.
@@ -161,7 +155,7 @@ func (l *Log) fold(s *State, to int64) *State {
 		l.mu.Unlock()
 		l.each(s.N, last, func(step *Step) {
 			if step.N == s.N+1 { // none was forgotten meanwhile
-				s.apply(step)
+				s.Apply(step)
 			}
 		})
 		if s.N >= last {
@@ -171,23 +165,4 @@ func (l *Log) fold(s *State, to int64) *State {
 }
 
 // At returns the state after step n, or after the nearest step that the log has.
-func (l *Log) At(n int64) *State {
-	l.rewinding.Lock()
-	defer l.rewinding.Unlock()
-	first, last := l.Range()
-	n = min(max(n, first), last)
-	s := l.fold(nil, first)
-	for at, snapshot := range l.snapshots {
-		if at < first {
-			delete(l.snapshots, at)
-		} else if at <= n && at > s.N {
-			s = snapshot.Clone()
-		}
-	}
-	for s.N < n {
-		if s = l.fold(s, min(n, s.N-s.N%snapshotEvery+snapshotEvery)); s.N < n {
-			l.snapshots[s.N] = s.Clone()
-		}
-	}
-	return s
-}
+func (l *Log) At(n int64) *State { return l.fold(nil, n) }

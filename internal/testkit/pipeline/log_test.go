@@ -29,11 +29,11 @@ func filled(n int) *Log {
 }
 
 func TestLog_at_any_step_is_the_fold_of_the_steps_before(t *testing.T) {
-	l := filled(3 * snapshotEvery)
-	for _, n := range []int64{0, 1, 6, snapshotEvery + 5, 3 * snapshotEvery, snapshotEvery, 2} {
+	l := filled(3 * 10 * block)
+	for _, n := range []int64{0, 1, 6, 10*block + 5, 3 * 10 * block, 10 * block, 2} {
 		want := NewState()
 		for _, step := range l.since(0, n) {
-			want.Apply(step)
+			want.Apply(&step)
 		}
 		require.Equal(t, want, l.At(n), "the state at step %d", n)
 	}
@@ -51,7 +51,7 @@ func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
 	for i := range n {
 		step := all[i%21] // the keys and verbs repeat after 21 steps
 		step.N, step.Version = int64(i+1), fmt.Sprint(i)
-		want.Apply(step)
+		want.Apply(&step)
 	}
 	require.Equal(t, want.Informers["Deployment"].Store.Objects, l.At(last).Informers["Deployment"].Store.Objects)
 	require.Equal(t, first, l.At(3).N, "a forgotten step is shown as the first that is known")
@@ -174,12 +174,12 @@ func TestLog_handler_that_has_left_does_not_come_back(t *testing.T) {
 
 func TestRecording_refuses(t *testing.T) {
 	for file, reason := range map[string]string{
-		"":                                    "read the first line",
+		"":                                    "the recording is empty",
 		"{}":                                  "not a recording",
-		"hello":                               "read the first line",
+		"hello":                               "read line 1",
 		`{"a":1}` + "\n":                      "not a recording",
 		`{"workshop":"recording","format":2}`: "has format 2, and this program reads format 1",
-		`{"workshop":"recording","format":1}` + "\n" + `{"n":1`:                  "after step 0",
+		`{"workshop":"recording","format":1}` + "\n" + `{"n":1`:                  "read line 2",
 		`{"workshop":"recording","format":1}` + "\n" + `{"n":4}`:                 "step 4 follows step 0",
 		`{"workshop":"recording","format":1,"first":{"N":7}}` + "\n" + `{"n":4}`: "step 4 follows step 7",
 	} {

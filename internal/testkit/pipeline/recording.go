@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,15 +58,11 @@ func (r Recording) Write(w io.Writer) error {
 	l.mu.Unlock()
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
-	if err := encoder.Encode(heading{"recording", format, r.Title, r.Wrong, first}); err != nil {
-		return fmt.Errorf("write the recording: %w", err)
+	err := encoder.Encode(heading{"recording", format, r.Title, r.Wrong, first})
+	for i := 0; i < len(steps) && err == nil; i++ {
+		err = encoder.Encode(steps[i])
 	}
-	for _, step := range steps {
-		if err := encoder.Encode(step); err != nil {
-			return fmt.Errorf("write step %d of the recording: %w", step.N, err)
-		}
-	}
-	if err := buffered.Flush(); err != nil {
+	if err := cmp.Or(err, buffered.Flush()); err != nil {
 		return fmt.Errorf("write the recording: %w", err)
 	}
 	return nil
@@ -75,37 +72,32 @@ func (r Recording) Write(w io.Writer) error {
 func ReadRecordings(r io.Reader) (all []Recording, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, longestLine)
-	for {
+	n := 1
+	for ; lines.Scan(); n++ {
 		var line struct {
 			heading
 			Step
 		}
-		err := io.EOF
-		if lines.Scan() {
-			err = json.Unmarshal(lines.Bytes(), &line)
-		} else if lines.Err() != nil {
-			err = lines.Err()
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return nil, fmt.Errorf("read line %d of the recording: %w", n, err)
 		}
-		switch {
-		case err == io.EOF && len(all) > 0:
-			return all, nil
-		case err != nil && len(all) == 0:
-			return nil, fmt.Errorf("read the first line of the recording: %w", err)
-		case err != nil:
-			_, last := all[len(all)-1].Log.Range()
-			return nil, fmt.Errorf("read the recording after step %d: %w", last, err)
-		case line.Workshop != "" || len(all) == 0:
+		if line.Workshop != "" || n == 1 {
 			l, err := line.heading.log()
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, Recording{l, printable(line.Title), line.Wrong})
-			continue
-		}
-		if err := all[len(all)-1].Log.appendRead(&line.Step); err != nil {
+		} else if err := all[len(all)-1].Log.appendRead(&line.Step); err != nil {
 			return nil, err
 		}
 	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read line %d of the recording: %w", n, err)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("the recording is empty")
+	}
+	return all, nil
 }
 
 // printable returns a title without the characters that would change how a terminal prints.
@@ -139,8 +131,7 @@ func (h heading) log() (*Log, error) {
 	}
 	l := NewLog(Limit)
 	if h.First != nil {
-		l.first = h.First
-		l.first.complete()
+		l.first = h.First.Clone()
 	}
 	l.begin, l.n, l.origin = l.first.N, l.first.N, l.first.N
 	return l, nil

@@ -93,6 +93,7 @@ var sentences = map[Seam]map[string]string{
 	},
 	Worker: {
 		Waits:  "${By} waits for a key.",
+		Begins: "${By} begins to reconcile ${key}.",
 		Writes: "${By} asks the API server to ${text} the ${object's kind} ${key}.",
 		Says:   "The controller records an Event: ${text}.",
 		"":     "The API server answers ${by} to the ${text} of ${object's kind} ${key}: ${done}.",
@@ -113,66 +114,42 @@ func (s Step) Sentence() string {
 			text = special
 		}
 	}
-	return os.Expand(text, s.word)
+	words := s.words()
+	return os.Expand(text, func(name string) string {
+		if what, counted := strings.CutPrefix(name, "# "); counted {
+			return count(int(s.Count), what)
+		}
+		field := strings.TrimLeft(name, " :,") // the rest separates the word, if it is not empty
+		word, known := words[field]
+		if !known {
+			panic("there is no word " + field)
+		}
+		return before(strings.TrimSuffix(name, field), word)
+	})
 }
 
-// word returns what a name in a sentence stands for.
-func (s Step) word(name string) string {
-	if field := strings.TrimLeft(name, " :,"); field != name { // with what separates it, if there is something
-		return before(strings.TrimSuffix(name, field), s.word(field))
+// words returns what the names in a sentence stand for.
+func (s Step) words() map[string]string {
+	text, problem := strings.TrimSuffix(s.Text, "."), strings.TrimSuffix(s.Error, ".")
+	by := cmp.Or(s.By, "a worker")
+	return map[string]string{
+		"kind": s.Kind, "object's kind": s.kindInText(), "key": s.Key, "verb": s.Verb, "text": text,
+		"version": s.Version, "quoted": strconv.Quote(s.Version),
+		"object": s.Key + before("@", s.Version), // "default/web@12"
+		"error":  problem, "ended": cmp.Or(problem, "EOF"), "done": cmp.Or(problem, "done"),
+		"code": strconv.Itoa(s.Code), "wait": brief(s.Wait),
+		"by": s.By, "By": strings.ToUpper(by[:1]) + by[1:],
+		"calls": calls(s.List), "deltas": types(s.List), "listed": count(len(s.List), "object"),
+		"bytes": count(s.Bytes, "byte"), "frames": count(s.Frames, "frame"), "partial": count(s.Code, "byte"),
 	}
-	if what, counted := strings.CutPrefix(name, "# "); counted {
-		return count(int(s.Count), what)
+}
+
+// kindInText returns the kind of the object, short if it is the controller's.
+func (s Step) kindInText() string {
+	if s.Kind == "PodDisruptionBudget" {
+		return "budget"
 	}
-	switch name {
-	case "kind":
-		return s.Kind
-	case "object's kind":
-		if s.Kind == "PodDisruptionBudget" {
-			return "budget"
-		}
-		return s.Kind
-	case "key":
-		return s.Key
-	case "verb":
-		return s.Verb
-	case "version":
-		return s.Version
-	case "quoted":
-		return strconv.Quote(s.Version)
-	case "object":
-		return s.Key + before("@", s.Version) // "default/web@12"
-	case "text":
-		return strings.TrimSuffix(s.Text, ".")
-	case "error":
-		return strings.TrimSuffix(s.Error, ".")
-	case "ended":
-		return cmp.Or(s.word("error"), "EOF")
-	case "done":
-		return cmp.Or(s.word("error"), "done")
-	case "code":
-		return strconv.Itoa(s.Code)
-	case "wait":
-		return brief(s.Wait)
-	case "by":
-		return s.By
-	case "By":
-		by := cmp.Or(s.By, "a worker")
-		return strings.ToUpper(by[:1]) + by[1:]
-	case "calls":
-		return calls(s.List)
-	case "deltas":
-		return types(s.List)
-	case "listed":
-		return count(len(s.List), "object")
-	case "bytes":
-		return count(s.Bytes, "byte")
-	case "frames":
-		return count(s.Frames, "frame")
-	case "partial":
-		return count(s.Code, "byte")
-	}
-	panic("there is no word " + name)
+	return s.Kind
 }
 
 // before returns text after a prefix, or nothing.
@@ -190,19 +167,14 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// brief returns a duration with two or three digits.
+// brief returns a duration with three digits at most.
 func brief(d time.Duration) string {
-	switch {
-	case d >= 10*time.Second:
-		return d.Round(time.Second).String()
-	case d >= time.Second:
-		return d.Round(100 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(time.Millisecond).String()
-	case d > 0 && d < time.Microsecond:
+	if d > 0 && d < time.Microsecond {
 		return "less than 1µs"
-	case d > 0 && d < 10*time.Microsecond:
-		return d.Round(time.Microsecond).String()
 	}
-	return d.Round(10 * time.Microsecond).String()
+	unit := time.Microsecond
+	for unit < time.Second && d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit).String()
 }

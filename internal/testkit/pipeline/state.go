@@ -19,8 +19,7 @@ type State struct {
 	Finished  []RequestState // the last ones, oldest first
 	Informers map[string]*Informer
 	Queue     WorkQueue
-	Workers   map[string]*WorkerState
-	Errors    []Step // the last ones, oldest first
+	Workers   map[string]WorkerState
 	Unwritten string // the first function that was reached and is not written
 	Counts    map[Seam]int64
 }
@@ -29,7 +28,6 @@ type State struct {
 type ServerState struct {
 	Version string
 	Objects map[string]Object // by kind and key: "Deployment default/web"
-	head    head
 	Down    bool
 	Last    string // the last thing that was done to it
 }
@@ -48,6 +46,7 @@ type RequestState struct {
 	Text  string        `json:"text"`
 	Error string        `json:"error,omitempty"`
 	Since time.Duration `json:"since"` // when it was sent, or when it ended
+	For   int64         `json:"for"`   // in a View, how long ago that was, in milliseconds
 	Code  int           `json:"code,omitempty"`
 	// Of a watch: the bytes and frames that have arrived, and the bytes of a frame that has not ended.
 	Streams bool `json:"streams"`
@@ -58,65 +57,43 @@ type RequestState struct {
 
 // WorkerState is a goroutine of the controller. Key is empty while it waits in Get.
 type WorkerState struct {
+	Name  string        `json:"name"`
 	Key   string        `json:"key,omitempty"`
 	Doing string        `json:"doing"`
 	Since time.Duration `json:"since"`
+	For   int64         `json:"for"` // in a View, in milliseconds
 }
 
-const (
-	errorsKept   = 20 // how many errors a State has at most
-	finishedKept = 5  // and how many requests that have ended
-)
+// finishedKept is how many requests that have ended a State has at most.
+const finishedKept = 5
 
 // NewState returns the state before the first step.
-func NewState() *State {
-	s := &State{}
-	s.complete()
-	return s
-}
+func NewState() *State { return (&State{}).Clone() }
 
-// complete makes the maps that a new state lacks, or one of a file.
-func (s *State) complete() {
-	makeMap(&s.Server.Objects)
-	makeMap(&s.Requests)
-	makeMap(&s.Informers)
-	makeMap(&s.Workers)
-	makeMap(&s.Counts)
-	s.Queue.complete()
-	maps.DeleteFunc(s.Workers, func(_ string, w *WorkerState) bool { return w == nil })
-	maps.DeleteFunc(s.Informers, func(_ string, i *Informer) bool { return i == nil })
-	for _, i := range s.Informers {
-		i.complete()
-	}
-}
-
-func makeMap[K comparable, V any](m *map[K]V) {
-	if *m == nil {
-		*m = map[K]V{}
-	}
-}
-
-// Clone returns a copy that shares nothing that Apply changes.
+// Clone returns a copy that shares nothing that Apply changes. No map of it is nil, even if it comes from a file.
 func (s *State) Clone() *State {
 	c := *s
-	c.Server.Objects = maps.Clone(s.Server.Objects)
-	c.Requests, c.Counts, c.Errors = maps.Clone(s.Requests), maps.Clone(s.Counts), slices.Clone(s.Errors)
+	c.Server.Objects = copyMap(s.Server.Objects)
+	c.Requests, c.Counts, c.Workers = copyMap(s.Requests), copyMap(s.Counts), copyMap(s.Workers)
 	c.Queue = s.Queue.clone()
-	c.Informers, c.Workers = map[string]*Informer{}, map[string]*WorkerState{}
+	c.Informers = map[string]*Informer{}
 	for kind, i := range s.Informers {
-		c.Informers[kind] = i.clone()
-	}
-	for name, w := range s.Workers {
-		worker := *w
-		c.Workers[name] = &worker
+		if i != nil {
+			c.Informers[kind] = i.clone()
+		}
 	}
 	return &c
 }
 
-// Apply changes the state by one step. It must receive each step of a log once, in order.
-func (s *State) Apply(step Step) { s.apply(&step) }
+// copyMap returns a copy of a map, which is never nil.
+func copyMap[K comparable, V any](m map[K]V) map[K]V {
+	c := make(map[K]V, len(m))
+	maps.Copy(c, m)
+	return c
+}
 
-func (s *State) apply(step *Step) {
+// Apply changes the state by one step. It must receive each step of a log once, in order.
+func (s *State) Apply(step *Step) {
 	s.N, s.At = step.N, step.At
 	s.Counts[step.Seam]++
 	s.Queue.advance(step.At)
@@ -129,15 +106,13 @@ func (s *State) apply(step *Step) {
 		s.informer(step.Kind).apply(step)
 	case Queue:
 		s.Queue.apply(step)
-		s.applyWorkerQueue(step)
+		s.applyWorker(step)
 	case Worker:
 		s.applyWorker(step)
 	case Note:
 		if step.Verb == Unwritten {
 			s.Unwritten = cmp.Or(s.Unwritten, step.Text)
 		}
-		s.Errors = append(s.Errors, *step)
-		s.Errors = s.Errors[max(0, len(s.Errors)-errorsKept):]
 	}
 }
 
@@ -151,8 +126,7 @@ func (s *State) Advance(at time.Duration) {
 func (s *State) informer(kind string) *Informer {
 	i := s.Informers[kind]
 	if i == nil {
-		i = &Informer{Kind: kind}
-		i.complete()
+		i = (&Informer{Kind: kind}).clone()
 		s.Informers[kind] = i
 	}
 	return i
@@ -166,24 +140,20 @@ func (s *State) applyServer(step *Step) {
 		}
 		return
 	}
-	s.Server.write(step)
-	if i := s.Informers[step.Kind]; i != nil && step.Key != "" {
+	if newer(step.Version, s.Server.Version) {
+		s.Server.Version = step.Version
+	}
+	if step.Key == "" {
+		return
+	}
+	if i := s.Informers[step.Kind]; i != nil {
 		i.Behind[step.Key] = append(slices.Clone(i.Behind[step.Key]), Ref{step.Verb, step.Key, step.Version})
 	}
-	if step.Verb == Removed {
-		s.Server.head.remove(s.Server.Objects, step.Kind+" "+step.Key)
-	}
-}
-
-// write notes an object that the server has stored.
-func (s *ServerState) write(step *Step) {
-	old, _ := strconv.ParseInt(s.Version, 10, 64)
-	if now, err := strconv.ParseInt(step.Version, 10, 64); err == nil && now > old {
-		s.Version = step.Version
-	}
 	at := step.Kind + " " + step.Key
-	if step.Key != "" && step.Verb != Removed && !newer(s.Objects[at].Version, step.Version) {
-		s.head.put(s.Objects, at, Object{step.Kind, step.Key, step.Version, step.Text})
+	if step.Verb == Removed {
+		delete(s.Server.Objects, at)
+	} else if !newer(s.Server.Objects[at].Version, step.Version) {
+		s.Server.Objects[at] = Object{step.Kind, step.Key, step.Version, step.Text}
 	}
 }
 
@@ -222,41 +192,24 @@ func (s *State) applyRequest(step *Step) {
 	s.Requests[step.Count] = r
 }
 
-func (s *State) worker(name string) *WorkerState {
-	w := s.Workers[name]
-	if w == nil {
-		w = &WorkerState{}
-		s.Workers[name] = w
-	}
-	return w
-}
-
+// applyWorker follows a worker through its calls of the queue and its requests.
 func (s *State) applyWorker(step *Step) {
-	if step.By == "" { // an Event
+	if step.By == "" { // an Event, or a call of the queue that no worker made
 		return
 	}
-	w := s.worker(step.By)
+	w := s.Workers[step.By]
 	switch step.Verb {
-	case Waits:
-		*w = WorkerState{Since: step.At}
-	case Writes:
-		w.Doing = step.Text + " " + step.word("object's kind")
-	case Answered:
-		w.Doing = step.Text + " " + step.word("object's kind") + ": " + cmp.Or(step.Error, "done")
-	}
-}
-
-// applyWorkerQueue follows a worker through its calls of the queue.
-func (s *State) applyWorkerQueue(step *Step) {
-	if step.By == "" {
-		return
-	}
-	switch step.Verb {
+	case Waits, Done:
+		w = WorkerState{Since: step.At}
 	case Get:
-		*s.worker(step.By) = WorkerState{Key: step.Key, Since: step.At, Doing: "reconcile"}
+		w = WorkerState{Key: step.Key, Since: step.At, Doing: "reconcile"}
 	case AddRateLimited:
-		s.worker(step.By).Doing = "failed: again in " + step.Wait.Round(time.Millisecond).String()
-	case Done:
-		*s.worker(step.By) = WorkerState{Since: step.At}
+		w.Doing = "failed: again in " + step.Wait.Round(time.Millisecond).String()
+	case Writes:
+		w.Doing = step.Text + " " + step.kindInText()
+	case Answered:
+		w.Doing = step.Text + " " + step.kindInText() + ": " + cmp.Or(step.Error, "done")
 	}
+	w.Name = step.By
+	s.Workers[step.By] = w
 }

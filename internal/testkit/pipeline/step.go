@@ -6,7 +6,7 @@
 //	  - step.go, this one: a step.
 //	  - sentence.go: a step as a sentence.
 //	  - state.go: the state after some steps; informer.go, handlers.go and queue.go have its parts.
-//	  - view.go: the state as the page draws it, with at most so many rows. head.go finds the first ones.
+//	  - view.go: the state as the page draws it, with at most so many rows.
 //	  - facts.go: how far the layers are behind the server, and what is known about client-go's own informer.
 //	  - axis.go: the run as a time axis. timeline.go: the run of one key as lines of text.
 //	  - log.go: the steps of a run, and the state at any of them.
@@ -75,24 +75,24 @@ const (
 	AddIndexers = "AddIndexers"
 	Closed      = "closed" // the Indexer and the queue cannot be seen; the handlers say what is there
 	Looked      = "looked" // a count of the real structures
-	// Code of a write: the index tables were not read. Code of Looked: List has all entries of the index tables.
-	NotRead   = -1
-	ReadAgain = 1
+	NotRead     = -1       // Code of a write: the index tables were not read
 	// Handler: By is its name.
 	Joined   = "joined"
 	Left     = "left"
 	OnAdd    = "OnAdd"
 	OnUpdate = "OnUpdate"
 	OnDelete = "OnDelete"
-	// Queue: Code and Count are Len before and after the call. Wait is that of the limiter.
+	// Queue: Wait is that of the limiter.
 	Get            = "Get"
 	Done           = "Done"
 	Forget         = "Forget"
 	AddRateLimited = "AddRateLimited"
 	AddAfter       = "AddAfter"
 	ShutDown       = "ShutDown"
+	Queued         = 1 // Code of a Done after which the queue has the key again
 	// Worker: By is its name.
 	Waits  = "waits"
+	Begins = "begins" // to reconcile Key
 	Writes = "writes" // Text is create, update or delete; Answered follows
 	Says   = "says"   // an Event
 	// Note.

@@ -96,7 +96,7 @@ func (l *Log) Timeline(key string, n int) (rows []Row) {
 			}
 		case Worker:
 			if writing[s.Kind] = s.Verb == Writes; s.Verb == Answered {
-				r.What = s.Text + ": " + s.word("done")
+				r.What = s.Text + ": " + cmp.Or(strings.TrimSuffix(s.Error, "."), "done")
 				add(r)
 			}
 		case Note:

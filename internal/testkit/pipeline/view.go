@@ -5,6 +5,7 @@ package pipeline
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -19,12 +20,11 @@ type View struct {
 	N         int64          `json:"n"`
 	At        int64          `json:"at"`
 	Server    ServerView     `json:"server"`
-	Requests  []RequestView  `json:"requests"`
-	Finished  []RequestView  `json:"finished"` // newest first
+	Requests  []RequestState `json:"requests"`
+	Finished  []RequestState `json:"finished"` // newest first
 	Informers []InformerView `json:"informers"`
 	Queue     QueueView      `json:"queue"`
-	Workers   []WorkerView   `json:"workers"`
-	Errors    []Line         `json:"errors"`
+	Workers   []WorkerState  `json:"workers"`
 	Unwritten string         `json:"unwritten,omitempty"`
 	Counts    map[Seam]int64 `json:"counts"`
 	Keys      []string       `json:"keys"`
@@ -48,17 +48,10 @@ type ServerView struct {
 	Objects Rows[Object] `json:"objects"`
 }
 
-// RequestView is a request under way, an open watch, or a request that has ended.
-type RequestView struct {
-	RequestState
-	For int64 `json:"for"` // since it was sent, or since it ended
-}
-
 // InformerView is one informer, from the watch to the handlers.
 type InformerView struct {
 	ReflectorState
 	Kind     string           `json:"kind"`
-	For      int64            `json:"for"`
 	Of       int64            `json:"of,omitempty"` // of a wait, all of it; known in a recording
 	Behind   int              `json:"behind"`       // versions that the Reflector has not had
 	Stored   int              `json:"storeBehind"`  // versions that the Indexer has not had
@@ -123,29 +116,18 @@ type KeyTime struct {
 	Of  int64  `json:"of,omitempty"` // of a wait, all of it
 }
 
-// WorkerView is one worker.
-type WorkerView struct {
-	WorkerState
-	Name string `json:"name"`
-	For  int64  `json:"for"`
-}
-
-// Line is a step as the page lists it.
+// Line is a step as the page lists it: with its sentence, and without its list.
 type Line struct {
-	N       int64  `json:"n"`
-	At      int64  `json:"at"`
-	Seam    Seam   `json:"seam"`
-	Verb    string `json:"verb"`
-	Kind    string `json:"kind,omitempty"`
-	Key     string `json:"key,omitempty"`
-	Version string `json:"version,omitempty"`
-	By      string `json:"by,omitempty"`
-	Text    string `json:"text"`
+	Step
+	At   int64  `json:"at"`
+	Text string `json:"text"`
 }
 
 // Line returns the step as the page lists it.
 func (s Step) Line() Line {
-	return Line{s.N, s.At.Milliseconds(), s.Seam, s.Verb, s.Kind, s.Key, s.Version, s.By, s.Sentence()}
+	line := Line{s, s.At.Milliseconds(), s.Sentence()}
+	line.List = nil
+	return line
 }
 
 // Lines returns steps as the page lists them.
@@ -161,16 +143,19 @@ func Lines(steps []Step) []Line {
 func (s *State) View() View {
 	v := View{
 		N: s.N, At: s.At.Milliseconds(), Counts: maps.Clone(s.Counts), Unwritten: s.Unwritten,
-		Server: ServerView{s.Server.Version, s.Server.Down, s.Server.Last, s.Server.head.rows(s.Server.Objects)},
-		Queue:  s.queueView(), Errors: Lines(s.Errors[max(0, len(s.Errors)-3):]),
-		Requests: []RequestView{}, Finished: []RequestView{}, Informers: []InformerView{}, Workers: []WorkerView{},
+		Server:   ServerView{s.Server.Version, s.Server.Down, s.Server.Last, firstObjects(s.Server.Objects)},
+		Queue:    s.queueView(),
+		Requests: []RequestState{}, Finished: []RequestState{}, Informers: []InformerView{}, Workers: []WorkerState{},
 		Keys: s.keys(),
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.Requests)) {
-		v.Requests = append(v.Requests, s.requestView(s.Requests[id]))
+		r := s.Requests[id]
+		r.For = s.since(r.Since)
+		v.Requests = append(v.Requests, r)
 	}
 	for _, r := range slices.Backward(s.Finished) {
-		v.Finished = append(v.Finished, s.requestView(r))
+		r.For = s.since(r.Since)
+		v.Finished = append(v.Finished, r)
 	}
 	v.Requests = v.Requests[max(0, len(v.Requests)-rows):]
 	for _, kind := range slices.Sorted(maps.Keys(s.Informers)) {
@@ -179,15 +164,11 @@ func (s *State) View() View {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Workers)) {
-		w := *s.Workers[name]
-		w.Doing = cmp.Or(w.Doing, "waits for a key")
-		v.Workers = append(v.Workers, WorkerView{w, name, s.since(w.Since)})
+		w := s.Workers[name]
+		w.Doing, w.For = cmp.Or(w.Doing, "waits for a key"), s.since(w.Since)
+		v.Workers = append(v.Workers, w)
 	}
 	return v
-}
-
-func (s *State) requestView(r RequestState) RequestView {
-	return RequestView{r, s.since(r.Since)}
 }
 
 func (s *State) since(at time.Duration) int64 { return max(0, (s.At - at).Milliseconds()) }
@@ -197,28 +178,49 @@ const names = 50
 
 // keys returns the first names of objects that the server or an Indexer has.
 func (s *State) keys() []string {
-	keys := map[string]bool{}
-	for _, name := range s.Server.head.of(s.Server.Objects) {
-		keys[s.Server.Objects[name].Key] = true
+	keys := []string{}
+	for _, name := range smallest(maps.Keys(s.Server.Objects), names) {
+		keys = append(keys, s.Server.Objects[name].Key)
 	}
 	for _, i := range s.Informers {
-		for _, key := range i.Store.head.of(i.Store.Objects) {
-			keys[key] = true
-		}
+		keys = append(keys, smallest(maps.Keys(i.Store.Objects), names)...)
 	}
-	sorted := slices.Sorted(maps.Keys(keys))
-	return append([]string{}, sorted[:min(names, len(sorted))]...)
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	return keys[:min(names, len(keys))]
+}
+
+// firstObjects returns the first objects in the order of their names.
+func firstObjects(all map[string]Object) Rows[Object] {
+	list := Rows[Object]{Rows: []Object{}, Total: len(all)}
+	for _, name := range smallest(maps.Keys(all), rows) {
+		list.Rows = append(list.Rows, all[name])
+	}
+	return list
+}
+
+// smallest returns the first names in order, at most so many. It does not sort the others.
+func smallest(all iter.Seq[string], most int) (first []string) {
+	for name := range all {
+		if len(first) == most && name >= first[most-1] {
+			continue
+		}
+		at, _ := slices.BinarySearch(first, name)
+		first = slices.Insert(first, at, name)
+		first = first[:min(most, len(first))]
+	}
+	return first
 }
 
 func (s *State) informerView(i *Informer) InformerView {
 	v := InformerView{
-		ReflectorState: i.Reflector, Kind: i.Kind, For: s.since(i.Reflector.Since), Popping: i.FIFO.Popping,
-		Popped:  i.FIFO.Popped,
+		ReflectorState: i.Reflector, Kind: i.Kind, Popping: i.FIFO.Popping, Popped: i.FIFO.Popped,
 		Blocked: i.FIFO.Blocked, Unread: i.Store.Unread, Closed: i.Closed,
-		Objects: i.Store.head.rows(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
+		Objects: firstObjects(i.Store.Objects), Indexes: []IndexView{}, Handlers: []HandlerView{},
 		Deltas:  Rows[DeltasView]{Rows: []DeltasView{}, Total: len(i.FIFO.Keys)},
 		Differs: slices.DeleteFunc([]string{i.FIFO.Differs, i.Store.Differs}, func(d string) bool { return d == "" }),
 	}
+	v.For = s.since(i.Reflector.Since)
 	v.Behind, v.Stored = i.behind()
 	if v.Popping != "" {
 		v.PopFor = s.since(i.FIFO.Since)

@@ -30,34 +30,24 @@ func (r *Recorder) Informer(below cache.SharedIndexInformer, kind string) cache.
 }
 
 func (i *informer) AddEventHandler(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-	return i.add(h, i.SharedIndexInformer.AddEventHandler)
+	return i.AddEventHandlerWithOptions(h, cache.HandlerOptions{})
 }
 
 func (i *informer) AddEventHandlerWithResyncPeriod(h cache.ResourceEventHandler,
 	period time.Duration) (cache.ResourceEventHandlerRegistration, error) {
-	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-		return i.SharedIndexInformer.AddEventHandlerWithResyncPeriod(h, period)
-	})
+	return i.AddEventHandlerWithOptions(h, cache.HandlerOptions{ResyncPeriod: &period})
 }
 
 func (i *informer) AddEventHandlerWithOptions(h cache.ResourceEventHandler,
 	options cache.HandlerOptions) (cache.ResourceEventHandlerRegistration, error) {
-	return i.add(h, func(h cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
-		return i.SharedIndexInformer.AddEventHandlerWithOptions(h, options)
-	})
-}
-
-func (i *informer) add(h cache.ResourceEventHandler, add func(cache.ResourceEventHandler) (
-	cache.ResourceEventHandlerRegistration, error)) (cache.ResourceEventHandlerRegistration, error) {
 	i.mu.Lock()
 	i.joined++
 	name := "handler " + strconv.Itoa(i.joined)
 	i.mu.Unlock()
 	step := pipeline.Step{Seam: pipeline.Handler, Verb: pipeline.Joined, Kind: i.kind, By: name}
 	i.rec.Log.Append(step)
-	registration, err := add(i.rec.Handler(h, func(any, any, bool) pipeline.Step {
-		return pipeline.Step{Kind: i.kind, By: name}
-	}))
+	registration, err := i.SharedIndexInformer.AddEventHandlerWithOptions(
+		i.rec.Handler(h, func(any, any, bool) pipeline.Step { return pipeline.Step{Kind: i.kind, By: name} }), options)
 	if err != nil {
 		step.Verb, step.Error = pipeline.Left, err.Error()
 		i.rec.Log.Append(step)

@@ -28,7 +28,10 @@ func (r *Recorder) Wrap(l layers.Layers, kind string) layers.Layers {
 		return r.indexer(l.NewIndexer(keyFunc, indexers), kind)
 	}
 	w.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
-		f := &fifo{Queue: l.NewDeltaFIFO(options), rec: r, kind: kind, replaced: replacedType(options)}
+		f := &fifo{Queue: l.NewDeltaFIFO(options), rec: r, kind: kind, replaced: cache.Sync}
+		if options.EmitDeltaTypeReplaced {
+			f.replaced = cache.Replaced
+		}
 		r.look(f.looked)
 		return f
 	}
@@ -91,7 +94,7 @@ type writer struct {
 // do records a write before and after it, and what it has changed on the server.
 func (w *writer) do(verb, name string,
 	do func() (*policyv1.PodDisruptionBudget, error)) (*policyv1.PodDisruptionBudget, error) {
-	key := keyOf(w.namespace, name)
+	key := cache.NewObjectName(w.namespace, name).String()
 	step := pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Writes, Kind: Budget, Key: key,
 		By: cmp.Or(w.rec.worker(key, false), "a worker"), Text: verb}
 	w.rec.pass(&step)

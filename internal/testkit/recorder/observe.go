@@ -15,7 +15,7 @@ import (
 // with the Indexer when Look is called. Errors of its Reflector are recorded, and not logged.
 func (r *Recorder) Observe(informer cache.SharedIndexInformer, kind string) error {
 	r.Log.Append(pipeline.Step{Seam: pipeline.Store, Verb: pipeline.Closed, Kind: kind})
-	i := &indexer{Indexer: informer.GetIndexer(), rec: r, kind: kind, indexes: cache.Indexers{}}
+	i := &indexer{Indexer: informer.GetIndexer(), rec: r, kind: kind}
 	r.look(i.looked)
 	return informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		r.Log.Append(pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.Returned, Kind: kind, Error: text(err)})

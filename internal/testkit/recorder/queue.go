@@ -43,7 +43,7 @@ func Queue[T comparable](r *Recorder,
 
 func name(key any) string { return strings.TrimPrefix(fmt.Sprint(key), "/") }
 
-// do holds the goroutine, calls, and records the call with the length of the queue before and after it.
+// do holds the goroutine, calls, and records the call.
 func (q *queue[T]) do(verb string, key T, by string, call func(T) time.Duration) {
 	step := pipeline.Step{Seam: pipeline.Queue, Verb: verb, Key: name(key), By: by}
 	if q.rec.Callers && (verb == pipeline.AddRateLimited || verb == pipeline.AddAfter) {
@@ -52,11 +52,11 @@ func (q *queue[T]) do(verb string, key T, by string, call func(T) time.Duration)
 	q.rec.Gate.wait(&step)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if verb == pipeline.Add { // the other calls do not race with Get
-		step.Code = q.Len()
-	}
+	before := q.Len()
 	step.Wait = call(key)
-	step.Count = int64(q.Len())
+	if verb == pipeline.Done && q.Len() > before {
+		step.Code = pipeline.Queued
+	}
 	q.rec.Log.Append(step)
 }
 
@@ -101,14 +101,16 @@ func (q *queue[T]) Get() (T, bool) {
 	worker := q.rec.arrives()
 	q.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Waits, By: worker.name})
 	key, shutdown := q.TypedRateLimitingInterface.Get()
-	if !shutdown {
-		step := pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.Get, Key: name(key), By: worker.name}
-		q.rec.Gate.wait(&step)
-		q.mu.Lock() // after the step of the Add or Done that made the key available
-		defer q.mu.Unlock()
-		q.rec.takes(worker, step.Key)
-		q.rec.Log.Append(step)
+	if shutdown {
+		return key, shutdown
 	}
+	step := pipeline.Step{Seam: pipeline.Queue, Verb: pipeline.Get, Key: name(key), By: worker.name}
+	q.mu.Lock() // after the step of the Add or Done that made the key available
+	q.rec.takes(worker, step.Key)
+	q.rec.Log.Append(step)
+	q.mu.Unlock()
+	step.Seam, step.Verb = pipeline.Worker, pipeline.Begins
+	q.rec.pass(&step)
 	return key, shutdown
 }
 

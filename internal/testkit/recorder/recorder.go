@@ -155,16 +155,9 @@ func Of(step pipeline.Step, obj any) pipeline.Step {
 		step.Key, obj = tombstone.Key, tombstone.Obj
 	}
 	if object, err := meta.Accessor(obj); err == nil {
-		step.Key, step.Version = keyOf(object.GetNamespace(), object.GetName()), object.GetResourceVersion()
+		step.Key, step.Version = cache.MetaObjectToName(object).String(), object.GetResourceVersion()
 	}
 	return step
-}
-
-func keyOf(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }
 
 // NoteOf returns the one thing to know about an object: its replicas, or minAvailable. It is empty for other kinds.
@@ -183,7 +176,7 @@ func NoteOf(obj any) string {
 }
 
 // ref returns an object as an element of a list.
-func ref(kind string, obj any) pipeline.Ref {
+func ref(kind cache.DeltaType, obj any) pipeline.Ref {
 	step := Of(pipeline.Step{}, obj)
-	return pipeline.Ref{Type: kind, Key: step.Key, Version: step.Version}
+	return pipeline.Ref{Type: string(kind), Key: step.Key, Version: step.Version}
 }

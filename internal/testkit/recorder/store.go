@@ -3,9 +3,7 @@ package recorder
 // This file records the queue of deltas and the Indexer.
 
 import (
-	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"k8s.io/client-go/tools/cache"
@@ -18,16 +16,9 @@ type fifo struct {
 	cache.Queue
 	rec      *Recorder
 	kind     string
-	replaced string
-	popping  atomic.Bool  // an object is being processed
-	waits    atomic.Int64 // since when Pop waits for an object, on the log's clock; 0 if it does not
-}
-
-func replacedType(options cache.DeltaFIFOOptions) string {
-	if options.EmitDeltaTypeReplaced {
-		return string(cache.Replaced)
-	}
-	return string(cache.Sync)
+	replaced cache.DeltaType
+	popping  atomic.Bool // an object is being processed
+	waits    atomic.Bool // Pop waits for an object
 }
 
 func (f *fifo) step(verb string) pipeline.Step {
@@ -84,17 +75,17 @@ func (f *fifo) Close() {
 }
 
 func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
-	f.waits.Store(int64(f.rec.Log.Now()) + 1)
-	defer f.waits.Store(0)
+	f.waits.Store(true)
+	defer f.waits.Store(false)
 	return f.Queue.Pop(func(obj any, inInitialList bool) error {
-		f.waits.Store(0)
+		f.waits.Store(false)
 		f.popping.Store(true)
 		defer f.popping.Store(false)
 		step := f.step(pipeline.Pop)
 		step.By = "popAll"
 		deltas, _ := obj.(cache.Deltas) // a wrong queue may hand out something else
 		for _, d := range deltas {
-			step.List = append(step.List, ref(string(d.Type), d.Object))
+			step.List = append(step.List, ref(d.Type, d.Object))
 		}
 		if len(step.List) > 0 {
 			step.Key = step.List[len(step.List)-1].Key
@@ -110,19 +101,17 @@ func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
 // indexer records an Indexer. A write is recorded after it, with the entry that the Indexer then has.
 type indexer struct {
 	cache.Indexer
-	rec  *Recorder
-	kind string
-
-	mu      sync.Mutex
-	indexes cache.Indexers
-	size    int
+	rec    *Recorder
+	kind   string
+	size   atomic.Int64
+	unread atomic.Bool // there were more than readIndexes objects
 }
 
 // readIndexes is up to how many objects the index tables are read after each write.
 const readIndexes = 100
 
 func (r *Recorder) indexer(below cache.Indexer, kind string) *indexer {
-	i := &indexer{Indexer: below, rec: r, kind: kind, indexes: cache.Indexers{}}
+	i := &indexer{Indexer: below, rec: r, kind: kind}
 	i.note(below.GetIndexers())
 	r.look(i.looked)
 	return i
@@ -130,10 +119,7 @@ func (r *Recorder) indexer(below cache.Indexer, kind string) *indexer {
 
 // note records the names of indexes.
 func (i *indexer) note(indexers cache.Indexers) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for name, f := range indexers {
-		i.indexes[name] = f
+	for name := range indexers {
 		i.rec.Log.Append(pipeline.Step{Seam: pipeline.Store, Verb: pipeline.AddIndexers, Kind: i.kind, Text: name,
 			List: []pipeline.Ref{{Type: name}}})
 	}
@@ -143,12 +129,6 @@ func (i *indexer) AddIndexers(indexers cache.Indexers) error {
 	err := i.Indexer.AddIndexers(indexers)
 	if err == nil {
 		i.note(indexers)
-		i.mu.Lock()
-		read := i.size <= readIndexes
-		i.mu.Unlock()
-		if read {
-			i.rec.Log.Append(i.tables())
-		}
 	}
 	return err
 }
@@ -165,46 +145,18 @@ func (i *indexer) write(verb string, obj any, write func(any) error) error {
 		step.Count = 1
 	}
 	step.Error = text(err)
-	read, again := i.resize(existed, exists)
-	if read {
-		step.List = i.entries(step.Key, old, now)
-	} else {
+	if exists && !existed && i.size.Add(1) > readIndexes {
+		i.unread.Store(true)
+	} else if existed && !exists {
+		i.size.Add(-1)
+	}
+	if i.unread.Load() {
 		step.Code = pipeline.NotRead
+	} else {
+		step.List = i.entries(step.Key, old, now)
 	}
 	i.rec.Log.Append(step)
-	if again {
-		i.rec.Log.Append(i.tables())
-	}
 	return err
-}
-
-// resize counts the objects. It reports whether the index tables are read after each write, and whether that is so
-// again.
-func (i *indexer) resize(existed, exists bool) (read, again bool) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	before := i.size
-	if exists && !existed {
-		i.size++
-	} else if existed && !exists {
-		i.size--
-	}
-	return i.size <= readIndexes, before > readIndexes && i.size <= readIndexes
-}
-
-// tables returns a step with the whole index tables.
-func (i *indexer) tables() pipeline.Step {
-	step := pipeline.Step{Seam: pipeline.Store, Verb: pipeline.Looked, Kind: i.kind, Code: pipeline.ReadAgain}
-	for name := range i.GetIndexers() {
-		for _, value := range i.Indexer.ListIndexFuncValues(name) {
-			keys, _ := i.Indexer.IndexKeys(name, value)
-			for _, key := range keys {
-				step.List = append(step.List, pipeline.Ref{Type: name, Key: key, Version: value})
-			}
-		}
-	}
-	step.Count = int64(len(i.Indexer.ListKeys()))
-	return step
 }
 
 func (i *indexer) Add(obj any) error    { return i.write(pipeline.Add, obj, i.Indexer.Add) }
@@ -213,31 +165,20 @@ func (i *indexer) Delete(obj any) error { return i.write(pipeline.Delete, obj, i
 
 // entries returns the places of a key in the real indexes, under its old and new values.
 func (i *indexer) entries(key string, old, now any) (entries []pipeline.Ref) {
-	i.mu.Lock()
-	indexes := maps.Clone(i.indexes)
-	i.mu.Unlock()
-	for name, f := range indexes {
-		for value := range valuesOf(f, old, now) {
+	for name, valuesOf := range i.GetIndexers() {
+		var values []string
+		for _, obj := range []any{old, now} {
+			if obj != nil {
+				found, _ := valuesOf(obj) // an object that cannot be indexed has no place
+				values = append(values, found...)
+			}
+		}
+		slices.Sort(values)
+		for _, value := range slices.Compact(values) {
 			if keys, err := i.Indexer.IndexKeys(name, value); err == nil && slices.Contains(keys, key) {
 				entries = append(entries, pipeline.Ref{Type: name, Key: key, Version: value})
 			}
 		}
 	}
 	return entries
-}
-
-// valuesOf returns the values of objects by an index function.
-func valuesOf(f cache.IndexFunc, objs ...any) map[string]bool {
-	values := map[string]bool{}
-	for _, obj := range objs {
-		if obj == nil {
-			continue
-		}
-		if found, err := f(obj); err == nil {
-			for _, value := range found {
-				values[value] = true
-			}
-		}
-	}
-	return values
 }
