@@ -294,9 +294,9 @@ func TestBoard_accepts_reports_from_live_views_only(t *testing.T) {
 
 func TestBoard_is_there_only_if_it_is_asked_for(t *testing.T) {
 	c := testCatalogue(t, cache(t))
-	require.NotContains(t, c.welcome("http://h:1"), "--report")
+	require.NotContains(t, c.text("welcome", "http://h:1"), "--report")
 	require.Equal(t, http.StatusNotFound, ask(c, "GET", "/board/").Code)
 	require.Equal(t, http.StatusMethodNotAllowed, ask(c, "POST", report.Path).Code)
 	c.board = true
-	require.Contains(t, c.welcome("http://h:1"), "    go tool workshop watch --report http://h:1\n")
+	require.Contains(t, c.text("welcome", "http://h:1"), "    go tool workshop watch --report http://h:1\n")
 }

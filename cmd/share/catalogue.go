@@ -34,9 +34,9 @@ type catalogue struct {
 
 // file is a file in the instructor's folder of files to share.
 type file struct {
-	name   string
-	size   int64
-	sha256 string
+	Name   string
+	Size   int64
+	SHA256 string
 }
 
 // item is a file in the folder dir, or a content. An item with neither belongs to the workshop, but this machine lacks
@@ -57,7 +57,8 @@ func (c *catalogue) addRepository(archive []byte) {
 }
 
 // addFiles adds the regular files of a folder, as they are now, below /files/, and the list of their checksums. It
-// leaves out folders, links and names that begin with a dot. A folder that does not exist is an empty one.
+// leaves out folders, links, names that begin with a dot, and another list of checksums. A folder that does not exist
+// is an empty one.
 func (c *catalogue) addFiles(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -65,7 +66,7 @@ func (c *catalogue) addFiles(dir string) error {
 	}
 	var sums strings.Builder
 	for _, e := range entries {
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || e.Name() == checkSums {
 			continue
 		}
 		f, err := hash(dir, e.Name())
@@ -73,8 +74,8 @@ func (c *catalogue) addFiles(dir string) error {
 			return fmt.Errorf("compute the checksum of a file to share: %w", err)
 		}
 		c.files = append(c.files, f)
-		c.items["/files/"+f.name] = item{dir: dir, name: f.name, contentType: "application/octet-stream"}
-		fmt.Fprintf(&sums, "%s  %s\n", f.sha256, f.name)
+		c.items["/files/"+f.Name] = item{dir: dir, name: f.Name, contentType: "application/octet-stream"}
+		fmt.Fprintf(&sums, "%s  %s\n", f.SHA256, f.Name)
 	}
 	if err == nil {
 		c.items["/files/"+checkSums] = item{content: []byte(sums.String()), contentType: plainText}
@@ -96,8 +97,8 @@ func hash(dir, name string) (file, error) {
 // matching returns the names of the files that match a pattern.
 func (c *catalogue) matching(pattern string) (names []string) {
 	for _, f := range c.files {
-		if ok, _ := path.Match(pattern, f.name); ok { // the pattern is well-formed
-			names = append(names, f.name)
+		if ok, _ := path.Match(pattern, f.Name); ok { // the pattern is well-formed
+			names = append(names, f.Name)
 		}
 	}
 	return names
@@ -117,9 +118,9 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	it, ok := c.items[r.URL.Path]
 	switch {
 	case r.URL.Path == "/":
-		it = item{content: []byte(c.welcome(baseURL(r))), contentType: plainText}
+		it = item{content: []byte(c.text("welcome", baseURL(r))), contentType: plainText}
 	case r.URL.Path == "/files", r.URL.Path == "/files/":
-		it = item{content: []byte(c.list()), contentType: plainText}
+		it = item{content: []byte(c.text("files", baseURL(r))), contentType: plainText}
 	case !ok:
 		c.refuseUnknown(w, r)
 		return

@@ -2,7 +2,7 @@
 // without. The others need only Go and the address.
 //
 //   - main.go, this one: the command. It collects what is served, prints what attendees type, and serves it.
-//   - catalogue.go: everything that is served, as a table, and its HTTP handler. welcome.go has its texts.
+//   - catalogue.go: everything that is served, as a table, and its HTTP handler. welcome.txt has its texts.
 //   - modules.go: the files of the module cache that belong to the workshop.
 //   - repository.go: the repository, as git has it.
 //   - addresses.go: the addresses of this machine, the likeliest first.
@@ -216,7 +216,7 @@ func announce(out io.Writer, listener net.Listener, candidates []address, c *cat
 		fmt.Fprintf(out, "If that is not the room's network: %s\n", strings.Join(others, ", "))
 	}
 	fmt.Fprintf(out, "Attendees find these instructions at %s/:\n\n", url)
-	for line := range strings.Lines(c.welcome(url)) {
+	for line := range strings.Lines(c.text("welcome", url)) {
 		fmt.Fprint(out, strings.TrimRight("    "+line, " \n")+"\n")
 	}
 	if pages != nil {
