@@ -7,11 +7,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -89,35 +89,25 @@ func (c *catalogue) addModule(download string, fields []string) (zips int, err e
 }
 
 // complete returns an error unless the module cache has every module that the main module in dir requires, on any
-// system. It uses no network.
+// system. It uses no network. The error names three modules at most.
 func complete(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	failed := cmd.Run()
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err == nil {
+		return nil
+	}
 	var missing []string
-	for decoder := json.NewDecoder(&stdout); ; {
-		var m struct{ Path, Version, Error string }
-		if err := decoder.Decode(&m); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			return fmt.Errorf("read the output of `go mod download -json` in %s: %w", dir, err)
-		}
+	var m struct{ Path, Version, Error string }
+	for decoder := json.NewDecoder(bytes.NewReader(out)); len(missing) < 3 && decoder.Decode(&m) == nil; {
 		if m.Error != "" {
 			missing = append(missing, m.Path+"@"+m.Version)
 		}
 	}
-	switch {
-	case failed == nil && missing == nil:
-		return nil
-	case missing == nil: // the go command could not read the go.mod of a required module
-		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; "+
-			"without, it reports: %s (%w)", dir, bytes.TrimSpace(stderr.Bytes()), failed)
-	case len(missing) > 3:
-		missing = append(missing[:3:3], fmt.Sprintf("%d more", len(missing)-3))
-	}
-	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet",
-		strings.Join(missing, ", "), dir)
+	lacks := cmp.Or(strings.Join(missing, ", "), strings.TrimSpace(stderr.String()))
+	return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; it lacks: %s (%w)",
+		dir, lacks, err)
 }

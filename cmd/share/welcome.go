@@ -18,7 +18,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{"size": si
 // attendee has to do, or "files", the list of the files below /files/.
 func (c *catalogue) text(name, url string) string {
 	data := map[string]any{"Go": c.goVersion, "URL": url, "Quoted": url, "Repository": "", "Board": c.board,
-		"Clusters": c.clusters(), "Images": c.matching("node-linux-*.tar.gz"), // scripts/node-image.sh --save chooses the names
+		"Clusters": c.clusters(), "Images": c.matching("node-linux-*.tar.gz"), // the names of scripts/node-image.sh
 		"Files": c.files, "SumsSize": int64(len(c.items["/files/"+checkSums].content))}
 	if strings.Contains(url, "[") { // zsh expands the brackets of an IPv6 address
 		data["Quoted"] = "'" + url + "'"
