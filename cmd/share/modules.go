@@ -101,8 +101,11 @@ func complete(ctx context.Context, dir string) error {
 		return nil
 	}
 	var missing []string
-	var m struct{ Path, Version, Error string }
-	for decoder := json.NewDecoder(bytes.NewReader(out)); len(missing) < 3 && decoder.Decode(&m) == nil; {
+	for decoder := json.NewDecoder(bytes.NewReader(out)); len(missing) < 3; {
+		var m struct{ Path, Version, Error string }
+		if decoder.Decode(&m) != nil {
+			break
+		}
 		if m.Error != "" {
 			missing = append(missing, m.Path+"@"+m.Version)
 		}
