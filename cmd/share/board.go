@@ -114,11 +114,12 @@ func (b *board) receive(r report.Report) error {
 	return nil
 }
 
-// remove forgets a learner.
-func (b *board) remove(id string) {
+// remove forgets the learner of a report. It returns nil.
+func (b *board) remove(r report.Report) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.learners, id)
+	delete(b.learners, r.ID)
+	return nil
 }
 
 // forget removes learners who have been away for long; on a full board, the one who has been away longest.
