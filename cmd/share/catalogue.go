@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path"
@@ -118,9 +117,9 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	it, ok := c.items[r.URL.Path]
 	switch {
 	case r.URL.Path == "/":
-		it = item{content: []byte(c.text("welcome", baseURL(r))), contentType: plainText}
+		it = item{content: []byte(c.text("welcome", "http://"+r.Host)), contentType: plainText}
 	case r.URL.Path == "/files", r.URL.Path == "/files/":
-		it = item{content: []byte(c.text("files", baseURL(r))), contentType: plainText}
+		it = item{content: []byte(c.text("files", "http://"+r.Host)), contentType: plainText}
 	case !ok:
 		c.refuseUnknown(w, r)
 		return
@@ -162,16 +161,8 @@ func (c *catalogue) refuseUnknown(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no checksum database without internet; the workshop's go.sum has the "+
 			"checksums of its modules, and other modules are not here", http.StatusForbidden)
 	case strings.HasPrefix(path, "/files/"):
-		http.Error(w, "there is no such file; "+baseURL(r)+"/files/ lists them", http.StatusNotFound)
+		http.Error(w, "there is no such file; http://"+r.Host+"/files/ lists them", http.StatusNotFound)
 	default:
 		http.Error(w, "this is not part of the workshop; only modules in its go.sum are served here", http.StatusNotFound)
 	}
-}
-
-// baseURL returns the URL under which a request reached this server.
-func baseURL(r *http.Request) string {
-	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		return "http://" + addr.String()
-	}
-	return "http://" + r.Host
 }
