@@ -16,17 +16,33 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers/solutions"
+	"client-go-workshop/internal/testkit/pdbapp"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
 	controller "client-go-workshop/solutions/07-controller"
 )
+
+// parts are what this program can be made of. yours.go adds the learner's.
+var parts = pdbapp.Parts{
+	Sets:    map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+	Default: "solutions",
+	Own:     "solutions",
+	Upper: map[string]pdbapp.Upper{"solutions": {
+		NewInformer: controller.NewSharedIndexInformerOn,
+		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
+			return controller.New(logger, controller.Config(config))
+		},
+	}},
+	Yours: "use go tool workshop show",
+}
 
 // machine is one controller, and one log. After it is stopped, another one takes its place.
 type machine struct {
@@ -46,7 +62,7 @@ type machine struct {
 }
 
 // newMachine starts a controller. If config is nil, it makes an API server.
-func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, error) {
+func newMachine(ctx context.Context, c pdbapp.Chosen, config *rest.Config) (*machine, error) {
 	m := &machine{rec: newRecorder(), release: make(chan struct{})}
 	if config == nil {
 		m.api = fakeapi.New()
@@ -64,11 +80,11 @@ func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, e
 		below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
 			return &holdingFIFO{newQueue(options), m}
 		}
-		made := m.rec.Informer(c.newInformer(below, lw, example, cache.SharedIndexInformerOptions{
+		made := m.rec.Informer(c.NewInformer(below, lw, example, cache.SharedIndexInformerOptions{
 			ResyncPeriod: 10 * time.Minute,
 			Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		}), kind)
-		if c.closed {
+		if c.From["informer"] == "client-go" { // it does not take layers
 			if err := m.rec.Observe(made, kind); err != nil {
 				utilruntime.HandleErrorWithContext(ctx, err, "Observing the informer", "kind", kind)
 			}
@@ -79,8 +95,11 @@ func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, e
 	budgets := informer(client.Budgets(""), &policyv1.PodDisruptionBudget{}, recorder.Budget)
 	// The first wait is long enough to be read.
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)
-	worker, err := c.newController(klog.Background(), controller.Config{
-		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: events{m.rec},
+	recordEvent := pdbapp.EventFunc(func(message string) {
+		m.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Says, Text: message})
+	})
+	worker, err := c.NewController(klog.Background(), pdbapp.Config{
+		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: recordEvent,
 		Queue:   &holdingQueue{m.rec.WorkQueue(c.Layers, limiter, layers.WorkQueueConfig{}), m},
 		Workers: 2, DrainTimeout: time.Second,
 	})
@@ -213,21 +232,4 @@ func (m *machine) removeHandler() error {
 	err := m.deployments.RemoveEventHandler(m.second)
 	m.second = nil
 	return err
-}
-
-// events records the Events of the controller. It is its record.EventRecorder.
-type events struct{ rec *recorder.Recorder }
-
-var _ record.EventRecorder = events{}
-
-func (e events) Event(_ runtime.Object, _, _, message string) {
-	e.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Says, Text: message})
-}
-
-func (e events) Eventf(obj runtime.Object, kind, reason, format string, args ...any) {
-	e.Event(obj, kind, reason, fmt.Sprintf(format, args...))
-}
-
-func (e events) AnnotatedEventf(obj runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
-	e.Eventf(obj, kind, reason, format, args...)
 }

@@ -5,8 +5,8 @@
 //		    └── gate, API server ◀── order ──────┘
 //
 //	  - main.go, this one: the command.
-//	  - choice.go: which layers. yours.go adds the learner's.
-//	  - machine.go: the controller of chapter 07 with a recorder, on an API server in the process or on a cluster.
+//	  - machine.go: the controller of chapter 07 with a recorder, on an API server in the process or on a cluster. yours.go
+//	    adds the learner's layers.
 //	  - observe.go: client-go's own informer on any resource of a cluster.
 //	  - session.go: what the pages are shown. actions.go has what they can ask for, tours.go the guided tours.
 //	  - tours.json: the tours, and what each chapter says about its layer.
@@ -44,6 +44,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/runner/usage"
+	"client-go-workshop/internal/testkit/pdbapp"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/internal/testkit/todo"
@@ -168,9 +169,9 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	if o.resource != "" {
 		return s, s.observe(ctx, config, o.resource)
 	}
-	c, err := choose(o.layers)
+	c, err := pdbapp.Choose(o.layers, parts)
 	if err != nil {
-		return nil, usage.Wrap(err)
+		return nil, usage.Wrap(fmt.Errorf("--layers: %w", err))
 	}
 	s.title = cmp.Or(titles[o.layers], "The controller on the layers "+o.layers)
 	if config != nil {

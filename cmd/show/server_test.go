@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/runner/usage"
+	"client-go-workshop/internal/testkit/pdbapp"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/observe"
@@ -293,9 +294,9 @@ func TestShow_every_action(t *testing.T) {
 func TestShow_layers(t *testing.T) {
 	for _, good := range []string{"solutions", "client-go", "client-go,indexer=solutions",
 		"solutions,informer=client-go"} {
-		c, err := choose(good)
+		c, err := pdbapp.Choose(good, parts)
 		require.NoError(t, err)
-		require.Equal(t, strings.Contains(good, "informer=client-go"), c.closed)
+		require.Equal(t, strings.Contains(good, "informer=client-go"), c.From["informer"] == "client-go")
 	}
 	for bad, reason := range map[string]string{
 		"yours": "built without your layers", "mine": `there is no set "mine"`,
@@ -303,7 +304,7 @@ func TestShow_layers(t *testing.T) {
 		"solutions,informer=mine":        `there is no informer "mine"`,
 		"solutions,controller=client-go": `there is no controller "client-go"`,
 	} {
-		if _, here := sets["yours"]; here && bad == "yours" {
+		if _, here := parts.Sets["yours"]; here && bad == "yours" {
 			continue
 		}
 		err := run(t.Context(), []string{"--no-open", "--layers", bad}, io.Discard)

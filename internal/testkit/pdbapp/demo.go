@@ -16,7 +16,6 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
@@ -48,7 +47,8 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 	// Without a log, which would appear between the lines.
 	working, stop := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
 	ended := make(chan error, 1)
-	go func() { ended <- keepBudgets(working, config, d, options) }()
+	events := EventFunc(func(message string) { d.say("    → " + message) })
+	go func() { ended <- keepBudgets(working, config, events, options) }()
 	for _, step := range d.steps() {
 		if !d.wait(ctx, ended) {
 			break
@@ -86,7 +86,7 @@ func (d *demo) wait(ctx context.Context, ended chan error) bool {
 	return false
 }
 
-// demo prints the demonstration. It is the controller's record.EventRecorder, so it prints the controller's Events.
+// demo prints the demonstration.
 type demo struct {
 	out   io.Writer
 	start time.Time
@@ -161,14 +161,4 @@ func (d *demo) failed(_ context.Context, err error, _ string, _ ...any) {
 		text = "…" + text[n:]
 	}
 	d.say("    → gets an error: " + text)
-}
-
-func (d *demo) Event(_ runtime.Object, _, _, message string) { d.say("    → " + message) }
-
-func (d *demo) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
-	d.Event(object, kind, reason, fmt.Sprintf(format, args...))
-}
-
-func (d *demo) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
-	d.Eventf(object, kind, reason, format, args...)
 }

@@ -28,13 +28,14 @@ type options struct {
 	resync         time.Duration
 	leaderElect    bool
 	leaseNamespace string
-	layers         chosen
+	layers         Chosen
+	elect          Elect
 }
 
 // parseOptions reads args, the command line without the program's name. It prints nothing. If args ask for help, the
 // error is flag.ErrHelp, and flags can print the help.
 func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, error) {
-	var o options
+	o := options{elect: parts.Elect}
 	var choice string
 	flags.Usage = func() {}
 	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
@@ -61,7 +62,7 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 		return o, fmt.Errorf("%w; -h lists all flags", err)
 	}
 	var err error
-	if o.layers, err = choose(choice, parts); err != nil {
+	if o.layers, err = Choose(choice, parts); err != nil {
 		return o, fmt.Errorf("--layers: %w", err)
 	}
 	switch {

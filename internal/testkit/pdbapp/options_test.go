@@ -22,13 +22,14 @@ import (
 
 // parts are those of the finished program.
 var parts = Parts{
-	Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
-	Default:     "solutions",
-	Informer:    "solutions",
-	NewInformer: controller.NewSharedIndexInformerOn,
-	NewController: func(logger klog.Logger, config Config) (Runner, error) {
-		return controller.New(logger, controller.Config(config))
-	},
+	Sets:    map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+	Default: "solutions",
+	Own:     "solutions",
+	Upper: map[string]Upper{"solutions": {controller.NewSharedIndexInformerOn,
+		func(logger klog.Logger, config Config) (Runner, error) {
+			return controller.New(logger, controller.Config(config))
+		}}},
+	Yours: "run it",
 }
 
 func parse(args ...string) (options, error) {
@@ -40,13 +41,13 @@ func parse(args ...string) (options, error) {
 func TestOptions(t *testing.T) {
 	got, err := parse()
 	require.NoError(t, err)
-	got.layers = chosen{}
+	got.layers = Chosen{}
 	require.Equal(t, options{workers: 2, resync: 10 * time.Minute, leaseNamespace: "default"}, got)
 
 	got, err = parse("--kubeconfig=f", "--namespace=shop", "--workers=8", "--resync=0", "--leader-elect=false",
 		"--lease-namespace=ops", "-v=0")
 	require.NoError(t, err)
-	got.layers = chosen{}
+	got.layers = Chosen{}
 	require.Equal(t, options{kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
 
 	for wrong, says := range map[string]string{
@@ -54,7 +55,7 @@ func TestOptions(t *testing.T) {
 		"--resync=-1s":                       "--resync=-1s: cannot be negative; 0 turns it off",
 		"start":                              `unexpected argument "start": everything is given by flags, see -h`,
 		"--layers=own":                       `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
-		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this is the finished program, which does not have your layers; run ./07-controller/cmd/pdb-controller`,
+		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this program was built without your layers; run it`,
 		"--wrong":                            "flag provided but not defined: -wrong; -h lists all flags",
 	} {
 		_, err := parse(wrong)

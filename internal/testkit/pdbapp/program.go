@@ -1,11 +1,11 @@
 // Package pdbapp is the program around the controller of chapter 07: everything that a controller needs to run in a
-// cluster, and nothing that explains the controller. Two programs use it, the learner's in
+// cluster, and nothing that explains the controller. Two programs are made of it, the learner's in
 // 07-controller/cmd/pdb-controller and the finished one in solutions. They differ in the controller and the informer
-// that they pass to Main.
+// that they pass to Main. cmd/show uses its choice of layers.
 //
 //   - program.go, this one: signals, and the parts put together.
 //   - options.go: flags, and how to reach the cluster.
-//   - layers.go: which layers it runs on.
+//   - layers.go: the choice of layers.
 //   - demo.go: what it does without a cluster.
 //   - election/: only one of several instances works.
 //   - events.go: Events that are written before the program ends.
@@ -45,21 +45,9 @@ import (
 // name is what this program is called in Events, Leases and logs.
 const name = "pdb-controller"
 
-// Parts are the differences between the two programs.
-type Parts struct {
-	// NewInformer makes a shared informer on layers.
-	NewInformer layers.NewInformer
-	// NewController puts the controller together.
-	NewController func(logger klog.Logger, config Config) (Runner, error)
-	// Sets are the sets of layers to choose from. Default is the choice without the flag --layers.
-	Sets    map[string]layers.Layers
-	Default string
-	// Informer is the name of the set that NewInformer belongs to.
-	Informer string
-	// Elect runs work while it holds a Lease, as election.Run does. It is nil in a build without the tag elect.
-	Elect func(ctx context.Context, config *rest.Config, namespace, lease string,
-		work func(context.Context) error) error
-}
+// Elect runs work while it holds a Lease.
+type Elect = func(ctx context.Context, config *rest.Config, namespace, lease string,
+	work func(context.Context) error) error
 
 // Config is the controller's, field by field, so that one can be converted to the other.
 type Config struct {
@@ -164,7 +152,7 @@ func run(ctx context.Context, options options) error {
 	if !options.leaderElect {
 		return work(ctx)
 	}
-	return options.layers.Elect(ctx, config, options.leaseNamespace, name, work)
+	return options.elect(ctx, config, options.leaseNamespace, name, work)
 }
 
 // keepBudgets runs the controller until ctx ends. The workers stop first, while the informers still keep their caches
