@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,26 +26,6 @@ type order struct {
 	Name   string `json:"name,omitempty"` // of a Deployment, a seam, a goal or a tour
 	N      int    `json:"n,omitempty"`
 	On     bool   `json:"on,omitempty"`
-}
-
-// readOrder reads an order of a tour: "create web 3", "fail writes", "refuse 410", "break handler on".
-func readOrder(text string) (o order) {
-	text, on := strings.CutSuffix(text, " on")
-	for _, a := range actions {
-		rest, is := strings.CutPrefix(text+" ", a.Name+" ")
-		if !is || len(a.Name) < len(o.Action) {
-			continue
-		}
-		o = order{Action: a.Name, On: on}
-		for _, word := range strings.Fields(rest) {
-			if n, err := strconv.Atoi(word); err == nil {
-				o.N = n
-			} else {
-				o.Name = word
-			}
-		}
-	}
-	return o
 }
 
 // An action belongs to a group of buttons. Those of the gate need a machine with a server in the process.

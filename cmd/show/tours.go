@@ -30,8 +30,8 @@ type stop struct {
 	Ask     string   // the prediction, if there is one
 	Options []string // the possible answers
 	Right   int
-	Answer  string   // after the prediction
-	Do      []string // orders, as order.read reads them
+	Answer  string // after the prediction
+	Do      []order
 	Until   []string // conditions, see conditions
 }
 
@@ -182,8 +182,8 @@ func (s *session) next() error {
 func (s *session) perform() error {
 	s.tour.phase = "wait"
 	s.rec.Gate.Open(false)
-	for _, text := range s.tour.stop().Do {
-		if err := s.machine.do(readOrder(text)); err != nil {
+	for _, o := range s.tour.stop().Do {
+		if err := s.machine.do(o); err != nil {
 			return err
 		}
 	}
