@@ -118,8 +118,8 @@ const firstChange = 4 * time.Second
 
 // populate makes two Deployments, so that the first view has something to look at.
 func (m *machine) populate() {
-	m.api.Create(deployment("shop", 3))
-	m.api.Create(deployment("mail", 2))
+	m.api.Create(fakeapi.Deployment("shop", 3))
+	m.api.Create(fakeapi.Deployment("mail", 2))
 	m.running.Go(func() {
 		select {
 		case <-time.After(firstChange):

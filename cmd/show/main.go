@@ -5,8 +5,8 @@
 //		    └── gate, API server ◀── order ──────┘
 //
 //	  - main.go, this one: the command.
-//	  - machine.go: the controller of chapter 07 with a recorder, on an API server in the process or on a cluster. yours.go
-//	    adds the learner's layers.
+//	  - machine.go: the controller of chapter 07 with a recorder, on an API server in the process or on a cluster.
+//	    yours.go adds the learner's layers.
 //	  - observe.go: client-go's own informer on any resource of a cluster.
 //	  - session.go: what the pages are shown. actions.go has what they can ask for, tours.go the guided tours.
 //	  - tours.json: the tours, and what each chapter says about its layer.

@@ -237,10 +237,6 @@ func (s *server) order(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "show: read the order: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !known(o.Action) {
-		http.Error(w, fmt.Sprintf("show: there is no action %q", o.Action), http.StatusBadRequest)
-		return
-	}
 	var result struct {
 		Error string `json:"error,omitempty"`
 	}

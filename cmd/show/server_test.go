@@ -75,7 +75,7 @@ func TestServer_accepts_only_its_page(t *testing.T) {
 		{"another origin", "POST", url + "do", order, []string{"Origin", "https://evil.example"}, 403, ``},
 		{"the origin of a file", "POST", url + "do", order, []string{"Origin", "null"}, 403, ``},
 		{"an order without an origin", "POST", url + "do", order, nil, 403, ``},
-		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 400, `there is no action`},
+		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 200, `there is no action`},
 		{"an unknown field", "POST", url + "do", `{"action":"pause","shell":"x"}`, []string{"Origin", root}, 400, ``},
 		{"a name that is none", "POST", url + "do", `{"action":"create","name":"../x"}`,
 			[]string{"Origin", root}, 200, `is not a name`},
