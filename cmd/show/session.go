@@ -189,6 +189,14 @@ func (s *session) way(key string, n int64) [][]pipeline.Line {
 	return ways
 }
 
+// axis returns a part of the run, in milliseconds, as a time axis.
+func (s *session) axis(from, to, columns int64) pipeline.Axis {
+	s.mu.Lock()
+	log := s.log
+	s.mu.Unlock()
+	return log.Axis(time.Duration(from)*time.Millisecond, time.Duration(to)*time.Millisecond, min(int(columns), 1000))
+}
+
 // compare fills in what a recording has beside its log.
 func (s *session) compare(m *message, state *pipeline.State) {
 	m.Open, m.Key, m.Wrong = cmp.Or(s.differs.Step, s.wrong.Step), s.wrong.Key, s.wrong.Text
