@@ -219,7 +219,7 @@ func (m *machine) collect(owner *appsv1.Deployment) {
 	for range 20 {
 		select {
 		case <-time.After(250 * time.Millisecond):
-		case <-m.release:
+		case <-m.stopped:
 			return
 		}
 		if budget := m.find("poddisruptionbudgets", owner.Name); budget != nil && metav1.IsControlledBy(budget, owner) {
@@ -249,7 +249,7 @@ func (m *machine) many(changes, objects int) error {
 	m.running.Go(func() {
 		for i := range changes {
 			select {
-			case <-m.release:
+			case <-m.stopped:
 				return
 			default:
 			}

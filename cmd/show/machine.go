@@ -58,12 +58,12 @@ type machine struct {
 
 	late    atomic.Int64 // how long each call of the second handler takes, in nanoseconds
 	second  cache.ResourceEventHandlerRegistration
-	release chan struct{} // closed when the machine stops
+	stopped <-chan struct{} // closed when the machine stops
 }
 
 // newMachine starts a controller. If config is nil, it makes an API server.
 func newMachine(ctx context.Context, c pdbapp.Chosen, config *rest.Config) (*machine, error) {
-	m := &machine{rec: newRecorder(), release: make(chan struct{})}
+	m := &machine{rec: newRecorder()}
 	if config == nil {
 		m.api = fakeapi.New()
 		m.rec.Serve(m.api)
@@ -107,6 +107,7 @@ func newMachine(ctx context.Context, c pdbapp.Chosen, config *rest.Config) (*mac
 		return nil, err
 	}
 	ctx, m.stopping = context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
+	m.stopped = ctx.Done()
 	for _, run := range []func(context.Context){worker.Run, m.deployments.RunWithContext, budgets.RunWithContext} {
 		m.running.Go(func() { run(ctx) })
 	}
@@ -127,16 +128,15 @@ func (m *machine) populate() {
 				// An error means that a page has deleted it meanwhile.
 				_ = m.do(order{Action: "scale", Name: "shop"})
 			}
-		case <-m.release:
+		case <-m.stopped:
 		}
 	})
 }
 
 // stop ends the controller and its server. It waits for two seconds at most: wrong code may never end.
 func (m *machine) stop() {
-	m.free()
-	close(m.release)
 	m.stopping()
+	m.free()
 	if m.api != nil {
 		m.api.Up()
 		m.api.Close()
@@ -159,27 +159,28 @@ func (m *machine) free() {
 	m.consumer.set(false)
 }
 
-// hold holds goroutines. It is open at first.
-type hold struct{ shut atomic.Pointer[chan struct{}] }
+// hold holds goroutines. It is open at first. The session's lock guards set and on.
+type hold struct {
+	passing sync.RWMutex
+	on      bool
+}
 
 // set shuts or opens it.
 func (h *hold) set(on bool) {
-	if on {
-		shut := make(chan struct{})
-		h.shut.CompareAndSwap(nil, &shut)
-	} else if shut := h.shut.Swap(nil); shut != nil {
-		close(*shut)
+	switch {
+	case on && !h.on:
+		h.passing.Lock()
+	case !on && h.on:
+		h.passing.Unlock()
 	}
+	h.on = on
 }
 
 // wait returns when it is open.
 func (h *hold) wait() {
-	if shut := h.shut.Load(); shut != nil {
-		<-*shut
-	}
+	h.passing.RLock()
+	defer h.passing.RUnlock()
 }
-
-func (h *hold) on() bool { return h.shut.Load() != nil }
 
 // holdingQueue is a queue whose Get can be held after it has a key.
 type holdingQueue struct {
@@ -215,7 +216,7 @@ func (m *machine) addHandler(late time.Duration) (err error) {
 	wait := func() {
 		select {
 		case <-time.After(time.Duration(m.late.Load())):
-		case <-m.release:
+		case <-m.stopped:
 		}
 	}
 	m.second, err = m.deployments.AddEventHandler(cache.ResourceEventHandlerFuncs{

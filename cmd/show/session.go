@@ -239,10 +239,10 @@ func (s *session) message(state *pipeline.State) *message {
 		for _, step := range gate.Waiting {
 			m.Waiting = append(m.Waiting, waiting{step.Line(), holds(step)})
 		}
-		if s.machine.workers.on() {
+		if s.machine.workers.on {
 			m.Held = append(m.Held, "The workers are held.")
 		}
-		if s.machine.consumer.on() {
+		if s.machine.consumer.on {
 			m.Held = append(m.Held, "The consumer of the deltas is held.")
 		}
 	}
