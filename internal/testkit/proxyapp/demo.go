@@ -46,7 +46,7 @@ func demo(ctx context.Context, newProxy NewProxy, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.http.Close()
 	client, err := typedappsv1.NewForConfig(s.config())
 	if err != nil {
 		return fmt.Errorf("make a client of the proxy: %w", err)
