@@ -32,9 +32,8 @@ import (
 
 // parts are what this program can be made of. yours.go adds the learner's.
 var parts = pdbapp.Parts{
-	Sets:    map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
-	Default: "solutions",
-	Own:     "solutions",
+	Sets: map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+	Own:  "solutions",
 	Upper: map[string]pdbapp.Upper{"solutions": {
 		NewInformer: controller.NewSharedIndexInformerOn,
 		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {

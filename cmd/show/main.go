@@ -134,21 +134,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return serve(ctx, listener, server)
 }
 
-// The errors of client-go have handlers for the whole program. They go to the recorder that was made last.
-var (
-	handleErrors sync.Once
-	current      atomic.Pointer[recorder.Recorder]
-)
+// current is the recorder that was made last. It receives the errors of client-go, whose handlers are for the whole
+// program.
+var current atomic.Pointer[recorder.Recorder]
+
+func init() {
+	report := func(ctx context.Context, err error, text string, args ...any) {
+		if rec := current.Load(); rec != nil {
+			rec.Error(ctx, err, text, args...)
+		}
+	}
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{report}
+}
 
 func newRecorder() *recorder.Recorder {
 	rec := recorder.New()
 	current.Store(rec)
-	handleErrors.Do(func() {
-		report := func(ctx context.Context, err error, text string, args ...any) {
-			current.Load().Error(ctx, err, text, args...)
-		}
-		utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{report}
-	})
 	return rec
 }
 
@@ -182,9 +183,7 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	todo.OnReach(func(missing todo.NotWritten) bool {
 		wayOut := "go tool workshop show --layers " + without(o.layers, missing.Layer())
 		told.Do(func() {
-			fmt.Fprintf(os.Stderr, "workshop: chapter %s is not written yet: it needs %s, task %d\n  to write it: "+
-				"go tool workshop %s\n  to see the rest: %s\n", missing.Chapter(), missing.Symbol, missing.Task,
-				missing.Chapter()[:2], wayOut)
+			fmt.Fprintln(os.Stderr, "workshop:", pdbapp.Unwritten(missing, wayOut))
 		})
 		if !started.Load() {
 			os.Exit(1)

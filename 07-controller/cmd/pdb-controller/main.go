@@ -25,8 +25,7 @@ func main() {
 	pdbapp.Main(pdbapp.Parts{
 		Sets: map[string]layers.Layers{"solutions": solutions.Layers, "yours": yours.Layers,
 			"client-go": clientgo.Layers},
-		Default: "solutions",
-		Own:     "yours",
+		Own: "yours",
 		Upper: map[string]pdbapp.Upper{"yours": {
 			NewInformer: controller.NewSharedIndexInformerOn,
 			NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {

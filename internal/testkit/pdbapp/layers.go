@@ -15,11 +15,13 @@ import (
 	"client-go-workshop/internal/testkit/layers"
 )
 
+// defaultLayers is the choice without the flag --layers.
+const defaultLayers = "solutions"
+
 // Parts are the differences between the programs that run the controller.
 type Parts struct {
-	// Sets are the sets of layers to choose from. Default is the choice without the flag --layers.
-	Sets    map[string]layers.Layers
-	Default string
+	// Sets are the sets of layers to choose from.
+	Sets map[string]layers.Layers
 	// Upper has the informer and the controller of some sets. A choice that begins with another set has those of Own.
 	Upper map[string]Upper
 	Own   string
@@ -59,7 +61,7 @@ func Choose(choice string, parts Parts) (c Chosen, err error) {
 		return isUpper
 	})
 	if len(lower) == 0 {
-		lower = []string{parts.Default}
+		lower = []string{defaultLayers}
 	}
 	if _, here := parts.Sets["yours"]; !here && strings.Contains(choice, "yours") {
 		return c, fmt.Errorf("%q: this program was built without your layers; %s", choice, parts.Yours)

@@ -46,7 +46,7 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 	}
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` of the cluster; if empty $KUBECONFIG, "+
 		"then the Pod this runs in; otherwise a demonstration on an API server of its own")
-	flags.StringVar(&choice, "layers", parts.Default, layersUsage(parts))
+	flags.StringVar(&choice, "layers", defaultLayers, layersUsage(parts))
 	flags.StringVar(&o.namespace, "namespace", metav1.NamespaceAll,
 		"the only namespace to look after; if empty all of them")
 	flags.IntVar(&o.workers, "workers", 2, "how many Deployments to work on at the same time")

@@ -22,9 +22,8 @@ import (
 
 // parts are those of the finished program.
 var parts = Parts{
-	Sets:    map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
-	Default: "solutions",
-	Own:     "solutions",
+	Sets: map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+	Own:  "solutions",
 	Upper: map[string]Upper{"solutions": {controller.NewSharedIndexInformerOn,
 		func(logger klog.Logger, config Config) (Runner, error) {
 			return controller.New(logger, controller.Config(config))
@@ -69,17 +68,17 @@ func TestUnwritten_names_the_chapter_and_the_ways_out(t *testing.T) {
 	missing := todo.NotWritten{Task: 5, Symbol: "NewListWatchFromClient", File: "/w/02-watch-stream/listwatch.go", Line: 55}
 	require.Equal(t, `chapter 02-watch-stream is not written yet: it needs NewListWatchFromClient (listwatch.go:55, task 5)
   to write it               go tool workshop 02
-  to run the finished code  --layers yours,client=solutions`, unwritten(missing, "yours"))
+  to run the finished code  --layers yours,client=solutions`, Unwritten(missing, finished(missing, "yours")))
 	_, err := layers.Choose("yours,client=solutions", map[string]layers.Layers{"yours": {}, "solutions": {}})
 	require.NoError(t, err)
 
 	missing = todo.NotWritten{Task: 5, Symbol: "Pop", File: "/w/labs/todays-informer/informer.go", Line: 33}
 	require.Equal(t, `chapter labs/todays-informer is not written yet: it needs Pop (informer.go:33, task 5)
   to write it               go tool workshop todays-informer
-  to run the finished code  --layers solutions,deltafifo=real`, unwritten(missing, "yours,deltafifo=real"))
+  to run the finished code  --layers solutions,deltafifo=real`, Unwritten(missing, finished(missing, "yours,deltafifo=real")))
 
 	missing = todo.NotWritten{Task: 1, Symbol: "New", File: `C:\w\07-controller\controller.go`, Line: 5}
-	require.Contains(t, unwritten(missing, "solutions"), "go run ./solutions/07-controller/cmd/pdb-controller")
+	require.Contains(t, Unwritten(missing, finished(missing, "solutions")), "go run ./solutions/07-controller/cmd/pdb-controller")
 }
 
 // writeConfig writes a kubeconfig for server, or one without any cluster.

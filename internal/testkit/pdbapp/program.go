@@ -64,7 +64,7 @@ type Runner interface{ Run(ctx context.Context) }
 
 // Main is the program. It does not return.
 func Main(parts Parts) {
-	choice := parts.Default
+	choice := defaultLayers
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the error is printed once, below
 	options, err := parseOptions(flags, os.Args[1:], parts)
@@ -72,7 +72,7 @@ func Main(parts Parts) {
 		choice = f.Value.String()
 	}
 	todo.OnReach(func(todo todo.NotWritten) bool {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", name, unwritten(todo, choice))
+		fmt.Fprintf(os.Stderr, "%s: %s\n", name, Unwritten(todo, finished(todo, choice)))
 		os.Exit(1)
 		return true
 	})
@@ -95,24 +95,29 @@ func Main(parts Parts) {
 	os.Exit(0)
 }
 
-// unwritten returns what to tell a user whose choice of layers has reached code that is not written yet: the chapter,
-// and the ways out.
-func unwritten(todo todo.NotWritten, choice string) string {
+// Unwritten returns what to tell a user who has reached code that is not written yet: the chapter, and the ways out, of
+// which the second is a command that runs finished code.
+func Unwritten(todo todo.NotWritten, finished string) string {
 	chapter := todo.Chapter()
 	typed, isLab := strings.CutPrefix(chapter, "labs/")
 	if !isLab {
 		typed, _, _ = strings.Cut(chapter, "-") // its number
 	}
-	other := "--layers " + choice + "," + todo.Layer() + "=solutions"
-	switch {
-	case chapter == "labs/todays-informer": // it comes with "deltafifo=real"
-		other = "--layers " + strings.Replace(choice, "yours", "solutions", 1)
-	case todo.Layer() == "":
-		other = "go run ./solutions/" + chapter + "/cmd/" + name
-	}
 	return fmt.Sprintf("chapter %s is not written yet: it needs %s (%s:%d, task %d)\n"+
 		"  to write it               go tool workshop %s\n"+
-		"  to run the finished code  %s", chapter, todo.Symbol, filepath.Base(todo.File), todo.Line, todo.Task, typed, other)
+		"  to run the finished code  %s",
+		chapter, todo.Symbol, filepath.Base(todo.File), todo.Line, todo.Task, typed, finished)
+}
+
+// finished returns the flag or the command that runs the finished code of a chapter, for a choice of layers.
+func finished(todo todo.NotWritten, choice string) string {
+	switch {
+	case todo.Chapter() == "labs/todays-informer": // it comes with "deltafifo=real"
+		return "--layers " + strings.Replace(choice, "yours", "solutions", 1)
+	case todo.Layer() == "":
+		return "go run ./solutions/" + todo.Chapter() + "/cmd/" + name
+	}
+	return "--layers " + choice + "," + todo.Layer() + "=solutions"
 }
 
 // stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one ends the process at once.

@@ -21,9 +21,8 @@ var elect pdbapp.Elect
 
 func main() {
 	pdbapp.Main(pdbapp.Parts{
-		Sets:    map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
-		Default: "solutions",
-		Own:     "solutions",
+		Sets: map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+		Own:  "solutions",
 		Upper: map[string]pdbapp.Upper{"solutions": {
 			NewInformer: controller.NewSharedIndexInformerOn,
 			NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
