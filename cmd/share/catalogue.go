@@ -19,7 +19,6 @@ import (
 const (
 	repositoryPath = "/workshop.tar.gz"
 	checkSums      = "SHA256SUMS" // below /files/
-	plainText      = "text/plain; charset=utf-8"
 )
 
 // catalogue maps paths to what is served there, and is the http.Handler that serves it. Any other path is refused, and
@@ -38,12 +37,12 @@ type file struct {
 	SHA256 string
 }
 
-// item is a file in the folder dir, or a content. An item with neither belongs to the workshop, but this machine lacks
-// it. A symbolic link that leads out of the folder is an error when it is read.
+// item is a file in a folder, or a content. A file that is not there belongs to the workshop, but this machine lacks it.
+// A symbolic link that leads out of the folder is an error when it is read.
 type item struct {
-	dir, name   string
-	content     []byte
-	contentType string
+	folder  *os.Root
+	name    string
+	content []byte
 }
 
 func newCatalogue(goVersion string) *catalogue {
@@ -52,15 +51,22 @@ func newCatalogue(goVersion string) *catalogue {
 
 // addRepository adds the archive of the repository.
 func (c *catalogue) addRepository(archive []byte) {
-	c.items[repositoryPath] = item{content: archive, contentType: "application/gzip"}
+	c.items[repositoryPath] = item{content: archive}
 }
 
 // addFiles adds the regular files of a folder, as they are now, below /files/, and the list of their checksums. It
 // leaves out folders, links, names that begin with a dot, and another list of checksums. A folder that does not exist
 // is an empty one.
 func (c *catalogue) addFiles(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	folder, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the folder of files to share: %w", err)
+	}
+	entries, err := fs.ReadDir(folder.FS(), ".")
+	if err != nil {
 		return fmt.Errorf("read the folder of files to share: %w", err)
 	}
 	var sums strings.Builder
@@ -68,22 +74,20 @@ func (c *catalogue) addFiles(dir string) error {
 		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || e.Name() == checkSums {
 			continue
 		}
-		f, err := hash(dir, e.Name())
+		f, err := hash(folder, e.Name())
 		if err != nil {
 			return fmt.Errorf("compute the checksum of a file to share: %w", err)
 		}
 		c.files = append(c.files, f)
-		c.items["/files/"+f.Name] = item{dir: dir, name: f.Name, contentType: "application/octet-stream"}
+		c.items["/files/"+f.Name] = item{folder: folder, name: f.Name}
 		fmt.Fprintf(&sums, "%s  %s\n", f.SHA256, f.Name)
 	}
-	if err == nil {
-		c.items["/files/"+checkSums] = item{content: []byte(sums.String()), contentType: plainText}
-	}
+	c.items["/files/"+checkSums] = item{content: []byte(sums.String())}
 	return nil
 }
 
-func hash(dir, name string) (file, error) {
-	f, err := os.OpenInRoot(dir, name)
+func hash(folder *os.Root, name string) (file, error) {
+	f, err := folder.Open(name)
 	if err != nil {
 		return file{}, err
 	}
@@ -117,33 +121,29 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	it, ok := c.items[r.URL.Path]
 	switch {
 	case r.URL.Path == "/":
-		it = item{content: []byte(c.text("welcome", "http://"+r.Host)), contentType: plainText}
+		it = item{content: []byte(c.text("welcome", "http://"+r.Host))}
 	case r.URL.Path == "/files", r.URL.Path == "/files/":
-		it = item{content: []byte(c.text("files", "http://"+r.Host)), contentType: plainText}
+		it = item{content: []byte(c.text("files", "http://"+r.Host))}
 	case !ok:
 		c.refuseUnknown(w, r)
 		return
-	case it.dir == "" && it.content == nil:
-		http.Error(w, "the workshop needs this, but the instructor's machine does not have it: "+
-			"run `go mod download` there, with internet, also in the folder cluster", http.StatusNotFound)
-		return
 	}
 	var content io.ReadSeeker = bytes.NewReader(it.content)
-	var modified time.Time
-	if it.dir != "" {
-		f, err := os.OpenInRoot(it.dir, it.name)
-		if err != nil {
+	if it.folder != nil {
+		f, err := it.folder.Open(it.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			http.Error(w, "the workshop needs this, but the instructor's machine does not have it: "+
+				"run `go mod download` there, with internet, also in the folder cluster", http.StatusNotFound)
+			return
+		case err != nil:
 			http.Error(w, "the instructor's machine could not read this file: "+err.Error(), http.StatusInternalServerError)
 			return
 		}
 		defer f.Close()
 		content = f
-		if info, err := f.Stat(); err == nil {
-			modified = info.ModTime()
-		}
 	}
-	w.Header().Set("Content-Type", it.contentType)
-	http.ServeContent(w, r, "", modified, content)
+	http.ServeContent(w, r, r.URL.Path, time.Time{}, content)
 }
 
 // refuseUnknown gives the reason for a path that is not in the catalogue. The status is 403 where the go command would

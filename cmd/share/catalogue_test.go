@@ -184,7 +184,7 @@ func TestSays_why_it_refuses(t *testing.T) {
 		w := ask(s, http.MethodGet, path)
 		require.Equal(t, want.code, w.Code, path)
 		require.Contains(t, w.Body.String(), want.words, path)
-		require.Equal(t, plainText, w.Header().Get("Content-Type"), path)
+		require.Equal(t, "text/plain; charset=utf-8", w.Header().Get("Content-Type"), path)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestFiles_are_those_that_were_put_out(t *testing.T) {
 		list := ask(s, http.MethodGet, path)
 		require.Equal(t, http.StatusOK, list.Code, path)
 		require.Regexp(t, `^go1\.26\.8\.msi +5 B\nSHA256SUMS +\d+ B\n$`, list.Body.String())
-		require.Equal(t, plainText, list.Header().Get("Content-Type"))
+		require.Equal(t, "text/plain; charset=utf-8", list.Header().Get("Content-Type"))
 	}
 	for _, path := range []string{"/files/.hidden", "/files/sub/file", "/files/sub"} {
 		w := ask(s, http.MethodGet, "http://192.168.1.7:7100"+path)

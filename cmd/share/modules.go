@@ -23,7 +23,8 @@ import (
 // addModules adds the modules that some go.sum files name, from the download folder of a module cache. It returns the
 // number of modules that are there with their source.
 func (c *catalogue) addModules(download string, goSums ...string) (zips int, err error) {
-	if _, err := os.Stat(download); err != nil {
+	cache, err := os.OpenRoot(download)
+	if err != nil {
 		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` prints its folder, "+
 			"and `go mod download` fills it", err)
 	}
@@ -33,7 +34,7 @@ func (c *catalogue) addModules(download string, goSums ...string) (zips int, err
 			return 0, fmt.Errorf("read which modules the workshop needs: %w", err)
 		}
 		for line := range strings.Lines(string(text)) {
-			n, err := c.addModule(download, strings.Fields(line))
+			n, err := c.addModule(cache, strings.Fields(line))
 			if err != nil {
 				return 0, fmt.Errorf("%s: %q: %w", goSum, strings.TrimSpace(line), err)
 			}
@@ -44,7 +45,7 @@ func (c *catalogue) addModules(download string, goSums ...string) (zips int, err
 }
 
 // addModule adds the files of the module version in one line of a go.sum. It returns 1 if its source is new, else 0.
-func (c *catalogue) addModule(download string, fields []string) (zips int, err error) {
+func (c *catalogue) addModule(cache *os.Root, fields []string) (zips int, err error) {
 	if len(fields) == 0 {
 		return 0, nil
 	}
@@ -58,32 +59,20 @@ func (c *catalogue) addModule(download string, fields []string) (zips int, err e
 		return 0, err
 	}
 	folder := escapedPath + "/@v/"
-	endings := []string{".mod", ".info"}
-	if !onlyMod {
-		endings = append(endings, ".zip")
-	}
-	for _, ending := range endings {
+	for _, ending := range []string{".mod", ".info", ".zip"} {
 		name := folder + escapedVersion + ending
-		if _, known := c.items["/"+name]; known {
+		if _, known := c.items["/"+name]; known || ending == ".zip" && onlyMod {
 			continue
 		}
-		it := item{contentType: plainText}
-		f, err := os.OpenInRoot(download, name)
-		if err == nil {
-			_ = f.Close()
-			it.dir, it.name = download, name
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		c.items["/"+name] = item{folder: cache, name: name}
+		_, err := cache.Stat(name)
+		if err == nil && ending == ".zip" { // the cache's own list names versions that are not served
+			list := c.items["/"+folder+"list"].content
+			c.items["/"+folder+"list"] = item{content: append(list, version+"\n"...)}
+			zips = 1
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, fmt.Errorf("look for it in the module cache: %w", err)
 		}
-		if ending == ".zip" {
-			it.contentType = "application/zip"
-			if it.dir != "" { // the cache's own list names versions that are not served
-				list := c.items["/"+folder+"list"].content
-				c.items["/"+folder+"list"] = item{content: append(list, version+"\n"...), contentType: plainText}
-				zips++
-			}
-		}
-		c.items["/"+name] = it
 	}
 	return zips, nil
 }
