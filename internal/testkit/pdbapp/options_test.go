@@ -41,13 +41,13 @@ func TestOptions(t *testing.T) {
 	got, err := parse()
 	require.NoError(t, err)
 	got.layers = Chosen{}
-	require.Equal(t, options{workers: 2, resync: 10 * time.Minute, leaseNamespace: "default"}, got)
+	require.Equal(t, options{choice: "solutions", workers: 2, resync: 10 * time.Minute, leaseNamespace: "default"}, got)
 
 	got, err = parse("--kubeconfig=f", "--namespace=shop", "--workers=8", "--resync=0", "--leader-elect=false",
 		"--lease-namespace=ops", "-v=0")
 	require.NoError(t, err)
 	got.layers = Chosen{}
-	require.Equal(t, options{kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
+	require.Equal(t, options{choice: "solutions", kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
 
 	for wrong, says := range map[string]string{
 		"--workers=0":                        "--workers=0: at least 1 is needed",

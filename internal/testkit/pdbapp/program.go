@@ -64,15 +64,11 @@ type Runner interface{ Run(ctx context.Context) }
 
 // Main is the program. It does not return.
 func Main(parts Parts) {
-	choice := defaultLayers
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the error is printed once, below
 	options, err := parseOptions(flags, os.Args[1:], parts)
-	if f := flags.Lookup("layers"); f != nil {
-		choice = f.Value.String()
-	}
 	todo.OnReach(func(todo todo.NotWritten) bool {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", name, Unwritten(todo, finished(todo, choice)))
+		fmt.Fprintf(os.Stderr, "%s: %s\n", name, Unwritten(todo, finished(todo, options.choice)))
 		os.Exit(1)
 		return true
 	})
