@@ -37,7 +37,7 @@ type file struct {
 	SHA256 string
 }
 
-// item is a file in a folder, or a content. A file that is not there belongs to the workshop, but this machine lacks it.
+// item is a file in a folder, or a content. A file that is not there belongs to the workshop, but is not here.
 // A symbolic link that leads out of the folder is an error when it is read.
 type item struct {
 	folder  *os.Root
