@@ -46,11 +46,14 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 
 	// Without a log, which would appear between the lines.
 	working, stop := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
-	ended := make(chan error, 1)
 	events := EventFunc(func(message string) { d.say("    → " + message) })
-	go func() { ended <- keepBudgets(working, config, events, options) }()
+	ended := make(chan error, 1)
+	go func() {
+		defer stop() // a controller that cannot start ends the demonstration
+		ended <- keepBudgets(working, config, events, options)
+	}()
 	for _, step := range d.steps() {
-		if !d.wait(ctx, ended) {
+		if !wait(working) {
 			break
 		}
 		if step.what != "" {
@@ -58,7 +61,7 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 		}
 		step.do()
 	}
-	complete := d.wait(ctx, ended)
+	complete := wait(working)
 	d.lock.Lock()
 	d.over = true
 	d.lock.Unlock()
@@ -74,16 +77,14 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 	return nil
 }
 
-// wait waits for one pause. It returns false if the demonstration has to end.
-func (d *demo) wait(ctx context.Context, ended chan error) bool {
+// wait waits for one pause, or until ctx ends. It reports whether the demonstration goes on.
+func wait(ctx context.Context) bool {
 	select {
 	case <-time.After(pause):
 		return true
 	case <-ctx.Done():
-	case err := <-ended: // keepBudgets has failed; runDemo receives the error again
-		ended <- err
+		return false
 	}
-	return false
 }
 
 // demo prints the demonstration.
