@@ -45,8 +45,9 @@ var actions = []action{
 	{"change", "delete", "Delete it", on("deployments", "Deployment", remove)},
 	{"change", "delete budget", "Delete its budget", on("poddisruptionbudgets", "budget", removeBudget)},
 	{"change", "edit budget", "Edit its budget", on("poddisruptionbudgets", "budget", editBudget)},
-	{"change", "burst", "1,000 changes", burst},
-	{"change", "fill", "10,000 Deployments", fill},
+	{"change", "burst", "1,000 changes",
+		func(m *machine, o order) error { return m.many(cmp.Or(min(o.N, 10_000), 1000), 100) }},
+	{"change", "fill", "10,000 Deployments", func(m *machine, _ order) error { return m.many(10_000, 10_000) }},
 	{"break", "end watch", "End the watches", fault("the watches end", (*fakeapi.Server).EndWatches)},
 	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame", cutFrame)},
 	{"break", "refuse", "Answer with", refuse},
@@ -237,13 +238,7 @@ func editBudget(m *machine, _ order, b *policyv1.PodDisruptionBudget) error {
 	return change(b, m.api.Update)
 }
 
-// burst changes 100 Deployments ten times each, and makes those that are missing.
-func burst(m *machine, o order) error { return m.many(cmp.Or(min(o.N, 10_000), 1000), 100) }
-
-// fill makes 10,000 Deployments.
-func fill(m *machine, _ order) error { return m.many(10_000, 10_000) }
-
-// many makes so many changes of so many Deployments, in the background.
+// many makes so many changes of so many Deployments, in the background. It creates those that are missing.
 func (m *machine) many(changes, objects int) error {
 	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: fmt.Sprintf("%d changes of %d Deployments", changes, objects)})
 	m.running.Go(func() {
