@@ -1,10 +1,11 @@
 package main
 
-// This file is the catalogue of everything that is served, and the handler that serves it.
+// This file is the catalogue of everything that is served, the handler that serves it, and its texts for attendees.
 
 import (
 	"bytes"
 	"crypto/sha256"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"text/template"
 	"time"
 )
 
@@ -20,6 +22,11 @@ const (
 	repositoryPath = "/workshop.tar.gz"
 	checkSums      = "SHA256SUMS" // below /files/
 )
+
+//go:embed attendees.txt
+var texts string
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"size": size}).Parse(texts))
 
 // catalogue maps paths to what is served there, and is the http.Handler that serves it. Any other path is refused, and
 // no folder is listed, except for /files/, whose list is the catalogue's own.
@@ -165,4 +172,36 @@ func (c *catalogue) refuseUnknown(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Error(w, "this is not part of the workshop; only modules in its go.sum are served here", http.StatusNotFound)
 	}
+}
+
+// text returns one of the texts, for a reader who reaches this server under a URL: "welcome", which says what an
+// attendee has to do, or "files", the list of the files below /files/.
+func (c *catalogue) text(name, url string) string {
+	data := map[string]any{"Go": c.goVersion, "URL": url, "Quoted": url, "Repository": "", "Board": c.board,
+		"Clusters": c.clusters(), "Images": c.matching("node-linux-*.tar.gz"), // the names of scripts/node-image.sh
+		"Files": c.files, "SumsSize": int64(len(c.items["/files/"+checkSums].content))}
+	if strings.Contains(url, "[") { // zsh expands the brackets of an IPv6 address
+		data["Quoted"] = "'" + url + "'"
+	}
+	if _, exists := c.items[repositoryPath]; exists {
+		data["Repository"] = repositoryPath
+	}
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // a mistake in attendees.txt
+	}
+	return b.String()
+}
+
+// size formats a number of bytes, such as "12 MB".
+func size(n int64) string {
+	switch {
+	case n < 1e3:
+		return fmt.Sprintf("%d B", n)
+	case n < 1e6:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	case n < 1e9:
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }
