@@ -238,8 +238,8 @@ func editBudget(m *machine, _ order, b *policyv1.PodDisruptionBudget) error {
 	return change(b, m.api.Update)
 }
 
-// many makes so many changes of so many Deployments, in the background. It creates those that are missing. It looks once
-// which exist: 10,000 updates that fail would keep the page from pausing.
+// many makes so many changes of so many Deployments, in the background. It creates those that are missing. It looks
+// once which exist: 10,000 updates that fail would keep the page from pausing.
 func (m *machine) many(changes, objects int) error {
 	known := map[string]bool{}
 	for _, obj := range m.api.Objects("deployments") {
