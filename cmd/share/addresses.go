@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"regexp"
 	"slices"
-	"strings"
 )
 
 // address is one of this machine's addresses, and the name of its interface.
@@ -56,7 +56,7 @@ func outbound() netip.Addr {
 func rank(all []address, outbound netip.Addr) []address {
 	private := slices.DeleteFunc(slices.Clone(all), func(a address) bool { return !a.ip.IsPrivate() })
 	doubts := func(a address) (n int) {
-		if a.tunnel || isVirtual(a.iface) {
+		if a.tunnel || virtual.MatchString(a.iface) {
 			n += 4
 		}
 		if a.ip != outbound {
@@ -71,11 +71,8 @@ func rank(all []address, outbound netip.Addr) []address {
 	return private
 }
 
-// isVirtual reports whether an interface has the name of one that belongs to containers or virtual machines.
-func isVirtual(name string) bool {
-	prefixes := []string{"docker", "br-", "veth", "virbr", "vmnet", "vboxnet", "cni", "podman", "bridge", "vEthernet"}
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
+// virtual matches the names of interfaces that belong to containers or virtual machines.
+var virtual = regexp.MustCompile("^(docker|br-|veth|virbr|vmnet|vboxnet|cni|podman|bridge|vEthernet)")
 
 // choose returns the address to listen on: the one of --listen, or the first candidate with the given port.
 func choose(listen string, candidates []address, port string) (string, error) {

@@ -43,6 +43,7 @@ type board struct {
 // learner is the last report of a learner, and the board's own clocks. The learner's machine sends no times.
 type learner struct {
 	report.Report
+	task           course.Task   // of the report; zero if no task is left
 	atTask, atRule time.Duration // with the live view open, up to the last report
 	last           time.Time     // of the last report
 }
@@ -85,7 +86,11 @@ var errFull = errors.New("the board is full")
 
 // receive stores a report that report.Read has checked, if it is of a task of the course.
 func (b *board) receive(r report.Report) error {
-	if _, ok := b.find(r.Chapter, r.Task); !ok && r.Task > 0 {
+	var task course.Task
+	if i := slices.IndexFunc(b.chapters, func(c course.Chapter) bool { return c.Dir == r.Chapter }); i >= 0 {
+		task, _ = b.chapters[i].Task(r.Task)
+	}
+	if r.Task != task.Number {
 		return fmt.Errorf("this board has no task %d of %.40q: is your clone at the instructor's commit?", r.Task, r.Chapter)
 	}
 	if len(letters(r.Rule)) < 20 || !strings.Contains(b.letters[r.Chapter], letters(r.Rule)) {
@@ -110,15 +115,16 @@ func (b *board) receive(r report.Report) error {
 	if l.Rule != r.Rule || r.Rule == "" {
 		atRule = 0
 	}
-	*l = learner{Report: r, atTask: atTask, atRule: atRule, last: now}
+	*l = learner{Report: r, task: task, atTask: atTask, atRule: atRule, last: now}
 	return nil
 }
 
-// remove forgets a learner.
-func (b *board) remove(id string) {
+// remove forgets the learner of a report. It returns nil.
+func (b *board) remove(r report.Report) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.learners, id)
+	delete(b.learners, r.ID)
+	return nil
 }
 
 // forget removes learners who have been away for long; on a full board, the one who has been away longest.
@@ -144,15 +150,6 @@ func (l *learner) times(now time.Time) (atTask, atRule time.Duration) {
 		return l.atTask, l.atRule
 	}
 	return l.atTask + now.Sub(l.last), l.atRule + now.Sub(l.last)
-}
-
-// find returns a task.
-func (b *board) find(dir string, number int) (t course.Task, ok bool) {
-	i := slices.IndexFunc(b.chapters, func(c course.Chapter) bool { return c.Dir == dir })
-	if i < 0 {
-		return course.Task{}, false
-	}
-	return b.chapters[i].Task(number)
 }
 
 // view is what a page shows.
@@ -200,13 +197,9 @@ func (b *board) look(names bool) view {
 	defer b.mu.Unlock()
 	now := time.Now()
 	v := view{Names: names, Places: []atPlace{}, Rules: []atRule{}}
-	type task struct {
-		chapter string
-		number  int
-	}
-	rules, tasks := map[string]int{}, map[task]int{}
+	rules, tasks := map[string]int{}, map[string]int{} // tasks by their ID
 	for _, l := range b.learners {
-		r := b.row(l, now)
+		r := l.row(now)
 		v.Rows = append(v.Rows, r)
 		v.People++
 		switch {
@@ -215,13 +208,13 @@ func (b *board) look(names bool) view {
 		case r.Task == 0:
 			v.Done++
 		default:
-			tasks[task{r.Chapter, r.Task}]++
+			tasks[l.task.ID]++
 			rules[r.Rule]++
 		}
 	}
 	for _, c := range b.chapters {
 		for _, t := range c.Tasks {
-			if n := tasks[task{c.Dir, t.Number}]; n > 0 {
+			if n := tasks[t.ID]; n > 0 {
 				v.Places = append(v.Places, atPlace{c.Dir, t.Number, t.Title, n})
 			}
 		}
@@ -245,18 +238,17 @@ func (b *board) look(names bool) view {
 
 // row returns a learner's row. The score is 1 or more if the learner has been there for long,
 // and negative if the learner has finished or is away.
-func (b *board) row(l *learner, now time.Time) row {
+func (l *learner) row(now time.Time) row {
 	atTask, atRule := l.times(now)
-	t, ok := b.find(l.Chapter, l.Task)
-	r := row{Name: l.Name, Chapter: l.Chapter, Task: l.Task, Title: t.Title, Minutes: int(atTask.Minutes()),
-		Planned: t.Minutes, Hints: l.Hints, Rule: l.Rule, RuleMinutes: int(atRule.Minutes()), Away: l.away(now)}
-	switch planned := time.Duration(t.Minutes) * time.Minute; {
+	r := row{Name: l.Name, Chapter: l.Chapter, Task: l.Task, Title: l.task.Title, Minutes: int(atTask.Minutes()),
+		Planned: l.task.Minutes, Hints: l.Hints, Rule: l.Rule, RuleMinutes: int(atRule.Minutes()), Away: l.away(now)}
+	switch {
 	case r.Away:
 		r.score = -2
-	case !ok || planned == 0:
+	case r.Planned == 0:
 		r.score = -1
 	default:
-		r.score = max(atTask.Seconds()/planned.Seconds(), atRule.Seconds()/longAtARule.Seconds())
+		r.score = max(atTask.Minutes()/float64(r.Planned), atRule.Seconds()/longAtARule.Seconds())
 	}
 	r.Long = r.score >= 1
 	return r

@@ -250,7 +250,8 @@ func TestBoard_accepts_reports_from_live_views_only(t *testing.T) {
 		{"a web site", "POST", report.Path, string(good), []string{"Origin", "https://evil.example"}, 403},
 		{"a page of its own", "POST", report.Path, string(good), []string{"Origin", "http://example.com"}, 403},
 		{"a form", "POST", report.Path, string(good), []string{"Content-Type", "text/plain"}, 403},
-		{"reading", "GET", report.Path, "", nil, 405},
+		{"reading", "GET", report.Path, "", nil, 404},
+		{"another method", "PUT", report.Path, string(good), nil, 405},
 		{"an unknown field", "POST", report.Path, strings.Replace(string(good), "{", `{"code":"x",`, 1), nil, 400},
 		{"a large body", "POST", report.Path, `{"name":"` + strings.Repeat("x", report.LargestBody) + `"}`, nil, 400},
 		{"no JSON", "POST", report.Path, `<script>`, nil, 400},
@@ -294,9 +295,9 @@ func TestBoard_accepts_reports_from_live_views_only(t *testing.T) {
 
 func TestBoard_is_there_only_if_it_is_asked_for(t *testing.T) {
 	c := testCatalogue(t, cache(t))
-	require.NotContains(t, c.welcome("http://h:1"), "--report")
+	require.NotContains(t, c.text("welcome", "http://h:1"), "--report")
 	require.Equal(t, http.StatusNotFound, ask(c, "GET", "/board/").Code)
 	require.Equal(t, http.StatusMethodNotAllowed, ask(c, "POST", report.Path).Code)
 	c.board = true
-	require.Contains(t, c.welcome("http://h:1"), "    go tool workshop watch --report http://h:1\n")
+	require.Contains(t, c.text("welcome", "http://h:1"), "    go tool workshop watch --report http://h:1\n")
 }

@@ -1,27 +1,32 @@
 package main
 
-// This file is the catalogue of everything that is served, and the handler that serves it.
+// This file is the catalogue of everything that is served, the handler that serves it, and its texts for attendees.
 
 import (
 	"bytes"
 	"crypto/sha256"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/http"
 	"os"
 	"path"
 	"strings"
+	"text/template"
 	"time"
 )
 
 const (
 	repositoryPath = "/workshop.tar.gz"
 	checkSums      = "SHA256SUMS" // below /files/
-	plainText      = "text/plain; charset=utf-8"
 )
+
+//go:embed attendees.txt
+var texts string
+
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"size": size}).Parse(texts))
 
 // catalogue maps paths to what is served there, and is the http.Handler that serves it. Any other path is refused, and
 // no folder is listed, except for /files/, whose list is the catalogue's own.
@@ -34,17 +39,17 @@ type catalogue struct {
 
 // file is a file in the instructor's folder of files to share.
 type file struct {
-	name   string
-	size   int64
-	sha256 string
+	Name   string
+	Size   int64
+	SHA256 string
 }
 
-// item is a file in the folder dir, or a content. An item with neither belongs to the workshop, but this machine lacks
-// it. A symbolic link that leads out of the folder is an error when it is read.
+// item is a file in a folder, or a content. A file that is not there belongs to the workshop, but is not here.
+// A symbolic link that leads out of the folder is an error when it is read.
 type item struct {
-	dir, name   string
-	content     []byte
-	contentType string
+	folder  *os.Root
+	name    string
+	content []byte
 }
 
 func newCatalogue(goVersion string) *catalogue {
@@ -53,37 +58,43 @@ func newCatalogue(goVersion string) *catalogue {
 
 // addRepository adds the archive of the repository.
 func (c *catalogue) addRepository(archive []byte) {
-	c.items[repositoryPath] = item{content: archive, contentType: "application/gzip"}
+	c.items[repositoryPath] = item{content: archive}
 }
 
 // addFiles adds the regular files of a folder, as they are now, below /files/, and the list of their checksums. It
-// leaves out folders, links and names that begin with a dot. A folder that does not exist is an empty one.
+// leaves out folders, links, names that begin with a dot, and another list of checksums. A folder that does not exist
+// is an empty one.
 func (c *catalogue) addFiles(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	folder, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the folder of files to share: %w", err)
+	}
+	entries, err := fs.ReadDir(folder.FS(), ".")
+	if err != nil {
 		return fmt.Errorf("read the folder of files to share: %w", err)
 	}
 	var sums strings.Builder
 	for _, e := range entries {
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") || e.Name() == checkSums {
 			continue
 		}
-		f, err := hash(dir, e.Name())
+		f, err := hash(folder, e.Name())
 		if err != nil {
 			return fmt.Errorf("compute the checksum of a file to share: %w", err)
 		}
 		c.files = append(c.files, f)
-		c.items["/files/"+f.name] = item{dir: dir, name: f.name, contentType: "application/octet-stream"}
-		fmt.Fprintf(&sums, "%s  %s\n", f.sha256, f.name)
+		c.items["/files/"+f.Name] = item{folder: folder, name: f.Name}
+		fmt.Fprintf(&sums, "%s  %s\n", f.SHA256, f.Name)
 	}
-	if err == nil {
-		c.items["/files/"+checkSums] = item{content: []byte(sums.String()), contentType: plainText}
-	}
+	c.items["/files/"+checkSums] = item{content: []byte(sums.String())}
 	return nil
 }
 
-func hash(dir, name string) (file, error) {
-	f, err := os.OpenInRoot(dir, name)
+func hash(folder *os.Root, name string) (file, error) {
+	f, err := folder.Open(name)
 	if err != nil {
 		return file{}, err
 	}
@@ -96,8 +107,8 @@ func hash(dir, name string) (file, error) {
 // matching returns the names of the files that match a pattern.
 func (c *catalogue) matching(pattern string) (names []string) {
 	for _, f := range c.files {
-		if ok, _ := path.Match(pattern, f.name); ok { // the pattern is well-formed
-			names = append(names, f.name)
+		if ok, _ := path.Match(pattern, f.Name); ok { // the pattern is well-formed
+			names = append(names, f.Name)
 		}
 	}
 	return names
@@ -117,33 +128,29 @@ func (c *catalogue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	it, ok := c.items[r.URL.Path]
 	switch {
 	case r.URL.Path == "/":
-		it = item{content: []byte(c.welcome(baseURL(r))), contentType: plainText}
+		it = item{content: []byte(c.text("welcome", "http://"+r.Host))}
 	case r.URL.Path == "/files", r.URL.Path == "/files/":
-		it = item{content: []byte(c.list()), contentType: plainText}
+		it = item{content: []byte(c.text("files", "http://"+r.Host))}
 	case !ok:
 		c.refuseUnknown(w, r)
 		return
-	case it.dir == "" && it.content == nil:
-		http.Error(w, "the workshop needs this, but the instructor's machine does not have it: "+
-			"run `go mod download` there, with internet, also in the folder cluster", http.StatusNotFound)
-		return
 	}
 	var content io.ReadSeeker = bytes.NewReader(it.content)
-	var modified time.Time
-	if it.dir != "" {
-		f, err := os.OpenInRoot(it.dir, it.name)
-		if err != nil {
+	if it.folder != nil {
+		f, err := it.folder.Open(it.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			http.Error(w, "the workshop needs this, but the instructor's machine does not have it: "+
+				"run `go mod download` there, with internet, also in the folder cluster", http.StatusNotFound)
+			return
+		case err != nil:
 			http.Error(w, "the instructor's machine could not read this file: "+err.Error(), http.StatusInternalServerError)
 			return
 		}
 		defer f.Close()
 		content = f
-		if info, err := f.Stat(); err == nil {
-			modified = info.ModTime()
-		}
 	}
-	w.Header().Set("Content-Type", it.contentType)
-	http.ServeContent(w, r, "", modified, content)
+	http.ServeContent(w, r, r.URL.Path, time.Time{}, content)
 }
 
 // refuseUnknown gives the reason for a path that is not in the catalogue. The status is 403 where the go command would
@@ -161,16 +168,40 @@ func (c *catalogue) refuseUnknown(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no checksum database without internet; the workshop's go.sum has the "+
 			"checksums of its modules, and other modules are not here", http.StatusForbidden)
 	case strings.HasPrefix(path, "/files/"):
-		http.Error(w, "there is no such file; "+baseURL(r)+"/files/ lists them", http.StatusNotFound)
+		http.Error(w, "there is no such file; http://"+r.Host+"/files/ lists them", http.StatusNotFound)
 	default:
 		http.Error(w, "this is not part of the workshop; only modules in its go.sum are served here", http.StatusNotFound)
 	}
 }
 
-// baseURL returns the URL under which a request reached this server.
-func baseURL(r *http.Request) string {
-	if addr, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
-		return "http://" + addr.String()
+// text returns one of the texts, for a reader who reaches this server under a URL: "welcome", which says what an
+// attendee has to do, or "files", the list of the files below /files/.
+func (c *catalogue) text(name, url string) string {
+	data := map[string]any{"Go": c.goVersion, "URL": url, "Quoted": url, "Repository": "", "Board": c.board,
+		"Clusters": c.clusters(), "Images": c.matching("node-linux-*.tar.gz"), // the names of scripts/node-image.sh
+		"Files": c.files, "SumsSize": int64(len(c.items["/files/"+checkSums].content))}
+	if strings.Contains(url, "[") { // zsh expands the brackets of an IPv6 address
+		data["Quoted"] = "'" + url + "'"
 	}
-	return "http://" + r.Host
+	if _, exists := c.items[repositoryPath]; exists {
+		data["Repository"] = repositoryPath
+	}
+	var b strings.Builder
+	if err := templates.ExecuteTemplate(&b, name, data); err != nil {
+		panic(err) // a mistake in attendees.txt
+	}
+	return b.String()
+}
+
+// size formats a number of bytes, such as "12 MB".
+func size(n int64) string {
+	switch {
+	case n < 1e3:
+		return fmt.Sprintf("%d B", n)
+	case n < 1e6:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	case n < 1e9:
+		return fmt.Sprintf("%.0f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }

@@ -184,7 +184,7 @@ func TestSays_why_it_refuses(t *testing.T) {
 		w := ask(s, http.MethodGet, path)
 		require.Equal(t, want.code, w.Code, path)
 		require.Contains(t, w.Body.String(), want.words, path)
-		require.Equal(t, plainText, w.Header().Get("Content-Type"), path)
+		require.Equal(t, "text/plain; charset=utf-8", w.Header().Get("Content-Type"), path)
 	}
 }
 
@@ -194,12 +194,12 @@ func TestFiles_are_those_that_were_put_out(t *testing.T) {
 	require.NoError(t, s.addFiles(dir))
 	require.Equal(t, []file{{"go1.26.8.msi", 5, fmt.Sprintf("%x", sha256.Sum256([]byte("setup")))}}, s.files)
 	require.Equal(t, "setup", ask(s, http.MethodGet, "/files/go1.26.8.msi").Body.String())
-	require.Equal(t, s.files[0].sha256+"  go1.26.8.msi\n", ask(s, http.MethodGet, "/files/SHA256SUMS").Body.String())
+	require.Equal(t, s.files[0].SHA256+"  go1.26.8.msi\n", ask(s, http.MethodGet, "/files/SHA256SUMS").Body.String())
 	for _, path := range []string{"/files/", "/files"} {
 		list := ask(s, http.MethodGet, path)
 		require.Equal(t, http.StatusOK, list.Code, path)
 		require.Regexp(t, `^go1\.26\.8\.msi +5 B\nSHA256SUMS +\d+ B\n$`, list.Body.String())
-		require.Equal(t, plainText, list.Header().Get("Content-Type"))
+		require.Equal(t, "text/plain; charset=utf-8", list.Header().Get("Content-Type"))
 	}
 	for _, path := range []string{"/files/.hidden", "/files/sub/file", "/files/sub"} {
 		w := ask(s, http.MethodGet, "http://192.168.1.7:7100"+path)
@@ -214,7 +214,7 @@ func TestFiles_are_those_that_were_put_out(t *testing.T) {
 
 func TestWelcome_says_what_to_type(t *testing.T) {
 	s := testCatalogue(t, cache(t))
-	before := s.welcome("http://192.168.1.7:7100")
+	before := s.text("welcome", "http://192.168.1.7:7100")
 	require.Contains(t, before, "export GOPROXY=http://192.168.1.7:7100\n")
 	require.Contains(t, before, "$env:GOPROXY = 'http://192.168.1.7:7100'\n")
 	require.Contains(t, before, "ask the instructor for a copy")
@@ -230,7 +230,7 @@ func TestWelcome_says_what_to_type(t *testing.T) {
 	require.Contains(t, after,
 		"    export GOPROXY=http://192.168.1.7:7100\n    go run ./cmd/prepare\n    go tool workshop\n")
 	require.Contains(t, after, "git repository with one commit")
-	require.Contains(t, s.welcome("http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |",
+	require.Contains(t, s.text("welcome", "http://[fd00::7]:7100"), "curl 'http://[fd00::7]:7100'/workshop.tar.gz |",
 		"zsh looks for files otherwise")
 	require.Equal(t, "tar", ask(s, http.MethodGet, repositoryPath).Body.String())
 }
@@ -264,7 +264,7 @@ func TestWelcome_says_how_to_load_the_image_of_the_nodes(t *testing.T) {
 	require.NoError(t, err, "%s", said)
 	require.Equal(t, "layers", read(t, filepath.Join(cmd.Dir, "loaded")))
 
-	require.NotContains(t, testCatalogue(t, cache(t)).welcome(server.URL), "docker load", "there is no image")
+	require.NotContains(t, testCatalogue(t, cache(t)).text("welcome", server.URL), "docker load", "there is no image")
 }
 
 func TestTakes_the_address_of_the_rooms_network(t *testing.T) {

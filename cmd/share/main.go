@@ -2,7 +2,7 @@
 // without. The others need only Go and the address.
 //
 //   - main.go, this one: the command. It collects what is served, prints what attendees type, and serves it.
-//   - catalogue.go: everything that is served, as a table, and its HTTP handler. welcome.go has its texts.
+//   - catalogue.go: everything that is served, as a table, and its HTTP handler. attendees.txt has its texts.
 //   - modules.go: the files of the module cache that belong to the workshop.
 //   - repository.go: the repository, as git has it.
 //   - addresses.go: the addresses of this machine, the likeliest first.
@@ -138,20 +138,18 @@ func collect(ctx context.Context, root string, out io.Writer) (*catalogue, error
 	if err != nil {
 		return nil, err
 	}
-	clusterModule := filepath.Join(root, "cluster")
 	// The modules in scripts have tools of labs, such as the generators of code.
 	tools, _ := filepath.Glob(filepath.Join(root, "scripts", "*", "go.sum")) // the pattern is well-formed
-	goSums := append([]string{filepath.Join(root, "go.sum"), filepath.Join(clusterModule, "go.sum")}, tools...)
+	goSums := append([]string{filepath.Join(root, "go.sum"), filepath.Join(root, "cluster", "go.sum")}, tools...)
 	modules, err := c.addModules(filepath.Join(strings.TrimSpace(string(moduleCache)), "cache", "download"), goSums...)
 	if err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(out, "modules      %d, all that the chapters need, on every system\n", modules)
-	if err := complete(ctx, clusterModule); err != nil {
-		fmt.Fprintf(out, "             but not every system can build the cluster from them: %v\n", err)
-	}
-	for _, goSum := range tools {
-		if err := complete(ctx, filepath.Dir(goSum)); err != nil {
+	for i, goSum := range goSums[1:] {
+		if err := complete(ctx, filepath.Dir(goSum)); err != nil && i == 0 {
+			fmt.Fprintf(out, "             but not every system can build the cluster from them: %v\n", err)
+		} else if err != nil {
 			fmt.Fprintf(out, "             but not every lab can be done with them: %v\n", err)
 		}
 	}
@@ -216,7 +214,7 @@ func announce(out io.Writer, listener net.Listener, candidates []address, c *cat
 		fmt.Fprintf(out, "If that is not the room's network: %s\n", strings.Join(others, ", "))
 	}
 	fmt.Fprintf(out, "Attendees find these instructions at %s/:\n\n", url)
-	for line := range strings.Lines(c.welcome(url)) {
+	for line := range strings.Lines(c.text("welcome", url)) {
 		fmt.Fprint(out, strings.TrimRight("    "+line, " \n")+"\n")
 	}
 	if pages != nil {

@@ -7,11 +7,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -23,7 +23,8 @@ import (
 // addModules adds the modules that some go.sum files name, from the download folder of a module cache. It returns the
 // number of modules that are there with their source.
 func (c *catalogue) addModules(download string, goSums ...string) (zips int, err error) {
-	if _, err := os.Stat(download); err != nil {
+	cache, err := os.OpenRoot(download)
+	if err != nil {
 		return 0, fmt.Errorf("open the module cache: %w; `go env GOMODCACHE` prints its folder, "+
 			"and `go mod download` fills it", err)
 	}
@@ -33,7 +34,7 @@ func (c *catalogue) addModules(download string, goSums ...string) (zips int, err
 			return 0, fmt.Errorf("read which modules the workshop needs: %w", err)
 		}
 		for line := range strings.Lines(string(text)) {
-			n, err := c.addModule(download, strings.Fields(line))
+			n, err := c.addModule(cache, strings.Fields(line))
 			if err != nil {
 				return 0, fmt.Errorf("%s: %q: %w", goSum, strings.TrimSpace(line), err)
 			}
@@ -44,7 +45,7 @@ func (c *catalogue) addModules(download string, goSums ...string) (zips int, err
 }
 
 // addModule adds the files of the module version in one line of a go.sum. It returns 1 if its source is new, else 0.
-func (c *catalogue) addModule(download string, fields []string) (zips int, err error) {
+func (c *catalogue) addModule(cache *os.Root, fields []string) (zips int, err error) {
 	if len(fields) == 0 {
 		return 0, nil
 	}
@@ -58,66 +59,47 @@ func (c *catalogue) addModule(download string, fields []string) (zips int, err e
 		return 0, err
 	}
 	folder := escapedPath + "/@v/"
-	endings := []string{".mod", ".info"}
-	if !onlyMod {
-		endings = append(endings, ".zip")
-	}
-	for _, ending := range endings {
+	for _, ending := range []string{".mod", ".info", ".zip"} {
 		name := folder + escapedVersion + ending
-		if _, known := c.items["/"+name]; known {
+		if _, known := c.items["/"+name]; known || ending == ".zip" && onlyMod {
 			continue
 		}
-		it := item{contentType: plainText}
-		f, err := os.OpenInRoot(download, name)
-		if err == nil {
-			_ = f.Close()
-			it.dir, it.name = download, name
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		c.items["/"+name] = item{folder: cache, name: name}
+		_, err := cache.Stat(name)
+		if err == nil && ending == ".zip" { // the cache's own list names versions that are not served
+			list := c.items["/"+folder+"list"].content
+			c.items["/"+folder+"list"] = item{content: append(list, version+"\n"...)}
+			zips = 1
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return 0, fmt.Errorf("look for it in the module cache: %w", err)
 		}
-		if ending == ".zip" {
-			it.contentType = "application/zip"
-			if it.dir != "" { // the cache's own list names versions that are not served
-				list := c.items["/"+folder+"list"].content
-				c.items["/"+folder+"list"] = item{content: append(list, version+"\n"...), contentType: plainText}
-				zips++
-			}
-		}
-		c.items["/"+name] = it
 	}
 	return zips, nil
 }
 
 // complete returns an error unless the module cache has every module that the main module in dir requires, on any
-// system. It uses no network.
+// system. It uses no network. The error names three modules at most.
 func complete(ctx context.Context, dir string) error {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	failed := cmd.Run()
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err == nil {
+		return nil
+	}
 	var missing []string
-	for decoder := json.NewDecoder(&stdout); ; {
+	for decoder := json.NewDecoder(bytes.NewReader(out)); len(missing) < 3; {
 		var m struct{ Path, Version, Error string }
-		if err := decoder.Decode(&m); errors.Is(err, io.EOF) {
+		if decoder.Decode(&m) != nil {
 			break
-		} else if err != nil {
-			return fmt.Errorf("read the output of `go mod download -json` in %s: %w", dir, err)
 		}
 		if m.Error != "" {
 			missing = append(missing, m.Path+"@"+m.Version)
 		}
 	}
-	switch {
-	case failed == nil && missing == nil:
-		return nil
-	case missing == nil: // the go command could not read the go.mod of a required module
-		return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; "+
-			"without, it reports: %s (%w)", dir, bytes.TrimSpace(stderr.Bytes()), failed)
-	case len(missing) > 3:
-		missing = append(missing[:3:3], fmt.Sprintf("%d more", len(missing)-3))
-	}
-	return fmt.Errorf("the module cache lacks %s: run go mod download in %s, with internet",
-		strings.Join(missing, ", "), dir)
+	lacks := cmp.Or(strings.Join(missing, ", "), strings.TrimSpace(stderr.String()))
+	return fmt.Errorf("the module cache is not complete: run go mod download in %s, with internet; it lacks: %s (%w)",
+		dir, lacks, err)
 }

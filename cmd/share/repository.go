@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -38,49 +37,42 @@ func archiveOf(ctx context.Context, root string) (archive []byte, commit string,
 		return strings.TrimSpace(string(text))
 	}
 	commit = git(root, "rev-parse", "--short", "HEAD")
-	made := git(root, "show", "-s", "--format=%ct", "HEAD")
 	changed = git(root, "status", "--porcelain") != ""
 	git(dir, "init", "--quiet", "--template=", "--initial-branch=main")
-	git(dir, "fetch", "--quiet", "--depth=1", "--no-write-fetch-head", "--no-auto-maintenance",
-		"--update-head-ok", root, "HEAD:refs/heads/main")
-	git(dir, "reset", "--quiet", "--hard")
+	// Without the log of the fetch, which would name the path of the instructor's clone.
+	git(dir, "-c", "core.logAllRefUpdates=false", "fetch", "--quiet", "--depth=1", "--no-write-fetch-head",
+		"--no-auto-maintenance", "--update-head-ok", root, "HEAD:refs/heads/main")
+	git(dir, "-c", "core.logAllRefUpdates=false", "reset", "--quiet", "--hard")
 	// The executable bits of scripts get lost on Windows, which would be changes.
 	git(dir, "config", "core.fileMode", "false")
 	if err != nil {
 		return nil, "", false, err
 	}
-	seconds, _ := strconv.ParseInt(made, 10, 64) // git prints a number
-	if archive, err = pack(os.DirFS(dir), time.Unix(seconds, 0)); err != nil {
+	if archive, err = pack(os.DirFS(dir)); err != nil {
 		err = fmt.Errorf("pack the repository: %w", err)
 	}
 	return archive, commit, changed, err
 }
 
-// pack packs a clone, without the log of its fetch, which names the path of the instructor's clone.
-func pack(clone fs.FS, made time.Time) ([]byte, error) {
+// pack packs a clone. The headers do not name the instructor, as those of tar.FileInfoHeader would.
+func pack(clone fs.FS) ([]byte, error) {
 	var packed bytes.Buffer
 	zipped := gzip.NewWriter(&packed)
 	out := tar.NewWriter(zipped)
+	made := time.Now()
 	err := fs.WalkDir(clone, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
+		if err != nil || d.IsDir() { // tar makes the folders of files
 			return err
-		}
-		if name == ".git/logs" {
-			return fs.SkipDir
-		}
-		header := tar.Header{Name: path.Join("client-go-workshop", name), Mode: 0o755, ModTime: made}
-		if d.IsDir() {
-			header.Name += "/"
-			return out.WriteHeader(&header)
 		}
 		content, err := fs.ReadFile(clone, name)
 		if err != nil {
 			return err
 		}
-		if info, err := d.Info(); err != nil || info.Mode()&0o111 == 0 {
-			header.Mode = 0o644
+		header := tar.Header{Name: path.Join("client-go-workshop", name), Mode: 0o644, ModTime: made,
+			Size: int64(len(content))}
+		if info, err := d.Info(); err == nil && info.Mode()&0o111 != 0 {
+			header.Mode = 0o755
 		}
-		header.Size = int64(len(content))
 		if err := out.WriteHeader(&header); err != nil {
 			return err
 		}

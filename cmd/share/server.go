@@ -1,6 +1,6 @@
 package main
 
-// This file is the HTTP server: it counts attendees, requests and bytes, and shuts down cleanly.
+// This file is the HTTP server: it counts attendees, requests and bytes.
 
 import (
 	"context"
@@ -65,13 +65,10 @@ func (c countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is for http.ResponseController.
-func (c countingWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
-
 // longestPause is how long a client may send nothing of a body, or read nothing of an answer.
 const longestPause = 30 * time.Second
 
-// serve serves on listener until ctx ends. Requests that are under way then have three seconds to finish.
+// serve serves on listener until ctx ends. That ends requests which are under way.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
 		// No WriteTimeout, because a hundred megabytes take long in a full room.
@@ -80,18 +77,9 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    1 << 14,
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(listener); ctx.Err() == nil {
 		return fmt.Errorf("serve on %s: %w", listener.Addr(), err)
-	case <-ctx.Done():
 	}
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
-	defer cancel()
-	if server.Shutdown(grace) != nil {
-		_ = server.Close()
-	}
-	<-ended
 	return nil
 }

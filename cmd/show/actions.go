@@ -6,12 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -29,26 +27,6 @@ type order struct {
 	On     bool   `json:"on,omitempty"`
 }
 
-// readOrder reads an order of a tour: "create web 3", "fail writes", "refuse 410", "break handler on".
-func readOrder(text string) (o order) {
-	text, on := strings.CutSuffix(text, " on")
-	for _, a := range actions {
-		rest, is := strings.CutPrefix(text+" ", a.Name+" ")
-		if !is || len(a.Name) < len(o.Action) {
-			continue
-		}
-		o = order{Action: a.Name, On: on}
-		for _, word := range strings.Fields(rest) {
-			if n, err := strconv.Atoi(word); err == nil {
-				o.N = n
-			} else {
-				o.Name = word
-			}
-		}
-	}
-	return o
-}
-
 // An action belongs to a group of buttons. Those of the gate need a machine with a server in the process.
 type action struct {
 	Group, Name, Label string
@@ -63,34 +41,23 @@ var actions = []action{
 	{"gate", "until", "", until},
 	{"gate", "break", "", breakAt},
 	{"change", "create", "Create a Deployment", create},
-	{"change", "scale", "Scale it", onDeployment(scale)},
-	{"change", "delete", "Delete it", onDeployment(remove)},
-	{"change", "delete budget", "Delete its budget", onBudget(removeBudget)},
-	{"change", "edit budget", "Edit its budget", onBudget(editBudget)},
-	{"change", "burst", "1,000 changes", burst},
-	{"change", "fill", "10,000 Deployments", fill},
-	{"break", "end watch", "End the watches", fault("the watches end",
-		func(api *fakeapi.Server, _ order) { api.EndWatches() })},
-	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame",
-		func(api *fakeapi.Server, _ order) {
-			api.Script("watch", fakeapi.Cut(300), fakeapi.Cut(300))
-			api.EndWatches()
-		})},
+	{"change", "scale", "Scale it", on("deployments", "Deployment", scale)},
+	{"change", "delete", "Delete it", on("deployments", "Deployment", remove)},
+	{"change", "delete budget", "Delete its budget", on("poddisruptionbudgets", "budget", removeBudget)},
+	{"change", "edit budget", "Edit its budget", on("poddisruptionbudgets", "budget", editBudget)},
+	{"change", "burst", "1,000 changes",
+		func(m *machine, o order) error { return m.many(cmp.Or(min(o.N, 10_000), 1000), 100) }},
+	{"change", "fill", "10,000 Deployments", func(m *machine, _ order) error { return m.many(10_000, 10_000) }},
+	{"break", "end watch", "End the watches", fault("the watches end", (*fakeapi.Server).EndWatches)},
+	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame", cutFrame)},
 	{"break", "refuse", "Answer with", refuse},
-	{"break", "compact", "Compact the history", fault("the history is compacted",
-		func(api *fakeapi.Server, _ order) { api.Compact() })},
-	{"break", "restart", "Restart the server", fault("restart", func(api *fakeapi.Server, _ order) { api.Restart() })},
-	{"break", "down", "Stop the server", fault("down", func(api *fakeapi.Server, _ order) { api.Down() })},
-	{"break", "up", "Start the server", fault("up", func(api *fakeapi.Server, _ order) { api.Up() })},
-	{"break", "slow", "Slow answers", fault("each of the next 10 answers takes a second",
-		func(api *fakeapi.Server, _ order) { api.Script("", fakeapi.Times(10, fakeapi.Slow(time.Second))...) })},
-	{"break", "fail writes", "Fail the next three writes", fault("the next three writes of budgets get 500",
-		func(api *fakeapi.Server, _ order) {
-			for _, verb := range []string{"create", "update", "delete"} {
-				api.Script(verb, fakeapi.Times(3, fakeapi.Answer(500, ""))...)
-			}
-		})},
-	{"break", "heal", "End all faults", heal},
+	{"break", "compact", "Compact the history", fault("the history is compacted", (*fakeapi.Server).Compact)},
+	{"break", "restart", "Restart the server", fault("restart", (*fakeapi.Server).Restart)},
+	{"break", "down", "Stop the server", fault("down", (*fakeapi.Server).Down)},
+	{"break", "up", "Start the server", fault("up", (*fakeapi.Server).Up)},
+	{"break", "slow", "Slow answers", fault("each of the next 10 answers takes a second", slowAnswers)},
+	{"break", "fail writes", "Fail the next three writes", fault("the next three writes of budgets get 500", failWrites)},
+	{"break", "heal", "End all faults", fault("up", heal)},
 	{"hold", "slow handler", "Add a slow handler", func(m *machine, _ order) error { return m.addHandler(time.Second) }},
 	{"hold", "stuck handler", "Add a stuck handler", func(m *machine, _ order) error { return m.addHandler(time.Hour) }},
 	{"hold", "drop handler", "Remove that handler", func(m *machine, _ order) error { return m.removeHandler() }},
@@ -100,12 +67,6 @@ var actions = []action{
 		func(m *machine, _ order) error { m.consumer.set(true); return nil }},
 	{"hold", "free consumer", "Let the consumer go",
 		func(m *machine, _ order) error { m.consumer.set(false); return nil }},
-}
-
-// known reports whether there is an action of a name, or one of a session.
-func known(name string) bool {
-	return slices.ContainsFunc(actions, func(a action) bool { return a.Name == name }) ||
-		slices.Contains([]string{"restart all", "tour start", "tour answer", "tour next", "tour end"}, name)
 }
 
 // do carries out an order.
@@ -154,19 +115,33 @@ func breakAt(m *machine, o order) error {
 	return nil
 }
 
-func fault(text string, do func(api *fakeapi.Server, o order)) func(*machine, order) error {
-	return func(m *machine, o order) error {
+// fault returns an action that does something to the API server. Text is its step in the log.
+func fault(text string, do func(*fakeapi.Server)) func(*machine, order) error {
+	return func(m *machine, _ order) error {
 		m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: text})
-		do(m.api, o)
+		do(m.api)
 		return nil
 	}
 }
 
-func heal(m *machine, _ order) error {
-	m.api.ClearScripts()
-	m.api.Up()
-	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: "up"})
-	return nil
+func cutFrame(api *fakeapi.Server) {
+	api.Script("watch", fakeapi.Cut(300), fakeapi.Cut(300))
+	api.EndWatches()
+}
+
+func slowAnswers(api *fakeapi.Server) {
+	api.Script("", fakeapi.Times(10, fakeapi.Slow(time.Second))...)
+}
+
+func failWrites(api *fakeapi.Server) {
+	for _, verb := range []string{"create", "update", "delete"} {
+		api.Script(verb, fakeapi.Times(3, fakeapi.Answer(500, ""))...)
+	}
+}
+
+func heal(api *fakeapi.Server) {
+	api.ClearScripts()
+	api.Up()
 }
 
 func refuse(m *machine, o order) error {
@@ -174,10 +149,10 @@ func refuse(m *machine, o order) error {
 		return fmt.Errorf("refuse: the code is 410, 429 or 500, not %d", o.N)
 	}
 	text := fmt.Sprintf("the watches end, and the next watch of Deployments gets %d", o.N)
-	m.rec.Server(pipeline.Step{Verb: pipeline.Did, Text: text})
-	m.api.Script("watch deployments", fakeapi.Answer(o.N, ""))
-	m.api.EndWatches()
-	return nil
+	return fault(text, func(api *fakeapi.Server) {
+		api.Script("watch deployments", fakeapi.Answer(o.N, ""))
+		api.EndWatches()
+	})(m, o)
 }
 
 // change changes one object. The recorder sees it at the server.
@@ -191,10 +166,10 @@ func change(obj fakeapi.Object, do func(...fakeapi.Object)) (err error) {
 	return nil
 }
 
-// find returns the server's object of a name in the namespace default, or nil.
+// find returns the server's object of a name, or the first one for the name "", or nil.
 func (m *machine) find(resource, name string) fakeapi.Object {
 	for _, obj := range m.api.Objects(resource) {
-		if obj.GetName() == name && obj.GetNamespace() == "default" {
+		if name == "" || obj.GetName() == name {
 			return obj
 		}
 	}
@@ -204,37 +179,25 @@ func (m *machine) find(resource, name string) fakeapi.Object {
 func create(m *machine, o order) error {
 	name := o.Name
 	if name == "" {
-		for _, free := range []string{"web", "db", "api", "blog", "cart", "auth", "shop", "mail"} {
-			if m.find("deployments", free) == nil {
-				name = free
-				break
-			}
-		}
+		names := []string{"web", "db", "api", "blog", "cart", "auth", "shop", "mail"}
+		free := slices.IndexFunc(names, func(name string) bool { return m.find("deployments", name) == nil })
+		name = names[max(free, 0)]
 	}
-	if name == "" || m.find("deployments", name) != nil {
-		return fmt.Errorf("create %s: it exists", cmp.Or(name, "another Deployment"))
+	if m.find("deployments", name) != nil {
+		return fmt.Errorf("create %s: it exists", name)
 	}
-	return change(deployment(name, int32(cmp.Or(o.N, 3))), m.api.Create)
+	return change(fakeapi.Deployment(name, int32(cmp.Or(o.N, 3))), m.api.Create)
 }
 
 // on returns an action on the object that an order names, or on the first one of its resource.
 func on[T fakeapi.Object](resource, what string, do func(*machine, order, T) error) func(*machine, order) error {
 	return func(m *machine, o order) error {
-		for _, obj := range m.api.Objects(resource) {
-			if o.Name == "" || o.Name == obj.GetName() {
-				return do(m, o, obj.(T))
-			}
+		obj, found := m.find(resource, o.Name).(T)
+		if !found {
+			return fmt.Errorf("%s: there is no %s %s", o.Action, what, o.Name)
 		}
-		return fmt.Errorf("%s: there is no %s %s", o.Action, what, o.Name)
+		return do(m, o, obj)
 	}
-}
-
-func onDeployment(do func(*machine, order, *appsv1.Deployment) error) func(*machine, order) error {
-	return on("deployments", "Deployment", do)
-}
-
-func onBudget(do func(*machine, order, *policyv1.PodDisruptionBudget) error) func(*machine, order) error {
-	return on("poddisruptionbudgets", "budget", do)
 }
 
 func scale(m *machine, o order, d *appsv1.Deployment) error {
@@ -257,16 +220,12 @@ func (m *machine) collect(owner *appsv1.Deployment) {
 	for range 20 {
 		select {
 		case <-time.After(250 * time.Millisecond):
-		case <-m.release:
+		case <-m.stopped:
 			return
 		}
-		budget := m.find("poddisruptionbudgets", owner.Name)
-		if budget == nil || !slices.ContainsFunc(budget.GetOwnerReferences(),
-			func(o metav1.OwnerReference) bool { return o.UID == owner.UID }) {
-			continue
+		if budget := m.find("poddisruptionbudgets", owner.Name); budget != nil && metav1.IsControlledBy(budget, owner) {
+			_ = change(budget, m.api.Delete) // an error means that it has gone meanwhile
 		}
-		// An error means that the budget has gone meanwhile.
-		_ = change(budget, m.api.Delete)
 	}
 }
 
@@ -279,13 +238,8 @@ func editBudget(m *machine, _ order, b *policyv1.PodDisruptionBudget) error {
 	return change(b, m.api.Update)
 }
 
-// burst changes 100 Deployments ten times each, and makes those that are missing.
-func burst(m *machine, o order) error { return m.many(cmp.Or(min(o.N, 10_000), 1000), 100) }
-
-// fill makes 10,000 Deployments.
-func fill(m *machine, _ order) error { return m.many(10_000, 10_000) }
-
-// many makes so many changes of so many Deployments, in the background.
+// many makes so many changes of so many Deployments, in the background. It creates those that are missing. It looks
+// once which exist: 10,000 updates that fail would keep the page from pausing.
 func (m *machine) many(changes, objects int) error {
 	known := map[string]bool{}
 	for _, obj := range m.api.Objects("deployments") {
@@ -295,13 +249,13 @@ func (m *machine) many(changes, objects int) error {
 	m.running.Go(func() {
 		for i := range changes {
 			select {
-			case <-m.release:
+			case <-m.stopped:
 				return
 			default:
 			}
-			d := deployment(fmt.Sprintf("burst-%02d", i%objects), int32(1+i/100%3))
-			if verb := m.api.Update; known[d.Name] {
-				_ = change(d, verb) // a reader may have deleted it
+			d := fakeapi.Deployment(fmt.Sprintf("burst-%02d", i%objects), int32(1+i/100%3))
+			if known[d.Name] {
+				_ = change(d, m.api.Update) // a reader may have deleted it
 			} else {
 				known[d.Name] = true
 				_ = change(d, m.api.Create)
@@ -309,18 +263,6 @@ func (m *machine) many(changes, objects int) error {
 		}
 	})
 	return nil
-}
-
-func deployment(name string, replicas int32) *appsv1.Deployment {
-	labels := map[string]string{"app": name}
-	return &appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name},
-		Spec: appsv1.DeploymentSpec{
-			Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}}},
-		},
-	}
 }
 
 // buttons returns the actions of a group that have a label.

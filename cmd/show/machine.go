@@ -16,17 +16,32 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	_ "client-go-workshop/internal/testkit/fakeapi/strategic"
 	"client-go-workshop/internal/testkit/layers"
+	"client-go-workshop/internal/testkit/layers/clientgo"
+	"client-go-workshop/internal/testkit/layers/solutions"
+	"client-go-workshop/internal/testkit/pdbapp"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
 	controller "client-go-workshop/solutions/07-controller"
 )
+
+// parts are what this program can be made of. yours.go adds the learner's.
+var parts = pdbapp.Parts{
+	Sets: map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+	Own:  "solutions",
+	Upper: map[string]pdbapp.Upper{"solutions": {
+		NewInformer: controller.NewSharedIndexInformerOn,
+		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
+			return controller.New(logger, controller.Config(config))
+		},
+	}},
+	Yours: "use go tool workshop show",
+}
 
 // machine is one controller, and one log. After it is stopped, another one takes its place.
 type machine struct {
@@ -42,12 +57,12 @@ type machine struct {
 
 	late    atomic.Int64 // how long each call of the second handler takes, in nanoseconds
 	second  cache.ResourceEventHandlerRegistration
-	release chan struct{} // closed when the machine stops
+	stopped <-chan struct{} // closed when the machine stops
 }
 
 // newMachine starts a controller. If config is nil, it makes an API server.
-func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, error) {
-	m := &machine{rec: newRecorder(), release: make(chan struct{})}
+func newMachine(ctx context.Context, c pdbapp.Chosen, config *rest.Config) (*machine, error) {
+	m := &machine{rec: newRecorder()}
 	if config == nil {
 		m.api = fakeapi.New()
 		m.rec.Serve(m.api)
@@ -64,11 +79,11 @@ func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, e
 		below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
 			return &holdingFIFO{newQueue(options), m}
 		}
-		made := m.rec.Informer(c.newInformer(below, lw, example, cache.SharedIndexInformerOptions{
+		made := m.rec.Informer(c.NewInformer(below, lw, example, cache.SharedIndexInformerOptions{
 			ResyncPeriod: 10 * time.Minute,
 			Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		}), kind)
-		if c.closed {
+		if c.From["informer"] == "client-go" { // it does not take layers
 			if err := m.rec.Observe(made, kind); err != nil {
 				utilruntime.HandleErrorWithContext(ctx, err, "Observing the informer", "kind", kind)
 			}
@@ -79,8 +94,11 @@ func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, e
 	budgets := informer(client.Budgets(""), &policyv1.PodDisruptionBudget{}, recorder.Budget)
 	// The first wait is long enough to be read.
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Minute)
-	worker, err := c.newController(klog.Background(), controller.Config{
-		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: events{m.rec},
+	recordEvent := pdbapp.EventFunc(func(message string) {
+		m.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Says, Text: message})
+	})
+	worker, err := c.NewController(klog.Background(), pdbapp.Config{
+		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: recordEvent,
 		Queue:   &holdingQueue{m.rec.WorkQueue(c.Layers, limiter, layers.WorkQueueConfig{}), m},
 		Workers: 2, DrainTimeout: time.Second,
 	})
@@ -88,6 +106,7 @@ func newMachine(ctx context.Context, c choice, config *rest.Config) (*machine, e
 		return nil, err
 	}
 	ctx, m.stopping = context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
+	m.stopped = ctx.Done()
 	for _, run := range []func(context.Context){worker.Run, m.deployments.RunWithContext, budgets.RunWithContext} {
 		m.running.Go(func() { run(ctx) })
 	}
@@ -99,8 +118,8 @@ const firstChange = 4 * time.Second
 
 // populate makes two Deployments, so that the first view has something to look at.
 func (m *machine) populate() {
-	m.api.Create(deployment("shop", 3))
-	m.api.Create(deployment("mail", 2))
+	m.api.Create(fakeapi.Deployment("shop", 3))
+	m.api.Create(fakeapi.Deployment("mail", 2))
 	m.running.Go(func() {
 		select {
 		case <-time.After(firstChange):
@@ -108,16 +127,15 @@ func (m *machine) populate() {
 				// An error means that a page has deleted it meanwhile.
 				_ = m.do(order{Action: "scale", Name: "shop"})
 			}
-		case <-m.release:
+		case <-m.stopped:
 		}
 	})
 }
 
 // stop ends the controller and its server. It waits for two seconds at most: wrong code may never end.
 func (m *machine) stop() {
-	m.free()
-	close(m.release)
 	m.stopping()
+	m.free()
 	if m.api != nil {
 		m.api.Up()
 		m.api.Close()
@@ -140,27 +158,28 @@ func (m *machine) free() {
 	m.consumer.set(false)
 }
 
-// hold holds goroutines. It is open at first.
-type hold struct{ shut atomic.Pointer[chan struct{}] }
+// hold holds goroutines. It is open at first. The session's lock guards set and on.
+type hold struct {
+	passing sync.RWMutex
+	on      bool
+}
 
 // set shuts or opens it.
 func (h *hold) set(on bool) {
-	if on {
-		shut := make(chan struct{})
-		h.shut.CompareAndSwap(nil, &shut)
-	} else if shut := h.shut.Swap(nil); shut != nil {
-		close(*shut)
+	switch {
+	case on && !h.on:
+		h.passing.Lock()
+	case !on && h.on:
+		h.passing.Unlock()
 	}
+	h.on = on
 }
 
 // wait returns when it is open.
 func (h *hold) wait() {
-	if shut := h.shut.Load(); shut != nil {
-		<-*shut
-	}
+	h.passing.RLock()
+	defer h.passing.RUnlock()
 }
-
-func (h *hold) on() bool { return h.shut.Load() != nil }
 
 // holdingQueue is a queue whose Get can be held after it has a key.
 type holdingQueue struct {
@@ -196,7 +215,7 @@ func (m *machine) addHandler(late time.Duration) (err error) {
 	wait := func() {
 		select {
 		case <-time.After(time.Duration(m.late.Load())):
-		case <-m.release:
+		case <-m.stopped:
 		}
 	}
 	m.second, err = m.deployments.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -213,21 +232,4 @@ func (m *machine) removeHandler() error {
 	err := m.deployments.RemoveEventHandler(m.second)
 	m.second = nil
 	return err
-}
-
-// events records the Events of the controller. It is its record.EventRecorder.
-type events struct{ rec *recorder.Recorder }
-
-var _ record.EventRecorder = events{}
-
-func (e events) Event(_ runtime.Object, _, _, message string) {
-	e.rec.Log.Append(pipeline.Step{Seam: pipeline.Worker, Verb: pipeline.Says, Text: message})
-}
-
-func (e events) Eventf(obj runtime.Object, kind, reason, format string, args ...any) {
-	e.Event(obj, kind, reason, fmt.Sprintf(format, args...))
-}
-
-func (e events) AnnotatedEventf(obj runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
-	e.Eventf(obj, kind, reason, format, args...)
 }

@@ -5,8 +5,8 @@
 //		    └── gate, API server ◀── order ──────┘
 //
 //	  - main.go, this one: the command.
-//	  - choice.go: which layers. yours.go adds the learner's.
 //	  - machine.go: the controller of chapter 07 with a recorder, on an API server in the process or on a cluster.
+//	    yours.go adds the learner's layers.
 //	  - observe.go: client-go's own informer on any resource of a cluster.
 //	  - session.go: what the pages are shown. actions.go has what they can ask for, tours.go the guided tours.
 //	  - tours.json: the tours, and what each chapter says about its layer.
@@ -44,6 +44,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/runner/usage"
+	"client-go-workshop/internal/testkit/pdbapp"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/internal/testkit/todo"
@@ -133,21 +134,22 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return serve(ctx, listener, server)
 }
 
-// The errors of client-go have handlers for the whole program. They go to the recorder that was made last.
-var (
-	handleErrors sync.Once
-	current      atomic.Pointer[recorder.Recorder]
-)
+// current is the recorder that was made last. It receives the errors of client-go, whose handlers are for the whole
+// program.
+var current atomic.Pointer[recorder.Recorder]
+
+func init() {
+	report := func(ctx context.Context, err error, text string, args ...any) {
+		if rec := current.Load(); rec != nil {
+			rec.Error(ctx, err, text, args...)
+		}
+	}
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{report}
+}
 
 func newRecorder() *recorder.Recorder {
 	rec := recorder.New()
 	current.Store(rec)
-	handleErrors.Do(func() {
-		report := func(ctx context.Context, err error, text string, args ...any) {
-			current.Load().Error(ctx, err, text, args...)
-		}
-		utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{report}
-	})
 	return rec
 }
 
@@ -168,9 +170,9 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	if o.resource != "" {
 		return s, s.observe(ctx, config, o.resource)
 	}
-	c, err := choose(o.layers)
+	c, err := pdbapp.Choose(o.layers, parts)
 	if err != nil {
-		return nil, usage.Wrap(err)
+		return nil, usage.Wrap(fmt.Errorf("--layers: %w", err))
 	}
 	s.title = cmp.Or(titles[o.layers], "The controller on the layers "+o.layers)
 	if config != nil {
@@ -181,9 +183,7 @@ func newSession(ctx context.Context, o options) (*session, error) {
 	todo.OnReach(func(missing todo.NotWritten) bool {
 		wayOut := "go tool workshop show --layers " + without(o.layers, missing.Layer())
 		told.Do(func() {
-			fmt.Fprintf(os.Stderr, "workshop: chapter %s is not written yet: it needs %s, task %d\n  to write it: "+
-				"go tool workshop %s\n  to see the rest: %s\n", missing.Chapter(), missing.Symbol, missing.Task,
-				missing.Chapter()[:2], wayOut)
+			fmt.Fprintln(os.Stderr, "workshop:", pdbapp.Unwritten(missing, wayOut))
 		})
 		if !started.Load() {
 			os.Exit(1)

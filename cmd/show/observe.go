@@ -85,11 +85,10 @@ func resolve(config *rest.Config, resource string) (found schema.GroupVersionRes
 		return found, "", fmt.Errorf("ask %s for its resources: %w", config.Host, err)
 	}
 	mapper := restmapper.NewDiscoveryRESTMapper(groups)
-	found, err = mapper.ResourceFor(schema.ParseGroupResource(resource).WithVersion(""))
-	if err != nil {
-		return found, "", fmt.Errorf("--resource %s: %w", resource, err)
+	of := schema.GroupVersionKind{}
+	if found, err = mapper.ResourceFor(schema.ParseGroupResource(resource).WithVersion("")); err == nil {
+		of, err = mapper.KindFor(found)
 	}
-	of, err := mapper.KindFor(found)
 	if err != nil {
 		return found, "", fmt.Errorf("--resource %s: %w", resource, err)
 	}

@@ -21,7 +21,7 @@ func observing(t *testing.T, deployments int) (*fakeapi.Server, *session) {
 	t.Helper()
 	api := fakeapi.Start(t)
 	for i := range deployments {
-		api.Create(deployment("web-"+string(rune('a'+i)), 2))
+		api.Create(fakeapi.Deployment("web-"+string(rune('a'+i)), 2))
 	}
 	s := &session{}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -61,14 +61,14 @@ func TestObserve_says_what_is_cached_how_late_and_why_it_was_listed_again(t *tes
 	api.EndWatches()
 	again := regexp.MustCompile(`for all objects \d times\. The last time was \d+s ago: .* too old\.$`)
 	follow(t, s, func(m *message) bool { return again.MatchString(facts(m, pipeline.Reflector)) })
-	api.Delete(deployment("web-a", 2))
+	api.Delete(fakeapi.Deployment("web-a", 2))
 	follow(t, s, func(m *message) bool { return m.View.Informers[0].Objects.Total == 2 })
 	require.Error(t, s.do(do("create", "web", 1)), "it only looks")
 }
 
 // No data of an object reaches the program.
 func TestObserve_receives_metadata_only(t *testing.T) {
-	d := deployment("web", 1)
+	d := fakeapi.Deployment("web", 1)
 	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
 	stripped, err := withoutManagers(d)
 	require.NoError(t, err)

@@ -65,16 +65,18 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.Handle("GET /", http.FileServerFS(page))
 	mux.HandleFunc("GET /events", s.events)
-	mux.HandleFunc("GET /state", s.stateAt)
-	mux.HandleFunc("GET /way", s.wayOf)
-	mux.HandleFunc("GET /axis", s.axis)
+	mux.HandleFunc("GET /state", answer(func(q *query) any { return s.at(q.number("step")) }))
+	mux.HandleFunc("GET /way", answer(func(q *query) any { return s.way(q.Get("key"), q.number("step")) }))
+	mux.HandleFunc("GET /axis", answer(func(q *query) any {
+		return s.axis(q.number("from"), q.number("to"), q.number("columns"))
+	}))
 	mux.HandleFunc("GET /recording", s.recording)
 	mux.HandleFunc("POST /do", s.order)
-	return s.guarded(http.StripPrefix("/"+s.token, mux))
+	return guarded(http.StripPrefix("/"+s.token, mux))
 }
 
-// guarded refuses requests for other hosts, from other origins, and without the token.
-func (s *server) guarded(below http.Handler) http.Handler {
+// guarded refuses requests for other hosts and from other origins.
+func guarded(below http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
@@ -88,8 +90,6 @@ func (s *server) guarded(below http.Handler) http.Handler {
 			http.Error(w, "show: this server has another name", http.StatusMisdirectedRequest)
 		case origin != "" && origin != "http://"+r.Host, r.Method == http.MethodPost && origin == "":
 			http.Error(w, "show: requests come from the page only", http.StatusForbidden)
-		case len(r.URL.Path) <= len(s.token)+1 || r.URL.Path[:len(s.token)+2] != "/"+s.token+"/":
-			http.NotFound(w, r)
 		default:
 			below.ServeHTTP(w, r)
 		}
@@ -118,8 +118,8 @@ func (s *server) page(w http.ResponseWriter, _ *http.Request) {
 
 // events sends messages until the page goes away. A page that does not read misses messages, and holds nothing up.
 func (s *server) events(w http.ResponseWriter, r *http.Request) {
-	s.arrive()
-	defer s.leave()
+	s.count(1)
+	defer s.count(-1)
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	ticker := time.NewTicker(framesEvery)
@@ -150,66 +150,43 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// arrive counts a page.
-func (s *server) arrive() {
+// count counts a page that comes or goes. It opens the gate some time after the last one has gone.
+func (s *server) count(change int) {
 	s.pages.Lock()
 	defer s.pages.Unlock()
-	s.open++
 	if s.leaving != nil {
 		s.leaving.Stop()
 	}
+	if s.open += change; s.open == 0 {
+		s.leaving = time.AfterFunc(s.grace, s.abandoned)
+	}
 }
 
-// leave opens the gate after some time if no page is left.
-func (s *server) leave() {
-	s.pages.Lock()
-	defer s.pages.Unlock()
-	if s.open--; s.open > 0 {
-		return
+// query is the query of a request.
+type query struct {
+	url.Values
+	err error // of number
+}
+
+// number returns a number, or 0 if it is missing.
+func (q *query) number(name string) int64 {
+	n, err := strconv.ParseInt(cmp.Or(q.Get(name), "0"), 10, 64)
+	if err != nil {
+		q.err = fmt.Errorf("show: %s is a number", name)
 	}
-	s.leaving = time.AfterFunc(s.grace, func() {
-		s.pages.Lock()
-		none := s.open == 0
-		s.pages.Unlock()
-		if none {
-			s.abandoned()
+	return n
+}
+
+// answer returns a handler that answers with what get makes of a query.
+func answer(get func(q *query) any) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := &query{Values: r.URL.Query()}
+		v := get(q)
+		if q.err != nil {
+			http.Error(w, q.err.Error(), http.StatusBadRequest)
+			return
 		}
-	})
-}
-
-// numbers reads numbers from a query. A missing one is 0. Its error is answered.
-func numbers(w http.ResponseWriter, r *http.Request, names ...string) (all []int64, ok bool) {
-	for _, name := range names {
-		n, err := strconv.ParseInt(cmp.Or(r.URL.Query().Get(name), "0"), 10, 64)
-		if err != nil {
-			http.Error(w, "show: "+name+" is a number", http.StatusBadRequest)
-			return nil, false
-		}
-		all = append(all, n)
-	}
-	return all, true
-}
-
-// stateAt answers with the message of an earlier step.
-func (s *server) stateAt(w http.ResponseWriter, r *http.Request) {
-	if n, ok := numbers(w, r, "step"); ok {
-		reply(w, s.at(n[0]))
-	}
-}
-
-func (s *server) wayOf(w http.ResponseWriter, r *http.Request) {
-	if n, ok := numbers(w, r, "step"); ok {
-		reply(w, s.way(r.URL.Query().Get("key"), n[0]))
-	}
-}
-
-// axis answers with a part of the run as a time axis.
-func (s *server) axis(w http.ResponseWriter, r *http.Request) {
-	if n, ok := numbers(w, r, "from", "to", "columns"); ok {
-		s.mu.Lock()
-		log := s.log
-		s.mu.Unlock()
-		reply(w, log.Axis(time.Duration(n[0])*time.Millisecond, time.Duration(n[1])*time.Millisecond, min(int(n[2]), 1000)))
+		reply(w, v)
 	}
 }
 
@@ -237,10 +214,6 @@ func (s *server) order(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "show: read the order: "+err.Error(), http.StatusBadRequest)
 		return
 	}
-	if !known(o.Action) {
-		http.Error(w, fmt.Sprintf("show: there is no action %q", o.Action), http.StatusBadRequest)
-		return
-	}
 	var result struct {
 		Error string `json:"error,omitempty"`
 	}
@@ -261,7 +234,7 @@ func serve(ctx context.Context, listener net.Listener, s *server) error {
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve %s: %w", (&url.URL{Scheme: "http", Host: s.host}).String(), err)
+		return fmt.Errorf("serve http://%s: %w", s.host, err)
 	}
 	return nil
 }

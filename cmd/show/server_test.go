@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"client-go-workshop/internal/runner/usage"
+	"client-go-workshop/internal/testkit/pdbapp"
 	"client-go-workshop/internal/testkit/pipeline"
 	"client-go-workshop/internal/testkit/recorder"
 	"client-go-workshop/observe"
@@ -74,7 +75,7 @@ func TestServer_accepts_only_its_page(t *testing.T) {
 		{"another origin", "POST", url + "do", order, []string{"Origin", "https://evil.example"}, 403, ``},
 		{"the origin of a file", "POST", url + "do", order, []string{"Origin", "null"}, 403, ``},
 		{"an order without an origin", "POST", url + "do", order, nil, 403, ``},
-		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 400, `there is no action`},
+		{"an unknown action", "POST", url + "do", `{"action":"rm"}`, []string{"Origin", root}, 200, `there is no action`},
 		{"an unknown field", "POST", url + "do", `{"action":"pause","shell":"x"}`, []string{"Origin", root}, 400, ``},
 		{"a name that is none", "POST", url + "do", `{"action":"create","name":"../x"}`,
 			[]string{"Origin", root}, 200, `is not a name`},
@@ -293,9 +294,9 @@ func TestShow_every_action(t *testing.T) {
 func TestShow_layers(t *testing.T) {
 	for _, good := range []string{"solutions", "client-go", "client-go,indexer=solutions",
 		"solutions,informer=client-go"} {
-		c, err := choose(good)
+		c, err := pdbapp.Choose(good, parts)
 		require.NoError(t, err)
-		require.Equal(t, strings.Contains(good, "informer=client-go"), c.closed)
+		require.Equal(t, strings.Contains(good, "informer=client-go"), c.From["informer"] == "client-go")
 	}
 	for bad, reason := range map[string]string{
 		"yours": "built without your layers", "mine": `there is no set "mine"`,
@@ -303,7 +304,7 @@ func TestShow_layers(t *testing.T) {
 		"solutions,informer=mine":        `there is no informer "mine"`,
 		"solutions,controller=client-go": `there is no controller "client-go"`,
 	} {
-		if _, here := sets["yours"]; here && bad == "yours" {
+		if _, here := parts.Sets["yours"]; here && bad == "yours" {
 			continue
 		}
 		err := run(t.Context(), []string{"--no-open", "--layers", bad}, io.Discard)

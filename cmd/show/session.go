@@ -81,20 +81,15 @@ type waiting struct {
 	Holds string `json:"holds,omitempty"`
 }
 
-// tourView is a stop of a tour for the page.
+// tourView is a stop of a tour for the page. Until its prediction is made, it has no answer, and Right is -1.
 type tourView struct {
-	Name    string        `json:"name"`
-	Title   string        `json:"title"`
-	At      int           `json:"at"`
-	Of      int           `json:"of"`
-	Seam    pipeline.Seam `json:"seam"`
-	Say     string        `json:"say"`
-	Ask     string        `json:"ask,omitempty"`
-	Options []string      `json:"options"`
-	Phase   string        `json:"phase"`
-	Chose   int           `json:"chose"`
-	Right   int           `json:"right"`
-	Answer  string        `json:"answer,omitempty"`
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	At    int    `json:"at"`
+	Of    int    `json:"of"`
+	stop
+	Phase string `json:"phase"`
+	Chose int    `json:"chose"`
 }
 
 // linesKept is how many lines a message has at most.
@@ -189,6 +184,14 @@ func (s *session) way(key string, n int64) [][]pipeline.Line {
 	return ways
 }
 
+// axis returns a part of the run, in milliseconds, as a time axis.
+func (s *session) axis(from, to, columns int64) pipeline.Axis {
+	s.mu.Lock()
+	log := s.log
+	s.mu.Unlock()
+	return log.Axis(time.Duration(from)*time.Millisecond, time.Duration(to)*time.Millisecond, min(int(columns), 1000))
+}
+
 // compare fills in what a recording has beside its log.
 func (s *session) compare(m *message, state *pipeline.State) {
 	m.Open, m.Key, m.Wrong = cmp.Or(s.differs.Step, s.wrong.Step), s.wrong.Key, s.wrong.Text
@@ -231,20 +234,20 @@ func (s *session) message(state *pipeline.State) *message {
 		for _, step := range gate.Waiting {
 			m.Waiting = append(m.Waiting, waiting{step.Line(), holds(step)})
 		}
-		if s.machine.workers.on() {
+		if s.machine.workers.on {
 			m.Held = append(m.Held, "The workers are held.")
 		}
-		if s.machine.consumer.on() {
+		if s.machine.consumer.on {
 			m.Held = append(m.Held, "The consumer of the deltas is held.")
 		}
 	}
 	if t := s.tour; t != nil {
 		stop := t.stop()
-		m.Tour = &tourView{t.tour.Name, t.tour.Title, t.at + 1, len(t.tour.Stops), stop.Seam, stop.Say, stop.Ask,
-			append([]string{}, stop.Options...), t.phase, t.chose, -1, ""}
-		if t.phase == "done" {
-			m.Tour.Right, m.Tour.Answer = stop.Right, stop.Answer
+		stop.Options, stop.Do, stop.Until = append([]string{}, stop.Options...), nil, nil
+		if t.phase != "done" {
+			stop.Right, stop.Answer = -1, ""
 		}
+		m.Tour = &tourView{t.tour.Name, t.tour.Title, t.at + 1, len(t.tour.Stops), stop, t.phase, t.chose}
 	}
 	return m
 }

@@ -25,14 +25,14 @@ type tour struct {
 }
 
 type stop struct {
-	Seam    pipeline.Seam // where to look
-	Say     string
-	Ask     string   // the prediction, if there is one
-	Options []string // the possible answers
-	Right   int
-	Answer  string   // after the prediction
-	Do      []string // orders, as order.read reads them
-	Until   []string // conditions, see conditions
+	Seam    pipeline.Seam `json:"seam"` // where to look
+	Say     string        `json:"say"`
+	Ask     string        `json:"ask,omitempty"` // the prediction, if there is one
+	Options []string      `json:"options"`       // the possible answers
+	Right   int           `json:"right"`
+	Answer  string        `json:"answer,omitempty"` // after the prediction
+	Do      []order       `json:"do,omitempty"`
+	Until   []string      `json:"until,omitempty"` // conditions, see conditions
 }
 
 // station is a layer of the pipeline, and what its chapter says about it. Its tour has the number of the chapter.
@@ -182,8 +182,8 @@ func (s *session) next() error {
 func (s *session) perform() error {
 	s.tour.phase = "wait"
 	s.rec.Gate.Open(false)
-	for _, text := range s.tour.stop().Do {
-		if err := s.machine.do(readOrder(text)); err != nil {
+	for _, o := range s.tour.stop().Do {
+		if err := s.machine.do(o); err != nil {
 			return err
 		}
 	}

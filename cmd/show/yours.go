@@ -10,13 +10,15 @@ import (
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/layers/yours"
-	solution "client-go-workshop/solutions/07-controller"
+	"client-go-workshop/internal/testkit/pdbapp"
 )
 
 func init() {
-	sets["yours"] = yours.Layers
-	parts["yours"] = part{controller.NewSharedIndexInformerOn,
-		func(logger klog.Logger, config solution.Config) (runner, error) {
+	parts.Sets["yours"] = yours.Layers
+	parts.Upper["yours"] = pdbapp.Upper{
+		NewInformer: controller.NewSharedIndexInformerOn,
+		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
 			return controller.New(logger, controller.Config(config))
-		}}
+		},
+	}
 }

@@ -124,8 +124,8 @@ func serve(ctx context.Context, server upstream, address, file string, p *printe
 		return err
 	}
 	defer remove()
-	p.say("%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n", here,
-		server.address, here, path)
+	fmt.Fprintf(p.out, "%s is %s. In another terminal:\n\n  curl %s/apis/apps/v1/deployments\n  export KUBECONFIG=%s\n\n",
+		here, server.address, here, path)
 
 	ctx, cancel := context.WithCancel(ctx)
 	var connections sync.WaitGroup

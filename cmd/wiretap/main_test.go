@@ -19,8 +19,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -71,17 +69,6 @@ func tapped(t *testing.T, server upstream) (kubeconfig string, out *output) {
 	return kubeconfig, out
 }
 
-func deployment(name string) *appsv1.Deployment {
-	labels := map[string]string{"app": name}
-	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Spec: appsv1.DeploymentSpec{
-		Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: labels},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx:1.29"}}},
-		},
-	}}
-}
-
 func TestServe_a_client_lists_and_watches_through_it(t *testing.T) {
 	api := fakeapi.Start(t)
 	url, err := api.Listen("127.0.0.1:0")
@@ -97,7 +84,7 @@ func TestServe_a_client_lists_and_watches_through_it(t *testing.T) {
 	require.NoError(t, err)
 	w, err := deployments.Watch(t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	require.NoError(t, err)
-	api.Create(deployment("web"))
+	api.Create(fakeapi.Deployment("web", 1))
 	require.Equal(t, "ADDED", string((<-w.ResultChan()).Type))
 	w.Stop()
 

@@ -32,10 +32,11 @@ func newPrinter(out io.Writer, width int) *printer {
 	return &printer{out: out, start: time.Now(), width: width}
 }
 
-func (p *printer) say(format string, args ...any) {
+// line prints one line of a direction of a connection.
+func (p *printer) line(number int, direction, text string) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	fmt.Fprintf(p.out, format+"\n", args...)
+	fmt.Fprintf(p.out, "%7.3f #%d %s %s\n", time.Since(p.start).Seconds(), number, direction, text)
 }
 
 // tap is one connection.
@@ -50,13 +51,10 @@ func (p *printer) tap(number int) *tap {
 	return &tap{printer: p, number: number, methods: make(chan string, 16)}
 }
 
-// line prints one line of a direction.
-func (t *tap) line(direction, text string) {
-	t.say("%7.3f #%d %s %s", time.Since(t.start).Seconds(), t.number, direction, text)
-}
-
 // note prints a remark on the connection.
-func (t *tap) note(format string, args ...any) { t.line("-", "("+fmt.Sprintf(format, args...)+")") }
+func (t *tap) note(format string, args ...any) {
+	t.line(t.number, "-", "("+fmt.Sprintf(format, args...)+")")
+}
 
 // requests reads what the client says.
 func (t *tap) requests(r io.Reader) error {
@@ -113,7 +111,7 @@ type direction struct {
 	in   *bufio.Reader
 }
 
-func (d direction) print(text string) { d.line(d.mark, text) }
+func (d direction) print(text string) { d.line(d.number, d.mark, text) }
 
 // next reads a line.
 func (d direction) next() (string, error) {

@@ -8,9 +8,6 @@
 package main
 
 import (
-	"context"
-
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	controller "client-go-workshop/07-controller"
@@ -22,19 +19,19 @@ import (
 )
 
 // elect is set in a build with the tag elect.
-var elect func(ctx context.Context, config *rest.Config, namespace, lease string,
-	work func(context.Context) error) error
+var elect pdbapp.Elect
 
 func main() {
 	pdbapp.Main(pdbapp.Parts{
 		Sets: map[string]layers.Layers{"solutions": solutions.Layers, "yours": yours.Layers,
 			"client-go": clientgo.Layers},
-		Default:     "solutions",
-		Informer:    "yours",
-		NewInformer: controller.NewSharedIndexInformerOn,
-		Elect:       elect,
-		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
-			return controller.New(logger, controller.Config(config))
-		},
+		Own: "yours",
+		Upper: map[string]pdbapp.Upper{"yours": {
+			NewInformer: controller.NewSharedIndexInformerOn,
+			NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
+				return controller.New(logger, controller.Config(config))
+			},
+		}},
+		Elect: elect,
 	})
 }

@@ -124,11 +124,16 @@ func keepNetworks(ctx context.Context, config *rest.Config, below layers.Layers,
 	if err != nil {
 		return fmt.Errorf("making a client for %s: %w", config.Host, err)
 	}
-	networks, err := resource(client, parts.Resource, parts.AddToScheme)
+	scheme := runtime.NewScheme()
+	if err := parts.AddToScheme(scheme); err != nil {
+		return fmt.Errorf("adding the types of %s to a scheme: %w", parts.Resource.GroupVersion(), err)
+	}
+	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
+	networks, err := client.Resource(parts.Resource, scheme)
 	if err != nil {
 		return err
 	}
-	deployments, err := resource(client, appsv1.SchemeGroupVersion.WithResource("deployments"), appsv1.AddToScheme)
+	deployments, err := client.Resource(appsv1.SchemeGroupVersion.WithResource("deployments"), layers.Scheme)
 	if err != nil {
 		return err
 	}
@@ -153,15 +158,4 @@ func keepNetworks(ctx context.Context, config *rest.Config, below layers.Layers,
 	running.Go(func() { setup.Networks.RunWithContext(informersCtx) })
 	running.Go(func() { setup.Deployments.RunWithContext(informersCtx) })
 	return parts.Run(ctx, setup)
-}
-
-// resource returns access to a resource whose types addTo adds to a scheme.
-func resource(client layers.Client, gvr schema.GroupVersionResource, addTo func(*runtime.Scheme) error) (
-	layers.Resource, error) {
-	scheme := runtime.NewScheme()
-	if err := addTo(scheme); err != nil {
-		return nil, fmt.Errorf("adding the types of %s to a scheme: %w", gvr.GroupVersion(), err)
-	}
-	metav1.AddToGroupVersion(scheme, metav1.Unversioned)
-	return client.Resource(gvr, scheme)
 }

@@ -16,7 +16,6 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
@@ -47,10 +46,14 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 
 	// Without a log, which would appear between the lines.
 	working, stop := context.WithCancel(klog.NewContext(ctx, klog.New(nil)))
+	events := EventFunc(func(message string) { d.say("    → " + message) })
 	ended := make(chan error, 1)
-	go func() { ended <- keepBudgets(working, config, d, options) }()
+	go func() {
+		defer stop() // a controller that cannot start ends the demonstration
+		ended <- keepBudgets(working, config, events, options)
+	}()
 	for _, step := range d.steps() {
-		if !d.wait(ctx, ended) {
+		if !wait(working) {
 			break
 		}
 		if step.what != "" {
@@ -58,7 +61,7 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 		}
 		step.do()
 	}
-	complete := d.wait(ctx, ended)
+	complete := wait(working)
 	d.lock.Lock()
 	d.over = true
 	d.lock.Unlock()
@@ -74,19 +77,17 @@ func runDemo(ctx context.Context, options options, out io.Writer) error {
 	return nil
 }
 
-// wait waits for one pause. It returns false if the demonstration has to end.
-func (d *demo) wait(ctx context.Context, ended chan error) bool {
+// wait waits for one pause, or until ctx ends. It reports whether the demonstration goes on.
+func wait(ctx context.Context) bool {
 	select {
 	case <-time.After(pause):
 		return true
 	case <-ctx.Done():
-	case err := <-ended: // keepBudgets has failed; runDemo receives the error again
-		ended <- err
+		return false
 	}
-	return false
 }
 
-// demo prints the demonstration. It is the controller's record.EventRecorder, so it prints the controller's Events.
+// demo prints the demonstration.
 type demo struct {
 	out   io.Writer
 	start time.Time
@@ -161,14 +162,4 @@ func (d *demo) failed(_ context.Context, err error, _ string, _ ...any) {
 		text = "…" + text[n:]
 	}
 	d.say("    → gets an error: " + text)
-}
-
-func (d *demo) Event(_ runtime.Object, _, _, message string) { d.say("    → " + message) }
-
-func (d *demo) Eventf(object runtime.Object, kind, reason, format string, args ...any) {
-	d.Event(object, kind, reason, fmt.Sprintf(format, args...))
-}
-
-func (d *demo) AnnotatedEventf(object runtime.Object, _ map[string]string, kind, reason, format string, args ...any) {
-	d.Eventf(object, kind, reason, format, args...)
 }

@@ -109,11 +109,12 @@ func TestDemo_is_interrupted_without_a_line_of_log(t *testing.T) {
 }
 
 func TestChoose_client_go_s_informer_brings_its_layers(t *testing.T) {
-	c, err := choose("solutions,informer=client-go", parts)
+	c, err := Choose("solutions,informer=client-go", parts)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"client": "solutions", "workqueue": "solutions", "reflector": "client-go",
-		"deltafifo": "client-go", "indexer": "client-go"}, c.From)
-	require.Equal(t, "client-go", c.Informer)
-	_, err = choose("solutions,informer=theirs", parts)
-	require.EqualError(t, err, `there is no informer "theirs" here; it is solutions or client-go`)
+		"deltafifo": "client-go", "indexer": "client-go", "informer": "client-go", "controller": "solutions"}, c.From)
+	_, err = Choose("solutions,informer=theirs", parts)
+	require.EqualError(t, err, `there is no informer "theirs" here; it is client-go or solutions`)
+	_, err = Choose("solutions,controller=client-go", parts)
+	require.EqualError(t, err, `there is no controller "client-go" here; it is solutions`)
 }

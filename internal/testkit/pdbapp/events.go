@@ -9,9 +9,11 @@ package pdbapp
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
@@ -19,6 +21,24 @@ import (
 
 	"client-go-workshop/internal/testkit/layers"
 )
+
+// EventFunc is a record.EventRecorder that is called with the message of each Event.
+type EventFunc func(message string)
+
+var _ record.EventRecorder = EventFunc(nil)
+
+// Event calls f.
+func (f EventFunc) Event(_ runtime.Object, _, _, message string) { f(message) }
+
+// Eventf calls f.
+func (f EventFunc) Eventf(_ runtime.Object, _, _, format string, args ...any) {
+	f(fmt.Sprintf(format, args...))
+}
+
+// AnnotatedEventf calls f.
+func (f EventFunc) AnnotatedEventf(_ runtime.Object, _ map[string]string, _, _, format string, args ...any) {
+	f(fmt.Sprintf(format, args...))
+}
 
 // startRecorder returns a recorder and the function that ends it, which waits up to three seconds for the Events in the
 // queue.

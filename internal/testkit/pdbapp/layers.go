@@ -1,6 +1,6 @@
 package pdbapp
 
-// This file chooses the layers that the program runs on.
+// This file chooses the layers that a program runs on, the informer and the controller among them.
 
 import (
 	"fmt"
@@ -10,59 +10,93 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/layers"
 )
 
-// chosen are the parts of one run: the program's parts, on the layers of a choice.
-type chosen struct {
-	Parts
-	layers.Layers
+// defaultLayers is the choice without the flag --layers.
+const defaultLayers = "solutions"
+
+// Parts are the differences between the programs that run the controller.
+type Parts struct {
+	// Sets are the sets of layers to choose from.
+	Sets map[string]layers.Layers
+	// Upper has the informer and the controller of some sets. A choice that begins with another set has those of Own.
+	Upper map[string]Upper
+	Own   string
+	// Yours says how to start a program with the learner's layers, for one that does not have them.
+	Yours string
+	// Elect runs work while it holds a Lease, as election.Run does. It is nil in a build without the tag elect.
+	Elect Elect
 }
 
-// choose returns the parts of a choice. It handles "informer=client-go" itself and passes the rest to layers.Choose.
-// client-go's informer runs on client-go's Reflector, queue and indexer, whatever else is chosen, so From names those.
-func choose(choice string, parts Parts) (chosen, error) {
-	c := chosen{Parts: parts}
-	lower := slices.DeleteFunc(strings.Split(choice, ","), func(part string) bool {
-		whose, found := strings.CutPrefix(part, "informer=")
-		if found {
-			c.Informer = whose
-		}
-		return found
-	})
-	if c.Informer != parts.Informer && c.Informer != "client-go" {
-		return chosen{}, fmt.Errorf("there is no informer %q here; it is %s or client-go", c.Informer, parts.Informer)
+// Upper is the informer and the controller of a set.
+type Upper struct {
+	NewInformer   layers.NewInformer
+	NewController func(logger klog.Logger, config Config) (Runner, error)
+}
+
+// Chosen are the layers of a choice. From has the sets of the informer and the controller, too.
+type Chosen struct {
+	layers.Layers
+	Upper
+}
+
+// Choose reads a choice such as "yours", or "solutions,reflector=yours,informer=client-go". It handles the informer and
+// the controller itself and passes the rest to layers.Choose. client-go's informer runs on client-go's Reflector, queue
+// and indexer, whatever else is chosen, so From names those.
+func Choose(choice string, parts Parts) (c Chosen, err error) {
+	first, _, _ := strings.Cut(choice, ",")
+	if _, has := parts.Upper[first]; !has {
+		first = parts.Own
 	}
+	upper := map[string]string{"informer": first, "controller": first}
+	lower := slices.DeleteFunc(strings.Split(choice, ","), func(word string) bool {
+		layer, set, _ := strings.Cut(word, "=")
+		_, isUpper := upper[layer]
+		if isUpper {
+			upper[layer] = set
+		}
+		return isUpper
+	})
 	if len(lower) == 0 {
-		lower = []string{parts.Default}
+		lower = []string{defaultLayers}
 	}
 	if _, here := parts.Sets["yours"]; !here && strings.Contains(choice, "yours") {
-		return chosen{}, fmt.Errorf("%q: this is the finished program, which does not have your layers; "+
-			"run ./07-controller/cmd/pdb-controller", choice)
+		return c, fmt.Errorf("%q: this program was built without your layers; %s", choice, parts.Yours)
 	}
-	var err error
 	if c.Layers, err = layers.Choose(strings.Join(lower, ","), parts.Sets); err != nil {
-		return chosen{}, err
+		return c, err
 	}
-	if c.Informer == "client-go" {
-		c.NewInformer = func(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object,
-			options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
-			return cache.NewSharedIndexInformerWithOptions(lw, example, options)
-		}
+	here := strings.Join(slices.Sorted(maps.Keys(parts.Upper)), " or ")
+	if c.NewInformer = parts.Upper[upper["informer"]].NewInformer; upper["informer"] == "client-go" {
+		c.NewInformer = clientGoInformer
 		for _, layer := range []string{"reflector", "deltafifo", "indexer"} {
 			c.From[layer] = "client-go"
 		}
 	}
+	if c.NewInformer == nil {
+		return c, fmt.Errorf("there is no informer %q here; it is client-go or %s", upper["informer"], here)
+	}
+	if c.NewController = parts.Upper[upper["controller"]].NewController; c.NewController == nil {
+		return c, fmt.Errorf("there is no controller %q here; it is %s", upper["controller"], here)
+	}
+	maps.Copy(c.From, upper)
 	return c, nil
 }
 
-// inWords returns each layer with the set it belongs to, as key and value for a log.
-func (c chosen) inWords() (words []any) {
-	for _, layer := range layers.Names {
+func clientGoInformer(_ layers.Layers, lw cache.ListerWatcher, example runtime.Object,
+	options cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+	return cache.NewSharedIndexInformerWithOptions(lw, example, options)
+}
+
+// inWords returns each layer up to the informer with the set it belongs to, as key and value for a log.
+func (c Chosen) inWords() (words []any) {
+	for _, layer := range append(slices.Clone(layers.Names), "informer") {
 		words = append(words, layer, c.From[layer])
 	}
-	return append(words, "informer", c.Informer)
+	return words
 }
 
 func layersUsage(parts Parts) string {

@@ -28,14 +28,15 @@ type options struct {
 	resync         time.Duration
 	leaderElect    bool
 	leaseNamespace string
-	layers         chosen
+	choice         string // of the layers
+	layers         Chosen
+	elect          Elect
 }
 
 // parseOptions reads args, the command line without the program's name. It prints nothing. If args ask for help, the
 // error is flag.ErrHelp, and flags can print the help.
 func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, error) {
-	var o options
-	var choice string
+	o := options{elect: parts.Elect}
 	flags.Usage = func() {}
 	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logging)
@@ -45,7 +46,7 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 	}
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the kubeconfig `file` of the cluster; if empty $KUBECONFIG, "+
 		"then the Pod this runs in; otherwise a demonstration on an API server of its own")
-	flags.StringVar(&choice, "layers", parts.Default, layersUsage(parts))
+	flags.StringVar(&o.choice, "layers", defaultLayers, layersUsage(parts))
 	flags.StringVar(&o.namespace, "namespace", metav1.NamespaceAll,
 		"the only namespace to look after; if empty all of them")
 	flags.IntVar(&o.workers, "workers", 2, "how many Deployments to work on at the same time")
@@ -61,7 +62,7 @@ func parseOptions(flags *flag.FlagSet, args []string, parts Parts) (options, err
 		return o, fmt.Errorf("%w; -h lists all flags", err)
 	}
 	var err error
-	if o.layers, err = choose(choice, parts); err != nil {
+	if o.layers, err = Choose(o.choice, parts); err != nil {
 		return o, fmt.Errorf("--layers: %w", err)
 	}
 	switch {

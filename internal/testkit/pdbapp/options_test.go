@@ -22,13 +22,13 @@ import (
 
 // parts are those of the finished program.
 var parts = Parts{
-	Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
-	Default:     "solutions",
-	Informer:    "solutions",
-	NewInformer: controller.NewSharedIndexInformerOn,
-	NewController: func(logger klog.Logger, config Config) (Runner, error) {
-		return controller.New(logger, controller.Config(config))
-	},
+	Sets: map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+	Own:  "solutions",
+	Upper: map[string]Upper{"solutions": {controller.NewSharedIndexInformerOn,
+		func(logger klog.Logger, config Config) (Runner, error) {
+			return controller.New(logger, controller.Config(config))
+		}}},
+	Yours: "run it",
 }
 
 func parse(args ...string) (options, error) {
@@ -40,21 +40,21 @@ func parse(args ...string) (options, error) {
 func TestOptions(t *testing.T) {
 	got, err := parse()
 	require.NoError(t, err)
-	got.layers = chosen{}
-	require.Equal(t, options{workers: 2, resync: 10 * time.Minute, leaseNamespace: "default"}, got)
+	got.layers = Chosen{}
+	require.Equal(t, options{choice: "solutions", workers: 2, resync: 10 * time.Minute, leaseNamespace: "default"}, got)
 
 	got, err = parse("--kubeconfig=f", "--namespace=shop", "--workers=8", "--resync=0", "--leader-elect=false",
 		"--lease-namespace=ops", "-v=0")
 	require.NoError(t, err)
-	got.layers = chosen{}
-	require.Equal(t, options{kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
+	got.layers = Chosen{}
+	require.Equal(t, options{choice: "solutions", kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
 
 	for wrong, says := range map[string]string{
 		"--workers=0":                        "--workers=0: at least 1 is needed",
 		"--resync=-1s":                       "--resync=-1s: cannot be negative; 0 turns it off",
 		"start":                              `unexpected argument "start": everything is given by flags, see -h`,
 		"--layers=own":                       `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
-		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this is the finished program, which does not have your layers; run ./07-controller/cmd/pdb-controller`,
+		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this program was built without your layers; run it`,
 		"--wrong":                            "flag provided but not defined: -wrong; -h lists all flags",
 	} {
 		_, err := parse(wrong)
@@ -68,17 +68,17 @@ func TestUnwritten_names_the_chapter_and_the_ways_out(t *testing.T) {
 	missing := todo.NotWritten{Task: 5, Symbol: "NewListWatchFromClient", File: "/w/02-watch-stream/listwatch.go", Line: 55}
 	require.Equal(t, `chapter 02-watch-stream is not written yet: it needs NewListWatchFromClient (listwatch.go:55, task 5)
   to write it               go tool workshop 02
-  to run the finished code  --layers yours,client=solutions`, unwritten(missing, "yours"))
+  to run the finished code  --layers yours,client=solutions`, Unwritten(missing, finished(missing, "yours")))
 	_, err := layers.Choose("yours,client=solutions", map[string]layers.Layers{"yours": {}, "solutions": {}})
 	require.NoError(t, err)
 
 	missing = todo.NotWritten{Task: 5, Symbol: "Pop", File: "/w/labs/todays-informer/informer.go", Line: 33}
 	require.Equal(t, `chapter labs/todays-informer is not written yet: it needs Pop (informer.go:33, task 5)
   to write it               go tool workshop todays-informer
-  to run the finished code  --layers solutions,deltafifo=real`, unwritten(missing, "yours,deltafifo=real"))
+  to run the finished code  --layers solutions,deltafifo=real`, Unwritten(missing, finished(missing, "yours,deltafifo=real")))
 
 	missing = todo.NotWritten{Task: 1, Symbol: "New", File: `C:\w\07-controller\controller.go`, Line: 5}
-	require.Contains(t, unwritten(missing, "solutions"), "go run ./solutions/07-controller/cmd/pdb-controller")
+	require.Contains(t, Unwritten(missing, finished(missing, "solutions")), "go run ./solutions/07-controller/cmd/pdb-controller")
 }
 
 // writeConfig writes a kubeconfig for server, or one without any cluster.

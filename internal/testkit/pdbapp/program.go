@@ -1,11 +1,11 @@
 // Package pdbapp is the program around the controller of chapter 07: everything that a controller needs to run in a
-// cluster, and nothing that explains the controller. Two programs use it, the learner's in
+// cluster, and nothing that explains the controller. Two programs are made of it, the learner's in
 // 07-controller/cmd/pdb-controller and the finished one in solutions. They differ in the controller and the informer
-// that they pass to Main.
+// that they pass to Main. cmd/show uses its choice of layers.
 //
 //   - program.go, this one: signals, and the parts put together.
 //   - options.go: flags, and how to reach the cluster.
-//   - layers.go: which layers it runs on.
+//   - layers.go: the choice of layers.
 //   - demo.go: what it does without a cluster.
 //   - election/: only one of several instances works.
 //   - events.go: Events that are written before the program ends.
@@ -45,21 +45,9 @@ import (
 // name is what this program is called in Events, Leases and logs.
 const name = "pdb-controller"
 
-// Parts are the differences between the two programs.
-type Parts struct {
-	// NewInformer makes a shared informer on layers.
-	NewInformer layers.NewInformer
-	// NewController puts the controller together.
-	NewController func(logger klog.Logger, config Config) (Runner, error)
-	// Sets are the sets of layers to choose from. Default is the choice without the flag --layers.
-	Sets    map[string]layers.Layers
-	Default string
-	// Informer is the name of the set that NewInformer belongs to.
-	Informer string
-	// Elect runs work while it holds a Lease, as election.Run does. It is nil in a build without the tag elect.
-	Elect func(ctx context.Context, config *rest.Config, namespace, lease string,
-		work func(context.Context) error) error
-}
+// Elect runs work while it holds a Lease.
+type Elect = func(ctx context.Context, config *rest.Config, namespace, lease string,
+	work func(context.Context) error) error
 
 // Config is the controller's, field by field, so that one can be converted to the other.
 type Config struct {
@@ -76,15 +64,11 @@ type Runner interface{ Run(ctx context.Context) }
 
 // Main is the program. It does not return.
 func Main(parts Parts) {
-	choice := parts.Default
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the error is printed once, below
 	options, err := parseOptions(flags, os.Args[1:], parts)
-	if f := flags.Lookup("layers"); f != nil {
-		choice = f.Value.String()
-	}
 	todo.OnReach(func(todo todo.NotWritten) bool {
-		fmt.Fprintf(os.Stderr, "%s: %s\n", name, unwritten(todo, choice))
+		fmt.Fprintf(os.Stderr, "%s: %s\n", name, Unwritten(todo, finished(todo, options.choice)))
 		os.Exit(1)
 		return true
 	})
@@ -107,24 +91,29 @@ func Main(parts Parts) {
 	os.Exit(0)
 }
 
-// unwritten returns what to tell a user whose choice of layers has reached code that is not written yet: the chapter,
-// and the ways out.
-func unwritten(todo todo.NotWritten, choice string) string {
+// Unwritten returns what to tell a user who has reached code that is not written yet: the chapter, and the ways out, of
+// which the second is a command that runs finished code.
+func Unwritten(todo todo.NotWritten, finished string) string {
 	chapter := todo.Chapter()
 	typed, isLab := strings.CutPrefix(chapter, "labs/")
 	if !isLab {
 		typed, _, _ = strings.Cut(chapter, "-") // its number
 	}
-	other := "--layers " + choice + "," + todo.Layer() + "=solutions"
-	switch {
-	case chapter == "labs/todays-informer": // it comes with "deltafifo=real"
-		other = "--layers " + strings.Replace(choice, "yours", "solutions", 1)
-	case todo.Layer() == "":
-		other = "go run ./solutions/" + chapter + "/cmd/" + name
-	}
 	return fmt.Sprintf("chapter %s is not written yet: it needs %s (%s:%d, task %d)\n"+
 		"  to write it               go tool workshop %s\n"+
-		"  to run the finished code  %s", chapter, todo.Symbol, filepath.Base(todo.File), todo.Line, todo.Task, typed, other)
+		"  to run the finished code  %s",
+		chapter, todo.Symbol, filepath.Base(todo.File), todo.Line, todo.Task, typed, finished)
+}
+
+// finished returns the flag or the command that runs the finished code of a chapter, for a choice of layers.
+func finished(todo todo.NotWritten, choice string) string {
+	switch {
+	case todo.Chapter() == "labs/todays-informer": // it comes with "deltafifo=real"
+		return "--layers " + strings.Replace(choice, "yours", "solutions", 1)
+	case todo.Layer() == "":
+		return "go run ./solutions/" + todo.Chapter() + "/cmd/" + name
+	}
+	return "--layers " + choice + "," + todo.Layer() + "=solutions"
 }
 
 // stopOnSignal returns a context that ends at the first SIGINT or SIGTERM. A second one ends the process at once.
@@ -164,7 +153,7 @@ func run(ctx context.Context, options options) error {
 	if !options.leaderElect {
 		return work(ctx)
 	}
-	return options.layers.Elect(ctx, config, options.leaseNamespace, name, work)
+	return options.elect(ctx, config, options.leaseNamespace, name, work)
 }
 
 // keepBudgets runs the controller until ctx ends. The workers stop first, while the informers still keep their caches

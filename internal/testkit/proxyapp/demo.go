@@ -46,7 +46,7 @@ func demo(ctx context.Context, newProxy NewProxy, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.http.Close()
 	client, err := typedappsv1.NewForConfig(s.config())
 	if err != nil {
 		return fmt.Errorf("make a client of the proxy: %w", err)
@@ -56,13 +56,13 @@ func demo(ctx context.Context, newProxy NewProxy, out io.Writer) error {
 		hide, "what happens", "stored", "the informer's handler")
 
 	ctx, stop := context.WithCancel(ctx)
-	calls := &calls{arrived: make(chan string, 100)}
+	calls := make(chan string, 100)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer stop()
 	lw := cache.NewListWatchFromClient(client.RESTClient(), "deployments", "", fields.Everything())
 	informer := cache.NewSharedIndexInformer(lw, &appsv1.Deployment{}, 0, nil)
-	if _, err := informer.AddEventHandler(calls); err != nil {
+	if _, err := informer.AddEventHandler(noting(calls)); err != nil {
 		return err
 	}
 	running.Go(func() { informer.RunWithContext(ctx) })
@@ -71,7 +71,7 @@ func demo(ctx context.Context, newProxy NewProxy, out io.Writer) error {
 	}
 	for _, step := range steps(ctx, api, client.Deployments("default")) {
 		said := step.do()
-		call := calls.next(step.silent)
+		call := next(calls, step.silent)
 		if call == "" && !step.silent {
 			return fmt.Errorf("%s: the informer's handler was not called within %v", step.what, late)
 		}
@@ -91,9 +91,11 @@ type step struct {
 }
 
 func steps(ctx context.Context, api *fakeapi.Server, client typedappsv1.DeploymentInterface) []step {
-	update := func(replicas int32, labels map[string]string) func() string {
+	store := func(do func(...fakeapi.Object), replicas int32, labels map[string]string) func() string {
 		return func() string {
-			api.Update(deployment(replicas, labels))
+			d := fakeapi.Deployment("web", replicas)
+			d.Labels = labels
+			do(d)
 			return ""
 		}
 	}
@@ -108,38 +110,36 @@ func steps(ctx context.Context, api *fakeapi.Server, client typedappsv1.Deployme
 	}
 	hidden := map[string]string{hide: "true"}
 	return []step{
-		{"web is created", false, func() string {
-			api.Create(deployment(1, nil))
-			return ""
-		}},
+		{"web is created", false, store(api.Create, 1, nil)},
 		{"a client behind the proxy sends 6", false, scale(6)},
 		{"a client behind the proxy sends 7", true, scale(7)},
-		{"web gets the label", false, update(2, hidden)},
-		{"web is scaled", true, update(4, hidden)},
-		{"web loses the label", false, update(4, nil)},
+		{"web gets the label", false, store(api.Update, 2, hidden)},
+		{"web is scaled", true, store(api.Update, 4, hidden)},
+		{"web loses the label", false, store(api.Update, 4, nil)},
 	}
 }
 
-// calls are the calls of the informer's handler, as text.
-type calls struct{ arrived chan string }
-
-func (c *calls) OnAdd(obj any, _ bool) { c.note("OnAdd", obj) }
-func (c *calls) OnUpdate(_, new any)   { c.note("OnUpdate", new) }
-func (c *calls) OnDelete(any)          { c.arrived <- "OnDelete web" }
-
-func (c *calls) note(what string, obj any) {
-	d := obj.(*appsv1.Deployment)
-	c.arrived <- fmt.Sprintf("%s %s, replicas %d", what, d.Name, *d.Spec.Replicas)
+// noting returns a handler that sends its calls as text.
+func noting(calls chan<- string) cache.ResourceEventHandler {
+	note := func(what string, obj any) {
+		d := obj.(*appsv1.Deployment)
+		calls <- fmt.Sprintf("%s %s, replicas %d", what, d.Name, *d.Spec.Replicas)
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { note("OnAdd", obj) },
+		UpdateFunc: func(_, obj any) { note("OnUpdate", obj) },
+		DeleteFunc: func(any) { calls <- "OnDelete web" },
+	}
 }
 
 // next returns the next call, or "" if none comes.
-func (c *calls) next(silent bool) string {
+func next(calls <-chan string, silent bool) string {
 	patience := late
 	if silent {
 		patience = quiet
 	}
 	select {
-	case call := <-c.arrived:
+	case call := <-calls:
 		return call
 	case <-time.After(patience):
 		return ""
@@ -149,10 +149,4 @@ func (c *calls) next(silent bool) string {
 // stored returns the stored number of replicas.
 func stored(api *fakeapi.Server) string {
 	return fmt.Sprint("replicas ", *api.Objects("deployments")[0].(*appsv1.Deployment).Spec.Replicas)
-}
-
-func deployment(replicas int32, labels map[string]string) *appsv1.Deployment {
-	d := fakeapi.Deployment("web", replicas)
-	d.Labels = labels
-	return d
 }

@@ -112,7 +112,7 @@ func run(ctx context.Context, newProxy NewProxy, o options, out io.Writer) error
 	if err != nil {
 		return err
 	}
-	defer s.close()
+	defer s.http.Close()
 	path, remove, err := localserver.WriteKubeconfig(o.clients, name, s.url, "--clients", func(c *clientcmdapi.Config) {
 		c.Clusters[name].CertificateAuthorityData = s.authority
 		c.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: s.token}
@@ -125,7 +125,8 @@ func run(ctx context.Context, newProxy NewProxy, o options, out io.Writer) error
 	fmt.Fprintf(out, "A proxy for %s is at %s, until Ctrl-C. It shows %d times the replicas of each Deployment, and "+
 		"hides those with the label %s.\nIn another terminal:\n\n  export KUBECONFIG=%s\n  kubectl get deployments --watch\n",
 		config.Host, s.url, o.factor, o.hide, path)
-	return s.wait(ctx)
+	<-ctx.Done()
+	return nil
 }
 
 // inFrontOf returns a proxy for an API server, with the credentials of config.

@@ -56,7 +56,7 @@ func TestServer_wants_its_token(t *testing.T) {
 	require.NoError(t, err)
 	s, err := listen("127.0.0.1:0", handler)
 	require.NoError(t, err)
-	defer s.close()
+	defer s.http.Close()
 	list := func(config *rest.Config) error {
 		client, err := typedappsv1.NewForConfig(config)
 		require.NoError(t, err)

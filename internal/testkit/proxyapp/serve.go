@@ -5,7 +5,6 @@ package proxyapp
 // with the rights of its own kubeconfig.
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,7 +13,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -32,13 +30,10 @@ type server struct {
 	url, token string
 	// authority is the certificate, in PEM.
 	authority []byte
-
-	http   *http.Server
-	cancel context.CancelFunc
-	failed chan error
+	http      *http.Server
 }
 
-// listen starts to serve a handler at an address. The caller must call close.
+// listen starts to serve a handler at an address. The caller must close http.
 func listen(address string, handler http.Handler) (*server, error) {
 	tcp, err := net.Listen("tcp", address)
 	if err != nil {
@@ -53,15 +48,12 @@ func listen(address string, handler http.Handler) (*server, error) {
 		return nil, fmt.Errorf("make a certificate for %s: %w", host, err)
 	}
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]})
-	ctx, cancel := context.WithCancel(context.Background())
-	s := &server{url: "https://" + tcp.Addr().String(), token: rand.Text(), authority: authority, cancel: cancel,
-		failed: make(chan error, 1)}
+	s := &server{url: "https://" + tcp.Addr().String(), token: rand.Text(), authority: authority}
 	s.http = &http.Server{
 		Handler: s.onlyWithToken(handler), TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}},
-		BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(io.Discard, "", 0),
-		ReadHeaderTimeout: 30 * time.Second,
+		ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: 30 * time.Second,
 	}
-	go func() { s.failed <- s.http.ServeTLS(tcp, "", "") }()
+	go s.http.ServeTLS(tcp, "", "") // until it is closed
 	return s, nil
 }
 
@@ -99,24 +91,4 @@ func (s *server) onlyWithToken(handler http.Handler) http.Handler {
 // config returns how to reach the proxy.
 func (s *server) config() *rest.Config {
 	return &rest.Config{Host: s.url, BearerToken: s.token, TLSClientConfig: rest.TLSClientConfig{CAData: s.authority}}
-}
-
-// wait returns when the context has ended, or with the error that ends the server.
-func (s *server) wait(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-s.failed:
-		return fmt.Errorf("serve the proxy: %w", err)
-	}
-}
-
-// close ends the watches of all clients, waits a moment for other answers, and closes all connections.
-func (s *server) close() {
-	s.cancel()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
-		s.http.Close()
-	}
 }

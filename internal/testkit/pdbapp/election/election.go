@@ -34,23 +34,18 @@ const (
 // It returns work's error, or another if the Lease was lost. It has a client of its own, so that a renewal never waits
 // behind work's requests in the rate limiter.
 func Run(ctx context.Context, config *rest.Config, namespace, name string, work func(context.Context) error) error {
-	lock, err := newLock(config, namespace, name)
+	host, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("finding the host name to sign the Lease with: %w", err)
+	}
+	// Two instances on one host must differ, and so must one and its restart.
+	identity := resourcelock.ResourceLockConfig{Identity: host + "_" + rand.Text()}
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, name, identity, config,
+		renewDeadline)
 	if err != nil {
 		return err
 	}
 	return runAsLeader(ctx, lock, name, work)
-}
-
-// newLock returns the lock on the Lease and sends nothing.
-func newLock(config *rest.Config, namespace, name string) (resourcelock.Interface, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		return nil, fmt.Errorf("finding the host name to sign the Lease with: %w", err)
-	}
-	// Two instances on one host must differ, and so must one and its restart.
-	identity := host + "_" + rand.Text()
-	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, name,
-		resourcelock.ResourceLockConfig{Identity: identity}, config, renewDeadline)
 }
 
 // runAsLeader is Run with a given lock. It releases the Lease after work has returned, so that two leaders never work
@@ -70,8 +65,7 @@ func runAsLeader(ctx context.Context, lock resourcelock.Interface, name string,
 			OnStartedLeading: func(leading context.Context) { elected <- leading },
 			OnStoppedLeading: func() {},
 			OnNewLeader: func(identity string) {
-				logger.Info("Leader", "identity", identity, "me",
-					identity == lock.Identity())
+				logger.Info("Leader", "identity", identity, "me", identity == lock.Identity())
 			},
 		},
 	})

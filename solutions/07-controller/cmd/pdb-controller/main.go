@@ -7,9 +7,6 @@
 package main
 
 import (
-	"context"
-
-	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
 	"client-go-workshop/internal/testkit/layers"
@@ -20,18 +17,19 @@ import (
 )
 
 // elect is set in a build with the tag elect.
-var elect func(ctx context.Context, config *rest.Config, namespace, lease string,
-	work func(context.Context) error) error
+var elect pdbapp.Elect
 
 func main() {
 	pdbapp.Main(pdbapp.Parts{
-		Sets:        map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
-		Default:     "solutions",
-		Informer:    "solutions",
-		NewInformer: controller.NewSharedIndexInformerOn,
-		Elect:       elect,
-		NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
-			return controller.New(logger, controller.Config(config))
-		},
+		Sets: map[string]layers.Layers{"solutions": solutions.Layers, "client-go": clientgo.Layers},
+		Own:  "solutions",
+		Upper: map[string]pdbapp.Upper{"solutions": {
+			NewInformer: controller.NewSharedIndexInformerOn,
+			NewController: func(logger klog.Logger, config pdbapp.Config) (pdbapp.Runner, error) {
+				return controller.New(logger, controller.Config(config))
+			},
+		}},
+		Yours: "run ./07-controller/cmd/pdb-controller",
+		Elect: elect,
 	})
 }
