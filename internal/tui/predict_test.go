@@ -108,17 +108,17 @@ func TestPredict_leaving_the_page_ends_the_run(t *testing.T) {
 
 func TestPredict_keeps_what_is_typed_over_a_save(t *testing.T) {
 	m, press, _ := predictable(t)
-	var saved func(by string)
-	m.saves = func(_ context.Context, _ string, _ progress.Chapter, f func(string)) { saved = f }
+	var saved func()
+	m.saves = func(_ context.Context, _ string, _ progress.Chapter, f func()) { saved = f }
 	m.send = func(msg tea.Msg) { m.Update(msg) }
 	m.watch()()
 	follow(t, m, press("p"))
 	press("4")
-	saved("")
+	saved()
 	require.Contains(t, strings.Join(picture(m), "\n"), "> 4▏")
 	press("esc")
 	press("?")
-	saved("")
+	saved()
 	require.NotContains(t, strings.Join(picture(m), "\n"), "esc back", "a save closes the other pages")
 }
 

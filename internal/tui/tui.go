@@ -62,7 +62,7 @@ type Model struct {
 	root     string
 	workshop Workshop
 	// saves is Watch, except in tests.
-	saves func(ctx context.Context, root string, c progress.Chapter, saved func(by string))
+	saves func(ctx context.Context, root string, c progress.Chapter, saved func())
 	send  func(tea.Msg) // from goroutines that outlive an update
 
 	width, height int
@@ -89,7 +89,6 @@ type Model struct {
 	tests               sync.WaitGroup // runs that are under way
 
 	stopWatch context.CancelFunc
-	by        string   // how saves are noticed, see filewatch.Watch
 	noted     []string // see Workshop.Notes
 
 	predicting predicting
@@ -200,10 +199,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
-func Watch(ctx context.Context, root string, c progress.Chapter, saved func(by string)) {
-	content := func() (string, error) { return progress.Content(root, c.Chapter) }
-	changed := func(_, by string, _ error) { saved(by) } // the run that follows meets the error, too
-	filewatch.Watch(ctx, progress.Folders(root, c.Chapter), content, changed)
+func Watch(ctx context.Context, root string, c progress.Chapter, saved func()) {
+	filewatch.Watch(ctx,
+		func() []string { return progress.Paths(root, c.Chapter) },
+		func() (string, error) { return progress.Content(root, c.Chapter) }, // the run that follows meets an error, too
+		saved)
 }
 
 // watch watches the current chapter, and no other any more.
@@ -213,9 +213,9 @@ func (m *Model) watch() tea.Cmd {
 	m.stopWatch = cancel
 	c := m.chapter
 	return func() tea.Msg {
-		m.saves(ctx, m.root, c, func(by string) {
+		m.saves(ctx, m.root, c, func() {
 			m.send(unless(ctx, func(m *Model) tea.Cmd {
-				m.by, m.message, m.done, m.noted = by, "", "", m.workshop.Notes(m.chapter)
+				m.message, m.done, m.noted = "", "", m.workshop.Notes(m.chapter)
 				switch m.page {
 				case PageHint, pageAll, pagePredict: // what is read, or typed, stays
 				default: // what a save changes is what is looked at next

@@ -76,7 +76,7 @@ func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int
 		task = c.Tasks[0]
 	}
 	m := New(t.Context(), t.TempDir(), &fake{all: all}, all, c, task)
-	m.saves = func(context.Context, string, progress.Chapter, func(string)) {}
+	m.saves = func(context.Context, string, progress.Chapter, func()) {}
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m
 }
