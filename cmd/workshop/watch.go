@@ -207,9 +207,12 @@ func (v view) Test(ctx context.Context, c progress.Chapter, o runner.Options) (r
 	return v.test(ctx, io.Discard, c.Chapter, o)
 }
 
-func (v view) Predict(c progress.Chapter, t progress.TaskState, width int) ([]tui.Prediction, error) {
+func (v view) Predict(c progress.Chapter, t progress.TaskState) error {
 	programs, err := v.programs(c, t.Task)
-	return v.predictions(c, programs, false, width), err
+	if err != nil {
+		return err
+	}
+	return v.predict(c, programs, false, "Press Enter for the tests ")
 }
 
 // Page returns what commands print, and the text of a task.

@@ -37,8 +37,8 @@ type Workshop interface {
 	Test(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error)
 	// Page returns the lines of a page, laid out for a width. PageHint takes the next hint of the task.
 	Page(p Page, c progress.Chapter, t progress.TaskState, width int) ([]string, error)
-	// Predict returns the programs of a task to predict, one or more, laid out for a width.
-	Predict(c progress.Chapter, t progress.TaskState, width int) ([]Prediction, error)
+	// Predict shows the programs of a task to predict, in a dialogue that has the terminal for itself.
+	Predict(c progress.Chapter, t progress.TaskState) error
 }
 
 // Page is what the body of the screen shows.
@@ -48,7 +48,6 @@ const (
 	pageNow      Page = iota // the failure that matters
 	pageAll                  // all failures
 	pageHelp                 // the keys
-	pagePredict              // a program to predict
 	PageHint                 // the hints taken
 	PageList                 // all chapters and tasks
 	PageDiff                 // the solution beside yours
@@ -91,8 +90,7 @@ type Model struct {
 	stopWatch context.CancelFunc
 	noted     []string // see Workshop.Notes
 
-	predicting predicting
-	places     map[string][2]failure.Position // yours and the test's of the present verdict, by the failure
+	places map[string][2]failure.Position // yours and the test's of the present verdict, by the failure
 
 	page         Page
 	scrollToTask bool     // the list was just opened, and has to show the current task
@@ -129,8 +127,7 @@ func New(ctx context.Context, root string, w Workshop, all []progress.Chapter, c
 	task progress.TaskState) *Model {
 	m := &Model{ctx: ctx, root: root, workshop: w, all: all, width: 80, height: 24, saves: Watch,
 		send: func(tea.Msg) {}, stopRun: func() {}, endRun: func() {}, stopWatch: func() {},
-		predicting: predicting{stop: func() {}},
-		body:       viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
+		body: viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
 	m.show(c, task)
 	return m
 }
@@ -142,7 +139,6 @@ func (m *Model) Run(options ...tea.ProgramOption) error {
 	_, err := program.Run()
 	m.stopRun()
 	m.stopWatch()
-	m.predicting.stop()
 	stopped := make(chan struct{})
 	go func() { m.tests.Wait(); close(stopped) }()
 	select { // no process of a test outlives the screen
@@ -172,9 +168,6 @@ func (m *Model) current() progress.TaskState {
 
 func (m *Model) open(p Page, lines []string) {
 	m.page, m.lines = p, lines
-	if p != pagePredict {
-		m.predicting.stop()
-	}
 	m.body.GotoTop()
 	m.body.SetXOffset(0)
 }
@@ -217,7 +210,7 @@ func (m *Model) watch() tea.Cmd {
 			m.send(unless(ctx, func(m *Model) tea.Cmd {
 				m.message, m.done, m.noted = "", "", m.workshop.Notes(m.chapter)
 				switch m.page {
-				case PageHint, pageAll, pagePredict: // what is read, or typed, stays
+				case PageHint, pageAll: // what is read stays
 				default: // what a save changes is what is looked at next
 					m.open(pageNow, nil)
 				}
