@@ -129,7 +129,7 @@ func (a *app) welcome() (progress.Chapter, error) {
 		}
 	}
 	c := chapters[at]
-	if _, err := progress.Update(a.root, func(f *progress.File) { f.At = c.Tasks[0].ID }); err != nil {
+	if err := progress.Update(a.root, func(f *progress.File) { f.At = c.Tasks[0].ID }); err != nil {
 		a.warn(err)
 	}
 	return c, nil

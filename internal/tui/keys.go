@@ -146,7 +146,7 @@ func (m *Model) reset() tea.Cmd {
 	m.onYes = func() tea.Msg {
 		done, err := workspace.Reset(m.root, c.Chapter)
 		if err == nil {
-			_, err = progress.Update(m.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
+			err = progress.Update(m.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
 		}
 		if err != nil {
 			return showError(err)

@@ -365,8 +365,7 @@ func (m *Model) look() tea.Cmd {
 // goTo stores the current task.
 func (m *Model) goTo(id string) tea.Cmd {
 	return func() tea.Msg {
-		_, err := progress.Update(m.root, func(f *progress.File) { f.At = id })
-		return showError(err)
+		return showError(progress.Update(m.root, func(f *progress.File) { f.At = id }))
 	}
 }
 
