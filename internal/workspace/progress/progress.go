@@ -7,9 +7,7 @@
 package progress
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -20,8 +18,6 @@ import (
 	"github.com/rogpeppe/go-internal/robustio"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/course/checksum"
-	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/workspace"
 )
@@ -190,7 +186,7 @@ func (t tree) state(c course.Chapter, f File) (Chapter, error) {
 	}
 	known := f.Verdicts[c.Topic]
 	out.Fresh = known.Content == content
-	out.compare(t.root)
+	out.Untouched, out.Bare, out.Skipped = workspace.Compare(t.root, c)
 	edited, err := workspace.EditedTests(t.root, c)
 	if err != nil {
 		return out, err
@@ -214,27 +210,6 @@ func (t tree) state(c course.Chapter, f File) (Chapter, error) {
 		out.Tasks = append(out.Tasks, t)
 	}
 	return out, nil
-}
-
-// compare finds out whether the chapter's files are the stubs, ordinary or bare, or the solution's. If a file cannot be
-// read, they are none of these.
-func (c *Chapter) compare(root string) {
-	solution := filepath.Join(root, c.Solution())
-	listed, err := checksum.Read(solution)
-	present, presentErr := course.Code(filepath.Join(root, c.Dir))
-	reference, referenceErr := course.Code(solution)
-	if errors.Join(err, presentErr, referenceErr) != nil || len(listed.Stubs) == 0 {
-		return
-	}
-	c.Untouched, c.Skipped = true, true
-	for name, sum := range listed.Stubs {
-		c.Untouched = c.Untouched && checksum.Of(present[name]) == sum
-		c.Skipped = c.Skipped && bytes.Equal(present[name], reference[name])
-	}
-	if c.Bare = stub.IsBare(present); c.Bare {
-		bare, err := stub.Bare(reference)
-		c.Untouched = err == nil && maps.EqualFunc(bare, present, bytes.Equal)
-	}
 }
 
 // All returns the states of all chapters of the workshop.
