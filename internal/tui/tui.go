@@ -208,7 +208,7 @@ func (m *Model) watch() tea.Cmd {
 	return func() tea.Msg {
 		m.saves(ctx, m.root, c, func() {
 			m.send(unless(ctx, func(m *Model) tea.Cmd {
-				m.message, m.done, m.noted = "", "", m.workshop.Notes(m.chapter)
+				m.message, m.noted = "", m.workshop.Notes(m.chapter)
 				switch m.page {
 				case PageHint, pageAll: // what is read stays
 				default: // what a save changes is what is looked at next
