@@ -266,6 +266,16 @@ func TestTask_of_a_green_chapter_is_shown(t *testing.T) {
 	require.Contains(t, text, "07-layer/README.md#task-3")
 }
 
+func TestDebug_of_a_test_that_passes_alone_is_refused(t *testing.T) {
+	all := seven(runner.Passed)
+	m := screenOf(t, all, "layer1/part1", 80, 24)
+	v := green(all[0])
+	v.Only = "TestTask"
+	m.Update(judged(v))
+	press(m, "d")
+	require.Contains(t, picture(m)[23], "no failed test is on the screen")
+}
+
 func TestGreen_is_shown_before_vet_has_had_its_say(t *testing.T) {
 	all := seven(runner.Passed)
 	m := screenOf(t, all, "layer7/part1", 80, 24)
