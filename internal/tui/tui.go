@@ -139,12 +139,7 @@ func (m *Model) Run(options ...tea.ProgramOption) error {
 	_, err := program.Run()
 	m.stopRun()
 	m.stopWatch()
-	stopped := make(chan struct{})
-	go func() { m.tests.Wait(); close(stopped) }()
-	select { // no process of a test outlives the screen
-	case <-stopped:
-	case <-time.After(5 * time.Second):
-	}
+	m.tests.Wait() // no process of a test outlives the screen; a cancelled run ends within seconds
 	return cmp.Or(m.ctx.Err(), err)
 }
 
