@@ -8,6 +8,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,10 +18,12 @@ import (
 
 // world is a folder with one file.
 type world struct {
-	t       *testing.T
-	path    string
+	t     *testing.T
+	path  string
+	start time.Time
+
+	mu      sync.Mutex
 	err     error // of reading it
-	start   time.Time
 	reports []time.Duration
 	reads   int
 }
@@ -46,6 +49,8 @@ func watched(t *testing.T, f func(w *world)) {
 }
 
 func (w *world) content() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.reads++
 	text, err := os.ReadFile(w.path)
 	if os.IsNotExist(err) {
@@ -54,7 +59,11 @@ func (w *world) content() (string, error) {
 	return string(text), errors.Join(err, w.err)
 }
 
-func (w *world) saved() { w.reports = append(w.reports, time.Since(w.start)) }
+func (w *world) saved() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reports = append(w.reports, time.Since(w.start))
+}
 
 func (w *world) save(text string) {
 	w.t.Helper()
@@ -68,9 +77,26 @@ func (w *world) after(d time.Duration) {
 }
 
 func (w *world) takeReports() []time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	reports := w.reports
 	w.reports = nil
 	return reports
+}
+
+// takeReads returns how often the content was read since the last call.
+func (w *world) takeReads() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	reads := w.reads
+	w.reads = 0
+	return reads
+}
+
+func (w *world) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.err = err
 }
 
 func TestSave_is_reported_once_after_the_next_poll(t *testing.T) {
@@ -113,14 +139,14 @@ func TestTouch_without_change_is_no_save(t *testing.T) {
 		w.save("one")
 		w.after(time.Second)
 		w.takeReports()
-		reads := w.reads
+		w.takeReads()
 		for _, year := range []int{1980, 2100, 2020} { // a clock that jumps
 			at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 			require.NoError(t, os.Chtimes(w.path, at, at))
 			w.after(time.Second)
 		}
 		require.Empty(t, w.takeReports())
-		require.Equal(t, reads+3, w.reads, "without a new time or size the content is not read")
+		require.Equal(t, 3, w.takeReads(), "without a new time or size the content is not read")
 	})
 }
 
@@ -130,7 +156,7 @@ func TestError_is_reported_once_and_so_is_its_end(t *testing.T) {
 		w.after(time.Minute)
 		w.takeReports()
 		for _, err := range []error{errors.New("permission denied"), nil} {
-			w.err = err
+			w.fail(err)
 			for _, text := range []string{"", "first"} { // as it was before
 				w.save(text)
 				w.after(time.Minute)
