@@ -135,7 +135,7 @@ func withoutNotes(src []byte) []byte { return note.ReplaceAll(stub.WithoutMarks(
 // store stores the state of the open wrong version.
 func (g *game) store(state string) {
 	g.progress.Bugs[g.id(g.bug)] = state
-	_, err := progress.Update(g.root, func(f *progress.File) {
+	err := progress.Update(g.root, func(f *progress.File) {
 		if f.Bugs[g.id(g.bug)] = state; state == bugLater {
 			delete(f.Bugs, g.id(g.bug))
 		}

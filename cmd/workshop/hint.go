@@ -58,7 +58,7 @@ func hintsOf(root string, c progress.Chapter, task course.Task) ([]string, error
 // takeHint stores that the next of a task's hints was taken, and returns how many were taken before and now. If it
 // cannot store that, all are taken: better than the first again and again.
 func takeHint(root string, task course.Task, all int) (before, now int, err error) {
-	_, err = progress.Update(root, func(f *progress.File) { // under a lock, since two commands may take one at a time
+	err = progress.Update(root, func(f *progress.File) { // under a lock, since two commands may take one at a time
 		before = min(f.HintsTaken(task), all)
 		now = min(before+1, all)
 		f.Hints[task.ID] = now

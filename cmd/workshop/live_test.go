@@ -289,7 +289,7 @@ func TestLive_reset_asks_and_keeps_a_copy(t *testing.T) {
 	s.types("x")
 	s.sees(`Start 01-box again\?`)
 	s.types("y")
-	s.sees(`not written yet`)
+	s.sees(`(?s)to restore it:\s+go tool workshop restore 01.*not written yet`)
 	kept, err := filepath.Glob(filepath.Join(s.root, ".workshop", "backup", "01-box", "*", "box.go"))
 	require.NoError(t, err)
 	require.Len(t, kept, 1)

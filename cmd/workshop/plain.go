@@ -19,7 +19,7 @@ func (a *app) watchPlain(c progress.Chapter) error {
 	// What is no terminal gets no colour, and no row that changes in place.
 	a.out, a.errOut = struct{ io.Writer }{a.out}, struct{ io.Writer }{a.errOut}
 	saves := make(chan struct{}, 1)
-	go tui.Watch(a.ctx, a.root, c, func(string) {
+	go tui.Watch(a.ctx, a.root, c, func() {
 		select {
 		case saves <- struct{}{}:
 		default: // one is already waiting

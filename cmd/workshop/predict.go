@@ -16,7 +16,6 @@ import (
 
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner/predict"
-	"client-go-workshop/internal/tui"
 	"client-go-workshop/internal/tui/style"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -37,7 +36,7 @@ real cluster. You need no code of your own.
 			if err != nil {
 				return nil, err
 			}
-			return nil, a.predict(a.predictions(c, programs, yours, a.width()))
+			return nil, a.predict(c, programs, yours, "")
 		})
 	cmd.Flags().BoolVar(&yours, "yours", false, "run the programs over your code, too")
 	return cmd
@@ -74,12 +73,17 @@ func (a *app) programs(c progress.Chapter, task course.Task) ([]course.Program, 
 	return all, nil
 }
 
-// predict shows programs one after the other, until the learner quits.
-func (a *app) predict(all []tui.Prediction) error {
+// predict shows programs one after the other, until the learner quits. With yours, each runs over the learner's code,
+// too. The prompt atEnd waits for Enter after the last one; "" does not.
+func (a *app) predict(c progress.Chapter, all []course.Program, yours bool, atEnd string) error {
 	for i, p := range all {
-		err := a.predictOne(p)
-		if more := i < len(all)-1; err == nil && more {
-			err = cmp.Or(a.print(""), a.enter("Press Enter for the next program (q quits) "))
+		prompt := "Press Enter for the next program (q quits) "
+		if i == len(all)-1 {
+			prompt = atEnd
+		}
+		err := a.predictOne(c, p, yours)
+		if err == nil && prompt != "" {
+			err = cmp.Or(a.print(""), a.enter(prompt))
 		}
 		if errors.Is(err, errQuit) {
 			return nil
@@ -91,17 +95,22 @@ func (a *app) predict(all []tui.Prediction) error {
 }
 
 // predictOne shows a program, and its answer when the learner has typed one. Meanwhile the program runs.
-func (a *app) predictOne(p tui.Prediction) error {
-	if err := a.print(slices.Concat(p.Question, []string{""}, p.Program, []string{""})...); err != nil {
+func (a *app) predictOne(c progress.Chapter, p course.Program, yours bool) error {
+	task, _ := c.Task(p.Task)
+	question := slices.Concat(
+		[]string{style.Faint(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title)), style.Strong(p.Title)},
+		style.Wrap(course.PlainLinks(p.Question), a.proseWidth()), []string{""},
+		style.Wrap(indented(strings.TrimSpace(p.Source)), a.width()), []string{""})
+	if err := a.print(question...); err != nil {
 		return err
 	}
-	var page func(typed []string) []string
+	var answer predict.Answer
 	var failed error
 	var run sync.WaitGroup
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer run.Wait() // so that nothing of it stays behind
 	defer cancel()
-	run.Go(func() { page, failed = p.Answer(ctx) })
+	run.Go(func() { answer, failed = predict.Ask(ctx, a.root, c.Chapter, p, yours) })
 	typed, err := a.typedLines()
 	if err != nil {
 		return err
@@ -109,7 +118,7 @@ func (a *app) predictOne(p tui.Prediction) error {
 	if run.Wait(); failed != nil {
 		return failed
 	}
-	return a.print(page(typed)...)
+	return a.print(answerLines(p, answer, yours, typed, a.proseWidth())...)
 }
 
 // typedLines asks for the lines that a program prints, up to an empty one. It returns errQuit for q and at the end of
@@ -140,24 +149,6 @@ func (a *app) enter(prompt string) error {
 	return err
 }
 
-// predictions lays programs out. With yours, each runs over the learner's code, too.
-func (a *app) predictions(c progress.Chapter, programs []course.Program, yours bool, width int) (all []tui.Prediction) {
-	for _, p := range programs {
-		task, _ := c.Task(p.Task)
-		place := style.Faint(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))
-		question := style.Wrap(course.PlainLinks(p.Question), min(width, 100))
-		all = append(all, tui.Prediction{
-			Question: append([]string{place, style.Strong(p.Title)}, question...),
-			Program:  style.Wrap(indented(strings.TrimSpace(p.Source)), width),
-			Answer: func(ctx context.Context) (func(typed []string) []string, error) {
-				answer, err := predict.Ask(ctx, a.root, c.Chapter, p, yours)
-				return func(typed []string) []string { return answerLines(p, answer, yours, typed, width) }, err
-			},
-		})
-	}
-	return all
-}
-
 // answerLines returns the outputs of a program beside what the learner has typed, and what the mistake does in a real
 // cluster.
 func answerLines(p course.Program, answer predict.Answer, yours bool, typed []string, width int) (out []string) {
@@ -177,5 +168,5 @@ func answerLines(p course.Program, answer predict.Answer, yours bool, typed []st
 	if yours {
 		output("With your code it prints:", answer.Yours.Lines)
 	}
-	return append(out, style.Wrap(course.PlainLinks(p.Story), min(width, 100))...)
+	return append(out, style.Wrap(course.PlainLinks(p.Story), width)...)
 }

@@ -41,7 +41,7 @@ With --tests it puts back the chapter's tests, if you have changed one. With
 			}
 			change, err := do(a.root, c.Chapter)
 			if err == nil && !tests && !missing && !change.Nothing() {
-				_, err = progress.Update(a.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
+				err = progress.Update(a.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
 			}
 			return describe(c, state, change, err)
 		})

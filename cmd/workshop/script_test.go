@@ -23,7 +23,7 @@ import (
 )
 
 // stamp is how a backup is named.
-var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d(_\d+)?`)
+var stamp = regexp.MustCompile(`\d{4}-\d\d-\d\d_\d\d\.\d\d\.\d\d`)
 
 var update = flag.Bool("update", false, "make the golden parts of testdata/script again, and the screens in the README")
 

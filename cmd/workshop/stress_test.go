@@ -207,7 +207,7 @@ func change(root string, chapter course.Chapter, rng *rand.Rand) error {
 
 // record stores progress of a random length.
 func record(root string, chapter course.Chapter, rng *rand.Rand) error {
-	_, err := progress.Update(root, func(f *progress.File) {
+	err := progress.Update(root, func(f *progress.File) {
 		f.At, f.Hints = chapter.Tasks[0].ID, map[string]int{}
 		for i := range rng.IntN(20) {
 			f.Hints[fmt.Sprintf("box/task-%d", i)] = i

@@ -113,7 +113,7 @@ func (a *app) test(ctx context.Context, errOut io.Writer, c course.Chapter, o ru
 // store stores a verdict on files whose Content is content, and the place: the task to work at. It notes in v which
 // tasks were ever green.
 func (a *app) store(v *runner.Verdict, o runner.Options, content string) error {
-	_, err := progress.Update(a.root, func(f *progress.File) {
+	return progress.Update(a.root, func(f *progress.File) {
 		f.Record(*v, content)
 		noteGreen(v, *f)
 		task, open := v.First(o.Task.Number)
@@ -122,7 +122,6 @@ func (a *app) store(v *runner.Verdict, o runner.Options, content string) error {
 		}
 		f.At = task.ID
 	})
-	return err
 }
 
 // move stores that the learner works at another chapter than before, although its tests came to no result.
@@ -134,8 +133,7 @@ func (a *app) move(v *runner.Verdict, o runner.Options) error {
 		return err
 	}
 	next, _ := c.Next()
-	_, err = progress.Update(a.root, func(f *progress.File) { f.At = cmp.Or(o.Task.ID, next.ID) })
-	return err
+	return progress.Update(a.root, func(f *progress.File) { f.At = cmp.Or(o.Task.ID, next.ID) })
 }
 
 // noteGreen notes in v which tasks were ever green.

@@ -102,69 +102,61 @@ func (a *app) welcome() (progress.Chapter, error) {
 	}
 	fmt.Fprint(a.out, "> ")
 	chapters := slices.DeleteFunc(slices.Clone(a.chapters), func(c progress.Chapter) bool { return c.Lab() })
-	at := -1
-	for at < 0 {
-		line, err := a.readLine()
-		if err != nil && !errors.Is(err, io.EOF) {
+	for {
+		line, err := a.readAnswer()
+		if err != nil {
 			return progress.Chapter{}, err
 		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "q", "quit":
-			return progress.Chapter{}, errQuit
-		case "l":
+		number := cmp.Or(strings.TrimLeft(line, "0"), fmt.Sprint(chapters[0].Number))
+		at := slices.IndexFunc(chapters, func(c progress.Chapter) bool { return fmt.Sprint(c.Number) == number })
+		switch {
+		case at >= 0:
+			err := progress.Update(a.root, func(f *progress.File) { f.At = chapters[at].Tasks[0].ID })
+			if err != nil {
+				a.warn(err)
+			}
+			return chapters[at], nil
+		case line == "l":
 			for _, c := range chapters {
 				fmt.Fprintf(a.out, "  %2d  %-18s %3d min  %s\n", c.Number, c.Topic, c.Minutes(), c.Title)
 			}
 			fmt.Fprint(a.out, "A number, or Enter: ")
-			continue
-		case "?":
+		case line == "?":
 			fmt.Fprint(a.out, "The live view opens with the chapter that you choose, and you can leave it for another one "+
 				"at any time.\nIn it, ? lists the keys. Without it: go tool workshop help. A number, or Enter: ")
-			continue
-		}
-		number := cmp.Or(strings.TrimLeft(line, "0"), fmt.Sprint(a.chapters[0].Number))
-		at = slices.IndexFunc(chapters, func(c progress.Chapter) bool { return fmt.Sprint(c.Number) == number })
-		if at < 0 {
-			fmt.Fprintf(a.out, "There is no chapter %q. A number from 1 to %d, or Enter: ", number, len(chapters))
+		default:
+			fmt.Fprintf(a.out, "There is no chapter %q. A number from 1 to %d, or Enter: ", line, len(chapters))
 		}
 	}
-	c := chapters[at]
-	if _, err := progress.Update(a.root, func(f *progress.File) { f.At = c.Tasks[0].ID }); err != nil {
-		a.warn(err)
-	}
-	return c, nil
 }
 
 // checkMachine looks for the programs and the disk space that the workshop needs.
 func checkMachine(ctx context.Context, root string) (out []string) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	report := func(ok bool, text string) {
-		mark := style.Good("✓")
-		if !ok {
-			mark = style.Warn("!")
+	report := func(ok bool, there, missing string) {
+		if ok {
+			out = append(out, "  "+style.Good("✓")+" "+there)
+		} else {
+			out = append(out, "  "+style.Warn("!")+" "+missing)
 		}
-		out = append(out, fmt.Sprintf("  %s %s", mark, text))
 	}
-	lookFor := func(program string, needed bool, there, missing string) {
-		_, err := exec.LookPath(program)
-		if err == nil {
-			missing = there
-		}
-		report(err == nil || !needed, missing)
-	}
-	report(true, "Go: "+strings.TrimPrefix(runtime.Version(), "go"))
+	_, noGit := exec.LookPath("git")
+	_, noDocker := exec.LookPath("docker")
+	report(true, "Go: "+strings.TrimPrefix(runtime.Version(), "go"), "")
 	if free, err := freeDisk(root); err == nil {
 		gb := float64(free) / (1 << 30)
-		report(gb >= 3, fmt.Sprintf("disk: %.0f GB free (the build cache takes about 2; the cluster 4 more)", gb))
+		text := fmt.Sprintf("disk: %.0f GB free (the build cache takes about 2; the cluster 4 more)", gb)
+		report(gb >= 3, text, text)
 	}
-	if race := runner.RaceDetector(ctx); race {
-		report(true, "C compiler: found, so -race works")
+	report(runner.RaceDetector(ctx), "C compiler: found, so -race works",
+		"C compiler: not found, so -race does not work; everything else does")
+	report(noGit == nil, "git: found", "git: not found, and not required")
+	if noDocker != nil {
+		report(true, "Docker: not found, and not required", "")
 	} else {
-		report(false, "C compiler: not found, so -race does not work; everything else does")
+		report(true, "Docker: found; only kind needs it", "")
 	}
-	lookFor("git", true, "git: found", "git: not found, and not required")
-	lookFor("docker", false, "Docker: found; only kind needs it", "Docker: not found, and not required")
 	return out
 }
 
@@ -207,9 +199,12 @@ func (v view) Test(ctx context.Context, c progress.Chapter, o runner.Options) (r
 	return v.test(ctx, io.Discard, c.Chapter, o)
 }
 
-func (v view) Predict(c progress.Chapter, t progress.TaskState, width int) ([]tui.Prediction, error) {
+func (v view) Predict(c progress.Chapter, t progress.TaskState) error {
 	programs, err := v.programs(c, t.Task)
-	return v.predictions(c, programs, false, width), err
+	if err != nil {
+		return err
+	}
+	return v.predict(c, programs, false, "Press Enter for the tests ")
 }
 
 // Page returns what commands print, and the text of a task.

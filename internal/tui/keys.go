@@ -29,7 +29,7 @@ var bindings = []binding{
 	{"h", "h", "the next hint for this task", "h hint", func(m *Model) tea.Cmd { return m.load(PageHint) }},
 	{"a", "a", "all failures; enter or esc goes back to the first one", "a all", toggle(pageAll)},
 	{"esc", "", "", "", toggle(pageNow)},
-	{"enter", "", "", "", (*Model).enter},
+	{"enter", "", "", "", toggle(pageNow)},
 	{"n right", "n b", "next task and back; N B next chapter and back, or its number; L labs", "n/b task", nextTask(+1)},
 	{"b left", "", "", "", nextTask(-1)},
 	{"N ]", "", "", "", nextChapter(+1)},
@@ -68,9 +68,6 @@ func (m *Model) key(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 		return nil
 	}
 	m.message, m.done = "", ""
-	if m.isAsking() && m.typeLine(msg) {
-		return nil
-	}
 	if m.page == PageDiff && (pressed == "left" || pressed == "right") {
 		m.body, cmd = m.body.Update(msg)
 		return cmd
@@ -95,21 +92,13 @@ func toggle(p Page) func(*Model) tea.Cmd {
 		switch {
 		case m.page == p:
 			m.open(pageNow, nil)
-		case p > pagePredict:
+		case p > pageHelp:
 			return m.load(p)
 		default:
 			m.open(p, nil)
 		}
 		return nil
 	}
-}
-
-// enter goes on with the programs to predict, and closes any other page.
-func (m *Model) enter() tea.Cmd {
-	if m.page == pagePredict {
-		return m.predict()
-	}
-	return toggle(pageNow)(m)
 }
 
 func scroll(to func(*viewport.Model) []string) func(*Model) tea.Cmd {
@@ -157,7 +146,7 @@ func (m *Model) reset() tea.Cmd {
 	m.onYes = func() tea.Msg {
 		done, err := workspace.Reset(m.root, c.Chapter)
 		if err == nil {
-			_, err = progress.Update(m.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
+			err = progress.Update(m.root, func(f *progress.File) { f.StartAgain(c.Chapter) })
 		}
 		if err != nil {
 			return showError(err)

@@ -1,6 +1,6 @@
 package tui
 
-// This file starts other programs: the learner's editor, and the debugger delve.
+// This file gives the terminal away: to the learner's editor, to the debugger delve, and to the programs to predict.
 
 import (
 	"bytes"
@@ -60,7 +60,7 @@ func edit(line func(*Model) failure.Position) func(*Model) tea.Cmd {
 		cmd := exec.Command(words[0], words[1:]...)
 		cmd.Dir = m.root
 		if terminal {
-			return inTerminal(cmd, "", "open the editor")
+			return m.inTerminal("open the editor", onTerminal(cmd, ""))
 		}
 		return func() tea.Msg { return failedTo("open the editor", cmd.Run()) }
 	}
@@ -101,27 +101,48 @@ func (m *Model) debug() tea.Cmd {
 	cmd.Env = append(os.Environ(), env.TestLimit+"=24h") // a person who looks at variables takes longer than a test may
 	first := "$ " + strings.Join(cmd.Args, " ") +
 		"\nDelve compiles client-go without optimization. The first time this takes some minutes.\n"
-	return inTerminal(cmd, first, "run delve")
+	return m.inTerminal("run delve", onTerminal(cmd, first))
 }
 
-// inTerminal runs a command that has the terminal for itself, after a text.
-func inTerminal(cmd *exec.Cmd, first, attempt string) tea.Cmd {
-	return tea.Exec(&foreground{cmd, first}, func(err error) tea.Msg { return failedTo(attempt, err) })
+// predict shows the programs of the task to predict.
+func (m *Model) predict() tea.Cmd {
+	c, t := m.chapter, m.current()
+	return m.inTerminal("predict", func() error { return m.workshop.Predict(c, t) })
+}
+
+// inTerminal runs a function that has the terminal for itself. The model receives no message meanwhile, so a run of the
+// tests ends before, and begins again afterwards.
+func (m *Model) inTerminal(attempt string, do foreground) tea.Cmd {
+	interrupted := m.running
+	m.stopRun()
+	return tea.Exec(do, func(err error) tea.Msg {
+		return change(func(m *Model) tea.Cmd {
+			if failedTo(attempt, err)(m); interrupted {
+				return m.start()
+			}
+			return nil
+		})
+	})
+}
+
+// onTerminal returns a function that runs a command, after a text.
+func onTerminal(cmd *exec.Cmd, first string) foreground {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return func() error {
+		fmt.Print(first)
+		return cmd.Run()
+	}
 }
 
 // foreground implements tea.ExecCommand.
-type foreground struct {
-	*exec.Cmd
-	first string
-}
+type foreground func() error
 
-func (f *foreground) SetStdin(r io.Reader)  { f.Stdin = r }
-func (f *foreground) SetStdout(w io.Writer) { f.Stdout = w }
-func (f *foreground) SetStderr(w io.Writer) { f.Stderr = w }
+func (foreground) SetStdin(io.Reader)  {}
+func (foreground) SetStdout(io.Writer) {}
+func (foreground) SetStderr(io.Writer) {}
 
-func (f *foreground) Run() error {
-	fmt.Fprint(f.Stdout, f.first)
-	err := f.Cmd.Run()
+func (do foreground) Run() error {
+	err := do()
 	for stacks := make([]byte, 1<<20); bytes.Contains(stacks[:runtime.Stack(stacks, true)], drawing); {
 		time.Sleep(time.Millisecond)
 	}

@@ -56,9 +56,10 @@ func TestInTerminal_screen_lives_after_a_command_that_ends_at_once(t *testing.T)
 	in, keys, err := os.Pipe()
 	require.NoError(t, err)
 	defer keys.Close()
+	away := (&Model{stopRun: func() {}}).inTerminal("run true", func() error { return exec.Command("true").Run() })
 	for range 100 {
 		found := make(chan struct{})
-		p := tea.NewProgram(brief{cmd: inTerminal(exec.Command("true"), "", "run true")}, tea.WithInput(in),
+		p := tea.NewProgram(brief{cmd: away}, tea.WithInput(in),
 			tea.WithOutput(&seen{text: []byte("ended"), found: found}), tea.WithWindowSize(80, 24), tea.WithFPS(120))
 		done := make(chan error, 1)
 		go func() {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"client-go-workshop/internal/testkit/failure"
-	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/tui/style"
 )
 
@@ -38,10 +37,6 @@ func (m *Model) everything() (out []string) {
 }
 
 func (m *Model) help() []string {
-	how := "events, at once"
-	if m.by == filewatch.Polling {
-		how = "polling, five times a second: this system sends no events for these files"
-	}
 	out := append(m.wrap("A save runs the tests of the tasks up to yours, and then the others: briefly, then in full, "+
 		"with go vet."), "")
 	for _, b := range bindings {
@@ -54,6 +49,7 @@ func (m *Model) help() []string {
 			keys = ""
 		}
 	}
-	return slices.Concat(out, []string{""}, m.wrap(style.Legend), m.wrap("Saves are noticed by "+how+"."),
+	return slices.Concat(out, []string{""}, m.wrap(style.Legend),
+		m.wrap("Saves are noticed by polling, five times a second."),
 		m.wrap("The mouse is the terminal's own: select and copy as always."))
 }

@@ -33,8 +33,8 @@ func (m *Model) shown() (f failure.Failure, ok bool) {
 		return f, true
 	}
 	if m.verdict.Only != "" {
-		f, _, ok = m.verdict.Alone()
-		return f, ok
+		f, passed, ok := m.verdict.Alone()
+		return f, ok && !passed
 	}
 	if task, open := m.verdict.First(m.task); open {
 		return task.Matters()

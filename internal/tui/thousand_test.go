@@ -20,7 +20,6 @@ import (
 	"client-go-workshop/internal/course"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/runner/gotest"
-	"client-go-workshop/internal/tui/filewatch"
 	"client-go-workshop/internal/workspace/progress"
 )
 
@@ -115,12 +114,12 @@ func TestThousand_saves_are_each_tested_or_overtaken_and_leave_nothing_behind(t 
 					Tests: []runner.Test{{Name: "TestTask1_a", Status: gotest.Failed}}}}}, nil
 		},
 	}, []progress.Chapter{box}, box, box.Tasks[0])
-	m.saves = func(ctx context.Context, _ string, _ progress.Chapter, saved func(string)) {
-		saved(filewatch.Events)
+	m.saves = func(ctx context.Context, _ string, _ progress.Chapter, saved func()) {
+		saved()
 		for {
 			select {
 			case <-save:
-				saved(filewatch.Events)
+				saved()
 			case <-ctx.Done():
 				return
 			}

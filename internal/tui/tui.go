@@ -37,8 +37,8 @@ type Workshop interface {
 	Test(ctx context.Context, c progress.Chapter, o runner.Options) (runner.Verdict, error)
 	// Page returns the lines of a page, laid out for a width. PageHint takes the next hint of the task.
 	Page(p Page, c progress.Chapter, t progress.TaskState, width int) ([]string, error)
-	// Predict returns the programs of a task to predict, one or more, laid out for a width.
-	Predict(c progress.Chapter, t progress.TaskState, width int) ([]Prediction, error)
+	// Predict shows the programs of a task to predict, in a dialogue that has the terminal for itself.
+	Predict(c progress.Chapter, t progress.TaskState) error
 }
 
 // Page is what the body of the screen shows.
@@ -48,7 +48,6 @@ const (
 	pageNow      Page = iota // the failure that matters
 	pageAll                  // all failures
 	pageHelp                 // the keys
-	pagePredict              // a program to predict
 	PageHint                 // the hints taken
 	PageList                 // all chapters and tasks
 	PageDiff                 // the solution beside yours
@@ -62,7 +61,7 @@ type Model struct {
 	root     string
 	workshop Workshop
 	// saves is Watch, except in tests.
-	saves func(ctx context.Context, root string, c progress.Chapter, saved func(by string))
+	saves func(ctx context.Context, root string, c progress.Chapter, saved func())
 	send  func(tea.Msg) // from goroutines that outlive an update
 
 	width, height int
@@ -89,11 +88,9 @@ type Model struct {
 	tests               sync.WaitGroup // runs that are under way
 
 	stopWatch context.CancelFunc
-	by        string   // how saves are noticed, see filewatch.Watch
 	noted     []string // see Workshop.Notes
 
-	predicting predicting
-	places     map[string][2]failure.Position // yours and the test's of the present verdict, by the failure
+	places map[string][2]failure.Position // yours and the test's of the present verdict, by the failure
 
 	page         Page
 	scrollToTask bool     // the list was just opened, and has to show the current task
@@ -130,8 +127,7 @@ func New(ctx context.Context, root string, w Workshop, all []progress.Chapter, c
 	task progress.TaskState) *Model {
 	m := &Model{ctx: ctx, root: root, workshop: w, all: all, width: 80, height: 24, saves: Watch,
 		send: func(tea.Msg) {}, stopRun: func() {}, endRun: func() {}, stopWatch: func() {},
-		predicting: predicting{stop: func() {}},
-		body:       viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
+		body: viewport.New(viewport.WithWidth(80), viewport.WithHeight(18))}
 	m.show(c, task)
 	return m
 }
@@ -143,13 +139,7 @@ func (m *Model) Run(options ...tea.ProgramOption) error {
 	_, err := program.Run()
 	m.stopRun()
 	m.stopWatch()
-	m.predicting.stop()
-	stopped := make(chan struct{})
-	go func() { m.tests.Wait(); close(stopped) }()
-	select { // no process of a test outlives the screen
-	case <-stopped:
-	case <-time.After(5 * time.Second):
-	}
+	m.tests.Wait() // no process of a test outlives the screen; a cancelled run ends within seconds
 	return cmp.Or(m.ctx.Err(), err)
 }
 
@@ -173,9 +163,6 @@ func (m *Model) current() progress.TaskState {
 
 func (m *Model) open(p Page, lines []string) {
 	m.page, m.lines = p, lines
-	if p != pagePredict {
-		m.predicting.stop()
-	}
 	m.body.GotoTop()
 	m.body.SetXOffset(0)
 }
@@ -200,10 +187,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 // Watch reports saves in a chapter's folder until ctx ends, and calls saved once at the start; see filewatch.Watch.
-func Watch(ctx context.Context, root string, c progress.Chapter, saved func(by string)) {
-	content := func() (string, error) { return progress.Content(root, c.Chapter) }
-	changed := func(_, by string, _ error) { saved(by) } // the run that follows meets the error, too
-	filewatch.Watch(ctx, progress.Folders(root, c.Chapter), content, changed)
+func Watch(ctx context.Context, root string, c progress.Chapter, saved func()) {
+	filewatch.Watch(ctx,
+		func() []string { return progress.Paths(root, c.Chapter) },
+		func() (string, error) { return progress.Content(root, c.Chapter) }, // the run that follows meets an error, too
+		saved)
 }
 
 // watch watches the current chapter, and no other any more.
@@ -213,11 +201,11 @@ func (m *Model) watch() tea.Cmd {
 	m.stopWatch = cancel
 	c := m.chapter
 	return func() tea.Msg {
-		m.saves(ctx, m.root, c, func(by string) {
+		m.saves(ctx, m.root, c, func() {
 			m.send(unless(ctx, func(m *Model) tea.Cmd {
-				m.by, m.message, m.done, m.noted = by, "", "", m.workshop.Notes(m.chapter)
+				m.message, m.noted = "", m.workshop.Notes(m.chapter)
 				switch m.page {
-				case PageHint, pageAll, pagePredict: // what is read, or typed, stays
+				case PageHint, pageAll: // what is read stays
 				default: // what a save changes is what is looked at next
 					m.open(pageNow, nil)
 				}
@@ -372,8 +360,7 @@ func (m *Model) look() tea.Cmd {
 // goTo stores the current task.
 func (m *Model) goTo(id string) tea.Cmd {
 	return func() tea.Msg {
-		_, err := progress.Update(m.root, func(f *progress.File) { f.At = id })
-		return showError(err)
+		return showError(progress.Update(m.root, func(f *progress.File) { f.At = id }))
 	}
 }
 

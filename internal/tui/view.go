@@ -142,12 +142,7 @@ func (m *Model) footer() string {
 			keys = append(keys, b.footer)
 		}
 	}
-	switch {
-	case m.isAsking():
-		keys = []string{"enter next line", "esc back", "↑/↓ scroll"} // all others are text
-	case m.page == pagePredict:
-		keys = []string{"enter go on", "esc back", "↑/↓ scroll", "? keys", "q quit"}
-	case m.page != pageNow:
+	if m.page != pageNow {
 		keys = []string{"esc back", "↑/↓ scroll", "? keys", "q quit"}
 	}
 	for len(keys) > 2 && ansi.StringWidth(strings.Join(keys, "  "))+len(right)+1 > m.width {
@@ -178,8 +173,6 @@ func (m *Model) draw() {
 		lines = append(lines, m.everything()...)
 	case pageHelp:
 		lines = append(lines, m.help()...)
-	case pagePredict:
-		lines = append(lines, m.predictLines()...)
 	default:
 		lines = append(lines, m.lines...)
 	}

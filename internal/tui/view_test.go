@@ -39,11 +39,10 @@ func seven(state runner.State) (all []progress.Chapter) {
 
 // fake stands for the commands.
 type fake struct {
-	all     []progress.Chapter
-	noted   func()
-	test    func(context.Context, progress.Chapter, runner.Options) (runner.Verdict, error)
-	page    []string
-	predict func() ([]Prediction, error)
+	all   []progress.Chapter
+	noted func()
+	test  func(context.Context, progress.Chapter, runner.Options) (runner.Verdict, error)
+	page  []string
 }
 
 func (f *fake) Look() []progress.Chapter { return f.all }
@@ -63,9 +62,7 @@ func (f *fake) Page(Page, progress.Chapter, progress.TaskState, int) ([]string, 
 	return f.page, nil
 }
 
-func (f *fake) Predict(progress.Chapter, progress.TaskState, int) ([]Prediction, error) {
-	return f.predict()
-}
+func (f *fake) Predict(progress.Chapter, progress.TaskState) error { return nil }
 
 // screenOf is the model at a task, on a terminal of that size, before any test has run.
 func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int) *Model {
@@ -76,7 +73,7 @@ func screenOf(t *testing.T, all []progress.Chapter, at string, width, height int
 		task = c.Tasks[0]
 	}
 	m := New(t.Context(), t.TempDir(), &fake{all: all}, all, c, task)
-	m.saves = func(context.Context, string, progress.Chapter, func(string)) {}
+	m.saves = func(context.Context, string, progress.Chapter, func()) {}
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m
 }
@@ -121,7 +118,7 @@ func TestFooter_drops_what_has_no_room_and_keeps_the_keys_and_quit(t *testing.T)
 func TestList_opens_where_one_is(t *testing.T) {
 	m := screenOf(t, seven(runner.Open), "layer6/part3", 80, 16)
 	m.workshop.(*fake).page = append(strings.Split(strings.Repeat("a task\n", 40), "\n"), "▸ the task one is at")
-	follow(t, m, toggle(PageList)(m))
+	m.Update(toggle(PageList)(m)())
 	text := strings.Join(picture(m), "\n")
 	require.Contains(t, text, "▸ the task one is at", "the screen has no room for the beginning")
 	press(m, "l")
@@ -136,6 +133,19 @@ func TestKey_that_opens_a_page_closes_it(t *testing.T) {
 		require.NotEqual(t, before, picture(m), key)
 		press(m, key)
 		require.Equal(t, before, picture(m), key)
+	}
+}
+
+func TestSave_closes_pages_but_not_what_is_read(t *testing.T) {
+	m := screenOf(t, seven(runner.Open), "layer1/part1", 80, 24)
+	var saved func()
+	m.saves = func(_ context.Context, _ string, _ progress.Chapter, f func()) { saved = f }
+	m.send = func(msg tea.Msg) { m.Update(msg) }
+	m.watch()()
+	for key, stays := range map[string]bool{"a": true, "?": false} {
+		press(m, key)
+		saved()
+		require.Equal(t, stays, strings.Contains(strings.Join(picture(m), "\n"), "esc back"), key)
 	}
 }
 
@@ -254,6 +264,16 @@ func TestTask_of_a_green_chapter_is_shown(t *testing.T) {
 	text := strings.Join(picture(m), "\n")
 	require.Contains(t, text, "Task 3: 1 of 1 tests pass.")
 	require.Contains(t, text, "07-layer/README.md#task-3")
+}
+
+func TestDebug_of_a_test_that_passes_alone_is_refused(t *testing.T) {
+	all := seven(runner.Passed)
+	m := screenOf(t, all, "layer1/part1", 80, 24)
+	v := green(all[0])
+	v.Only = "TestTask"
+	m.Update(judged(v))
+	press(m, "d")
+	require.Contains(t, picture(m)[23], "no failed test is on the screen")
 }
 
 func TestGreen_is_shown_before_vet_has_had_its_say(t *testing.T) {

@@ -6,13 +6,11 @@ package workspace
 // disk or a kill leaves no folder that Restore could take for a backup.
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/robustio"
@@ -21,63 +19,55 @@ import (
 )
 
 // Backups lists the complete backups of a chapter, the newest last.
-func Backups(root string, c course.Chapter) ([]string, error) {
-	return folders(backupFolder(root, c), false)
+func Backups(root string, c course.Chapter) ([]string, error) { return backups(backupFolder(root, c)) }
+
+func backupFolder(root string, c course.Chapter) string {
+	return filepath.Join(root, ".workshop", "backup", c.Dir)
 }
 
-// folders lists the complete or the unfinished backups in dir by name; if it does not exist, there are none.
-func folders(dir string, areUnfinished bool) ([]string, error) {
+// backups lists the complete backups in a folder. If it does not exist, there are none.
+func backups(folder string) ([]string, error) {
 	names := []string{}
-	entries, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for backups: %w", err)
 	}
 	for _, e := range entries {
-		if e.IsDir() && strings.HasPrefix(e.Name(), unfinished) == areUnfinished {
+		if _, err := timeOf(e.Name()); err == nil && e.IsDir() {
 			names = append(names, e.Name())
 		}
 	}
 	return names, nil
 }
 
-func backupFolder(root string, c course.Chapter) string {
-	return filepath.Join(root, ".workshop", "backup", c.Dir)
-}
+// unfinished is the name of the backup that is being written.
+const unfinished = ".unfinished"
 
-// unfinished begins the name of a backup that is being written.
-const unfinished = ".unfinished-"
-
-// backup copies files to a new folder in parent, and reads the copies back before it returns the folder. The caller
-// holds the lock.
+// backup copies files to a new folder in parent, and returns the folder. The caller holds the lock.
 func backup(root, parent string, files map[string][]byte) (_ string, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("nothing was changed, because your files could not be copied first: %w", err)
 		}
 	}()
-	name, err := newestName(parent, now())
+	names, err := backups(parent)
 	if err != nil {
 		return "", err
 	}
-	hidden := filepath.Join(parent, unfinished+name)
+	hidden := filepath.Join(parent, unfinished)
+	if err := os.RemoveAll(hidden); err != nil { // a process was killed
+		return "", err
+	}
 	defer os.RemoveAll(hidden) // it is gone if all went well
 	if err := os.MkdirAll(hidden, 0o755); err != nil {
 		return "", err
 	}
 	for name, content := range files {
-		path := filepath.Join(hidden, name)
-		if err := writeSynced(path, content); err != nil {
-			return "", err
-		}
-		copied, err := os.ReadFile(path)
-		if err == nil && !bytes.Equal(copied, content) {
-			err = fmt.Errorf("the copy %s does not have the content of the file", path)
-		}
-		if err != nil {
+		if err := writeSynced(filepath.Join(hidden, name), content); err != nil {
 			return "", err
 		}
 	}
-	folder := filepath.Join(parent, name)
+	folder := filepath.Join(parent, newestName(names, now()))
 	if err := os.Rename(hidden, folder); err != nil {
 		return "", err
 	}
@@ -92,32 +82,20 @@ var (
 
 const stampLayout = "2006-01-02_15.04.05"
 
-// newestName returns a name for a folder in parent: the time, in a form that comes after all other names, because
-// Restore takes the last for the newest. That holds twice within a second, and after the clock was set back. It removes
-// what interrupted backups have left.
-func newestName(parent string, at time.Time) (string, error) {
-	interrupted, err := folders(parent, true)
-	for _, name := range interrupted {
-		err = errors.Join(err, os.RemoveAll(filepath.Join(parent, name)))
-	}
-	names, err2 := folders(parent, false)
-	if err := errors.Join(err, err2); err != nil {
-		return "", err
-	}
-	last := ""
-	if len(names) > 0 {
-		last = names[len(names)-1]
-	}
+// timeOf returns the time in the name of a backup. Older versions of the workshop put a number behind it.
+func timeOf(name string) (time.Time, error) {
+	return time.Parse(stampLayout, name[:min(len(name), len(stampLayout))])
+}
+
+// newestName returns the name of the next backup: the time, but at least a second after the newest one, because Restore
+// takes the last name for the newest. That holds twice within a second, and after the clock was set back.
+func newestName(names []string, at time.Time) string {
 	stamp := at.Format(stampLayout)
-	if last < stamp {
-		return stamp, nil
+	if len(names) > 0 && stamp <= names[len(names)-1] {
+		newest, _ := timeOf(names[len(names)-1]) // it is a backup's name, see backups
+		stamp = newest.Add(time.Second).Format(stampLayout)
 	}
-	n := 1
-	if len(last) >= len(stampLayout) {
-		stamp = last[:len(stampLayout)]
-		fmt.Sscanf(last[len(stampLayout):], "_%d", &n)
-	}
-	return fmt.Sprintf("%s_%04d", stamp, n+1), nil
+	return stamp
 }
 
 // writeNew writes a file that does not exist, to the disk itself. The umask decides on its mode.

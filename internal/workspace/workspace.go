@@ -155,8 +155,8 @@ func put(root string, c course.Chapter, next func(present code) (code, error)) (
 			change.Restorable = true
 		}
 	}
-	change.Restorable = change.Restorable && worthKeeping(root, c, present)
-	if change.Restorable {
+	untouched, _, skipped := Compare(root, c)
+	if change.Restorable = change.Restorable && !untouched && !skipped; change.Restorable {
 		if change.Backup, err = backup(root, backupFolder(root, c), present); err != nil {
 			return Change{}, err
 		}
@@ -190,22 +190,24 @@ func (c Change) carryOut(root string, chapter course.Chapter, files map[string][
 	return nil
 }
 
-// worthKeeping reports whether any file is neither a stub, ordinary or bare, nor the solution.
-func worthKeeping(root string, c course.Chapter, now code) bool {
+// Compare reports whether the code in a chapter's folder is that of its stub, ordinary or bare, or of its solution, and
+// whether it began as the bare stub. If a file cannot be read, it is none of these.
+func Compare(root string, c course.Chapter) (untouched, bare, skipped bool) {
 	solution := filepath.Join(root, c.Solution())
-	listed, _ := checksum.Read(solution) // if it is unreadable, everything is worth keeping
-	var bare code
-	if stub.IsBare(now) {
-		bare, _ = stub.BareDir(solution) // likewise
+	listed, err := checksum.Read(solution)
+	present, presentErr := course.Code(filepath.Join(root, c.Dir))
+	reference, referenceErr := course.Code(solution)
+	if errors.Join(err, presentErr, referenceErr) != nil || len(listed.Stubs) == 0 {
+		return false, false, false
 	}
-	for name, content := range now {
-		reference, err := os.ReadFile(filepath.Join(solution, name))
-		isBare := bare[name] != nil && bytes.Equal(bare[name], content)
-		if listed.Stubs[name] != checksum.Of(content) && !isBare && (err != nil || !bytes.Equal(reference, content)) {
-			return true
-		}
+	skipped = maps.EqualFunc(present, reference, bytes.Equal)
+	if stub.IsBare(present) {
+		made, err := stub.Bare(reference)
+		return err == nil && maps.EqualFunc(present, made, bytes.Equal), true, skipped
 	}
-	return false
+	return maps.EqualFunc(present, listed.Stubs, func(content []byte, sum string) bool {
+		return checksum.Of(content) == sum
+	}), false, skipped
 }
 
 // EditedTests lists the chapter's generated tests that are changed or gone. Tests that a learner has added are not

@@ -166,8 +166,8 @@ func TestRestore_takes_the_newest_whatever_the_clock_says(t *testing.T) {
 	}
 	names, err := Backups(root, box)
 	require.NoError(t, err)
-	require.Equal(t, []string{"2026-11-20_19.04.05", "2026-11-20_19.04.05_0002", "2026-11-20_19.04.05_0003",
-		"2026-11-20_19.04.05_0004", "2026-11-20_19.04.06", "2026-11-20_19.04.06_0002"}, names)
+	require.Equal(t, []string{"2026-11-20_19.04.05", "2026-11-20_19.04.06", "2026-11-20_19.04.07",
+		"2026-11-20_19.04.08", "2026-11-20_19.04.09", "2026-11-20_19.04.10"}, names)
 }
 
 func TestRestore_can_be_taken_back(t *testing.T) {
@@ -206,14 +206,14 @@ func TestRestore_passes_over_a_copy_that_was_interrupted(t *testing.T) {
 	write(t, root, "01-box/box.go", "package box\n\n// mine\n")
 	change, err := Reset(root, box)
 	require.NoError(t, err)
-	left := filepath.Join(filepath.Dir(change.Backup), unfinished+"2999-01-01_00.00.00")
+	left := filepath.Join(filepath.Dir(change.Backup), unfinished)
 	write(t, root, left+"/box.go", "pack")
 	require.NoError(t, os.Mkdir(filepath.Join(root, change.Backup+"_9999"), 0o755), "as older versions left it")
 
 	_, _, err = Restore(root, box, "")
 	require.NoError(t, err)
 	require.Equal(t, "package box\n\n// mine\n", text(t, root, "01-box/box.go"))
-	_, _, err = Restore(root, box, unfinished+"2999-01-01_00.00.00")
+	_, _, err = Restore(root, box, unfinished)
 	require.ErrorContains(t, err, "there is no backup")
 
 	_, err = Reset(root, box)

@@ -23,8 +23,8 @@ const (
 )
 
 // Meter shows what a command does, how far it is, and how long the rest will take. On a terminal that is one row, which
-// changes in place. Elsewhere it is a line every ten seconds. Call Clear in the end. Its
-// methods may be called from several goroutines.
+// changes in place. Elsewhere it is a line every ten seconds. Call Clear in the end. Its methods may be called from
+// several goroutines.
 type Meter struct {
 	out      io.Writer
 	terminal bool
@@ -34,9 +34,8 @@ type Meter struct {
 	mu        sync.Mutex
 	what      string
 	done, all int
-	last      time.Time     // of the last line of a log
-	quit      chan struct{} // closed by Clear; nil while nothing is shown
-	ticks     sync.WaitGroup
+	last      time.Time   // of the last line of a log
+	again     *time.Timer // shows the row again, because its times change; nil while nothing is shown
 }
 
 // New returns a meter that shows nothing yet. width is that of the terminal, if out is one.
@@ -52,67 +51,57 @@ func (m *Meter) At(what string, done, all int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.what, m.done, m.all = what, done, all
-	if m.quit == nil {
-		quit := make(chan struct{})
-		m.quit = quit
-		m.ticks.Go(func() { m.ticking(quit) })
+	if m.again == nil {
+		m.again = time.AfterFunc(tick, m.showAgain)
 	}
 	m.show()
 }
 
-// ticking shows the row again every second, because its times change.
-func (m *Meter) ticking(quit <-chan struct{}) {
-	ticker := time.NewTicker(tick)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-quit:
-			return
-		case <-ticker.C:
-			m.mu.Lock()
-			m.show()
-			m.mu.Unlock()
-		}
+func (m *Meter) showAgain() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.again != nil {
+		m.show()
+		m.again.Reset(tick)
 	}
 }
 
 // show shows the row. The caller holds m.mu.
 func (m *Meter) show() {
-	row := m.row(m.what, m.done, m.all, time.Since(m.began))
 	switch {
 	case m.terminal:
-		fmt.Fprint(m.out, clearLine+ansi.Truncate(row, m.width-1, "…"))
+		fmt.Fprint(m.out, clearLine+ansi.Truncate(m.row(), m.width-1, "…"))
 	case time.Since(m.last) >= every:
 		m.last = time.Now()
-		fmt.Fprintln(m.out, row)
+		fmt.Fprintln(m.out, m.row())
 	}
 }
 
-func (m *Meter) row(what string, done, all int, took time.Duration) string {
-	if all == 0 {
-		return fmt.Sprintf("%s, %ds", what, int(took.Seconds()))
+func (m *Meter) row() string {
+	took := time.Since(m.began)
+	if m.all == 0 {
+		return fmt.Sprintf("%s, %ds", m.what, int(took.Seconds()))
 	}
 	const wide = 24
-	full := wide * min(done, all) / all
+	full := wide * min(m.done, m.all) / m.all
 	left := ""
-	if done > 0 && took > first {
-		rest := took * time.Duration(max(all-done, 0)) / time.Duration(done)
+	if m.done > 0 && took > first {
+		rest := took * time.Duration(max(m.all-m.done, 0)) / time.Duration(m.done)
 		left = fmt.Sprintf(", about %v left", rest.Round(time.Second))
 	}
-	return fmt.Sprintf("[%s] %d/%d%s  %s", strings.Repeat("█", full)+strings.Repeat("░", wide-full), done, all, left, what)
+	bar := strings.Repeat("█", full) + strings.Repeat("░", wide-full)
+	return fmt.Sprintf("[%s] %d/%d%s  %s", bar, m.done, m.all, left, m.what)
 }
 
 // Clear takes the row away. At may show another one.
 func (m *Meter) Clear() {
 	m.mu.Lock()
-	quit := m.quit
-	m.quit = nil
-	m.mu.Unlock()
-	if quit == nil {
+	defer m.mu.Unlock()
+	if m.again == nil {
 		return
 	}
-	close(quit)
-	m.ticks.Wait()
+	m.again.Stop()
+	m.again = nil
 	if m.terminal {
 		fmt.Fprint(m.out, clearLine)
 	}

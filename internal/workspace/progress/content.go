@@ -34,7 +34,7 @@ func newTree(root string) tree { return tree{root, map[string]string{}} }
 
 func (t tree) content(c course.Chapter) (string, error) {
 	all := ""
-	for _, dir := range append(Folders(t.root, c), filepath.Join(t.root, "go.mod"), filepath.Join(t.root, "go.sum")) {
+	for _, dir := range Paths(t.root, c) {
 		sums, known := t.sums[dir]
 		if !known {
 			var err error
@@ -70,9 +70,10 @@ func existing(err error) error {
 	return err
 }
 
-// Folders returns the folders that Content reads, with all folders below them.
-func Folders(root string, c course.Chapter) []string {
-	dirs := []string{filepath.Join(root, c.Dir), filepath.Join(root, "internal", "testkit")}
+// Paths returns the files that Content reads, and the folders that it reads with all below them.
+func Paths(root string, c course.Chapter) []string {
+	dirs := []string{filepath.Join(root, c.Dir), filepath.Join(root, "internal", "testkit"),
+		filepath.Join(root, "go.mod"), filepath.Join(root, "go.sum")}
 	if c.Layers {
 		dirs = append(dirs, filepath.Join(root, "solutions"))
 	}

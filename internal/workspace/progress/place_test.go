@@ -138,7 +138,7 @@ func TestGreen_outlives_the_files_but_not_a_new_beginning(t *testing.T) {
 	require.Equal(t, []bool{true, true, false}, green())
 	record(t, root, verdict(box, map[int]runner.State{1: runner.Failing, 2: runner.Open}))
 	require.Equal(t, []bool{true, false, false}, green(), "nothing of the second task is written")
-	_, err := Update(root, func(f *File) { f.StartAgain(box) })
+	err := Update(root, func(f *File) { f.StartAgain(box) })
 	require.NoError(t, err)
 	require.Equal(t, []bool{false, false, false}, green())
 }

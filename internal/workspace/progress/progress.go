@@ -7,9 +7,7 @@
 package progress
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -20,8 +18,6 @@ import (
 	"github.com/rogpeppe/go-internal/robustio"
 
 	"client-go-workshop/internal/course"
-	"client-go-workshop/internal/course/checksum"
-	"client-go-workshop/internal/course/stub"
 	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/workspace"
 )
@@ -54,108 +50,65 @@ func path(root string) string { return filepath.Join(root, ".workshop", "progres
 // Load reads the file. If there is none, it returns an empty File. If the file is broken, it returns an empty File and
 // an error that says what to do, and does not change the file.
 func Load(root string) (File, error) {
-	err := existing(course.CheckFile(path(root)))
-	if err != nil {
-		return empty(), fmt.Errorf("read the progress: %w", err)
-	}
-	text, err := robustio.ReadFile(path(root))
-	if existing(err) != nil {
-		return empty(), fmt.Errorf("read the progress: %w", err)
-	}
-	return decode(root, text)
-}
-
-func empty() File { return File{}.complete() }
-
-// complete returns the file with an empty map for each that is nil.
-func (f File) complete() File {
-	return File{f.At, orEmpty(f.Hints), orEmpty(f.Bugs), orEmpty(f.Verdicts), orEmpty(f.Green)}
-}
-
-func orEmpty[V any](m map[string]V) map[string]V {
-	if m == nil {
-		return map[string]V{}
-	}
-	return m
-}
-
-// decode reads the file's text. An empty text is an empty File.
-func decode(root string, text []byte) (File, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		return empty(), nil
-	}
-	var f File
-	err := json.Unmarshal(text, &f)
+	var text []byte
+	err := course.CheckFile(path(root))
 	if err == nil {
-		err = f.check()
+		text, err = robustio.ReadFile(path(root))
+	}
+	if err = existing(err); err != nil {
+		return empty(), fmt.Errorf("read the progress: %w", err)
+	}
+	f := empty()
+	if len(text) > 0 {
+		err = json.Unmarshal(text, &f)
 	}
 	if err != nil {
 		return empty(), fmt.Errorf("%s is not a progress file (%w): delete it, and the tests bring back everything "+
 			"but your place, hints and bugs", path(root), err)
 	}
-	return f.complete(), nil
-}
-
-// check returns an error if a field has a value that no command stores.
-func (f File) check() error {
-	for id, n := range f.Hints {
-		if n < 0 {
-			return fmt.Errorf("%d hints taken for %s", n, id)
-		}
-	}
-	for name, state := range f.Bugs {
-		if !slices.Contains([]string{"begun", "found", "shown"}, state) {
-			return fmt.Errorf("the wrong version %s is %q", name, state)
-		}
-	}
-	for _, v := range f.Verdicts {
-		for id, t := range v.Tasks {
-			if !slices.Contains(runner.States, t.State) || t.Passed < 0 || t.Passed > t.Tests {
-				return fmt.Errorf("%s is %q with %d of %d tests", id, t.State, t.Passed, t.Tests)
-			}
-		}
-	}
-	return nil
-}
-
-// Update changes the file: change receives the current content. No other process changes it meanwhile, and a kill
-// leaves the old content or the new one. If the file cannot be written, Update returns the changed content and the
-// error.
-func Update(root string, change func(*File)) (File, error) {
-	f, err := update(root, change)
-	if err != nil {
-		f, _ = Load(root) // again, because change may have run, and must not run twice on the same content
-		change(&f)
-		return f, fmt.Errorf("store the progress in %s: %w", path(root), err)
-	}
 	return f, nil
 }
 
-func update(root string, change func(*File)) (File, error) {
+func empty() File {
+	return File{Hints: map[string]int{}, Bugs: map[string]string{}, Verdicts: map[string]Verdict{},
+		Green: map[string]bool{}}
+}
+
+// Update changes the file: change receives the current content. No other process changes it meanwhile, and a kill
+// leaves the old content or the new one. On an error the file is as it was, and change may not have run.
+func Update(root string, change func(*File)) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("store the progress in %s: %w", path(root), err)
+		}
+	}()
 	if err := os.MkdirAll(filepath.Dir(path(root)), 0o755); err != nil {
-		return File{}, err
+		return err
 	}
 	unlock, err := lockedfile.MutexAt(filepath.Join(root, ".workshop", "progress.lock")).Lock()
 	if err != nil {
-		return File{}, err
+		return err
 	}
 	defer unlock()
 	f, err := Load(root)
 	if err != nil {
-		return File{}, err
+		return err
 	}
 	change(&f)
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
-		return File{}, err
+		return err
 	}
-	return f, workspace.Replace(path(root), append(text, '\n'))
+	return workspace.Replace(path(root), append(text, '\n'))
 }
+
+// ids returns the ID of a task and its former ones.
+func ids(t course.Task) []string { return append([]string{t.ID}, t.Former...) }
 
 // HintsTaken returns how many hints of a task were taken, also under its former IDs.
 func (f File) HintsTaken(t course.Task) int {
-	taken := f.Hints[t.ID]
-	for _, id := range t.Former {
+	taken := 0
+	for _, id := range ids(t) {
 		taken = max(taken, f.Hints[id])
 	}
 	return taken
@@ -183,11 +136,11 @@ func (f *File) Record(v runner.Verdict, content string) {
 
 // WasGreen reports whether a task has passed over some version of the files, also under its former IDs.
 func (f File) WasGreen(t course.Task) bool {
-	return f.Green[t.ID] || slices.ContainsFunc(t.Former, func(id string) bool { return f.Green[id] })
+	return slices.ContainsFunc(ids(t), func(id string) bool { return f.Green[id] })
 }
 
 func (f *File) notGreen(t course.Task) {
-	for _, id := range append([]string{t.ID}, t.Former...) {
+	for _, id := range ids(t) {
 		delete(f.Green, id)
 	}
 }
@@ -233,7 +186,7 @@ func (t tree) state(c course.Chapter, f File) (Chapter, error) {
 	}
 	known := f.Verdicts[c.Topic]
 	out.Fresh = known.Content == content
-	out.compare(t.root)
+	out.Untouched, out.Bare, out.Skipped = workspace.Compare(t.root, c)
 	edited, err := workspace.EditedTests(t.root, c)
 	if err != nil {
 		return out, err
@@ -245,7 +198,7 @@ func (t tree) state(c course.Chapter, f File) (Chapter, error) {
 	}
 	for _, task := range c.Tasks {
 		t := TaskState{Task: task, State: runner.Unknown, Hints: f.HintsTaken(task)}
-		for _, id := range append([]string{task.ID}, task.Former...) {
+		for _, id := range ids(task) {
 			if v, ok := known.Tasks[id]; ok && out.Fresh && t.State == runner.Unknown {
 				t.State, t.Passed, t.Tests = v.State, v.Passed, v.Tests
 			}
@@ -257,27 +210,6 @@ func (t tree) state(c course.Chapter, f File) (Chapter, error) {
 		out.Tasks = append(out.Tasks, t)
 	}
 	return out, nil
-}
-
-// compare finds out whether the chapter's files are the stubs, ordinary or bare, or the solution's. If a file cannot be
-// read, they are none of these.
-func (c *Chapter) compare(root string) {
-	solution := filepath.Join(root, c.Solution())
-	listed, err := checksum.Read(solution)
-	present, presentErr := course.Code(filepath.Join(root, c.Dir))
-	reference, referenceErr := course.Code(solution)
-	if errors.Join(err, presentErr, referenceErr) != nil || len(listed.Stubs) == 0 {
-		return
-	}
-	c.Untouched, c.Skipped = true, true
-	for name, sum := range listed.Stubs {
-		c.Untouched = c.Untouched && checksum.Of(present[name]) == sum
-		c.Skipped = c.Skipped && bytes.Equal(present[name], reference[name])
-	}
-	if c.Bare = stub.IsBare(present); c.Bare {
-		bare, err := stub.Bare(reference)
-		c.Untouched = err == nil && maps.EqualFunc(bare, present, bytes.Equal)
-	}
 }
 
 // All returns the states of all chapters of the workshop.
