@@ -299,8 +299,8 @@ func TestFirst_is_the_task_asked_for_or_the_first_that_has_not_passed(t *testing
 
 func TestMarkUntouched_compares_with_the_stub_that_the_learner_began_with(t *testing.T) {
 	dir, solution := t.TempDir(), t.TempDir()
-	src := "package box\n\nfunc New() int { return hidden() }\n\n//workshop:task 1\nfunc hidden() int { return 1 }\n\n" +
-		"//workshop:task 2\nfunc Two() {}\n"
+	src := "// Package box counts.\npackage box\n\nfunc New() int { return hidden() }\n\n" +
+		"//workshop:task 1\nfunc hidden() int { return 1 }\n\n//workshop:task 2\nfunc Two() {}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(solution, "box.go"), []byte(src), 0o644))
 	for _, start := range []func(string) (map[string][]byte, error){stub.Dir, stub.BareDir} {
 		files, err := start(solution)

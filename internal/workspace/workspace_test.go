@@ -30,8 +30,8 @@ const testCode = "package box_test\n"
 
 // newRoot lays out a chapter of two files, untouched.
 func newRoot(t require.TestingT, root string) string {
-	write(t, root, "solutions/01-box/box.go", "package box\n\n// Put puts.\n//\n//workshop:task 1\nfunc Put() { "+
-		"println() }\n")
+	write(t, root, "solutions/01-box/box.go", "// Package box holds.\npackage box\n\n"+
+		"// Put puts.\n//\n//workshop:task 1\nfunc Put() { println() }\n")
 	write(t, root, "solutions/01-box/lid.go", "package box\n\n// Lid is a lid.\ntype Lid struct{}\n")
 	made, err := stub.Dir(filepath.Join(root, "solutions/01-box"))
 	require.NoError(t, err)

@@ -5,11 +5,11 @@ package stub
 //
 // What goes is the design: unexported functions, types, variables and fields. What stays:
 //
-//   - exported names, and what their signatures and the values of exported variables need;
+//   - exported names;
 //   - unexported types with an exported method that the learner writes, since the method's comment is a contract;
-//   - given files, which have no directive, except for code in them that needs something that goes.
+//   - given files, which have no directive.
 //
-// An exported function with a given body that needs something that goes becomes a todo.
+// Code of these that needs something that goes goes too. An exported function becomes a todo instead.
 
 import (
 	"fmt"
@@ -56,22 +56,23 @@ func BareDir(dir string) (map[string][]byte, error) {
 	return bare, nil
 }
 
-// Bare makes the bare stub of a solution. files holds the content of the solution's Go files by name. A file that would
-// be empty is not in the result.
+// Bare makes the bare stub of a solution. files holds the content of the solution's Go files by name; one of them has a
+// package comment. A file that would be empty is not in the result.
 func Bare(files map[string][]byte) (map[string][]byte, error) {
-	s := &design{members: map[string][]*part{}, decls: map[string]*part{}, set: token.NewFileSet()}
+	s := &design{members: map[string][]*part{}, decls: map[string]*part{}}
+	set := token.NewFileSet()
+	var read []*file
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		f, err := read(s.set, name, files[name])
+		f, err := readFile(set, name, files[name])
 		if err != nil {
 			return nil, err
 		}
-		s.files, s.parts = append(s.files, f), append(s.parts, f.parts...)
+		read, s.parts = append(read, f), append(s.parts, f.parts...)
 	}
 	s.relate()
 	s.choose()
 	bare := map[string][]byte{}
-	marked := false
-	for _, f := range s.files {
+	for _, f := range read {
 		if f.tree.Doc != nil {
 			at := f.offset(f.tree.Package)
 			f.replace(at, at, "//\n"+bareComment)
@@ -83,10 +84,66 @@ func Bare(files map[string][]byte) (map[string][]byte, error) {
 			return nil, err
 		}
 		bare[f.name] = src
-		marked = marked || f.tree.Doc != nil
-	}
-	if first := slices.Sorted(maps.Keys(bare)); !marked && len(first) > 0 {
-		bare[first[0]] = append([]byte(bareComment+"\n"), bare[first[0]]...)
 	}
 	return bare, nil
+}
+
+// choose gives every part its state.
+func (s *design) choose() {
+	for _, p := range s.parts {
+		switch {
+		case !p.offered() || p.owner != nil && !p.owner.offered():
+			p.state = gone
+		case p.todo.Task > 0:
+			p.state = todo
+		default:
+			p.state = stays
+		}
+	}
+	for s.demote() {
+	}
+	for _, p := range s.parts {
+		if p.state == todo && p.todo.Task == 0 {
+			p.todo.Task, p.todo.Symbol = s.firstTask(p), p.file.symbol(p.function())
+		}
+	}
+}
+
+// offered reports whether a part is exported, a contract, given, or code that nothing can name.
+func (p *part) offered() bool {
+	return p.exported || p.contract || !p.file.marked || p.owner == nil && !p.named
+}
+
+// demote takes back what needs something that goes: an exported function becomes a todo, anything else goes too. It
+// reports whether there was such a part.
+func (s *design) demote() (changed bool) {
+	for _, p := range s.parts {
+		if p.state == stays && slices.ContainsFunc(p.needs, meanings.gone) {
+			p.state, changed = gone, true
+			if p.exported && p.function() != nil {
+				p.state = todo
+			}
+		}
+	}
+	return changed
+}
+
+// firstTask returns the task of a function that the stub gives: the first one in which the learner writes a method of
+// its type, a function that its body names, or a method of a type that its body names.
+func (s *design) firstTask(function *part) int {
+	near := []*part{function.owner}
+	for _, needed := range s.needed(function.function().Body) {
+		p := needed[0] // of an exported method of an unexported type, the callers see an interface
+		if len(needed) == 1 && (p.owner == nil || p.owner.exported || !p.exported) {
+			near = append(near, p)
+		}
+	}
+	first := 0
+	for _, p := range s.parts {
+		isNear := slices.Contains(near, p) || p.owner != nil && slices.Contains(near, p.owner)
+		if isNear && p.todo.Task > 0 && (first == 0 || p.todo.Task < first) {
+			first = p.todo.Task
+		}
+	}
+	return max(first, 1)
 }

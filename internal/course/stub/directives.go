@@ -9,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -22,13 +23,12 @@ const (
 	gone
 )
 
-// part is a function, a specification in another declaration, or a field of a struct type. Constants that depend on the
-// ones before them are one part.
+// part is a function, a specification in another declaration, or a field of a struct type.
 type part struct {
+	file      *file
 	node      ast.Node
-	doc       *ast.CommentGroup // nil if it has none
 	names     []*ast.Ident
-	exported  bool
+	exported  bool  // whether one of the names is
 	directed  bool  // whether it has a directive of its own
 	state     state // in the ordinary stub, until Bare chooses another one
 	todo      Todo  // the zero Todo if its body is not the learner's
@@ -51,8 +51,8 @@ type file struct {
 	receiver string // the name of unexported receiver types in symbols; empty is their own
 }
 
-// read finds the parts of a file, and carries out its directives.
-func read(set *token.FileSet, name string, src []byte) (*file, error) {
+// readFile finds the parts of a file, and carries out its directives.
+func readFile(set *token.FileSet, name string, src []byte) (*file, error) {
 	tree, err := parser.ParseFile(set, name, src, parser.ParseComments)
 	if err != nil {
 		return nil, fmt.Errorf("read the solution: %w", err)
@@ -60,10 +60,7 @@ func read(set *token.FileSet, name string, src []byte) (*file, error) {
 	f := &file{name: name, src: src, set: set, tree: tree, byNode: map[ast.Node]*part{}}
 	documented := map[*ast.CommentGroup][]*part{}
 	add := func(node ast.Node, doc *ast.CommentGroup, names ...*ast.Ident) {
-		p := &part{node: node, doc: doc, names: names}
-		for _, name := range names {
-			p.exported = p.exported || name.IsExported()
-		}
+		p := &part{file: f, node: node, names: names, exported: slices.ContainsFunc(names, (*ast.Ident).IsExported)}
 		f.parts, f.byNode[node], documented[doc] = append(f.parts, p), p, append(documented[doc], p)
 	}
 	for _, decl := range tree.Decls {
@@ -71,17 +68,13 @@ func read(set *token.FileSet, name string, src []byte) (*file, error) {
 		case *ast.FuncDecl:
 			add(d, d.Doc, d.Name)
 		case *ast.GenDecl:
-			if d.Tok == token.CONST && dependent(d) {
-				add(d, d.Doc, Declared(d.Specs...)...)
-				for _, spec := range d.Specs {
-					f.byNode[spec] = f.byNode[d]
+			for _, spec := range d.Specs {
+				if d.Tok == token.IMPORT {
+					continue
 				}
-			} else if d.Tok != token.IMPORT {
-				for _, spec := range d.Specs {
-					add(spec, cmp.Or(docOf(spec), d.Doc), Declared(spec)...)
-					for _, field := range fieldsOf(spec) {
-						add(field, field.Doc, FieldNames(field)...)
-					}
+				add(spec, cmp.Or(docOf(spec), d.Doc), Declared(spec)...)
+				for _, field := range fieldsOf(spec) {
+					add(field, field.Doc, FieldNames(field)...)
 				}
 			}
 		}
@@ -89,26 +82,34 @@ func read(set *token.FileSet, name string, src []byte) (*file, error) {
 	return f, f.direct(documented)
 }
 
-// dependent reports whether the constants of a group depend on the ones before them, so that none can go alone.
-func dependent(d *ast.GenDecl) (found bool) {
-	ast.Inspect(d, func(n ast.Node) bool {
-		spec, isSpec := n.(*ast.ValueSpec)
-		ident, isIdent := n.(*ast.Ident)
-		found = found || isSpec && len(spec.Values) == 0 || isIdent && ident.Name == "iota"
-		return true
-	})
-	return found
-}
-
-// docOf returns the doc comment of a specification that is not an import.
-func docOf(spec ast.Spec) *ast.CommentGroup {
-	if t, ok := spec.(*ast.TypeSpec); ok {
-		return t.Doc
+// function returns the part if it is a function with a body, otherwise nil.
+func (p *part) function() *ast.FuncDecl {
+	if d, ok := p.node.(*ast.FuncDecl); ok && d.Body != nil {
+		return d
 	}
-	return spec.(*ast.ValueSpec).Doc
+	return nil
 }
 
-// fieldsOf returns the fields of a struct type, and nothing for any other specification.
+// docOf returns the doc comment of a declaration, a specification or a field; nil if it has none.
+func docOf(node ast.Node) *ast.CommentGroup {
+	switch n := node.(type) {
+	case *ast.FuncDecl:
+		return n.Doc
+	case *ast.GenDecl:
+		return n.Doc
+	case *ast.TypeSpec:
+		return n.Doc
+	case *ast.ValueSpec:
+		return n.Doc
+	case *ast.ImportSpec:
+		return n.Doc
+	case *ast.Field:
+		return n.Doc
+	}
+	return nil
+}
+
+// fieldsOf returns the fields of a struct type, and nothing for any other node.
 func fieldsOf(spec ast.Node) []*ast.Field {
 	if t, ok := spec.(*ast.TypeSpec); ok {
 		if s, ok := t.Type.(*ast.StructType); ok {
@@ -121,35 +122,30 @@ func fieldsOf(spec ast.Node) []*ast.Field {
 // direct carries out the directives. It receives the parts below each doc comment.
 func (f *file) direct(documented map[*ast.CommentGroup][]*part) error {
 	for _, group := range f.tree.Comments {
-		parts := documented[group]
 		for _, c := range group.List {
 			if !strings.HasPrefix(c.Text, "//workshop:") {
 				continue
 			}
 			f.marked = true
-			if len(parts) == 0 {
+			if len(documented[group]) == 0 {
 				if err := f.directAll(c); err != nil {
 					return err
 				}
 			}
-			for _, p := range parts {
-				if err := f.directOne(p, c); err != nil {
+			for _, p := range documented[group] {
+				if err := p.direct(c); err != nil {
 					return err
 				}
 			}
 		}
 	}
 	for _, p := range f.parts {
-		var err error
-		switch _, isFunction := p.node.(*ast.FuncDecl); {
-		case p.directed || !isFunction:
+		switch {
+		case p.directed || p.function() == nil:
 		case f.forAll && !p.exported:
 			p.state = gone
 		case f.task > 0:
-			err = f.take(p, f.task, "")
-		}
-		if err != nil {
-			return err
+			p.take(f.task, "")
 		}
 	}
 	return nil
@@ -178,46 +174,35 @@ func (f *file) directAll(c *ast.Comment) error {
 	return nil
 }
 
-// directOne carries out a directive for a part.
-func (f *file) directOne(p *part, c *ast.Comment) error {
-	_, isFunction := p.node.(*ast.FuncDecl)
+// direct carries out a directive for a part.
+func (p *part) direct(c *ast.Comment) error {
 	m := taskDirective.FindStringSubmatch(c.Text)
 	switch {
 	case p.directed:
-		return f.errorf(c, "a second directive for one declaration")
-	case c.Text == "//workshop:omit":
-		for _, name := range p.names {
-			if name.IsExported() {
-				return f.errorf(name, "%s is exported, so the tests may need it; it cannot be omitted", name)
-			}
-		}
+		return p.file.errorf(c, "a second directive for one declaration")
+	case c.Text == "//workshop:omit" && !p.exported:
 		p.state = gone
-	case !isFunction:
-		return f.errorf(c, "%s: this declaration can only be omitted; a task stands before a function", c.Text)
+	case c.Text == "//workshop:omit":
+		return p.file.errorf(c, "an exported name cannot be omitted, because the tests may need it")
+	case p.function() == nil:
+		return p.file.errorf(c, "%s: only a function with a body has a task; this can only be omitted", c.Text)
 	case m != nil:
 		task, _ := strconv.Atoi(m[1]) // digits, says the pattern
-		if err := f.take(p, task, m[2]); err != nil {
-			return err
-		}
-	case strings.HasPrefix(c.Text, "//workshop:task"):
-		return f.errorf(c, "%s: a task directive is \"//workshop:task 2\" or \"//workshop:task 2 Symbol\"", c.Text)
+		p.take(task, m[2])
 	case c.Text != "//workshop:keep":
-		return f.errorf(c, "there is no directive %s; there are task, omit and keep", c.Text)
+		return p.file.errorf(c, "there is no directive %s; there are \"//workshop:task 2\", \"//workshop:task 2 Symbol\", "+
+			"\"//workshop:omit\" and \"//workshop:keep\"", c.Text)
 	}
 	p.directed = true
 	return nil
 }
 
 // take makes a function's body the learner's. An empty symbol is the function's own.
-func (f *file) take(p *part, task int, symbol string) error {
-	d := p.node.(*ast.FuncDecl)
-	if d.Body == nil {
-		return f.errorf(d, "%s has no body to take out", d.Name)
-	}
+func (p *part) take(task int, symbol string) {
+	d, f := p.function(), p.file
 	p.state = todo
 	p.todo = Todo{task, cmp.Or(symbol, f.symbol(d)), d.Doc.Text(), f.set.Position(d.Name.Pos()).Line,
 		f.offset(d.Body.Lbrace) + 1, Symbol(d)}
-	return nil
 }
 
 // symbol returns Symbol, with the file's name for an unexported receiver type.

@@ -74,7 +74,7 @@ func readSolution(dir string) (map[string][]byte, error) {
 // Generate makes the stub of one file. name is for error messages. It depends on src alone; a file without directives
 // comes out as it went in, but for formatting, so a stub is its own stub.
 func Generate(name string, src []byte) ([]byte, error) {
-	f, err := read(token.NewFileSet(), name, src)
+	f, err := readFile(token.NewFileSet(), name, src)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func Generate(name string, src []byte) ([]byte, error) {
 
 // Todos lists the bodies that Generate takes out of a file.
 func Todos(name string, src []byte) (todos []Todo, err error) {
-	f, err := read(token.NewFileSet(), name, src)
+	f, err := readFile(token.NewFileSet(), name, src)
 	if err != nil {
 		return nil, err
 	}
@@ -118,28 +118,28 @@ func FieldNames(field *ast.Field) []*ast.Ident {
 	if len(field.Names) > 0 {
 		return field.Names
 	}
-	switch t := field.Type.(type) {
-	case *ast.Ident:
-		return []*ast.Ident{t}
-	case *ast.SelectorExpr:
-		return []*ast.Ident{t.Sel}
-	case *ast.StarExpr:
-		return FieldNames(&ast.Field{Type: t.X})
-	case *ast.IndexExpr:
-		return FieldNames(&ast.Field{Type: t.X})
-	case *ast.IndexListExpr:
-		return FieldNames(&ast.Field{Type: t.X})
+	return []*ast.Ident{typeName(field.Type)}
+}
+
+// typeName returns the name of a type without its package, pointer and type arguments: Box of *box.Box[K, V]. A type
+// without a name has an empty one.
+func typeName(t ast.Expr) *ast.Ident {
+	for n := range ast.Preorder(t) {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			return n.Sel
+		case *ast.Ident:
+			return n
+		}
 	}
-	return nil
+	return &ast.Ident{}
 }
 
 // Symbol returns Receiver.Method, or the function's name.
 func Symbol(d *ast.FuncDecl) string {
 	if d.Recv != nil && len(d.Recv.List) > 0 {
-		for n := range ast.Preorder(d.Recv.List[0].Type) {
-			if receiver, ok := n.(*ast.Ident); ok { // the first name in "*Box[K, V]"
-				return receiver.Name + "." + d.Name.Name
-			}
+		if receiver := typeName(d.Recv.List[0].Type).Name; receiver != "" {
+			return receiver + "." + d.Name.Name
 		}
 	}
 	return d.Name.Name

@@ -13,7 +13,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -27,20 +26,26 @@ func (f *file) offset(p token.Pos) int { return f.set.Position(p).Offset }
 
 func (f *file) replace(from, to int, text string) { f.edits = append(f.edits, edit{from, to, text}) }
 
-// cut removes the lines of a node and of its doc comment, which may be nil.
-func (f *file) cut(doc *ast.CommentGroup, node ast.Node) {
-	from, end := f.offset(node.Pos()), len(f.src)
-	if doc != nil {
-		from = f.offset(doc.Pos())
-	}
+// cut removes the lines of a node and of its doc comment.
+func (f *file) cut(node ast.Node) {
+	from, end := f.start(node), len(f.src)
 	if i := bytes.IndexByte(f.src[f.offset(node.End()):], '\n'); i >= 0 {
 		end = f.offset(node.End()) + i + 1
 	}
-	f.replace(f.lineStart(from), end, "")
+	if _, isField := node.(*ast.Field); isField { // with the blank lines before it
+		from = len(bytes.TrimRight(f.src[:from], " \t\n")) + 1
+	}
+	f.replace(from, end, "")
 }
 
-// lineStart returns the offset of the line with an offset.
-func (f *file) lineStart(at int) int { return bytes.LastIndexByte(f.src[:at], '\n') + 1 }
+// start returns the offset of the line in which a node or its doc comment begins.
+func (f *file) start(node ast.Node) int {
+	at := node.Pos()
+	if doc := docOf(node); doc != nil {
+		at = doc.Pos()
+	}
+	return bytes.LastIndexByte(f.src[:f.offset(at)], '\n') + 1
+}
 
 // apply carries out the edits. One that begins inside another one is part of it.
 func (f *file) apply() []byte {
@@ -69,21 +74,32 @@ func (f *file) write() ([]byte, error) {
 		f.replace(at[0], at[1], "")
 	}
 	todos := false
+	for _, p := range f.parts {
+		switch _, isField := p.node.(*ast.Field); {
+		case isField: // see its type
+		case p.state == gone:
+			f.cut(p.node)
+		case p.state == todo:
+			todos = true
+			body := p.function().Body
+			f.replace(f.offset(body.Lbrace), f.offset(body.Rbrace)+1,
+				fmt.Sprintf("{\n\tpanic(todo.Task(%d, %q))\n}", p.todo.Task, p.todo.Symbol))
+		}
+		fields := fieldsOf(p.node)
+		if allGo(f, fields) {
+			list := p.node.(*ast.TypeSpec).Type.(*ast.StructType).Fields
+			f.replace(f.offset(list.Opening)+1, f.offset(list.Closing), "")
+			continue
+		}
+		for _, field := range fields {
+			if f.byNode[field].state == gone {
+				f.cut(field)
+			}
+		}
+	}
 	for _, decl := range f.tree.Decls {
-		switch d := decl.(type) {
-		case *ast.FuncDecl:
-			switch p := f.byNode[d]; p.state {
-			case gone:
-				f.cut(d.Doc, d)
-			case todo:
-				todos = true
-				f.replace(f.offset(d.Body.Lbrace), f.offset(d.Body.Rbrace)+1,
-					fmt.Sprintf("{\n\tpanic(todo.Task(%d, %q))\n}", p.todo.Task, p.todo.Symbol))
-			}
-		case *ast.GenDecl:
-			if d.Tok != token.IMPORT {
-				f.writeSpecs(d)
-			}
+		if d, ok := decl.(*ast.GenDecl); ok && d.Tok != token.IMPORT && allGo(f, d.Specs) {
+			f.cut(d)
 		}
 	}
 	cut, err := format.Source(blankHead.ReplaceAll(f.apply(), []byte("$1")))
@@ -94,32 +110,6 @@ func (f *file) write() ([]byte, error) {
 		return nil, err
 	}
 	return format.Source(cut)
-}
-
-// writeSpecs cuts what goes of a declaration.
-func (f *file) writeSpecs(d *ast.GenDecl) {
-	if allGo(f, d.Specs) {
-		f.cut(d.Doc, d)
-		return
-	}
-	for _, spec := range d.Specs {
-		fields := fieldsOf(spec)
-		switch {
-		case f.byNode[spec].state == gone:
-			f.cut(docOf(spec), spec)
-		case allGo(f, fields):
-			list := spec.(*ast.TypeSpec).Type.(*ast.StructType).Fields
-			f.replace(f.offset(list.Opening)+1, f.offset(list.Closing), "")
-		default:
-			for _, field := range fields {
-				if f.byNode[field].state == gone {
-					f.cut(field.Doc, field)
-					e := &f.edits[len(f.edits)-1] // with the blank lines before it
-					e.start = len(bytes.TrimRight(f.src[:e.start], " \t\n")) + 1
-				}
-			}
-		}
-	}
 }
 
 // allGo reports whether there are nodes, and all of them go.
@@ -150,24 +140,21 @@ func fixImports(name string, src []byte, todos bool) ([]byte, error) {
 		d, ok := decl.(*ast.GenDecl)
 		if !ok || d.Tok != token.IMPORT {
 			if todos {
-				f.addTodo(tree, decl)
+				f.replace(f.start(decl), f.start(decl), fmt.Sprintf("import %q\n\n", todoPath))
 			}
 			break
 		}
 		last := ""
-		before := len(f.edits)
 		for _, spec := range d.Specs {
 			if i := spec.(*ast.ImportSpec); used[ImportName(i)] {
 				last = i.Path.Value
-				todos = todos && last != strconv.Quote(todoPath)
 			} else {
-				f.cut(i.Doc, i)
+				f.cut(i)
 			}
 		}
 		switch {
 		case last == "":
-			f.edits = f.edits[:before]
-			f.cut(d.Doc, d)
+			f.cut(d)
 		case todos && d.Rparen.IsValid(): // a group of its own, unless other packages of the workshop are the last one
 			separator := "\n"
 			if strings.HasPrefix(last, `"client-go-workshop/`) {
@@ -178,18 +165,6 @@ func fixImports(name string, src []byte, todos bool) ([]byte, error) {
 		}
 	}
 	return f.apply(), nil
-}
-
-// addTodo imports package todo before a declaration and its doc comment.
-func (f *file) addTodo(tree *ast.File, before ast.Decl) {
-	at := f.set.Position(before.Pos())
-	for _, comment := range tree.Comments {
-		if f.set.Position(comment.End()).Line == at.Line-1 {
-			at = f.set.Position(comment.Pos())
-		}
-	}
-	start := f.lineStart(at.Offset)
-	f.replace(start, start, fmt.Sprintf("import %q\n\n", todoPath))
 }
 
 var majorVersion = regexp.MustCompile(`/v(?:[2-9]|\d\d+)$`)

@@ -20,10 +20,11 @@ import (
 )
 
 const (
-	untouched = "package box\n\nfunc Put() { panic(todo.Task(1, \"Put\")) }\n" +
+	untouched = "// Package box counts.\npackage box\n\nfunc Put() { panic(todo.Task(1, \"Put\")) }\n" +
 		"\nfunc Empty() { panic(todo.Task(2, \"Empty\")) }\n" +
 		"\nfunc Lid() { panic(todo.Task(3, \"Lid\")) }\n"
-	solution = "package box\n\n//workshop:task 1\nfunc Put() {}\n\n//workshop:task 2\nfunc Empty() {}\n" +
+	solution = "// Package box counts.\npackage box\n\n//workshop:task 1\nfunc Put() {}\n" +
+		"\n//workshop:task 2\nfunc Empty() {}\n" +
 		"\n//workshop:task 3\nfunc Lid() {}\n"
 )
 
