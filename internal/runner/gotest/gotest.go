@@ -15,7 +15,6 @@ import (
 	"io"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -65,11 +64,12 @@ const (
 
 // Test finds a test by its name; found reports whether it ran at all.
 func (r Result) Test(name string) (test Test, found bool) {
-	i := slices.IndexFunc(r.Tests, func(t Test) bool { return t.Name == name })
-	if i < 0 {
-		return Test{}, false
+	for _, t := range r.Tests {
+		if t.Name == name {
+			return t, true
+		}
 	}
-	return r.Tests[i], true
+	return Test{}, false
 }
 
 // Crashed reports whether a panic, or the runtime, ended the test binary while this test ran.
@@ -112,10 +112,9 @@ func Run(ctx context.Context, cmd *exec.Cmd) (Result, error) {
 	return r, err
 }
 
-// read collects the events in what go test -json prints. onTest, unless it is nil, receives each test when it begins
-// (then it is Running), when it tells where it is, and when it has ended. onEvent, unless it is nil, receives the
-// action of each event.
-func read(stdout io.Reader, onTest func(Test), onEvent func(action)) (Result, error) {
+// read collects the events in what go test -json prints. It calls onTest with each test when it begins (then it is
+// Running), when it tells where it is, and when it has ended, and onEvent with the action of each event.
+func read(stdout io.Reader, onTest func(Test), onEvent func(action string)) (Result, error) {
 	c := collector{tests: map[string]*running{}, onTest: onTest, onEvent: onEvent}
 	lines := bufio.NewReader(stdout)
 	var err error
@@ -128,32 +127,19 @@ func read(stdout io.Reader, onTest func(Test), onEvent func(action)) (Result, er
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	r := Result{Outside: c.outside.String(), Began: c.began}
+	r := Result{Outside: c.outside.String(), Began: c.began, Early: c.began && !c.ended}
 	for _, t := range c.order {
 		r.Tests = append(r.Tests, t.end())
 	}
-	r.Early = r.Began && !c.ended
 	return r, err
 }
 
 // event is a line of go test -json.
 type event struct {
-	Action                   action
+	Action                   string
 	Test, Output, Key, Value string
 	Elapsed                  float64 // seconds
 }
-
-type action string
-
-const (
-	actionStart  action = "start" // the test binary starts
-	actionRun    action = "run"
-	actionOutput action = "output"
-	actionAttr   action = "attr"
-	actionPass   action = "pass"
-	actionFail   action = "fail"
-	actionSkip   action = "skip"
-)
 
 // collector sorts events by top-level test.
 type collector struct {
@@ -161,7 +147,7 @@ type collector struct {
 	order   []*running
 	outside clipped
 	onTest  func(Test)
-	onEvent func(action)
+	onEvent func(action string)
 	began   bool
 	ended   bool // package testing printed PASS or FAIL after the last test
 }
@@ -179,30 +165,20 @@ func (r *running) end() Test {
 	return r.Test
 }
 
-// statuses is the status of a test after an event.
-var statuses = map[action]Status{actionRun: Broken, actionPass: Passed, actionFail: Failed, actionSkip: Skipped}
-
 // line takes a line, which is an event, or what a program has printed past go test.
 func (c *collector) line(line []byte) error {
 	var e event
 	if line = bytes.TrimRight(line, "\r\n"); json.Unmarshal(line, &e) != nil || e.Action == "" {
-		fmt.Fprintln(&c.outside, printable(string(line)))
+		c.outside.add(printable(string(line)) + "\n")
 		return nil
 	}
-	return c.event(e)
-}
-
-// event takes one event.
-func (c *collector) event(e event) error {
-	c.began = c.began || e.Action == actionStart
+	c.began = c.began || e.Action == "start"
+	c.onEvent(e.Action)
 	e.Output = printable(e.Output)
-	if c.onEvent != nil {
-		c.onEvent(e.Action)
-	}
 	name, _, isSubtest := strings.Cut(e.Test, "/")
 	if name == "" {
 		c.ended = c.ended || e.Output == "PASS\n" || e.Output == "FAIL\n"
-		fmt.Fprint(&c.outside, e.Output)
+		c.outside.add(e.Output)
 		return nil
 	}
 	c.ended = false
@@ -212,58 +188,57 @@ func (c *collector) event(e event) error {
 		c.tests[name] = t
 		c.order = append(c.order, t)
 	}
-	status, changes := statuses[e.Action]
-	switch {
-	case e.Action == actionOutput:
-		// A long line comes in several events, of which only the first has the mark.
-		if t.marked = t.marked || strings.HasPrefix(e.Output, "=== "); !t.marked {
-			fmt.Fprint(&t.output, e.Output)
+	switch e.Action {
+	case "output":
+		t.print(e.Output)
+	case "attr":
+		return c.attribute(t, e)
+	case "run", "pass", "fail", "skip":
+		if !isSubtest {
+			c.change(t, e)
 		}
-		t.marked = t.marked && !strings.HasSuffix(e.Output, "\n")
-	case e.Action == actionAttr:
-		told, err := t.attribute(e)
-		if told && c.onTest != nil {
-			c.onTest(Test{Name: t.Name, Status: Running, Place: t.Place})
-		}
-		return err
-	case !changes, isSubtest:
-	default:
-		if t.Status != Failed { // under -count it stays so, whatever the other times bring
-			t.Status = status
-		}
-		t.Took += time.Duration(e.Elapsed * float64(time.Second))
-		c.notify(e.Action, t)
 	}
 	return nil
 }
 
-// notify passes on a test that begins or has ended.
-func (c *collector) notify(a action, t *running) {
-	switch {
-	case c.onTest == nil:
-	case a == actionRun:
+// print keeps what a test prints, without lines such as === RUN. A long line comes in several events, of which only the
+// first has the mark.
+func (r *running) print(text string) {
+	if r.marked = r.marked || strings.HasPrefix(text, "=== "); !r.marked {
+		r.output.add(text)
+	}
+	r.marked = r.marked && !strings.HasSuffix(text, "\n")
+}
+
+// change begins or ends a test. One that has failed stays so, whatever its other runs under -count bring.
+func (c *collector) change(t *running, e event) {
+	if t.Status != Failed {
+		t.Status = map[string]Status{"run": Broken, "pass": Passed, "fail": Failed, "skip": Skipped}[e.Action]
+	}
+	t.Took += time.Duration(e.Elapsed * float64(time.Second))
+	if e.Action == "run" {
 		c.onTest(Test{Name: t.Name, Status: Running})
-	default:
+	} else {
 		c.onTest(t.end())
 	}
 }
 
-// attribute keeps the failure that an attribute completes, if it does, and the place that one tells. told reports
-// whether it was a place.
-func (r *running) attribute(e event) (told bool, err error) {
+// attribute keeps the place that an attribute tells, or the failure that it completes.
+func (c *collector) attribute(t *running, e event) error {
 	if p, err := failure.PlaceOf(e.Key, e.Value); p != nil || err != nil {
-		r.Place = p
-		return err == nil, err
+		t.Place = p
+		c.onTest(Test{Name: t.Name, Status: Running, Place: p})
+		return err
 	}
-	if r.failures[e.Test] == nil {
-		r.failures[e.Test] = &failure.Decoder{}
+	if t.failures[e.Test] == nil {
+		t.failures[e.Test] = &failure.Decoder{}
 	}
-	f, err := r.failures[e.Test].Add(e.Key, e.Value)
+	f, err := t.failures[e.Test].Add(e.Key, e.Value)
 	if f != nil {
 		f.Test = e.Test
-		r.Failures = append(r.Failures, *f)
+		t.Failures = append(t.Failures, *f)
 	}
-	return false, err
+	return err
 }
 
 // printable returns a text without escape sequences and control characters, which could change the terminal.

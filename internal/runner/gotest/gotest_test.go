@@ -2,7 +2,6 @@ package gotest
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,7 +97,7 @@ func TestRead_keeps_both_ends_of_very_much_output(t *testing.T) {
 	for i := range 100_000 {
 		fmt.Fprintf(&b, `{"Action":"output","Package":"a","Test":"TestA","Output":"line %d\n"}`+"\n", i)
 	}
-	r, err := read(strings.NewReader(b.String()), nil, nil)
+	r, err := read(strings.NewReader(b.String()), nil, func(string) {})
 	require.NoError(t, err)
 	out := r.Tests[0].Output
 	require.Less(t, len(out), 4*clipKeep)
@@ -110,8 +109,8 @@ func TestRead_keeps_both_ends_of_very_much_output(t *testing.T) {
 func TestClipped_loses_nothing_before_it_must(t *testing.T) {
 	var c clipped
 	text := strings.Repeat("x", clipKeep-1) + "äö" // a letter across the seam
-	io.WriteString(&c, text)
-	io.WriteString(&c, "end")
+	c.add(text)
+	c.add("end")
 	require.Equal(t, text+"end", c.String())
 }
 
@@ -142,6 +141,6 @@ func TestRun_reads_failures_as_data(t *testing.T) {
 
 func TestRun_refuses_an_attribute_that_is_no_failure(t *testing.T) {
 	_, err := read(strings.NewReader(`{"Action":"attr","Package":"a","Test":"TestA","Key":"failure","Value":"%"}`+"\n"),
-		nil, nil)
+		func(Test) {}, func(string) {})
 	require.ErrorContains(t, err, "decode a failure that a test reported")
 }

@@ -4,6 +4,7 @@ package gotest
 // output, and it stops the whole family of processes: the go command, the test binary, and their children.
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -35,25 +36,27 @@ const memoryEvery = 200 * time.Millisecond
 // where they are, and end, one call at a time. When RunLimited returns, no process of the run is left.
 func RunLimited(ctx context.Context, cmd *exec.Cmd, limits Limits, onTest func(Test)) (r Result, err error) {
 	cmd.Env = append(cmd.Environ(), env.Failures+"=1")
-	var stderr clipped
+	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
+	if onTest == nil {
+		onTest = func(Test) {}
+	}
 	var begins *time.Timer // nil before the binary starts
 	var isLate atomic.Bool
 	start := time.Now()
 	why, err := underLimits(ctx, cmd, limits, func(stdout io.Reader, stop context.CancelCauseFunc) error {
-		onEvent := func(a action) {
+		r, err = read(stdout, onTest, func(action string) {
 			switch {
-			case a == actionStart && limits.Begin > 0 && begins == nil:
+			case action == "start" && limits.Begin > 0 && begins == nil:
 				begins = time.AfterFunc(limits.Begin, func() { // ask the binary where it is, and end it
 					isLate.Store(true)
 					quitGroup(cmd)
 					time.AfterFunc(longestDump, func() { stop(errors.New("no test began")) })
 				})
-			case a == actionRun && begins != nil:
+			case action == "run" && begins != nil:
 				begins.Stop()
 			}
-		}
-		r, err = read(stdout, onTest, onEvent)
+		})
 		return err
 	})
 	if begins != nil {

@@ -193,7 +193,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"Time":"0","Action":"nonsense","Test":"TestA/b","Elapsed":1e300}`))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		ended := map[string]bool{}
-		r, _ := read(bytes.NewReader(stream), func(test Test) { ended[test.Name] = true }, nil)
+		r, _ := read(bytes.NewReader(stream), func(test Test) { ended[test.Name] = true }, func(string) {})
 		seen := map[string]bool{}
 		for _, test := range r.Tests {
 			if seen[test.Name] || strings.Contains(test.Name, "/") || test.Name == "" {
