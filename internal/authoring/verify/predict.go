@@ -87,11 +87,13 @@ func (r *run) predictions(
 	for _, program := range programs {
 		both := together[program.Name]
 		if both == nil || judgeProgram(program, both) != "" || !strings.Contains(page, programText(program, both[0])) {
-			var err error
-			if both, err = predict.Repeat(r.ctx, r.root, r.chapter, program, 2); err != nil {
+			first, err := predict.Ask(r.ctx, r.root, r.chapter, program, false)
+			second, also := predict.Ask(r.ctx, r.root, r.chapter, program, false)
+			if err = errors.Join(err, also); err != nil {
 				p.add("%v", err)
 				continue
 			}
+			both = []predict.Answer{first, second}
 		}
 		if problem := judgeProgram(program, both); problem != "" {
 			p.add("%s", problem)

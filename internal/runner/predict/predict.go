@@ -1,9 +1,8 @@
 // Package predict runs the programs whose output readers predict (course.Program): over the solution, over the wrong
 // version that the program names, and over the learner's code.
 //
-//	Ask     what a program prints over the solution, over its wrong version, and over the learner's code
-//	Repeat  the same, several times, without the learner's code
-//	Start   what a program prints that is built already
+//	Ask    what a program prints over the solution, over its wrong version, and over the learner's code
+//	Start  what a program prints that is built already
 //
 // The programs import the solution's package. Package overlay puts the other versions into the solution's folder for
 // one build; nothing is written there. Not here: how the outputs are shown.
@@ -45,90 +44,73 @@ type Answer struct {
 // Ask builds and runs a program over the solution, over the wrong version that it names, and with yours over the
 // learner's code, all at the same time.
 func Ask(ctx context.Context, root string, c course.Chapter, p course.Program, yours bool) (Answer, error) {
-	var mine []Output
-	var mineErr error
-	var beside sync.WaitGroup
-	if yours {
-		beside.Go(func() { mine, mineErr = overYours(ctx, root, c, p) })
-	}
-	all, err := Repeat(ctx, root, c, p, 1)
-	beside.Wait()
-	if err = errors.Join(err, mineErr); err != nil {
+	layers, err := layers(root, c, p, yours)
+	if err != nil {
 		return Answer{}, err
 	}
-	if yours {
-		all[0].Yours = mine[0]
+	var outputs [3]Output
+	var errs [3]error
+	var all sync.WaitGroup
+	for i, layer := range layers {
+		all.Go(func() { outputs[i], errs[i] = run(ctx, root, p, layer) })
 	}
-	return all[0], nil
+	all.Wait()
+	if broken, ok := errors.AsType[*buildError](errs[2]); ok {
+		outputs[2].Lines = append([]string{"(it does not compile)"}, cut(broken.lines)...)
+		errs[2] = nil
+	}
+	return Answer{Right: outputs[0], Wrong: outputs[1], Yours: outputs[2]}, errors.Join(errs[:]...)
 }
 
-// Repeat runs the built programs several times and returns an answer for each. A run that was stopped is not repeated:
-// its output counts for the runs after it.
-func Repeat(ctx context.Context, root string, c course.Chapter, p course.Program, times int) ([]Answer, error) {
-	right, wrong, err := layers(root, c, p)
-	if err != nil {
-		return nil, err
-	}
-	var rights, wrongs []Output
-	var rightErr, wrongErr error
-	var both sync.WaitGroup
-	both.Go(func() { rights, rightErr = run(ctx, root, p, right, times) })
-	both.Go(func() { wrongs, wrongErr = run(ctx, root, p, wrong, times) })
-	both.Wait()
-	if err := errors.Join(rightErr, wrongErr); err != nil {
-		return nil, err
-	}
-	all := make([]Answer, times)
-	for i := range all {
-		all[i] = Answer{Right: rights[i], Wrong: wrongs[i]}
-	}
-	return all, nil
-}
-
-// overYours builds and runs a program over the learner's code.
-func overYours(ctx context.Context, root string, c course.Chapter, p course.Program) ([]Output, error) {
-	layer, err := overlay.ReadDir(filepath.ToSlash(c.Solution()), "code in "+c.Dir, filepath.Join(root, c.Dir))
-	if err != nil {
-		return nil, err
-	}
-	all, err := run(ctx, root, p, layer, 1)
-	if broken, ok := errors.AsType[*BuildError](err); ok && len(broken.Lines) > 0 {
-		return []Output{{Lines: append([]string{"(it does not compile)"}, cut(broken.Lines)...)}}, nil
-	}
-	return all, err
-}
-
-// layers returns the solution and the wrong version that the program names, for the folder of the solution.
-func layers(root string, c course.Chapter, p course.Program) (right, wrong overlay.Layer, err error) {
+// layers returns the solution, the wrong version that the program names, and with yours the learner's code, for the
+// folder of the solution.
+func layers(root string, c course.Chapter, p course.Program, yours bool) ([]overlay.Layer, error) {
 	dir := filepath.Join(root, c.Solution())
-	right, err = overlay.ReadDir(filepath.ToSlash(c.Solution()), "solution", dir)
+	right, err := overlay.ReadDir(filepath.ToSlash(c.Solution()), "solution", dir)
 	if err != nil {
-		return right, wrong, err
+		return nil, err
 	}
 	all, err := bugs.Load(dir)
 	if err != nil {
-		return right, wrong, err
+		return nil, err
 	}
 	i := slices.IndexFunc(all, func(b bugs.Bug) bool { return b.Name == p.Wrong })
 	if i < 0 {
-		return right, wrong, fmt.Errorf("%s: %s has no wrong version %q", p.Dir, c.Dir, p.Wrong)
+		return nil, fmt.Errorf("%s: %s has no wrong version %q", p.Dir, c.Dir, p.Wrong)
 	}
-	wrong, err = all[i].Apply(right)
-	return right, wrong, err
+	wrong, err := all[i].Apply(right)
+	if err != nil || !yours {
+		return []overlay.Layer{right, wrong}, err
+	}
+	mine, err := overlay.ReadDir(right.Chapter, "code in "+c.Dir, filepath.Join(root, c.Dir))
+	return []overlay.Layer{right, wrong, mine}, err
 }
 
-// run builds a program over a layer in a temporary folder, runs it several times and removes it.
-func run(ctx context.Context, root string, p course.Program, layer overlay.Layer, times int) (all []Output, err error) {
+// run builds a program over a layer in a temporary folder, runs it and removes it.
+func run(ctx context.Context, root string, p course.Program, layer overlay.Layer) (Output, error) {
 	folder, err := os.MkdirTemp(os.Getenv("GOTMPDIR"), "predict")
 	if err != nil {
-		return nil, fmt.Errorf("build %s: %w", p.Dir, err)
+		return Output{}, fmt.Errorf("build %s: %w", p.Dir, err)
 	}
 	defer os.RemoveAll(folder)
-	built := filepath.Join(folder, "predict.exe") // Windows needs the suffix
-	if err := build(ctx, root, p, layer, built); err != nil {
-		return nil, err
+	o, err := overlay.Write(root, layer)
+	if err != nil {
+		return Output{}, err
 	}
-	return Start(ctx, built, times)
+	built := filepath.Join(folder, "predict.exe") // Windows needs the suffix
+	// Linking takes most of the time, and less without what only a debugger needs.
+	cmd, err := o.Go(ctx, "build", "-ldflags=-w -s", "-o", built, "./"+p.Dir)
+	if err != nil {
+		return Output{}, err
+	}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return Output{}, ctx.Err()
+	case err != nil:
+		return Output{}, &buildError{fmt.Sprintf("build %s over the %s", p.Dir, layer.Name), compilerLines(string(out))}
+	}
+	return start(ctx, built, nil)
 }
 
 // Start runs a built program several times in its folder, within Limits. Env is added to its environment.
@@ -147,37 +129,13 @@ func Start(ctx context.Context, built string, times int, env ...string) (all []O
 	return all, nil
 }
 
-// BuildError says that a program does not compile over a layer.
-type BuildError struct {
-	Program, Layer string
-	Lines          []string // what the compiler says, without the names of packages
+// buildError says that a program does not compile.
+type buildError struct {
+	what  string
+	lines []string // what the compiler says, without the names of packages
 }
 
-// Error returns all that the compiler says.
-func (e *BuildError) Error() string {
-	return fmt.Sprintf("build %s over the %s:\n%s", e.Program, e.Layer, strings.Join(e.Lines, "\n"))
-}
-
-// build builds p over a layer of the folder of the solution.
-func build(ctx context.Context, root string, p course.Program, layer overlay.Layer, to string) error {
-	o, err := overlay.Write(root, layer)
-	if err != nil {
-		return err
-	}
-	// Linking takes most of the time, and less without what only a debugger needs.
-	cmd, err := o.Go(ctx, "build", "-ldflags=-w -s", "-o", to, "./"+p.Dir)
-	if err != nil {
-		return err
-	}
-	out, err := cmd.CombinedOutput()
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		return &BuildError{p.Dir, layer.Name, compilerLines(string(out))}
-	}
-	return nil
-}
+func (e *buildError) Error() string { return e.what + ":\n" + strings.Join(e.lines, "\n") }
 
 // compilerLines returns what the go command prints, without the names of packages and modules.
 func compilerLines(text string) (lines []string) {
