@@ -3,6 +3,7 @@ package bugs
 // This file chooses the wrong versions for the game, `workshop bugs`.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -52,41 +53,31 @@ func Game(dir string, set []Bug) (game, others []Bug, err error) {
 	return game, others, nil
 }
 
-// GameProblems returns what is wrong with the list in a solution's folder. A set with
-// no more wrong versions than the game needs no list.
-func GameProblems(dir string, set []Bug) (problems []string) {
-	text, err := os.ReadFile(filepath.Join(dir, GameFile))
+// GameProblems returns what is wrong with the list in a solution's folder. A set with no more wrong versions than the
+// game needs no list.
+func GameProblems(dir string, set []Bug) []string {
+	names, err := gameNames(dir)
 	if errors.Is(err, fs.ErrNotExist) && len(set) <= GameSize {
 		return nil // the game has all of them
 	}
-	names, err2 := gameNames(dir)
-	if err := errors.Join(err, err2); err != nil {
+	_, _, unknown := Game(dir, set)
+	if err = cmp.Or(err, unknown); err != nil {
 		return []string{err.Error()}
 	}
-	add := func(format string, args ...any) {
-		problems = append(problems, GameFile+" "+fmt.Sprintf(format, args...))
+	slices.Sort(names)
+	if n := len(slices.Compact(names)); n != GameSize || n != len(names) {
+		return []string{fmt.Sprintf("%s lists %d different wrong versions, and has to list %d", GameFile, n, GameSize)}
 	}
-	if !strings.HasPrefix(string(text), "#") {
-		add("does not begin with a comment that says what it is")
-	}
-	if len(names) != GameSize {
-		add("lists %d wrong versions, not %d", len(names), GameSize)
-	}
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			add("lists %s twice", name)
-		}
-		if !slices.ContainsFunc(set, func(b Bug) bool { return b.Name == name }) {
-			add("lists %s, and %s has no such wrong version", name, File)
-		}
-	}
-	return problems
+	return nil
 }
 
 func gameNames(dir string) (names []string, err error) {
 	text, err := os.ReadFile(filepath.Join(dir, GameFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the game's wrong versions: %w", err)
+	}
+	if !strings.HasPrefix(string(text), "#") {
+		return nil, fmt.Errorf("%s does not begin with a comment that says what it is", GameFile)
 	}
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {

@@ -57,8 +57,8 @@ func TestGameProblems(t *testing.T) {
 	for text, want := range map[string][]string{
 		"# Ten.\n" + ten + "b10\n": nil,
 		ten + "b10\n":              {"game.txt does not begin with a comment that says what it is"},
-		"# Nine.\n" + ten:          {"game.txt lists 9 wrong versions, not 10"},
-		"# Ten.\n" + ten + "b9\n":  {"game.txt lists b9 twice"},
+		"# Nine.\n" + ten:          {"game.txt lists 9 different wrong versions, and has to list 10"},
+		"# Ten.\n" + ten + "b9\n":  {"game.txt lists 9 different wrong versions, and has to list 10"},
 		"# Ten.\n" + ten + "x\n":   {"game.txt lists x, and bugs.txtar has no such wrong version"},
 	} {
 		require.Equal(t, want, GameProblems(gameFolder(t, text), numbered(1, 12)), strings.ReplaceAll(text, "\n", " "))
