@@ -16,33 +16,14 @@ import (
 )
 
 // commonMark is the parser. goldmark's extensions for tables and bare addresses are not used: they bring its renderer,
-// and with it the first build of the workshop's tool takes a second longer. Their part here is row and the addresses in
-// reader.visit.
+// and with it the first build of the workshop's tool takes a second longer. A table is a paragraph here, and bare
+// addresses are found by reader.visit.
 var commonMark = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
-		parser.WithBlockParsers(append(parser.DefaultBlockParsers(), util.Prioritized(row{}, 50))...),
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 		parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...))
 })
-
-// row is a block parser that makes each row of a table a block of its own, so that nothing reaches from one into the
-// next.
-type row struct{}
-
-func (row) Trigger() []byte { return []byte{'|'} }
-
-func (row) Open(_ ast.Node, lines text.Reader, _ parser.Context) (ast.Node, parser.State) {
-	_, line := lines.PeekLine()
-	lines.AdvanceToEOL()
-	block := ast.NewTextBlock()
-	block.Lines().Append(line)
-	return block, parser.NoChildren
-}
-
-func (row) Continue(ast.Node, text.Reader, parser.Context) parser.State { return parser.Close }
-func (row) Close(ast.Node, text.Reader, parser.Context)                 {}
-func (row) CanInterruptParagraph() bool                                 { return true }
-func (row) CanAcceptIndentedLine() bool                                 { return false }
 
 // Parse takes a text apart. Every text is Markdown, so there is no error.
 func Parse(content []byte) *Document {
