@@ -6,7 +6,7 @@ package runner
 import (
 	"bufio"
 	"context"
-	"io"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -28,15 +28,15 @@ func compile(ctx context.Context, root string, c course.Chapter, o Options, repo
 	if _, again := compiled.LoadOrStore(root+"\x00"+c.Dir, true); again {
 		return
 	}
-	run := func(stderr io.Writer, args ...string) string {
+	command := func(args ...string) *exec.Cmd {
 		cmd := overlay.GoCommand(ctx, args...)
-		cmd.Dir, cmd.Env, cmd.Stderr = root, environment(false), stderr
-		out, _ := cmd.Output() // of what does not compile, nothing
-		return string(out)
+		cmd.Dir, cmd.Env = root, environment(false)
+		return cmd
 	}
 	const stale = "{{if .Stale}}{{.ImportPath}}{{end}}"
-	list := slices.Concat([]string{"list", "-race"}, tags(o), []string{"-deps", "-test", "-f", stale})
-	missing := slices.DeleteFunc(strings.Split(run(nil, append(list, "./"+c.Dir)...), "\n"), func(name string) bool {
+	list := slices.Concat([]string{"list", "-race"}, tags(o), []string{"-deps", "-test", "-f", stale, "./" + c.Dir})
+	out, _ := command(list...).Output() // of what does not compile, nothing
+	missing := slices.DeleteFunc(strings.Split(string(out), "\n"), func(name string) bool {
 		ofTest := strings.HasSuffix(name, ".test") || strings.ContainsAny(name, " [")
 		return name == "" || ofTest || strings.HasSuffix(name, "/"+c.Dir)
 	})
@@ -44,19 +44,15 @@ func compile(ctx context.Context, root string, c course.Chapter, o Options, repo
 		return
 	}
 	report(0, len(missing))
-	names, writer := io.Pipe()
-	var reader sync.WaitGroup
-	reader.Go(func() {
-		for done, lines := 0, bufio.NewScanner(names); lines.Scan(); {
-			if done < len(missing) { // what else the go command says is no package
-				done++
-			}
-			report(done, len(missing))
-		}
-		io.Copy(io.Discard, names) // after a very long line
-	})
-	run(writer, slices.Concat([]string{"build", "-race", "-v"}, tags(o), missing)...)
-	writer.Close()
-	reader.Wait()
+	build := command(slices.Concat([]string{"build", "-race", "-v"}, tags(o), missing)...)
+	names, err := build.StderrPipe()
+	if err != nil || build.Start() != nil {
+		return
+	}
+	lines := bufio.NewScanner(names)
+	for done := 1; lines.Scan(); done++ {
+		report(min(done, len(missing)), len(missing)) // what else the go command says is no package
+	}
+	build.Wait() // the tests report what does not compile
 	report(len(missing), len(missing))
 }
