@@ -6,6 +6,7 @@
 package usage
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -65,18 +66,12 @@ func flagSentence(cmd *cobra.Command, err error) string {
 	return strings.ToUpper(err.Error()[:1]) + err.Error()[1:]
 }
 
-// kind returns the kind of value that a flag takes.
-func kind(f *pflag.Flag) string {
-	switch f.Value.Type() {
-	case "int":
-		return "a whole number"
-	case "duration":
-		return "a duration, such as 30s or 2m"
-	case "bool":
-		return "true or false"
-	}
-	return "a value"
+// kinds are the kinds of values that flags take.
+var kinds = map[string]string{
+	"int": "a whole number", "duration": "a duration, such as 30s or 2m", "bool": "true or false",
 }
+
+func kind(f *pflag.Flag) string { return cmp.Or(kinds[f.Value.Type()], "a value") }
 
 // AtMost accepts up to n arguments, 0 or 1. A noun names an argument: "chapter or task".
 func AtMost(n int, noun string) cobra.PositionalArgs {
