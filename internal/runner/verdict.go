@@ -8,6 +8,7 @@ package runner
 import (
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -104,23 +105,16 @@ func (t Task) with(status gotest.Status) (n int) {
 
 // Green reports whether everything passed that everybody has to do.
 func (v Verdict) Green() bool {
-	alone := len(v.Tasks) == 1 // a bonus task alone was asked for
-	for _, t := range v.Tasks {
-		if t.State != Passed && !(t.Bonus && (t.State == Bonus || !alone)) {
-			return false
-		}
+	if len(v.Tasks) == 1 && v.Tasks[0].Bonus && v.Tasks[0].State != Passed && v.Tasks[0].State != Bonus {
+		return false // a bonus task alone was asked for
 	}
-	return len(v.Build) == 0 && v.Stopped == "" && v.Crash == "" && v.Only == "" && len(v.Tasks) > 0
+	return v.greenUpTo(math.MaxInt) && v.Only == "" && len(v.Tasks) > 0
 }
 
 // greenUpTo reports whether each task up to a number has passed, except for bonus tasks.
 func (v Verdict) greenUpTo(number int) bool {
-	for _, t := range v.Tasks {
-		if t.Number <= number && t.State != Passed && !t.Bonus {
-			return false
-		}
-	}
-	return len(v.Build) == 0 && v.Stopped == "" && v.Crash == ""
+	open := func(t Task) bool { return t.Number <= number && t.State != Passed && !t.Bonus }
+	return !slices.ContainsFunc(v.Tasks, open) && len(v.Build) == 0 && v.Stopped == "" && v.Crash == ""
 }
 
 // markUntouched marks the tasks without any code. They are not begun, although some of their tests may pass on a stub.
