@@ -110,21 +110,29 @@ func run(ctx context.Context, root string, p course.Program, layer overlay.Layer
 	case err != nil:
 		return Output{}, &buildError{fmt.Sprintf("build %s over the %s", p.Dir, layer.Name), compilerLines(string(out))}
 	}
-	return start(ctx, built, nil)
+	all, err := Start(ctx, built, 1)
+	if err != nil {
+		return Output{}, err
+	}
+	return all[0], nil
 }
 
-// Start runs a built program several times in its folder, within Limits. Env is added to its environment.
+// Start runs a built program several times in its folder, within Limits. Env is added to its environment. A run that was
+// stopped is not repeated: its output counts for the runs after it.
 func Start(ctx context.Context, built string, times int, env ...string) (all []Output, err error) {
-	for len(all) < times {
-		if n := len(all); n > 0 && all[n-1].Stopped {
+	for n := range times {
+		if n > 0 && all[n-1].Stopped {
 			all = append(all, all[n-1])
 			continue
 		}
-		out, err := start(ctx, built, env)
+		cmd := exec.Command(built)
+		cmd.Dir = filepath.Dir(built)
+		cmd.Env = append(append(os.Environ(), "GOTRACEBACK=single"), env...) // only the first line of a dump is shown
+		ran, err := gotest.RunProgram(ctx, cmd, Limits)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, out)
+		all = append(all, outputOf(ran))
 	}
 	return all, nil
 }
@@ -145,17 +153,6 @@ func compilerLines(text string) (lines []string) {
 		}
 	}
 	return lines
-}
-
-func start(ctx context.Context, built string, env []string) (Output, error) {
-	cmd := exec.Command(built)
-	cmd.Dir = filepath.Dir(built)
-	cmd.Env = append(append(os.Environ(), "GOTRACEBACK=single"), env...) // only the first line of a dump is shown
-	ran, err := gotest.RunProgram(ctx, cmd, Limits)
-	if err != nil {
-		return Output{}, err
-	}
-	return outputOf(ran), nil
 }
 
 // Output is what one run printed, standard output and standard error, and how it ended.
