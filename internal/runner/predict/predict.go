@@ -127,7 +127,8 @@ func Start(ctx context.Context, built string, times int, env ...string) (all []O
 		}
 		cmd := exec.Command(built)
 		cmd.Dir = filepath.Dir(built)
-		cmd.Env = append(append(os.Environ(), "GOTRACEBACK=single"), env...) // only the first line of a dump is shown
+		// Only the first line of a dump is shown.
+		cmd.Env = append(append(os.Environ(), "GOTRACEBACK=single"), env...)
 		ran, err := gotest.RunProgram(ctx, cmd, Limits)
 		if err != nil {
 			return nil, err
