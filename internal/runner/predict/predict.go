@@ -108,7 +108,8 @@ func run(ctx context.Context, root string, p course.Program, layer overlay.Layer
 	case ctx.Err() != nil:
 		return Output{}, ctx.Err()
 	case err != nil:
-		return Output{}, &buildError{fmt.Sprintf("build %s over the %s", p.Dir, layer.Name), compilerLines(string(out))}
+		what := fmt.Sprintf("build %s over the %s", p.Dir, layer.Name)
+		return Output{}, &buildError{what, compilerLines(string(out))}
 	}
 	all, err := Start(ctx, built, 1)
 	if err != nil {
@@ -117,8 +118,8 @@ func run(ctx context.Context, root string, p course.Program, layer overlay.Layer
 	return all[0], nil
 }
 
-// Start runs a built program several times in its folder, within Limits. Env is added to its environment. A run that was
-// stopped is not repeated: its output counts for the runs after it.
+// Start runs a built program several times in its folder, within Limits. Env is added to its environment. A run that
+// was stopped is not repeated: its output counts for the runs after it.
 func Start(ctx context.Context, built string, times int, env ...string) (all []Output, err error) {
 	for n := range times {
 		if n > 0 && all[n-1].Stopped {
