@@ -44,15 +44,18 @@ type T struct {
 // As after t.FailNow, nothing that follows Test runs if the test has failed or was skipped.
 func Test(t *testing.T, rule string, f func(t *T)) {
 	collectLess()
-	r := newRun(t, rule)
-	defer r.close()
-	if r.pointless() {
-		return
+	if r := newRun(t, rule); !r.pointless() {
+		r.conduct(func() { r.inBubble(f) })
 	}
+}
+
+// conduct runs the test on a goroutine of its own, watches it, and reports how it ended.
+func (r *run) conduct(test func()) {
+	defer r.close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.inBubble(f)
+		test()
 	}()
 	r.watch(ended)
 	r.report()

@@ -46,52 +46,37 @@ const (
 // own goroutine. Each child runs the test from its beginning, so f must not depend on what another run of it did.
 func Race(t *testing.T, rule string, f func(t *T)) {
 	r := newRun(t, rule)
-	if r.pointless() {
-		return
-	}
-	switch os.Getenv(childTest) {
-	case "":
-		r.runChildren()
-	case t.Name():
+	r.inProcess(r.runChildren, func() {
 		// A subtest gives it cleanups and a context of its own, which end before what was noted is printed.
-		r.runAsChild(os.Getenv(childJournal), func() {
-			r.outer.Run("child", func(inner *testing.T) { r.body(inner, f) })
-		})
-	}
+		r.outer.Run("child", func(inner *testing.T) { r.body(inner, f) })
+	})
 }
 
 // Apart is Test in a child process. It is for a mistake that ends the process, such as a panic on a goroutine of the
 // code under test, which nothing can recover: the failure gives the rule, and the other tests run.
 func Apart(t *testing.T, rule string, f func(t *T)) {
 	r := newRun(t, rule)
+	r.apart = true
+	r.inProcess(r.runChild, func() { r.inBubble(f) })
+}
+
+// inProcess calls start, which starts child processes, and in the child process of this test it runs the test.
+func (r *run) inProcess(start, test func()) {
 	if r.pointless() {
 		return
 	}
 	switch os.Getenv(childTest) {
 	case "":
-		r.apart = true
-		r.runChild()
-	case t.Name():
-		r.runAsChild(os.Getenv(childJournal), func() { r.inBubble(f) })
+		start()
+	case r.outer.Name():
+		file, err := os.OpenFile(os.Getenv(childJournal), os.O_WRONLY|os.O_CREATE, 0o600)
+		if err != nil {
+			r.outer.Fatalf("open the journal for the parent process: %v", err)
+		}
+		defer file.Close()
+		r.child = &journal{file: file}
+		r.conduct(test)
 	}
-}
-
-// runAsChild is the test in the child process.
-func (r *run) runAsChild(journalPath string, body func()) {
-	file, err := os.OpenFile(journalPath, os.O_WRONLY|os.O_CREATE, 0o600)
-	if err != nil {
-		r.outer.Fatalf("open the journal for the parent process: %v", err)
-	}
-	defer file.Close()
-	r.child = &journal{file: file}
-	defer r.close()
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		body()
-	}()
-	r.watch(ended)
-	r.report()
 }
 
 // runChildren starts a child, and then more of them for a moment as long as all is well. Whether two goroutines meet is
