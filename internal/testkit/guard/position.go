@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -143,20 +144,7 @@ func (r *run) position() failure.Position {
 
 // callers is the calling goroutine's stack, innermost call first, beginning with the function that called callers.
 func callers() []frame {
-	pcs := make([]uintptr, 64)
-	n := runtime.Callers(2, pcs)
-	for n == len(pcs) {
-		pcs = make([]uintptr, 2*len(pcs))
-		n = runtime.Callers(2, pcs)
-	}
-	var out []frame
-	for frames := runtime.CallersFrames(pcs[:n]); ; {
-		f, more := frames.Next()
-		out = append(out, frame{function: f.Function, file: f.File, line: f.Line})
-		if !more {
-			return out
-		}
-	}
+	return parseDump(string(debug.Stack()))[0].frames[2:] // without Stack and callers
 }
 
 // codeLine is the line of a call, the zero Position if the call is not the chapter's.

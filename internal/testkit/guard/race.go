@@ -145,23 +145,16 @@ func (r *run) spawn(journalPath string) (output string, err error) {
 		// More threads than cores, so that the system interrupts a goroutine amid a change even where there is one core.
 		fmt.Sprintf("GOMAXPROCS=%d", max(4, runtime.NumCPU())),
 	)
-	// A file, and not a pipe: a process that the code under test has started may hold a pipe open for long.
-	out, err := os.Create(journalPath + ".out")
-	if err != nil {
-		return "", fmt.Errorf("make the file for the output: %w", err)
-	}
-	defer out.Close()
-	cmd.Stdout, cmd.Stderr = out, out
+	cmd.WaitDelay = time.Second // a process that the code under test has started may hold the output open for long
 	ended, followed := make(chan struct{}), make(chan struct{})
 	go func() { defer close(followed); r.followJournal(journalPath, ended) }()
-	err = cmd.Run()
+	text, err := cmd.CombinedOutput()
 	close(ended)
 	<-followed // no attribute after the end of the test
 	if ctx.Err() != nil {
 		err = fmt.Errorf("stopped after %v: %w", raceTimeout, err)
 	}
-	text, readErr := os.ReadFile(out.Name())
-	return string(text), errors.Join(err, readErr)
+	return string(text), err
 }
 
 // passOn reports the failures of the child, and anything else that it wrote, as this test's own.

@@ -20,7 +20,6 @@ type goroutine struct {
 	bubble  int    // 0 outside any bubble
 	frames  []frame
 	created frame // where the go statement is; empty for the first goroutine of a program
-	parent  int   // the goroutine that executed it
 }
 
 // frame is one call in a stack.
@@ -81,7 +80,7 @@ var (
 	header  = regexp.MustCompile(`^goroutine (\d+)(?: [^\[]*)? \[([^\],]*)(.*)\]:$`)
 	bubble  = regexp.MustCompile(`, synctest bubble (\d+)`)
 	source  = regexp.MustCompile(`^\s+(.*):(\d+)(?: \+0x[0-9a-f]+)?( fp=.*)?$`)
-	creator = regexp.MustCompile(`^created by (.*?)(?: in goroutine (\d+))?$`)
+	creator = regexp.MustCompile(`^created by (.*?)(?: in goroutine \d+)?$`)
 )
 
 func parseHeader(line string) (g goroutine) {
@@ -126,7 +125,6 @@ func (g *goroutine) readFrames(lines []string) {
 		if c := creator.FindStringSubmatch(f.function); c != nil {
 			g.created = f
 			g.created.function = c[1]
-			g.parent, _ = strconv.Atoi(c[2])
 		} else {
 			g.frames = append(g.frames, f)
 		}
