@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,25 +20,15 @@ const Version = "v1.37.2"
 
 type doc map[string]any
 
-// documents are the answers of a server without custom resources, by path.
-var documents = sync.OnceValue(func() map[string]any { return documentsOf(resources) })
-
 // documents returns the answers for the server's resources, by path.
 func (s *Server) documents() map[string]any {
-	if all := s.served(); len(all) > len(resources) {
-		return documentsOf(all)
-	}
-	return documents()
-}
-
-func documentsOf(resources []*resource) map[string]any {
 	groups, openAPI := &metav1.APIGroupList{}, doc{}
 	all := map[string]any{
 		"/version":    version.Info{Major: "1", Minor: "36", GitVersion: Version, Platform: "in/memory"},
 		"/apis":       groups,
 		"/openapi/v3": doc{"paths": openAPI},
 	}
-	for _, r := range resources {
+	for _, r := range s.served() {
 		gv := r.gvk.GroupVersion()
 		path := pathOf(gv)
 		if all["/"+path] == nil {

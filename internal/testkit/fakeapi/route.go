@@ -146,7 +146,7 @@ func (c *call) route() error {
 		return nil // discovery
 	}
 	gvr := schema.GroupVersionResource{Group: m[1], Version: m[2], Resource: m[4]}
-	if c.documents()["/"+pathOf(gvr.GroupVersion())] == nil {
+	if c.find(func(r *resource) bool { return r.gvr.GroupVersion() == gvr.GroupVersion() }) == nil {
 		return errPath
 	}
 	c.namespace, c.name, c.subresource = m[3], m[5], m[6]
