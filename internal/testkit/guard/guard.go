@@ -25,6 +25,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // T is the testing.T of a guarded test, and can be given to testify. Its methods may be called from any goroutine that
@@ -75,13 +76,14 @@ func (r *run) inBubble(f func(t *T)) {
 func (r *run) body(inner *testing.T, f func(t *T)) {
 	t := &T{T: inner, run: r}
 	r.enter(t)
-	stop := r.limitClock()
-	inner.Cleanup(func() { // registered first, so it runs last
+	limit := time.AfterFunc(simulatedLimit, r.outOfTime) // never, without a bubble
+	inner.Cleanup(func() {                               // registered first, so it runs last
 		t.goroutines.Wait()
-		stop()
-		r.mainEnded()
+		limit.Stop()
+		r.freezeIfAbandoned()
+		r.mainDone.Store(true)
 	})
-	defer r.locked(func() { r.bodyDone = true })
+	defer r.bodyDone.Store(true)
 	t.guarded(func() { f(t) }, inner.FailNow)
 }
 

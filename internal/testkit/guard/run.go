@@ -11,10 +11,9 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"client-go-workshop/internal/testkit/env"
@@ -36,25 +35,26 @@ type run struct {
 	stuck   chan struct{} // closed when the simulated time is used up
 	frozen  chan struct{} // never closed; made outside the bubble, so waiting for it stops the bubble's clock
 
-	mu        sync.Mutex // guards all below; never held while something else is waited for
-	inner     *T
-	bubble    int    // 0 when there is none
-	main      int    // the goroutine of the test's function
-	rule      string // the rule that the test checks now
-	apart     bool   // a child process runs the test, because of panics
-	see       string // the command that shows a recording
-	steps     []string
-	kept      int // how many steps are
-	skipped   int // steps no longer kept
-	failures  []failure.Failure
-	more      int // failures not kept
-	todos     []met
-	leaving   map[int]bool // goroutines that end on purpose: FailNow, or a todo
-	helpers   map[uintptr]bool
-	bodyDone  bool // the test's function has ended
-	mainDone  bool // so have its cleanups, and the goroutines of Go
-	abandoned bool
-	dump      []goroutine // what all were doing when the simulated time was used up
+	leaving   sync.Map    // the numbers of goroutines that end on purpose: FailNow, or a todo
+	bodyDone  atomic.Bool // the test's function has ended
+	mainDone  atomic.Bool // so have its cleanups, and the goroutines of Go
+	abandoned atomic.Bool
+
+	mu       sync.Mutex // guards all below; never held while something else is waited for
+	inner    *T
+	bubble   int    // 0 when there is none
+	main     int    // the goroutine of the test's function
+	rule     string // the rule that the test checks now
+	apart    bool   // a child process runs the test, because of panics
+	see      string // the command that shows a recording
+	steps    []string
+	kept     int // how many steps are
+	skipped  int // steps no longer kept
+	failures []failure.Failure
+	more     int // failures not kept
+	todos    []met
+	helpers  map[uintptr]bool
+	dump     []goroutine // what all were doing when the simulated time was used up
 }
 
 func newRun(t *testing.T, rule string) *run {
@@ -65,7 +65,6 @@ func newRun(t *testing.T, rule string) *run {
 		reached: make(chan struct{}, 1),
 		stuck:   make(chan struct{}),
 		frozen:  make(chan struct{}),
-		leaving: map[int]bool{},
 		helpers: map[uintptr]bool{},
 	}
 	r.where, r.start = callerPlace()
@@ -85,7 +84,7 @@ func (r *run) enter(t *T) {
 func (r *run) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.abandoned {
+	if !r.abandoned.Load() {
 		runs.Delete(r.bubble)
 	}
 }
@@ -100,12 +99,12 @@ func (r *run) locked(f func()) {
 // leave remembers that the calling goroutine is about to end on purpose.
 func (r *run) leave() {
 	id, _ := self()
-	r.locked(func() { r.leaving[id] = true })
+	r.leaving.Store(id, true)
 }
 
-func (r *run) leaves() (on bool) {
+func (r *run) leaves() bool {
 	id, _ := self()
-	r.locked(func() { on = r.leaving[id] })
+	_, on := r.leaving.Load(id)
 	return on
 }
 
@@ -147,22 +146,12 @@ func (r *run) fail(f failure.Failure) {
 func (r *run) settled() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.todos) > 0 || r.bodyDone && len(r.failures) > 0
+	return len(r.todos) > 0 || r.bodyDone.Load() && len(r.failures) > 0
 }
-
-// mainEnded is the last thing that the test's goroutine does inside the bubble.
-func (r *run) mainEnded() {
-	r.freezeIfAbandoned()
-	r.locked(func() { r.mainDone = true })
-}
-
-func (r *run) abandon() { r.locked(func() { r.abandoned = true }) }
 
 // freezeIfAbandoned does not return once the run is abandoned.
 func (r *run) freezeIfAbandoned() {
-	abandoned := false
-	r.locked(func() { abandoned = r.abandoned })
-	if abandoned {
+	if r.abandoned.Load() {
 		<-r.frozen
 	}
 }
@@ -207,18 +196,12 @@ func (r *run) outcome() (all []failure.Failure, skipped bool) {
 	return all, r.inner != nil && r.inner.Skipped()
 }
 
-var taskInName = regexp.MustCompile(`^TestTask(\d+)`)
-
 // task is the task that the test's name says, 0 if it says none.
 func (r *run) task() int { return taskOf(r.outer.Name()) }
 
-func taskOf(test string) int {
-	m := taskInName.FindStringSubmatch(test)
-	if m == nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(m[1]) // digits, says the pattern
-	return n
+func taskOf(test string) (task int) {
+	_, _ = fmt.Sscanf(test, "TestTask%d", &task)
+	return task
 }
 
 // read says where a task is explained. The runner replaces it by a link to the task's heading.

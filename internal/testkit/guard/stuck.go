@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"client-go-workshop/internal/testkit/failure"
 )
@@ -165,37 +164,26 @@ func (r *run) startedAt(w waiter) string {
 // bubblePanicked notes what synctest.Test panicked with, on the goroutine that called it.
 func (r *run) bubblePanicked(v any) {
 	settled := r.settled()
-	var mainDone bool
-	r.locked(func() { r.abandoned, mainDone = true, r.mainDone })
+	r.abandoned.Store(true)
 	message := fmt.Sprint(v)
 	switch {
 	case settled:
 	case !strings.HasPrefix(message, "deadlock:"): // synctest was used in a way that it refuses
 		r.fail(failure.Failure{Kind: failure.Other, At: r.start, Problem: message})
-	case mainDone:
+	case r.mainDone.Load():
 		r.leftBehind(allGoroutines())
 	default:
 		r.neverReturned(allGoroutines(), "")
 	}
 }
 
-// limitClock sets a timer at the end of the time that a bubble has. Without it synctest would notice a deadlock itself,
-// but only once no other timer is left: with a ticker in the code under test, a bubble that is stuck would race through
-// simulated time forever.
-func (r *run) limitClock() (stop func()) {
-	if r.child != nil {
-		return func() {} // no bubble, no simulated time
-	}
-	limit := time.AfterFunc(simulatedLimit, r.outOfTime)
-	return func() { limit.Stop() }
-}
-
 // outOfTime runs inside the bubble when its clock has reached the limit: either nothing can go on, so that the clock
-// ran there at once, or only things that start again and again do.
+// ran there at once, or only things that start again and again do. Without the limit synctest would notice a deadlock
+// itself, but only once no other timer is left: with a ticker in the code under test, a bubble that is stuck would race
+// through simulated time forever.
 func (r *run) outOfTime() {
 	id, _ := self()
-	dump := slices.DeleteFunc(allGoroutines(), func(g goroutine) bool { return g.id == id })
-	r.dump = dump
+	r.dump = slices.DeleteFunc(allGoroutines(), func(g goroutine) bool { return g.id == id })
 	close(r.stuck)
 	<-r.frozen // stops the clock, so that tickers left behind cost nothing
 }

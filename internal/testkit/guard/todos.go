@@ -38,8 +38,8 @@ func onReach(n todo.NotWritten) bool {
 	}
 	r := found.(*run)
 	r.freezeIfAbandoned()
+	r.leave()
 	r.mu.Lock()
-	r.leaving[id] = true
 	r.todos = append(r.todos, met{NotWritten: n, at: r.testLine(callers()), main: id == r.main})
 	f := r.todoFailure()
 	r.child.note(func(now *record) { now.Todo = &f })

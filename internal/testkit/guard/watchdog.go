@@ -45,12 +45,9 @@ var realLimit, limitChosen = func() (time.Duration, bool) {
 }()
 
 // One call that never returns hangs most tests of a chapter, and half a minute for each of them is too long.
-// So after the first hang a test has less time, and after some no test is run at all: those that hung come first.
-const (
-	hungEnough   = 3
-	limitAfter   = 10 * time.Second
-	limitForSlow = 20 * time.Second // with -race
-)
+// So after the first hang a test has a third of the time, and after some no test is run at all: those that hung come
+// first.
+const hungEnough = 3
 
 // hung counts the tests of this process that were stopped because they hung.
 var hung atomic.Int32
@@ -60,13 +57,10 @@ func (r *run) limit() time.Duration {
 	if r.child != nil {
 		limit = min(limit, childLimit)
 	}
-	switch {
-	case hung.Load() == 0 || limitChosen:
-		return limit
-	case RaceDetector:
-		return min(limit, limitForSlow)
+	if hung.Load() > 0 && !limitChosen {
+		limit = min(limit, realLimit/3)
 	}
-	return min(limit, limitAfter)
+	return limit
 }
 
 // parent is the process that started this one.
@@ -108,7 +102,7 @@ func (r *run) watch(ended <-chan struct{}) {
 				os.Exit(1) // the go command was killed, so no process reads what the tests report
 			}
 			if bytes, over := overLimit(); over {
-				r.abandon()
+				r.abandoned.Store(true)
 				r.usesTooMuch(bytes)
 				return
 			}
@@ -120,10 +114,10 @@ func (r *run) watch(ended <-chan struct{}) {
 			case <-r.stuck:
 			case <-time.After(todoGrace):
 			}
-			r.abandon()
+			r.abandoned.Store(true)
 			return
 		case <-r.stuck:
-			r.abandon()
+			r.abandoned.Store(true)
 			if !r.settled() {
 				r.neverReturned(r.dump, "")
 			}
@@ -131,7 +125,7 @@ func (r *run) watch(ended <-chan struct{}) {
 		case <-look.C:
 			dump := recentGoroutines()
 			if report := w.look(r, dump, time.Now()); report != nil {
-				r.abandon()
+				r.abandoned.Store(true)
 				if !r.settled() {
 					report()
 				}
