@@ -70,7 +70,7 @@ func New() *Server {
 		store: newStore(), listener: newListener(), endWatches: make(chan struct{}), bookmarks: make(chan struct{}),
 		held: newHeld(),
 	}
-	s.http = newHTTPServer(s)
+	s.http = newHTTPServer(s, s.listener)
 	go s.http.Serve(s.listener)
 	return s
 }
@@ -84,8 +84,8 @@ func Start(t testing.TB) *Server {
 
 // Close ends all requests and connections.
 func (s *Server) Close() {
+	s.Cut()
 	s.http.Close()
-	s.listener.cut()
 }
 
 // Create stores new objects, as if another client had sent them: it fills in defaults, and does not change the caller's

@@ -11,6 +11,7 @@ package fakeapi
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -257,8 +258,8 @@ func Reset(done bool) Fault {
 		if done {
 			next.ServeHTTP(httptest.NewRecorder(), r)
 		}
-		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-			c.reset()
+		if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
+			reset(c)
 		}
 		panic(http.ErrAbortHandler)
 	}

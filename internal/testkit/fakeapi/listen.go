@@ -41,7 +41,7 @@ func (s *Server) Listen(address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	go s.http.Serve(&tcpListener{tcp, s.listener})
+	go s.http.Serve(tcp)
 	return "http://" + tcp.Addr().String(), nil
 }
 
@@ -64,65 +64,69 @@ func (s *Server) Connections() (open, made int) {
 	return len(s.listener.open), s.listener.made
 }
 
-func newHTTPServer(handler http.Handler) *http.Server {
+func newHTTPServer(handler http.Handler, connections *listener) *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{Handler: handler, Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0),
+		ConnState:   connections.track,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }}
 }
 
-// listener hands connections to the HTTP server. It implements net.Listener for those in memory.
+// listener hands connections in memory to the HTTP server. It counts, cuts and refuses those from a socket too.
 type listener struct {
 	dialed   chan net.Conn
 	closed   chan struct{}
 	refusing atomic.Bool
 
 	lock sync.Mutex
-	open map[*conn]bool
+	open map[net.Conn]bool
 	made int
 }
 
 func newListener() *listener {
-	return &listener{dialed: make(chan net.Conn), closed: make(chan struct{}), open: map[*conn]bool{}}
+	return &listener{dialed: make(chan net.Conn), closed: make(chan struct{}), open: map[net.Conn]bool{}}
 }
 
 func (l *listener) dial() (net.Conn, error) {
-	client, server := net.Pipe()
-	if c, ok := l.track(server); ok {
+	if !l.refusing.Load() {
+		client, server := net.Pipe()
+		c := &conn{Conn: server}
 		select {
 		case l.dialed <- c:
 			return &clientEnd{client, c}, nil
 		case <-l.closed:
-			c.Close()
 		}
 	}
-	return nil, l.netError("dial", "connect", syscall.ECONNREFUSED)
+	return nil, netError("dial", "connect", syscall.ECONNREFUSED)
 }
 
 // netError returns the error of a system call as package net does.
-func (l *listener) netError(op, call string, err error) error {
-	return &net.OpError{Op: op, Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError(call, err)}
+func netError(op, call string, err error) error {
+	return &net.OpError{Op: op, Net: "tcp", Addr: inMemory, Err: os.NewSyscallError(call, err)}
 }
 
-// track makes a connection that is counted until the server closes it. It reports whether the server accepts it.
-func (l *listener) track(server net.Conn) (c *conn, ok bool) {
+// track counts a connection until it is closed. It resets a new one while the server is down, because a listening
+// socket cannot refuse it.
+func (l *listener) track(c net.Conn, state http.ConnState) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	c = &conn{Conn: server, listener: l}
-	if l.refusing.Load() {
-		return c, false
+	switch {
+	case state == http.StateNew && l.refusing.Load():
+		reset(c)
+	case state == http.StateNew:
+		l.made++
+		l.open[c] = true
+	case state == http.StateClosed:
+		delete(l.open, c)
 	}
-	l.made++
-	l.open[c] = true
-	return c, true
 }
 
 func (l *listener) cut() {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	for c := range l.open {
-		c.reset()
+		reset(c)
 	}
 	clear(l.open)
 }
@@ -142,51 +146,25 @@ func (l *listener) Close() error {
 	return nil
 }
 
-func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: "in memory", Net: "memory"} }
+func (l *listener) Addr() net.Addr { return inMemory }
 
-// tcpListener accepts connections from a socket, and the listener of rules counts, cuts and refuses them.
-type tcpListener struct {
-	net.Listener
-	rules *listener
-}
+var inMemory = &net.UnixAddr{Name: "in memory", Net: "memory"}
 
-// Accept returns the next connection. It resets connections while the server is down, because a listening socket cannot
-// refuse them.
-func (l *tcpListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		tracked, ok := l.rules.track(c)
-		if ok {
-			return tracked, nil
-		}
-		tracked.reset()
-	}
-}
-
-// conn is the server's end of a connection.
+// conn is the server's end of a connection in memory.
 type conn struct {
 	net.Conn
-	listener *listener
-	broken   atomic.Bool
+	broken atomic.Bool
 }
 
-func (c *conn) Close() error {
-	c.listener.lock.Lock()
-	delete(c.listener.open, c)
-	c.listener.lock.Unlock()
-	return c.Conn.Close()
-}
-
-// reset ends the connection as the end of the process would.
-func (c *conn) reset() {
-	c.broken.Store(true)
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
+// reset ends a connection as the end of the process would.
+func reset(c net.Conn) {
+	switch c := c.(type) {
+	case *conn:
+		c.broken.Store(true)
+	case *net.TCPConn:
+		c.SetLinger(0)
 	}
-	c.Conn.Close()
+	c.Close()
 }
 
 // clientEnd is the client's end of a connection in memory. After a reset it returns the errors of a socket.
@@ -207,7 +185,7 @@ func (e *clientEnd) Write(b []byte) (int, error) {
 
 func (e *clientEnd) explain(op string, err error) error {
 	if e.server.broken.Load() && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe)) {
-		return e.server.listener.netError(op, op, syscall.ECONNRESET)
+		return netError(op, op, syscall.ECONNRESET)
 	}
 	return err
 }
