@@ -50,19 +50,18 @@ func (s *Server) ClearScripts() {
 	s.scripted = nil
 }
 
-// nextFault removes and returns the next fault for a request. Without one it returns a fault that does nothing.
-func (s *Server) nextFault(verb, onResource string) Fault {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	i := slices.IndexFunc(s.scripted, func(next scripted) bool {
-		return next.kind == "" || next.kind == verb || next.kind == onResource
-	})
-	if i < 0 {
-		return func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
+// nextFault removes and returns the next fault for the call. Without one it returns a fault that does nothing.
+func (c *call) nextFault() Fault {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	for i, next := range c.scripted {
+		onResource := c.res != nil && next.kind == c.verb+" "+c.res.gvr.Resource
+		if next.kind == "" || next.kind == c.verb || onResource {
+			c.scripted = slices.Delete(c.scripted, i, i+1)
+			return next.fault
+		}
 	}
-	fault := s.scripted[i].fault
-	s.scripted = slices.Delete(s.scripted, i, i+1)
-	return fault
+	return func(w http.ResponseWriter, r *http.Request, next http.Handler) { next.ServeHTTP(w, r) }
 }
 
 // Times returns n times the same fault.

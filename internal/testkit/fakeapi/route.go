@@ -82,8 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Audit-Id", string(uuid.NewUUID()))
 	w.Header().Set("Cache-Control", "no-cache, private")
-	fault := s.nextFault(c.kind())
-	fault(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.nextFault()(w, r, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.w, c.r = w, r
 		if err == nil {
 			err = c.serve()
@@ -92,14 +91,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			writeError(w, r, err)
 		}
 	}))
-}
-
-// kind returns what a script may name: the verb, and the verb with the resource.
-func (c *call) kind() (verb, onResource string) {
-	if c.res == nil {
-		return c.verb, c.verb
-	}
-	return c.verb, c.verb + " " + c.res.gvr.Resource
 }
 
 // These are the limits of a real API server: of a request's body, and, by etcd, of an object.
