@@ -1,8 +1,9 @@
 package failure
 
-// This file carries a failure out of the test binary, as attributes of its test (testing.T.Attr). go test -json passes
-// them on as events. The command test2json reads a line of at most 4096 bytes as an attribute and trims its spaces, so
-// the JSON is encoded in base64 and a long one travels in several attributes.
+// This file carries a failure out of the test binary, as attributes of its test (testing.T.Attr), and where a test is
+// that has not ended yet. go test -json passes them on as events. The command test2json reads a line of at most 4096
+// bytes as an attribute and trims its spaces, so the JSON is encoded in base64 and a long one travels in several
+// attributes.
 
 import (
 	"encoding/base64"
@@ -14,6 +15,7 @@ import (
 const (
 	lastPiece = "failure"
 	onePiece  = "failure.piece"
+	placeKey  = "place" // of a Place
 
 	pieceSize = 3000 // bytes
 )
@@ -64,4 +66,31 @@ func (d *Decoder) Add(key, value string) (*Failure, error) {
 		return decode[Failure]("a failure that a test reported", encoded)
 	}
 	return nil, nil
+}
+
+// Place is where a test is that takes long: the call of the chapter in which it runs or waits.
+type Place struct {
+	Call  string   `json:"call"` // "(*Queue).Get"
+	At    Position `json:"at"`
+	State string   `json:"state,omitempty"` // of the goroutine, such as "sync.Mutex.Lock"; empty if it runs
+}
+
+// String returns the place in a few words: "(*Queue).Get at queue.go:41".
+func (p Place) String() string {
+	text := p.Call + " at " + p.At.String()
+	if p.State != "" {
+		text += ", waiting in " + p.State
+	}
+	return text
+}
+
+// Emit passes p to attr, which is the method Attr of a testing.T.
+func (p Place) Emit(attr func(key, value string)) { attr(placeKey, encode(p)) }
+
+// PlaceOf returns the place that an attribute carries, nil if it is another attribute.
+func PlaceOf(key, value string) (*Place, error) {
+	if key != placeKey {
+		return nil, nil
+	}
+	return decode[Place]("where a test is", value)
 }
