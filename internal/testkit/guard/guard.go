@@ -3,7 +3,7 @@
 //
 //	what happens                                    what is reported                        file
 //	a todo of the stub is reached                   called X: not written yet               todos.go
-//	an assertion fails                              did, wanted, got, why, read             testify.go, failure.go
+//	an assertion fails                              did, wanted, got, why, read             testify.go
 //	a panic                                         the calls that are the chapter's        panics.go
 //	nothing in the bubble can ever go on            X never returned                        stuck.go
 //	goroutines outlive the test                     left behind: goroutine waiting in …     stuck.go

@@ -5,13 +5,17 @@ package guard
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
 	"client-go-workshop/internal/testkit/failure"
 )
 
-const diffLines = 20
+const (
+	diffLines = 20
+	lineWidth = 100 // columns; a longer line of a value is cut
+)
 
 // fromMessage makes a failure of what Errorf was given. The message of an assertion is the name of its value.
 func fromMessage(message string) failure.Failure {
@@ -139,11 +143,23 @@ func fit(f *failure.Failure) {
 func window(text []rune, at int) string {
 	const before = 30
 	from := max(0, min(at-before, len(text)-lineWidth))
-	cut := shorten(string(text[from:]), lineWidth)
+	cut := string(text[from:min(from+lineWidth, len(text))])
 	if from > 0 {
 		cut = "…" + cut
 	}
+	if left := len(text) - from - lineWidth; left > 0 {
+		cut += fmt.Sprintf("… (%s)", failure.Count(left, "more character"))
+	}
 	return cut
+}
+
+// capLines keeps the first n lines and says how many there were more.
+func capLines(text string, n int) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) <= n {
+		return strings.Join(lines, "\n")
+	}
+	return strings.Join(lines[:n], "\n") + fmt.Sprintf("\n… %s", failure.Count(len(lines)-n, "more line"))
 }
 
 // cutDiff takes the file names off a unified diff, and shortens the marks between its parts.
