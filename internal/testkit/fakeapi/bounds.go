@@ -4,7 +4,6 @@ package fakeapi
 
 import (
 	"net/http"
-	goruntime "runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,10 +38,6 @@ type held struct {
 	most     int64
 	bytes    atomic.Int64
 	encoding chan struct{} // has room for as many large answers as there are processors
-}
-
-func newHeld() held {
-	return held{most: mostHeld, encoding: make(chan struct{}, goruntime.GOMAXPROCS(0))}
 }
 
 // take reports whether there is room for n bytes. If so, the caller must call release when they are gone.

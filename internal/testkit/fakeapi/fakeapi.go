@@ -23,6 +23,7 @@ package fakeapi
 import (
 	"fmt"
 	"net/http"
+	goruntime "runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -68,7 +69,7 @@ type Server struct {
 func New() *Server {
 	s := &Server{
 		store: newStore(), listener: newListener(), endWatches: make(chan struct{}), bookmarks: make(chan struct{}),
-		held: newHeld(),
+		held: held{most: mostHeld, encoding: make(chan struct{}, goruntime.GOMAXPROCS(0))},
 	}
 	s.http = newHTTPServer(s, s.listener)
 	go s.http.Serve(s.listener)
@@ -135,10 +136,10 @@ func Deployment(name string, replicas int32) *appsv1.Deployment {
 
 // Objects returns copies of the stored objects of a resource, for instance "deployments", ordered by namespace and
 // name.
-func (s *Server) Objects(resource string) []Object {
-	res := s.resourceNamed(resource)
+func (s *Server) Objects(name string) []Object {
+	res := s.find(func(r *resource) bool { return r.gvr.Resource == name })
 	if res == nil {
-		panic(fmt.Sprintf("fakeapi: there is no resource %q", resource))
+		panic(fmt.Sprintf("fakeapi: there is no resource %q", name))
 	}
 	objs, _, _ := s.store.list(res, latest)
 	for i := range objs {

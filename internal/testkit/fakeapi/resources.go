@@ -96,11 +96,6 @@ func init() {
 	}
 }
 
-// resourceNamed returns the resource of that name, or nil.
-func (s *Server) resourceNamed(name string) *resource {
-	return s.find(func(r *resource) bool { return r.gvr.Resource == name })
-}
-
 // resourceOf returns the resource that an object belongs to, or nil.
 func (s *Server) resourceOf(obj runtime.Object) *resource {
 	kinds, _, _ := scheme.ObjectKinds(obj) // none if there is an error

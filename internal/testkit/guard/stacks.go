@@ -5,7 +5,6 @@ package guard
 // What it does not understand it skips, so a change of format costs details of a failure, not the failure.
 
 import (
-	"fmt"
 	"regexp"
 	"runtime"
 	"strconv"
@@ -144,9 +143,4 @@ func parseFrame(call, where string) (f frame, ok bool) {
 		f.function, f.args = f.function[:open], strings.TrimSuffix(f.function[open+1:], ")")
 	}
 	return f, true
-}
-
-// signature is equal for two looks at a goroutine that has not moved in between.
-func (g goroutine) signature() string {
-	return fmt.Sprint(g.id, g.state, g.frames)
 }
