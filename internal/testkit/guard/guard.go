@@ -76,8 +76,9 @@ func (r *run) inBubble(f func(t *T)) {
 func (r *run) body(inner *testing.T, f func(t *T)) {
 	t := &T{T: inner, run: r}
 	r.enter(t)
-	limit := time.AfterFunc(simulatedLimit, r.outOfTime) // never, without a bubble
-	inner.Cleanup(func() {                               // registered first, so it runs last
+	// Race has no bubble, and never reaches the limit.
+	limit := time.AfterFunc(simulatedLimit, r.outOfTime)
+	inner.Cleanup(func() { // registered first, so it runs last
 		t.goroutines.Wait()
 		limit.Stop()
 		r.freezeIfAbandoned()
