@@ -14,7 +14,7 @@
 // Underneath: package markdown reads Markdown, this file the comments of Go files, source.go and symbols.go know what
 // the modules declare, aliases.go under which names texts speak of packages.
 //
-// A Markdown text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It then says so, anywhere in it:
+// A Markdown text may have to speak of what is gone ("ErrRequeue was removed in 0.33"). It says so, anywhere in it:
 //
 //	<!-- gone: cache.Foo, tools/cache/foo.go -->
 //

@@ -29,8 +29,11 @@ func TestReferences_demand_an_answer_of_each_question(t *testing.T) {
 
 func TestDerived_checks_the_list_of_the_game(t *testing.T) {
 	root := newWorkshop(t)
-	write(t, root, "solutions/01-box/game.txt", "# The game.\nnever-full\nnever-emptied\n")
-	problems := check(t, root, Options{Truths: []string{"derived"}})["derived"]
-	require.Contains(t, problems, "game.txt lists 2 wrong versions, not 10")
-	require.Contains(t, problems, "game.txt lists never-emptied, and bugs.txtar has no such wrong version")
+	derived := func(list string) string {
+		write(t, root, "solutions/01-box/game.txt", "# The game.\n"+list)
+		return check(t, root, Options{Truths: []string{"derived"}})["derived"]
+	}
+	require.Contains(t, derived("never-full\nnever-emptied\n"),
+		"game.txt lists never-emptied, and bugs.txtar has no such wrong version")
+	require.Contains(t, derived("never-full\n"), "game.txt lists 1 different wrong versions, and has to list 10")
 }
