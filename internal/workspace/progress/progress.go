@@ -8,6 +8,7 @@ package progress
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -61,6 +62,9 @@ func Load(root string) (File, error) {
 	f := empty()
 	if len(text) > 0 {
 		err = json.Unmarshal(text, &f)
+	}
+	if err == nil && (f.Hints == nil || f.Bugs == nil || f.Verdicts == nil || f.Green == nil) {
+		err = errors.New("one of its parts is null")
 	}
 	if err != nil {
 		return empty(), fmt.Errorf("%s is not a progress file (%w): delete it, and the tests bring back everything "+

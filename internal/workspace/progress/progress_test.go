@@ -289,15 +289,17 @@ func TestUpdate_replaces_the_file_and_does_not_write_into_it(t *testing.T) {
 }
 
 func TestLoad_of_a_broken_file_reports_it_and_leaves_it(t *testing.T) {
-	root := t.TempDir()
-	write(t, root, ".workshop/progress.json", "{\"at\": ")
-	b, err := Load(root)
-	require.ErrorContains(t, err, "delete it, and the tests bring back everything but your place")
-	require.NotNil(t, b.Hints, "it can be used all the same")
-	require.Error(t, Update(root, func(b *File) { b.At = "x" }))
-	text, err := os.ReadFile(path(root))
-	require.NoError(t, err)
-	require.Equal(t, "{\"at\": ", string(text))
+	for _, broken := range []string{"{\"at\": ", "{\"hints\": null}"} {
+		root := t.TempDir()
+		write(t, root, ".workshop/progress.json", broken)
+		b, err := Load(root)
+		require.ErrorContains(t, err, "delete it, and the tests bring back everything but your place")
+		require.NotNil(t, b.Hints, "it can be used all the same")
+		require.Error(t, Update(root, func(b *File) { b.At = "x" }))
+		text, err := os.ReadFile(path(root))
+		require.NoError(t, err)
+		require.Equal(t, broken, string(text))
+	}
 }
 
 func TestFile_is_readable_and_leaves_out_empty_fields(t *testing.T) {
