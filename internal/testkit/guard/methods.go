@@ -27,6 +27,7 @@ func (t *T) Story(n int) {
 func (t *T) Rule(format string, args ...any) {
 	rule := fmt.Sprintf(format, args...)
 	t.run.locked(func() { t.run.rule = rule })
+	t.run.child.note(func(now *record) { now.Rule = rule })
 }
 
 // See notes the command that shows a recording of the test's run, for the failure to name it.

@@ -5,11 +5,12 @@ package guard
 // program; under -race, the detector writes a report of many lines. In a child process both are harmless, and its
 // output says which two calls met (crash.go).
 //
-// The child keeps a journal, a file, of what its parent cannot see in the output: the steps of the test, the todos it
-// reached, and how it ended. What is in there when the child dies is what the parent knows.
+// The child keeps a journal, a file, of what its parent cannot see in the output: the steps of the test, its rule, the
+// todos it reached, and how it ended. What is in there when the child dies is what the parent knows.
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,7 +115,7 @@ func (r *run) runChild() {
 	case last.Ended && err == nil:
 		return
 	}
-	r.steps, r.skipped = last.Steps, last.Earlier
+	r.steps, r.skipped, r.rule = last.Steps, last.Earlier, cmp.Or(last.Rule, r.rule)
 	if last.Ended {
 		r.fail(r.notUnderstood(output, err))
 	} else {
@@ -183,6 +184,7 @@ func unexplained(output string) string {
 // record has the facts that the output does not show to the parent. It is the whole journal, written again at each
 // change.
 type record struct {
+	Rule     string            `json:",omitempty"` // the one that T.Rule gave last
 	Steps    []string          `json:",omitempty"` // the last ones
 	Earlier  int               `json:",omitempty"` // how many steps came before
 	Todo     *failure.Failure  `json:",omitempty"` // about the todos reached so far
