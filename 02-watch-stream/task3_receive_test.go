@@ -28,7 +28,7 @@ import (
 )
 
 func TestTask3_Events_come_in_order(t *testing.T) {
-	guard.Test(t, "Each event is sent once, in the order of decoding. An old state after a newer one takes the "+
+	guard.Apart(t, "Each event is sent once, in the order of decoding. An old state after a newer one takes the "+
 		"cache back in time.", func(t *guard.T) {
 		var steps []step
 		want := []string{}
@@ -36,9 +36,15 @@ func TestTask3_Events_come_in_order(t *testing.T) {
 			steps = append(steps, added(fmt.Sprint("web-", i)))
 			want = append(want, fmt.Sprintf("ADDED web-%d@1", i))
 		}
-		t.Did("the decoder has 50 events, and then io.EOF")
-		w := running(t, newScript(append(steps, fails(io.EOF))...))
-		require.Equal(t, append(want, theEnd), all(w), "events received")
+		t.Did("the decoder has 50 events")
+		s := newScript(steps...)
+		w := running(t, s)
+		require.Equal(t, append(want, nothing), all(w), "events received")
+		t.Rule("After an error of the decoder, the watcher closes the decoder once, and then the channel. Go panics if " +
+			"a channel is closed twice, and the program ends.")
+		t.Did("the decoder returns io.EOF")
+		s.steps <- fails(io.EOF)
+		require.Equal(t, []string{theEnd}, all(w), "events received after io.EOF")
 	})
 }
 
