@@ -220,16 +220,19 @@ func once(t *guard.T, s *script, store cache.ReflectorStore) (r *reflector.Refle
 	return r, r.ListAndWatchWithContext(ctx)
 }
 
+// errStops is the cause of the contexts' end. It is not an error of package context.
+var errStops = errors.New("the program stops")
+
 // runFor calls RunWithContext with a context that ends after d.
 func runFor(t *guard.T, r *reflector.Reflector, d time.Duration) {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), d, errStops)
 	defer cancel()
 	r.RunWithContext(ctx)
 }
 
 // listAndWatchFor calls ListAndWatchWithContext with a context that ends after d.
 func listAndWatchFor(t *guard.T, r *reflector.Reflector, d time.Duration) error {
-	ctx, cancel := context.WithTimeout(t.Context(), d)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), d, errStops)
 	defer cancel()
 	return r.ListAndWatchWithContext(ctx)
 }

@@ -114,6 +114,10 @@ func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
 			"list before, in Replace and after a Replace that failed: the next list must not be older.")
 		require.Equal(t, []string{"", "8"}, seen, "LastSyncResourceVersion during the 2nd and 3rd Replace")
 		require.Equal(t, "8", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the 3rd Replace")
+
+		t.Rule("A relist asks for the last version, after a Replace that failed too. The server has not refused it.")
+		listAndWatchFor(t, r, time.Minute)
+		require.Equal(t, []string{"list@0", "list@0", "watch@8", "list@8", "list@8"}, s.requests(), "requests to the source")
 	})
 }
 
@@ -218,12 +222,10 @@ func TestTask1_Late_list_does_not_reach_the_store(t *testing.T) {
 			time.Sleep(time.Minute)
 			return lists("7", "a")(o)
 		})
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
 		r := newScripted(s, st)
 		t.Did("ListAndWatchWithContext; the list ignores the context, takes a minute and succeeds; the context ends " +
 			"after half a minute")
-		r.ListAndWatchWithContext(ctx)
+		listAndWatchFor(t, r, 30*time.Second)
 		time.Sleep(time.Hour)
 		require.Empty(t, st.calls(), "calls of the store")
 		t.Rule("The version moves only after the store has received the list or event.")
@@ -231,6 +233,16 @@ func TestTask1_Late_list_does_not_reach_the_store(t *testing.T) {
 		t.Rule("When the context ends, every request, watch and wait ends at once: no request comes after " +
 			"it.")
 		require.Equal(t, []string{"list@0"}, s.requests(), "requests to the source")
+
+		t.Rule("The end of the context is not an error, whatever a list that comes after it brings.")
+		s.lists = append(s.lists, func(metav1.ListOptions) (apiruntime.Object, error) {
+			time.Sleep(time.Minute)
+			return nil, errors.New("use of closed network connection")
+		})
+		t.Did("ListAndWatchWithContext again; the list fails after a minute; the context ends after half a minute")
+		err := listAndWatchFor(t, r, 30*time.Second)
+		time.Sleep(time.Hour)
+		require.NoError(t, err, "the error of ListAndWatchWithContext")
 
 		t.Rule("The version moves only after the store has received the list or event. If the context ends during Replace, " +
 			"the store has received the list, and the caller can see that: the version has moved.")

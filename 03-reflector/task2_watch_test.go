@@ -296,14 +296,16 @@ func TestTask2_Versions_are_not_compared(t *testing.T) {
 	guard.Test(t, "The Reflector does not compare versions. A version is a text that only the server "+
 		"understands.", func(t *guard.T) {
 		s, st := &script{}, &store{}
-		s.lists = append(s.lists, lists("100"))
-		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "9")), s.ends(event(watch.Added, "b", "eight")),
-			s.ends(event(watch.Added, "c", "7"), event(watch.Added, "d", "7")), s.sends())
-		t.Did("the list is at version 100, and events come at versions 9, eight, 7 and 7")
-		once(t, s, st)
-		require.Equal(t, []string{"list@0", "watch@100", "watch@9", "watch@eight", "watch@7"}, s.requests(),
-			"requests to the source")
-		require.Equal(t, []string{"Replace [] @100", "Add a@9", "Add b@eight", "Add c@7", "Add d@7"}, st.calls(),
-			"calls of the store")
+		s.lists = append(s.lists, lists("100"), lists("6"))
+		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "90")), s.ends(event(watch.Modified, "a", "9")),
+			s.ends(event(watch.Added, "b", "eight")), s.ends(event(watch.Deleted, "a", "7"), event(watch.Deleted, "b", "7")),
+			s.sends(event(watch.Added, "c", "seven"), expiredEvent()))
+		t.Did("RunWithContext; the list is at version 100, events come at versions 90, 9, eight, 7, 7 and seven, and the " +
+			"next list is at version 6")
+		runFor(t, newScripted(s, st), time.Minute)
+		want := []string{"list@0", "watch@100", "watch@90", "watch@9", "watch@eight", "watch@7", "list@seven", "watch@6"}
+		require.Equal(t, want, s.requests(), "requests to the source")
+		require.Equal(t, []string{"Replace [] @100", "Add a@90", "Update a@9", "Add b@eight", "Delete a@7", "Delete b@7",
+			"Add c@seven", "Replace [] @6"}, st.calls(), "calls of the store")
 	})
 }

@@ -139,6 +139,15 @@ func TestTask2_Watch_that_the_context_ends_is_no_error(t *testing.T) {
 		t.Did("ListAndWatchWithContext; the watch is not answered, and the context ends after a minute")
 		err := listAndWatchFor(t, newReflector(unanswered{s}, &store{}), time.Minute)
 		require.NoError(t, err, "the error of ListAndWatchWithContext")
+
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			time.Sleep(time.Hour)
+			return nil, errors.New("use of closed network connection")
+		})
+		t.Did("ListAndWatchWithContext; the watch fails after an hour, and the context ends after a minute")
+		err = listAndWatchFor(t, newScripted(s, &store{}), time.Minute)
+		require.NoError(t, err, "the error of ListAndWatchWithContext after a watch that failed late")
 	})
 }
 
@@ -180,6 +189,30 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 		require.Equal(t, 3, s.started, "watches that were started")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
 
+		t.Rule("However a watch ends, the Reflector stops it, even if the context ended before the watch was answered.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			time.Sleep(time.Hour)
+			return s.channel(), nil
+		})
+		t.Did("ListAndWatchWithContext; the watch is answered after an hour, and the context ends after a minute")
+		listAndWatchFor(t, newScripted(s, &store{}), time.Minute)
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+
+		t.Rule("When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call of the " +
+			"store. It waits for a Stop that takes long.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
+			return slowToStop{s.ending(event(watch.Added, "a", "8"), expiredEvent())}, nil
+		})
+		t.Did("ListAndWatchWithContext; the watch brings 410, and its Stop takes ten seconds")
+		listAndWatchFor(t, newScripted(s, &store{}), time.Minute)
+		left := s.left()
+		time.Sleep(time.Minute) // until every Stop has returned
+		require.Equal(t, 0, left, "watches that were not stopped")
+
 		t.Rule("However a watch ends, the Reflector stops it, even if the store panics: a program may recover, and go on.")
 		s = &script{}
 		s.lists = append(s.lists, lists("7"))
@@ -194,6 +227,14 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 		require.Panics(t, func() { listAndWatchFor(t, newScripted(s, st), time.Minute) }, "ListAndWatchWithContext")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
 	})
+}
+
+// slowToStop is a watch whose Stop takes ten seconds.
+type slowToStop struct{ watch.Interface }
+
+func (w slowToStop) Stop() {
+	time.Sleep(10 * time.Second)
+	w.Interface.Stop()
 }
 
 func TestTask2_Cancel_ends_it_at_once(t *testing.T) {

@@ -34,9 +34,12 @@ var (
 	errTooLargeAmongOthers = timeout("try again", metav1.StatusCause{Message: "etcd is slow"},
 		metav1.StatusCause{Message: "Too large resource version"})
 	errTooLargeFromProxy = timeout("etcd reports: Too large resource version: 7, current: 5")
-	// The type of the cause is enough, and so is code 410 if the reason is not one that apierrors knows.
+	// The type of the cause is enough, and so is code 410 if the reason is not one that apierrors knows. A reason that
+	// apierrors knows counts more than the code.
 	errTooLargeByCause = status(503, "TryLater", metav1.StatusCause{Type: metav1.CauseTypeResourceVersionTooLarge})
 	errNewReason       = status(410, "TooOld")
+	errExpiredBy500    = status(500, metav1.StatusReasonExpired)
+	errGoneBy500       = status(500, metav1.StatusReasonGone)
 )
 
 // status is an answer with this code and reason, and with these causes.
@@ -108,6 +111,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 			errExpired, errGone, errTooLarge, errTooLargeIn1_17, errTooLargeBefore1_17, errTooLargeAmongOthers,
 			fmt.Errorf("list: %w", errExpired), fmt.Errorf("list: %w", errGone), fmt.Errorf("list: %w", errTooLarge),
 			errOnly410, fmt.Errorf("list: %w", errOnly410), errNewReason, errTooLargeFromProxy, errTooLargeByCause,
+			errExpiredBy500, errGoneBy500,
 		} {
 			t.Story(8)
 			t.Rule(refusal)
@@ -208,6 +212,19 @@ func TestTask3_First_list_may_be_refused_too(t *testing.T) {
 		t.Did("the next Reflector's list at 0 is answered: %v; the list without a version fails: %v", errExpired, away)
 		_, err := once(t, s, &store{})
 		require.ErrorIs(t, err, away, "the error of ListAndWatchWithContext")
+
+		t.Rule("When the context ends, every request, watch and wait ends at once: the list without a version too.")
+		s.lists = append(s.lists, listFails(errExpired), func(metav1.ListOptions) (runtime.Object, error) {
+			time.Sleep(24 * time.Hour)
+			return nil, errors.New("too late")
+		})
+		t.Did("the next Reflector's list at 0 is answered: %v; the list without a version takes a day, and the context ends "+
+			"after a minute", errExpired)
+		start := time.Now()
+		listAndWatchFor(t, newReflector(cancellable{s}, &store{}), time.Minute)
+		took := time.Since(start)
+		time.Sleep(24 * time.Hour) // until the list returns its answer, which nothing waits for
+		require.Equal(t, time.Minute, took, "time until ListAndWatchWithContext returned")
 	})
 }
 
@@ -284,6 +301,21 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 		require.Equal(t, []string{"list@7", "list@"}, s.requests()[3:5], "requests to the source")
 		require.Equal(t, []int64{3, 3}, []int64{s.options[3].Limit, s.options[4].Limit}, "limits of the two")
 
+		t.Rule("If the list at 0 came in pages, relists come in pages too, after a list without a version as well: the " +
+			"server has no watch cache still.")
+		s = &script{}
+		s.lists = append(s.lists, page("more", "a"), page("", "b"), listFails(errTooLarge), lists("8"), lists("9"),
+			lists("10"))
+		ends410 := s.sends(failing(errExpired))
+		s.watches = append(s.watches, ends410, ends410, ends410)
+		t.Did("RunWithContext; the list at 0 comes in two pages, three watches end with 410; the first relist is refused")
+		runFor(t, newScripted(s, &store{}), 10*time.Minute)
+		require.Equal(t, []string{"list@7", "list@", "watch@8", "list@8", "watch@9", "list@9"}, s.requests()[3:9],
+			"requests to the source")
+		for _, i := range []int{4, 6, 8} {
+			require.NotZero(t, s.options[i].Limit, "limit of request %d, %s", i+1, s.requests()[i])
+		}
+
 		t.Rule("A relist asks for the last version. If the token of a page has expired, the list in one piece asks for it " +
 			"too.")
 		s = &script{}
@@ -304,11 +336,13 @@ func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 		"a watch from 9 would miss events, and one from 3 would get 410 (#136583).", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists(""))
-		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event("RENAMED", "b", "5"),
+		other := replicaSet("r", "4")
+		other.Type = watch.Modified
+		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event("RENAMED", "b", "5"), other,
 			event(watch.Added, "a", "3")))
 		r := newScripted(s, &store{})
-		t.Did("the list has no version, so the watch sends the current objects first: c@9, a@3; and an event of an unknown " +
-			"type comes between them")
+		t.Did("the list has no version, so the watch sends the current objects first: c@9, a@3; between them come an " +
+			"event of an unknown type and a ReplicaSet that is changed")
 		listAndWatchFor(t, r, time.Minute)
 		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3")
 

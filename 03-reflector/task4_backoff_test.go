@@ -143,7 +143,7 @@ func TestTask4_Wait_starts_at_the_end_of_a_call(t *testing.T) {
 func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 	guard.Test(t, "When the context ends, every request, watch and wait ends at once. If the wait goes on, "+
 		"Kubernetes kills the program (#55242).", func(t *guard.T) {
-		for _, what := range []string{"a list that fails", "a server that refuses watches"} {
+		for _, what := range []string{"a list that fails", "a server that refuses watches", "a watch that brings 429"} {
 			t.Story(8)
 			w := newWorld(t, "a")
 			if what == "a list that fails" {
@@ -151,7 +151,12 @@ func TestTask4_Cancel_during_a_wait_is_prompt(t *testing.T) {
 			}
 			w.run()
 			w.pass(time.Minute) // otherwise the watch is a very short one, and a list is due
-			w.server.Down()
+			if what == "a watch that brings 429" {
+				w.script("brings 429 in each watch", "watch", fakeapi.Times(100, fakeapi.Event(429))...)
+				w.server.EndWatches()
+			} else {
+				w.server.Down()
+			}
 			w.pass(10*time.Minute + time.Millisecond)
 			w.did("during the wait after %s, the context is cancelled", what)
 			w.stop()
@@ -187,10 +192,13 @@ func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, watchFails(fmt.Errorf("watch: %w", refused)), watchFails(fmt.Errorf("watch: %w", busy)),
-			s.sends())
-		t.Did("two watches are refused: %v, and %v", refused, busy)
+			s.ends(event(watch.Added, "a", "8")))
+		t.Did("two watches are refused: %v, and %v; the next one brings a@8, and ends", refused, busy)
 		once(t, s, &store{})
-		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests to the source")
+		want := []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@8"}
+		require.Equal(t, want[:4], s.requests()[:4], "the first 4 requests to the source")
+		t.Rule("A watch starts at the last version: after a@8 that is not the version of the refused watches.")
+		require.Equal(t, want, s.requests(), "requests to the source")
 	})
 }
 

@@ -213,17 +213,20 @@ func TestTask4_Nothing_is_left_of_each_wait(t *testing.T) {
 
 func TestTask4_Backoff_may_be_given(t *testing.T) {
 	guard.Test(t, "If options.Backoff is not nil, it decides how long each wait is.", func(t *guard.T) {
-		var moments []time.Time
-		s := &script{}
-		failingLists(s, 10, &moments)
-		r := reflector.NewReflectorWithOptions(s, nil, &store{}, cache.ReflectorOptions{
-			Backoff: &wait.Backoff{Duration: 10 * time.Second, Factor: 1, Steps: 1000},
-		})
-		t.Did("a Backoff of ten seconds each; RunWithContext for a minute, and every list fails")
-		runFor(t, r, time.Minute-time.Millisecond)
-		require.Len(t, moments, 6, "moments of the lists")
-		for i, gap := range gaps(moments) {
-			require.Equal(t, 10*time.Second, gap, "wait %d", i+1)
+		for _, each := range []time.Duration{10 * time.Millisecond, 10 * time.Second, 10 * time.Minute} {
+			t.Story(8)
+			var moments []time.Time
+			s := &script{}
+			failingLists(s, 10, &moments)
+			r := reflector.NewReflectorWithOptions(s, nil, &store{}, cache.ReflectorOptions{
+				Backoff: &wait.Backoff{Duration: each, Factor: 1, Steps: 1000},
+			})
+			t.Did("a Backoff of %v each; RunWithContext for six of them, and every list fails", each)
+			runFor(t, r, 6*each-time.Millisecond)
+			require.Len(t, moments, 6, "moments of the lists")
+			for i, gap := range gaps(moments) {
+				require.Equal(t, each, gap, "wait %d", i+1)
+			}
 		}
 	})
 }

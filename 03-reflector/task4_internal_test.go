@@ -52,22 +52,23 @@ func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
 func TestTask4_Internal_errors_of_long_ago_do_not_count(t *testing.T) {
 	guard.Test(t, "After a minute without an internal error, the next one counts as the first again.", func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
-		later := func(s *script) watchFunc {
-			return func(metav1.ListOptions) (watch.Interface, error) {
+		for _, lasts := range []time.Duration{time.Minute, 10 * time.Minute} {
+			t.Story(8)
+			s := &script{}
+			later := func(metav1.ListOptions) (watch.Interface, error) {
 				c := s.channel()
-				time.AfterFunc(10*time.Minute, func() { c.result <- internal })
+				time.AfterFunc(lasts, func() { c.result <- internal })
 				return c, nil
 			}
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, later, later, later, s.sends())
+			r := newScripted(s, &store{})
+			r.MaxInternalErrorRetryDuration = 20 * time.Second
+			t.Did("MaxInternalErrorRetryDuration 20s; three watches, each for %v, end with an internal error", lasts)
+			listAndWatchFor(t, r, time.Hour)
+			require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
+				"requests to the source")
 		}
-		s := &script{}
-		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, later(s), later(s), later(s), s.sends())
-		r := newScripted(s, &store{})
-		r.MaxInternalErrorRetryDuration = 20 * time.Second
-		t.Did("MaxInternalErrorRetryDuration 20s; three watches, each for ten minutes, end with an internal error")
-		listAndWatchFor(t, r, time.Hour)
-		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
-			"requests to the source")
 	})
 }
 
@@ -146,6 +147,9 @@ func TestTask4_Internal_errors_are_not_tried_forever(t *testing.T) {
 				"watch between them brings %s", what)
 			listAndWatchFor(t, r, 10*time.Minute)
 			require.LessOrEqual(t, time.Since(start), 3*time.Minute+5*time.Second, "time until ListAndWatchWithContext returned")
+			t.Rule("After an internal error that ends a watch, the next watch starts at once, without a list, for as long as " +
+				"MaxInternalErrorRetryDuration says. The number of errors does not matter.")
+			require.GreaterOrEqual(t, time.Since(start), 3*time.Minute, "time until ListAndWatchWithContext returned")
 		}
 	})
 }

@@ -76,9 +76,14 @@ func TestTask5_Version_can_be_asked_for_during_a_resync(t *testing.T) {
 			seen = append(seen, call+" at "+r.LastSyncResourceVersion())
 			return nil
 		}
-		t.Did("a resync period of two days; the store asks for the version during each call")
+		r.ShouldResync = func() bool {
+			seen = append(seen, "ShouldResync at "+r.LastSyncResourceVersion())
+			return true
+		}
+		t.Did("a resync period of two days; the store and ShouldResync ask for the version during each call")
 		listAndWatchFor(t, r, 49*time.Hour)
-		require.Equal(t, []string{"Replace [] @7 at ", "Resync at 7"}, seen, "calls of the store in 49 hours")
+		require.Equal(t, []string{"Replace [] @7 at ", "ShouldResync at 7", "Resync at 7"}, seen,
+			"calls of the store and of ShouldResync in 49 hours")
 	})
 }
 

@@ -165,13 +165,15 @@ func TestTask7_Half_a_stream_has_no_version(t *testing.T) {
 		"would leave out b@2.", func(t *guard.T) {
 		s, st := &script{}, &store{}
 		s.watches = append(s.watches,
-			s.ends(event(watch.Added, "a", "5"), event(watch.Modified, "a", "6"), event(watch.Bookmark, "", "6")),
+			s.ends(event(watch.Added, "a", "5"), event(watch.Modified, "a", "6"), event(watch.Added, "c", "4"),
+				event(watch.Bookmark, "", "6")),
 			s.sends(event(watch.Added, "a", "6"), event(watch.Added, "b", "2"), allOfIt("7")))
-		t.Did("the first stream sends a@5, a@6, a bookmark, and ends; the second one sends a@6, b@2 and the bookmark of version 7")
+		t.Did("the first stream sends a@5, a@6, c@4, a bookmark, and ends; then c is deleted; the second stream sends a@6, " +
+			"b@2 and the bookmark of version 7")
 		stream(t, s, versionStore{st})
 		require.Equal(t, []string{"watch@", "watch@"}, s.requests(), "requests to the source")
-		t.Rule("streamList replaces the store's contents by a streamed list, and returns the watch, which goes on from " +
-			"there.")
+		t.Rule("The store receives nothing of a stream that did not reach its bookmark. The next stream brings all objects " +
+			"that are still there.")
 		require.Equal(t, []string{"Replace [a@6 b@2] @7"}, st.calls(), "calls of the store")
 	})
 }
@@ -180,13 +182,13 @@ func TestTask7_What_changes_during_the_stream(t *testing.T) {
 	bonus(t, "The bookmark that ends a streamed list has the annotation InitialEventsAnnotationKey, with the "+
 		"value true. The store receives the objects as they are then.", func(t *guard.T) {
 		s, st := &script{}, &store{}
-		annotated := allOfIt("6")
-		annotated.Type = watch.Added
-		annotated.Object.(*appsv1.Deployment).Name = "copy"
+		annotated, changed := allOfIt("6"), allOfIt("6")
+		annotated.Type, changed.Type = watch.Added, watch.Modified
+		annotated.Object.(*appsv1.Deployment).Name, changed.Object.(*appsv1.Deployment).Name = "copy", "copy"
 		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"),
 			event(watch.Modified, "a", "4"), event(watch.Deleted, "b", "5"), event(watch.Bookmark, "", "5"),
 			in("other", event(watch.Added, "a", "6")), in("defaul", event(watch.Added, "ta", "6")), endOf("6", "false"),
-			annotated, event(watch.Added, "c", "6"), allOfIt("6")))
+			annotated, changed, event(watch.Added, "c", "6"), allOfIt("6")))
 		t.Did("during the stream a is changed and b is deleted; bookmarks without the annotation, and with \"false\", come " +
 			"before c, and so does an object with the annotation")
 		stream(t, s, st)
@@ -248,5 +250,21 @@ func TestTask7_Stream_that_brings_an_error_is_listed(t *testing.T) {
 		stream(t, s, st)
 		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
 		require.Equal(t, []string{"Replace [a@1] @8"}, st.calls(), "calls of the store")
+
+		t.Rule("If streamList returns any other error, a list follows. MaxInternalErrorRetryDuration is for watches: the " +
+			"one that goes on after the bookmark is such a watch.")
+		s = &script{}
+		s.lists = append(s.lists, lists("8"))
+		ends := failing(internal)
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), ends), s.sends(expiredEvent()),
+			s.sends(allOfIt("9"), ends), s.sends())
+		r := newReflector(streaming{s}, &store{})
+		r.MaxInternalErrorRetryDuration = time.Minute
+		t.Did("MaxInternalErrorRetryDuration 1m0s; a stream brings an internal error before its bookmark; the watch after " +
+			"the list brings 410; the next stream brings an internal error after its bookmark")
+		runFor(t, r, 10*time.Minute)
+		want := []string{"watch@", "list@0", "watch@8", "watch@8", "watch@9"}
+		require.Equal(t, want, s.requests(), "requests to the source")
+		require.Nil(t, s.options[4].SendInitialEvents, "sendInitialEvents of the 5th request")
 	})
 }

@@ -85,35 +85,6 @@ func TestTask7_Store_that_refuses_a_stream_gets_a_list(t *testing.T) {
 	})
 }
 
-func TestTask7_Cancel_during_a_stream_is_prompt(t *testing.T) {
-	const prompt = "When the context ends, every request, watch and wait ends at once: a program that stops does not " +
-		"wait for streams."
-	bonus(t, prompt, func(t *guard.T) {
-		for what, fault := range map[string]fakeapi.Fault{
-			"sends the stream a byte a second":        fakeapi.SlowBody(1, time.Second),
-			"answers the stream's request in an hour": fakeapi.Slow(time.Hour),
-		} {
-			t.Story(8)
-			t.Rule(prompt)
-			w := newStreaming(t, "a")
-			w.script(what, "watch", fault)
-			w.run()
-			w.pass(time.Minute)
-			w.did("the context is cancelled")
-			start := time.Now()
-			w.stop()
-			<-w.ended
-			require.Equal(t, time.Duration(0), time.Since(start), "time until RunWithContext returned")
-			require.Equal(t, []string{"watch@newest"}, w.requests(), "requests to the server")
-			t.Rule("The store receives nothing of a stream that did not reach its bookmark.")
-			require.Empty(t, w.store.calls(), "calls of the store")
-			t.Rule("When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call " +
-				"of the store.")
-			require.Equal(t, 0, w.server.Watches(), "open watches after the end")
-		}
-	})
-}
-
 func TestTask7_Refused_version_is_given_up(t *testing.T) {
 	bonus(t, "If the server refuses the version, the next stream starts at once, without one. With the version, the "+
 		"server refuses it again and again.", func(t *guard.T) {
@@ -192,13 +163,20 @@ func TestTask7_Streams_are_tried_again_after_a_list(t *testing.T) {
 			require.Equal(t, want, s.requests(), "requests to the source")
 			require.Contains(t, st.calls(), "Replace [a@8] @8", "calls of the store")
 		}
+
+		t.Rule("ListAndWatchWithContext calls streamList first, on every call, if r.streams, after a list that failed too.")
+		s := &script{}
+		s.watches = append(s.watches, watchFails(invalid), s.sends(allOfIt("8")))
+		t.Did("a stream is answered: %v; the list after it fails; the next stream succeeds", invalid)
+		stream(t, s, &store{})
+		require.Equal(t, []string{"watch@", "list@0", "watch@"}, s.requests(), "requests to the source")
 	})
 }
 
 func TestTask7_Refusal_without_a_version_is_an_error(t *testing.T) {
 	bonus(t, "If the server refuses the version, the next stream starts at once, without one. If it refuses that too, "+
 		"a list follows.", func(t *guard.T) {
-		s := &script{}
+		s, refused := &script{}, false
 		source := &trouble{script: s, streams: true, list: lists("7")}
 		source.watch = func(o metav1.ListOptions) (watch.Interface, error) {
 			if o.SendInitialEvents != nil {
@@ -211,6 +189,20 @@ func TestTask7_Refusal_without_a_version_is_an_error(t *testing.T) {
 		runFor(t, newReflector(source, st), time.Minute)
 		require.Equal(t, 3, source.asked, "requests in a minute: a stream, a list and a watch")
 		require.Equal(t, []string{"Replace [] @7"}, st.calls(), "calls of the store")
+
+		*s, refused = script{}, false
+		source.asked = 0
+		source.watch = func(o metav1.ListOptions) (watch.Interface, error) {
+			if refused {
+				return nil, errExpired
+			}
+			refused = true
+			return s.channel(allOfIt("7"), expiredEvent()), nil
+		}
+		source.list = listFails(errors.New("the network is away"))
+		t.Did("the same, but the first stream comes to 7 and brings 410, and lists fail")
+		runFor(t, newReflector(source, st), time.Minute)
+		require.Less(t, source.asked, 30, "requests in a minute")
 	})
 }
 
@@ -238,40 +230,6 @@ func TestTask7_Too_large_version_is_given_up(t *testing.T) {
 			stream(t, s, &store{})
 			require.Equal(t, []string{"watch@", "watch@7", "watch@"}, s.requests(), "requests to the source")
 		}
-	})
-}
-
-func TestTask7_Watch_of_a_refused_Replace_is_stopped(t *testing.T) {
-	bonus(t, "If Replace fails, streamList stops the watch and returns the error. Otherwise the watch stays open "+
-		"until the server ends it.", func(t *guard.T) {
-		s := &script{}
-		s.lists = append(s.lists, lists("8"))
-		s.watches = append(s.watches, s.sends(allOfIt("7")), s.sends())
-		st := &store{onCall: func(call string) error {
-			if call == "Replace [] @7" {
-				return errors.New("not this one")
-			}
-			return nil
-		}}
-		t.Did("the store refuses the streamed list")
-		stream(t, s, st)
-		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
-		require.Equal(t, 0, s.left(), "watches that were not stopped")
-	})
-}
-
-func TestTask7_Every_stream_is_stopped(t *testing.T) {
-	bonus(t, "However a watch ends, the Reflector stops it. A stream is a watch.", func(t *guard.T) {
-		s := &script{}
-		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "2")), s.sends(failing(busy)),
-			s.sends(allOfIt("7")))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
-		st := &store{onCall: func(string) error { cancel(); return nil }}
-		t.Did("a stream breaks, one brings 429, and the context ends during the Replace of the third")
-		newReflector(streaming{s}, st).ListAndWatchWithContext(ctx)
-		require.Equal(t, 3, s.started, "watches that were started")
-		require.Equal(t, 0, s.left(), "watches that were not stopped")
 	})
 }
 
@@ -335,18 +293,6 @@ func TestTask7_Object_that_cannot_be_transformed(t *testing.T) {
 		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
 		require.Equal(t, []string{"Replace [a@1 b@1] @8"}, st.calls(), "calls of the store")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
-	})
-}
-
-func TestTask7_Nothing_is_left_of_each_stream(t *testing.T) {
-	bonus(t, "Nothing is left of a watch that has ended: no goroutine, and no registration at the context. A stream "+
-		"is a watch.", func(t *guard.T) {
-		s := &script{}
-		for range 200 {
-			s.watches = append(s.watches, s.sends(allOfIt("7"), expiredEvent()))
-		}
-		t.Did("RunWithContext; each of 110 streams comes to its bookmark, and then brings 410")
-		requireNoLeak(t, s, newReflector(streaming{s}, &store{}), "watch")
 	})
 }
 

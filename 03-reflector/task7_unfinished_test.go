@@ -31,6 +31,18 @@ func TestTask7_Broken_streams_wait(t *testing.T) {
 	})
 }
 
+func TestTask7_Refusal_after_a_broken_stream(t *testing.T) {
+	bonus(t, "If streamList returns any other error, a list follows, after a stream that ended before its bookmark too: "+
+		"such a server may be one behind a load balancer that cannot stream.", func(t *guard.T) {
+		s := &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "8")), watchFails(invalid), s.sends())
+		t.Did("a stream ends after its first event, and the next one is answered: %v", invalid)
+		stream(t, s, &store{})
+		require.Equal(t, []string{"watch@", "watch@", "list@0", "watch@7"}, s.requests(), "requests to the source")
+	})
+}
+
 func TestTask7_Server_that_completes_no_stream_is_listed(t *testing.T) {
 	bonus(t, "If three streams in a row end before their bookmark, streamList returns an error, and a list follows. A "+
 		"server may accept streams and complete none, and without a list the store stays empty (#140890).", func(t *guard.T) {

@@ -1,6 +1,6 @@
 package reflector_test
 
-// Tasks 2, 4 and 5: options.Clock. Its time passes only when a test steps it. The time of the bubble is independent.
+// Tasks 2, 4, 5 and 7: options.Clock. Its time passes only when a test steps it. The time of the bubble is independent.
 
 import (
 	"context"
@@ -23,9 +23,9 @@ import (
 
 // clocked runs ListAndWatchWithContext with a clock that the test steps, until the test ends.
 func clocked(
-	t *guard.T, s *script, st *store, options cache.ReflectorOptions, retry time.Duration,
+	t *guard.T, s cache.ListerWatcher, st *store, options cache.ReflectorOptions, retry time.Duration,
 ) *testclock.FakeClock {
-	c := testclock.NewFakeClock(time.Now())
+	c := testclock.NewFakeClock(time.Now().Add(-time.Hour)) // the bubble has another time
 	options.Clock = c
 	r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, options)
 	r.MaxInternalErrorRetryDuration = retry
@@ -72,17 +72,24 @@ func TestTask4_Clock_measures_waits(t *testing.T) {
 	guard.Test(t, "options.Clock measures all durations: the wait before a watch that was refused.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
-		s.watches = append(s.watches, watchFails(busy), s.sends(failing(busy)), s.sends())
+		s.watches = append(s.watches, watchFails(busy), s.sends(failing(busy)), watchFails(busy), s.sends())
 		c := clocked(t, s, &store{}, cache.ReflectorOptions{}, 0)
 		t.Did("a minute passes, and none on the clock")
 		time.Sleep(time.Minute)
 		require.Equal(t, []string{"list@0", "watch@7"}, s.requests(), "requests to the source after the answer 429")
 		step(t, c, 2*time.Second)
-		t.Did("a minute passes, and none on the clock")
-		time.Sleep(time.Minute)
+		t.Did("an hour passes, and none on the clock")
+		time.Sleep(time.Hour)
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "requests to the source after the event 429")
 		step(t, c, 4*time.Second)
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests after both waits")
+
+		t.Rule("options.Clock measures all durations: the two minutes after which the waits start with 800ms again.")
+		step(t, c, 3*time.Second)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests in the third wait")
+		step(t, c, 4*time.Second)
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
+			"requests after the third wait")
 	})
 }
 
@@ -107,6 +114,32 @@ func TestTask4_Clock_measures_internal_errors(t *testing.T) {
 		t.Did("the next watch brings an internal error")
 		sources[2].result <- internal
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests after the third error")
+	})
+}
+
+func TestTask7_Clock_measures_streams(t *testing.T) {
+	bonus(t, "options.Clock measures all durations: how long a stream has lasted.", func(t *guard.T) {
+		for _, onTheClock := range []bool{true, false} {
+			t.Story(8)
+			s := &script{}
+			first := s.channel()
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return first, nil })
+			c := clocked(t, streaming{s}, &store{}, cache.ReflectorOptions{}, 0)
+			want := []string{"watch@", "list@0", "watch@7"}
+			if onTheClock {
+				step(t, c, 2*time.Second)
+				want = []string{"watch@", "watch@"}
+			} else {
+				t.Did("2s pass, and none on the clock")
+				time.Sleep(2 * time.Second)
+			}
+			t.Did("the stream ends, without an event")
+			close(first.result)
+			synctest.Wait()
+			step(t, c, 2*time.Second) // until the wait before the next stream has ended
+			require.Equal(t, want, s.requests(), "requests to the source")
+		}
 	})
 }
 
