@@ -5,6 +5,8 @@ package reflector_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -117,7 +119,8 @@ func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
 
 		t.Rule("A relist asks for the last version, after a Replace that failed too. The server has not refused it.")
 		listAndWatchFor(t, r, time.Minute)
-		require.Equal(t, []string{"list@0", "list@0", "watch@8", "list@8", "list@8"}, s.requests(), "requests to the source")
+		asked := slices.DeleteFunc(s.requests(), func(request string) bool { return strings.HasPrefix(request, "watch") })
+		require.Equal(t, []string{"list@0", "list@0", "list@8", "list@8"}, asked, "lists that the source was asked for")
 	})
 }
 
