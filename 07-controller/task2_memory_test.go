@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -103,6 +104,41 @@ func TestTask2_Panic_is_reported_with_the_handlers_logger(t *testing.T) {
 			logged := logger.GetSink().(ktesting.Underlier).GetBuffer().Data()
 			require.Len(t, logged, i+1, "lines in the handler's log")
 		}
+	})
+}
+
+func TestTask2_Panic_loses_one_notification(t *testing.T) {
+	guard.Apart(t, "If utilruntime.ReallyCrash is off, the notification is lost, and run continues after a second: with "+
+		"all the others that wait.", func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		w, names := newWorld(t), numbered(300)
+		h := &handler{before: func(note string) {
+			if strings.Contains(note, "bad@") {
+				panic("a bug in a handler")
+			}
+		}}
+		registration := w.register(h)
+		w.run()
+		t.Did("the handler panics at one object, and then 300 others are created")
+		w.Create(deployment("bad"))
+		for _, name := range names {
+			w.Create(deployment(name))
+		}
+		w.pass(2 * time.Second)
+		require.Len(t, h.calls(), len(names), "the handler's calls after the panic")
+
+		w.change("bad")
+		w.create("x", "y")
+		t.Rule("A stopped listener drops the remaining notifications, even if it is stopped less than a second after a " +
+			"panic.")
+		t.Did("RemoveEventHandler, right after another panic")
+		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
+		w.pass(time.Minute)
+		require.Empty(t, h.calls(), "the calls of the removed handler")
+		t.Rule("When run returns, finished is closed, with or without panics before.")
+		finished := registration.(interface{ ShutdownChan() <-chan struct{} }).ShutdownChan()
+		require.True(t, isClosed(finished), "ShutdownChan of the removed handler is closed")
 	})
 }
 

@@ -215,6 +215,20 @@ func TestTask3_HasSynced_not_before_the_list(t *testing.T) {
 	})
 }
 
+func TestTask3_HasSynced_after_an_end_without_a_list(t *testing.T) {
+	guard.Test(t, "A registration does not sync before the first list: if the informer ends before it, the handler never "+
+		"has.", func(t *guard.T) {
+		w := newWorld(t, "a")
+		early := w.register(&handler{})
+		w.Down()
+		w.run()
+		late := w.register(&handler{})
+		w.end()
+		require.False(t, early.HasSynced(), "the early registration has synced without a list")
+		require.False(t, late.HasSynced(), "the late registration has synced without a list")
+	})
+}
+
 func TestTask3_HasSynced_not_in_the_middle_of_the_list(t *testing.T) {
 	guard.Test(t, "A registration does not sync before its informer, even if its handler has received every "+
 		"object so far.", func(t *guard.T) {

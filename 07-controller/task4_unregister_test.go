@@ -105,6 +105,9 @@ func TestTask4_Removed_before_the_start(t *testing.T) {
 		}
 		w.run()
 		require.Empty(t, h.calls(), "the handler's calls")
+		t.Rule("HasSynced of a registration is about its handler: it is true when every call for the first list has " +
+			"returned. A removed handler has no such call.")
+		require.False(t, registration.HasSynced(), "the registration of the removed handler has synced")
 	})
 }
 

@@ -6,9 +6,12 @@ package controller_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"client-go-workshop/internal/testkit/guard"
 )
 
 func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
@@ -89,7 +92,20 @@ func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
 
 func TestTask6_Two_budgets_in_the_way_are_one_Event(t *testing.T) {
 	pods := map[string]string{"app": "web"}
-	test := case6{web(), nil, nil, conflict, "If a foreign budget selects the Deployment's Pods under another " +
-		"name, Reconcile creates none and records a BudgetConflict Event: two of them are one Event."}
-	test.run(t, handmade("b", pods), handmade("a", pods))
+	const rule = "If a foreign budget selects the Deployment's Pods under another name, Reconcile creates none and " +
+		"records a BudgetConflict Event: two of them are one Event, always of the same one."
+	case6{web(), nil, nil, conflict, rule}.run(t, handmade("b", pods), handmade("a", pods))
+	t.Run("each time", func(t *testing.T) {
+		guard.Test(t, rule, func(t *guard.T) {
+			var first []string
+			for range 20 {
+				s := step{deployment: web(), more: []*policyv1.PodDisruptionBudget{handmade("b", pods), handmade("a", pods)}}
+				require.NoError(t, s.run(t, rule), "the error of Reconcile")
+				if first == nil {
+					first = s.events.messages
+				}
+				require.Equal(t, first, s.events.messages, "the messages of the Events, as at the first time")
+			}
+		})
+	})
 }

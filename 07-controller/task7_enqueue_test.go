@@ -4,6 +4,8 @@ package controller_test
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -242,16 +244,30 @@ func TestTask7_Handlers_do_no_work(t *testing.T) {
 
 func TestTask7_New_refuses_what_cannot_work(t *testing.T) {
 	guard.Test(t, "New refuses a Config that cannot work.", func(t *guard.T) {
-		_, err := controller.New(klog.Background(), controller.Config{})
-		require.EqualError(t, err, "making the controller: 0 workers cannot do any work, at least 1 is needed",
-			"the error of New without workers")
+		for _, workers := range []int{0, -1} {
+			_, err := controller.New(klog.Background(), controller.Config{Workers: workers})
+			require.ErrorContains(t, err, "making the controller: "+strconv.Itoa(workers)+" workers cannot do any work",
+				"the error of New with %d workers", workers)
+		}
 		stopped := cacheOf(&appsv1.Deployment{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		stopped.RunWithContext(ctx)
-		_, err = controller.New(klog.Background(), controller.Config{Workers: 1, Deployments: stopped, Budgets: stopped})
-		require.ErrorContains(t, err, "making the controller: adding an event handler: ",
-			"the error of New with an informer that has stopped")
+		for which, config := range map[string]controller.Config{
+			"Deployments": {Workers: 1, Deployments: stopped, Budgets: cacheOf(&policyv1.PodDisruptionBudget{})},
+			"Budgets":     {Workers: 1, Deployments: cacheOf(&appsv1.Deployment{}), Budgets: stopped},
+		} {
+			_, err := controller.New(klog.Background(), config)
+			require.ErrorContains(t, err, "making the controller: adding an event handler: ",
+				"the error of New with %s that have stopped", which)
+		}
+		indexed := cacheOf(&policyv1.PodDisruptionBudget{})
+		t.Did("New twice with the same informers")
+		for n, want := range []string{"<nil>", "making the controller: adding an index: "} {
+			_, err := controller.New(klog.Background(),
+				controller.Config{Workers: 1, Deployments: cacheOf(&appsv1.Deployment{}), Budgets: indexed})
+			require.Contains(t, fmt.Sprint(err), want, "the error of New number %d: the index exists already", n+1)
+		}
 		queue, deployments, _ := wired(t)
 		t.Did("New, and OnAdd of its handler of Deployments")
 		deployments.handler.OnAdd(web(), true)

@@ -64,8 +64,10 @@ func TestTask7_Equal_names_in_two_namespaces(t *testing.T) {
 		m.then(func() { m.server.dropAt("third", "web") }, 2, "after the budget third/web was deleted")
 		m.then(func() { m.apply(web(replicas(1))) }, -1, "after default/web was scaled to 1")
 		require.NotNil(t, m.server.at("third", "web"), "the budget third/web")
-		require.Equal(t, []string{"create default/web", "create third/web", "create third/web", "delete default/web"},
-			m.server.callLog(), "writes to the server")
+		m.then(func() { m.apply(web(inNamespace("third"), replicas(5))) }, -1, "after third/web was scaled to 5")
+		m.then(func() { m.apply(web(inNamespace("third"), replicas(1))) }, -1, "after third/web was scaled to 1")
+		require.Equal(t, []string{"create default/web", "create third/web", "create third/web", "delete default/web",
+			"update third/web", "delete third/web"}, m.server.callLog(), "writes to the server")
 	})
 }
 

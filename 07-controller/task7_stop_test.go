@@ -217,7 +217,7 @@ func TestTask7_Stop_is_bounded(t *testing.T) {
 }
 
 func TestTask7_Config_is_obeyed(t *testing.T) {
-	for _, workers := range []int{1, 3} {
+	for _, workers := range []int{1, 3, 20} {
 		t.Run(fmt.Sprint("workers ", workers), func(t *testing.T) {
 			guard.Test(t, "Then Config.Workers workers reconcile until ctx ends: as many requests run at once.",
 				func(t *guard.T) {
@@ -225,7 +225,7 @@ func TestTask7_Config_is_obeyed(t *testing.T) {
 						m.configure = func(config *controller.Config) { config.Workers = workers }
 						noAnswer(m, 0)
 					})
-					for i := range 5 {
+					for i := range 25 {
 						m.deployments.Add(web(called(fmt.Sprint("web-", i))))
 					}
 					synctest.Wait()
@@ -240,12 +240,18 @@ func TestTask7_Config_is_obeyed(t *testing.T) {
 		t.Run(fmt.Sprint("drain ", drain), func(t *testing.T) {
 			guard.Test(t, finishes,
 				func(t *guard.T) {
+					reported := reports(t)
 					m := start(t, 0, func(m *machine) {
 						m.configure = func(config *controller.Config) { config.DrainTimeout = drain }
 						noAnswer(m, 0)
 					})
 					m.apply(web())
 					m.stopIn(drain+time.Second, finishes)
+					t.Rule("processNext reports each error to utilruntime, except a conflict and an object that exists already.")
+					require.Len(t, *reported, 1, "reported errors, after Run has cancelled a request")
+					require.ErrorIs(t, (*reported)[0], context.Canceled, "the reported error")
+					t.Rule("processNext passes each result to recordResult: a request that Run cancels is not refused.")
+					require.Empty(t, m.events.list(), "Events")
 				})
 		})
 	}
