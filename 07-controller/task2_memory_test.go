@@ -211,7 +211,7 @@ func TestTask2_Notification_that_comes_before_the_wait(t *testing.T) {
 	guard.Test(t, "run calls the handler with each notification: one that comes just before run waits for more is not "+
 		"left until the next one comes.", func(t *guard.T) {
 		rounds := 30_000
-		if guard.Brief {
+		if guard.Brief || guard.RaceDetector {
 			rounds = 3_000
 		}
 		var called, delay atomic.Int64
