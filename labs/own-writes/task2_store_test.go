@@ -66,8 +66,8 @@ func TestTask2_Version_that_cannot_be_compared(t *testing.T) {
 	guard.Test(t, "A version that cannot be compared changes nothing. It would take the place of one that can.",
 		func(t *guard.T) {
 			s := memory()
-			t.Did("WroteAt(web, uid-1, pods, 9), and then, with the versions \"\", 0 and x7, for web, for a web of another UID " +
-				"and for db")
+			t.Did("WroteAt(web, uid-1, pods, 9), and then, with the versions \"\", 0 and x7, for web, for a web of another " +
+				"UID and for db")
 			s.WroteAt(web, "uid-1", pods, "9")
 			for _, bad := range []string{"", "0", "x7"} {
 				s.WroteAt(web, "uid-1", pods, bad)
