@@ -118,7 +118,7 @@ func TestTask2_Panic_loses_one_notification(t *testing.T) {
 				panic("a bug in a handler")
 			}
 		}}
-		registration := w.register(h)
+		w.register(h)
 		w.run()
 		t.Did("the handler panics at one object, and then 300 others are created")
 		w.Create(deployment("bad"))
@@ -127,19 +127,6 @@ func TestTask2_Panic_loses_one_notification(t *testing.T) {
 		}
 		w.pass(2 * time.Second)
 		require.Len(t, h.calls(), len(names), "the handler's calls after the panic")
-
-		w.change("bad")
-		w.create("x", "y", "z")
-		t.Rule("A stopped listener drops the remaining notifications, even if it is stopped less than a second after a " +
-			"panic.")
-		t.Did("RemoveEventHandler, right after another panic")
-		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
-		w.pass(time.Minute)
-		// A notification that run has taken before its rest may still be delivered, as in client-go.
-		require.LessOrEqual(t, len(h.calls()), 1, "calls of the removed handler")
-		t.Rule("When run returns, finished is closed, with or without panics before.")
-		finished := registration.(interface{ ShutdownChan() <-chan struct{} }).ShutdownChan()
-		require.True(t, isClosed(finished), "ShutdownChan of the removed handler is closed")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 	"weak"
 
 	"github.com/stretchr/testify/require"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
 
@@ -307,5 +309,33 @@ func TestTask4_One_of_two_registrations_is_removed(t *testing.T) {
 		require.NoError(t, w.informer.RemoveEventHandler(first), "the error of RemoveEventHandler")
 		w.change("a")
 		require.Equal(t, []string{"update a@2 to a@3"}, h.calls(), "the handler's calls")
+	})
+}
+
+func TestTask4_Handler_is_removed_right_after_a_panic(t *testing.T) {
+	guard.Apart(t, "A stopped listener drops the remaining notifications, even if it is stopped less than a second after "+
+		"a panic.", func(t *guard.T) {
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+		w := newWorld(t, "a")
+		h := &handler{before: func(note string) {
+			if strings.Contains(note, "again") || strings.Contains(note, "update") {
+				panic("a bug in a handler")
+			}
+		}}
+		registration := w.register(h)
+		w.run()
+		h.calls()
+		t.Did("the handler panics at a change of a, and three others are created")
+		w.change("a")
+		w.create("x", "y", "z")
+		t.Did("RemoveEventHandler")
+		require.NoError(t, w.informer.RemoveEventHandler(registration), "the error of RemoveEventHandler")
+		w.pass(time.Minute)
+		// A notification that run has taken before its rest may still be delivered, as in client-go.
+		require.LessOrEqual(t, len(h.calls()), 1, "calls of the removed handler")
+		t.Rule("When run returns, finished is closed, with or without panics before.")
+		finished := registration.(interface{ ShutdownChan() <-chan struct{} }).ShutdownChan()
+		require.True(t, isClosed(finished), "ShutdownChan of the removed handler is closed")
 	})
 }
