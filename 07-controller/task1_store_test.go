@@ -218,6 +218,7 @@ func TestTask1_Ends_before_it_began(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		t.Rule("IsStopped reports whether the informer has run and has stopped.")
+		t.Did("a new informer, before RunWithContext")
 		require.False(t, w.informer.IsStopped(), "the informer is stopped before it has run")
 		t.Rule("RunWithContext returns when its context ends: here it has ended before the call.")
 		t.Did("RunWithContext, with a context that has ended")

@@ -245,6 +245,7 @@ func TestTask7_Handlers_do_no_work(t *testing.T) {
 func TestTask7_New_refuses_what_cannot_work(t *testing.T) {
 	guard.Test(t, "New refuses a Config that cannot work.", func(t *guard.T) {
 		for _, workers := range []int{0, -1} {
+			t.Did("New with %d workers", workers)
 			_, err := controller.New(klog.Background(), controller.Config{Workers: workers})
 			require.ErrorContains(t, err, "making the controller: "+strconv.Itoa(workers)+" workers cannot do any work",
 				"the error of New with %d workers", workers)
