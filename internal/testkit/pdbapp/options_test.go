@@ -47,15 +47,17 @@ func TestOptions(t *testing.T) {
 		"--lease-namespace=ops", "-v=0")
 	require.NoError(t, err)
 	got.layers = Chosen{}
-	require.Equal(t, options{choice: "solutions", kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}, got)
+	want := options{choice: "solutions", kubeconfig: "f", namespace: "shop", workers: 8, leaseNamespace: "ops"}
+	require.Equal(t, want, got)
 
 	for wrong, says := range map[string]string{
-		"--workers=0":                        "--workers=0: at least 1 is needed",
-		"--resync=-1s":                       "--resync=-1s: cannot be negative; 0 turns it off",
-		"start":                              `unexpected argument "start": everything is given by flags, see -h`,
-		"--layers=own":                       `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
-		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this program was built without your layers; run it`,
-		"--wrong":                            "flag provided but not defined: -wrong; -h lists all flags",
+		"--workers=0":  "--workers=0: at least 1 is needed",
+		"--resync=-1s": "--resync=-1s: cannot be negative; 0 turns it off",
+		"start":        `unexpected argument "start": everything is given by flags, see -h`,
+		"--layers=own": `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
+		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this program was built ` +
+			`without your layers; run it`,
+		"--wrong": "flag provided but not defined: -wrong; -h lists all flags",
 	} {
 		_, err := parse(wrong)
 		require.EqualError(t, err, says)
@@ -75,10 +77,12 @@ func TestUnwritten_names_the_chapter_and_the_ways_out(t *testing.T) {
 	missing = todo.NotWritten{Task: 5, Symbol: "Pop", File: "/w/labs/todays-informer/informer.go", Line: 33}
 	require.Equal(t, `chapter labs/todays-informer is not written yet: it needs Pop (informer.go:33, task 5)
   to write it               go tool workshop todays-informer
-  to run the finished code  --layers solutions,deltafifo=real`, Unwritten(missing, finished(missing, "yours,deltafifo=real")))
+  to run the finished code  --layers solutions,deltafifo=real`,
+		Unwritten(missing, finished(missing, "yours,deltafifo=real")))
 
 	missing = todo.NotWritten{Task: 1, Symbol: "New", File: `C:\w\07-controller\controller.go`, Line: 5}
-	require.Contains(t, Unwritten(missing, finished(missing, "solutions")), "go run ./solutions/07-controller/cmd/pdb-controller")
+	require.Contains(t, Unwritten(missing, finished(missing, "solutions")),
+		"go run ./solutions/07-controller/cmd/pdb-controller")
 }
 
 // writeConfig writes a kubeconfig for server, or one without any cluster.
