@@ -11,9 +11,7 @@ import (
 )
 
 func TestBugs_is_a_dialogue(t *testing.T) {
-	root := t.TempDir()
-	require.NoError(t, layOut(root, "testdata/workshop.txtar"))
-	s := sit(t, root, 100, 60, nil, "bugs", "1", "--anyway")
+	s := sit(t, home(t, "testdata/workshop.txtar"), 100, 60, nil, "bugs", "1", "--anyway")
 	s.sees(`(?s)wrong version 1 of 2  \(0 of 2 done\).*although it was emptied.*answer, next, \?, quit >`)
 	s.types("?\n")
 	s.sees(`(?s)Name this line as wrong.*Leave this one for later`)

@@ -23,9 +23,7 @@ import (
 // box is the smallest workshop there is, with one chapter of two tasks.
 func box(t *testing.T) string {
 	t.Helper()
-	root := t.TempDir()
-	require.NoError(t, layOut(root, "../../internal/authoring/verify/testdata/workshop.txtar"))
-	return root
+	return home(t, "../../internal/authoring/verify/testdata/workshop.txtar")
 }
 
 // screen is a running program and what it shows.

@@ -32,7 +32,7 @@ const program = "workshop"
 
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
-	testscript.Main(m, map[string]func(){program: main, "author": author.Main, "workshop-loop": stressLoop})
+	testscript.Main(tests{m}, map[string]func(){program: main, "author": author.Main, "workshop-loop": stressLoop})
 }
 
 // run runs the program in dir.
@@ -182,8 +182,7 @@ func TestWorkshop_takes_the_tests_along_when_it_ends(t *testing.T) {
 		t.Skip("only Linux ends the children of a process that is killed")
 	}
 	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGKILL} {
-		root := t.TempDir()
-		require.NoError(t, layOut(root, "testdata/workshop.txtar"))
+		root := home(t, "testdata/workshop.txtar")
 		mark := filepath.Join(t.TempDir(), "pid")
 		box, err := os.ReadFile(filepath.Join(root, "01-box/box.go"))
 		require.NoError(t, err)

@@ -11,9 +11,7 @@ import (
 // twoPrograms is a workshop whose first task has two programs to predict.
 func twoPrograms(t *testing.T) string {
 	t.Helper()
-	root := t.TempDir()
-	require.NoError(t, layOut(root, "testdata/workshop.txtar"))
-	return root
+	return home(t, "testdata/workshop.txtar")
 }
 
 func TestPredict_asks_before_it_shows_an_answer(t *testing.T) {

@@ -38,7 +38,9 @@ func TestScripts(t *testing.T) {
 			for name, value := range env {
 				e.Setenv(name, value)
 			}
-			root := filepath.Join(e.WorkDir, "w")
+			root, giveBack := takeHome()
+			e.Defer(giveBack)
+			e.Setenv("ROOT", root)
 			e.Cd = root
 			return layOut(root, "testdata/workshop.txtar")
 		},
@@ -154,7 +156,7 @@ func mask(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: mask stdout|stderr|FILE")
 	}
-	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "$WORK")
+	text := strings.NewReplacer(ts.Getenv("ROOT"), "$ROOT", ts.Getenv("WORK"), "$WORK").Replace(ts.ReadFile(args[0]))
 	ts.Check(os.WriteFile(ts.MkAbs("masked"), []byte(stamp.ReplaceAllString(text, "TIME")), 0o644))
 }
 

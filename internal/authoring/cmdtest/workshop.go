@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/txtar"
 
@@ -51,15 +52,11 @@ func Workshop(root, archive string) error {
 			return err
 		}
 	}
-	const folders = `{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}`
-	cmd := exec.Command("go", "list", "-deps", "-f", folders, "./internal/testkit/guard", "./internal/testkit/todo")
-	cmd.Dir = from
-	out, err := cmd.Output()
+	dirs, err := testPackages()
 	if err != nil {
-		return fmt.Errorf("list the packages that the chapters' tests import: %w", err)
+		return err
 	}
-	for dir := range strings.Lines(string(out)) {
-		dir = strings.TrimSpace(dir)
+	for _, dir := range dirs {
 		to, err := filepath.Rel(from, dir)
 		if err != nil {
 			return err
@@ -70,3 +67,19 @@ func Workshop(root, archive string) error {
 	}
 	return nil
 }
+
+// testPackages returns the folders of this module's packages that the tests of chapters import.
+var testPackages = sync.OnceValues(func() ([]string, error) {
+	from, err := course.Root(".")
+	if err != nil {
+		return nil, err
+	}
+	const folders = `{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}`
+	cmd := exec.Command("go", "list", "-deps", "-f", folders, "./internal/testkit/guard", "./internal/testkit/todo")
+	cmd.Dir = from
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list the packages that the chapters' tests import: %w", err)
+	}
+	return strings.Fields(string(out)), nil
+})
