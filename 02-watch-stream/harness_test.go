@@ -214,7 +214,10 @@ func (r reporter) AsObject(err error) runtime.Object {
 // watching starts a StreamWatcher on a script, and stops it when the test is over.
 func watching(t *guard.T, s *script) watch.Interface {
 	w := watchstream.NewStreamWatcher(s, reporter{})
-	t.Cleanup(w.Stop)
+	t.Cleanup(func() {
+		t.Rule("One goroutine decodes and sends. It ends with the stream, or after Stop.")
+		w.Stop()
+	})
 	return w
 }
 

@@ -238,7 +238,10 @@ func (r refusals) RoundTrip(request *http.Request) (*http.Response, error) {
 func (w *world) run() *world {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.stop = cancel
-	w.t.Cleanup(cancel)
+	w.t.Cleanup(func() {
+		w.t.Rule("When the context ends, every request, watch and wait ends at once.")
+		cancel()
+	})
 	w.t.Did("RunWithContext")
 	w.t.Go(func() {
 		defer close(w.ended)

@@ -46,15 +46,21 @@ func newDelayingQueue(t *guard.T) loggedQueue {
 
 func delaying(t *guard.T, config clientgo.TypedDelayingQueueConfig[string]) loggedQueue {
 	q := workqueue.NewTypedDelayingQueueWithConfig(config)
-	t.Cleanup(q.ShutDown)
+	t.Cleanup(func() { endQueue(t, q) })
 	return loggedQueue{q, t}
 }
 
 // newRateLimitingQueue makes a rate-limiting queue, which is shut down at the end of the test.
 func newRateLimitingQueue(t *guard.T, limiter clientgo.TypedRateLimiter[string]) loggedQueue {
 	q := workqueue.NewTypedRateLimitingQueue(limiter)
-	t.Cleanup(q.ShutDown)
+	t.Cleanup(func() { endQueue(t, q) })
 	return loggedQueue{q, t}
+}
+
+// endQueue shuts a queue down at the end of the test.
+func endQueue(t *guard.T, q clientgo.TypedInterface[string]) {
+	t.Rule("ShutDown and ShutDownWithDrain leave no goroutine and no timer behind.")
+	q.ShutDown()
 }
 
 func (q loggedQueue) Add(item string) {

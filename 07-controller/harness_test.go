@@ -124,7 +124,10 @@ func (w *world) run() *world {
 func (w *world) start() {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	w.stop = cancel
-	w.t.Cleanup(cancel)
+	w.t.Cleanup(func() {
+		w.t.Rule("RunWithContext returns when its context ends, and when it returns, nothing is left running.")
+		cancel()
+	})
 	w.t.Did("RunWithContext")
 	w.t.Go(func() {
 		defer close(w.ended)
