@@ -92,7 +92,16 @@ func Run(ctx context.Context, o Options) ([]Finding, error) {
 	var lock sync.Mutex // guards the reports and done
 	steps, done := o.steps(ctx), 0
 	findings := make([]Finding, len(steps))
-	atOnce(runtime.GOMAXPROCS(0), len(steps), func(i int) {
+	var order []int // contract and messages come last: until the wrong versions have run, they would only wait
+	for _, last := range []bool{false, true} {
+		for i, s := range steps {
+			if (s.truth == "contract" || s.truth == "messages") == last {
+				order = append(order, i)
+			}
+		}
+	}
+	atOnce(runtime.GOMAXPROCS(0), len(steps), func(turn int) {
+		i := order[turn]
 		s := steps[i]
 		lock.Lock()
 		if o.Begin != nil {
