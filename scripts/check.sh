@@ -4,6 +4,7 @@
 #
 #   scripts/check.sh          all of it
 #   scripts/check.sh quick    without the real control plane
+#   scripts/check.sh cluster  only the real control plane
 #   scripts/check.sh kind     only the controller in containers: beside the control plane, and in kind's nodes from
 #                             source. It needs Docker, and is not part of the whole: a first run compiles half an hour.
 #
@@ -13,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 export GOTOOLCHAIN=local
 names=() seconds=() verdicts=()
 failed=0
-trap 'kill $(jobs -p) 2>/dev/null' EXIT
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$beside_dir"' EXIT
 
 # step NAME COMMAND… runs one part and notes how long it took.
 step() {
@@ -24,27 +25,35 @@ step() {
   names+=("$name") seconds+=($((SECONDS - start)))
 }
 
-# beside NAME COMMAND… begins a part that mostly waits, while the next ones run; joined waits for its end and shows its
-# output.
+# beside NAME COMMAND… begins a part that often waits, while the next ones run. joined NAME waits for its end and shows
+# its output.
+beside_dir=$(mktemp -d)
 beside() {
-  beside_name=$1 beside_start=$SECONDS beside_log=$(mktemp)
+  local name=$1 log=$beside_dir/$1
   shift
-  printf '\n=== %s, beside what follows: %s\n' "$beside_name" "$*"
-  "$@" </dev/null >"$beside_log" 2>&1 &
-  beside_job=$!
+  printf '\n=== %s, beside what follows: %s\n' "$name" "$*"
+  (
+    start=$SECONDS
+    "$@" </dev/null >"$log" 2>&1
+    verdict=$?
+    echo $((SECONDS - start)) >"$log.seconds"
+    exit $verdict
+  ) &
+  echo $! >"$log.job"
 }
 
 joined() {
-  if wait "$beside_job"; then verdicts+=(ok); else verdicts+=(FAILED); failed=1; fi
-  printf '\n=== %s, which ran beside:\n' "$beside_name"
-  cat "$beside_log"
-  rm -f "$beside_log"
-  names+=("$beside_name (beside)") seconds+=($((SECONDS - beside_start)))
+  local log=$beside_dir/$1
+  if wait "$(cat "$log.job")"; then verdicts+=(ok); else verdicts+=(FAILED); failed=1; fi
+  printf '\n=== %s, which ran beside:\n' "$1"
+  cat "$log"
+  names+=("$1 (beside)") seconds+=("$(cat "$log.seconds")")
 }
 
-# The compilers take a fifth less time when they collect their garbage less often. It is for steps that mostly compile
-# and link; what the README tells a newcomer to run is run as a newcomer does.
+# The compilers take less time when they collect their garbage less often, or only when they have 3 GB. What the README
+# tells a newcomer to run is run as a newcomer does.
 compiling() { GOGC=400 "$@"; }
+only_compiling() { GOGC=off GOMEMLIMIT=3GiB "$@"; }
 
 formatted() {
   local files
@@ -186,12 +195,36 @@ if [ "${1:-}" = kind ]; then
   summary
 fi
 
+# control_plane builds a real control plane from source, and tests it, and what runs on it.
+control_plane() {
+  # With the settings of the launcher's own build, Kubernetes is compiled once.
+  local as_cluster='-trimpath -gcflags=all=-dwarf=false'
+  step "build the cluster" only_compiling go tool workshop cluster build
+  beside "launcher's tests" sh -c 'cd cluster && go test -race ./cmd/cluster/... ./internal/...'
+  # Its client-go is the cluster's, which has just been compiled.
+  beside "end to end" \
+    sh -c "cd cluster && CGO_ENABLED=0 go test $as_cluster -tags=e2e -count=1 -timeout=20m -v ./e2e"
+  step "conformance" conformance
+  step "the Pod network of kind's nodes" sh -c "cd scripts/node-image && CGO_ENABLED=0 go test $as_cluster ./podnet"
+  # Not the components' mains: they are a few lines each, and vet would analyse all of Kubernetes for them.
+  step "vet cluster" sh -c "cd cluster && CGO_ENABLED=0 go vet $as_cluster -tags=e2e ./cmd/cluster ./internal/... ./e2e"
+  joined "launcher's tests"
+  joined "end to end"
+}
+
+if [ "${1:-}" = cluster ]; then
+  control_plane
+  summary
+fi
+
 step gofmt formatted
 step spelling spelling
 step "go mod tidy" modules_tidy
-step vet compiling go vet ./...
-step lint compiling lint
+step vet only_compiling go vet ./...
+step lint only_compiling lint
 [ "$failed" = 0 ] || summary
+# It needs no other step's result, and it waits for a control plane a third of its time.
+[ "${1:-}" = quick ] || beside "the real control plane" scripts/check.sh cluster
 step "defects of client-go" go test -C upstream -race .
 step "programs of the articles" go test ./labs/programs/...
 step "vet for darwin" vet_for darwin
@@ -201,22 +234,10 @@ step "controller-runtime" sh -c 'cd labs/controller-runtime && go vet -tags=your
 step "README's tests" readme_test
 beside "the page in a browser" browser
 step "a room without internet" room
-joined
+joined "the page in a browser"
 step "the texts' commands" compiling go test ./internal/authoring/commands -count=1 -timeout=20m -commands
 step "own tests" own_tests
 step "the truths" compiling go tool author verify --pristine
 step "the truths of the labs" compiling go tool author verify --pristine labs
-if [ "${1:-}" != quick ]; then
-  # With the settings of the launcher's own build, Kubernetes is compiled once.
-  as_cluster='-trimpath -gcflags=all=-dwarf=false'
-  step "build the cluster" compiling go tool workshop cluster build
-  beside "launcher's tests" sh -c 'cd cluster && go test -race ./cmd/cluster/... ./internal/...'
-  step "conformance" conformance
-  # Its client-go is the cluster's, which has just been compiled.
-  step "the Pod network of kind's nodes" sh -c "cd scripts/node-image && CGO_ENABLED=0 go test $as_cluster ./podnet"
-  # Not the components' mains: they are a few lines each, and vet would analyse all of Kubernetes for them.
-  step "vet cluster" sh -c "cd cluster && CGO_ENABLED=0 go vet $as_cluster -tags=e2e ./cmd/cluster ./internal/... ./e2e"
-  joined
-  step "end to end" sh -c "cd cluster && CGO_ENABLED=0 go test $as_cluster -tags=e2e -count=1 -timeout=20m -v ./e2e"
-fi
+[ "${1:-}" = quick ] || joined "the real control plane"
 summary
