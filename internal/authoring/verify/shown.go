@@ -125,7 +125,8 @@ func (r *run) print(over, command string, fits func(string) bool) (string, error
 		parts = append(parts, string(f.Content)) // comments move lines
 	}
 	return keep(r, r.key(layer, parts...), fits, func() (string, error) {
-		cmd, err := r.command(layer, "test", append([]string{r.pkg()}, strings.Fields(quotes.Replace(args))...)...)
+		all := append([]string{"-vet=off", "-ldflags=-w -s", r.pkg()}, strings.Fields(quotes.Replace(args))...)
+		cmd, err := r.command(layer, "test", all...)
 		if err != nil {
 			return "", err
 		}
