@@ -3,9 +3,12 @@ package verify
 // What generate writes, and what the flags of verify change.
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,6 +37,31 @@ func TestUpdateShown_replaces_what_is_no_longer_printed(t *testing.T) {
 	replace(t, root, "01-box/README.md", "--- FAIL:", "--- PASS:")
 	_, err = UpdateShown(t.Context(), root, box)
 	require.ErrorContains(t, err, "put the comment right above")
+}
+
+func TestUpdateShown_changes_nothing_when_it_is_interrupted(t *testing.T) {
+	root, mark := newWorkshop(t), filepath.Join(t.TempDir(), "began")
+	box, err := course.Find(root, "box")
+	require.NoError(t, err)
+	replace(t, root, "01-box/box_test.go", "import (", "import (\n\t\"os\"\n\t\"time\"")
+	replace(t, root, "01-box/box_test.go", "func TestTask1_", fmt.Sprintf("func init() {\n\tprintln(\"half\")\n"+
+		"\tos.WriteFile(%q, nil, 0o644)\n\tfor os.Remove(%q) != nil {\n\t\ttime.Sleep(time.Millisecond)\n\t}\n"+
+		"\tos.Exit(1)\n}\n\nfunc TestTask1_", mark, mark+".over"))
+	before, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
+	require.NoError(t, err)
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		for _, err := os.Stat(mark); err != nil && ctx.Err() == nil; _, err = os.Stat(mark) {
+			time.Sleep(10 * time.Millisecond)
+		}
+		interrupt()
+		_ = os.WriteFile(mark+".over", nil, 0o644)
+	}()
+	_, err = UpdateShown(ctx, root, box)
+	require.ErrorIs(t, err, context.Canceled)
+	after, err := os.ReadFile(filepath.Join(root, "01-box", "README.md"))
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
 }
 
 func TestGenerate_overwrites_no_work(t *testing.T) {

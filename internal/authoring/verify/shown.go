@@ -131,6 +131,9 @@ func (r *run) print(over, command string, fits func(string) bool) (string, error
 			return "", err
 		}
 		printed, err := cmd.CombinedOutput()
+		if r.ctx.Err() != nil {
+			return "", fmt.Errorf("run `%s`: %w", command, r.ctx.Err())
+		}
 		if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 			return "", fmt.Errorf("run `%s`: %w", command, err)
 		}

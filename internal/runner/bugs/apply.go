@@ -10,7 +10,6 @@ import (
 	"go/parser"
 	"go/token"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/ast/astutil"
@@ -110,12 +109,8 @@ func addImports(src []byte, lines string) ([]byte, error) {
 		return nil, err
 	}
 	for line := range strings.SplitSeq(lines, "\n") {
-		at := strings.IndexByte(line, '"')
-		path, err := strconv.Unquote(line[max(at, 0):])
-		if err != nil {
-			return nil, fmt.Errorf("%q is not an import", line)
-		}
-		astutil.AddNamedImport(set, tree, strings.TrimSpace(line[:at]), path)
+		at := strings.IndexByte(line, '"') // there is one, says parse
+		astutil.AddNamedImport(set, tree, strings.TrimSpace(line[:at]), strings.Trim(line[at:], "\" \t"))
 	}
 	var out bytes.Buffer
 	err = format.Node(&out, set, tree)

@@ -151,6 +151,8 @@ func read(path string) (all []Bug, number int, err error) {
 
 var part = regexp.MustCompile(`^([a-z0-9-]+)/(?:(about)|([\w.]+\.go) ([\w.]+))$`)
 
+var importLine = regexp.MustCompile(`^(\w+ )?"[^"]+"\s*$`)
+
 func parse(archive *txtar.Archive) ([]Bug, error) {
 	var all []Bug
 	for _, f := range archive.Files {
@@ -176,6 +178,12 @@ func parse(archive *txtar.Archive) ([]Bug, error) {
 		right, wrong := sides(text)
 		if right == wrong {
 			return nil, fmt.Errorf("%s changes nothing", f.Name)
+		}
+		for line := range strings.Lines(wrong) {
+			if m[4] == Imports && !importLine.MatchString(line) {
+				return nil, fmt.Errorf("%s: %q is not an import; write \"path\", or a name and \"path\"",
+					f.Name, strings.TrimSpace(line))
+			}
 		}
 		b := &all[len(all)-1]
 		b.Changes = append(b.Changes, Change{File: m[3], Symbol: m[4], Right: right, Wrong: wrong})

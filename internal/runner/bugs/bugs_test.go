@@ -157,6 +157,7 @@ func TestLoad_refuses_what_it_cannot_mean(t *testing.T) {
 		"no change":              {about, "a changes nothing"},
 		"the same on both sides": {about + "-- a/box.go x --\n var x int\n", "a/box.go x changes nothing"},
 		"an empty part":          {about + "-- a/box.go x --\n", "a/box.go x changes nothing"},
+		"imports as in Go":       {about + "-- a/box.go imports --\nimport (\n", `a/box.go imports: "import (" is not an import`},
 		"parts before about":     {"-- a/box.go x --\nvar x int\n", "a/box.go x has no a/about before it"},
 		"the same name twice":    {about + "-- a/box.go x --\nvar x int\n" + about, "two wrong versions are called a"},
 	} {
