@@ -87,7 +87,7 @@ func TestMutate_lists_what_no_test_notices_and_reasons_that_are_old(t *testing.T
 		require.NoError(t, err)
 		write(".ci/mutate/"+name, string(text))
 	}
-	write("solutions/01-box/box.go", `package box
+	write("solutions/01-box/box.go", `package cardboard
 
 func Full(n int) bool { return n >= 3 }
 
@@ -98,17 +98,21 @@ func Most(a, b int) int {
 	return b
 }
 `)
-	write("01-box/box_test.go", `package box
+	write("01-box/box_test.go", `package cardboard_test
 
-import "testing"
+import (
+	"testing"
+
+	box "client-go-workshop/01-box"
+)
 
 func TestTask1(t *testing.T) {
-	if Full(2) || !Full(4) || Most(1, 2) != 2 || Most(2, 1) != 2 {
+	if box.Full(2) || !box.Full(4) || box.Most(1, 2) != 2 || box.Most(2, 1) != 2 {
 		t.Error("wrong")
 	}
 }
 `)
-	write("solutions/01-box/box_test.go", "package box\n\nfunc TestTask1() {} // is not the chapter's\n")
+	write("solutions/01-box/box_test.go", "package cardboard\n\nfunc TestTask1() {} // is not the chapter's\n")
 	write("solutions/01-box/survivors.txt", `# Nobody can see these.
 box.go CONDITIONALS_BOUNDARY if a > b { => of two equal numbers each is the larger one
 box.go CONDITIONALS_NEGATION if a > b { => this one is caught

@@ -4,10 +4,15 @@ package author
 // under the chapter's tests. bugs.txtar has the mistakes that people make; these are those that nobody thought of.
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,15 +78,20 @@ func mutate(cmd *cobra.Command, root string, c course.Chapter) (open int, err er
 	if err := in(root, overlay.Command(cmd.Context(), index...)); err != nil {
 		return 0, err
 	}
-	if err := finish(root, c, filepath.Join(folder, c.Dir)); err != nil {
+	pkg, err := finish(root, c, filepath.Join(folder, c.Dir))
+	if err != nil {
+		return 0, err
+	}
+	renamed, err := rename(folder, c.Dir, pkg)
+	if err != nil {
 		return 0, err
 	}
 	report := filepath.Join(folder, "mutants.json")
-	unleash := append(slices.Clone(mutator), "--output="+report, "./"+c.Dir)
+	unleash := append(slices.Clone(mutator), "--output="+report, "./"+renamed)
 	if err := in(folder, overlay.GoCommand(cmd.Context(), unleash...)); err != nil {
 		return 0, err
 	}
-	all, err := readMutants(report, filepath.Join(folder, c.Dir))
+	all, err := readMutants(report, filepath.Join(folder, renamed))
 	if err != nil {
 		return 0, err
 	}
@@ -115,24 +125,52 @@ func in(dir string, command *exec.Cmd) error {
 	return nil
 }
 
-// finish writes a chapter's solution and tests into a folder.
-func finish(root string, c course.Chapter, folder string) error {
+// finish writes a chapter's solution and tests into a folder. It returns the name of the package.
+func finish(root string, c course.Chapter, folder string) (pkg string, err error) {
 	files, err := course.Code(filepath.Join(root, c.Solution()))
 	if err != nil {
-		return err
+		return "", err
+	}
+	for name, text := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), name, text, parser.PackageClauseOnly)
+		if err != nil {
+			return "", err
+		}
+		pkg = tree.Name.Name
 	}
 	tests, _ := filepath.Glob(filepath.Join(root, c.Dir, "*_test.go")) // the pattern is right
 	for _, path := range tests {
 		if files[filepath.Base(path)], err = os.ReadFile(path); err != nil {
-			return err
+			return "", err
 		}
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), text, 0o644); err != nil {
-			return err
+			return "", err
 		}
 	}
-	return nil
+	return pkg, nil
+}
+
+// rename gives the folder of a chapter the name of its package, in a copy of the workshop. It returns the new folder.
+// The mutation tester looks for a folder whose name ends with the package's. Without one it runs no test, and counts
+// each mutant as caught.
+func rename(copied, dir, pkg string) (renamed string, err error) {
+	renamed = path.Join(path.Dir(dir), pkg)
+	if err := os.Rename(filepath.Join(copied, dir), filepath.Join(copied, renamed)); err != nil {
+		return "", err
+	}
+	before, after := []byte(`"client-go-workshop/`+dir), []byte(`"client-go-workshop/`+renamed)
+	return renamed, filepath.WalkDir(copied, func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(file, bytes.ReplaceAll(text, before, after), 0o644)
+	})
 }
 
 // mutant is a change at one place.
