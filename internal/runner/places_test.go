@@ -22,12 +22,20 @@ func TestTask1_Put(t *T) {
 
 func TestTask2_Other(t *T) {
 	b := box.New[int]()
-	b.Unknown()
+	b.Close()
 	check(b)
 }
 `
 
-const placedCode = "package box\n\nfunc New() {}\nfunc (Box) Put() {}\nfunc (Box) Len() {}\nfunc (Box) Empty() {}\n"
+const placedCode = `package box
+
+func New() {}
+func (Box) Put() {}
+func (Box) Len() {}
+func (b *Box[T]) Empty() {}
+func (other) Empty() {}
+func (Crate) Close() {}
+`
 
 const placedSolution = `package box
 
@@ -40,6 +48,11 @@ func (b *Box) Put() { b.n++ }
 //
 //workshop:task 2
 func (b *Box) Empty() { b.n = 0 }
+
+// Close closes.
+//
+//workshop:task 3
+func (b *Box) Close() {}
 `
 
 func TestPlaces_of_an_assertion_are_the_last_call_of_its_task_and_the_test(t *testing.T) {
@@ -54,9 +67,10 @@ func TestPlaces_of_an_assertion_are_the_last_call_of_its_task_and_the_test(t *te
 	}{
 		{8, 1, 4}, // Put, although Empty comes later
 		{8, 2, 6},
-		{6, 2, 5},  // Len: Empty is not called yet, and no call is of task 2
-		{14, 2, 3}, // New
-		{15, 1, 3},
+		{6, 2, 4},  // Put is of an earlier task; no task asks for Len
+		{14, 2, 0}, // nor for New
+		{15, 1, 0},
+		{15, 3, 8}, // the learner's type has another name
 		{99, 1, 0},
 	} {
 		f := failure.Failure{Kind: failure.Assertion, At: position("box_test.go", c.test), Task: c.task}
