@@ -6,10 +6,12 @@ package main
 // alone, and start other programs.
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,4 +123,27 @@ func TestLive_suspends_and_comes_back(t *testing.T) {
 	}, time.Minute, 100*time.Millisecond)
 	s.types("?")
 	s.sees(`A save runs the tests of the tasks`)
+}
+
+func TestLive_suspends_the_go_command_too(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux says whether another process is stopped")
+	}
+	s := sitAt(t, "go-tool", box(t), 80, 24, nil, "watch", "1")
+	s.sees(`Box\.Put is not written yet`)
+	s.types("\x1a")
+	stat := fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid)
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(stat)
+		require.NoError(t, err)
+		return strings.Contains(string(text), ") T ")
+	}, time.Minute, 10*time.Millisecond, "the shell waits for the go command, which is stopped")
+	require.Eventually(t, func() bool {
+		require.NoError(t, syscall.Kill(-s.cmd.Process.Pid, syscall.SIGCONT)) // as fg does
+		return strings.Count(s.sent(), "\x1b[?1049h") == 2
+	}, time.Minute, 100*time.Millisecond)
+	s.types("?")
+	s.sees(`A save runs the tests of the tasks`)
+	s.types("q")
+	require.Equal(t, 0, s.ends())
 }

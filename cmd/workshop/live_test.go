@@ -42,6 +42,13 @@ type screen struct {
 // sit starts the program in root on a terminal of that size.
 func sit(t *testing.T, root string, columns, rows uint16, env []string, args ...string) *screen {
 	t.Helper()
+	return sitAt(t, program, root, columns, rows, env, args...)
+}
+
+func sitAt(
+	t *testing.T, program, root string, columns, rows uint16, env []string, args ...string,
+) *screen {
+	t.Helper()
 	s := &screen{t: t, root: root, cmd: exec.Command(program, args...), news: make(chan struct{}, 1),
 		gone: make(chan struct{})}
 	s.cmd.Dir = root

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -32,7 +33,25 @@ const program = "workshop"
 
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
-	testscript.Main(tests{m}, map[string]func(){program: main, "author": author.Main, "workshop-loop": stressLoop})
+	testscript.Main(tests{m}, map[string]func(){program: main, "author": author.Main, "workshop-loop": stressLoop,
+		"go-tool": goTool})
+}
+
+// goTool is a program that does with signals what the go command does behind `go tool workshop`.
+func goTool() {
+	cmd := exec.Command(program, os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	signals := make(chan os.Signal, 100)
+	signal.Notify(signals)
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s)
+		}
+	}()
+	_ = cmd.Wait()
 }
 
 // run runs the program in dir.

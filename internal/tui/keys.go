@@ -51,7 +51,9 @@ var bindings = []binding{
 	{"home g", "↑ ↓", "scroll, as pgup and pgdn do", "", scroll((*viewport.Model).GotoTop)},
 	{"end G", "", "", "", scroll((*viewport.Model).GotoBottom)},
 	{"?", "", "", "? keys", toggle(pageHelp)},
-	{"ctrl+z", "^Z", "suspend; the shell's fg comes back", "", func(*Model) tea.Cmd { return tea.Suspend }},
+	{"ctrl+z", "^Z", "suspend; the shell's fg comes back", "", func(m *Model) tea.Cmd {
+		return m.inTerminal("suspend", stopGroup)
+	}},
 	{"q ctrl+c", "q", "quit", "q quit", func(*Model) tea.Cmd { return tea.Quit }},
 }
 
@@ -108,16 +110,17 @@ func scroll(to func(*viewport.Model) []string) func(*Model) tea.Cmd {
 	}
 }
 
-// load opens a page of the workshop, unless the learner opens another one before it is there.
+// load opens a page of the workshop, unless the learner opens another one before it is there. What to take away is not
+// for a newer run.
 func (m *Model) load(p Page) tea.Cmd {
-	c, t, width, before := m.chapter, m.current(), m.width, m.page
+	c, t, width, before, run := m.chapter, m.current(), m.width, m.page, m.began
 	return func() tea.Msg {
 		lines, err := m.workshop.Page(p, c, t, width)
 		if err != nil {
 			return showError(err)
 		}
 		return change(func(m *Model) tea.Cmd {
-			if m.page == before {
+			if stale := p == PageTakeaway && m.began != run; m.page == before && !stale {
 				m.open(p, lines)
 				m.scrollToTask = p == PageList
 			}

@@ -292,13 +292,13 @@ func (m *Model) judge(v runner.Verdict, err error) tea.Cmd {
 	if err == nil {
 		m.verdict = &v
 	}
-	if known && err == nil {
-		if !v.Green() {
-			m.open(pageNow, nil)
-		}
+	if known && err == nil && v.Green() {
 		return m.look()
 	}
-	if !continued {
+	if known { // the closer look has found what the brief one had not
+		m.open(pageNow, nil)
+	}
+	if known || !continued {
 		m.success = ""
 	}
 	if err != nil || len(v.Build) > 0 || v.Stopped != "" || v.Only != "" {

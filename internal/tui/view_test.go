@@ -295,3 +295,33 @@ func TestGreen_is_shown_before_vet_has_had_its_say(t *testing.T) {
 	m.Update(judged(vetted))
 	require.Contains(t, strings.Join(picture(m), "\n"), "format %d has arg of wrong type", "vet's word is the last one")
 }
+
+// Only the race detector, which is part of the full run, finds some mistakes.
+func TestGreen_ends_at_a_failure_that_only_the_full_run_finds(t *testing.T) {
+	all := seven(runner.Passed)
+	m := screenOf(t, all, "layer7/part3", 80, 24)
+	m.start()
+	m.Update(change(func(m *Model) tea.Cmd { return m.green(green(all[6])) }))
+	red := green(all[6])
+	red.Tasks[1].State = runner.Failing
+	red.Tasks[1].Tests = []runner.Test{{Name: "TestTask2_Lock", Status: gotest.Failed, Failures: []failure.Failure{
+		{Test: "TestTask2_Lock", Kind: failure.Race, Problem: "two goroutines use the same memory"}}}}
+	m.Update(judged(red))
+	screen := strings.Join(picture(m), "\n")
+	require.Contains(t, screen, "two goroutines use the same memory")
+	require.NotContains(t, screen, "passes.")
+}
+
+func TestTakeaway_is_not_for_a_newer_run(t *testing.T) {
+	all := seven(runner.Passed)
+	m := screenOf(t, all, "layer7/part1", 80, 24)
+	m.start()
+	m.Update(judged(green(all[6])))
+	m.began = m.began.Add(-time.Second) // the clock of some systems is coarse
+	opens := m.takeaway()
+	m.start()
+	m.Update(opens())
+	require.Equal(t, pageNow, m.page)
+	m.Update(m.takeaway()())
+	require.Equal(t, PageTakeaway, m.page)
+}

@@ -1,0 +1,4 @@
+package tui
+
+// stopGroup does nothing: Windows has no job control.
+func stopGroup() error { return nil }
