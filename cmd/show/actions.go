@@ -61,12 +61,12 @@ var actions = []action{
 	{"hold", "slow handler", "Add a slow handler", func(m *machine, _ order) error { return m.addHandler(time.Second) }},
 	{"hold", "stuck handler", "Add a stuck handler", func(m *machine, _ order) error { return m.addHandler(time.Hour) }},
 	{"hold", "drop handler", "Remove that handler", func(m *machine, _ order) error { return m.removeHandler() }},
-	{"hold", "hold workers", "Hold the workers", func(m *machine, _ order) error { m.workers.set(true); return nil }},
-	{"hold", "free workers", "Let the workers go", func(m *machine, _ order) error { m.workers.set(false); return nil }},
+	{"hold", "hold workers", "Hold the workers", func(m *machine, _ order) error { m.rec.Workers.Set(true); return nil }},
+	{"hold", "free workers", "Let the workers go", func(m *machine, _ order) error { m.rec.Workers.Set(false); return nil }},
 	{"hold", "hold consumer", "Hold the consumer of the deltas",
-		func(m *machine, _ order) error { m.consumer.set(true); return nil }},
+		func(m *machine, _ order) error { m.rec.Consumer.Set(true); return nil }},
 	{"hold", "free consumer", "Let the consumer go",
-		func(m *machine, _ order) error { m.consumer.set(false); return nil }},
+		func(m *machine, _ order) error { m.rec.Consumer.Set(false); return nil }},
 }
 
 // do carries out an order.

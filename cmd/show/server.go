@@ -20,8 +20,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"client-go-workshop/internal/testkit/pipeline"
 )
 
 //go:embed page
@@ -190,17 +188,11 @@ func answer(get func(q *query) any) http.HandlerFunc {
 	}
 }
 
-// recording sends the log as a file.
+// recording sends the runs as a file.
 func (s *server) recording(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	all := s.recorded
-	if all == nil {
-		all = []pipeline.Recording{{Log: s.log, Title: s.title}}
-	}
-	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="recording.json"`)
-	for _, r := range all {
+	for _, r := range s.shown() {
 		_ = r.Write(w)
 	}
 }

@@ -23,21 +23,22 @@ const (
 
 // HandlerState is one registration.
 type HandlerState struct {
-	Pending []Owed
-	Early   []Ref // calls before the change of the Indexer
-	Missing []Ref // owed calls that did not come in time, or that a later one of the same object overtook
-	Current Ref   // the running call; Key is empty if there is none
-	Since   time.Duration
-	Calls   int
-	Took    Took
-	Differs string
+	Pending []Owed        `json:"pending"`
+	Early   []Ref         `json:"early,omitempty"`   // calls before the change of the Indexer
+	Missing []Ref         `json:"missing,omitempty"` // owed calls that did not come in time, or that were overtaken
+	Current Ref           `json:"current"`           // the running call; Key is empty if there is none
+	Since   time.Duration `json:"since"`
+	Calls   int           `json:"calls"`
+	Took    Took          `json:"took"`
+	Differs string        `json:"differs,omitempty"`
+	Total   int           `json:"total,omitempty"` // of a View: how many calls are pending
 }
 
 // Owed is a call that a handler is owed.
 type Owed struct {
 	Ref
-	Since time.Duration
-	Late  bool // it is for an object that was there before the handler
+	Since time.Duration `json:"since"`
+	Late  bool          `json:"late,omitempty"` // it is for an object that was there before the handler
 }
 
 func (h *HandlerState) clone() *HandlerState {

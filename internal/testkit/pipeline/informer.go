@@ -17,54 +17,62 @@ import (
 
 // Informer is the part of the state that belongs to one kind.
 type Informer struct {
-	Kind      string
-	Reflector ReflectorState
-	FIFO      FIFO
-	Store     IndexerState
-	Handlers  map[string]*HandlerState
-	Gone      map[string]bool // handlers that have left; a call of theirs may still run
-	LastEvent Step
-	Behind    map[string][]Ref // the changes of each key on the server that the Indexer has not had
-	Closed    bool             // the queue and the Indexer cannot be seen; Store is what the handlers received
+	Kind      string                   `json:"kind"`
+	Reflector ReflectorState           `json:"reflector"`
+	FIFO      FIFO                     `json:"fifo"`
+	Store     IndexerState             `json:"store"`
+	Handlers  map[string]*HandlerState `json:"handlers"`
+	Gone      map[string]bool          `json:"gone,omitempty"` // handlers that have left; a call of theirs may still run
+	LastEvent Step                     `json:"lastEvent"`
+	Behind    map[string][]Ref         `json:"behind,omitempty"` // changes of each key that the Indexer has not had
+	Closed    bool                     `json:"closed,omitempty"` // they cannot be seen; Store is what handlers received
+	// Of a View: how many versions the Reflector and the Indexer have not had, how the layers differ from the contract,
+	// and sentences about client-go's own informer, by station.
+	NotReceived int               `json:"notReceived,omitempty"`
+	NotStored   int               `json:"notStored,omitempty"`
+	Differs     []string          `json:"differs,omitempty"`
+	Facts       map[Seam][]string `json:"facts,omitempty"`
 }
 
 // ReflectorState says what a Reflector does: "listing", "watching", "waiting", or "" before its start.
 type ReflectorState struct {
 	Phase   string        `json:"phase"`
 	Since   time.Duration `json:"since"`
-	For     int64         `json:"for"`             // in a View, since then, in milliseconds
+	Wait    time.Duration `json:"wait,omitempty"`  // of a View of a log that has the end of the wait: how long it takes
 	From    string        `json:"from"`            // the version that the list or watch asked for
 	Version string        `json:"version"`         // of the last list, event or bookmark
 	Error   string        `json:"error,omitempty"` // the last one
-	Lists   int
-	Why     string        // why it listed again
-	Relist  time.Duration // when it did
-	Heard   time.Duration // when the last list, event or bookmark came
-	Streams bool          // a list comes as a watch, and its end has not come yet
+	Lists   int           `json:"lists"`
+	Why     string        `json:"why,omitempty"` // why it listed again
+	Relist  time.Duration `json:"relist"`        // when it did
+	Heard   time.Duration `json:"heard"`         // when the last list, event or bookmark came
+	Streams bool          `json:"streams"`       // a list comes as a watch, and its end has not come yet
 }
 
 // FIFO has the deltas that went into the queue and have not come out.
 type FIFO struct {
-	Keys    []string // in the order of each key's first delta
-	Deltas  map[string][]Ref
-	Popping string // the key that the consumer processes, while Pop holds the queue's lock
-	Popped  []Ref
-	Since   time.Duration // of Popping
-	Blocked string        // a call that waits for the lock: "Add default/web"
-	Depth   int64         // of client-go's own queue, whose keys cannot be seen
-	Took    Took          // to process one of its deltas
-	Closed  bool
-	Differs string // how the last Pop differed from the contract
+	Keys    []string         `json:"keys"` // in the order of each key's first delta
+	Deltas  map[string][]Ref `json:"deltas"`
+	Popping string           `json:"popping,omitempty"` // the key that is processed, while Pop holds the queue's lock
+	Popped  []Ref            `json:"popped,omitempty"`
+	Since   time.Duration    `json:"since"`             // of Popping
+	Blocked string           `json:"blocked,omitempty"` // a call that waits for the lock: "Add default/web"
+	Depth   int64            `json:"depth"`             // of client-go's own queue, whose keys cannot be seen
+	Took    Took             `json:"took"`              // to process one of its deltas
+	Differs string           `json:"differs,omitempty"` // how the last Pop differed from the contract
+	Total   int              `json:"total,omitempty"`   // of a View: how many keys there are
 }
 
 // IndexerState has the objects and index tables of the real Indexer, as read after each change.
 type IndexerState struct {
-	Objects map[string]Object
-	Indexes []string         // the names
-	Entries map[string][]Ref // the places of each key in the index tables
-	Unread  bool             // there were too many objects to read the tables after each change
-	Version string
-	Differs string // how the last look at the real Indexer differed
+	Objects map[string]Object `json:"objects"`
+	Indexes []string          `json:"indexes"`           // the names
+	Entries map[string][]Ref  `json:"entries,omitempty"` // the places of each key in the index tables
+	Unread  bool              `json:"unread,omitempty"`  // too many objects to read the tables after each change
+	Differs string            `json:"differs,omitempty"` // how the last look at the real Indexer differed
+	// Of a View: how many objects there are, and the keys of each value of each index.
+	Total  int                        `json:"total,omitempty"`
+	Tables map[string]map[string]Rows `json:"tables,omitempty"`
 }
 
 func (i *Informer) clone() *Informer {
@@ -195,8 +203,6 @@ func (i *Informer) applyDelta(step *Step) {
 		f.lose()
 	case Depth:
 		f.Depth = step.Count
-	case "Close":
-		f.Closed = true
 	}
 }
 

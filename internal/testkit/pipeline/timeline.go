@@ -14,7 +14,6 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +45,7 @@ func (l *Log) Timeline(key string, n int) (rows []Row) {
 	failures := 0
 	// By kind: whether a worker is writing the object, and what Did says of the next change.
 	writing, said := map[string]bool{}, map[string]string{}
-	l.each(0, math.MaxInt64, func(s *Step) {
+	for s := range l.all() {
 		add := func(r Row) {
 			r.At, r.Kind = s.At, s.Kind
 			rows = append(rows, r)
@@ -55,7 +54,7 @@ func (l *Log) Timeline(key string, n int) (rows []Row) {
 			add(Row{Seam: Server, What: s.Text})
 		}
 		if s.Key != key {
-			return
+			continue
 		}
 		r := Row{Seam: s.Seam, Key: key, Version: s.Version, What: s.Verb}
 		switch s.Seam {
@@ -103,7 +102,7 @@ func (l *Log) Timeline(key string, n int) (rows []Row) {
 			r.Seam, r.What = Handler, "✗ "+s.Error
 			add(r)
 		}
-	})
+	}
 	settle(rows)
 	for len(rows) > 0 && rows[len(rows)-1].Key == "" {
 		rows = rows[:len(rows)-1]
@@ -136,10 +135,10 @@ func settle(rows []Row) {
 func (l *Log) Lost(kind, key, version string, deleted bool) Seam {
 	var reached map[Seam]bool // nil before the server has it
 	silent := true
-	l.each(0, math.MaxInt64, func(s *Step) {
+	for s := range l.all() {
 		silent = silent && !(s.Seam == Delta && s.Verb == Pop)
 		if s.Kind != kind || s.Key != key {
-			return
+			continue
 		}
 		switch {
 		case s.Seam == Server && (s.Verb == Removed && deleted || s.Verb == Wrote && !deleted && s.Version == version):
@@ -152,7 +151,7 @@ func (l *Log) Lost(kind, key, version string, deleted bool) Seam {
 		case s.Seam == Store || s.Seam == Handler && s.Verb != Returned:
 			reached[s.Seam] = reached[s.Seam] || s.Version == version || deleted && (s.Verb == Delete || s.Verb == OnDelete)
 		}
-	})
+	}
 	for _, seam := range []Seam{Delta, Store, Handler} {
 		if reached != nil && !reached[seam] && (seam == Handler || !silent) {
 			return seam
@@ -163,7 +162,7 @@ func (l *Log) Lost(kind, key, version string, deleted bool) Seam {
 
 // Unseen reports whether no handler has received the last budget that a worker created for a key.
 func (l *Log) Unseen(key string) (unseen bool) {
-	l.each(0, math.MaxInt64, func(s *Step) {
+	for s := range l.all() {
 		switch {
 		case s.Key != key || s.Kind != "PodDisruptionBudget":
 		case s.Seam == Handler && s.Verb != Returned:
@@ -171,6 +170,6 @@ func (l *Log) Unseen(key string) (unseen bool) {
 		case s.Seam == Worker && s.Verb == Answered && s.Text == "create" && s.Error == "":
 			unseen = true
 		}
-	})
+	}
 	return unseen
 }

@@ -40,6 +40,8 @@ import (
 type Recorder struct {
 	Log  *pipeline.Log
 	Gate *Gate
+	// Workers holds each worker when it has a key, and Consumer the consumers of deltas before Pop.
+	Workers, Consumer Hold
 
 	// KindIn returns the kind in the path of a request, such as /apis/apps/v1/namespaces/default/deployments/web.
 	KindIn func(path string) string

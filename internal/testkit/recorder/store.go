@@ -75,6 +75,7 @@ func (f *fifo) Close() {
 }
 
 func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
+	f.rec.Consumer.wait()
 	f.waits.Store(true)
 	defer f.waits.Store(false)
 	return f.Queue.Pop(func(obj any, inInitialList bool) error {
