@@ -38,22 +38,22 @@ type session struct {
 type message struct {
 	Title   string          `json:"title"`
 	View    *pipeline.State `json:"view"`
-	Lines   []pipeline.Line `json:"lines"`
+	Lines   []pipeline.Step `json:"lines"`
 	Skipped int64           `json:"skipped"` // steps before Lines that are not in it
 	First   int64           `json:"first"`
 	Last    int64           `json:"last"`
 	Live    bool            `json:"live"` // a machine, not a recording
 	Gate    bool            `json:"gate"` // the gate and the actions can be used
 	recorder.GateState
-	Waiting []waiting       `json:"waiting"`
-	Held    []string        `json:"held"`
-	Tour    *playing        `json:"tour,omitempty"`
-	Causes  []pipeline.Line `json:"causes"` // of the step of View, which is the last of them
-	Runs    []side          `json:"runs"`   // the two runs of a comparison, or none
-	Open    int64           `json:"open,omitempty"`
-	Key     string          `json:"key,omitempty"` // the object that is chosen at first
-	Wrong   string          `json:"wrong,omitempty"`
-	Differs *difference     `json:"differs,omitempty"`
+	Waiting []waiting            `json:"waiting"`
+	Held    []string             `json:"held"`
+	Tour    *playing             `json:"tour,omitempty"`
+	Causes  []pipeline.Step      `json:"causes"` // of the step of View, which is the last of them
+	Runs    []side               `json:"runs"`   // the two runs of a comparison, or none
+	Open    int64                `json:"open,omitempty"`
+	Key     string               `json:"key,omitempty"` // the object that is chosen at first
+	Wrong   string               `json:"wrong,omitempty"`
+	Differs *pipeline.Difference `json:"differs,omitempty"`
 }
 
 // side is one of two runs that are shown beside each other. View is nil for the first, whose view is the message's.
@@ -62,15 +62,9 @@ type side struct {
 	View *pipeline.State `json:"view,omitempty"`
 }
 
-// difference is the first lasting difference of two runs.
-type difference struct {
-	pipeline.Difference
-	Text string `json:"text"`
-}
-
 // waiting is a goroutine at the gate.
 type waiting struct {
-	pipeline.Line
+	pipeline.Step
 	Holds string `json:"holds,omitempty"`
 }
 
@@ -160,7 +154,7 @@ func (s *session) at(n int64) *message {
 }
 
 // way returns the last steps of a key in each run.
-func (s *session) way(key string, n int64) (ways [][]pipeline.Line) {
+func (s *session) way(key string, n int64) (ways [][]pipeline.Step) {
 	at := time.Duration(0)
 	for i, run := range s.shown() {
 		if i > 0 {
@@ -189,9 +183,10 @@ func (s *session) compare(m *message, state *pipeline.State) {
 	}
 	m.Runs = []side{{name(s.runs[0].Title), nil}, {name(s.runs[1].Title), other.At(n).View()}}
 	if d := s.differs; d.Seam != "" {
-		what := strings.TrimSpace(d.Kind + " " + d.Key)
-		m.Differs = &difference{d, fmt.Sprintf("The runs differ from step %d on, at %s: for %s, %s has %s, and %s has %s.",
-			d.Step, cmp.Or(d.By, seamNames[d.Seam]), what, m.Runs[0].Name, d.Here, m.Runs[1].Name, d.Elsewhere)}
+		m.Differs = &d
+		d.Text = fmt.Sprintf("The runs differ from step %d on, at %s: for %s, %s has %s, and %s has %s.", d.Step,
+			cmp.Or(d.By, seamNames[d.Seam]), strings.TrimSpace(d.Kind+" "+d.Key), m.Runs[0].Name, d.Here,
+			m.Runs[1].Name, d.Elsewhere)
 	}
 }
 
@@ -205,7 +200,7 @@ var seamNames = map[pipeline.Seam]string{pipeline.Server: "the API server", pipe
 func (s *session) message(state *pipeline.State) *message {
 	wrong := s.runs[0].Wrong
 	m := &message{Title: s.title, View: state.View(), Live: s.rec != nil, Tour: s.tour.view(),
-		Waiting: []waiting{}, Held: []string{}, Causes: []pipeline.Line{}, Runs: []side{},
+		Waiting: []waiting{}, Held: []string{}, Causes: []pipeline.Step{}, Runs: []side{},
 		GateState: recorder.GateState{Breaks: []pipeline.Seam{}},
 		Open:      cmp.Or(s.differs.Step, wrong.Step), Key: wrong.Key, Wrong: wrong.Text}
 	m.First, m.Last = s.runs[0].Log.Range()
@@ -214,8 +209,8 @@ func (s *session) message(state *pipeline.State) *message {
 	}
 	if s.machine != nil && s.machine.api != nil {
 		m.Gate, m.GateState = true, s.rec.Gate.State()
-		for _, step := range m.GateState.Waiting {
-			m.Waiting = append(m.Waiting, waiting{step.Line(), holds(step)})
+		for _, step := range pipeline.Lines(m.GateState.Waiting) {
+			m.Waiting = append(m.Waiting, waiting{step, holds(step)})
 		}
 		if s.rec.Workers.On() {
 			m.Held = append(m.Held, "The workers are held.")

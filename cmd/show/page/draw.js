@@ -13,7 +13,8 @@ const rounded = (ns) => ms(round(Math.floor(ns / 1e6)))
 // long says how long something takes that usually takes no time.
 const long = (n) => n >= 1000 && h("span", { class: "warn num" }, ` for ${ms(n)}`)
 const plural = (kind) => kind + "s"
-const rows = 10 // of a table, at most
+const rows = 10 // of a table, at most. A view has more, for the names.
+const top = (list) => list.slice(0, rows)
 const open = (v) => Object.values(v.requests)
 
 // hue gives each name a colour of its own. The name is always there as text too.
@@ -31,11 +32,19 @@ export function chip(kind, key, version, note, place) {
   return e
 }
 
-const more = (total = 0, shown, what) => total > shown && h("p", { class: "more" }, `and ${number(total - shown)} more ${what}`)
+const more = (total, what) => total > rows && h("p", { class: "more" }, `and ${number(total - rows)} more ${what}`)
 const empty = (text) => h("p", { class: "dim" }, text)
 const part = (title, ...children) => h("div", { class: "part" }, h("h3", {}, title), children)
 const informers = (view) => Object.values(view.informers)
 const each = (view, draw) => informers(view).map((i) => part(`${signs[i.kind] ?? ""} ${plural(i.kind)}`, draw(i)))
+
+// tables returns the keys of each value of each index, and sorted the entries of a table in order.
+function tables(store) {
+  const all = Object.create(null) // a value can have any name
+  for (const [key, places] of Object.entries(store.entries ?? {})) for (const { type, version } of places) ((all[type] ??= Object.create(null))[version] ??= []).push(key)
+  return all
+}
+const sorted = (table) => Object.entries(table).sort(([a], [b]) => a < b ? -1 : 1)
 
 // behind says how many versions of its objects a layer has not had.
 const behind = (v, n) => v.server.version && h("span", { class: n > 0 ? "warn" : "dim" }, n > 0 ? `${number(n)} ${n === 1 ? "version" : "versions"} behind the server` : "not behind the server")
@@ -43,13 +52,13 @@ const behind = (v, n) => v.server.version && h("span", { class: n > 0 ? "warn" :
 const panels = {
   server: (v) => [
     h("p", { class: v.server.version ? "" : "dim" }, v.server.down ? h("span", { class: "warn" }, "stopped: connections are refused") : v.server.version ? `version ${v.server.version}` : "no objects yet: each one would be here, with its version"),
-    h("div", { class: "row" }, Object.values(v.server.objects).map((o) => chip(o.kind, o.key, o.version, o.note, "server"))),
-    more(v.server.total, rows, "objects"),
+    h("div", { class: "row" }, top(Object.values(v.server.objects)).map((o) => chip(o.kind, o.key, o.version, o.note, "server"))),
+    more(v.server.total, "objects"),
     v.server.last && h("p", { class: "more" }, `last: ${v.server.last}`),
   ],
   request: (v) => [
     open(v).length === 0 && empty("no request is open: each one would be here until it ends"),
-    open(v).map((r) => h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.streams ? "open" : "sent"} for ${ms(ago(v, r.since))}`))),
+    open(v).slice(-rows).map((r) => h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.streams ? "open" : "sent"} for ${ms(ago(v, r.since))}`))),
     v.finished.length > 0 && part("ended", v.finished.toReversed().map((r) => h("p", { class: "path" },
       h("span", { class: r.code >= 400 || !r.code ? "code warn" : "code" }, r.code || "error"), ` ${r.text}`, h("small", { class: "num" }, ` ${ms(ago(v, r.since))} ago`)))),
   ],
@@ -69,35 +78,35 @@ const panels = {
   delta: (v) => each(v, ({ kind, closed, fifo }) => closed ? empty("client-go's informer does not show its keys") : [
     fifo.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(kind, fifo.popping, "", "", "popping"), fifo.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)]), long(ago(v, fifo.since))),
     fifo.blocked && h("p", { class: "wait" }, `reflect waits for the lock: ${fifo.blocked}`),
-    fifo.keys.length === 0 ? empty("empty: a key would be here with its changes, until Pop") : fifo.keys.map((k) => h("div", { class: "row" }, chip(kind, k, "", "", "delta"), fifo.deltas[k].slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
-    more(fifo.total, rows, "keys"),
+    fifo.keys.length === 0 ? empty("empty: a key would be here with its changes, until Pop") : top(fifo.keys).map((k) => h("div", { class: "row" }, chip(kind, k, "", "", "delta"), fifo.deltas[k].slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
+    more(fifo.total, "keys"),
   ]),
   store: (v) => each(v, (i) => [
     !i.store.total ? empty("empty: a row for each object would be here") : h("table", { class: "grid" },
       h("thead", {}, h("tr", {}, ["object", "version", "has"].map((t) => h("th", { scope: "col" }, t)))),
-      h("tbody", {}, Object.values(i.store.objects).map((o) => h("tr", {}, h("td", {}, chip(o.kind, o.key, "", "", "store")), h("td", { class: "num" }, "@" + o.version), h("td", {}, o.note))))),
-    more(i.store.total, rows, "objects"),
+      h("tbody", {}, top(Object.values(i.store.objects)).map((o) => h("tr", {}, h("td", {}, chip(o.kind, o.key, "", "", "store")), h("td", { class: "num" }, "@" + o.version), h("td", {}, o.note))))),
+    more(i.store.total, "objects"),
     v.server.version && h("p", { class: "more num" }, behind(v, i.notStored ?? 0)),
-    i.store.unread ? h("p", { class: "more" }, "there were more than 100 objects: the index tables are not read") : Object.entries(i.store.tables ?? {}).map(([name, table]) => Object.keys(table).length > 0 && h("table", { class: "grid" },
+    i.store.unread ? h("p", { class: "more" }, "there were more than 100 objects: the index tables are not read") : sorted(tables(i.store)).map(([name, table]) => h("table", { class: "grid" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `index ${name.split("/").pop()}`), h("th", { scope: "col" }, "keys"))),
-      h("tbody", {}, Object.entries(table).map(([value, keys]) => h("tr", {}, h("td", {}, value), h("td", {}, keys.rows.map(short).join(", "), keys.total > keys.rows.length ? ` and ${keys.total - keys.rows.length} more` : "")))))),
+      h("tbody", {}, top(sorted(table)).map(([value, keys]) => h("tr", {}, h("td", {}, value), h("td", {}, top(keys).map(short).join(", "), keys.length > rows ? ` and ${keys.length - rows} more` : "")))))),
   ]),
   handler: (v) => each(v, (i) => Object.keys(i.handlers).length === 0 ? empty("no handler: its calls would be here") : Object.entries(i.handlers).map(([name, x]) => h("div", { class: "part" },
     h("p", {}, name, ": ", x.current.key ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", name), long(ago(v, x.since))] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"} so far`)),
     x.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `owed ${number(x.total)}:`), x.pending.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
   queue: (v) => {
     const q = v.queue
-    const sorted = (table) => Object.keys(table).sort((a, b) => table[a] - table[b])
-    const keys = (list, place, note) => list.length === 0 ? empty("none") : h("div", { class: "row" }, list.map((k) => chip("", k, "", note?.(k) ?? "", place)), more(q.totals[place], list.length, "keys"))
+    const byTime = (table) => Object.keys(table).sort((a, b) => table[a] - table[b])
+    const keys = (list, place, note) => list.length === 0 ? empty("none") : h("div", { class: "row" }, top(list).map((k) => chip("", k, "", note?.(k) ?? "", place)), more(q.totals[place], "keys"))
     const due = (k) => (q.waiting[k] < v.at ? `for ${ms(ago(v, q.waiting[k]))}` : `in ${rounded(q.waiting[k] - v.at)}`) + (q.waits[k] > 0 ? ` of ${rounded(q.waits[k])}` : "")
     return [
       q.down && h("p", { class: "warn" }, "shuts down"),
       part("queue", keys(q.queue, "queue")),
       part("dirty", keys(q.dirty ?? [], "dirty")),
-      part("processing", keys(sorted(q.processing), "processing")),
+      part("processing", keys(byTime(q.processing), "processing")),
       q.totals.queue + q.totals.processing + q.totals.waiting === 0 && empty("a key would be here from Add until a worker's Done"),
-      q.totals.waiting > 0 && part("waiting", keys(sorted(q.waiting), "waiting", due)),
-      q.totals.failures > 0 && part("failures", keys(sorted(q.failures), "failures", (k) => `× ${q.failures[k]}`)),
+      q.totals.waiting > 0 && part("waiting", keys(byTime(q.waiting), "waiting", due)),
+      q.totals.failures > 0 && part("failures", keys(byTime(q.failures), "failures", (k) => `× ${q.failures[k]}`)),
     ]
   },
   worker: (v) => Object.keys(v.workers).length === 0 ? empty("no worker has started: each would be here with its key") : Object.values(v.workers).map((w) => part(w.name,
@@ -201,7 +210,8 @@ export function list(e, lines, at) {
 }
 
 // clock says a moment: "3.24 s", or "1:20:00" after the first minute.
-export function clock(at) {
+export function clock(ns) {
+  const at = ns / 1e6
   if (at < 60000) return (at / 1000).toFixed(2) + " s"
   const two = (n) => String(Math.floor(n)).padStart(2, "0")
   return `${at < 3600000 ? "" : Math.floor(at / 3600000) + ":"}${two(at / 60000 % 60)}:${two(at / 1000 % 60)}`

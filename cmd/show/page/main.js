@@ -67,7 +67,8 @@ function enable(m) {
   const text = past !== undefined ? `step ${past}${m.live ? ", the past: the run goes on" : ""}` : !m.live ? "recording" : m.paused ? `paused, ${m.waiting.length} waiting` : m.running ? "running to …" : m.waiting.length ? `live, ${m.waiting.length} held` : stuck > 1000 ? `live, a lock is held for ${ms(Math.floor(stuck / 1000) * 1000)}` : m.held.length ? "live, held" : "live"
   if (status.textContent !== text) status.textContent = text
   status.className = "status " + (past !== undefined || !m.live ? "past" : text === "live" || m.running ? "live" : "paused")
-  const keys = ["", ...(m.view.keys ?? []).map((k) => k.replace(/^default\//, ""))]
+  const objects = [m.view.server, ...Object.values(m.view.informers).map((i) => i.store)].flatMap((s) => Object.values(s.objects))
+  const keys = ["", ...[...new Set(objects.map((o) => o.key))].sort().slice(0, 50).map((k) => k.replace(/^default\//, ""))]
   const select = $("#object")
   if (document.activeElement !== select && [...select.options].map((o) => o.value).join() !== keys.join()) {
     const value = select.value

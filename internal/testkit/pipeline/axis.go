@@ -59,7 +59,7 @@ func (l *Log) Axis(from, to time.Duration, columns int) Axis {
 func (s *Step) mark(lists map[string]int) string {
 	failed := s.Error != "" && s.Verb != Ended && s.Verb != Looked || s.Verb == Answered && s.Code >= 400
 	switch {
-	case s.Seam == Reflector && (s.Verb == List || s.Verb == Watch && s.Text != ""):
+	case s.lists():
 		if lists[s.Kind]++; lists[s.Kind] > 1 {
 			return markRelist
 		}

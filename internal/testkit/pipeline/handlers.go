@@ -6,7 +6,6 @@ package pipeline
 // never make a call that is owed. After a while the recorder says so, by a step Looked: the call is then missing.
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -184,17 +183,15 @@ func calls(refs []Ref) string {
 // Overdue returns a step Looked for each handler that waits and was not called in time, by the clock of the state. So
 // the gate must have been open.
 func (s *State) Overdue() (steps []Step) {
-	for kind, i := range s.Informers {
-		for name, h := range i.Handlers {
-			if step, late := h.overdue(s.At); late {
+	for _, kind := range slices.Sorted(maps.Keys(s.Informers)) {
+		handlers := s.Informers[kind].Handlers
+		for _, name := range slices.Sorted(maps.Keys(handlers)) {
+			if step, late := handlers[name].overdue(s.At); late {
 				step.Kind, step.By = kind, name
 				steps = append(steps, step)
 			}
 		}
 	}
-	slices.SortFunc(steps, func(a, b Step) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.By, b.By))
-	})
 	return steps
 }
 

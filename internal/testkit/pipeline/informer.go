@@ -66,13 +66,10 @@ type FIFO struct {
 // IndexerState has the objects and index tables of the real Indexer, as read after each change.
 type IndexerState struct {
 	Objects map[string]Object `json:"objects"`
-	Indexes []string          `json:"indexes"`           // the names
 	Entries map[string][]Ref  `json:"entries,omitempty"` // the places of each key in the index tables
 	Unread  bool              `json:"unread,omitempty"`  // too many objects to read the tables after each change
 	Differs string            `json:"differs,omitempty"` // how the last look at the real Indexer differed
-	// Of a View: how many objects there are, and the keys of each value of each index.
-	Total  int                        `json:"total,omitempty"`
-	Tables map[string]map[string]Rows `json:"tables,omitempty"`
+	Total   int               `json:"total,omitempty"`   // of a View: how many objects there are
 }
 
 func (i *Informer) clone() *Informer {
@@ -84,7 +81,7 @@ func (i *Informer) clone() *Informer {
 		c.FIFO.Deltas[key] = slices.Clone(deltas)
 	}
 	c.Store.Objects = copyMap(i.Store.Objects)
-	c.Store.Indexes, c.Store.Entries = slices.Clone(i.Store.Indexes), copyMap(i.Store.Entries)
+	c.Store.Entries = copyMap(i.Store.Entries)
 	c.Handlers = make(map[string]*HandlerState, len(i.Handlers))
 	for name, h := range i.Handlers {
 		if h != nil {
@@ -130,40 +127,31 @@ func (r *ReflectorState) event(step *Step, closed bool) {
 
 func (r *ReflectorState) apply(step *Step) {
 	phase := r.Phase
-	switch step.Verb {
-	case List:
+	switch {
+	case step.Error != "", step.Verb == Unwatch, step.Verb == Returned:
+		r.Phase, r.Error = "waiting", cmp.Or(step.Error, r.Error)
+	case step.Verb == List:
 		r.Phase, r.From = "listing", step.Version
-		r.list(step.At)
-	case Watch:
+	case step.Verb == Watch:
 		r.Phase, r.From, r.Streams = "watching", step.Version, step.Text != ""
-		if r.Streams {
-			r.list(step.At)
-		}
-	case Listed, Watching:
-		switch {
-		case step.Error != "":
-			r.Phase = "waiting"
-		case step.Verb == Listed:
-			r.Heard, r.Error = step.At, ""
-		default:
-			r.Error = ""
-		}
-	case Unwatch, Returned:
-		r.Phase = "waiting"
+	case step.Verb == Listed:
+		r.Heard, r.Error = step.At, ""
+	case step.Verb == Watching:
+		r.Error = ""
 	}
-	if step.Error != "" {
-		r.Error = step.Error
+	if step.lists() {
+		if r.Lists++; r.Lists > 1 {
+			r.Why, r.Relist = cmp.Or(r.Error, "the watch ended"), step.At
+		}
 	}
 	if r.Phase != phase {
 		r.Since = step.At
 	}
 }
 
-// list counts a list, and notes why it is not the first.
-func (r *ReflectorState) list(at time.Duration) {
-	if r.Lists++; r.Lists > 1 {
-		r.Why, r.Relist = cmp.Or(r.Error, "the watch ended"), at
-	}
+// lists reports whether a Reflector asks for all objects, by a list or by a watch.
+func (s *Step) lists() bool {
+	return s.Seam == Reflector && (s.Verb == List || s.Verb == Watch && s.Text != "")
 }
 
 func (i *Informer) applyDelta(step *Step) {
@@ -229,14 +217,9 @@ func (i *Informer) replace(list []Ref) {
 		listed[obj.Key] = true
 		i.push(obj)
 	}
-	for _, key := range slices.Clone(i.FIFO.Keys) {
+	for _, key := range slices.Concat(i.FIFO.Keys, slices.Sorted(maps.Keys(i.Store.Objects))) {
 		if !listed[key] {
-			i.push(Ref{"Deleted", key, ""})
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(i.Store.Objects)) {
-		if !listed[key] && len(i.FIFO.Deltas[key]) == 0 {
-			i.push(Ref{"Deleted", key, ""})
+			i.push(Ref{"Deleted", key, ""}) // once, also if the key is in both
 		}
 	}
 }
@@ -319,25 +302,7 @@ func (i *Informer) applyStore(step *Step) {
 		i.Closed = true
 	case Looked, AddIndexers:
 		i.Store.Differs = step.Error
-		for _, index := range step.List {
-			if !slices.Contains(i.Store.Indexes, index.Type) {
-				i.Store.Indexes = append(i.Store.Indexes, index.Type)
-			}
-		}
 	}
-}
-
-// Table returns an index: its values, and the sorted keys of each.
-func (s *IndexerState) Table(name string) map[string][]string {
-	table := map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(s.Entries)) {
-		for _, entry := range s.Entries[key] {
-			if entry.Type == name {
-				table[entry.Version] = append(table[entry.Version], key)
-			}
-		}
-	}
-	return table
 }
 
 // remove removes one element. The first one, which is the usual case, costs nothing.

@@ -9,8 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"unicode"
+	"regexp"
 )
 
 // format is the version of the file. A reader refuses any other one.
@@ -83,7 +82,7 @@ func ReadRecordings(r io.Reader) (all []Recording, err error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, Recording{l, printable(line.Title), line.Wrong})
+			all = append(all, Recording{l, unprintable.ReplaceAllString(line.Title, "\uFFFD"), line.Wrong})
 		} else if l := all[len(all)-1].Log; line.N != l.n+1 {
 			return nil, fmt.Errorf("read the recording: step %d follows step %d", line.N, l.n)
 		} else {
@@ -99,15 +98,8 @@ func ReadRecordings(r io.Reader) (all []Recording, err error) {
 	return all, nil
 }
 
-// printable returns a title without the characters that would change how a terminal prints.
-func printable(title string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, title)
-}
+// unprintable are the characters of a title that would change how a terminal prints.
+var unprintable = regexp.MustCompile(`[^\pL\pM\pN\pP\pS ]`)
 
 // log returns the log that a heading begins.
 func (h heading) log() (*Log, error) {

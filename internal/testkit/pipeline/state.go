@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// State is a pipeline at one moment. The zero value is not usable; NewState makes one. A View of it has some fields more,
-// which a recording does not have.
+// State is a pipeline at one moment. The zero value is not usable; NewState makes one. A View has some fields more, which
+// a recording does not have.
 type State struct {
 	N         int64                  `json:"n"` // the last step
 	At        time.Duration          `json:"at"`
@@ -23,7 +23,6 @@ type State struct {
 	Workers   map[string]WorkerState `json:"workers"`
 	Unwritten string                 `json:"unwritten,omitempty"` // the first such function that was reached
 	Counts    map[Seam]int64         `json:"counts"`
-	Keys      []string               `json:"keys,omitempty"` // of a View: the names of objects
 }
 
 // ServerState is what is known about the API server.

@@ -12,38 +12,15 @@ import (
 	"time"
 )
 
-const (
-	// rows is how many rows of a table a View has at most.
-	rows = 10
-	// names is how many names of objects a View has at most.
-	names = 50
-)
+// rows is how many rows of a table a View has at most. The page lists ten, and offers the names of all.
+const rows = 50
 
-// Rows is the first rows of a list, and how many there are.
-type Rows struct {
-	Rows  []string `json:"rows"`
-	Total int      `json:"total"`
-}
-
-// Line is a step as the page lists it: with its sentence, and without its list.
-type Line struct {
-	Step
-	At   int64  `json:"at"` // in milliseconds
-	Text string `json:"text"`
-}
-
-// Line returns the step as the page lists it.
-func (s Step) Line() Line {
-	line := Line{s, s.At.Milliseconds(), s.Sentence()}
-	line.List = nil
-	return line
-}
-
-// Lines returns steps as the page lists them.
-func Lines(steps []Step) []Line {
-	lines := make([]Line, 0, len(steps))
+// Lines returns steps as the page lists them: the text of each is its sentence, and its list is left out.
+func Lines(steps []Step) []Step {
+	lines := make([]Step, 0, len(steps))
 	for _, s := range steps {
-		lines = append(lines, s.Line())
+		s.Text, s.List = s.Sentence(), nil
+		lines = append(lines, s)
 	}
 	return lines
 }
@@ -60,41 +37,27 @@ func (s *State) View() *State {
 	}
 	v.Queue = s.Queue.view()
 	v.Workers, v.Counts = maps.Clone(s.Workers), maps.Clone(s.Counts)
-	v.Keys = s.keys()
 	return &v
-}
-
-// keys returns the first names of objects that the server or an Indexer has.
-func (s *State) keys() (keys []string) {
-	for _, name := range smallest(maps.Keys(s.Server.Objects), names, strings.Compare) {
-		keys = append(keys, s.Server.Objects[name].Key)
-	}
-	for _, i := range s.Informers {
-		keys = append(keys, smallest(maps.Keys(i.Store.Objects), names, strings.Compare)...)
-	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	return keys[:min(names, len(keys))]
 }
 
 // first returns the first rows of a table in an order.
 func first[K comparable, V any](table map[K]V, compare func(a, b K) int) map[K]V {
 	top := map[K]V{}
-	for _, key := range smallest(maps.Keys(table), rows, compare) {
+	for _, key := range smallest(maps.Keys(table), compare) {
 		top[key] = table[key]
 	}
 	return top
 }
 
-// smallest returns the first keys in an order, at most so many. It does not sort the others.
-func smallest[K any](all iter.Seq[K], most int, compare func(a, b K) int) (top []K) {
+// smallest returns the first keys in an order. It does not sort the others.
+func smallest[K any](all iter.Seq[K], compare func(a, b K) int) (top []K) {
 	for key := range all {
-		if len(top) == most && compare(key, top[most-1]) >= 0 {
+		if len(top) == rows && compare(key, top[rows-1]) >= 0 {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(top, key, compare)
 		top = slices.Insert(top, at, key)
-		top = top[:min(most, len(top))]
+		top = top[:min(rows, len(top))]
 	}
 	return top
 }
@@ -111,13 +74,7 @@ func (i *Informer) view(s *State) *Informer {
 		v.FIFO.Deltas[key] = slices.Clone(i.FIFO.Deltas[key])
 	}
 	v.Store.Objects, v.Store.Total = first(i.Store.Objects, strings.Compare), len(i.Store.Objects)
-	v.Store.Indexes, v.Store.Entries, v.Store.Tables = nil, nil, map[string]map[string]Rows{}
-	for _, name := range i.Store.Indexes {
-		v.Store.Tables[name] = map[string]Rows{}
-		for value, keys := range first(i.Store.Table(name), strings.Compare) {
-			v.Store.Tables[name][value] = Rows{top(keys), len(keys)}
-		}
-	}
+	v.Store.Entries = maps.Clone(i.Store.Entries)
 	v.Differs = []string{i.FIFO.Differs, i.Store.Differs}
 	v.Handlers = map[string]*HandlerState{}
 	for _, name := range slices.Sorted(maps.Keys(i.Handlers)) {
@@ -141,7 +98,7 @@ func (q *WorkQueue) view() WorkQueue {
 	v.Dirty = smallest(func(yield func(string) bool) {
 		slices.Values(q.Queue)(yield)
 		maps.Keys(q.Again)(yield)
-	}, rows, strings.Compare)
+	}, strings.Compare)
 	v.Processing, v.Waiting = first(q.Processing, byValue(q.Processing)), first(q.Waiting, byValue(q.Waiting))
 	v.Failures = first(q.Failures, byValue(q.Failures))
 	v.Waits = map[string]time.Duration{}
