@@ -110,7 +110,7 @@ const panels = {
     ]
   },
   worker: (v) => Object.keys(v.workers).length === 0 ? empty("no worker has started: each would be here with its key") : Object.values(v.workers).map((w) => part(w.name,
-    h("div", { class: "row" }, w.key && chip("", w.key, "", "", w.name), h("span", { class: w.key ? "" : "dim" }, w.doing), w.key && h("span", { class: "more num" }, ms(ago(v, w.since)))))),
+    h("div", { class: "row" }, w.key && chip("", w.key, "", "", w.name), h("span", { class: w.key ? "" : "dim" }, w.doing || "waits for a key"), w.key && h("span", { class: "more num" }, ms(ago(v, w.since)))))),
 }
 
 // What is known about client-go's own informer stands below the panel.

@@ -212,6 +212,6 @@ func (s *State) applyWorker(step *Step) {
 	case Answered:
 		w.Doing = step.Text + " " + step.kindInText() + ": " + cmp.Or(step.Error, "done")
 	}
-	w.Name, w.Doing = step.By, cmp.Or(w.Doing, "waits for a key")
+	w.Name = step.By
 	s.Workers[step.By] = w
 }
