@@ -66,7 +66,7 @@ func (i *Informer) applyHandler(step *Step) {
 	case OnAdd, OnUpdate, OnDelete:
 		h.call(step, i.Store.Objects[step.Key].Version, i.Closed)
 		if i.Closed && step.By == "handler 1" { // a later one may be slow
-			i.follow(step)
+			i.stored(step, step.Verb != OnDelete)
 		}
 	case Returned:
 		if h.Current.Key != "" {
@@ -76,16 +76,6 @@ func (i *Informer) applyHandler(step *Step) {
 	case Looked:
 		h.Pending = slices.Clone(h.Pending[min(max(0, int(step.Count)), len(h.Pending)):])
 		h.miss(step.List)
-	}
-}
-
-// follow moves the objects of an Indexer that cannot be seen.
-func (i *Informer) follow(step *Step) {
-	i.caughtUp(step.Key, step.Version, step.Verb == OnDelete)
-	if step.Verb == OnDelete {
-		delete(i.Store.Objects, step.Key)
-	} else {
-		i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
 	}
 }
 
@@ -134,19 +124,18 @@ func (h *HandlerState) call(step *Step, stored string, closed bool) {
 
 // deliver removes what was owed, and all that was owed before it for the same object.
 func (h *HandlerState) deliver(at int) {
+	var before []Owed
 	var overtaken []Ref
-	key := h.Pending[at].Key
 	for _, n := range h.Pending[:at] {
-		if n.Key == key && !n.Late {
+		if n.Key != h.Pending[at].Key {
+			before = append(before, n)
+		} else if !n.Late {
 			overtaken = append(overtaken, n.Ref)
 		}
 	}
-	rest := h.Pending[at+1:]
-	if at > 0 {
-		before := slices.DeleteFunc(slices.Clone(h.Pending[:at]), func(n Owed) bool { return n.Key == key })
-		rest = append(before, rest...)
+	if h.Pending = h.Pending[at+1:]; len(before) > 0 {
+		h.Pending = append(before, h.Pending...)
 	}
-	h.Pending = rest
 	h.miss(overtaken)
 }
 

@@ -283,18 +283,13 @@ func (i *Informer) applyStore(step *Step) {
 	old, existed := i.Store.Objects[step.Key]
 	switch step.Verb {
 	case Add, Update, Delete:
-		if step.Count == 1 { // the object is there after the call
-			i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
-		} else {
-			delete(i.Store.Objects, step.Key)
-		}
+		i.stored(step, step.Count == 1) // the object is there after the call
 		if delete(i.Store.Entries, step.Key); step.Code == NotRead {
 			i.Store.Unread = true
 			clear(i.Store.Entries)
 		} else if len(step.List) > 0 {
 			i.Store.Entries[step.Key] = step.List
 		}
-		i.caughtUp(step.Key, step.Version, step.Count == 0)
 		if i.FIFO.Popping == step.Key {
 			i.notify(step, old.Version, existed)
 		}
@@ -302,6 +297,16 @@ func (i *Informer) applyStore(step *Step) {
 		i.Closed = true
 	case Looked, AddIndexers:
 		i.Store.Differs = step.Error
+	}
+}
+
+// stored notes whether the Indexer has an object after a change of it.
+func (i *Informer) stored(step *Step, there bool) {
+	i.caughtUp(step.Key, step.Version, !there)
+	if there {
+		i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
+	} else {
+		delete(i.Store.Objects, step.Key)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// State is a pipeline at one moment. The zero value is not usable; NewState makes one. A View has some fields more, which
-// a recording does not have.
+// State is a pipeline at one moment. The zero value is not usable; NewState makes one. A View has some fields more,
+// which a recording does not have.
 type State struct {
 	N         int64                  `json:"n"` // the last step
 	At        time.Duration          `json:"at"`

@@ -166,19 +166,6 @@ func (m *machine) compare(when string) {
 	}
 }
 
-// shownTable returns an index as the page shows it: the sorted keys of each value.
-func shownTable(i *pipeline.Informer, index string) map[string][]string {
-	table := map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(i.Store.Entries)) {
-		for _, entry := range i.Store.Entries[key] {
-			if entry.Type == index {
-				table[entry.Version] = append(table[entry.Version], key)
-			}
-		}
-	}
-	return table
-}
-
 func version(obj any) string {
 	if object, err := meta.Accessor(obj); err == nil {
 		return object.GetResourceVersion()
