@@ -122,8 +122,9 @@ func (o *Observer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "observe: this address has a recording; GET it", http.StatusMethodNotAllowed)
 	default:
 		w.Header().Set("Content-Type", "application/json")
+		title := fmt.Sprintf("%s, process %d", filepath.Base(os.Args[0]), os.Getpid())
 		// An error means that the reader has gone away.
-		_ = o.rec.Log.Write(w, fmt.Sprintf("%s, process %d", filepath.Base(os.Args[0]), os.Getpid()))
+		_ = pipeline.Recording{Log: o.rec.Log, Title: title}.Write(w)
 	}
 }
 

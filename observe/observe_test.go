@@ -150,13 +150,13 @@ func TestObserver_on_client_go(t *testing.T) {
 
 		_, n := l.Range()
 		view := l.At(n).View()
-		facts := view.Informers[0].Facts
+		facts := view.Informers["deployment"].Facts
 		require.Contains(t, strings.Join(facts[pipeline.Reflector], " "), "It has asked for all objects 2 times.")
 		require.Regexp(t, `The last time was .* ago: .*`, strings.Join(facts[pipeline.Reflector], " "), "why it listed again")
 		require.Regexp(t, `as of \d+s ago`, strings.Join(facts[pipeline.Store], " "), "how old the cache is")
 		require.Contains(t, strings.Join(facts[pipeline.Handler], " "), "300ms at most", "how long the handler took")
 		require.Empty(t, view.Queue.Differs)
-		require.Equal(t, "default/web", view.Informers[0].Objects.Rows[0].Key)
+		require.Contains(t, view.Informers["deployment"].Store.Objects, "default/web")
 	})
 }
 

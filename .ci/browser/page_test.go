@@ -36,8 +36,8 @@ func TestScreens(t *testing.T) {
 			p.until(says("store", "db @"))
 			p.until(says("server", "◆ db"))
 			p.click("Pause")
+			p.until(status("paused, 0 waiting"))
 			p.click("Scale it")
-			p.until(`document.querySelector("#status").textContent.includes("waiting")`)
 			for range 6 {
 				p.click("Step")
 			}

@@ -43,30 +43,45 @@ var actions = []action{
 	{"change", "create", "Create a Deployment", create},
 	{"change", "scale", "Scale it", on("deployments", "Deployment", scale)},
 	{"change", "delete", "Delete it", on("deployments", "Deployment", remove)},
-	{"change", "delete budget", "Delete its budget", on("poddisruptionbudgets", "budget", removeBudget)},
+	{"change", "delete budget", "Delete its budget", on("poddisruptionbudgets", "budget",
+		func(m *machine, _ order, b *policyv1.PodDisruptionBudget) error { return change(b, m.api.Delete) })},
 	{"change", "edit budget", "Edit its budget", on("poddisruptionbudgets", "budget", editBudget)},
 	{"change", "burst", "1,000 changes",
 		func(m *machine, o order) error { return m.many(cmp.Or(min(o.N, 10_000), 1000), 100) }},
 	{"change", "fill", "10,000 Deployments", func(m *machine, _ order) error { return m.many(10_000, 10_000) }},
 	{"break", "end watch", "End the watches", fault("the watches end", (*fakeapi.Server).EndWatches)},
-	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame", cutFrame)},
+	{"break", "cut frame", "Cut a frame", fault("the next watch breaks in the middle of a frame",
+		func(api *fakeapi.Server) {
+			api.Script("watch", fakeapi.Cut(300), fakeapi.Cut(300))
+			api.EndWatches()
+		})},
 	{"break", "refuse", "Answer with", refuse},
 	{"break", "compact", "Compact the history", fault("the history is compacted", (*fakeapi.Server).Compact)},
 	{"break", "restart", "Restart the server", fault("restart", (*fakeapi.Server).Restart)},
 	{"break", "down", "Stop the server", fault("down", (*fakeapi.Server).Down)},
 	{"break", "up", "Start the server", fault("up", (*fakeapi.Server).Up)},
-	{"break", "slow", "Slow answers", fault("each of the next 10 answers takes a second", slowAnswers)},
-	{"break", "fail writes", "Fail the next three writes", fault("the next three writes of budgets get 500", failWrites)},
-	{"break", "heal", "End all faults", fault("up", heal)},
+	{"break", "slow", "Slow answers", fault("each of the next 10 answers takes a second",
+		func(api *fakeapi.Server) { api.Script("", fakeapi.Times(10, fakeapi.Slow(time.Second))...) })},
+	{"break", "fail writes", "Fail the next three writes", fault("the next three writes of budgets get 500",
+		func(api *fakeapi.Server) {
+			for _, verb := range []string{"create", "update", "delete"} {
+				api.Script(verb, fakeapi.Times(3, fakeapi.Answer(500, ""))...)
+			}
+		})},
+	{"break", "heal", "End all faults", fault("up", func(api *fakeapi.Server) {
+		api.ClearScripts()
+		api.Up()
+	})},
 	{"hold", "slow handler", "Add a slow handler", func(m *machine, _ order) error { return m.addHandler(time.Second) }},
 	{"hold", "stuck handler", "Add a stuck handler", func(m *machine, _ order) error { return m.addHandler(time.Hour) }},
 	{"hold", "drop handler", "Remove that handler", func(m *machine, _ order) error { return m.removeHandler() }},
-	{"hold", "hold workers", "Hold the workers", func(m *machine, _ order) error { m.workers.set(true); return nil }},
-	{"hold", "free workers", "Let the workers go", func(m *machine, _ order) error { m.workers.set(false); return nil }},
+	{"hold", "hold workers", "Hold the workers", func(m *machine, _ order) error { m.rec.Workers.Set(true); return nil }},
+	{"hold", "free workers", "Let the workers go",
+		func(m *machine, _ order) error { m.rec.Workers.Set(false); return nil }},
 	{"hold", "hold consumer", "Hold the consumer of the deltas",
-		func(m *machine, _ order) error { m.consumer.set(true); return nil }},
+		func(m *machine, _ order) error { m.rec.Consumer.Set(true); return nil }},
 	{"hold", "free consumer", "Let the consumer go",
-		func(m *machine, _ order) error { m.consumer.set(false); return nil }},
+		func(m *machine, _ order) error { m.rec.Consumer.Set(false); return nil }},
 }
 
 // do carries out an order.
@@ -122,26 +137,6 @@ func fault(text string, do func(*fakeapi.Server)) func(*machine, order) error {
 		do(m.api)
 		return nil
 	}
-}
-
-func cutFrame(api *fakeapi.Server) {
-	api.Script("watch", fakeapi.Cut(300), fakeapi.Cut(300))
-	api.EndWatches()
-}
-
-func slowAnswers(api *fakeapi.Server) {
-	api.Script("", fakeapi.Times(10, fakeapi.Slow(time.Second))...)
-}
-
-func failWrites(api *fakeapi.Server) {
-	for _, verb := range []string{"create", "update", "delete"} {
-		api.Script(verb, fakeapi.Times(3, fakeapi.Answer(500, ""))...)
-	}
-}
-
-func heal(api *fakeapi.Server) {
-	api.ClearScripts()
-	api.Up()
 }
 
 func refuse(m *machine, o order) error {
@@ -227,10 +222,6 @@ func (m *machine) collect(owner *appsv1.Deployment) {
 			_ = change(budget, m.api.Delete) // an error means that it has gone meanwhile
 		}
 	}
-}
-
-func removeBudget(m *machine, _ order, b *policyv1.PodDisruptionBudget) error {
-	return change(b, m.api.Delete)
 }
 
 func editBudget(m *machine, _ order, b *policyv1.PodDisruptionBudget) error {

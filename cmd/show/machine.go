@@ -52,8 +52,7 @@ type machine struct {
 	stopping    context.CancelFunc
 	running     sync.WaitGroup
 
-	workers, consumer hold
-	asked             atomic.Bool // a page has asked for something
+	asked atomic.Bool // a page has asked for something
 
 	late    atomic.Int64 // how long each call of the second handler takes, in nanoseconds
 	second  cache.ResourceEventHandlerRegistration
@@ -74,12 +73,7 @@ func newMachine(ctx context.Context, c pdbapp.Chosen, config *rest.Config) (*mac
 		return nil, fmt.Errorf("make a client: %w", err)
 	}
 	informer := func(lw cache.ListerWatcher, example runtime.Object, kind string) cache.SharedIndexInformer {
-		below := m.rec.Wrap(c.Layers, kind)
-		newQueue := below.NewDeltaFIFO
-		below.NewDeltaFIFO = func(options cache.DeltaFIFOOptions) cache.Queue {
-			return &holdingFIFO{newQueue(options), m}
-		}
-		made := m.rec.Informer(c.NewInformer(below, lw, example, cache.SharedIndexInformerOptions{
+		made := m.rec.Informer(c.NewInformer(m.rec.Wrap(c.Layers, kind), lw, example, cache.SharedIndexInformerOptions{
 			ResyncPeriod: 10 * time.Minute,
 			Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 		}), kind)
@@ -99,7 +93,7 @@ func newMachine(ctx context.Context, c pdbapp.Chosen, config *rest.Config) (*mac
 	})
 	worker, err := c.NewController(klog.Background(), pdbapp.Config{
 		Deployments: m.deployments, Budgets: budgets, Client: client.BudgetWriter, Recorder: recordEvent,
-		Queue:   &holdingQueue{m.rec.WorkQueue(c.Layers, limiter, layers.WorkQueueConfig{}), m},
+		Queue:   m.rec.WorkQueue(c.Layers, limiter, layers.WorkQueueConfig{}),
 		Workers: 2, DrainTimeout: time.Second,
 	})
 	if err != nil {
@@ -154,56 +148,8 @@ func (m *machine) stop() {
 // free lets all goroutines go.
 func (m *machine) free() {
 	m.rec.Gate.Open(true)
-	m.workers.set(false)
-	m.consumer.set(false)
-}
-
-// hold holds goroutines. It is open at first. The session's lock guards set and on.
-type hold struct {
-	passing sync.RWMutex
-	on      bool
-}
-
-// set shuts or opens it.
-func (h *hold) set(on bool) {
-	switch {
-	case on && !h.on:
-		h.passing.Lock()
-	case !on && h.on:
-		h.passing.Unlock()
-	}
-	h.on = on
-}
-
-// wait returns when it is open.
-func (h *hold) wait() {
-	h.passing.RLock()
-	defer h.passing.RUnlock()
-}
-
-// holdingQueue is a queue whose Get can be held after it has a key.
-type holdingQueue struct {
-	layers.WorkQueue
-	m *machine
-}
-
-func (q *holdingQueue) Get() (cache.ObjectName, bool) {
-	key, shutdown := q.WorkQueue.Get()
-	if !shutdown {
-		q.m.workers.wait()
-	}
-	return key, shutdown
-}
-
-// holdingFIFO is a queue of deltas whose Pop can be held before it begins.
-type holdingFIFO struct {
-	cache.Queue
-	m *machine
-}
-
-func (f *holdingFIFO) Pop(process cache.PopProcessFunc) (any, error) {
-	f.m.consumer.wait()
-	return f.Queue.Pop(process)
+	m.rec.Workers.Set(false)
+	m.rec.Consumer.Set(false)
 }
 
 // addHandler adds a second handler, whose calls take so long.

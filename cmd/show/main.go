@@ -226,9 +226,9 @@ func openRecordings(paths []string) (*session, error) {
 		}
 		all = append(all, read...)
 	}
-	s := &session{title: "Recording: " + all[0].Title, log: all[0].Log, wrong: all[0].Wrong, recorded: all}
+	s := &session{title: "Recording: " + all[0].Title, runs: all}
 	if len(all) > 1 {
-		s.differs = pipeline.Compare(all[0].Log, all[1].Log, s.wrong.Key)
+		s.differs = pipeline.Compare(all[0].Log, all[1].Log, all[0].Wrong.Key)
 	}
 	return s, nil
 }

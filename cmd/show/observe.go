@@ -26,7 +26,8 @@ import (
 // observe starts an informer of a resource and shows it.
 func (s *session) observe(ctx context.Context, config *rest.Config, resource string) error {
 	rec := newRecorder()
-	s.rec, s.log, s.title = rec, rec.Log, fmt.Sprintf("client-go's informer of %s on %s", resource, config.Host)
+	s.title = fmt.Sprintf("client-go's informer of %s on %s", resource, config.Host)
+	s.show(rec)
 	found, kind, err := resolve(config, resource)
 	if err != nil {
 		return err

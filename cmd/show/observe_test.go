@@ -34,17 +34,17 @@ func observing(t *testing.T, deployments int) (*fakeapi.Server, *session) {
 
 // facts are what the page says about the informer at a station.
 func facts(m *message, seam pipeline.Seam) string {
-	if len(m.View.Informers) == 0 {
-		return ""
+	if i := m.View.Informers["Deployment"]; i != nil {
+		return strings.Join(i.Facts[seam], " ")
 	}
-	return strings.Join(m.View.Informers[0].Facts[seam], " ")
+	return ""
 }
 
 func TestObserve_says_what_is_cached_how_late_and_why_it_was_listed_again(t *testing.T) {
 	api, s := observing(t, 3)
 	m := follow(t, s, func(m *message) bool {
 		return strings.Contains(facts(m, pipeline.Handler), "A call of handler 1 takes") &&
-			m.View.Informers[0].Objects.Total == 3
+			m.View.Informers["Deployment"].Store.Total == 3
 	})
 	require.Contains(t, facts(m, pipeline.Reflector), "It has asked for all objects 1 time.")
 	require.NotContains(t, facts(m, pipeline.Reflector), "The last time")
@@ -52,7 +52,7 @@ func TestObserve_says_what_is_cached_how_late_and_why_it_was_listed_again(t *tes
 	m = follow(t, s, func(m *message) bool {
 		return strings.Contains(facts(m, pipeline.Delta), "Its depth is 0 deltas. To process one takes ")
 	})
-	require.True(t, slices.ContainsFunc(s.log.Steps(m.View.N, 1000), func(step pipeline.Step) bool {
+	require.True(t, slices.ContainsFunc(s.runs[0].Log.Steps(m.View.N, 1000), func(step pipeline.Step) bool {
 		return step.Verb == pipeline.Depth && step.Count > 0
 	}), "the queue had a delta once")
 
@@ -62,7 +62,7 @@ func TestObserve_says_what_is_cached_how_late_and_why_it_was_listed_again(t *tes
 	again := regexp.MustCompile(`for all objects \d times\. The last time was \d+s ago: .* too old\.$`)
 	follow(t, s, func(m *message) bool { return again.MatchString(facts(m, pipeline.Reflector)) })
 	api.Delete(fakeapi.Deployment("web-a", 2))
-	follow(t, s, func(m *message) bool { return m.View.Informers[0].Objects.Total == 2 })
+	follow(t, s, func(m *message) bool { return m.View.Informers["Deployment"].Store.Total == 2 })
 	require.Error(t, s.do(do("create", "web", 1)), "it only looks")
 }
 
@@ -74,7 +74,9 @@ func TestObserve_receives_metadata_only(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, stripped.(metav1.Object).GetManagedFields())
 	api, s := observing(t, 1)
-	follow(t, s, func(m *message) bool { return len(m.View.Informers) > 0 && m.View.Informers[0].Objects.Total == 1 })
+	follow(t, s, func(m *message) bool {
+		return len(m.View.Informers) > 0 && m.View.Informers["Deployment"].Store.Total == 1
+	})
 	for _, request := range api.Requests("") {
 		if strings.Contains(request.Path, "deployments") {
 			require.Contains(t, request.Header.Get("Accept"), "as=PartialObjectMetadata")

@@ -4,7 +4,6 @@ package main
 // Origin are checked as well, so that no web site can reach the server by a name of its own.
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"embed"
@@ -15,13 +14,10 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	"client-go-workshop/internal/testkit/pipeline"
 )
 
 //go:embed page
@@ -65,10 +61,10 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.Handle("GET /", http.FileServerFS(page))
 	mux.HandleFunc("GET /events", s.events)
-	mux.HandleFunc("GET /state", answer(func(q *query) any { return s.at(q.number("step")) }))
-	mux.HandleFunc("GET /way", answer(func(q *query) any { return s.way(q.Get("key"), q.number("step")) }))
-	mux.HandleFunc("GET /axis", answer(func(q *query) any {
-		return s.axis(q.number("from"), q.number("to"), q.number("columns"))
+	mux.HandleFunc("GET /state", answer(func(_ string, n map[string]int64) any { return s.at(n["step"]) }))
+	mux.HandleFunc("GET /way", answer(func(key string, n map[string]int64) any { return s.way(key, n["step"]) }))
+	mux.HandleFunc("GET /axis", answer(func(_ string, n map[string]int64) any {
+		return s.axis(n["from"], n["to"], n["columns"])
 	}))
 	mux.HandleFunc("GET /recording", s.recording)
 	mux.HandleFunc("POST /do", s.order)
@@ -162,45 +158,27 @@ func (s *server) count(change int) {
 	}
 }
 
-// query is the query of a request.
-type query struct {
-	url.Values
-	err error // of number
-}
-
-// number returns a number, or 0 if it is missing.
-func (q *query) number(name string) int64 {
-	n, err := strconv.ParseInt(cmp.Or(q.Get(name), "0"), 10, 64)
-	if err != nil {
-		q.err = fmt.Errorf("show: %s is a number", name)
-	}
-	return n
-}
-
-// answer returns a handler that answers with what get makes of a query.
-func answer(get func(q *query) any) http.HandlerFunc {
+// answer returns a handler that answers with what get makes of a query: of its key, and of its numbers.
+func answer(get func(key string, numbers map[string]int64) any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		q := &query{Values: r.URL.Query()}
-		v := get(q)
-		if q.err != nil {
-			http.Error(w, q.err.Error(), http.StatusBadRequest)
-			return
+		query, numbers := r.URL.Query(), map[string]int64{}
+		for name := range query {
+			n, err := strconv.ParseInt(query.Get(name), 10, 64)
+			if err != nil && name != "key" {
+				http.Error(w, "show: "+name+" is a number", http.StatusBadRequest)
+				return
+			}
+			numbers[name] = n
 		}
-		reply(w, v)
+		reply(w, get(query.Get("key"), numbers))
 	}
 }
 
-// recording sends the log as a file.
+// recording sends the runs as a file.
 func (s *server) recording(w http.ResponseWriter, _ *http.Request) {
-	s.mu.Lock()
-	all := s.recorded
-	if all == nil {
-		all = []pipeline.Recording{{Log: s.log, Title: s.title}}
-	}
-	s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Disposition", `attachment; filename="recording.json"`)
-	for _, r := range all {
+	for _, r := range s.shown() {
 		_ = r.Write(w)
 	}
 }

@@ -204,7 +204,7 @@ func TestShow_pause_step_and_rewind(t *testing.T) {
 		require.True(t, seen[seam], "a goroutine was held at %s", seam)
 	}
 	last := s.tick(0, true).View
-	require.Equal(t, still(last.Informers), still(s.at(last.N).View.Informers), "the last step is shown as it was live")
+	require.Equal(t, last.Informers, s.at(last.N).View.Informers, "the last step is shown as it was live")
 	require.Empty(t, s.at(1).View.Workers)
 	way := s.way("default/web", last.N)
 	require.Equal(t, "default/web", way[0][len(way[0])-1].Key)
@@ -212,7 +212,7 @@ func TestShow_pause_step_and_rewind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "recording.json")
 	file, err := os.Create(path)
 	require.NoError(t, err)
-	require.NoError(t, s.log.Write(file, s.title))
+	require.NoError(t, s.runs[0].Write(file))
 	require.NoError(t, file.Close())
 	again, err := newSession(t.Context(), options{recordings: []string{path}})
 	require.NoError(t, err)
@@ -225,19 +225,9 @@ func TestShow_pause_step_and_rewind(t *testing.T) {
 	require.Error(t, again.do(do("pause", "", 0)))
 }
 
-// still returns the informers without the times since something.
-func still(informers []pipeline.InformerView) []pipeline.InformerView {
-	for i := range informers {
-		informers[i].For, informers[i].PopFor = 0, 0
-		for h := range informers[i].Handlers {
-			informers[i].Handlers[h].For = 0
-		}
-	}
-	return informers
-}
-
 func watchingBoth(m *message) bool {
-	return m.View.Informers[0].Phase == "watching" && m.View.Informers[1].Phase == "watching"
+	i := m.View.Informers
+	return i[recorder.Deployment].Reflector.Phase == "watching" && i[recorder.Budget].Reflector.Phase == "watching"
 }
 
 func TestShow_run_until(t *testing.T) {
@@ -281,13 +271,14 @@ func TestShow_every_action(t *testing.T) {
 	for _, name := range []string{"edit budget", "delete budget"} {
 		require.NoError(t, s.do(do(name, "web", 0)))
 		follow(t, s, func(m *message) bool {
-			return hasBudgets(s, 1) && m.View.Server.Objects.Total == 2 && m.View.Server.Objects.Rows[1].Note == "minAvailable 2"
+			return hasBudgets(s, 1) && m.View.Server.Total == 2 &&
+				m.View.Server.Objects[recorder.Budget+" default/web"].Note == "minAvailable 2"
 		})
 	}
 	require.NoError(t, s.do(do("delete", "web", 0)))
 	follow(t, s, func(m *message) bool {
-		return m.View.Server.Objects.Total == 0 && m.View.Informers[0].Objects.Total == 0 &&
-			m.View.Informers[1].Objects.Total == 0
+		return m.View.Server.Total == 0 && m.View.Informers[recorder.Deployment].Store.Total == 0 &&
+			m.View.Informers[recorder.Budget].Store.Total == 0
 	})
 }
 
@@ -316,8 +307,10 @@ func TestShow_layers(t *testing.T) {
 	require.Equal(t, usage.Code, usage.ExitCode(err), "a wrong argument")
 	s := newShow(t, "solutions,informer=client-go")
 	require.NoError(t, s.do(do("create", "web", 3)))
-	m := follow(t, s, func(m *message) bool { return hasBudgets(s, 1) && m.View.Informers[0].Objects.Total == 1 })
-	require.True(t, m.View.Informers[0].Closed, "client-go's own informer does not show its queue")
+	m := follow(t, s, func(m *message) bool {
+		return hasBudgets(s, 1) && m.View.Informers[recorder.Deployment].Store.Total == 1
+	})
+	require.True(t, m.View.Informers[recorder.Deployment].Closed, "client-go's own informer does not show its queue")
 }
 
 func TestShow_way_out(t *testing.T) {
@@ -391,8 +384,8 @@ func TestShow_two_runs(t *testing.T) {
 	require.Equal(t, m.Differs.Step, m.Open)
 	require.Contains(t, m.Differs.Text, "at the Indexer: for Deployment default/web, your code has nothing, and the "+
 		"solution has the newest version.")
-	require.Empty(t, m.View.Informers[0].Objects.Rows)
-	require.Len(t, m.Runs[1].View.Informers[0].Objects.Rows, 1)
+	require.Empty(t, m.View.Informers[recorder.Deployment].Store.Objects)
+	require.Len(t, m.Runs[1].View.Informers[recorder.Deployment].Store.Objects, 1)
 	require.Len(t, s.way("default/web", m.Last), 2)
 	require.Len(t, s.at(2).Causes, 1, "no event was recorded")
 }

@@ -21,16 +21,12 @@ type session struct {
 	start func() (*machine, error)
 
 	mu      sync.Mutex
-	log     *pipeline.Log
-	rec     *recorder.Recorder // nil for a recording
+	runs    []pipeline.Recording // that are shown: one, or a second one beside the first
+	rec     *recorder.Recorder   // of the first run; nil for a recording
 	machine *machine
 	tour    *playing
-	changed bool // something other than the log
-
-	// Of a recording. A second one is shown beside the first.
-	recorded []pipeline.Recording
-	wrong    pipeline.Wrong
-	differs  pipeline.Difference
+	changed bool                // something other than the log
+	differs pipeline.Difference // of two runs
 
 	state *pipeline.State // followed by tick
 	// followed is the last step that tick has seen, and news when it saw it.
@@ -41,59 +37,45 @@ type session struct {
 // message is what a page receives. A page draws it and knows nothing else.
 type message struct {
 	Title   string          `json:"title"`
-	View    pipeline.View   `json:"view"`
-	Lines   []pipeline.Line `json:"lines"`
+	View    *pipeline.State `json:"view"`
+	Lines   []pipeline.Step `json:"lines"`
 	Skipped int64           `json:"skipped"` // steps before Lines that are not in it
 	First   int64           `json:"first"`
 	Last    int64           `json:"last"`
 	Live    bool            `json:"live"` // a machine, not a recording
 	Gate    bool            `json:"gate"` // the gate and the actions can be used
-	Paused  bool            `json:"paused"`
-	Running bool            `json:"running"`
-	Breaks  []pipeline.Seam `json:"breaks"`
-	Waiting []waiting       `json:"waiting"`
-	Held    []string        `json:"held"`
-	Tour    *tourView       `json:"tour,omitempty"`
-	Causes  []pipeline.Line `json:"causes"` // of the step of View, which is the last of them
-	Runs    []side          `json:"runs"`   // the two runs of a comparison, or none
-	Open    int64           `json:"open,omitempty"`
-	Key     string          `json:"key,omitempty"` // the object that is chosen at first
-	Wrong   string          `json:"wrong,omitempty"`
-	Differs *difference     `json:"differs,omitempty"`
+	recorder.GateState
+	Waiting []waiting            `json:"waiting"`
+	Held    []string             `json:"held"`
+	Tour    *playing             `json:"tour,omitempty"`
+	Causes  []pipeline.Step      `json:"causes"` // of the step of View, which is the last of them
+	Runs    []side               `json:"runs"`   // the two runs of a comparison, or none
+	Open    int64                `json:"open,omitempty"`
+	Key     string               `json:"key,omitempty"` // the object that is chosen at first
+	Wrong   string               `json:"wrong,omitempty"`
+	Differs *pipeline.Difference `json:"differs,omitempty"`
 }
 
 // side is one of two runs that are shown beside each other. View is nil for the first, whose view is the message's.
 type side struct {
-	Name string         `json:"name"`
-	Last int64          `json:"last"`
-	View *pipeline.View `json:"view,omitempty"`
-}
-
-// difference is the first lasting difference of two runs.
-type difference struct {
-	pipeline.Difference
-	Text string `json:"text"`
+	Name string          `json:"name"`
+	View *pipeline.State `json:"view,omitempty"`
 }
 
 // waiting is a goroutine at the gate.
 type waiting struct {
-	pipeline.Line
+	pipeline.Step
 	Holds string `json:"holds,omitempty"`
-}
-
-// tourView is a stop of a tour for the page. Until its prediction is made, it has no answer, and Right is -1.
-type tourView struct {
-	Name  string `json:"name"`
-	Title string `json:"title"`
-	At    int    `json:"at"`
-	Of    int    `json:"of"`
-	stop
-	Phase string `json:"phase"`
-	Chose int    `json:"chose"`
 }
 
 // linesKept is how many lines a message has at most.
 const linesKept = 20
+
+// show shows a run that is recorded.
+func (s *session) show(rec *recorder.Recorder) {
+	s.rec, s.state, s.changed = rec, nil, true
+	s.runs = []pipeline.Recording{{Log: rec.Log, Title: s.title}}
+}
 
 // restart replaces the machine by a new one.
 func (s *session) restart() error {
@@ -101,11 +83,18 @@ func (s *session) restart() error {
 		s.machine.stop()
 	}
 	m, err := s.start()
-	if err != nil {
-		return err
+	if err == nil {
+		s.machine = m
+		s.show(m.rec)
 	}
-	s.machine, s.rec, s.log, s.state, s.changed = m, m.rec, m.rec.Log, nil, true
-	return nil
+	return err
+}
+
+// shown returns the runs that are shown.
+func (s *session) shown() []pipeline.Recording {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.runs
 }
 
 // do carries out an order of a page.
@@ -113,14 +102,13 @@ func (s *session) do(o order) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changed = true
-	kind, _, _ := strings.Cut(o.Action, " ")
 	switch {
 	case s.machine == nil:
 		return errors.New("a recording and another program's informer can only be looked at")
 	case o.Action == "restart all":
 		s.tour = nil
 		return s.restart()
-	case kind == "tour":
+	case strings.HasPrefix(o.Action, "tour "):
 		return s.doTour(o)
 	}
 	return s.machine.do(o)
@@ -130,12 +118,12 @@ func (s *session) do(o order) error {
 func (s *session) tick(n int64, always bool) *message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.state
-	if s.state = s.log.Follow(s.state); s.state != before || s.state.N != s.followed {
+	before, log := s.state, s.runs[0].Log
+	if s.state = log.Follow(s.state); s.state != before || s.state.N != s.followed {
 		s.news, s.followed = time.Now(), s.state.N
 	}
-	if s.rec != nil && (s.tour == nil || s.tour.phase == "wait") { // a stop holds its moment
-		s.state.Advance(s.log.Now())
+	if s.rec != nil && (s.tour == nil || s.tour.Phase == "wait") { // a stop holds its moment
+		s.state.Advance(log.Now())
 	}
 	s.holdMoment()
 	if s.state.N == n && !s.changed && !always {
@@ -143,73 +131,62 @@ func (s *session) tick(n int64, always bool) *message {
 	}
 	s.changed = false
 	m := s.message(s.state)
-	m.Lines = pipeline.Lines(s.log.Steps(s.state.N, int(min(linesKept, max(0, s.state.N-n)))))
+	m.Lines = pipeline.Lines(log.Steps(s.state.N, int(min(linesKept, max(0, s.state.N-n)))))
 	m.Skipped = max(0, s.state.N-n-linesKept)
 	return m
 }
 
 // at returns the message for an earlier step.
 func (s *session) at(n int64) *message {
-	s.mu.Lock()
-	log := s.log
-	s.mu.Unlock()
+	log := s.shown()[0].Log
 	state := log.At(n) // without mu: it takes a while, and the run goes on
 	lines, causes := pipeline.Lines(log.Steps(state.N, linesKept)), pipeline.Lines(log.Causes(state.N))
 	s.mu.Lock()
 	m := s.message(state)
 	s.mu.Unlock()
-	m.Lines, m.Causes = lines, causes
-	for i, view := range m.View.Informers {
-		if view.Phase == "waiting" {
-			since := state.Informers[view.Kind].Reflector.Since
-			m.View.Informers[i].Of = log.WaitOf(view.Kind, n, since).Milliseconds()
+	m.Lines, m.Causes, m.Waiting = lines, causes, []waiting{}
+	for kind, i := range m.View.Informers {
+		if i.Reflector.Phase == "waiting" {
+			i.Reflector.Wait = log.WaitOf(kind, n, i.Reflector.Since)
 		}
 	}
-	m.Waiting = []waiting{}
 	return m
 }
 
 // way returns the last steps of a key in each run.
-func (s *session) way(key string, n int64) [][]pipeline.Line {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ways := [][]pipeline.Line{pipeline.Lines(s.log.Way(key, n, 30))}
-	if len(s.recorded) > 1 {
-		other, at := s.recorded[1].Log, time.Duration(0)
-		for _, step := range s.log.Steps(n, 1) {
+func (s *session) way(key string, n int64) (ways [][]pipeline.Step) {
+	at := time.Duration(0)
+	for i, run := range s.shown() {
+		if i > 0 {
+			n = run.Log.Until(at)
+		}
+		ways = append(ways, pipeline.Lines(run.Log.Way(key, n, 30)))
+		for _, step := range run.Log.Steps(n, 1) {
 			at = step.At
 		}
-		ways = append(ways, pipeline.Lines(other.Way(key, other.Until(at), 30)))
 	}
 	return ways
 }
 
 // axis returns a part of the run, in milliseconds, as a time axis.
 func (s *session) axis(from, to, columns int64) pipeline.Axis {
-	s.mu.Lock()
-	log := s.log
-	s.mu.Unlock()
-	return log.Axis(time.Duration(from)*time.Millisecond, time.Duration(to)*time.Millisecond, min(int(columns), 1000))
+	return s.shown()[0].Log.Axis(time.Duration(from)*time.Millisecond, time.Duration(to)*time.Millisecond,
+		min(int(columns), 1000))
 }
 
-// compare fills in what a recording has beside its log.
+// compare fills in the second run, and how the runs differ.
 func (s *session) compare(m *message, state *pipeline.State) {
-	m.Open, m.Key, m.Wrong = cmp.Or(s.differs.Step, s.wrong.Step), s.wrong.Key, s.wrong.Text
-	if len(s.recorded) < 2 {
-		return
+	other := s.runs[1].Log
+	_, n := other.Range()
+	if state.N != m.Last {
+		n = other.Until(state.At)
 	}
-	other := s.recorded[1].Log
-	n := other.Until(state.At)
-	if state.N == m.Last {
-		_, n = other.Range()
-	}
-	view := other.At(n).View()
-	_, last := other.Range()
-	m.Runs = []side{{name(s.recorded[0].Title), m.Last, nil}, {name(s.recorded[1].Title), last, &view}}
+	m.Runs = []side{{name(s.runs[0].Title), nil}, {name(s.runs[1].Title), other.At(n).View()}}
 	if d := s.differs; d.Seam != "" {
-		what := strings.TrimSpace(d.Kind + " " + d.Key)
-		m.Differs = &difference{d, fmt.Sprintf("The runs differ from step %d on, at %s: for %s, %s has %s, and %s has %s.",
-			d.Step, cmp.Or(d.By, seamNames[d.Seam]), what, m.Runs[0].Name, d.Here, m.Runs[1].Name, d.Elsewhere)}
+		m.Differs = &d
+		d.Text = fmt.Sprintf("The runs differ from step %d on, at %s: for %s, %s has %s, and %s has %s.", d.Step,
+			cmp.Or(d.By, seamNames[d.Seam]), strings.TrimSpace(d.Kind+" "+d.Key), m.Runs[0].Name, d.Here,
+			m.Runs[1].Name, d.Elsewhere)
 	}
 }
 
@@ -221,33 +198,26 @@ var seamNames = map[pipeline.Seam]string{pipeline.Server: "the API server", pipe
 
 // message returns a message without lines. The caller holds mu.
 func (s *session) message(state *pipeline.State) *message {
-	m := &message{Title: s.title, View: state.View(), Breaks: []pipeline.Seam{}, Waiting: []waiting{}, Held: []string{},
-		Causes: []pipeline.Line{}, Runs: []side{}}
-	m.First, m.Last = s.log.Range()
-	m.Live = s.rec != nil
-	s.compare(m, state)
+	wrong := s.runs[0].Wrong
+	m := &message{Title: s.title, View: state.View(), Live: s.rec != nil, Tour: s.tour.view(),
+		Waiting: []waiting{}, Held: []string{}, Causes: []pipeline.Step{}, Runs: []side{},
+		GateState: recorder.GateState{Breaks: []pipeline.Seam{}},
+		Open:      cmp.Or(s.differs.Step, wrong.Step), Key: wrong.Key, Wrong: wrong.Text}
+	m.First, m.Last = s.runs[0].Log.Range()
+	if len(s.runs) > 1 {
+		s.compare(m, state)
+	}
 	if s.machine != nil && s.machine.api != nil {
-		m.Gate = true
-		gate := s.rec.Gate.State()
-		m.Paused, m.Running = gate.Paused, gate.Running
-		m.Breaks = append(m.Breaks, gate.Breaks...)
-		for _, step := range gate.Waiting {
-			m.Waiting = append(m.Waiting, waiting{step.Line(), holds(step)})
+		m.Gate, m.GateState = true, s.rec.Gate.State()
+		for _, step := range pipeline.Lines(m.GateState.Waiting) {
+			m.Waiting = append(m.Waiting, waiting{step, holds(step)})
 		}
-		if s.machine.workers.on {
+		if s.rec.Workers.On() {
 			m.Held = append(m.Held, "The workers are held.")
 		}
-		if s.machine.consumer.on {
+		if s.rec.Consumer.On() {
 			m.Held = append(m.Held, "The consumer of the deltas is held.")
 		}
-	}
-	if t := s.tour; t != nil {
-		stop := t.stop()
-		stop.Options, stop.Do, stop.Until = append([]string{}, stop.Options...), nil, nil
-		if t.phase != "done" {
-			stop.Right, stop.Answer = -1, ""
-		}
-		m.Tour = &tourView{t.tour.Name, t.tour.Title, t.at + 1, len(t.tour.Stops), stop, t.phase, t.chose}
 	}
 	return m
 }

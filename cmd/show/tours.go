@@ -121,58 +121,77 @@ func (t stop) over(s *pipeline.State) bool {
 	return true
 }
 
-// playing is a tour at one of its stops.
+// playing is a tour at one of its stops, as the page receives it.
 type playing struct {
-	tour  tour
-	at    int
-	phase string // "ask", "wait", "done"
-	chose int    // the chosen answer; -1 for none
-	from  int64  // the log's last step when the stop began
+	stop
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	At    int    `json:"at"`
+	Of    int    `json:"of"`
+	Phase string `json:"phase"` // "ask", "wait", "done"
+	Chose int    `json:"chose"`
+	rest  []stop // after this one
+	from  int64  // the step from which on the conditions count
 }
 
-func (p *playing) stop() stop { return p.tour.Stops[p.at] }
+// view returns the tour for the page. Until a prediction is made, it has no answer, and Right is -1.
+func (t *playing) view() *playing {
+	if t == nil {
+		return nil
+	}
+	v := *t
+	v.Options, v.Do, v.Until = append([]string{}, t.Options...), nil, nil
+	if t.Phase != "done" {
+		v.Right, v.Answer = -1, ""
+	}
+	return &v
+}
 
-// doTour carries out an order about a tour. The caller holds mu.
+// doTour starts a tour, goes on with it, or ends it. The caller holds mu.
 func (s *session) doTour(o order) error {
-	switch o.Action {
-	case "tour start":
-		at := slices.IndexFunc(tours, func(t tour) bool { return t.Name == o.Name })
-		if at < 0 {
-			return fmt.Errorf("there is no tour %q: a tour has the number of a chapter, 01 to 07", o.Name)
-		}
-		if s.machine.api == nil {
-			return errors.New("a tour needs the API server in the process: start show without --kubeconfig")
-		}
-		if err := s.restart(); err != nil {
-			return err
-		}
-		s.tour = &playing{tour: tours[at], at: -1}
-		return s.next()
-	case "tour end":
+	switch t := s.tour; {
+	case o.Action == "tour start":
+		return s.startTour(o.Name)
+	case o.Action == "tour end":
 		s.rec.Gate.Open(false)
 		s.tour = nil
 		return nil
-	}
-	switch {
-	case s.tour == nil:
+	case t == nil:
 		return errors.New("no tour has begun")
-	case o.Action == "tour answer" && s.tour.phase == "ask":
-		s.tour.chose = o.N
+	case o.Action == "tour answer" && t.Phase == "ask":
+		t.Chose = o.N
 		return s.perform()
-	case o.Action == "tour next" && s.tour.phase == "done":
+	case o.Action == "tour next" && t.Phase == "done":
 		return s.next()
 	}
 	return fmt.Errorf("%s: the tour is not there yet", o.Action)
 }
 
+func (s *session) startTour(name string) error {
+	at := slices.IndexFunc(tours, func(t tour) bool { return t.Name == name })
+	if at < 0 {
+		return fmt.Errorf("there is no tour %q: a tour has the number of a chapter, 01 to 07", name)
+	}
+	if s.machine.api == nil {
+		return errors.New("a tour needs the API server in the process: start show without --kubeconfig")
+	}
+	if err := s.restart(); err != nil {
+		return err
+	}
+	t := tours[at]
+	s.tour = &playing{Name: t.Name, Title: t.Title, Of: len(t.Stops), rest: t.Stops}
+	return s.next()
+}
+
 // next goes to the next stop, or ends the tour.
 func (s *session) next() error {
-	s.tour.at++
-	if s.tour.at == len(s.tour.tour.Stops) {
+	t := s.tour
+	if len(t.rest) == 0 {
 		return s.doTour(order{Action: "tour end"})
 	}
-	s.tour.phase, s.tour.chose = "ask", -1
-	if s.tour.stop().Ask == "" {
+	t.stop, t.rest = t.rest[0], t.rest[1:]
+	t.At, t.Phase, t.Chose = t.At+1, "ask", -1
+	if t.Ask == "" {
 		return s.perform()
 	}
 	return nil
@@ -180,21 +199,21 @@ func (s *session) next() error {
 
 // perform opens the gate, does what a stop does, and waits.
 func (s *session) perform() error {
-	s.tour.phase = "wait"
+	s.tour.Phase = "wait"
 	s.rec.Gate.Open(false)
-	for _, o := range s.tour.stop().Do {
+	for _, o := range s.tour.Do {
 		if err := s.machine.do(o); err != nil {
 			return err
 		}
 	}
-	_, s.tour.from = s.log.Range()
+	s.tour.from = s.rec.Step()
 	return nil
 }
 
 // holdMoment shuts the gate if the stop of a tour is over.
 func (s *session) holdMoment() {
-	if t := s.tour; t != nil && t.phase == "wait" && s.state.N >= t.from && t.stop().over(s.state) {
-		t.phase, s.changed = "done", true
+	if t := s.tour; t != nil && t.Phase == "wait" && s.state.N >= t.from && t.over(s.state) {
+		t.Phase, s.changed = "done", true
 		s.rec.Gate.Pause()
 	}
 }

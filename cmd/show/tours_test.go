@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/recorder"
 )
 
 // do is a short order.
@@ -105,13 +107,15 @@ func TestShow_waits_and_their_ends(t *testing.T) {
 	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) })
 	require.NoError(t, s.do(do("fail writes", "", 0)))
 	require.NoError(t, s.do(do("create", "web", 3)))
-	m := follow(t, s, func(m *message) bool { return m.View.Queue.Waiting.Total > 0 })
-	require.EqualValues(t, 1000, m.View.Queue.Waiting.Rows[0].Of)
+	m := follow(t, s, func(m *message) bool { return len(m.View.Queue.Waiting) > 0 })
+	require.Equal(t, time.Second, m.View.Queue.Waits["default/web"])
 	require.NoError(t, s.do(do("refuse", "", 500)))
-	m = follow(t, s, func(m *message) bool { return m.View.Informers[0].Phase == "waiting" })
-	at, since := m.View.N, m.View.Informers[0].For
-	require.Zero(t, m.View.Informers[0].Of, "nobody knows yet")
+	m = follow(t, s, func(m *message) bool {
+		return m.View.Informers[recorder.Deployment].Reflector.Phase == "waiting"
+	})
+	at, reflector := m.View.N, m.View.Informers[recorder.Deployment].Reflector
+	require.Zero(t, reflector.Wait, "nobody knows yet")
 	follow(t, s, func(m *message) bool { return watchingBoth(m) })
-	past := s.at(at).View.Informers[0]
-	require.Greater(t, past.Of, max(since, 500))
+	past := s.at(at).View.Informers[recorder.Deployment].Reflector
+	require.Greater(t, past.Wait, max(m.View.At-reflector.Since, 500*time.Millisecond))
 }

@@ -7,9 +7,15 @@ const bodies = Object.fromEntries([...document.querySelectorAll(".station:not(.y
 
 export const signs = { Deployment: "■", PodDisruptionBudget: "◆" }
 const short = (key) => key.replace(/^default\//, "")
+// ago is how many milliseconds ago something was, and rounded says it.
+const ago = (v, since) => round(Math.max(0, Math.floor((v.at - since) / 1e6)))
+const rounded = (ns) => ms(round(Math.floor(ns / 1e6)))
 // long says how long something takes that usually takes no time.
-const long = (n) => n >= 1000 && h("span", { class: "warn num" }, ` for ${ms(round(n))}`)
+const long = (n) => n >= 1000 && h("span", { class: "warn num" }, ` for ${ms(n)}`)
 const plural = (kind) => kind + "s"
+const rows = 10 // of a table, at most. A view has more, for the names.
+const top = (list) => list.slice(0, rows)
+const open = (v) => Object.values(v.requests)
 
 // hue gives each name a colour of its own. The name is always there as text too.
 function hue(key) {
@@ -26,10 +32,19 @@ export function chip(kind, key, version, note, place) {
   return e
 }
 
-const more = (list, what) => list.total > list.rows.length && h("p", { class: "more" }, `and ${number(list.total - list.rows.length)} more ${what}`)
+const more = (total, what) => total > rows && h("p", { class: "more" }, `and ${number(total - rows)} more ${what}`)
 const empty = (text) => h("p", { class: "dim" }, text)
 const part = (title, ...children) => h("div", { class: "part" }, h("h3", {}, title), children)
-const each = (view, draw) => view.informers.map((i) => part(`${signs[i.kind] ?? ""} ${plural(i.kind)}`, draw(i)))
+const informers = (view) => Object.values(view.informers)
+const each = (view, draw) => informers(view).map((i) => part(`${signs[i.kind] ?? ""} ${plural(i.kind)}`, draw(i)))
+
+// tables returns the keys of each value of each index, and sorted the entries of a table in order.
+function tables(store) {
+  const all = Object.create(null) // a value can have any name
+  for (const [key, places] of Object.entries(store.entries ?? {})) for (const { type, version } of places) ((all[type] ??= Object.create(null))[version] ??= []).push(key)
+  return all
+}
+const sorted = (table) => Object.entries(table).sort(([a], [b]) => a < b ? -1 : 1)
 
 // behind says how many versions of its objects a layer has not had.
 const behind = (v, n) => v.server.version && h("span", { class: n > 0 ? "warn" : "dim" }, n > 0 ? `${number(n)} ${n === 1 ? "version" : "versions"} behind the server` : "not behind the server")
@@ -37,68 +52,71 @@ const behind = (v, n) => v.server.version && h("span", { class: n > 0 ? "warn" :
 const panels = {
   server: (v) => [
     h("p", { class: v.server.version ? "" : "dim" }, v.server.down ? h("span", { class: "warn" }, "stopped: connections are refused") : v.server.version ? `version ${v.server.version}` : "no objects yet: each one would be here, with its version"),
-    h("div", { class: "row" }, v.server.objects.rows.map((o) => chip(o.kind, o.key, o.version, o.note, "server"))),
-    more(v.server.objects, "objects"),
+    h("div", { class: "row" }, top(Object.values(v.server.objects)).map((o) => chip(o.kind, o.key, o.version, o.note, "server"))),
+    more(v.server.total, "objects"),
     v.server.last && h("p", { class: "more" }, `last: ${v.server.last}`),
   ],
   request: (v) => [
-    v.requests.length === 0 && empty("no request is open: each one would be here until it ends"),
-    v.requests.map((r) => h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.streams ? "open" : "sent"} for ${ms(round(r.for))}`))),
-    v.finished.length > 0 && part("ended", v.finished.map((r) => h("p", { class: "path" },
-      h("span", { class: r.code >= 400 || !r.code ? "code warn" : "code" }, r.code || "error"), ` ${r.text}`, h("small", { class: "num" }, ` ${ms(round(r.for))} ago`)))),
+    open(v).length === 0 && empty("no request is open: each one would be here until it ends"),
+    open(v).slice(-rows).map((r) => h("div", {}, h("p", { class: "path" }, r.text), h("p", { class: "more num" }, `${r.streams ? "open" : "sent"} for ${ms(ago(v, r.since))}`))),
+    v.finished.length > 0 && part("ended", v.finished.toReversed().map((r) => h("p", { class: "path" },
+      h("span", { class: r.code >= 400 || !r.code ? "code warn" : "code" }, r.code || "error"), ` ${r.text}`, h("small", { class: "num" }, ` ${ms(ago(v, r.since))} ago`)))),
   ],
   stream: (v) => each(v, (i) => {
-    const r = v.requests.find((r) => r.streams && r.kind === i.kind)
+    const r = open(v).find((r) => r.streams && r.kind === i.kind)
     return [
       r ? h("p", { class: "num" }, `${number(r.frames)} ${r.frames === 1 ? "frame" : "frames"}, ${number(r.bytes)} bytes`) : empty("no watch is open: its bytes, frames and last event would be here"),
       r && r.partial > 0 && h("p", { class: "warn" }, `${r.partial} bytes of a frame that has not ended`),
-      i.event && h("div", { class: "row" }, h("span", { class: "delta" }, i.event.verb), i.event.key && chip(i.kind, i.event.key, i.event.version, "", "event")),
+      i.lastEvent.n > 0 && h("div", { class: "row" }, h("span", { class: "delta" }, i.lastEvent.verb), i.lastEvent.key && chip(i.kind, i.lastEvent.key, i.lastEvent.version, "", "event")),
     ]
   }),
-  reflector: (v) => each(v, (i) => [
-    h("p", {}, { listing: "… lists", watching: "◉ watches", waiting: "◌ waits" }[i.phase] ?? "○ has not started", i.phase === "waiting" ? h("span", { class: "num" }, ` for ${ms(round(i.for))}${i.of ? " of " + ms(round(i.of)) : ""}`) : i.from !== "" ? ` from version ${i.from}` : ""),
-    h("p", { class: "num" }, i.version ? `has version ${i.version}` : "has no version", v.server.version && ", ", behind(v, i.behind)),
-    i.phase === "waiting" && i.error && h("p", { class: "warn" }, i.error),
+  reflector: (v) => each(v, ({ reflector: r, notReceived }) => [
+    h("p", {}, { listing: "… lists", watching: "◉ watches", waiting: "◌ waits" }[r.phase] ?? "○ has not started", r.phase === "waiting" ? h("span", { class: "num" }, ` for ${ms(ago(v, r.since))}${r.wait ? " of " + rounded(r.wait) : ""}`) : r.from !== "" ? ` from version ${r.from}` : ""),
+    h("p", { class: "num" }, r.version ? `has version ${r.version}` : "has no version", v.server.version && ", ", behind(v, notReceived ?? 0)),
+    r.phase === "waiting" && r.error && h("p", { class: "warn" }, r.error),
   ]),
-  delta: (v) => each(v, (i) => i.closed ? empty("client-go's informer does not show its keys") : [
-    i.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(i.kind, i.popping, "", "", "popping"), i.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)]), long(i.popFor)),
-    i.blocked && h("p", { class: "wait" }, `reflect waits for the lock: ${i.blocked}`),
-    i.deltas.total === 0 ? empty("empty: a key would be here with its changes, until Pop") : i.deltas.rows.map((k) => h("div", { class: "row" }, chip(i.kind, k.key, "", "", "delta"), k.deltas.slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
-    more(i.deltas, "keys"),
+  delta: (v) => each(v, ({ kind, closed, fifo }) => closed ? empty("client-go's informer does not show its keys") : [
+    fifo.popping && h("p", { class: "wait" }, "popAll has the lock and processes ", chip(kind, fifo.popping, "", "", "popping"), fifo.popped?.map((d) => [" ", h("span", { class: "delta" }, d.type)]), long(ago(v, fifo.since))),
+    fifo.blocked && h("p", { class: "wait" }, `reflect waits for the lock: ${fifo.blocked}`),
+    fifo.keys.length === 0 ? empty("empty: a key would be here with its changes, until Pop") : top(fifo.keys).map((k) => h("div", { class: "row" }, chip(kind, k, "", "", "delta"), fifo.deltas[k].slice(0, 8).map((d) => h("span", { class: "delta", title: d.version ? `version ${d.version}` : "" }, d.type)))),
+    more(fifo.total, "keys"),
   ]),
   store: (v) => each(v, (i) => [
-    i.objects.total === 0 ? empty("empty: a row for each object would be here") : h("table", { class: "grid" },
+    !i.store.total ? empty("empty: a row for each object would be here") : h("table", { class: "grid" },
       h("thead", {}, h("tr", {}, ["object", "version", "has"].map((t) => h("th", { scope: "col" }, t)))),
-      h("tbody", {}, i.objects.rows.map((o) => h("tr", {}, h("td", {}, chip(o.kind, o.key, "", "", "store")), h("td", { class: "num" }, "@" + o.version), h("td", {}, o.note))))),
-    more(i.objects, "objects"),
-    v.server.version && h("p", { class: "more num" }, behind(v, i.storeBehind)),
-    i.unread ? h("p", { class: "more" }, "there were more than 100 objects: the index tables are not read") : i.indexes.map((x) => x.values.total > 0 && h("table", { class: "grid" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `index ${x.name.split("/").pop()}`), h("th", { scope: "col" }, "keys"))),
-      h("tbody", {}, x.values.rows.map((r) => h("tr", {}, h("td", {}, r.value), h("td", {}, r.keys.rows.map(short).join(", "), r.keys.total > r.keys.rows.length ? ` and ${r.keys.total - r.keys.rows.length} more` : "")))))),
+      h("tbody", {}, top(Object.values(i.store.objects)).map((o) => h("tr", {}, h("td", {}, chip(o.kind, o.key, "", "", "store")), h("td", { class: "num" }, "@" + o.version), h("td", {}, o.note))))),
+    more(i.store.total, "objects"),
+    v.server.version && h("p", { class: "more num" }, behind(v, i.notStored ?? 0)),
+    i.store.unread ? h("p", { class: "more" }, "there were more than 100 objects: the index tables are not read") : sorted(tables(i.store)).map(([name, table]) => h("table", { class: "grid" },
+      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `index ${name.split("/").pop()}`), h("th", { scope: "col" }, "keys"))),
+      h("tbody", {}, top(sorted(table)).map(([value, keys]) => h("tr", {}, h("td", {}, value), h("td", {}, top(keys).map(short).join(", "), keys.length > rows ? ` and ${keys.length - rows} more` : "")))))),
   ]),
-  handler: (v) => each(v, (i) => i.handlers.length === 0 ? empty("no handler: its calls would be here") : i.handlers.map((x) => h("div", { class: "part" },
-    h("p", {}, x.name, ": ", x.current ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", x.name), long(x.for)] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"} so far`)),
-    x.pending.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `owed ${number(x.pending.total)}:`), x.pending.rows.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
+  handler: (v) => each(v, (i) => Object.keys(i.handlers).length === 0 ? empty("no handler: its calls would be here") : Object.entries(i.handlers).map(([name, x]) => h("div", { class: "part" },
+    h("p", {}, name, ": ", x.current.key ? [h("span", { class: "delta" }, x.current.type), " ", chip(i.kind, x.current.key, x.current.version, "", name), long(ago(v, x.since))] : h("span", { class: "dim" }, "waits"), h("span", { class: "more num" }, ` ${number(x.calls)} ${x.calls === 1 ? "call" : "calls"} so far`)),
+    x.total > 0 && h("div", { class: "row" }, h("span", { class: "more" }, `owed ${number(x.total)}:`), x.pending.slice(0, 4).map((n) => h("span", { class: "delta" }, `${n.type} ${short(n.key)}`)))))),
   queue: (v) => {
-    const keys = (list, place, time) => list.total === 0 ? empty("none") : h("div", { class: "row" }, list.rows.map((k) => chip("", k.key ?? k, "", time ? time(k.ms) + (k.of ? ` of ${ms(round(k.of))}` : "") : "", place)), more(list, "keys"))
+    const q = v.queue
+    const byTime = (table) => Object.keys(table).sort((a, b) => table[a] - table[b])
+    const keys = (list, place, note) => list.length === 0 ? empty("none") : h("div", { class: "row" }, top(list).map((k) => chip("", k, "", note?.(k) ?? "", place)), more(q.totals[place], "keys"))
+    const due = (k) => (q.waiting[k] < v.at ? `for ${ms(ago(v, q.waiting[k]))}` : `in ${rounded(q.waiting[k] - v.at)}`) + (q.waits[k] > 0 ? ` of ${rounded(q.waits[k])}` : "")
     return [
-      v.queue.down && h("p", { class: "warn" }, "shuts down"),
-      part("queue", keys(v.queue.queue, "queue")),
-      part("dirty", keys(v.queue.dirty, "dirty")),
-      part("processing", keys(v.queue.processing, "processing")),
-      v.queue.queue.total + v.queue.processing.total + v.queue.waiting.total === 0 && empty("a key would be here from Add until a worker's Done"),
-      v.queue.waiting.total > 0 && part("waiting", keys(v.queue.waiting, "waiting", (n) => n < 0 ? `for ${ms(round(-n))}` : `in ${ms(round(n))}`)),
-      v.queue.failures.total > 0 && part("failures", keys(v.queue.failures, "failures", (n) => `× ${n}`)),
+      q.down && h("p", { class: "warn" }, "shuts down"),
+      part("queue", keys(q.queue, "queue")),
+      part("dirty", keys(q.dirty ?? [], "dirty")),
+      part("processing", keys(byTime(q.processing), "processing")),
+      q.totals.queue + q.totals.processing + q.totals.waiting === 0 && empty("a key would be here from Add until a worker's Done"),
+      q.totals.waiting > 0 && part("waiting", keys(byTime(q.waiting), "waiting", due)),
+      q.totals.failures > 0 && part("failures", keys(byTime(q.failures), "failures", (k) => `× ${q.failures[k]}`)),
     ]
   },
-  worker: (v) => v.workers.length === 0 ? empty("no worker has started: each would be here with its key") : v.workers.map((w) => part(w.name,
-    h("div", { class: "row" }, w.key && chip("", w.key, "", "", w.name), h("span", { class: w.key ? "" : "dim" }, w.doing), w.key && h("span", { class: "more num" }, ms(round(w.for)))))),
+  worker: (v) => Object.keys(v.workers).length === 0 ? empty("no worker has started: each would be here with its key") : Object.values(v.workers).map((w) => part(w.name,
+    h("div", { class: "row" }, w.key && chip("", w.key, "", "", w.name), h("span", { class: w.key ? "" : "dim" }, w.doing || "waits for a key"), w.key && h("span", { class: "more num" }, ms(ago(v, w.since)))))),
 }
 
 // What is known about client-go's own informer stands below the panel.
 for (const [seam, panel] of Object.entries(panels)) {
-  panels[seam] = (v) => [panel(v), v.informers.map((i) => i.facts?.[seam]?.map((text) =>
-    h("p", { class: "more num" }, v.informers.length > 1 ? `${plural(i.kind)}: ${text}` : text)))]
+  panels[seam] = (v) => [panel(v), informers(v).map((i) => i.facts?.[seam]?.map((text) =>
+    h("p", { class: "more num" }, informers(v).length > 1 ? `${plural(i.kind)}: ${text}` : text)))]
 }
 
 // round keeps the panels from changing thirty times a second.
@@ -140,16 +158,16 @@ export const station = (line) => line.seam === "event" ? "stream" : line.seam
 
 // strip is the part of the view that a panel draws, so that the others can stay.
 function strip(v, seam) {
-  const informers = (...fields) => v.informers.map((i) => fields.map((f) => f === "for" ? i.phase === "waiting" && round(i.for) : f === "popFor" ? round(i.popFor ?? 0) : i[f]))
-  const kinds = v.informers.map((i) => i.kind)
+  const of = (pick) => informers(v).map((i) => [i.kind, i.facts?.[seam], pick(i)])
+  const times = (list) => list.map((r) => [r.text, ago(v, r.since)])
   return {
-    server: [v.server], request: [v.requests.map((r) => [r.text, round(r.for)]), v.finished.map((r) => [r.text, round(r.for)])],
-    stream: [informers("kind", "event"), v.requests.map((r) => [r.kind, r.streams, r.bytes, r.partial])],
-    reflector: [informers("kind", "phase", "from", "version", "behind", "error", "for", "facts")],
-    delta: [informers("kind", "deltas", "popping", "popped", "popFor", "blocked", "closed", "facts")],
-    store: [informers("kind", "objects", "indexes", "unread", "storeBehind", "facts")], handler: [informers("kind", "handlers", "facts")],
-    queue: [v.queue], worker: [v.workers.map((w) => ({ ...w, for: round(w.for) }))],
-  }[seam] ?? [kinds]
+    server: () => v.server, request: () => [times(open(v)), times(v.finished)],
+    stream: () => [of((i) => i.lastEvent), open(v).map((r) => [r.kind, r.streams, r.bytes, r.partial])],
+    reflector: () => of((i) => [i.reflector.phase, i.reflector.from, i.reflector.version, i.reflector.error, i.notReceived, i.reflector.phase === "waiting" && ago(v, i.reflector.since)]),
+    delta: () => of((i) => [i.fifo, i.closed, i.fifo.popping && ago(v, i.fifo.since)]),
+    store: () => of((i) => [i.store, i.notStored]), handler: () => of((i) => Object.entries(i.handlers).map(([name, x]) => [name, x, x.current.key && ago(v, x.since)])),
+    queue: () => [v.queue, v.queue.totals.waiting > 0 && v.at], worker: () => Object.values(v.workers).map((w) => [w, ago(v, w.since)]),
+  }[seam]?.() ?? of(() => "")
 }
 
 const held = (w) => h("p", { class: w.first ? "wait next" : "wait" }, `❚❚ ${w.by || "the caller"} waits${w.first ? ", and is next" : ""}. Its step: ${w.text}`, w.holds && h("span", { class: "more" }, ` It holds ${w.holds}.`))
@@ -159,7 +177,7 @@ function banner(m) {
   if (m.differs) lines.push(m.differs.text)
   else if (m.runs.length) lines.push("The two runs do not differ at their end.")
   if (m.view.unwritten) lines.push(`Not written yet: ${m.view.unwritten}`)
-  for (const i of m.view.informers) for (const d of i.differs) lines.push(`Differs from the contract (${plural(i.kind)}): ${d}`)
+  for (const i of informers(m.view)) for (const d of i.differs ?? []) lines.push(`Differs from the contract (${plural(i.kind)}): ${d}`)
   if (m.view.queue.differs) lines.push(`Differs from the contract (workqueue): ${m.view.queue.differs}`)
   lines.push(...m.held)
   $("#banner").hidden = lines.length === 0
@@ -192,7 +210,8 @@ export function list(e, lines, at) {
 }
 
 // clock says a moment: "3.24 s", or "1:20:00" after the first minute.
-export function clock(at) {
+export function clock(ns) {
+  const at = ns / 1e6
   if (at < 60000) return (at / 1000).toFixed(2) + " s"
   const two = (n) => String(Math.floor(n)).padStart(2, "0")
   return `${at < 3600000 ? "" : Math.floor(at / 3600000) + ":"}${two(at / 60000 % 60)}:${two(at / 1000 % 60)}`

@@ -48,7 +48,7 @@ function show(m) {
   log(lines, m.skipped)
   if (fresh && m.key) way(m.key)
   if (fresh && m.open) rewind(m.open)
-  rates(m.view.counts, m.view.at)
+  rates(m.view.counts, m.view.at / 1e6)
   follow(m, fresh)
   if (!fresh && m.skipped === 0 && m.lines.length <= 6) move(m.lines)
   speak(m)
@@ -63,11 +63,12 @@ function enable(m) {
   $("#pause").textContent = m.paused ? "Go on" : "Pause"
   $("#step").disabled = !m.gate || m.waiting.length === 0
   const status = $("#status")
-  const stuck = Math.max(0, ...m.view.informers.map((i) => i.popFor ?? 0))
+  const stuck = Math.max(0, ...Object.values(m.view.informers).map(({ fifo }) => fifo.popping ? (m.view.at - fifo.since) / 1e6 : 0))
   const text = past !== undefined ? `step ${past}${m.live ? ", the past: the run goes on" : ""}` : !m.live ? "recording" : m.paused ? `paused, ${m.waiting.length} waiting` : m.running ? "running to …" : m.waiting.length ? `live, ${m.waiting.length} held` : stuck > 1000 ? `live, a lock is held for ${ms(Math.floor(stuck / 1000) * 1000)}` : m.held.length ? "live, held" : "live"
   if (status.textContent !== text) status.textContent = text
   status.className = "status " + (past !== undefined || !m.live ? "past" : text === "live" || m.running ? "live" : "paused")
-  const keys = ["", ...m.view.keys.map((k) => k.replace(/^default\//, ""))]
+  const objects = [m.view.server, ...Object.values(m.view.informers).map((i) => i.store)].flatMap((s) => Object.values(s.objects))
+  const keys = ["", ...[...new Set(objects.map((o) => o.key))].sort().slice(0, 50).map((k) => k.replace(/^default\//, ""))]
   const select = $("#object")
   if (document.activeElement !== select && [...select.options].map((o) => o.value).join() !== keys.join()) {
     const value = select.value
@@ -116,7 +117,7 @@ async function rewind(step) {
   enable(last)
   place(last)
   draw({ ...m, tour: last.tour }, true)
-  mark(past, m.view.at)
+  mark(past, m.view.at / 1e6)
   light()
   log(m.lines, 0)
   causes(m.causes)

@@ -34,10 +34,10 @@ func (l *Log) Axis(from, to time.Duration, columns int) Axis {
 		Lanes: map[Seam][]int{}, Marks: map[Seam][]string{}}
 	width := max(1, (to-from)/time.Duration(columns)+1)
 	lists := map[string]int{}
-	l.each(begin, last, func(s *Step) {
+	for s := range l.each(begin, last) {
 		mark := s.mark(lists)
 		if s.At < from || s.At > to {
-			return
+			continue
 		}
 		column, seam := int((s.At-from)/width), s.Seam
 		if seam == Event {
@@ -51,7 +51,7 @@ func (l *Log) Axis(from, to time.Duration, columns int) Axis {
 		if old := a.Marks[seam][column]; mark != "" && (old == "" || old == markBackOff) {
 			a.Marks[seam][column] = mark
 		}
-	})
+	}
 	return a
 }
 
@@ -59,7 +59,7 @@ func (l *Log) Axis(from, to time.Duration, columns int) Axis {
 func (s *Step) mark(lists map[string]int) string {
 	failed := s.Error != "" && s.Verb != Ended && s.Verb != Looked || s.Verb == Answered && s.Code >= 400
 	switch {
-	case s.Seam == Reflector && (s.Verb == List || s.Verb == Watch && s.Text != ""):
+	case s.lists():
 		if lists[s.Kind]++; lists[s.Kind] > 1 {
 			return markRelist
 		}

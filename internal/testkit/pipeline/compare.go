@@ -22,6 +22,7 @@ type Difference struct {
 	Step      int64         `json:"step"` // of the first run, at which the difference begins
 	Here      string        `json:"here"`
 	Elsewhere string        `json:"elsewhere"`
+	Text      string        `json:"text,omitempty"` // says it, with the names of the runs
 }
 
 // place is one object at one station, or a call for it.
@@ -73,7 +74,7 @@ func Compare(a, b *Log, key string) Difference {
 
 // difference is what two runs have at a place.
 func difference(here, there *run, p place, at time.Duration) Difference {
-	d := Difference{p.seam, p.kind, p.key, p.by, at, here.step(p), here.value(p), there.value(p)}
+	d := Difference{p.seam, p.kind, p.key, p.by, at, here.step(p), here.value(p), there.value(p), ""}
 	if p.verb != "" && (p.seam == Handler || d.Here == d.Elsewhere) {
 		calls := [2]string{"no call of " + p.verb, "a call of " + p.verb}
 		d.Here, d.Elsewhere = calls[min(1, here.count(p))], calls[min(1, there.count(p))]

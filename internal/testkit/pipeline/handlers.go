@@ -6,7 +6,6 @@ package pipeline
 // never make a call that is owed. After a while the recorder says so, by a step Looked: the call is then missing.
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,21 +22,22 @@ const (
 
 // HandlerState is one registration.
 type HandlerState struct {
-	Pending []Owed
-	Early   []Ref // calls before the change of the Indexer
-	Missing []Ref // owed calls that did not come in time, or that a later one of the same object overtook
-	Current Ref   // the running call; Key is empty if there is none
-	Since   time.Duration
-	Calls   int
-	Took    Took
-	Differs string
+	Pending []Owed        `json:"pending"`
+	Early   []Ref         `json:"early,omitempty"`   // calls before the change of the Indexer
+	Missing []Ref         `json:"missing,omitempty"` // owed calls that did not come in time, or that were overtaken
+	Current Ref           `json:"current"`           // the running call; Key is empty if there is none
+	Since   time.Duration `json:"since"`
+	Calls   int           `json:"calls"`
+	Took    Took          `json:"took"`
+	Differs string        `json:"differs,omitempty"`
+	Total   int           `json:"total,omitempty"` // of a View: how many calls are pending
 }
 
 // Owed is a call that a handler is owed.
 type Owed struct {
 	Ref
-	Since time.Duration
-	Late  bool // it is for an object that was there before the handler
+	Since time.Duration `json:"since"`
+	Late  bool          `json:"late,omitempty"` // it is for an object that was there before the handler
 }
 
 func (h *HandlerState) clone() *HandlerState {
@@ -66,7 +66,7 @@ func (i *Informer) applyHandler(step *Step) {
 	case OnAdd, OnUpdate, OnDelete:
 		h.call(step, i.Store.Objects[step.Key].Version, i.Closed)
 		if i.Closed && step.By == "handler 1" { // a later one may be slow
-			i.follow(step)
+			i.stored(step, step.Verb != OnDelete)
 		}
 	case Returned:
 		if h.Current.Key != "" {
@@ -76,16 +76,6 @@ func (i *Informer) applyHandler(step *Step) {
 	case Looked:
 		h.Pending = slices.Clone(h.Pending[min(max(0, int(step.Count)), len(h.Pending)):])
 		h.miss(step.List)
-	}
-}
-
-// follow moves the objects of an Indexer that cannot be seen.
-func (i *Informer) follow(step *Step) {
-	i.caughtUp(step.Key, step.Version, step.Verb == OnDelete)
-	if step.Verb == OnDelete {
-		delete(i.Store.Objects, step.Key)
-	} else {
-		i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
 	}
 }
 
@@ -134,19 +124,18 @@ func (h *HandlerState) call(step *Step, stored string, closed bool) {
 
 // deliver removes what was owed, and all that was owed before it for the same object.
 func (h *HandlerState) deliver(at int) {
+	var before []Owed
 	var overtaken []Ref
-	key := h.Pending[at].Key
 	for _, n := range h.Pending[:at] {
-		if n.Key == key && !n.Late {
+		if n.Key != h.Pending[at].Key {
+			before = append(before, n)
+		} else if !n.Late {
 			overtaken = append(overtaken, n.Ref)
 		}
 	}
-	rest := h.Pending[at+1:]
-	if at > 0 {
-		before := slices.DeleteFunc(slices.Clone(h.Pending[:at]), func(n Owed) bool { return n.Key == key })
-		rest = append(before, rest...)
+	if h.Pending = h.Pending[at+1:]; len(before) > 0 {
+		h.Pending = append(before, h.Pending...)
 	}
-	h.Pending = rest
 	h.miss(overtaken)
 }
 
@@ -183,17 +172,15 @@ func calls(refs []Ref) string {
 // Overdue returns a step Looked for each handler that waits and was not called in time, by the clock of the state. So
 // the gate must have been open.
 func (s *State) Overdue() (steps []Step) {
-	for kind, i := range s.Informers {
-		for name, h := range i.Handlers {
-			if step, late := h.overdue(s.At); late {
+	for _, kind := range slices.Sorted(maps.Keys(s.Informers)) {
+		handlers := s.Informers[kind].Handlers
+		for _, name := range slices.Sorted(maps.Keys(handlers)) {
+			if step, late := handlers[name].overdue(s.At); late {
 				step.Kind, step.By = kind, name
 				steps = append(steps, step)
 			}
 		}
 	}
-	slices.SortFunc(steps, func(a, b Step) int {
-		return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.By, b.By))
-	})
 	return steps
 }
 

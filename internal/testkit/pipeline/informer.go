@@ -17,54 +17,59 @@ import (
 
 // Informer is the part of the state that belongs to one kind.
 type Informer struct {
-	Kind      string
-	Reflector ReflectorState
-	FIFO      FIFO
-	Store     IndexerState
-	Handlers  map[string]*HandlerState
-	Gone      map[string]bool // handlers that have left; a call of theirs may still run
-	LastEvent Step
-	Behind    map[string][]Ref // the changes of each key on the server that the Indexer has not had
-	Closed    bool             // the queue and the Indexer cannot be seen; Store is what the handlers received
+	Kind      string                   `json:"kind"`
+	Reflector ReflectorState           `json:"reflector"`
+	FIFO      FIFO                     `json:"fifo"`
+	Store     IndexerState             `json:"store"`
+	Handlers  map[string]*HandlerState `json:"handlers"`
+	Gone      map[string]bool          `json:"gone,omitempty"` // handlers that have left; a call of theirs may still run
+	LastEvent Step                     `json:"lastEvent"`
+	Behind    map[string][]Ref         `json:"behind,omitempty"` // changes of each key that the Indexer has not had
+	Closed    bool                     `json:"closed,omitempty"` // they cannot be seen; Store is what handlers received
+	// Of a View: how many versions the Reflector and the Indexer have not had, how the layers differ from the contract,
+	// and sentences about client-go's own informer, by station.
+	NotReceived int               `json:"notReceived,omitempty"`
+	NotStored   int               `json:"notStored,omitempty"`
+	Differs     []string          `json:"differs,omitempty"`
+	Facts       map[Seam][]string `json:"facts,omitempty"`
 }
 
 // ReflectorState says what a Reflector does: "listing", "watching", "waiting", or "" before its start.
 type ReflectorState struct {
 	Phase   string        `json:"phase"`
 	Since   time.Duration `json:"since"`
-	For     int64         `json:"for"`             // in a View, since then, in milliseconds
+	Wait    time.Duration `json:"wait,omitempty"`  // of a View of a log that has the end of the wait: how long it takes
 	From    string        `json:"from"`            // the version that the list or watch asked for
 	Version string        `json:"version"`         // of the last list, event or bookmark
 	Error   string        `json:"error,omitempty"` // the last one
-	Lists   int
-	Why     string        // why it listed again
-	Relist  time.Duration // when it did
-	Heard   time.Duration // when the last list, event or bookmark came
-	Streams bool          // a list comes as a watch, and its end has not come yet
+	Lists   int           `json:"lists"`
+	Why     string        `json:"why,omitempty"` // why it listed again
+	Relist  time.Duration `json:"relist"`        // when it did
+	Heard   time.Duration `json:"heard"`         // when the last list, event or bookmark came
+	Streams bool          `json:"streams"`       // a list comes as a watch, and its end has not come yet
 }
 
 // FIFO has the deltas that went into the queue and have not come out.
 type FIFO struct {
-	Keys    []string // in the order of each key's first delta
-	Deltas  map[string][]Ref
-	Popping string // the key that the consumer processes, while Pop holds the queue's lock
-	Popped  []Ref
-	Since   time.Duration // of Popping
-	Blocked string        // a call that waits for the lock: "Add default/web"
-	Depth   int64         // of client-go's own queue, whose keys cannot be seen
-	Took    Took          // to process one of its deltas
-	Closed  bool
-	Differs string // how the last Pop differed from the contract
+	Keys    []string         `json:"keys"` // in the order of each key's first delta
+	Deltas  map[string][]Ref `json:"deltas"`
+	Popping string           `json:"popping,omitempty"` // the key that is processed, while Pop holds the queue's lock
+	Popped  []Ref            `json:"popped,omitempty"`
+	Since   time.Duration    `json:"since"`             // of Popping
+	Blocked string           `json:"blocked,omitempty"` // a call that waits for the lock: "Add default/web"
+	Depth   int64            `json:"depth"`             // of client-go's own queue, whose keys cannot be seen
+	Took    Took             `json:"took"`              // to process one of its deltas
+	Differs string           `json:"differs,omitempty"` // how the last Pop differed from the contract
+	Total   int              `json:"total,omitempty"`   // of a View: how many keys there are
 }
 
 // IndexerState has the objects and index tables of the real Indexer, as read after each change.
 type IndexerState struct {
-	Objects map[string]Object
-	Indexes []string         // the names
-	Entries map[string][]Ref // the places of each key in the index tables
-	Unread  bool             // there were too many objects to read the tables after each change
-	Version string
-	Differs string // how the last look at the real Indexer differed
+	Objects map[string]Object `json:"objects"`
+	Entries map[string][]Ref  `json:"entries,omitempty"` // the places of each key in the index tables
+	Unread  bool              `json:"unread,omitempty"`  // too many objects to read the tables after each change
+	Differs string            `json:"differs,omitempty"` // how the last look at the real Indexer differed
+	Total   int               `json:"total,omitempty"`   // of a View: how many objects there are
 }
 
 func (i *Informer) clone() *Informer {
@@ -76,7 +81,7 @@ func (i *Informer) clone() *Informer {
 		c.FIFO.Deltas[key] = slices.Clone(deltas)
 	}
 	c.Store.Objects = copyMap(i.Store.Objects)
-	c.Store.Indexes, c.Store.Entries = slices.Clone(i.Store.Indexes), copyMap(i.Store.Entries)
+	c.Store.Entries = copyMap(i.Store.Entries)
 	c.Handlers = make(map[string]*HandlerState, len(i.Handlers))
 	for name, h := range i.Handlers {
 		if h != nil {
@@ -122,40 +127,31 @@ func (r *ReflectorState) event(step *Step, closed bool) {
 
 func (r *ReflectorState) apply(step *Step) {
 	phase := r.Phase
-	switch step.Verb {
-	case List:
+	switch {
+	case step.Error != "", step.Verb == Unwatch, step.Verb == Returned:
+		r.Phase, r.Error = "waiting", cmp.Or(step.Error, r.Error)
+	case step.Verb == List:
 		r.Phase, r.From = "listing", step.Version
-		r.list(step.At)
-	case Watch:
+	case step.Verb == Watch:
 		r.Phase, r.From, r.Streams = "watching", step.Version, step.Text != ""
-		if r.Streams {
-			r.list(step.At)
-		}
-	case Listed, Watching:
-		switch {
-		case step.Error != "":
-			r.Phase = "waiting"
-		case step.Verb == Listed:
-			r.Heard, r.Error = step.At, ""
-		default:
-			r.Error = ""
-		}
-	case Unwatch, Returned:
-		r.Phase = "waiting"
+	case step.Verb == Listed:
+		r.Heard, r.Error = step.At, ""
+	case step.Verb == Watching:
+		r.Error = ""
 	}
-	if step.Error != "" {
-		r.Error = step.Error
+	if step.lists() {
+		if r.Lists++; r.Lists > 1 {
+			r.Why, r.Relist = cmp.Or(r.Error, "the watch ended"), step.At
+		}
 	}
 	if r.Phase != phase {
 		r.Since = step.At
 	}
 }
 
-// list counts a list, and notes why it is not the first.
-func (r *ReflectorState) list(at time.Duration) {
-	if r.Lists++; r.Lists > 1 {
-		r.Why, r.Relist = cmp.Or(r.Error, "the watch ended"), at
-	}
+// lists reports whether a Reflector asks for all objects, by a list or by a watch.
+func (s *Step) lists() bool {
+	return s.Seam == Reflector && (s.Verb == List || s.Verb == Watch && s.Text != "")
 }
 
 func (i *Informer) applyDelta(step *Step) {
@@ -195,8 +191,6 @@ func (i *Informer) applyDelta(step *Step) {
 		f.lose()
 	case Depth:
 		f.Depth = step.Count
-	case "Close":
-		f.Closed = true
 	}
 }
 
@@ -223,14 +217,9 @@ func (i *Informer) replace(list []Ref) {
 		listed[obj.Key] = true
 		i.push(obj)
 	}
-	for _, key := range slices.Clone(i.FIFO.Keys) {
+	for _, key := range slices.Concat(i.FIFO.Keys, slices.Sorted(maps.Keys(i.Store.Objects))) {
 		if !listed[key] {
-			i.push(Ref{"Deleted", key, ""})
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(i.Store.Objects)) {
-		if !listed[key] && len(i.FIFO.Deltas[key]) == 0 {
-			i.push(Ref{"Deleted", key, ""})
+			i.push(Ref{"Deleted", key, ""}) // once, also if the key is in both
 		}
 	}
 }
@@ -294,18 +283,13 @@ func (i *Informer) applyStore(step *Step) {
 	old, existed := i.Store.Objects[step.Key]
 	switch step.Verb {
 	case Add, Update, Delete:
-		if step.Count == 1 { // the object is there after the call
-			i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
-		} else {
-			delete(i.Store.Objects, step.Key)
-		}
+		i.stored(step, step.Count == 1) // the object is there after the call
 		if delete(i.Store.Entries, step.Key); step.Code == NotRead {
 			i.Store.Unread = true
 			clear(i.Store.Entries)
 		} else if len(step.List) > 0 {
 			i.Store.Entries[step.Key] = step.List
 		}
-		i.caughtUp(step.Key, step.Version, step.Count == 0)
 		if i.FIFO.Popping == step.Key {
 			i.notify(step, old.Version, existed)
 		}
@@ -313,25 +297,17 @@ func (i *Informer) applyStore(step *Step) {
 		i.Closed = true
 	case Looked, AddIndexers:
 		i.Store.Differs = step.Error
-		for _, index := range step.List {
-			if !slices.Contains(i.Store.Indexes, index.Type) {
-				i.Store.Indexes = append(i.Store.Indexes, index.Type)
-			}
-		}
 	}
 }
 
-// Table returns an index: its values, and the sorted keys of each.
-func (s *IndexerState) Table(name string) map[string][]string {
-	table := map[string][]string{}
-	for _, key := range slices.Sorted(maps.Keys(s.Entries)) {
-		for _, entry := range s.Entries[key] {
-			if entry.Type == name {
-				table[entry.Version] = append(table[entry.Version], key)
-			}
-		}
+// stored notes whether the Indexer has an object after a change of it.
+func (i *Informer) stored(step *Step, there bool) {
+	i.caughtUp(step.Key, step.Version, !there)
+	if there {
+		i.Store.Objects[step.Key] = Object{i.Kind, step.Key, step.Version, step.Text}
+	} else {
+		delete(i.Store.Objects, step.Key)
 	}
-	return table
 }
 
 // remove removes one element. The first one, which is the usual case, costs nothing.

@@ -4,6 +4,7 @@ package pipeline
 // step that it replaces is folded into the first state. Readers copy some steps and fold them without the lock.
 
 import (
+	"iter"
 	"math"
 	"sync"
 	"time"
@@ -21,11 +22,11 @@ type Log struct {
 	start time.Time
 	keep  int64
 
-	mu       sync.Mutex
-	ring     []Step
-	begin, n int64  // the numbers of the step before the first one that is kept, and of the last one
-	first    *State // after step begin
-	origin   int64  // the number of the step before the first of all
+	mu     sync.Mutex
+	ring   []Step
+	n      int64  // the number of the last step
+	first  *State // before the first step that is kept
+	origin int64  // the number of the step before the first of all
 }
 
 // NewLog returns an empty log, whose time starts now. It keeps so many steps; older ones are in its first state.
@@ -45,13 +46,13 @@ func (l *Log) Append(step Step) {
 func (l *Log) append(step *Step) {
 	l.n++
 	step.N = l.n
-	if l.n-l.begin <= l.keep {
+	if l.n-l.first.N <= l.keep {
 		l.ring = append(l.ring, *step)
 		return
 	}
-	oldest := l.step(l.begin + 1)
+	oldest := l.step(l.first.N + 1)
 	l.first.Apply(oldest)
-	l.begin, *oldest = l.begin+1, *step
+	*oldest = *step
 }
 
 // step returns a kept step. The caller holds mu.
@@ -64,56 +65,66 @@ func (l *Log) Now() time.Duration { return time.Since(l.start) }
 func (l *Log) Range() (first, last int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.begin, l.n
+	return l.first.N, l.n
 }
 
-// each calls f for the kept steps after step n, up to step to. A step is valid during the call.
-func (l *Log) each(n, to int64, f func(*Step)) {
-	steps := make([]Step, 0, min(block, max(0, to-n)))
-	for {
-		l.mu.Lock()
-		n = max(n, l.begin)
-		steps = steps[:0]
-		for ; n < min(to, l.n) && len(steps) < block; n++ {
-			steps = append(steps, *l.step(n + 1))
-		}
-		l.mu.Unlock()
-		if len(steps) == 0 {
-			return
-		}
-		for i := range steps {
-			f(&steps[i])
+// each returns the kept steps after step n, up to step to. A step is valid until the next one.
+func (l *Log) each(n, to int64) iter.Seq[*Step] {
+	return func(yield func(*Step) bool) {
+		steps := make([]Step, 0, min(block, max(0, to-n)))
+		for {
+			l.mu.Lock()
+			n = max(n, l.first.N)
+			steps = steps[:0]
+			for ; n < min(to, l.n) && len(steps) < block; n++ {
+				steps = append(steps, *l.step(n + 1))
+			}
+			l.mu.Unlock()
+			for i := range steps {
+				if !yield(&steps[i]) {
+					return
+				}
+			}
+			if len(steps) == 0 {
+				return
+			}
 		}
 	}
 }
 
+// all returns the kept steps.
+func (l *Log) all() iter.Seq[*Step] { return l.each(0, math.MaxInt64) }
+
 // since returns the kept steps after step n, up to step to.
 func (l *Log) since(n, to int64) (steps []Step) {
-	l.each(n, to, func(step *Step) { steps = append(steps, *step) })
+	for step := range l.each(n, to) {
+		steps = append(steps, *step)
+	}
 	return steps
 }
 
 // Until returns the number of the last step up to a time.
 func (l *Log) Until(at time.Duration) int64 {
 	n, _ := l.Range()
-	l.each(n, math.MaxInt64, func(step *Step) {
-		if step.At <= at {
-			n = step.N
+	for step := range l.all() {
+		if step.At > at {
+			break
 		}
-	})
+		n = step.N
+	}
 	return n
 }
 
 // WaitOf returns how long the wait takes that the Reflector of a kind is in after step n, or 0 if the log does not have
 // its end.
-func (l *Log) WaitOf(kind string, n int64, since time.Duration) (wait time.Duration) {
-	l.each(n, math.MaxInt64, func(step *Step) {
+func (l *Log) WaitOf(kind string, n int64, since time.Duration) time.Duration {
+	for step := range l.each(n, math.MaxInt64) {
 		begins := step.Verb == Run || step.Verb == List || step.Verb == Watch
-		if wait == 0 && begins && step.Seam == Reflector && step.Kind == kind {
-			wait = step.At - since
+		if begins && step.Seam == Reflector && step.Kind == kind {
+			return step.At - since
 		}
-	})
-	return wait
+	}
+	return 0
 }
 
 // Steps returns the last steps up to a step, at most so many, oldest first.
@@ -121,11 +132,11 @@ func (l *Log) Steps(to int64, most int) []Step { return l.since(max(0, to-int64(
 
 // Way returns the last steps about a key up to a step, at most so many, oldest first.
 func (l *Log) Way(key string, to int64, most int) (way []Step) {
-	l.each(0, to, func(step *Step) {
+	for step := range l.each(0, to) {
 		if step.Key == key {
 			way = append(way, *step)
 		}
-	})
+	}
 	return way[max(0, len(way)-most):]
 }
 
@@ -148,16 +159,17 @@ func (l *Log) Follow(s *State) *State { return l.fold(s, math.MaxInt64) }
 func (l *Log) fold(s *State, to int64) *State {
 	for {
 		l.mu.Lock()
-		if s == nil || s.N < l.begin {
+		if s == nil || s.N < l.first.N {
 			s = l.first.Clone()
 		}
 		last := min(to, l.n)
 		l.mu.Unlock()
-		l.each(s.N, last, func(step *Step) {
-			if step.N == s.N+1 { // none was forgotten meanwhile
-				s.Apply(step)
+		for step := range l.each(s.N, last) {
+			if step.N != s.N+1 { // some were forgotten meanwhile
+				break
 			}
-		})
+			s.Apply(step)
+		}
 		if s.N >= last {
 			return s
 		}

@@ -13,15 +13,18 @@ import (
 
 // WorkQueue is a workqueue. A key is in Queue, in Processing, or in Processing and Again.
 type WorkQueue struct {
-	Queue      []string                 // in order
+	Queue      []string                 `json:"queue"` // in order
 	queued     map[string]bool          // the same keys
-	Processing map[string]time.Duration // since when a worker has the key
-	Again      map[string]bool          // keys that were added while they are processed
-	Waiting    map[string]time.Duration // when the key is due
-	Waits      map[string]time.Duration // how long a key waits in all; it stays when the key has come
-	Failures   map[string]int
-	Down       bool // it shuts down
-	Differs    string
+	Processing map[string]time.Duration `json:"processing"`      // since when a worker has the key
+	Again      map[string]bool          `json:"again,omitempty"` // keys that were added while they are processed
+	Waiting    map[string]time.Duration `json:"waiting"`         // when the key is due
+	Waits      map[string]time.Duration `json:"waits"`           // in all; it stays when the key has come
+	Failures   map[string]int           `json:"failures"`
+	Down       bool                     `json:"down,omitempty"` // it shuts down
+	Differs    string                   `json:"differs,omitempty"`
+	// Of a View: the keys in Queue and Again, sorted, and how many keys each part has.
+	Dirty  []string       `json:"dirty,omitempty"`
+	Totals map[string]int `json:"totals,omitempty"`
 }
 
 func (q *WorkQueue) clone() WorkQueue {

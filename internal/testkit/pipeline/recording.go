@@ -9,8 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"unicode"
+	"regexp"
 )
 
 // format is the version of the file. A reader refuses any other one.
@@ -44,15 +43,12 @@ type heading struct {
 	First    *State `json:"first"`
 }
 
-// Write writes a recording.
-func (l *Log) Write(w io.Writer, title string) error { return Recording{Log: l, Title: title}.Write(w) }
-
 // Write writes the recording. Calls one after the other make a file with several recordings.
 func (r Recording) Write(w io.Writer) error {
 	l := r.Log
 	l.mu.Lock()
-	first, steps := l.first.Clone(), make([]Step, 0, l.n-l.begin)
-	for n := l.begin; n < l.n; n++ {
+	first, steps := l.first.Clone(), make([]Step, 0, l.n-l.first.N)
+	for n := l.first.N; n < l.n; n++ {
 		steps = append(steps, *l.step(n + 1))
 	}
 	l.mu.Unlock()
@@ -86,9 +82,11 @@ func ReadRecordings(r io.Reader) (all []Recording, err error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, Recording{l, printable(line.Title), line.Wrong})
-		} else if err := all[len(all)-1].Log.appendRead(&line.Step); err != nil {
-			return nil, err
+			all = append(all, Recording{l, unprintable.ReplaceAllString(line.Title, "\uFFFD"), line.Wrong})
+		} else if l := all[len(all)-1].Log; line.N != l.n+1 {
+			return nil, fmt.Errorf("read the recording: step %d follows step %d", line.N, l.n)
+		} else {
+			l.append(&line.Step) // a long log forgets meanwhile
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -100,26 +98,8 @@ func ReadRecordings(r io.Reader) (all []Recording, err error) {
 	return all, nil
 }
 
-// printable returns a title without the characters that would change how a terminal prints.
-func printable(title string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '\uFFFD'
-	}, title)
-}
-
-// appendRead adds the step that comes next in a file. A long log forgets meanwhile.
-func (l *Log) appendRead(step *Step) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if step.N != l.n+1 {
-		return fmt.Errorf("read the recording: step %d follows step %d", step.N, l.n)
-	}
-	l.append(step)
-	return nil
-}
+// unprintable are the characters of a title that would change how a terminal prints.
+var unprintable = regexp.MustCompile(`[^\pL\pM\pN\pP\pS ]`)
 
 // log returns the log that a heading begins.
 func (h heading) log() (*Log, error) {
@@ -133,6 +113,6 @@ func (h heading) log() (*Log, error) {
 	if h.First != nil {
 		l.first = h.First.Clone()
 	}
-	l.begin, l.n, l.origin = l.first.N, l.first.N, l.first.N
+	l.n, l.origin = l.first.N, l.first.N
 	return l, nil
 }

@@ -10,26 +10,28 @@ import (
 	"time"
 )
 
-// State is a pipeline at one moment. The zero value is not usable; NewState makes one.
+// State is a pipeline at one moment. The zero value is not usable; NewState makes one. A View has some fields more,
+// which a recording does not have.
 type State struct {
-	N         int64 // the last step
-	At        time.Duration
-	Server    ServerState
-	Requests  map[int64]RequestState
-	Finished  []RequestState // the last ones, oldest first
-	Informers map[string]*Informer
-	Queue     WorkQueue
-	Workers   map[string]WorkerState
-	Unwritten string // the first function that was reached and is not written
-	Counts    map[Seam]int64
+	N         int64                  `json:"n"` // the last step
+	At        time.Duration          `json:"at"`
+	Server    ServerState            `json:"server"`
+	Requests  map[int64]RequestState `json:"requests"`
+	Finished  []RequestState         `json:"finished"` // the last ones, oldest first
+	Informers map[string]*Informer   `json:"informers"`
+	Queue     WorkQueue              `json:"queue"`
+	Workers   map[string]WorkerState `json:"workers"`
+	Unwritten string                 `json:"unwritten,omitempty"` // the first such function that was reached
+	Counts    map[Seam]int64         `json:"counts"`
 }
 
 // ServerState is what is known about the API server.
 type ServerState struct {
-	Version string
-	Objects map[string]Object // by kind and key: "Deployment default/web"
-	Down    bool
-	Last    string // the last thing that was done to it
+	Version string            `json:"version"`
+	Objects map[string]Object `json:"objects"` // by kind and key: "Deployment default/web"
+	Down    bool              `json:"down"`
+	Last    string            `json:"last,omitempty"`  // the last thing that was done to it
+	Total   int               `json:"total,omitempty"` // of a View: how many objects there are
 }
 
 // Object is one version of an object.
@@ -46,7 +48,6 @@ type RequestState struct {
 	Text  string        `json:"text"`
 	Error string        `json:"error,omitempty"`
 	Since time.Duration `json:"since"` // when it was sent, or when it ended
-	For   int64         `json:"for"`   // in a View, how long ago that was, in milliseconds
 	Code  int           `json:"code,omitempty"`
 	// Of a watch: the bytes and frames that have arrived, and the bytes of a frame that has not ended.
 	Streams bool `json:"streams"`
@@ -61,7 +62,6 @@ type WorkerState struct {
 	Key   string        `json:"key,omitempty"`
 	Doing string        `json:"doing"`
 	Since time.Duration `json:"since"`
-	For   int64         `json:"for"` // in a View, in milliseconds
 }
 
 // finishedKept is how many requests that have ended a State has at most.
@@ -103,7 +103,9 @@ func (s *State) Apply(step *Step) {
 	case Request, Stream:
 		s.applyRequest(step)
 	case Event, Reflector, Delta, Store, Handler:
-		s.informer(step.Kind).apply(step)
+		if step.Kind != "" {
+			s.informer(step.Kind).apply(step)
+		}
 	case Queue:
 		s.Queue.apply(step)
 		s.applyWorker(step)

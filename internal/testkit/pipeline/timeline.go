@@ -14,7 +14,6 @@ package pipeline
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,19 +22,14 @@ import (
 // shortKinds are abbreviated as in kubectl.
 var shortKinds = map[string]string{"Deployment": "deploy", "PodDisruptionBudget": "pdb"}
 
-// Row is one line of a timeline. Key is empty if it is about everything.
-type Row struct {
-	At                 time.Duration
-	Seam               Seam
-	Kind, Key, Version string
-	What               string
-}
+// Row is one line of a timeline. Its text says what happened, and its key is empty if it is about everything.
+type Row Step
 
 // String returns the row as the tests print it.
 func (r Row) String() string {
 	at := fmt.Sprintf("%dd %s", r.At/(24*time.Hour), time.Time{}.Add(r.At).Format("15:04:05.000"))
 	return fmt.Sprintf("%14s  %-7s  %-18s %s", at, r.Seam, r.Key+before("@", r.Version),
-		strings.TrimSpace(cmp.Or(shortKinds[r.Kind], r.Kind)+" "+r.What))
+		strings.TrimSpace(cmp.Or(shortKinds[r.Kind], r.Kind)+" "+r.Text))
 }
 
 // taken is the text of a worker's row when it has taken a key from the queue.
@@ -46,64 +40,61 @@ func (l *Log) Timeline(key string, n int) (rows []Row) {
 	failures := 0
 	// By kind: whether a worker is writing the object, and what Did says of the next change.
 	writing, said := map[string]bool{}, map[string]string{}
-	l.each(0, math.MaxInt64, func(s *Step) {
-		add := func(r Row) {
-			r.At, r.Kind = s.At, s.Kind
+	for s := range l.all() {
+		if s.Key != key && (s.Key != "" || s.Verb != Did) {
+			continue
+		}
+		r := Row(*s)
+		add := func(text string) {
+			r.Text = text
 			rows = append(rows, r)
 		}
-		if s.Seam == Server && s.Verb == Did && s.Key == "" {
-			add(Row{Seam: Server, What: s.Text})
-		}
-		if s.Key != key {
-			return
-		}
-		r := Row{Seam: s.Seam, Key: key, Version: s.Version, What: s.Verb}
 		switch s.Seam {
 		case Server:
-			if s.Verb == Did {
+			switch {
+			case s.Key == "":
+				add(s.Text)
+			case s.Verb == Did:
 				said[s.Kind] = s.Text
-			} else if !writing[s.Kind] { // otherwise the worker's row has it
-				r.What = cmp.Or(said[s.Kind], map[string]string{Wrote: "stored", Removed: "deleted"}[s.Verb])
-				add(r)
+			case !writing[s.Kind]: // otherwise the worker's row has it
+				add(cmp.Or(said[s.Kind], map[string]string{Wrote: "stored", Removed: "deleted"}[s.Verb]))
 				delete(said, s.Kind)
 			}
 		case Delta:
 			if s.Verb == Pop {
 				for _, d := range s.List {
-					add(Row{Seam: Delta, Key: d.Key, Version: d.Version, What: d.Type})
+					r.Key, r.Version = d.Key, d.Version
+					add(d.Type)
 				}
 			}
 		case Store:
-			add(r)
+			add(s.Verb)
 		case Handler:
 			if s.Verb == OnAdd || s.Verb == OnUpdate || s.Verb == OnDelete {
-				r.What += ", " + s.By + before(", ", s.Text)
-				add(r)
+				add(s.Verb + ", " + s.By + before(", ", s.Text))
 			}
 		case Queue:
 			switch s.Verb {
 			case Add:
-				add(r)
+				add(s.Verb)
 			case Forget:
 				failures = 0
 			case AddRateLimited:
 				failures++
-				r.What = fmt.Sprintf("AddRateLimited, failure %d", failures)
-				add(r)
+				add(fmt.Sprintf("AddRateLimited, failure %d", failures))
 			case Get:
-				r.Seam, r.What = Worker, taken
-				add(r)
+				r.Seam = Worker
+				add(taken)
 			}
 		case Worker:
 			if writing[s.Kind] = s.Verb == Writes; s.Verb == Answered {
-				r.What = s.Text + ": " + cmp.Or(strings.TrimSuffix(s.Error, "."), "done")
-				add(r)
+				add(s.Text + ": " + cmp.Or(strings.TrimSuffix(s.Error, "."), "done"))
 			}
 		case Note:
-			r.Seam, r.What = Handler, "✗ "+s.Error
-			add(r)
+			r.Seam = Handler
+			add("✗ " + s.Error)
 		}
-	})
+	}
 	settle(rows)
 	for len(rows) > 0 && rows[len(rows)-1].Key == "" {
 		rows = rows[:len(rows)-1]
@@ -126,8 +117,8 @@ func settle(rows []Row) {
 		}
 	}
 	together(func(Row) bool { return true }, func(a, b Row) int { return min(rank(a), 1) - min(rank(b), 1) })
-	together(func(r Row) bool { return r.Seam == Handler || r.Seam == Queue || r.What == taken },
-		func(a, b Row) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.What, b.What)) })
+	together(func(r Row) bool { return r.Seam == Handler || r.Seam == Queue || r.Text == taken },
+		func(a, b Row) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a.Text, b.Text)) })
 }
 
 // Lost returns the first layer between the queue of deltas and the handlers that a state of an object did not reach. It
@@ -136,10 +127,10 @@ func settle(rows []Row) {
 func (l *Log) Lost(kind, key, version string, deleted bool) Seam {
 	var reached map[Seam]bool // nil before the server has it
 	silent := true
-	l.each(0, math.MaxInt64, func(s *Step) {
+	for s := range l.all() {
 		silent = silent && !(s.Seam == Delta && s.Verb == Pop)
 		if s.Kind != kind || s.Key != key {
-			return
+			continue
 		}
 		switch {
 		case s.Seam == Server && (s.Verb == Removed && deleted || s.Verb == Wrote && !deleted && s.Version == version):
@@ -152,7 +143,7 @@ func (l *Log) Lost(kind, key, version string, deleted bool) Seam {
 		case s.Seam == Store || s.Seam == Handler && s.Verb != Returned:
 			reached[s.Seam] = reached[s.Seam] || s.Version == version || deleted && (s.Verb == Delete || s.Verb == OnDelete)
 		}
-	})
+	}
 	for _, seam := range []Seam{Delta, Store, Handler} {
 		if reached != nil && !reached[seam] && (seam == Handler || !silent) {
 			return seam
@@ -163,7 +154,7 @@ func (l *Log) Lost(kind, key, version string, deleted bool) Seam {
 
 // Unseen reports whether no handler has received the last budget that a worker created for a key.
 func (l *Log) Unseen(key string) (unseen bool) {
-	l.each(0, math.MaxInt64, func(s *Step) {
+	for s := range l.all() {
 		switch {
 		case s.Key != key || s.Kind != "PodDisruptionBudget":
 		case s.Seam == Handler && s.Verb != Returned:
@@ -171,6 +162,6 @@ func (l *Log) Unseen(key string) (unseen bool) {
 		case s.Seam == Worker && s.Verb == Answered && s.Text == "create" && s.Error == "":
 			unseen = true
 		}
-	})
+	}
 	return unseen
 }

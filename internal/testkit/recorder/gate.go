@@ -1,10 +1,11 @@
 package recorder
 
-// This file holds goroutines: every seam, or some of them.
+// This file holds goroutines: at every seam, at some of them, or in the workers or the consumers of deltas.
 
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"client-go-workshop/internal/testkit/pipeline"
@@ -103,17 +104,17 @@ func (g *Gate) release(some func(waiter) bool) {
 
 // GateState is a gate at one moment.
 type GateState struct {
-	Paused  bool
-	Running bool // towards the end of Until
-	Breaks  []pipeline.Seam
-	Waiting []pipeline.Step // the oldest first
+	Paused  bool            `json:"paused"`
+	Running bool            `json:"running"` // towards the end of Until
+	Breaks  []pipeline.Seam `json:"breaks"`
+	Waiting []pipeline.Step `json:"waiting"` // the oldest first
 }
 
 // State returns the state of the gate.
 func (g *Gate) State() GateState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := GateState{Paused: g.paused, Running: g.until != nil, Breaks: slices.Clone(g.breaks)}
+	s := GateState{Paused: g.paused, Running: g.until != nil, Breaks: append([]pipeline.Seam{}, g.breaks...)}
 	for _, w := range g.waiting {
 		s.Waiting = append(s.Waiting, w.step)
 	}
@@ -125,4 +126,31 @@ func (g *Gate) openFor(d time.Duration) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.paused && g.until == nil && len(g.breaks) == 0 && time.Since(g.opened) >= d
+}
+
+// Hold holds goroutines before their next step, whatever the gate does. It is open at first.
+type Hold struct {
+	shut    atomic.Bool
+	passing sync.RWMutex
+}
+
+// Set shuts or opens it. Two calls must not run at the same time.
+func (h *Hold) Set(shut bool) {
+	switch was := h.shut.Swap(shut); {
+	case shut && !was:
+		h.passing.Lock()
+	case !shut && was:
+		h.passing.Unlock()
+	}
+}
+
+// On reports whether it is shut.
+func (h *Hold) On() bool { return h.shut.Load() }
+
+// wait returns when it is open.
+func (h *Hold) wait() {
+	if h.On() {
+		h.passing.RLock()
+		defer h.passing.RUnlock()
+	}
 }

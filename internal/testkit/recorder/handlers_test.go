@@ -76,13 +76,13 @@ func TestTruth_deletions_that_no_handler_receives(t *testing.T) {
 		m.settle()
 		handler := func() *pipeline.HandlerState { return m.state.Informers[recorder.Deployment].Handlers["handler 1"] }
 		require.Len(t, handler().Pending, 1, "the call may still come")
-		require.Empty(t, m.state.View().Informers[0].Differs)
+		require.Empty(t, m.state.View().Informers[recorder.Deployment].Differs)
 
 		time.Sleep(pipeline.InTime)
 		m.settle()
 		require.Empty(t, handler().Pending, "nothing waits in a ring")
 		require.Regexp(t, `^handler 1: it was not called: OnDelete for default/web@\d+$`,
-			m.state.View().Informers[0].Differs[0])
+			m.state.View().Informers[recorder.Deployment].Differs[0])
 		n := m.state.N
 		m.settle()
 		require.Equal(t, n, m.state.N, "it is recorded once")
@@ -102,7 +102,7 @@ func TestTruth_held_calls_are_not_late(t *testing.T) {
 		m.rec.Gate.Open(true)
 		m.rec.Look(m.state) // before the goroutine that was held goes on
 		m.settle()
-		require.Empty(t, m.state.View().Informers[0].Differs)
+		require.Empty(t, m.state.View().Informers[recorder.Deployment].Differs)
 		m.atRest()
 		m.stop()
 	})
@@ -124,7 +124,7 @@ func TestTruth_updates_that_are_overtaken(t *testing.T) {
 			m.api.Update(deployment("web", 2+replicas))
 		}
 		m.settle()
-		differs := func() []string { m.settle(); return m.state.View().Informers[0].Differs }
+		differs := func() []string { m.settle(); return m.state.View().Informers[recorder.Deployment].Differs }
 		require.Empty(t, differs())
 		updates[1]()
 		require.Regexp(t, "handler 1: it was not called: OnUpdate for default/web@", differs())
@@ -145,7 +145,7 @@ func TestTruth_early_calls(t *testing.T) {
 	step(pipeline.Handler, pipeline.Joined, "", 0)
 	step(pipeline.Delta, pipeline.Pop, "2", 0)
 	step(pipeline.Handler, pipeline.OnAdd, "2", 0)
-	differs := func() []string { return log.Follow(nil).View().Informers[0].Differs }
+	differs := func() []string { return log.Follow(nil).View().Informers["Pod"].Differs }
 	require.Contains(t, differs(), "handler 1: OnAdd for default/web, and no change is pending for it")
 	step(pipeline.Handler, pipeline.Returned, "2", 0)
 	step(pipeline.Store, pipeline.Add, "2", 1)

@@ -78,45 +78,38 @@ func HandlerName(of cache.SharedIndexInformer, registration cache.ResourceEventH
 	return i.names[registration]
 }
 
-// handler records the calls of one handler.
-type handler struct {
-	below cache.ResourceEventHandler
-	rec   *Recorder
-	about About
-}
-
 // About returns what a step says about a call besides its verb and object: the kind, the handler, and a text. Only
 // OnUpdate has an old object.
 type About func(old, obj any, inInitialList bool) pipeline.Step
 
 // Handler returns a handler that does the same as below and records its calls.
 func (r *Recorder) Handler(below cache.ResourceEventHandler, about About) cache.ResourceEventHandler {
-	return &handler{below, r, about}
+	return cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, inInitialList bool) {
+			step := about(nil, obj, inInitialList)
+			r.call(pipeline.OnAdd, obj, step, func() { below.OnAdd(obj, inInitialList) })
+		},
+		UpdateFunc: func(old, now any) {
+			r.call(pipeline.OnUpdate, now, about(old, now, false), func() { below.OnUpdate(old, now) })
+		},
+		DeleteFunc: func(obj any) {
+			step := about(nil, obj, false)
+			if _, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+				step.Text = "a tombstone"
+			}
+			r.call(pipeline.OnDelete, obj, step, func() { below.OnDelete(obj) })
+		},
+	}
 }
 
-func (h *handler) call(verb string, obj any, step pipeline.Step, call func()) {
+// call records a call of a handler, and its end also after a panic.
+func (r *Recorder) call(verb string, obj any, step pipeline.Step, call func()) {
 	step = Of(step, obj)
 	step.Seam, step.Verb = pipeline.Handler, verb
-	h.rec.pass(&step)
-	defer func() { // also after a panic
+	r.pass(&step)
+	defer func() {
 		step.Verb, step.Text = pipeline.Returned, ""
-		h.rec.Log.Append(step)
+		r.Log.Append(step)
 	}()
 	call()
-}
-
-func (h *handler) OnAdd(obj any, inInitialList bool) {
-	h.call(pipeline.OnAdd, obj, h.about(nil, obj, inInitialList), func() { h.below.OnAdd(obj, inInitialList) })
-}
-
-func (h *handler) OnUpdate(old, now any) {
-	h.call(pipeline.OnUpdate, now, h.about(old, now, false), func() { h.below.OnUpdate(old, now) })
-}
-
-func (h *handler) OnDelete(obj any) {
-	step := h.about(nil, obj, false)
-	if _, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		step.Text = "a tombstone"
-	}
-	h.call(pipeline.OnDelete, obj, step, func() { h.below.OnDelete(obj) })
 }

@@ -111,6 +111,7 @@ func (q *queue[T]) Get() (T, bool) {
 	q.mu.Unlock()
 	step.Seam, step.Verb = pipeline.Worker, pipeline.Begins
 	q.rec.pass(&step)
+	q.rec.Workers.wait()
 	return key, shutdown
 }
 

@@ -5,7 +5,7 @@
 //		   |        |           |         |- the seams -|          |           |          |
 //
 //	  - recorder.go, this one: a step passes the gate, and goes into the log.
-//	  - gate.go: pause, step, run until.
+//	  - gate.go: pause, step, run until, hold.
 //	  - layers.go: the layers with wrappers around them. wire.go, reflector.go, store.go and queue.go have the wrappers,
 //	    informer.go those of handlers.
 //	  - observe.go: client-go's own informer, which takes no layers.
@@ -40,6 +40,8 @@ import (
 type Recorder struct {
 	Log  *pipeline.Log
 	Gate *Gate
+	// Workers holds each worker when it has a key, and Consumer the consumers of deltas before Pop.
+	Workers, Consumer Hold
 
 	// KindIn returns the kind in the path of a request, such as /apis/apps/v1/namespaces/default/deployments/web.
 	KindIn func(path string) string
@@ -142,14 +144,7 @@ func (r *Recorder) worker(key string, leaves bool) string {
 // Worker returns the name of the worker that has a key, "" if there is none.
 func (r *Recorder) Worker(key string) string { return r.worker(key, false) }
 
-// noted is Of, and fills in the note. Making the note costs more than the rest.
-func noted(step pipeline.Step, obj any) pipeline.Step {
-	step = Of(step, obj)
-	step.Text = NoteOf(obj)
-	return step
-}
-
-// Of fills in a step what is known about an object or a tombstone.
+// Of fills in a step what is known about an object or a tombstone, without its note, which costs more than the rest.
 func Of(step pipeline.Step, obj any) pipeline.Step {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		step.Key, obj = tombstone.Key, tombstone.Obj

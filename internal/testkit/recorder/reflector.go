@@ -4,7 +4,6 @@ package recorder
 
 import (
 	"context"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -40,40 +39,25 @@ func text(err error) string {
 	return err.Error()
 }
 
-// listerWatcher records what a Reflector asks for.
-type listerWatcher struct {
+// source records what a Reflector asks for.
+type source struct {
 	below cache.ListerWatcherWithContext
 	rec   *Recorder
 	kind  string
-	// unsupported is true if the layer below cannot stream lists.
-	unsupported bool
 }
 
 // ListerWatcher returns a ListerWatcher that does the same as lw and records it.
 func (r *Recorder) ListerWatcher(lw cache.ListerWatcher, kind string) cache.ListerWatcher {
-	w := &listerWatcher{below: cache.ToListerWatcherWithContext(lw), rec: r, kind: kind}
-	if u, ok := lw.(interface{ IsWatchListSemanticsUnSupported() bool }); ok {
-		w.unsupported = u.IsWatchListSemanticsUnSupported()
-	}
-	return w
+	s := &source{cache.ToListerWatcherWithContext(lw), r, kind}
+	recorded := &cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.watch}
+	return cache.ToListWatcherWithWatchListSemantics(recorded, lw)
 }
 
-// IsWatchListSemanticsUnSupported reports whether the layer below cannot stream lists.
-func (w *listerWatcher) IsWatchListSemanticsUnSupported() bool { return w.unsupported }
-
-func (w *listerWatcher) List(options metav1.ListOptions) (runtime.Object, error) {
-	return w.ListWithContext(context.Background(), options)
-}
-
-func (w *listerWatcher) Watch(options metav1.ListOptions) (watch.Interface, error) {
-	return w.WatchWithContext(context.Background(), options)
-}
-
-func (w *listerWatcher) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	step := pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.List, Kind: w.kind, By: "reflect",
+func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	step := pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.List, Kind: s.kind, By: "reflect",
 		Version: options.ResourceVersion}
-	w.rec.pass(&step)
-	list, err := w.below.ListWithContext(ctx, options)
+	s.rec.pass(&step)
+	list, err := s.below.ListWithContext(ctx, options)
 	step.Verb, step.Version, step.Error = pipeline.Listed, "", text(err)
 	if err == nil {
 		step.Count = int64(meta.LenList(list))
@@ -81,64 +65,60 @@ func (w *listerWatcher) ListWithContext(ctx context.Context, options metav1.List
 			step.Version = listMeta.GetResourceVersion()
 		}
 	}
-	w.rec.pass(&step)
+	s.rec.pass(&step)
 	return list, err
 }
 
-func (w *listerWatcher) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	step := pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.Watch, Kind: w.kind, By: "reflect",
+func (s *source) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	step := pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.Watch, Kind: s.kind, By: "reflect",
 		Version: options.ResourceVersion}
 	if options.SendInitialEvents != nil && *options.SendInitialEvents {
 		step.Text = "with the current objects first"
 	}
-	w.rec.pass(&step)
-	below, err := w.below.WatchWithContext(ctx, options)
+	s.rec.pass(&step)
+	below, err := s.below.WatchWithContext(ctx, options)
 	step.Verb, step.Version, step.Error = pipeline.Watching, "", text(err)
-	w.rec.pass(&step)
+	s.rec.pass(&step)
 	if err != nil {
 		return nil, err
 	}
-	events := &events{below: below, rec: w.rec, kind: w.kind, out: make(chan watch.Event), stopped: make(chan struct{})}
-	go events.send()
+	out := make(chan watch.Event)
+	events := &events{watch.NewProxyWatcher(out), below}
+	go func() {
+		defer close(out)
+		for event := range below.ResultChan() {
+			s.event(event)
+			select {
+			case out <- event:
+			case <-events.StopChan():
+			}
+		}
+		s.rec.Log.Append(pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.Unwatch, Kind: s.kind})
+	}()
 	return events, nil
 }
 
-// events is a watch that records its events.
-type events struct {
-	below   watch.Interface
-	rec     *Recorder
-	kind    string
-	out     chan watch.Event
-	stop    sync.Once
-	stopped chan struct{}
-}
-
-func (e *events) ResultChan() <-chan watch.Event { return e.out }
-
-// Stop stops the watch below.
-func (e *events) Stop() {
-	e.stop.Do(func() { close(e.stopped) })
-	e.below.Stop()
-}
-
-// send passes the events on until the watch below ends or this one is stopped.
-func (e *events) send() {
-	defer close(e.out)
-	for event := range e.below.ResultChan() {
-		step := Of(pipeline.Step{Seam: pipeline.Event, Verb: string(event.Type), Kind: e.kind, By: "receive"},
-			event.Object)
-		if object, err := meta.Accessor(event.Object); err == nil && event.Type == watch.Bookmark &&
-			object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
-			step.Count = 1
-		}
-		if event.Type == watch.Error {
-			step.Error = apierrors.FromObject(event.Object).Error()
-		}
-		e.rec.pass(&step)
-		select {
-		case e.out <- event:
-		case <-e.stopped:
-		}
+// event records an event of a watch.
+func (s *source) event(event watch.Event) {
+	step := Of(pipeline.Step{Seam: pipeline.Event, Verb: string(event.Type), Kind: s.kind, By: "receive"}, event.Object)
+	if object, err := meta.Accessor(event.Object); err == nil && event.Type == watch.Bookmark &&
+		object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true" {
+		step.Count = 1
 	}
-	e.rec.Log.Append(pipeline.Step{Seam: pipeline.Reflector, Verb: pipeline.Unwatch, Kind: e.kind})
+	if event.Type == watch.Error {
+		step.Error = apierrors.FromObject(event.Object).Error()
+	}
+	s.rec.pass(&step)
+}
+
+// events is a watch whose events are recorded.
+type events struct {
+	*watch.ProxyWatcher
+	below watch.Interface
+}
+
+// Stop stops the watch below, too.
+func (e *events) Stop() {
+	e.ProxyWatcher.Stop()
+	e.below.Stop()
 }

@@ -9,11 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"client-go-workshop/internal/testkit/env"
 	"client-go-workshop/internal/testkit/fakeapi"
@@ -62,15 +61,11 @@ func Save(name string, all ...pipeline.Recording) (command string, err error) {
 	return "go tool workshop show " + filepath.ToSlash(shown), nil
 }
 
+// notInFileNames are the characters that the name of a test can have and a file's should not.
+var notInFileNames = regexp.MustCompile(`[^\pL\p{Nd}_]`)
+
 // FileName makes the name of a recording from the name of a test.
-func FileName(test string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return r
-		}
-		return '-'
-	}, test)
-}
+func FileName(test string) string { return notInFileNames.ReplaceAllString(test, "-") }
 
 // root returns the folder of the module that the test belongs to.
 func root() (string, error) {

@@ -75,6 +75,7 @@ func (f *fifo) Close() {
 }
 
 func (f *fifo) Pop(process cache.PopProcessFunc) (any, error) {
+	f.rec.Consumer.wait()
 	f.waits.Store(true)
 	defer f.waits.Store(false)
 	return f.Queue.Pop(func(obj any, inInitialList bool) error {
@@ -141,8 +142,8 @@ func (i *indexer) write(verb string, obj any, write func(any) error) error {
 	err := write(obj)
 	now, exists, _ := i.Indexer.GetByKey(step.Key)
 	if exists {
-		step = noted(step, now)
-		step.Count = 1
+		step = Of(step, now)
+		step.Text, step.Count = NoteOf(now), 1
 	}
 	step.Error = text(err)
 	if exists && !existed && i.size.Add(1) > readIndexes {

@@ -153,7 +153,7 @@ func (m *machine) compare(when string) {
 					table[value] = slices.Sorted(slices.Values(keys))
 				}
 			}
-			require.Equal(m, table, state.Store.Table(name), "%s: the index %s of %s", when, name, kind)
+			require.Equal(m, table, shownTable(state, name), "%s: the index %s of %s", when, name, kind)
 		}
 		if informer.HasSynced() {
 			require.Equal(m, informer.LastSyncResourceVersion(), state.Reflector.Version, "%s: the version of %s", when, kind)
@@ -253,7 +253,7 @@ func TestTruth_random_runs(t *testing.T) {
 // rewind compares the state with that of a recording, at random steps.
 func (m *machine) rewind(r *rand.Rand) {
 	var file bytes.Buffer
-	require.NoError(m, m.rec.Log.Write(&file, "a run"))
+	require.NoError(m, pipeline.Recording{Log: m.rec.Log, Title: "a run"}.Write(&file))
 	all, err := pipeline.ReadRecordings(&file)
 	require.NoError(m, err)
 	read := all[0].Log
