@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,7 +61,7 @@ func sitAt(
 	require.NoError(t, err)
 	go s.read()
 	t.Cleanup(func() {
-		s.cmd.Process.Kill()
+		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 		<-s.gone
 		s.tty.Close()
 	})
