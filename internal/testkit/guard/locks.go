@@ -4,6 +4,7 @@ package guard
 // that wait, and the calls that can hold the lock: an outer call of the same goroutine, and others in progress.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,13 +28,22 @@ func (r *run) lockNeverFree(dump []goroutine) {
 	f := failure.Failure{
 		Kind:    failure.Hang,
 		At:      r.lineOf(first),
-		Code:    r.where.codeLine(first.call),
+		Code:    cmp.Or(r.where.codeLine(first.call), r.asleep(others)),
 		Problem: first.call.short(r.where) + " never returned: it waits for a lock that is never released",
 		Wanted:  first.call.short(r.where) + " gets the lock and returns",
 		Got:     strings.Join([]string{r.list(blocked, r.is), holder}, "\n"),
 		Why:     why,
 	}
 	r.fail(f)
+}
+
+// asleep returns the line of a call of the chapter that sleeps, if there is one.
+func (r *run) asleep(others []waiter) failure.Position {
+	i := slices.IndexFunc(others, func(w waiter) bool { return w.state == "sleep" })
+	if i < 0 {
+		return failure.Position{}
+	}
+	return r.where.codeLine(others[i].call)
 }
 
 // blocked are the goroutines that wait for a lock, and the others that are in a call of the chapter. A goroutine that
@@ -52,7 +62,7 @@ func (r *run) blocked(dump []goroutine) (blocked, others []waiter) {
 
 // holder tells which calls can hold the lock that the blocked wait for, and the rule that breaks.
 func (r *run) holder(blocked, others []waiter) (holder, why string) {
-	if again := r.askedAgain(blocked); len(again) > 0 {
+	if again := r.askedAgain(blocked, len(others) > 0); len(again) > 0 {
 		if len(others) > 0 {
 			again = append(again, "other calls in progress: "+strings.ReplaceAll(r.list(others, r.inside), "\n", "; "))
 		}
@@ -88,14 +98,16 @@ func (r *run) inside(w waiter) string {
 	return line
 }
 
-// askedAgain tells, one line each, which of the blocked calls were made by another method of the same type.
-func (r *run) askedAgain(blocked []waiter) (lines []string) {
+// askedAgain tells, one line each, which of the blocked calls were made by another method of the same type. If the
+// chapter has calls in progress, a method of a finished layer is suspected only if it came back by way of the chapter.
+func (r *run) askedAgain(blocked []waiter, inChapter bool) (lines []string) {
 	for _, w := range blocked {
 		calls := slices.DeleteFunc(slices.Clone(w.frames), func(f frame) bool {
 			return f.isLock() || !r.where.isForeign(f) && !r.where.isChapter(f)
 		})
 		for i, outer := range calls {
-			if i > 0 && receiver(outer) != "" && receiver(outer) == receiver(calls[0]) {
+			ours := !inChapter || slices.ContainsFunc(calls[:i+1], r.where.isChapter)
+			if i > 0 && ours && receiver(outer) != "" && receiver(outer) == receiver(calls[0]) {
 				lines = append(lines, fmt.Sprintf("%s was called by %s, which may hold the lock already",
 					calls[0].short(r.where), outer.at(r.where)))
 				break

@@ -183,6 +183,41 @@ created by workshop/07-controller.(*informer).Run in goroutine 20
 	require.Contains(t, f.Why, "not reentrant")
 }
 
+func TestLock_that_a_finished_layer_waits_for_is_held_by_the_chapter(t *testing.T) {
+	r := over(t, "workshop/07-controller")
+	r.lockNeverFree(parseDump(`goroutine 20 [sync.WaitGroup.Wait (durable), synctest bubble 5]:
+workshop/07-controller_test.TestTask1_Get.func1()
+	/w/07-controller/queue_test.go:30 +0x1
+
+goroutine 21 [sync.Mutex.Lock, synctest bubble 5]:
+internal/sync.(*Mutex).lockSlow(0xc1)
+	/go/src/internal/sync/mutex.go:149 +0x1
+sync.(*Mutex).Lock(...)
+	/go/src/sync/mutex.go:46
+workshop/04-deltafifo.(*DeltaFIFO).record(0xc0)
+	/w/04-deltafifo/delta_fifo.go:4 +0x1
+workshop/04-deltafifo.(*DeltaFIFO).Update(0xc0)
+	/w/04-deltafifo/delta_fifo.go:11 +0x1
+created by workshop/07-controller.(*informer).Run in goroutine 20
+	/w/07-controller/informer_run.go:1 +0x1
+
+goroutine 22 [sleep (durable), synctest bubble 5]:
+time.Sleep(0xf4240)
+	/go/src/runtime/time.go:363 +0x1
+workshop/07-controller.(*informer).distribute(0xc2)
+	/w/07-controller/handlers.go:88 +0x1
+workshop/04-deltafifo.(*DeltaFIFO).Pop(0xc0)
+	/w/04-deltafifo/delta_fifo.go:21 +0x1
+created by workshop/07-controller.(*informer).Run in goroutine 20
+	/w/07-controller/informer_run.go:2 +0x1
+`))
+	f := r.failures[0]
+	require.Contains(t, f.Got, "(*informer).distribute at handlers.go:88, sleeping")
+	require.NotContains(t, f.Got, "which may hold the lock already")
+	require.Contains(t, f.Why, "Hold a lock for a moment only")
+	require.Equal(t, "handlers.go:88", f.Code.String())
+}
+
 func TestLock_of_the_chapter_is_not_the_call_that_waits(t *testing.T) {
 	p := place{chapter: "workshop/07-controller", test: "workshop/07-controller_test"}
 	call, ok := p.inChapter([]frame{
