@@ -147,9 +147,9 @@ func callers() []frame {
 	return parseDump(string(debug.Stack()))[0].frames[2:] // without Stack and callers
 }
 
-// codeLine is the line of a call, the zero Position if the call is not the chapter's.
+// codeLine is the line of a call, the zero Position if the call is not the chapter's or has no line.
 func (p place) codeLine(call frame) failure.Position {
-	if !p.isChapter(call) {
+	if !p.isChapter(call) || !call.hasLine() {
 		return failure.Position{}
 	}
 	return at(call.file, call.line)

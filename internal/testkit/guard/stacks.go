@@ -43,7 +43,15 @@ func (f frame) short(p place) string {
 }
 
 // at names the function and its line: "(*DeltaFIFO).Pop at delta_fifo.go:120".
-func (f frame) at(p place) string { return f.short(p) + " at " + at(f.file, f.line).String() }
+func (f frame) at(p place) string {
+	if !f.hasLine() {
+		return f.short(p) + " in " + at(f.file, 0).File
+	}
+	return f.short(p) + " at " + at(f.file, f.line).String()
+}
+
+// hasLine reports whether the line is known. An empty loop may have been compiled to an instruction of line 1.
+func (f frame) hasLine() bool { return f.line > 1 }
 
 // isLock says whether the call is a method that locks.
 func (f frame) isLock() bool {

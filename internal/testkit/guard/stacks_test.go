@@ -229,6 +229,16 @@ func TestLock_of_the_chapter_is_not_the_call_that_waits(t *testing.T) {
 	require.Equal(t, "workshop/07-controller.(*informer).distribute", call.function)
 }
 
+func TestCall_in_an_empty_loop_has_no_line(t *testing.T) {
+	p := place{chapter: "workshop/07-controller", test: "workshop/07-controller_test"}
+	call := frame{function: "workshop/07-controller.(*Controller).Reconcile", file: "/w/07-controller/reconcile.go", line: 1}
+	require.Equal(t, "(*Controller).Reconcile in reconcile.go", call.at(p))
+	require.Zero(t, p.codeLine(call))
+	call.line = 70
+	require.Equal(t, "(*Controller).Reconcile at reconcile.go:70", call.at(p))
+	require.Equal(t, "reconcile.go:70", p.codeLine(call).String())
+}
+
 func TestPolling_takes_a_sleeping_machine_for_no_deadlock(t *testing.T) {
 	locked := strings.ReplaceAll(dump, "sync.Cond.Wait (durable)", "sync.Mutex.Lock")
 	locked, _, _ = strings.Cut(locked, "goroutine 22")
