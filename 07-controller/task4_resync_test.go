@@ -185,10 +185,11 @@ func TestTask4_Change_in_a_list_reaches_every_handler(t *testing.T) {
 }
 
 func TestTask4_Shortest_period_sets_the_pace(t *testing.T) {
-	guard.Test(t, "Before the start, a period shorter than the informer's pace becomes the "+
-		"pace.", func(t *guard.T) {
+	guard.Test(t, "Before the start, the informer's pace becomes as short as the shortest "+
+		"period.", func(t *guard.T) {
 		w := every(t, time.Hour, "a")
 		before, _, fast, after := w.handle(), w.handleEvery(30*time.Minute), w.handleEvery(10*time.Second), w.handle()
+		t.Did("another handler is registered, and removed")
 		require.NoError(t, w.informer.RemoveEventHandler(w.register(&handler{})), "the error of RemoveEventHandler")
 		w.run()
 		for _, h := range []*handler{before, fast, after} {
@@ -203,8 +204,8 @@ func TestTask4_Shortest_period_sets_the_pace(t *testing.T) {
 }
 
 func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
-	guard.Test(t, "After the start the pace stays, and a shorter period becomes the pace: a late handler cannot "+
-		"have faster resyncs.", func(t *guard.T) {
+	guard.Test(t, "After the start the pace stays, and a handler with a shorter period gets the pace: a late "+
+		"handler cannot have faster resyncs.", func(t *guard.T) {
 		w := every(t, time.Minute, "a").run()
 		w.pass(30 * time.Second)
 		both := []*handler{w.handleEvery(time.Second), w.handleEvery(20 * time.Second)}

@@ -150,8 +150,8 @@ func (s *sharedIndexInformer) RemoveEventHandler(handle cache.ResourceEventHandl
 // resyncPeriod returns the resync period of a handler that asks for one:
 //   - An informer that was made without resyncs has none, whatever its handlers ask for: the result is 0.
 //   - A period below a second becomes a second.
-//   - Before the start, a period shorter than the informer's pace becomes the pace.
-//   - After the start the pace stays, and a shorter period becomes the pace.
+//   - Before the start, the informer's pace becomes as short as the shortest period.
+//   - After the start the pace stays, and a handler with a shorter period gets the pace.
 //
 // The caller holds mu.
 //
