@@ -183,12 +183,14 @@ func (m *machine) stop() {
 
 // pass lets time pass, and waits until the machine is at rest.
 func (m *machine) pass(d time.Duration) {
+	m.t.Did("%v pass", d)
 	time.Sleep(d)
 	synctest.Wait()
 }
 
 // apply creates or changes the Deployment and waits until the machine is at rest. Time stands still.
 func (m *machine) apply(deployment *appsv1.Deployment) {
+	m.t.Did("the Deployment %s/%s is created or changed", deployment.Namespace, deployment.Name)
 	m.deployments.Modify(deployment) // for a watcher, Modified of something new is an Add
 	synctest.Wait()
 }

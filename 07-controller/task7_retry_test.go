@@ -343,6 +343,7 @@ func TestTask7_Panic_costs_no_worker(t *testing.T) {
 			}
 		})
 		defer m.stop()
+		t.Did("the first four writes panic")
 		for i := range 5 {
 			m.apply(web(annotated(fmt.Sprint("version ", i))))
 			m.pass(2 * time.Second) // wait.Until starts the worker again after one
