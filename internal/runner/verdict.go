@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -265,12 +266,39 @@ func failures(c course.Chapter, test gotest.Test, stopped bool) []failure.Failur
 	case last >= 0:
 		all[last].Rest = slices.Concat(all[last].Rest, printed)
 	default:
-		all = []failure.Failure{{
-			Test: test.Name, Kind: failure.Other, Problem: strings.TrimSpace(printed[0]), Rest: printed[1:],
-		}}
+		f := failure.Failure{Test: test.Name, Kind: failure.Other, Problem: strings.TrimSpace(printed[0]), Rest: printed[1:]}
+		if problem, code := crashed(c, test.Output); problem != "" {
+			f.Problem, f.Code, f.Rest = problem, code, printed
+		}
+		all = []failure.Failure{f}
 	}
 	return all
 }
+
+// crashed returns what ended a test binary, by what the runtime has printed, and the innermost line of the chapter's
+// code. A handler of panics may have printed a log before. The problem is empty if there is no such line.
+func crashed(c course.Chapter, output string) (problem string, code failure.Position) {
+	begin := died.FindStringIndex(output)
+	if begin == nil {
+		return "", code
+	}
+	dump := output[begin[0]:]
+	for _, m := range dumpedCall.FindAllStringSubmatch(dump, -1) {
+		if path.Base(m[2]) != path.Base(c.Dir) || strings.HasSuffix(m[3], "_test.go") {
+			continue
+		}
+		number, _ := strconv.Atoi(m[4]) // digits, says the pattern
+		code = failure.Position{File: m[3], Line: number}
+		_, function, _ := strings.Cut(path.Base(m[1]), ".")
+		problem, _, _ = strings.Cut(dump, "\n")
+		problem, _, _ = strings.Cut(problem, " [recovered")
+		return fmt.Sprintf("%s, at %v in %s", problem, code, function), code
+	}
+	return "", code
+}
+
+// dumpedCall is a call in a dump: the function, and the folder, file and line.
+var dumpedCall = regexp.MustCompile(`(?m)^(\S+)\(.*\)\n\s+(\S*)/([^/\n]+\.go):(\d+)`)
 
 // ReadLink returns the place that explains a failure: a task's heading in the chapter's README, or all of it.
 func ReadLink(c course.Chapter, f failure.Failure) string {

@@ -207,6 +207,28 @@ func TestJudge_of_a_crash_keeps_the_dump(t *testing.T) {
 	require.Equal(t, "fatal error: all goroutines are asleep - deadlock!", f.Problem)
 }
 
+// The code under test runs on goroutines of its own, whose panics end the test binary.
+func TestJudge_of_a_crash_in_the_chapter_names_its_line_first(t *testing.T) {
+	v := judge(test("TestTask2_a", gotest.Broken, `E0101 "Observed a panic" panic="close of closed channel"
+panic: close of closed channel [recovered, repanicked]
+
+goroutine 40 [running]:
+k8s.io/apimachinery/pkg/util/runtime.handleCrash({0x1, 0x2}, {0x3})
+	/mod/apimachinery/pkg/util/runtime/runtime.go:96 +0xd1
+panic({0xc9e1e0?, 0xe0a2d0?})
+	/go/src/runtime/panic.go:860 +0x13a
+client-go-workshop/01-box.(*lid).close(0xc0001a2000)
+	/w/01-box/lid.go:146 +0x5c
+client-go-workshop/01-box_test.run(...)
+	/w/01-box/box_test.go:9 +0x2f
+`))
+	f, ok := v.Tasks[1].Matters()
+	require.True(t, ok)
+	require.Equal(t, "panic: close of closed channel, at lid.go:146 in (*lid).close", f.Problem)
+	require.Equal(t, "lid.go:146", f.Code.String())
+	require.Contains(t, f.Rest, `E0101 "Observed a panic" panic="close of closed channel"`)
+}
+
 func TestJudge_shortens_what_nobody_would_read(t *testing.T) {
 	long := strings.Repeat("é", 10_000) + "\n" + strings.Repeat("again and again\n", 10_000) + "the end\n"
 	v := judge(test("TestTask1_a", gotest.Failed, long))
