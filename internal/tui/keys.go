@@ -191,7 +191,7 @@ func nextTask(by int) func(*Model) tea.Cmd {
 		tasks := m.chapter.Tasks
 		i := slices.IndexFunc(tasks, func(t progress.TaskState) bool { return t.Number == m.task })
 		task := tasks[(i+by+len(tasks))%len(tasks)]
-		m.task, m.pinned = task.Number, true
+		m.task, m.pinned, m.success = task.Number, true, ""
 		m.open(pageNow, nil)
 		if m.only != "" { // the verdict on one test says nothing about another task
 			m.only = ""

@@ -312,6 +312,22 @@ func TestGreen_ends_at_a_failure_that_only_the_full_run_finds(t *testing.T) {
 	require.NotContains(t, screen, "passes.")
 }
 
+func TestAll_failures_of_a_run_that_was_ended_are_not_none(t *testing.T) {
+	all := seven(runner.Passed)
+	m := screenOf(t, all, "layer7/part1", 80, 24)
+	m.start()
+	ended := green(all[6])
+	ended.Stopped = runner.EndedByUser
+	for i := range ended.Tasks {
+		ended.Tasks[i].State, ended.Tasks[i].Tests = runner.Unknown, nil
+	}
+	m.Update(judged(ended))
+	press(m, "a")
+	screen := strings.Join(picture(m), "\n")
+	require.NotContains(t, screen, "Nothing fails")
+	require.Contains(t, screen, "you ended it")
+}
+
 func TestTakeaway_is_not_for_a_newer_run(t *testing.T) {
 	all := seven(runner.Passed)
 	m := screenOf(t, all, "layer7/part1", 80, 24)
