@@ -171,8 +171,8 @@ func (c *Controller) repair(
 }
 
 // remove deletes this budget, and neither a newer version nor a successor of the same name. A budget that is already
-// gone is not an error, and records no Event. The Event says why the budget was removed (it names the Deployment or the
-// budget that is the reason).
+// gone is not an error, and records no Event. The Event says why the budget was removed (what the Deployment's spec or
+// annotation says, or which other object is the reason).
 //
 //workshop:task 6
 func (c *Controller) remove(
