@@ -13,6 +13,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -192,10 +193,13 @@ func (c *call) page(objs []Object, from token, limit int64, selected selection) 
 	if whole {
 		return list, nil
 	}
-	meta := list.(metav1.ListMetaAccessor).GetListMeta()
-	meta.SetContinue(token{from.Revision, key(chosen[limit-1].(Object))}.String())
+	accessor, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, fmt.Errorf("make a page of %s: %w", c.res.gvr.Resource, err)
+	}
+	accessor.SetContinue(token{from.Revision, key(chosen[limit-1].(Object))}.String())
 	if selected.labels.Empty() && selected.fields.Empty() {
-		meta.SetRemainingItemCount(&left)
+		accessor.SetRemainingItemCount(&left)
 	}
 	return list, nil
 }
