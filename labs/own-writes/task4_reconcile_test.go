@@ -210,16 +210,19 @@ func TestTask4_Patience_starts_again(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.behind()
 		require.Empty(t, w.stale, "the errors that Stale was called with")
-		t.Did("the answer to a create is lost, and the next Reconcile reads from the server; then Patience passes")
+		t.Rule("After a read from the server, the newest version of the Pods that listed returned replaces the " +
+			"Deployment's record, and Patience begins again with the next error.")
+		t.Did("the answer to a create is lost, and the next Reconcile reads from the server")
 		w.store.Clear(web, "")
 		w.deleteOne()
 		w.Script("create", fakeapi.Reset(true))
 		require.Error(t, w.reconcile(), "the error of Reconcile")
 		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
 		time.Sleep(patience)
+		t.Did("Patience passes without a Reconcile")
 		w.farAhead()
-		w.behind()
-		require.Empty(t, w.stale, "the errors that Stale was called with: the cache is late since now")
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		require.Empty(t, w.stale, "the errors that Stale was called with: the first error after the read is that of now")
 	})
 }
 
@@ -281,8 +284,8 @@ func TestTask4_Read_after_Patience_fails(t *testing.T) {
 			require.NoError(t, w.reconcile(), "the error of Reconcile, whose read succeeds")
 			require.Len(t, w.stale, 4, "the errors that Stale was called with")
 			require.Len(t, w.stored(), 3, "the server's Pods")
-			t.Rule("After a read from the server, the newest version of the Deployment's Pods replaces its record, and " +
-				"Patience begins again: otherwise each Reconcile would read from the server.")
+			t.Rule("After a read from the server, the newest version of the Pods that listed returned replaces the " +
+				"Deployment's record, and Patience begins again: otherwise each Reconcile would read from the server.")
 			lists := len(w.sent("list"))
 			w.behind()
 			time.Sleep(patience / 2)
@@ -338,7 +341,8 @@ func (w *world) deleteOne() {
 }
 
 func TestTask4_What_was_read_is_recorded(t *testing.T) {
-	guard.Test(t, "After a read from the server, the newest version of the Deployment's Pods replaces its record.",
+	guard.Test(t, "After a read from the server, the newest version of the Pods that listed returned replaces the "+
+		"Deployment's record.",
 		func(t *guard.T) {
 			w := newWorld(t, 10*time.Second)
 			t.Did("the watch is 10 s late; the answer to the third create is lost")

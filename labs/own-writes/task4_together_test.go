@@ -65,8 +65,8 @@ func TestTask4_Stale_is_for_the_end_of_Patience(t *testing.T) {
 		t.Did("Patience has passed once more")
 		require.Error(t, w.reconcile(), "the error of Reconcile, whose read is refused")
 		require.Len(t, w.stale, 2, "the errors that Stale was called with")
-		t.Rule("After a read from the server, the newest version of the Deployment's Pods replaces its record, and " +
-			"Patience begins again: one read is enough for both reasons.")
+		t.Rule("After a read from the server, the newest version of the Pods that listed returned replaces the " +
+			"Deployment's record, and Patience begins again: one read is enough for both reasons.")
 		require.NoError(t, w.reconcile(), "the error of Reconcile, whose read succeeds")
 		lists := len(w.sent("list"))
 		w.behind()
@@ -199,7 +199,8 @@ func endsDuring(t *guard.T, verb string, end error) {
 }
 
 func TestTask4_Record_after_a_read(t *testing.T) {
-	guard.Test(t, "After a read from the server, the newest version of the Deployment's Pods replaces its record.",
+	guard.Test(t, "After a read from the server, the newest version of the Pods that listed returned replaces the "+
+		"Deployment's record.",
 		func(t *guard.T) {
 			for _, uid := range []types.UID{"", "old-uid", "its own"} {
 				w := newWorld(t, 0)
@@ -239,8 +240,8 @@ func TestTask4_Record_after_a_read(t *testing.T) {
 }
 
 func TestTask4_Patience_after_a_lost_answer(t *testing.T) {
-	guard.Test(t, "After a read from the server, the newest version of the Deployment's Pods replaces its record, and "+
-		"Patience begins again.", func(t *guard.T) {
+	guard.Test(t, "After a read from the server, the newest version of the Pods that listed returned replaces the "+
+		"Deployment's record, and Patience begins again with the next error.", func(t *guard.T) {
 		w := newWorld(t, time.Hour)
 		t.Did("the answer to the second create is lost, and the first read after it is refused")
 		w.Script("create", pass, fakeapi.Reset(true))

@@ -1,0 +1,127 @@
+package ownwrites_test
+
+// Task 4: what Reconcile does after a read from the server is what it does after a look into the cache.
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+// beforeRead are the two ways to a read from the server: each returns when the next Reconcile reads.
+var beforeRead = []func(w *world){
+	func(w *world) {
+		w.farAhead()
+		w.behind()
+		time.Sleep(patience)
+		w.t.Did("Patience has passed")
+	},
+	func(w *world) {
+		w.t.Did("a connection breaks before the answer to a create; no Pod is stored")
+		w.Script("create", fakeapi.Reset(false))
+		require.Error(w.t, w.reconcile(), "the error of Reconcile")
+	},
+}
+
+func TestTask4_Versions_are_recorded_after_a_read(t *testing.T) {
+	guard.Test(t, "Reconcile creates the missing Pods, and records the version of each: also those that a read from the "+
+		"server did not find.", func(t *guard.T) {
+		for _, before := range beforeRead {
+			w := newWorld(t, time.Hour)
+			before(w)
+			require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
+			require.Len(t, w.stored(), 3, "the server's Pods")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+		}
+	})
+}
+
+func TestTask4_Surplus_Pods_after_a_read(t *testing.T) {
+	const rule = "Of surplus Pods it deletes the last by name, each with its UID as a precondition"
+	guard.Test(t, rule+": also after a read from the server.", func(t *guard.T) {
+		begin := func(before func(w *world)) *world {
+			w := newWorld(t, time.Hour)
+			before(w)
+			t.Did("another client creates web-a to web-d")
+			w.add("web-b", "web-d", "web-a", "web-c")
+			return w
+		}
+		for _, before := range beforeRead {
+			t.Rule(rule + ": also after a read from the server.")
+			w := begin(before)
+			require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
+			require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
+
+			t.Rule("A Pod that is gone already is no error.")
+			w = begin(before)
+			t.Did("web-d is deleted before Reconcile's own deletion arrives")
+			w.Script("delete", func(to http.ResponseWriter, r *http.Request, next http.Handler) {
+				w.Delete(w.Objects("pods")[3])
+				next.ServeHTTP(to, r)
+			})
+			require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
+			require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
+
+			t.Rule(rule + ". The name may have passed to a new Pod.")
+			w = begin(before)
+			t.Did("web-d is deleted and created again before Reconcile's deletion arrives")
+			w.Script("delete", func(to http.ResponseWriter, r *http.Request, next http.Handler) {
+				w.Delete(w.Objects("pods")[3])
+				w.add("web-d")
+				next.ServeHTTP(to, r)
+			})
+			if err := w.reconcile(); err != nil {
+				require.True(t, apierrors.IsConflict(err), "the error of Reconcile is the server's 409, or nil")
+			}
+			require.Equal(t, []string{"web-a", "web-b", "web-c", "web-d"}, w.names(), "the server's Pods")
+		}
+	})
+}
+
+func TestTask4_Two_lost_answers_in_a_row(t *testing.T) {
+	guard.Test(t, "After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady "+
+		"returns: also if it has just read, and lost the next answer.", func(t *guard.T) {
+		w := newWorld(t, time.Hour)
+		since := len(w.Requests("list"))
+		t.Did("the answers to the first two creates are lost, and the Pods are stored")
+		w.Script("create", fakeapi.Reset(true), fakeapi.Reset(true))
+		for stored := 1; stored <= 2; stored++ {
+			require.Error(t, w.reconcile(), "the error of Reconcile")
+			require.Len(t, w.stored(), stored, "the server's Pods")
+		}
+		require.NoError(t, w.reconcile(), "the error of the third Reconcile")
+		require.Len(t, w.stored(), 3, "the server's Pods")
+		t.Rule("After a create whose answer was lost, Reconcile reads the Pods from the server: a list at version 0 may come " +
+			"from a cache that is as late as yours.")
+		for _, r := range w.Requests("list")[since:] {
+			require.Empty(t, r.Query.Get("resourceVersion"), "the resourceVersion of a list")
+		}
+	})
+}
+
+func TestTask4_Patience_while_reads_fail(t *testing.T) {
+	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
+		"one and reads the Pods from the server. A nil ends the wait, also if a read is still due.", func(t *guard.T) {
+		w := newWorld(t, time.Hour)
+		t.Did("the answer to a create is lost, and three reads from the server are refused")
+		w.Script("create", fakeapi.Reset(true))
+		w.Script("list pods", fakeapi.Times(3, fakeapi.Answer(http.StatusForbidden, ""))...)
+		require.Error(t, w.reconcile(), "the error of Reconcile")
+		w.farAhead()
+		require.Error(t, w.reconcile(), "the error of Reconcile, whose read is refused")
+		t.Did("the store is cleared, so EnsureReady returns nil")
+		w.store.Clear(web, "")
+		require.Error(t, w.reconcile(), "the error of Reconcile, whose read is refused")
+		time.Sleep(patience)
+		t.Did("Patience passes")
+		w.farAhead()
+		require.Error(t, w.reconcile(), "the error of Reconcile, whose read is refused")
+		require.Empty(t, w.stale, "the errors that Stale was called with: EnsureReady has returned its first error just now")
+	})
+}
