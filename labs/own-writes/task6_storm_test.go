@@ -29,7 +29,7 @@ import (
 
 var (
 	firstSeed = flag.Int64("seed", 1, "the first seed of the storm")
-	seeds     = flag.Int64("seeds", 1, "the number of seeds")
+	seeds     = flag.Int64("seeds", 3, "the number of seeds")
 	owners    = flag.Int("owners", 10, "the number of Deployments in the storm")
 	stormTime = flag.Duration("storm", 20*time.Minute, "how long the storm blows, in simulated time")
 )
