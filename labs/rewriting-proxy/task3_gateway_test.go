@@ -162,6 +162,26 @@ func TestTask3_Columns_in_another_order(t *testing.T) {
 	})
 }
 
+func TestTask3_Long_tables(t *testing.T) {
+	guard.Test(t, "In a Table, the objects of the rows are rewritten, and the number behind the slash in the column "+
+		"Ready. A namespace can have many rows.", func(t *guard.T) {
+		const rows = 1_001
+		row := `{"cells":["a","1/2"],"object":{"metadata":{"name":"a"},"spec":{"replicas":2}}}`
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Ready"}],"rows":[`+
+				strings.Repeat(row+",", rows-1)+row+`]}`)
+		})
+		got := w.get(collection+"?includeObject=Object", "Accept: "+asTable).body
+		shown := map[string]int{}
+		objects := replicasIn(got)
+		for i, cell := range cells(got, "Ready") {
+			shown[cell+" "+objects[i]]++
+		}
+		require.Equal(t, map[string]int{"1/6 a: 6": rows}, shown, "how often each row is there")
+	})
+}
+
 func TestTask3_Errors_in_other_forms_pass(t *testing.T) {
 	guard.Test(t, "An error of the API server passes as it is. An overloaded API server answers with a text, and clients "+
 		"wait for the time in Retry-After.", func(t *guard.T) {
@@ -198,6 +218,12 @@ func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
 			fakeapi.Body("application/json", `<html>`),
 			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
 				`"rows":[{"cells":["1/x"],"object":{}}]}`),
+			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
+				`"rows":[{"cells":["<none>"],"object":{}}]}`),
+			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
+				`"rows":[{"cells":["1/"],"object":{}}]}`),
+			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
+				`"rows":[{"cells":["1/1"],"object":{}},{"cells":["ready"],"object":{}}]}`),
 			fakeapi.Body("application/json", `{"kind":"DeploymentList","items":[{"spec":{"replicas":"2"}}]}`),
 			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				w.Header().Set("Content-Encoding", "br")
