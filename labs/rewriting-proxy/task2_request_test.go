@@ -72,13 +72,15 @@ func upTo(text, separator string) string {
 
 func TestTask2_Request_has_the_clients_context(t *testing.T) {
 	guard.Test(t, "Its context is the client's, so it ends when the client goes away.", func(t *guard.T) {
-		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		for _, c := range []struct{ method, query string }{{"GET", "?watch=1"}, {"GET", ""}, {"DELETE", ""}} {
 			ctx, cancel := context.WithCancel(t.Context())
-			in := httptest.NewRequest(method, "http://proxy"+collection+"?watch=1", nil).WithContext(ctx)
+			in := httptest.NewRequest(c.method, "http://proxy"+collection+c.query, nil).WithContext(ctx)
 			out, err := at(t, "http://upstream", view).Request(in)
 			require.NoError(t, err, "the error of Request")
 			require.NoError(t, out.Context().Err(), "the error of the context before the client goes away")
-			t.Did("the client of a %s goes away", method)
+			_, limited := out.Context().Deadline()
+			require.False(t, limited, "the context has a deadline, which the client's has not")
+			t.Did("the client of a %s%s goes away", c.method, c.query)
 			cancel()
 			require.ErrorIs(t, out.Context().Err(), context.Canceled, "the error of the context")
 		}

@@ -3,6 +3,7 @@ package rewritingproxy_test
 // Task 5: writes.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -149,6 +150,8 @@ func TestTask5_Body_of_the_request(t *testing.T) {
 			t.Rule(refuses)
 			_, err = send(method, path, object, `{"spec":{"replicas":13}}`)
 			require.Equal(t, http.StatusUnprocessableEntity, code(err), "the code of the error of Request")
+			_, err = send(method, path, object, "")
+			require.Equal(t, http.StatusBadRequest, code(err), "the code of the error of Request for an empty body")
 			t.Rule(large)
 			full := `{"spec":{"replicas":12}` + strings.Repeat(" ", 3<<20-24) + "}"
 			_, err = send(method, path, object, full)
@@ -302,11 +305,8 @@ func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 			}
 			if r.Method == http.MethodGet {
 				w.WriteHeader(refusal)
-				if page != "" {
-					io.WriteString(w, page)
-					return
-				}
-				fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":"Why"}`, refusal)
+				const status = `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":"Why"}`
+				io.WriteString(w, cmp.Or(page, fmt.Sprintf(status, refusal)))
 				return
 			}
 			patches++
