@@ -194,40 +194,48 @@ func TestTask5_Process_always_runs_under_the_lock(t *testing.T) {
 func TestTask5_Calls_that_compare_wait_for_process(t *testing.T) {
 	guard.Test(t, "The consumer works under the queue's lock, so no call sees the moment in which an object is "+
 		"neither in the queue nor in the store. Delete, Replace and Resync wait for it.", func(t *guard.T) {
-		for _, c := range []struct {
-			name string
-			call func(q recordedQueue) error
-			want string
-		}{
-			{
-				"Delete", func(q recordedQueue) error { return q.Delete(deploy("default/a@2")) },
-				"default/a: Deleted @2",
-			},
-			{
-				"Replace", func(q recordedQueue) error { return q.Replace(nil, "7") },
-				"default/a: Deleted tombstone(@1)",
-			},
-			{
-				"Resync", func(q recordedQueue) error { return q.Resync() },
-				"default/a: Sync @1",
-			},
-		} {
-			t.Story(8)
-			known := storeOf()
-			q := newQueue(t, options{KnownObjects: known})
-			require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-			t.Did("Pop; before process has put a into the store, call %s from another goroutine", c.name)
-			_, err := q.Pop(func(popped any, _ bool) error {
-				meanwhile(t, func() { _ = c.call(q) })
-				known.take(popped)
-				return nil
-			})
-			require.NoError(t, err, "the error of Pop")
-			synctest.Wait()
-			require.Equal(t, []string{c.want}, q.drain(),
-				"all deltas popped after the %s that waited", c.name)
-		}
+		checkComparingCalls(t, func(known *store) recordedQueue {
+			return newQueue(t, options{KnownObjects: known})
+		})
 	})
+}
+
+// checkComparingCalls requires that the calls that compare with the known objects see them as process leaves them.
+func checkComparingCalls(t *guard.T, new func(known *store) recordedQueue) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		call func(q recordedQueue) error
+		want string
+	}{
+		{
+			"Delete", func(q recordedQueue) error { return q.Delete(deploy("default/a@2")) },
+			"default/a: Deleted @2",
+		},
+		{
+			"Replace", func(q recordedQueue) error { return q.Replace(nil, "7") },
+			"default/a: Deleted tombstone(@1)",
+		},
+		{
+			"Resync", func(q recordedQueue) error { return q.Resync() },
+			"default/a: Sync @1",
+		},
+	} {
+		t.Story(8)
+		known := storeOf()
+		q := new(known)
+		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+		t.Did("Pop; before process has put a into the store, call %s from another goroutine", c.name)
+		_, err := q.Pop(func(popped any, _ bool) error {
+			meanwhile(t, func() { _ = c.call(q) })
+			known.take(popped)
+			return nil
+		})
+		require.NoError(t, err, "the error of Pop")
+		synctest.Wait()
+		require.Equal(t, []string{c.want}, q.drain(),
+			"all deltas popped after the %s that waited", c.name)
+	}
 }
 
 func TestTask5_Every_method_takes_the_lock(t *testing.T) {

@@ -89,6 +89,15 @@ func TestTask6_Long_calls_are_one_step(t *testing.T) {
 	})
 }
 
+func TestTask6_Calls_that_compare_wait_for_process(t *testing.T) {
+	bonus(t, "process runs under the queue's lock; with UnlockWhileProcessing it runs without the lock, unless 2000 "+
+		"items or more are waiting. Delete, Replace and Resync wait for it.", func(t *guard.T) {
+		checkComparingCalls(t, func(known *store) recordedQueue {
+			return newRealFIFO(t, known, cache.RealFIFOOptions{})
+		})
+	})
+}
+
 func TestTask6_Atomic_list_with_an_object_without_a_key(t *testing.T) {
 	bonus(t, "If an object of the list has no key, the error is a cache.KeyError that carries the object.",
 		func(t *guard.T) {
