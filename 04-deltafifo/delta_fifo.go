@@ -21,7 +21,8 @@ import (
 // DeltaFIFO is a queue of keys. For each key it holds the changes since the key was last popped, oldest first: its
 // cache.Deltas. It implements cache.Queue and cache.TransformingStore.
 //
-// Every method may be called from any goroutine. Only Pop waits for more than the lock.
+// Every method may be called from any goroutine. Only Pop waits for more than the lock. If the transformer panics, the
+// method that called it releases the lock and panics too.
 //
 // The consumer that pops an object and the consumer's store share it with the queue. The queue never changes an object.
 type DeltaFIFO struct {
@@ -82,7 +83,7 @@ func NewDeltaFIFOWithOptions(opts cache.DeltaFIFOOptions) *DeltaFIFO {
 
 // KeyOf returns the key that a tombstone (cache.DeletedFinalStateUnknown) carries. For cache.Deltas it returns the key
 // of the newest object in them, which may be a tombstone. For any other object it returns the key or the error of the
-// key function.
+// key function. KeyOf does not take the lock, so process may call it.
 //
 // For empty Deltas KeyOf returns a cache.KeyError that wraps cache.ErrZeroLengthDeltasObject.
 //

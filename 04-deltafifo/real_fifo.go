@@ -23,7 +23,8 @@ import (
 //     compares it with its store. So the consumer need not work under the queue's lock: with UnlockWhileProcessing it
 //     does not.
 //
-// Every method may be called from any goroutine, but with UnlockWhileProcessing only one goroutine may call Pop.
+// Every method may be called from any goroutine, but with UnlockWhileProcessing only one goroutine may call Pop. If the
+// transformer panics, the method that called it releases the lock and panics too.
 type RealFIFO struct {
 	lock    sync.Mutex // guards the fields down to closed
 	changed *sync.Cond
@@ -110,7 +111,8 @@ func (q *RealFIFO) Replace(list []any, version string) error {
 
 // Resync lets the consumer process every object again. With AtomicEvents Resync queues one SyncAll with a
 // cache.SyncAllInfo. With known objects it queues a Sync for each known object that has no pending items and can be
-// found, in any order. The objects of a Resync do not go through the transformer again.
+// found, in any order. The objects of a Resync do not go through the transformer again. Resync does a fixed amount of
+// work for each key that is pending or known.
 //
 // It mirrors cache.RealFIFO.Resync.
 func (q *RealFIFO) Resync() error {

@@ -1,6 +1,6 @@
 package deltafifo_test
 
-// Task 1: keys, a queue of them, and Pop. Its lock and its waiting are in task1_wait_test.go.
+// Task 1: a queue of keys, and Pop. The lock of Pop and its waiting are in task1_wait_test.go.
 
 import (
 	"errors"
@@ -20,115 +20,6 @@ import (
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/guardpage"
 )
-
-func TestTask1_Key_comes_from_the_key_function(t *testing.T) {
-	guard.Test(t, "For any other object KeyOf returns the key or the error of the key function. The default key "+
-		"function is cache.MetaNamespaceKeyFunc.", func(t *guard.T) {
-		q := deltafifo.NewDeltaFIFOWithOptions(options{})
-		t.Did("KeyOf default/web")
-		key, err := q.KeyOf(deploy("default/web"))
-		require.NoError(t, err, "the error of KeyOf without a KeyFunction")
-		require.Equal(t, "default/web", key, "the key without a KeyFunction")
-
-		for _, mine := range []string{"mine", ""} {
-			q = deltafifo.NewDeltaFIFOWithOptions(options{
-				KeyFunction: func(any) (string, error) { return mine, nil },
-			})
-			t.Did("KeyOf default/web, with a KeyFunction that returns %q", mine)
-			key, err = q.KeyOf(deploy("default/web"))
-			require.NoError(t, err, "the error of KeyOf with a KeyFunction")
-			require.Equal(t, mine, key, "the key with a KeyFunction")
-		}
-
-		noName := errors.New("no name")
-		q = deltafifo.NewDeltaFIFOWithOptions(options{
-			KeyFunction: func(any) (string, error) { return "", noName },
-		})
-		t.Did("KeyOf default/web, with a KeyFunction that returns an error")
-		_, err = q.KeyOf(deploy("default/web"))
-		require.Equal(t, noName, err, "the error of KeyOf")
-	})
-}
-
-func TestTask1_Key_of_a_tombstone_is_the_one_it_carries(t *testing.T) {
-	guard.Test(t, "KeyOf returns the key that a tombstone (cache.DeletedFinalStateUnknown) carries. The object "+
-		"in the tombstone may be old, or nil.",
-		func(t *guard.T) {
-			q := deltafifo.NewDeltaFIFOWithOptions(options{})
-			for _, stone := range []cache.DeletedFinalStateUnknown{
-				tombstone("default/web", ""), tombstone("default/web", "default/other@1"),
-				tombstone("", "default/other@1"),
-			} {
-				t.Did("KeyOf %s", describe(stone))
-				key, err := q.KeyOf(stone)
-				require.NoError(t, err, "the error of KeyOf of a %s", describe(stone))
-				require.Equal(t, stone.Key, key, "the key of a %s", describe(stone))
-			}
-		})
-}
-
-func TestTask1_Key_of_Deltas_is_that_of_the_newest(t *testing.T) {
-	guard.Test(t, "For cache.Deltas KeyOf returns the key of the newest object in them, which may be a tombstone.",
-		func(t *guard.T) {
-			q := deltafifo.NewDeltaFIFOWithOptions(options{})
-			for _, newest := range []any{deploy("default/web@2"), tombstone("default/web", "")} {
-				t.Did("KeyOf Deltas: Added default/old@1, Deleted %s", describe(newest))
-				key, err := q.KeyOf(cache.Deltas{
-					{Type: cache.Added, Object: deploy("default/old@1")},
-					{Type: cache.Deleted, Object: newest},
-				})
-				require.NoError(t, err,
-					"the error of KeyOf of Deltas that end with %s", describe(newest))
-				require.Equal(t, "default/web", key,
-					"the key of Deltas that end with %s", describe(newest))
-			}
-			t.Did("KeyOf Deltas{}")
-			_, err := q.KeyOf(cache.Deltas{})
-			t.Rule("For empty Deltas KeyOf returns a cache.KeyError that wraps " +
-				"cache.ErrZeroLengthDeltasObject.")
-			require.ErrorIs(t, err, cache.ErrZeroLengthDeltasObject, "the error of KeyOf of empty Deltas")
-			require.ErrorAs(t, err, &cache.KeyError{}, "the error of KeyOf of empty Deltas")
-		})
-}
-
-func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
-	guard.Test(t, "If an object has no key, the error is a cache.KeyError that carries the object and wraps the "+
-		"key function's error. So a log can show the object.", func(t *guard.T) {
-		cause := errors.New("no name")
-		q := newQueue(t, options{KeyFunction: func(obj any) (string, error) {
-			if obj == "nameless" {
-				return "", cause
-			}
-			return cache.MetaNamespaceKeyFunc(obj)
-		}})
-		for name, call := range map[string]func(any) error{"Add": q.Add, "Update": q.Update} {
-			err := call("nameless")
-			require.ErrorAs(t, err, &cache.KeyError{}, "the error of %s", name)
-			require.Equal(t, any("nameless"), keyErrorOf(err).Obj, "the object in the error of %s", name)
-			require.ErrorIs(t, err, cause, "the error of %s", name)
-		}
-		t.Rule("A change that fails leaves nothing in the queue.")
-		require.Empty(t, q.drain(), "all popped deltas")
-	})
-}
-
-func keyErrorOf(err error) (k cache.KeyError) {
-	errors.As(err, &k)
-	return k
-}
-
-func TestTask1_Equal_names_in_two_namespaces_are_two_keys(t *testing.T) {
-	guard.Test(t, "Every key comes from the key function. Objects of the same name in two namespaces have two "+
-		"keys.",
-		func(t *guard.T) {
-			q := newQueue(t, options{})
-			require.NoError(t, q.Add(deploy("blue/web@1")), "the error of Add")
-			require.NoError(t, q.Add(deploy("green/web@2")), "the error of Add")
-			require.NoError(t, q.Update(deploy("blue/web@3")), "the error of Update")
-			require.Equal(t, "blue/web: Added @1, Updated @3", q.pop(), "deltas of the 1st Pop")
-			require.Equal(t, "green/web: Added @2", q.pop(), "deltas of the 2nd Pop")
-		})
-}
 
 func TestTask1_Pop_is_first_in_first_out(t *testing.T) {
 	guard.Test(t, "The first pending delta of a key puts the key at the back of the queue. Keys come out first "+
@@ -200,17 +91,20 @@ func TestTask1_Popped_key_starts_again(t *testing.T) {
 func TestTask1_Popped_Deltas_belong_to_the_caller(t *testing.T) {
 	guard.Test(t, "The Deltas belong to the caller. The queue does not write to them again, and the caller may "+
 		"overwrite them.", func(t *guard.T) {
-		q := newQueue(t, options{})
-		require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
-		t.Did("Pop, and keep the Deltas")
-		popped, err := q.Pop(func(any, bool) error { return nil })
-		require.NoError(t, err, "the error of Pop")
-		require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update")
-		require.Equal(t, "default/web: Added @1", showDeltas(popped), "the kept Deltas after the Update")
-		require.IsType(t, cache.Deltas{}, popped, "the kept Deltas")
-		t.Did("overwrite the Deltas")
-		clear(popped.(cache.Deltas))
-		require.Equal(t, "default/web: Updated @2", q.pop(), "the next popped deltas")
+		for _, failed := range []error{nil, errors.New("the consumer failed")} {
+			t.Story(8)
+			q := newQueue(t, options{})
+			require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
+			t.Did("Pop, and keep the Deltas; the error of process is %v", failed)
+			popped, err := q.Pop(func(any, bool) error { return failed })
+			require.ErrorIs(t, err, failed, "the error of Pop")
+			require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update")
+			require.Equal(t, "default/web: Added @1", showDeltas(popped), "the kept Deltas after the Update")
+			require.IsType(t, cache.Deltas{}, popped, "the kept Deltas")
+			t.Did("overwrite the Deltas")
+			clear(popped.(cache.Deltas))
+			require.Equal(t, "default/web: Updated @2", q.pop(), "the next popped deltas")
+		}
 	})
 }
 
@@ -222,11 +116,12 @@ func TestTask1_Popped_keys_are_forgotten(t *testing.T) {
 			t.Story(8)
 			q := newQueue(t, options{KeyFunction: ownKey})
 			before := heapInUse()
-			t.Did("Add and Pop %d keys, one after the other, while %d keys wait", keys, waiting)
+			t.Did("Add and Pop %d keys, one after the other, while %d keys wait; process fails for each second one", keys,
+				waiting)
 			for i := range waiting + keys {
 				_ = q.Queue.Add(strconv.Itoa(i))
 				if i >= waiting {
-					_, _ = q.Pop(func(any, bool) error { return nil })
+					_, _ = q.Pop(func(any, bool) error { return []error{nil, errLookup}[i%2] })
 				}
 			}
 			require.Less(t, (heapInUse()-before)/keys, 10, "bytes in use for each popped key")
@@ -358,10 +253,12 @@ func TestTask1_Process_error_is_returned_and_nothing_is_put_back(t *testing.T) {
 		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
 		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add")
 		t.Did("Pop, with a process function that fails")
-		popped, err := q.Pop(func(any, bool) error { return failed })
+		calls := 0
+		popped, err := q.Pop(func(any, bool) error { calls++; return failed })
 		require.ErrorIs(t, err, failed, "the error of Pop")
 		require.Equal(t, "default/a: Added @1", showDeltas(popped),
 			"the deltas that Pop returns with the error")
+		require.Equal(t, 1, calls, "calls of process")
 		require.Equal(t, []string{"default/b: Added @2"}, q.drain(), "all deltas popped afterwards")
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
 
+	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -32,6 +33,22 @@ func TestTask1_Process_runs_under_the_lock(t *testing.T) {
 		t.Rule("A call that waits for the lock takes effect after process has returned.")
 		require.Equal(t, []string{"default/b: Added @2"}, q.drain(),
 			"all deltas popped after the Add that waited")
+	})
+}
+
+func TestTask1_Process_may_call_KeyOf(t *testing.T) {
+	guard.Test(t, "KeyOf does not take the lock, so process may call it.", func(t *guard.T) {
+		q := deltafifo.NewDeltaFIFOWithOptions(options{})
+		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+		t.Did("Add default/a@1, and Pop; process calls KeyOf with the Deltas")
+		key, returned := "", false
+		_, err := q.Pop(func(popped any, _ bool) error {
+			returned = meanwhile(t, func() { key, _ = q.KeyOf(popped) })
+			return nil
+		})
+		require.NoError(t, err, "the error of Pop")
+		require.True(t, returned, "KeyOf returns while process is running")
+		require.Equal(t, "default/a", key, "the key of the Deltas that process receives")
 	})
 }
 

@@ -59,11 +59,21 @@ func TestTask2_Later_deltas_do_not_move_the_key(t *testing.T) {
 
 func TestTask2_Equal_updates_are_both_recorded(t *testing.T) {
 	guard.Test(t, "Only deletions in a row are merged. Two equal updates are two deltas.", func(t *guard.T) {
-		web := deploy("default/web@1")
-		q := newQueue(t, options{})
-		require.NoError(t, q.Update(web), "the error of the 1st Update")
-		require.NoError(t, q.Update(web), "the error of the 2nd Update")
-		require.Equal(t, []string{"default/web: Updated @1, Updated @1"}, q.drain(), "all popped deltas")
+		for _, known := range []*store{storeOf(), storeOf("default/web@1")} { // known or not, and unchanged
+			t.Story(8)
+			web, again := deploy("default/web@1"), deploy("default/web@1")
+			q := newQueue(t, options{KnownObjects: known})
+			require.NoError(t, q.Update(web), "the error of the 1st Update")
+			require.NoError(t, q.Update(web), "the error of the 2nd Update")
+			require.Equal(t, []string{"default/web: Updated @1, Updated @1"}, q.drain(), "all popped deltas")
+			require.NoError(t, q.Update(web), "the error of the 3rd Update")
+			require.NoError(t, q.Update(again), "the error of the 4th Update, with another object")
+			objects := q.pendingObjects()
+			require.Len(t, objects, 2, "objects of all popped deltas")
+			t.Rule("Update is like Add, but records an Updated. It records obj itself, not an equal object.")
+			require.Same(t, any(again), objects[1], "the object of the 2nd delta")
+			t.Rule("Only deletions in a row are merged. Two equal updates are two deltas.")
+		}
 	})
 }
 
@@ -158,12 +168,12 @@ func TestTask2_Delete_of_unknown_objects_keeps_nothing(t *testing.T) {
 		"returns nil. The queue does not keep the key either.", func(t *guard.T) {
 		q := newQueue(t, options{KnownObjects: storeOf()})
 		before := heapInUse()
-		t.Did("Delete 20000 objects that are neither known nor pending")
-		for i := range 20_000 {
+		t.Did("Delete 40000 objects that are neither known nor pending")
+		for i := range 40_000 {
 			require.NoError(t, q.Queue.Delete(deploy(fmt.Sprintf("default/web-%d@1", i))),
 				"the error of Delete")
 		}
-		require.Less(t, (heapInUse()-before)/20_000, 40, "bytes in use for each Delete")
+		require.Less(t, (heapInUse()-before)/40_000, 40, "bytes in use for each Delete")
 		runtime.KeepAlive(q)
 	})
 }
@@ -201,6 +211,9 @@ func TestTask2_Delete_takes_a_tombstone(t *testing.T) {
 		q := newQueue(t, options{KnownObjects: storeOf("default/web@1")})
 		require.NoError(t, q.Delete(tombstone("default/web", "default/web@1")), "the error of Delete")
 		require.Equal(t, []string{"default/web: Deleted tombstone(@1)"}, q.drain(), "all popped deltas")
+		require.NoError(t, q.Delete(tombstone("default/web", "")), "the error of Delete")
+		require.Equal(t, []string{"default/web: Deleted tombstone(nothing)"}, q.drain(),
+			"all deltas popped after Delete of a tombstone without an object")
 	})
 }
 
@@ -268,6 +281,11 @@ func TestTask2_Each_recorded_object_is_transformed(t *testing.T) {
 		require.Equal(t, 3, calls, "calls of the transformer")
 		t.Rule("The queue never changes an object. It stores the one that the transformer returns.")
 		require.Equal(t, "@1", show(web), "the object that was added")
+		var seen any
+		q = newQueue(t, options{Transformer: func(obj any) (any, error) { seen = obj; return obj, nil }})
+		require.NoError(t, q.Add(web), "the error of Add, with a transformer that returns its argument")
+		t.Rule("The object goes through the transformer first, if there is one. It is obj itself, not a copy.")
+		require.Same(t, any(web), seen, "the object that the transformer receives")
 	})
 }
 

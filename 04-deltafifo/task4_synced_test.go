@@ -110,6 +110,15 @@ func TestTask4_Later_lists_change_nothing(t *testing.T) {
 		require.True(t, q.HasSynced(), "the queue has synced after the only key of the 1st list was popped")
 		require.NoError(t, q.Replace(deploys("default/c@3"), "9"), "the error of the 3rd Replace")
 		require.True(t, q.HasSynced(), "the queue has still synced after the 3rd list")
+		t.Did("Pop; while process runs, HasSynced on another goroutine")
+		synced := true
+		_, err := q.Pop(func(any, bool) error { // HasSynced may wait for process
+			meanwhile(t, func() { synced = q.HasSynced() })
+			return nil
+		})
+		require.NoError(t, err, "the error of Pop")
+		synctest.Wait()
+		require.True(t, synced, "the queue has still synced while process is running")
 	})
 }
 
@@ -257,13 +266,14 @@ func TestTask4_Done_closes_when_synced(t *testing.T) {
 		checker := q.HasSyncedChecker()
 		require.Equal(t, "deployments", checker.Name(), "the Name of the HasSyncedChecker")
 		synced, done := false, checker.Done() // long before the first list
-		t.Go(func() { <-done; synced = true })
+		other := q.HasSyncedChecker().Done()
+		t.Go(func() { <-done; <-other; synced = true })
 		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
 		synctest.Wait()
 		require.False(t, synced, "Done is closed before the key of the first list was popped")
 		q.pop()
 		synctest.Wait()
-		require.True(t, synced, "Done is closed after the key of the first list was popped")
+		require.True(t, synced, "both results of Done are closed after the key of the first list was popped")
 		select {
 		case <-checker.Done():
 			done = nil

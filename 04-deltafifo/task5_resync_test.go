@@ -1,18 +1,16 @@
 package deltafifo_test
 
-// Task 5: Resync and Close. The tests of the whole chapter are in task5_whole_test.go.
+// Task 5: Resync, and the lock. Close is in task5_shutdown_test.go.
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/tools/cache"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
@@ -129,6 +127,10 @@ func TestTask5_Resync_without_known_objects_does_nothing(t *testing.T) {
 		q.pop()
 		require.NoError(t, q.Resync(), "the error of Resync")
 		require.Empty(t, q.drain(), "all deltas popped after Resync")
+		t.Rule("A Resync is not an event: HasSynced does not become true.")
+		q = newQueue(t, options{})
+		require.NoError(t, q.Resync(), "the error of Resync")
+		require.False(t, q.HasSynced(), "the queue has synced after a Resync alone")
 	})
 }
 
@@ -145,211 +147,95 @@ func TestTask5_Resync_leaves_out_objects_that_cannot_be_found(t *testing.T) {
 	})
 }
 
-func TestTask5_Close_wakes_every_Pop(t *testing.T) {
-	guard.Test(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue "+
-		"is empty. Otherwise the program hangs when it stops.", func(t *guard.T) {
-		requireCloseWakes(t, func() recordedQueue { return newQueue(t, options{}) })
-		q := newQueue(t, options{})
-		q.Close()
-		t.Did("Pop")
-		_, err := q.Pop(func(any, bool) error { return nil })
-		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of a Pop after Close")
-	})
-}
-
-// requireCloseWakes requires that Close wakes each of three waiting Pops, also if keys have come that none has yet.
-func requireCloseWakes(t *guard.T, queue func() recordedQueue) {
-	t.Helper()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no Pop runs between Add and Close
-	for keys := range 3 {
-		for range 20 {
-			t.Story(8)
-			var errs [3]error
-			q, closed := queue(), 0
-			for i := range errs {
-				errs[i] = errors.New("still waiting")
-				t.Go(func() { _, errs[i] = q.Pop(func(any, bool) error { return nil }) })
-			}
-			t.Did("three Pops wait")
-			synctest.Wait()
-			for i := range keys {
-				require.NoError(t, q.Add(deploy(fmt.Sprintf("default/%d@1", i))), "the error of Add")
-			}
-			q.Close()
-			synctest.Wait()
-			for _, err := range errs {
-				if errors.Is(err, cache.ErrFIFOClosed) {
-					closed++
+func TestTask5_Process_always_runs_under_the_lock(t *testing.T) {
+	guard.Test(t, "process runs under the queue's lock. That is true for every change, before and after the first "+
+		"list, and in a closed queue.", func(t *guard.T) {
+		for _, change := range []string{"Update", "Delete", "Replace", "Replace without it", "Resync"} {
+			for _, phase := range []string{"before the first list", "after the first list", "after Close"} {
+				t.Story(8)
+				known := storeOf()
+				q := newQueue(t, options{KnownObjects: known})
+				if phase == "after the first list" {
+					require.NoError(t, q.Replace(nil, "1"), "the error of the first Replace")
 				}
-			}
-			require.Equal(t, 3-keys, closed, "Pops that have returned cache.ErrFIFOClosed")
-		}
-	}
-}
-
-func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
-	guard.Test(t, "The keys in a closed queue can still be popped. Then Pop returns "+
-		"cache.ErrFIFOClosed.", func(t *guard.T) {
-		q := newQueue(t, options{})
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add")
-		q.Close()
-		require.Equal(t, "default/a: Added @1", q.pop(), "deltas of the 1st Pop after Close")
-		t.Rule("Pop returns the error of process with the deltas, and does not put them back.")
-		t.Did("Pop, with a process function that fails")
-		popped, err := q.Pop(func(any, bool) error { return errLookup })
-		require.ErrorIs(t, err, errLookup, "the error of the 2nd Pop after Close")
-		require.Equal(t, "default/b: Added @2", showDeltas(popped), "deltas of the 2nd Pop after Close")
-		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
-		t.Did("Pop")
-		_, err = q.Pop(func(any, bool) error { return nil })
-		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of Pop when the closed queue is empty")
-	})
-}
-
-func TestTask5_Closed_queue_still_accepts_changes(t *testing.T) {
-	guard.Test(t, "A closed queue still accepts changes. When a controller stops, its Reflector may be in the "+
-		"middle of a call.", func(t *guard.T) {
-		known := storeOf("default/a@1", "default/b@2", "default/c@3")
-		q := newQueue(t, options{KnownObjects: known})
-		q.Close()
-		require.NoError(t, q.Resync(), "the error of Resync after Close")
-		known.objs["default/e"], known.objs["default/f"] = deploy("default/e@1"), deploy("default/f@1")
-		t.Rule("HasSynced reports whether every key that was in the queue after the first Replace, deletions " +
-			"included, has been popped and processed. Close is no list.")
-		require.False(t, q.HasSynced(), "the queue has synced after Close")
-		t.Rule("A closed queue still accepts changes.")
-		require.NoError(t, q.Add(deploy("default/d@4")), "the error of Add after Close")
-		require.NoError(t, q.Update(deploy("default/a@5")), "the error of Update after Close")
-		require.NoError(t, q.Delete(deploy("default/b@6")), "the error of Delete after Close")
-		require.NoError(t, q.Delete(deploy("default/e@6")), "the error of Delete after Close")
-		require.NoError(t, q.Replace(deploys("default/a@7"), "7"), "the error of Replace after Close")
-		require.ElementsMatch(t, []string{
-			"default/a: Sync @1, Updated @5, Replaced @7",
-			"default/b: Sync @2, Deleted @6",
-			"default/c: Sync @3, Deleted tombstone(@3)",
-			"default/d: Added @4, Deleted tombstone(@4)",
-			"default/e: Deleted @6",
-			"default/f: Deleted tombstone(@1)",
-		}, q.drain(), "all popped deltas")
-	})
-}
-
-func TestTask5_Close_twice_is_fine(t *testing.T) {
-	guard.Test(t, "IsClosed reports whether Close has been called. It is true even if the queue still has "+
-		"keys.", func(t *guard.T) {
-		q := deltafifo.NewDeltaFIFOWithOptions(options{})
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		require.False(t, q.IsClosed(), "the queue is closed before the 1st Close")
-		t.Did("Add default/a@1, and Close")
-		q.Close()
-		require.True(t, q.IsClosed(), "the queue is closed after the 1st Close")
-		t.Did("Close")
-		t.Rule("Closing again does nothing.")
-		q.Close()
-		require.True(t, q.IsClosed(), "the queue is closed after the 2nd Close")
-	})
-}
-
-// Pop sees that the queue is open, and then it waits. There must be no gap between the two for Close. A gap is only
-// nanoseconds wide, so the test runs Pop and Close together many times, and Close starts a little later each time. If
-// Close waits for the lock, there is usually no gap, and fewer rounds are enough.
-func TestTask5_No_Pop_sleeps_through_Close(t *testing.T) {
-	guard.Test(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue "+
-		"is empty. A Pop that has seen an open queue but does not wait yet must notice Close too "+
-		"(#90581).", func(t *guard.T) {
-		rounds := int64(400_000)
-		if guard.RaceDetector {
-			rounds /= 10 // the detector does not look for this
-		}
-		q := deltafifo.NewDeltaFIFOWithOptions(options{})
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		_, err := q.Pop(func(any, bool) error {
-			if !meanwhile(t, q.Close) {
-				rounds = 1_000
-			}
-			return nil
-		})
-		require.NoError(t, err, "the error of Pop")
-		t.Did("Pop and Close at the same time, again and again")
-		require.True(t, closeWhilePopping(t, rounds), "every Pop returns after Close")
-	})
-}
-
-// closeWhilePopping reports whether each Pop returned.
-func closeWhilePopping(t *guard.T, rounds int64) bool {
-	queues := make(chan *deltafifo.DeltaFIFO)
-	defer close(queues)
-	var begun, ended atomic.Int64
-	t.Go(func() {
-		for q := range queues {
-			begun.Add(1)
-			_, _ = q.Pop(func(any, bool) error { return nil })
-			ended.Add(1)
-		}
-	})
-	for round := int64(1); round <= rounds; round++ {
-		q := deltafifo.NewDeltaFIFOWithOptions(options{})
-		queues <- q
-		for turns := 0; begun.Load() < round; turns++ {
-			if turns > 1_000 {
-				runtime.Gosched()
+				known.objs["default/a"] = deploy("default/a@1")
+				t.Did("the known objects are now [%s]", known)
+				var err error
+				switch change {
+				case "Update":
+					err = q.Update(deploy("default/a@2"))
+				case "Delete":
+					err = q.Delete(deploy("default/a@2"))
+				case "Replace":
+					err = q.Replace(deploys("default/a@2"), "2")
+				case "Replace without it":
+					err = q.Replace(nil, "2")
+				case "Resync":
+					err = q.Resync()
+				}
+				require.NoError(t, err, "the error of %s", change)
+				if phase == "after Close" {
+					q.Close()
+				}
+				t.Did("Pop; while process runs, Add default/b on another goroutine")
+				early := false
+				_, err = q.Pop(func(any, bool) error {
+					early = meanwhile(t, func() { _ = q.Queue.Add(deploy("default/b@3")) })
+					return nil
+				})
+				require.NoError(t, err, "the error of Pop")
+				synctest.Wait()
+				require.False(t, early, "Add returned while process was running, for %s %s", change, phase)
 			}
 		}
-		for range round % 100 {
-			begun.Load() // a nanosecond or so
-		}
-		q.Close()
-		for turns := 0; ended.Load() < round && turns < 100; turns++ {
-		}
-		if ended.Load() < round {
-			synctest.Wait() // now it has ended, or it never will
-		}
-		if ended.Load() < round {
-			q.Close() // end it
-			return false
-		}
-	}
-	return true
+	})
 }
 
 func TestTask5_Calls_that_compare_wait_for_process(t *testing.T) {
 	guard.Test(t, "The consumer works under the queue's lock, so no call sees the moment in which an object is "+
 		"neither in the queue nor in the store. Delete, Replace and Resync wait for it.", func(t *guard.T) {
-		for _, c := range []struct {
-			name string
-			call func(q recordedQueue) error
-			want string
-		}{
-			{
-				"Delete", func(q recordedQueue) error { return q.Delete(deploy("default/a@2")) },
-				"default/a: Deleted @2",
-			},
-			{
-				"Replace", func(q recordedQueue) error { return q.Replace(nil, "7") },
-				"default/a: Deleted tombstone(@1)",
-			},
-			{
-				"Resync", func(q recordedQueue) error { return q.Resync() },
-				"default/a: Sync @1",
-			},
-		} {
-			t.Story(8)
-			known := storeOf()
-			q := newQueue(t, options{KnownObjects: known})
-			require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-			t.Did("Pop; before process has put a into the store, call %s from another goroutine", c.name)
-			_, err := q.Pop(func(popped any, _ bool) error {
-				meanwhile(t, func() { _ = c.call(q) })
-				known.take(popped)
-				return nil
-			})
-			require.NoError(t, err, "the error of Pop")
-			synctest.Wait()
-			require.Equal(t, []string{c.want}, q.drain(),
-				"all deltas popped after the %s that waited", c.name)
-		}
+		checkComparingCalls(t, func(known *store) recordedQueue {
+			return newQueue(t, options{KnownObjects: known})
+		})
 	})
+}
+
+// checkComparingCalls requires that the calls that compare with the known objects see them as process leaves them.
+func checkComparingCalls(t *guard.T, new func(known *store) recordedQueue) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		call func(q recordedQueue) error
+		want string
+	}{
+		{
+			"Delete", func(q recordedQueue) error { return q.Delete(deploy("default/a@2")) },
+			"default/a: Deleted @2",
+		},
+		{
+			"Replace", func(q recordedQueue) error { return q.Replace(nil, "7") },
+			"default/a: Deleted tombstone(@1)",
+		},
+		{
+			"Resync", func(q recordedQueue) error { return q.Resync() },
+			"default/a: Sync @1",
+		},
+	} {
+		t.Story(8)
+		known := storeOf()
+		q := new(known)
+		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+		t.Did("Pop; before process has put a into the store, call %s from another goroutine", c.name)
+		_, err := q.Pop(func(popped any, _ bool) error {
+			meanwhile(t, func() { _ = c.call(q) })
+			known.take(popped)
+			return nil
+		})
+		require.NoError(t, err, "the error of Pop")
+		synctest.Wait()
+		require.Equal(t, []string{c.want}, q.drain(),
+			"all deltas popped after the %s that waited", c.name)
+	}
 }
 
 func TestTask5_Every_method_takes_the_lock(t *testing.T) {
@@ -390,6 +276,40 @@ func TestTask5_IsClosed_takes_the_lock(t *testing.T) {
 			both.Go(func() { _ = q.Replace(nil, "7") })
 			q.HasSynced()
 			both.Wait()
+		}
+	})
+}
+
+// whole makes a Deployment with fields that a queue could remove or change.
+func whole(text string) *appsv1.Deployment {
+	d := deploy(text)
+	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	d.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentAvailable}}
+	d.Finalizers = []string{"example.com/wait"}
+	return d
+}
+
+func TestTask5_No_call_changes_an_object(t *testing.T) {
+	guard.Test(t, "The queue never changes an object. The consumer that pops it and the consumer's store share it with "+
+		"the queue.", func(t *guard.T) {
+		known, objs := storeOf(), map[string]*appsv1.Deployment{}
+		for _, text := range []string{
+			"default/gone@1", "default/synced@1", "default/a@2", "default/a@3", "default/a@4", "default/listed@5",
+		} {
+			objs[text] = whole(text)
+		}
+		known.objs["default/gone"], known.objs["default/synced"] = objs["default/gone@1"], objs["default/synced@1"]
+		q := newQueue(t, options{KnownObjects: known})
+		require.NoError(t, q.Add(objs["default/a@2"]), "the error of Add")
+		require.NoError(t, q.Update(objs["default/a@3"]), "the error of Update")
+		require.NoError(t, q.Delete(objs["default/a@4"]), "the error of Delete")
+		require.NoError(t, q.Replace([]any{objs["default/synced@1"], objs["default/listed@5"]}, "5"), "the error of Replace")
+		q.drain()
+		require.NoError(t, q.Resync(), "the error of Resync")
+		q.drain()
+		for text, obj := range objs {
+			require.Equal(t, fmt.Sprint(whole(text)), fmt.Sprint(obj), "the object %s after the calls", text)
 		}
 	})
 }

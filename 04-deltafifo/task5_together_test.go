@@ -5,6 +5,7 @@ package deltafifo_test
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -180,4 +181,48 @@ func TestTask5_Calls_that_meet_run_one_after_the_other(t *testing.T) {
 			return recordedQueue{deltafifo.NewDeltaFIFOWithOptions(opts), t}
 		})
 	})
+}
+
+func TestTask5_Long_calls_are_one_step(t *testing.T) {
+	pause := realPause(t)
+	guard.Test(t, "Concurrent calls have the same effect as if one came after the other. That is true for long lists "+
+		"too.", func(t *guard.T) {
+		checkLongCalls(t, pause, func(known *store) recordedQueue {
+			opts := options{KnownObjects: known, EmitDeltaTypeReplaced: true}
+			return recordedQueue{deltafifo.NewDeltaFIFOWithOptions(opts), t}
+		})
+	})
+}
+
+// checkLongCalls requires that no call takes effect in the middle of a Replace or a Resync of 1001 objects. Otherwise
+// some of the objects have other deltas than the rest.
+func checkLongCalls(t *guard.T, pause func(), new func(known *store) recordedQueue) {
+	t.Helper()
+	var many []string
+	for i := range 1_001 {
+		many = append(many, fmt.Sprintf("long/%d@1", i))
+	}
+	for _, first := range []aCall{
+		{"Replace with 1001 objects", func(m *meeting) error { return m.Queue.Replace(deploys(many...), "8") }},
+		{"Resync of 1001 objects", func(m *meeting) error { return m.Queue.Resync() }},
+	} {
+		t.Story(8)
+		m := newMeeting(t, new, nil)
+		if strings.HasPrefix(first.name, "Resync") {
+			m.known.objs = storeOf(many...).objs
+		}
+		second := aCall{"Replace with []", func(m *meeting) error { return m.Queue.Replace(nil, "9") }}
+		t.Did("%s; from another goroutine, at the same time: %s", first.name, second.name)
+		errs := m.meet(t, pause, first, second)
+		require.NoError(t, errs[0], "the error of %s", first.name)
+		require.NoError(t, errs[1], "the error of %s", second.name)
+		deltas := map[string]string{} // by key
+		for _, popped := range m.drain() {
+			if key, change, _ := strings.Cut(popped, ": "); strings.HasPrefix(key, "long/") {
+				deltas[key] += change + " "
+			}
+		}
+		different := slices.Compact(slices.Sorted(maps.Values(deltas)))
+		require.Len(t, different, 1, "different deltas of the 1001 objects")
+	}
 }

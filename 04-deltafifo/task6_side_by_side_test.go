@@ -25,7 +25,7 @@ func TestTask6_Atomic_Replace_is_one_item(t *testing.T) {
 			"with whether it belongs to the first list."
 	)
 	bonus(t, oneItem, func(t *guard.T) {
-		list := deploys("default/b@1", "default/a@2")
+		list := deploys("default/b@1", "default/a@2", "default/b@3")
 		q := newRealFIFO(t, nil, cache.RealFIFOOptions{Transformer: transformed})
 		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
 		t.Rule(counting)
@@ -33,7 +33,7 @@ func TestTask6_Atomic_Replace_is_one_item(t *testing.T) {
 		t.Rule(oneItem)
 		require.NoError(t, q.Add(deploy("default/c@8")), "the error of Add")
 		popped, initial := q.popInitial()
-		require.Equal(t, "ReplacedAll [default/b@1' default/a@2'] at 7", popped, "item of the 1st Pop")
+		require.Equal(t, "ReplacedAll [default/b@1' default/a@2' default/b@3'] at 7", popped, "item of the 1st Pop")
 		t.Rule(marking)
 		require.Equal(t, true, initial, "isInInitialList of the ReplacedAll")
 		t.Rule(counting)
@@ -141,7 +141,8 @@ func TestTask6_Unlocked_process_lets_events_in(t *testing.T) {
 		for _, c := range []struct {
 			waiting int
 			list    bool // the item of Pop is the first list
-		}{{0, false}, {1_999, false}, {0, true}, {1_999, true}} {
+			closed  bool // the queue is closed, and a list of 2000 objects waits too
+		}{{0, false, false}, {1_999, false, false}, {0, true, false}, {1_999, true, false}, {1, false, true}} {
 			q, waiting := newRealFIFO(t, nil, cache.RealFIFOOptions{UnlockWhileProcessing: true}), c.waiting
 			adds := waiting
 			if c.list {
@@ -154,6 +155,12 @@ func TestTask6_Unlocked_process_lets_events_in(t *testing.T) {
 			}
 			if !c.list {
 				q.pop() // for the second row, process keeps the lock
+			}
+			if c.closed {
+				q.Close()
+				list := slices.Repeat([]any{deploy("default/a@1")}, 2_000)
+				require.NoError(t, q.Queue.Replace(list, "2"), "the error of Replace")
+				waiting++
 			}
 			t.Did("Pop, with %d items left; while process runs, Add on another goroutine", waiting)
 			early := false

@@ -109,28 +109,35 @@ func TestTask6_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
 	bonus(t, "If Add, Update or Delete is called before any Replace, HasSynced is true from then on. There is no "+
 		"first list to wait for.", func(t *guard.T) {
-		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
-		require.False(t, q.HasSynced(), "the queue has synced before anything came")
-		initial := true
-		t.Did("a Pop waits")
-		t.Go(func() { _, _ = q.Pop(func(_ any, first bool) error { initial = first; return nil }) })
-		synctest.Wait()
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		require.True(t, q.HasSynced(), "the queue has synced after the first event")
-		synctest.Wait()
-		require.False(t, initial, "isInInitialList of the first event")
-		require.True(t, q.HasSynced(), "the queue has still synced after the first event was popped")
-		require.NoError(t, q.Replace(deploys("default/a@2"), "2"), "the error of Replace")
-		require.True(t, q.HasSynced(), "the queue has still synced after the list that follows the event")
+		for _, known := range []*store{storeOf(), nil} { // each kind
+			t.Story(8)
+			q := newRealFIFO(t, known, cache.RealFIFOOptions{})
+			require.False(t, q.HasSynced(), "the queue has synced before anything came")
+			initial := true
+			t.Did("a Pop waits; AtomicEvents is %t", known == nil)
+			t.Go(func() { _, _ = q.Pop(func(_ any, first bool) error { initial = first; return nil }) })
+			synctest.Wait()
+			require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
+			require.True(t, q.HasSynced(), "the queue has synced after the first event")
+			synctest.Wait()
+			require.False(t, initial, "isInInitialList of the first event")
+			require.True(t, q.HasSynced(), "the queue has still synced after the first event was popped")
+			require.NoError(t, q.Replace(deploys("default/a@2"), "2"), "the error of Replace")
+			require.True(t, q.HasSynced(), "the queue has still synced after the list that follows the event")
+		}
 	})
 }
 
 func TestTask6_Items_before_the_first_list_count(t *testing.T) {
 	bonus(t, "HasSynced reports whether every item that was in the queue after the first Replace has been popped "+
-		"and processed. A SyncAll before the list counts too.", func(t *guard.T) {
-		q := newRealFIFO(t, nil, cache.RealFIFOOptions{})
+		"and processed. A SyncAll and a Bookmark before the list count too.", func(t *guard.T) {
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: true})
 		require.NoError(t, q.Resync(), "the error of Resync")
+		t.Did("Bookmark 6")
+		require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark("6"), "the error of Bookmark")
 		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
+		q.pop()
+		require.False(t, q.HasSynced(), "the queue has synced before the Bookmark was popped")
 		q.pop()
 		require.False(t, q.HasSynced(), "the queue has synced before the ReplacedAll was popped")
 		q.pop()
@@ -160,12 +167,13 @@ func TestTask6_Transformer_sees_objects_and_not_tombstones(t *testing.T) {
 			// transformed panics if it gets anything but a Deployment.
 			q := newRealFIFO(t, storeOf("default/known@1"), cache.RealFIFOOptions{Transformer: transformed})
 			require.NoError(t, q.Delete(tombstone("default/gone", "default/gone@1")), "the error of Delete")
+			require.NoError(t, q.Delete(tombstone("default/empty", "")), "the error of Delete")
 			require.NoError(t, q.Update(deploy("default/a@2")), "the error of Update")
 			require.NoError(t, q.Delete(deploy("default/a@3")), "the error of Delete")
 			list := deploys("default/b@4")
 			require.NoError(t, q.Replace(list, "4"), "the error of Replace")
 			require.Equal(t, []string{
-				"default/gone: Deleted tombstone(@1)",
+				"default/gone: Deleted tombstone(@1)", "default/empty: Deleted tombstone(nothing)",
 				"default/a: Updated @2'", "default/a: Deleted @3'",
 				"default/known: Deleted tombstone(@1)", "default/b: Replaced @4'",
 			}, q.drain(), "all popped items")

@@ -1,16 +1,20 @@
 package deltafifo_test
 
-// Task 6, the bonus: RealFIFO in any sequence of calls.
+// Task 6, the bonus: RealFIFO in any sequence of calls, and under client-go's own controller.
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
+	"k8s.io/klog/v2"
 
+	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
 	"client-go-workshop/internal/testkit/modeltest"
 )
@@ -171,5 +175,31 @@ func anyItems(t *guard.T, s *modeltest.T) {
 				"HasSynced with %d items of the first list", m.initial)
 			s.Rule(itemOrder)
 		},
+	})
+}
+
+func TestTask6_Under_client_gos_own_controller(t *testing.T) {
+	bonus(t, "Your queue and client-go's deliver the same items under the same controller.", func(t *guard.T) {
+		silent := klog.New(nil)
+		src := source{cachetesting.NewFakeControllerSource()}
+		t.Cleanup(src.Shutdown)
+		src.Add(deploy("default/a"))
+		yours, clientGos := &consumer{store: storeOf()}, &consumer{store: storeOf()}
+		t.Did("run client-go's controller on your queue, and another one on client-go's")
+		opts := cache.RealFIFOOptions{Logger: &silent, KnownObjects: yours}
+		yours.run(t, src, deltafifo.NewRealFIFOWithOptions(opts))
+		opts.KnownObjects = clientGos
+		clientGos.run(t, src, cache.NewRealFIFOWithOptions(opts))
+		require.Equal(t, clientGos.news(), yours.news(), "items from your queue after the first list")
+		t.Did("change a twice, create b, break the watch and delete b, and let two hours pass")
+		src.Modify(deploy("default/a"))
+		src.Modify(deploy("default/a"))
+		src.Add(deploy("default/b"))
+		src.DeleteDropWatch(deploy("default/b"))
+		src.ResetWatch()
+		time.Sleep(2 * time.Hour)
+		require.Equal(t, clientGos.news(), yours.news(),
+			"items from your queue after the events and the broken watch")
+		require.Equal(t, []string{"default/a"}, yours.keys(), "keys in your consumer's store at the end")
 	})
 }

@@ -21,6 +21,7 @@ import (
 //
 // Headers for one connection are removed, Upgrade among them. Authorization and all Impersonate headers are removed:
 // the API server must see one identity, that of the proxy. X-Forwarded-For names the client, and only the client.
+// X-Real-Ip is removed, because the client could name another one in it.
 //
 // A list, a watch and the deletion of a collection select the objects without HiddenLabel. So the API server itself
 // turns a hidden object into a deletion. The client's own selector holds too. A Table without objects in its rows would

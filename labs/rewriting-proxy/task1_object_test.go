@@ -36,7 +36,7 @@ func store(t *guard.T, object string) string {
 func TestTask1_Show_multiplies(t *testing.T) {
 	guard.Test(t, "Show returns an object as the client sees it: spec.replicas is multiplied by Factor.",
 		func(t *guard.T) {
-			for stored, shown := range map[string]string{"0": "0", "1": "3", "2": "6", "1000": "3000"} {
+			for stored, shown := range map[string]string{"0": "0", "1": "3", "2": "6", "1000": "3000", "-1": "-3"} {
 				requireJSON(t, `{"spec":{"replicas":`+shown+`}}`, show(t, `{"spec":{"replicas":`+stored+`}}`),
 					"the object that Show returns")
 			}
@@ -114,17 +114,21 @@ func TestTask1_Arguments_do_not_change(t *testing.T) {
 		stores = "Store does not change its argument."
 	)
 	guard.Test(t, shows, func(t *guard.T) {
-		const text = `{"metadata":{"name":"web"},"spec":{"replicas":9,"paused":true}} rest`
-		object := []byte(text)
-		t.Did("Show of the first part of a buffer")
-		shown, err := view.Show(object[:len(object)-5])
-		require.NoError(t, err, "the error of Show")
-		requireJSON(t, `{"metadata":{"name":"web"},"spec":{"replicas":27,"paused":true}}`, string(shown),
-			"the result of Show")
-		require.Equal(t, text, string(object), "the buffer after Show")
+		const format = `{"metadata":{"name":"web"},"spec":{"replicas":%d,"paused":true}}`
+		var text string
+		var object []byte
+		for _, stored := range []int{2, 9} { // the larger number has one more digit
+			text = fmt.Sprintf(format, stored) + " rest"
+			object = []byte(text)
+			t.Did("Show of the first part of a buffer, an object with %d replicas", stored)
+			shown, err := view.Show(object[:len(object)-5])
+			require.NoError(t, err, "the error of Show")
+			requireJSON(t, fmt.Sprintf(format, 3*stored), string(shown), "the result of Show")
+			require.Equal(t, text, string(object), "the buffer after Show")
+		}
 		t.Rule(stores)
 		t.Did("Store of the first part of a buffer")
-		_, err = view.Store(object[:len(object)-5])
+		_, err := view.Store(object[:len(object)-5])
 		require.NoError(t, err, "the error of Store")
 		require.Equal(t, text, string(object), "the buffer after Store")
 	})
@@ -192,7 +196,9 @@ func TestTask1_Store_divides(t *testing.T) {
 		null    = "Null stays null. In a merge patch it removes the field, and the server sets its default."
 	)
 	guard.Test(t, divides, func(t *guard.T) {
-		for shown, stored := range map[string]string{"0": "0", "3": "1", "6": "2", "3000": "1000", "-3": "-1"} {
+		for shown, stored := range map[string]string{
+			"0": "0", "3": "1", "6": "2", "3000": "1000", "-3": "-1", "6442450941": "2147483647",
+		} {
 			requireJSON(t, `{"spec":{"replicas":`+stored+`}}`, store(t, `{"spec":{"replicas":`+shown+`}}`),
 				"the object that Store returns")
 		}

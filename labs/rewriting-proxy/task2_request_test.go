@@ -72,13 +72,15 @@ func upTo(text, separator string) string {
 
 func TestTask2_Request_has_the_clients_context(t *testing.T) {
 	guard.Test(t, "Its context is the client's, so it ends when the client goes away.", func(t *guard.T) {
-		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		for _, c := range []struct{ method, query string }{{"GET", "?watch=1"}, {"GET", ""}, {"DELETE", ""}} {
 			ctx, cancel := context.WithCancel(t.Context())
-			in := httptest.NewRequest(method, "http://proxy"+collection+"?watch=1", nil).WithContext(ctx)
+			in := httptest.NewRequest(c.method, "http://proxy"+collection+c.query, nil).WithContext(ctx)
 			out, err := at(t, "http://upstream", view).Request(in)
 			require.NoError(t, err, "the error of Request")
 			require.NoError(t, out.Context().Err(), "the error of the context before the client goes away")
-			t.Did("the client of a %s goes away", method)
+			_, limited := out.Context().Deadline()
+			require.False(t, limited, "the context has a deadline, which the client's has not")
+			t.Did("the client of a %s%s goes away", c.method, c.query)
 			cancel()
 			require.ErrorIs(t, out.Context().Err(), context.Canceled, "the error of the context")
 		}
@@ -184,13 +186,15 @@ func TestTask2_One_identity(t *testing.T) {
 	guard.Test(t, identity, func(t *guard.T) {
 		out := asked(t, view, http.MethodGet, collection, "Authorization: Bearer abc", "Impersonate-User: admin",
 			"Impersonate-Group: system:masters", "Impersonate-Uid: 7", "Impersonate-Extra-Scopes: all",
-			"X-Forwarded-For: 10.1.1.1")
+			"X-Forwarded-For: 10.1.1.1", "X-Real-Ip: 10.1.1.1")
 		for _, name := range []string{"Authorization", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid",
 			"Impersonate-Extra-Scopes"} {
 			require.Equal(t, "", out.Header.Get(name), "the header %s", name)
 		}
 		t.Rule(forwarded)
 		require.Equal(t, "192.0.2.1", strings.Join(out.Header.Values("X-Forwarded-For"), ","), "the header X-Forwarded-For")
+		t.Rule("X-Real-Ip is removed, because the client could name another one in it. The audit log has it too.")
+		require.Equal(t, "", out.Header.Get("X-Real-Ip"), "the header X-Real-Ip")
 	})
 }
 
@@ -229,6 +233,17 @@ func TestTask2_The_server_hides(t *testing.T) {
 		t.Rule(nothing)
 		out = asked(t, rewritingproxy.View{Factor: 3}, "GET", collection+"?labelSelector=app")
 		require.Equal(t, "app", out.URL.Query().Get("labelSelector"), "the labelSelector without a HiddenLabel")
+		for path, want := range map[string]string{collection: "!example.com/hidden", collection + "/web": ""} {
+			t.Rule(selects)
+			if want == "" {
+				t.Rule(nothing)
+			}
+			t.Did("Request of GET %s, and Upstream is https://host/k8s/clusters/c-1", path)
+			in := httptest.NewRequest(http.MethodGet, "http://proxy"+path, nil)
+			out, err := at(t, "https://host/k8s/clusters/c-1", view).Request(in)
+			require.NoError(t, err, "the error of Request")
+			require.Equal(t, want, out.URL.Query().Get("labelSelector"), "the labelSelector")
+		}
 		t.Rule(both)
 		out = asked(t, view, "GET", collection+"?fieldSelector=metadata.name%3Dweb&watch=true")
 		require.Equal(t, "metadata.name=web", out.URL.Query().Get("fieldSelector"), "the fieldSelector")
@@ -250,6 +265,10 @@ func TestTask2_Request_is_a_copy(t *testing.T) {
 			in := httptest.NewRequest(http.MethodGet, path, nil)
 			in.Header.Set("Accept", protobuf+",application/json")
 			in.Header.Set("Authorization", "Bearer abc")
+			for _, name := range []string{"Accept-Encoding", "X-Forwarded-For", "Connection", "Upgrade", "X-Note"} {
+				in.Header.Set(name, "X-Note")
+			}
+			sent := in.Header.Clone()
 			t.Did("Request of GET %s", path)
 			_, err := at(t, "http://upstream:6443", view).Request(in)
 			require.NoError(t, err, "the error of Request")
@@ -258,6 +277,7 @@ func TestTask2_Request_is_a_copy(t *testing.T) {
 				"the header Accept of the client's request")
 			require.Equal(t, "Bearer abc", in.Header.Get("Authorization"),
 				"the header Authorization of the client's request")
+			require.Equal(t, sent, in.Header, "all headers of the client's request")
 		})
 }
 
@@ -270,6 +290,9 @@ func TestTask2_Rows_have_objects(t *testing.T) {
 		}
 		out := asked(t, view, "GET", collection+"?watch=1&includeObject=None", "Accept: "+asTable)
 		require.Equal(t, "Metadata", out.URL.Query().Get("includeObject"), "includeObject of the request for a watch")
+		out = asked(t, view, "GET", collection+"?includeObject=None&includeObject=Object", "Accept: "+asTable)
+		require.Equal(t, "Metadata", out.URL.Query().Get("includeObject"),
+			"the first includeObject, which is the one that counts")
 		out = asked(t, view, "GET", collection+"/web", "Accept: "+asTable)
 		require.Equal(t, "", out.URL.Query().Get("includeObject"), "includeObject of the request")
 	})

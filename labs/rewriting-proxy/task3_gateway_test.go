@@ -5,6 +5,7 @@ package rewritingproxy_test
 import (
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -162,16 +163,55 @@ func TestTask3_Columns_in_another_order(t *testing.T) {
 	})
 }
 
+func TestTask3_Long_tables(t *testing.T) {
+	guard.Test(t, "In a Table, the objects of the rows are rewritten, and the number behind the slash in the column "+
+		"Ready. A namespace can have many rows.", func(t *guard.T) {
+		const rows = 1_001
+		row := `{"cells":["a","1/2"],"object":{"metadata":{"name":"a"},"spec":{"replicas":2}}}`
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Ready"}],"rows":[`+
+				strings.Repeat(row+",", rows-1)+row+`]}`)
+		})
+		got := w.get(collection+"?includeObject=Object", "Accept: "+asTable).body
+		shown := map[string]int{}
+		objects := replicasIn(got)
+		for i, cell := range cells(got, "Ready") {
+			shown[cell+" "+objects[i]]++
+		}
+		require.Equal(t, map[string]int{"1/6 a: 6": rows}, shown, "how often each row is there")
+	})
+}
+
+func TestTask3_Kind_is_at_the_top(t *testing.T) {
+	guard.Test(t, "An answer with Deployments is rewritten: one object, a list or a page of it, and a Table. Other values "+
+		"in an object may look like its kind.", func(t *guard.T) {
+		for _, kind := range []string{"Status", "Table", "List"} {
+			const format = `{"metadata":{"annotations":{"kind":"%s"},"ownerReferences":[{"kind":"%[1]s"}]},` +
+				`"kind":"Deployment","spec":{"replicas":%d}}`
+			w := before(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprintf(w, format, kind, 2)
+			})
+			t.Did("a Deployment has an annotation and an owner with the kind %s", kind)
+			requireJSON(t, fmt.Sprintf(format, kind, 6), w.get(collection+"/web").body, "the object in the answer")
+		}
+	})
+}
+
 func TestTask3_Errors_in_other_forms_pass(t *testing.T) {
 	guard.Test(t, "An error of the API server passes as it is. An overloaded API server answers with a text, and clients "+
 		"wait for the time in Retry-After.", func(t *guard.T) {
+		asked := 0
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			asked++
 			w.Header().Set("Retry-After", "7")
 			http.Error(w, "too many requests", http.StatusTooManyRequests)
 		})
 		got := w.get(collection)
 		require.Equal(t, http.StatusTooManyRequests, got.code, "the code of the answer")
 		require.Equal(t, "too many requests\n", got.body, "the body of the answer")
+		require.Equal(t, 1, asked, "the requests that the API server has received: the client waits, and not the proxy")
 		require.Equal(t, "7", got.header.Get("Retry-After"), "the header Retry-After")
 		require.Equal(t, "text/plain", upTo(got.header.Get("Content-Type"), ";"), "the content type")
 		t.Rule("The answer keeps the code and the headers of the API server. A redirect is for the client.")
@@ -198,6 +238,10 @@ func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
 			fakeapi.Body("application/json", `<html>`),
 			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
 				`"rows":[{"cells":["1/x"],"object":{}}]}`),
+			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
+				`"rows":[{"cells":["<none>"],"object":{}}]}`),
+			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
+				`"rows":[{"cells":["1/1"],"object":{}},{"cells":["ready"],"object":{}}]}`),
 			fakeapi.Body("application/json", `{"kind":"DeploymentList","items":[{"spec":{"replicas":"2"}}]}`),
 			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				w.Header().Set("Content-Encoding", "br")

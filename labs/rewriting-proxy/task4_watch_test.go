@@ -217,6 +217,39 @@ func TestTask4_Tables_in_a_watch(t *testing.T) {
 	})
 }
 
+func TestTask4_Later_tables_have_no_columns(t *testing.T) {
+	const (
+		columns = "Only the first Table of a watch, which may be a BOOKMARK's, has the definitions of its columns."
+		stay    = "A BOOKMARK and an ERROR stay as they are. So does a BOOKMARK with a Table."
+	)
+	guard.Test(t, columns, func(t *guard.T) {
+		w, upstream := upstreamOf(t)
+		s := w.watch(collection+"?watch=1&allowWatchBookmarks=1", "Accept: "+asTable)
+		s.next()
+		const definitions = `"columnDefinitions":[{"name":"Name"},{"name":"Ready"}],`
+		for _, c := range []struct{ eventType, definitions string }{
+			{"ADDED", definitions}, {"BOOKMARK", `"columnDefinitions":null,`}, {"ADDED", `"columnDefinitions":null,`},
+			{"BOOKMARK", `"columnDefinitions":[],`}, {"MODIFIED", `"columnDefinitions":[],`}, {"BOOKMARK", ""},
+			{"DELETED", ""}, {"BOOKMARK", definitions}, {"ADDED", ""},
+		} {
+			const format = `{"type":"%s","object":{"kind":"Table",%s"rows":[{"cells":["a","1/%d"],"object":` +
+				`{"kind":"Deployment","metadata":{"name":"a"},"spec":{"replicas":%[3]d}}}]}}`
+			want := 6
+			t.Rule(columns)
+			if c.eventType == "BOOKMARK" {
+				t.Rule(stay)
+				want = 2
+			}
+			t.Did(format, c.eventType, c.definitions, 2)
+			fmt.Fprintf(upstream, format+"\n", c.eventType, c.definitions, 2)
+			got := s.next()
+			require.Equal(t, 1, len(got), "the number of events that the client has received")
+			requireJSON(t, fmt.Sprintf(format, c.eventType, c.definitions, want), got[0],
+				"the event that the client has received")
+		}
+	})
+}
+
 func TestTask4_Hidden_and_shown_again(t *testing.T) {
 	guard.Test(t, "So the API server itself turns a hidden object into a deletion. When the label goes, it turns it into "+
 		"an addition.", func(t *guard.T) {
@@ -328,6 +361,12 @@ func TestTask4_Event_that_cannot_be_rewritten(t *testing.T) {
 		io.WriteString(upstream, event("MODIFIED", "a", `"many"`)+"\n"+event("MODIFIED", "a", "2")+"\n")
 		require.Equal(t, []string{"ERROR 502"}, s.short(), "the events that the client has received")
 		require.ErrorIs(t, s.end(), io.EOF, "the error with which the answer ends")
+		t.Rule("Each event ends with a newline, because clients in other languages read line by line. So does this ERROR.")
+		text := before(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, event("ADDED", "a", `"many"`)+"\n")
+		}).get(collection + "?watch=1").body
+		require.True(t, strings.HasSuffix(text, "\n"), "the ERROR ends with a newline")
 		t.Rule("The types and the order of the events stay as they are, before an ERROR too.")
 		w, upstream = upstreamOf(t)
 		s = w.watch(collection + "?watch=1")

@@ -108,6 +108,22 @@ func inUse() int {
 	return int(stats.HeapAlloc)
 }
 
+func TestTask4_Many_events(t *testing.T) {
+	guard.Test(t, "The object of an event is rewritten, and so is a Table in it. A watch can have thousands of events.",
+		func(t *guard.T) {
+			const events = 3_000
+			w := before(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				io.WriteString(w, strings.Repeat(event("MODIFIED", "a", "2")+"\n", events))
+			})
+			shown := map[string]int{}
+			for line := range strings.Lines(w.get(collection + "?watch=1").body) {
+				shown[find(line, "type")+" "+find(line, "object", "metadata", "name")+": "+find(line, "object", "spec", "replicas")]++
+			}
+			require.Equal(t, map[string]int{"MODIFIED a: 6": events}, shown, "how often each event has come")
+		})
+}
+
 func TestTask4_A_day_of_watches(t *testing.T) {
 	guard.Test(t, "It keeps one frame, of at most 16 MiB, and no goroutine of its own. A client watches again every few "+
 		"minutes, and one watch may receive events all day.", func(t *guard.T) {

@@ -1,6 +1,6 @@
 package rewritingproxy_test
 
-// Task 5: the second time, two at once, and a client that goes away while the proxy asks.
+// Task 5: an object that is written back, the second time, two at once, and a client that goes away during a question.
 
 import (
 	"context"
@@ -14,6 +14,17 @@ import (
 
 	"client-go-workshop/internal/testkit/guard"
 )
+
+func TestTask5_Read_and_written_back(t *testing.T) {
+	guard.Test(t, answers+"A client that writes an object back as it read it changes nothing.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		read := w.get(collection + "/web").body
+		got := w.write(http.MethodPut, collection+"/web", object, read)
+		require.Equal(t, 200, got.code, "the code of the answer")
+		requireJSON(t, read, got.body, "the object in the answer")
+		require.Equal(t, []string{"web: 2"}, w.stored(), "what is stored")
+	})
+}
 
 func TestTask5_Hidden_later(t *testing.T) {
 	guard.Test(t, "To the client, a hidden object does not exist: writes, deletions and subresources answer 404. An "+

@@ -48,6 +48,10 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 				`[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`},
 			{others, `[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`,
 				`[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`},
+			{others, `[{"op":"add","path":"/","value":{"spec":{"replicas":7}}}]`,
+				`[{"op":"add","path":"/","value":{"spec":{"replicas":7}}}]`},
+			{others, `[{"op":"add","path":"/spec/","value":{"replicas":7}}]`,
+				`[{"op":"add","path":"/spec/","value":{"replicas":7}}]`},
 			{others, `[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`,
 				`[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`},
 		} {

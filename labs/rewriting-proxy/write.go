@@ -20,8 +20,8 @@ import (
 // case-sensitive, and the last of two equal ones counts.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
-// among them. A body that is not valid JSON is refused with the code 400. A body is never passed on without a
-// translation.
+// among them. A body that is not valid JSON is refused with the code 400. JSON that is neither an object nor a JSON
+// patch is refused with the code 400. A body is never passed on without a translation.
 func (v View) StoreBody(contentType string, body []byte) ([]byte, error) {
 	panic(todo.Task(5, "View.StoreBody"))
 }

@@ -24,6 +24,7 @@ import (
 //
 // Headers for one connection are removed, Upgrade among them. Authorization and all Impersonate headers are removed:
 // the API server must see one identity, that of the proxy. X-Forwarded-For names the client, and only the client.
+// X-Real-Ip is removed, because the client could name another one in it.
 //
 // A list, a watch and the deletion of a collection select the objects without HiddenLabel. So the API server itself
 // turns a hidden object into a deletion. The client's own selector holds too. A Table without objects in its rows would
@@ -40,6 +41,8 @@ func (p *Proxy) Request(in *http.Request) (*http.Request, error) {
 	}
 	out := in.Clone(in.Context())
 	out.RequestURI = "" // which a client must not set
+	// Before SetURL, because the path of Upstream may come in front.
+	p.selectVisible(out)
 	both := httputil.ProxyRequest{In: in, Out: out}
 	both.SetURL(p.config.Upstream)
 	removeHopByHop(out.Header)
@@ -48,7 +51,6 @@ func (p *Proxy) Request(in *http.Request) (*http.Request, error) {
 	both.SetXForwarded()
 	out.Header.Del("Accept-Encoding")
 	out.Header.Set("Accept", accept)
-	p.selectVisible(out)
 	if in.ContentLength == 0 {
 		out.Body = nil // so that the transport may send the request again
 	}

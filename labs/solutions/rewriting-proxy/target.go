@@ -48,10 +48,10 @@ func isTrue(values []string) bool {
 }
 
 // removeIdentity removes the headers with which a client says who it is. The API server must see one identity, that of
-// the proxy.
+// the proxy. It writes X-Real-Ip to its audit log, beside X-Forwarded-For.
 func removeIdentity(h http.Header) {
 	for name := range h {
-		if name == "Authorization" || strings.HasPrefix(name, "Impersonate-") {
+		if name == "Authorization" || name == "X-Real-Ip" || strings.HasPrefix(name, "Impersonate-") {
 			h.Del(name)
 		}
 	}

@@ -4,6 +4,7 @@ package rewritingproxy
 // not. A write that cannot be translated is refused.
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -28,8 +29,8 @@ import (
 // case-sensitive, and the last of two equal ones counts.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
-// among them. A body that is not valid JSON is refused with the code 400. A body is never passed on without a
-// translation.
+// among them. A body that is not valid JSON is refused with the code 400. JSON that is neither an object nor a JSON
+// patch is refused with the code 400. A body is never passed on without a translation.
 //
 //workshop:task 5
 func (v View) StoreBody(contentType string, body []byte) ([]byte, error) {
@@ -51,6 +52,9 @@ func (v View) StoreBody(contentType string, body []byte) ([]byte, error) {
 	}
 	if !json.Valid(body) {
 		return nil, badRequest("translate the body of the request: it is not valid JSON")
+	}
+	if bytes.TrimLeft(body, " \t\r\n")[0] != '{' {
+		return nil, badRequest("translate the body of the request: it is not an object")
 	}
 	return v.Store(body)
 }

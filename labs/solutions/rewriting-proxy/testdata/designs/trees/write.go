@@ -27,8 +27,8 @@ import (
 // 400, and so is such a from. An empty path is allowed, and is the whole object.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
-// among them. A body that is not valid JSON is refused with the code 400. A body is never passed on without a
-// translation.
+// among them. A body that is not valid JSON is refused with the code 400. JSON that is neither an object nor a JSON
+// patch is refused with the code 400. A body is never passed on without a translation.
 func (v View) StoreBody(contentType string, body []byte) ([]byte, error) {
 	mediaType, _, err := mime.ParseMediaType(cmp.Or(contentType, jsonType))
 	if err != nil {
@@ -49,7 +49,15 @@ func (v View) StoreBody(contentType string, body []byte) ([]byte, error) {
 	if !json.Valid(body) {
 		return nil, badRequest("translate the body of the request: it is not valid JSON")
 	}
+	if tree, _ := decode(body); !isObject(tree) {
+		return nil, badRequest("translate the body of the request: it is not an object")
+	}
 	return v.Store(body)
+}
+
+func isObject(tree any) bool {
+	_, ok := tree.(map[string]any)
+	return ok
 }
 
 // storeJSONPatch translates a list of operations.
