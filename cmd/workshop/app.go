@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -280,12 +281,25 @@ func isTerminal(v any) bool {
 
 // width returns the columns of the terminal, or 80 if the output is not a terminal.
 func (a *app) width() int {
-	if f, ok := a.out.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 30 {
-			return width
-		}
+	if width, _ := a.size(); width >= 30 {
+		return width
 	}
 	return 80
+}
+
+// height returns the rows of the terminal. Without one there is no end to them.
+func (a *app) height() int {
+	if _, height := a.size(); height > 0 {
+		return height
+	}
+	return math.MaxInt
+}
+
+func (a *app) size() (width, height int) {
+	if f, ok := a.out.(*os.File); ok {
+		width, height, _ = term.GetSize(int(f.Fd())) // 0 if it is no terminal
+	}
+	return width, height
 }
 
 // proseWidth returns the columns for prose, which is hard to read in longer lines.

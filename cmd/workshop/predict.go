@@ -97,11 +97,13 @@ func (a *app) predict(c progress.Chapter, all []course.Program, yours bool, atEn
 // predictOne shows a program, and its answer when the learner has typed one. Meanwhile the program runs.
 func (a *app) predictOne(c progress.Chapter, p course.Program, yours bool) error {
 	task, _ := c.Task(p.Task)
-	question := slices.Concat(
-		[]string{style.Faint(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title)), style.Strong(p.Title)},
-		style.Wrap(course.PlainLinks(p.Question), a.proseWidth()), []string{""},
-		style.Wrap(indented(strings.TrimSpace(p.Source)), a.width()), []string{""})
-	if err := a.print(question...); err != nil {
+	question := append([]string{style.Strong(p.Title)}, style.Wrap(course.PlainLinks(p.Question), a.proseWidth())...)
+	text := slices.Concat([]string{style.Faint(fmt.Sprintf("%s, task %d: %s", c.Dir, task.Number, task.Title))},
+		question, []string{""}, style.Wrap(indented(strings.TrimSpace(p.Source)), a.width()), []string{""})
+	if len(text)+2 > a.height() {
+		text = append(text, question...) // above the prompt, because it has scrolled away
+	}
+	if err := a.print(text...); err != nil {
 		return err
 	}
 	var answer predict.Answer

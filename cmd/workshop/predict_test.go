@@ -41,6 +41,14 @@ func TestPredict_says_that_a_prediction_is_right(t *testing.T) {
 	require.Equal(t, 0, s.ends())
 }
 
+func TestPredict_repeats_a_question_that_has_scrolled_away(t *testing.T) {
+	s := sit(t, twoPrograms(t), 80, 16, nil, "predict", "01/1")
+	asked := s.sees(`Type what it prints`)
+	require.Regexp(t, "(?s)fmt.Println.*Two things go into a box.*What does `Len` return\\?.*Type what it prints", asked)
+	s.types("q\n")
+	require.Equal(t, 0, s.ends())
+}
+
 func TestPredict_ends_with_q(t *testing.T) {
 	s := sit(t, twoPrograms(t), 80, 50, nil, "predict", "01/1")
 	s.sees(`Type what it prints`)
