@@ -47,7 +47,7 @@ func TestTask4_Missing_Pods(t *testing.T) {
 	guard.Test(t, "Reconcile gives one Deployment the wanted number of Pods.", func(t *guard.T) {
 		w := newWorld(t, 0)
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 		for _, pod := range w.stored() {
 			owner := ownwrites.OwnerOf(pod)
 			require.NotNil(t, owner, "the owner of a Pod")
@@ -56,7 +56,7 @@ func TestTask4_Missing_Pods(t *testing.T) {
 		settle()
 		w.scale(5)
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
-		require.Len(t, w.stored(), 5, "the server's Pods")
+		require.Len(t, w.names(), 5, "the server's Pods")
 		settle()
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
 		require.Len(t, w.sent("create"), 5, "the requests to create a Pod")
@@ -70,7 +70,7 @@ func TestTask4_Cache_is_behind(t *testing.T) {
 			t.Did("the watch is 10 s late")
 			require.NoError(t, w.reconcile(), "the error of Reconcile")
 			w.behind()
-			require.Len(t, w.stored(), 3, "the server's Pods")
+			require.Len(t, w.names(), 3, "the server's Pods")
 			time.Sleep(11 * time.Second)
 			t.Did("11 s pass")
 			require.NoError(t, w.reconcile(), "the error of Reconcile")
@@ -189,7 +189,7 @@ func TestTask4_Patience_ends(t *testing.T) {
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
 		require.Equal(t, []error{behind}, w.stale, "the errors that Stale was called with")
 		require.Len(t, w.sent("list"), lists+1, "the lists of Pods")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 	})
 }
 
@@ -233,9 +233,9 @@ func TestTask4_Lost_answer(t *testing.T) {
 		t.Did("the watch is 10 s late; the server stores the first Pod, and the connection breaks before the answer")
 		w.Script("create", fakeapi.Reset(true))
 		require.Error(t, w.reconcile(), "the error of Reconcile")
-		require.Len(t, w.stored(), 1, "the server's Pods")
+		require.Len(t, w.names(), 1, "the server's Pods")
 		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 		require.Empty(t, w.stale, "the errors that Stale was called with")
 		lists := len(w.sent("list"))
 		w.behind()
@@ -248,7 +248,7 @@ func TestTask4_Lost_answer(t *testing.T) {
 		w.Script("create", fakeapi.Reset(true))
 		require.Error(t, w.reconcile(), "the error of Reconcile")
 		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
-		require.Len(t, w.stored(), 4, "the server's Pods")
+		require.Len(t, w.names(), 4, "the server's Pods")
 	})
 }
 
@@ -262,9 +262,9 @@ func TestTask4_Read_fails(t *testing.T) {
 			w.Script("list pods", fakeapi.Answer(http.StatusForbidden, ""))
 			require.Error(t, w.reconcile(), "the error of Reconcile")
 			require.Error(t, w.reconcile(), "the error of the next Reconcile")
-			require.Len(t, w.stored(), 1, "the server's Pods")
+			require.Len(t, w.names(), 1, "the server's Pods")
 			require.NoError(t, w.reconcile(), "the error of the third Reconcile")
-			require.Len(t, w.stored(), 3, "the server's Pods")
+			require.Len(t, w.names(), 3, "the server's Pods")
 		})
 }
 
@@ -283,7 +283,7 @@ func TestTask4_Read_after_Patience_fails(t *testing.T) {
 			}
 			require.NoError(t, w.reconcile(), "the error of Reconcile, whose read succeeds")
 			require.Len(t, w.stale, 4, "the errors that Stale was called with")
-			require.Len(t, w.stored(), 3, "the server's Pods")
+			require.Len(t, w.names(), 3, "the server's Pods")
 			t.Rule("After a read from the server, the newest version of the Pods that listed returned replaces the " +
 				"Deployment's record, and Patience begins again: otherwise each Reconcile would read from the server.")
 			lists := len(w.sent("list"))

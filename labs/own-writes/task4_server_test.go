@@ -36,7 +36,7 @@ func TestTask4_Versions_are_recorded_after_a_read(t *testing.T) {
 			w := newWorld(t, time.Hour)
 			before(w)
 			require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
-			require.Len(t, w.stored(), 3, "the server's Pods")
+			require.Len(t, w.names(), 3, "the server's Pods")
 			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
 		}
 	})
@@ -93,10 +93,10 @@ func TestTask4_Two_lost_answers_in_a_row(t *testing.T) {
 		w.Script("create", fakeapi.Reset(true), fakeapi.Reset(true))
 		for stored := 1; stored <= 2; stored++ {
 			require.Error(t, w.reconcile(), "the error of Reconcile")
-			require.Len(t, w.stored(), stored, "the server's Pods")
+			require.Len(t, w.names(), stored, "the server's Pods")
 		}
 		require.NoError(t, w.reconcile(), "the error of the third Reconcile")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 		t.Rule("After a create whose answer was lost, Reconcile reads the Pods from the server: a list at version 0 may come " +
 			"from a cache that is as late as yours.")
 		for _, r := range w.Requests("list")[since:] {

@@ -46,7 +46,7 @@ func TestTask4_Stale_is_for_the_end_of_Patience(t *testing.T) {
 		w.Script("create", pass, fakeapi.Reset(true))
 		require.Error(t, w.reconcile(), "the error of Reconcile")
 		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 		require.Empty(t, w.stale, "the errors that Stale was called with")
 		t.Rule("When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last one " +
 			"and reads the Pods from the server: also if the answer to a create was lost.")
@@ -96,7 +96,7 @@ func TestTask4_Patience_of_two_Deployments(t *testing.T) {
 		reconcile("db", patience, 0)
 		reconcile("web", patience, 1)
 		reconcile("db", patience+patience/2, 1)
-		require.Len(t, w.stored(), 6, "the server's Pods")
+		require.Len(t, w.names(), 6, "the server's Pods")
 	})
 }
 
@@ -112,7 +112,7 @@ func TestTask4_Lost_answers_of_two_Deployments(t *testing.T) {
 		for _, name := range []string{"web", "db"} {
 			require.NoError(t, w.reconcileOf(t.Context(), name), "the error of the next Reconcile for %s", name)
 		}
-		require.Len(t, w.stored(), 6, "the server's Pods")
+		require.Len(t, w.names(), 6, "the server's Pods")
 	})
 }
 
@@ -147,7 +147,7 @@ func TestTask4_Two_Deployments_at_once(t *testing.T) {
 				require.NoError(t, reconcile("db"), "the error of Reconcile for db")
 				require.Zero(t, time.Since(start), "the time that the Reconcile of db took")
 				require.NoError(t, <-ended, "the error of Reconcile for web")
-				require.Len(t, w.stored(), 6, "the server's Pods")
+				require.Len(t, w.names(), 6, "the server's Pods")
 			}
 		})
 }
@@ -194,7 +194,7 @@ func endsDuring(t *guard.T, verb string, end error) {
 		lists := len(w.sent("list"))
 		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
 		require.Len(t, w.sent("list"), lists+1, "the lists of Pods")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 	}
 }
 
@@ -249,10 +249,12 @@ func TestTask4_Patience_after_a_lost_answer(t *testing.T) {
 		require.Error(t, w.reconcile(), "the error of Reconcile")
 		require.Error(t, w.reconcile(), "the error of the next Reconcile")
 		time.Sleep(patience - time.Second)
+		t.Did("29 s pass")
 		require.NoError(t, w.reconcile(), "the error of Reconcile, whose read succeeds")
 		lists := len(w.sent("list"))
 		w.behind()
 		time.Sleep(2 * time.Second)
+		t.Did("2 s pass")
 		w.behind()
 		require.Len(t, w.sent("list"), lists, "the lists of Pods")
 	})

@@ -51,7 +51,7 @@ func TestTask4_Cache_is_read_after_the_question(t *testing.T) {
 		})
 		t.Did("the watch is 10 s late; the cache gets the Pods while the store is asked")
 		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 	})
 }
 
@@ -71,7 +71,7 @@ func TestTask4_Any_error_of_the_store(t *testing.T) {
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
 		require.Equal(t, []error{failed}, w.stale, "the errors that Stale was called with")
 		require.Len(t, w.sent("list"), lists+1, "the lists of Pods")
-		require.Len(t, w.stored(), 3, "the server's Pods")
+		require.Len(t, w.names(), 3, "the server's Pods")
 		t.Rule("A Deployment that is not in the cache is gone, or the cache does not have it yet: Reconcile returns " +
 			"EnsureReady's error for it too.")
 		w.store.WroteAt(web, w.web().UID, pods, "999999")
@@ -107,7 +107,7 @@ func TestTask4_Stale_takes_its_time(t *testing.T) {
 		require.NoError(t, reconcile("db"), "the error of Reconcile for db")
 		require.Zero(t, time.Since(start), "the time that the Reconcile of db took")
 		require.NoError(t, <-ended, "the error of Reconcile for web")
-		require.Len(t, w.stored(), 6, "the server's Pods")
+		require.Len(t, w.names(), 6, "the server's Pods")
 	})
 }
 
@@ -190,7 +190,7 @@ func TestTask4_Same_name_in_two_namespaces(t *testing.T) {
 			settle()
 			t.Rule("Reconcile gives one Deployment the wanted number of Pods. An owner has a namespace and a name.")
 			require.Len(t, w.sent("create"), 5, "the requests to create a Pod")
-			require.Len(t, w.stored(), 5, "the server's Pods")
+			require.Len(t, w.names(), 5, "the server's Pods")
 			for _, pod := range w.stored()[3:] {
 				require.Equal(t, "shop", pod.Namespace, "the namespace of a Pod")
 			}
@@ -222,7 +222,7 @@ func TestTask4_Same_name_in_two_namespaces(t *testing.T) {
 			settle()
 			t.Did("no Pods are wanted any more")
 			require.NoError(t, reconcile(inShop, 0), "the error of Reconcile for shop/web")
-			require.Len(t, w.stored(), 3, "the server's Pods")
+			require.Len(t, w.names(), 3, "the server's Pods")
 			for _, pod := range w.stored() {
 				require.Equal(t, "default", pod.Namespace, "the namespace of a Pod")
 			}
