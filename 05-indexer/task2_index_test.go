@@ -261,19 +261,38 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 			s.Add(deploy("default/web", "caddy")) // hangs if the panic kept the lock
 		}
 
-		stored, fails := deploy("default/stored", "nginx"), false
-		s := newStore(t, cache.Indexers{"image": func(obj any) ([]string, error) {
-			if fails {
-				return nil, errors.New("cannot tell")
+		for _, update := range []bool{false, true} {
+			t.Story(8)
+			fails := false
+			s := newStore(t, cache.Indexers{"image": func(obj any) ([]string, error) {
+				if fails {
+					return nil, errors.New("cannot tell")
+				}
+				return images(obj)
+			}}, deploy("default/stored", "nginx"))
+			fails = true
+			if update {
+				t.Did("Update default/stored running caddy, while the index function fails")
+				t.Rule(mustPanic)
+				require.Panics(t, func() { s.Indexer.Update(deploy("default/stored", "caddy")) }, "Update of default/stored")
 			}
-			return images(obj)
-		}}, stored)
-		fails = true
-		t.Did("Delete default/stored, while the index function fails")
-		t.Rule(mustPanic)
-		require.Panics(t, func() { s.Indexer.Delete(stored) }, "Delete of default/stored")
-		t.Rule(mapLast)
-		require.Equal(t, []string{"default/stored"}, s.ListKeys(), "ListKeys after the Delete")
+			t.Did("Delete default/stored, while the index function fails, panicking or not")
+			panicked := true
+			func() {
+				defer func() { recover() }()
+				s.Indexer.Delete(deploy("default/stored"))
+				panicked = false
+			}()
+			t.Rule(mapLast)
+			if panicked {
+				require.Equal(t, []string{"default/stored"}, s.ListKeys(), "ListKeys after the Delete, which has panicked")
+				continue
+			}
+			// A store that has recorded the values of each object needs no index function for a deletion.
+			require.Empty(t, s.ListKeys(), "ListKeys after the Delete, which has not panicked")
+			s.requireRunning("nginx")
+			s.requireRunning("caddy")
+		}
 	})
 }
 
