@@ -142,6 +142,8 @@ func TestTask2_IndexKeys_is_sorted(t *testing.T) {
 		require.NoError(t, err, "the error of IndexKeys")
 		require.Len(t, keys, 1_008, "IndexKeys image=nginx")
 		require.True(t, slices.IsSorted(keys), "IndexKeys image=nginx is sorted")
+		t.Rule("List returns all objects, however many there are.")
+		require.Len(t, s.List(), 1_008, "List")
 	})
 }
 

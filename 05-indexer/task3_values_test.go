@@ -184,7 +184,10 @@ func TestTask3_Index_calls_the_index_function_once(t *testing.T) {
 		for i := range 1000 {
 			s.Update(fmt.Sprintf("default/web-%d", i), deploy("default/web", "nginx"))
 		}
-		requireCalls(t, calls, 1, "Index", func() { s.Index("image", deploy("example/x", "nginx", "envoy")) })
+		var found []any
+		requireCalls(t, calls, 1, "Index", func() { found, _ = s.Index("image", deploy("example/x", "nginx", "envoy")) })
+		t.Rule("Index returns the objects that share at least one indexed value with the example, however many there are.")
+		require.Len(t, found, 1000, "objects of Index")
 
 		t.Rule("The work of a lookup does not grow with the number of stored objects: Index looks at the sets of the " +
 			"example's values, and at no other.")

@@ -387,6 +387,10 @@ func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
 			func(i int) { empty.List() }, func(i int) { empty.ByIndex("image", "nginx") })
 		t.Rule("If one of the names is taken, AddIndexers returns an error: of two calls that add one name, one fails.")
 		requireNoneBetween(t, writes4[2], writes4[2])
+		t.Rule("Concurrent calls have the same effect as if one came after the other: an index that is added before a " +
+			"write takes part in it.")
+		requireNoneBetween(t, firstUpdate, writes4[2])
+		requireNoneBetween(t, firstDelete, writes4[2])
 		t.Rule("For readers Replace is one step: the list, the indexes and the version change in one hold of the lock.")
 		for _, second := range slices.Concat(writes2, writes4[1:]) {
 			requireNoneBetween(t, firstReplace, second)

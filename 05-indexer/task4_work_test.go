@@ -77,6 +77,27 @@ func TestTask4_Replace_leaves_the_list_to_the_caller(t *testing.T) {
 	})
 }
 
+func TestTask4_Versions_after_a_list(t *testing.T) {
+	guard.Test(t, "The store's version becomes that of the last write, higher, lower or empty, also after a "+
+		"list.", func(t *guard.T) {
+		s := newStore(t, byImage())
+		require.NoError(t, s.Replace([]any{deploy("default/web", "nginx", "@5")}, "9"), "the error of Replace")
+		for _, version := range []string{"12", "8", ""} {
+			require.NoError(t, s.Update(deploy("default/web", "nginx", "@"+version)), "the error of Update")
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Update")
+		}
+		t.Rule("A store does not compare versions, also after a list.")
+		for _, version := range []string{"11", "7"} {
+			t.Did("Bookmark %s", version)
+			s.Bookmark(version)
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Bookmark")
+		}
+		t.Rule("Replace rebuilds every index from the list, also if the list has the keys that the store has.")
+		require.NoError(t, s.Replace([]any{deploy("default/web", "caddy", "@5")}, "9"), "the error of Replace")
+		s.requireValues("after the 2nd Replace", "caddy")
+	})
+}
+
 func TestTask4_Nothing_has_no_values(t *testing.T) {
 	guard.Test(t, "Replace rebuilds every index from the list. A key whose object is nil is stored, and has no values.",
 		func(t *guard.T) {
@@ -89,6 +110,13 @@ func TestTask4_Nothing_has_no_values(t *testing.T) {
 			require.NoError(t, s.AddIndexers(cache.Indexers{"late": images}), "the error of AddIndexers")
 			require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("late"), "values of the new index")
 			require.Equal(t, []string{"default/web", "more", "nothing"}, sorted(s.ListKeys()), "ListKeys, sorted")
+			t.Rule("Under each value, an index names exactly the objects that have it now. A nil has no values.")
+			t.Did("Update default/web with nil")
+			s.Update("default/web", nil)
+			require.Empty(t, s.ListIndexFuncValues("image"), "values of the index")
+			t.Did("Update default/web running caddy")
+			s.Update("default/web", deploy("default/web", "caddy"))
+			require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"), "values of the index")
 
 			t.Rule("Replace makes the list the whole content of the store, of whatever type the objects are.")
 			s = newThreadSafe(nil)
