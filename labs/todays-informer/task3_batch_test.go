@@ -252,9 +252,9 @@ func TestTask3_Batch_has_changes_of_single_objects_only(t *testing.T) {
 	})
 }
 
-func TestTask3_Store_without_transactions_has_changes_of_single_objects_only(t *testing.T) {
-	guard.Test(t, "Otherwise ProcessDeltasInBatch returns an error, and nothing has changed: it looks at all deltas before "+
-		"it writes the first one.", func(t *guard.T) {
+func TestTask3_Plain_store_refuses_the_same_batches(t *testing.T) {
+	guard.Test(t, "Otherwise ProcessDeltasInBatch returns an error, and nothing has changed. A store without "+
+		"transactions is no exception.", func(t *guard.T) {
 		for _, d := range []cache.Delta{
 			{Type: cache.ReplacedAll, Object: listed("9", "b@2")},
 			{Type: cache.SyncAll, Object: cache.SyncAllInfo{}},
