@@ -53,6 +53,15 @@ func images(obj any) ([]string, error) {
 // byImage returns the indexers that most tests start with.
 func byImage() cache.Indexers { return cache.Indexers{"image": images} }
 
+// onlyAccessor is an object whose metadata only meta.Accessor finds.
+type onlyAccessor struct{ object metav1.Object }
+
+func (o onlyAccessor) GetObjectMeta() metav1.Object { return o.object }
+
+func newThreadSafe(indexers cache.Indexers) cache.ThreadSafeStore {
+	return indexer.NewThreadSafeStore(indexers, cache.Indices{})
+}
+
 // notedStore is a cache.Indexer that notes each call as a step of the test.
 type notedStore struct {
 	cache.Indexer
@@ -187,6 +196,38 @@ func sorted(in []string) []string {
 func text(s string) (string, weak.Pointer[byte]) {
 	b := append(make([]byte, 0, 64), s...) // smaller ones would share their memory with others
 	return unsafe.String(&b[0], len(b)), weak.Make(&b[0])
+}
+
+// both returns an answer, which has objects or strings, and its error as one text.
+func both[V any](found []V, err error) string {
+	var all []string
+	for _, v := range found {
+		if text, ok := any(v).(string); ok {
+			all = append(all, text)
+		} else {
+			all = append(all, describe(v))
+		}
+	}
+	text := strings.Join(sorted(all), ", ") // most answers have no order
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s with the error %v", text, err)
+	case text == "":
+		return "nothing"
+	}
+	return text
+}
+
+func versions(objs []any) (all string) {
+	for _, obj := range objs {
+		d, there := obj.(*appsv1.Deployment)
+		if !there { // an index names a key that is not in the store
+			all += fmt.Sprintf("@%v", obj)
+			continue
+		}
+		all += "@" + d.ResourceVersion
+	}
+	return all
 }
 
 // stillHeld collects garbage and returns how many of the pointers still have their target.

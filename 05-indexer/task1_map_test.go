@@ -45,10 +45,12 @@ func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
 		}
 
 		t.Rule("A cache.ExplicitKey is a key already: callers use it when they know the key and lack the object.")
-		t.Did(`MetaNamespaceKeyFunc ExplicitKey("default/web")`)
-		key, err = indexer.MetaNamespaceKeyFunc(cache.ExplicitKey("default/web"))
-		require.NoError(t, err, "the error of MetaNamespaceKeyFunc for an ExplicitKey")
-		require.Equal(t, "default/web", key, `the key of ExplicitKey("default/web")`)
+		for _, explicit := range []string{"default/web", "a/b/c", "/web", ""} {
+			t.Did("MetaNamespaceKeyFunc ExplicitKey(%q)", explicit)
+			key, err = indexer.MetaNamespaceKeyFunc(cache.ExplicitKey(explicit))
+			require.NoError(t, err, "the error of MetaNamespaceKeyFunc for an ExplicitKey")
+			require.Equal(t, explicit, key, "the key of the ExplicitKey")
+		}
 
 		t.Rule("An object has metadata if meta.Accessor finds it: its only method may be GetObjectMeta.")
 		t.Did("MetaNamespaceKeyFunc of an object whose only method is GetObjectMeta")
@@ -77,15 +79,21 @@ func withoutMetadata() []any {
 func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
 	guard.Test(t, "Get returns the stored object that has the same key as obj: "+
 		"it compares keys, not objects.", func(t *guard.T) {
-		web := deploy("default/web")
+		web, another := deploy("default/web", "@7"), deploy("default/web", "@5")
+		web.UID, another.UID = "uid-1", "uid-2"
+		web.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+		given := web.DeepCopy()
 		s := newStore(t, nil, web, deploy("kube-system/web"))
 
-		t.Did("Get default/web, with another object of that key")
-		got, exists, err := s.Get(deploy("default/web"))
+		t.Did("Get default/web, with an object that has this key, another UID and another version")
+		got, exists, err := s.Get(another)
 		require.NoError(t, err, "the error of Get")
 		require.True(t, exists, "Get finds default/web")
 		t.Rule("Objects are shared: a lookup returns the pointer that was stored, not a copy.")
 		require.Same(t, web, got, "the object that Get returns")
+		t.Rule("Objects are shared: a lookup returns the pointer that was stored, and the store leaves the object as " +
+			"it is.")
+		require.Equal(t, given, web, "the object that was stored")
 
 		t.Did("GetByKey default/web")
 		got, exists, _ = s.GetByKey("default/web")
@@ -93,11 +101,16 @@ func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
 		require.True(t, exists, "GetByKey finds default/web")
 		require.Same(t, web, got, "the object that GetByKey returns")
 
-		t.Did("GetByKey default/db, which was never added")
-		_, exists, err = s.GetByKey("default/db")
 		t.Rule("For a key that is not stored, exists is false and err is nil.")
-		require.NoError(t, err, "the error of GetByKey for an unknown key")
-		require.False(t, exists, "GetByKey finds default/db, which was never added")
+		for name, get := range map[string]func() (any, bool, error){
+			"Get":      func() (any, bool, error) { return s.Get(deploy("default/db")) },
+			"GetByKey": func() (any, bool, error) { return s.GetByKey("default/db") },
+		} {
+			t.Did("%s default/db, which was never added", name)
+			_, exists, err = get()
+			require.NoError(t, err, "the error of "+name+" for an unknown key")
+			require.False(t, exists, name+" finds default/db, which was never added")
+		}
 	})
 }
 
@@ -128,7 +141,7 @@ func TestTask1_Update_takes_the_place_of_what_stood_there(t *testing.T) {
 
 func TestTask1_Delete_forgets(t *testing.T) {
 	guard.Test(t, "Delete removes the stored object that has obj's key, and no other.", func(t *guard.T) {
-		s := newStore(t, nil, deploy("default/web"), deploy("default/db"))
+		s := newStore(t, nil, deploy("default/web"), deploy("default/db", "@7"))
 		require.NoError(t, s.Delete(deploy("default/web")), "the error of Delete")
 		require.Equal(t, []string{"default/db"}, s.ListKeys(), "ListKeys after the Delete")
 		t.Rule("Delete removes the stored object that has obj's key, and no other: it compares neither UIDs nor " +
@@ -197,7 +210,17 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 	guard.Test(t, "If the key function fails, the caller receives a cache.KeyError, which carries the object and "+
 		"wraps the error.", func(t *guard.T) {
 		cause := errors.New("no key today")
-		s := indexer.NewStore(func(any) (string, error) { return "", cause })
+		fails := false
+		s := indexer.NewStore(func(any) (string, error) {
+			if fails {
+				return "default/web", cause // some key functions return a key with their error
+			}
+			return "default/web", nil
+		})
+		stored, obj := deploy("default/web", "@5"), deploy("default/web", "@9")
+		t.Did("Add default/web @5")
+		require.NoError(t, s.Add(stored), "the error of Add")
+		fails = true
 		for name, call := range map[string]func(any) error{
 			"Add":    s.Add,
 			"Update": s.Update,
@@ -210,14 +233,17 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 			},
 		} {
 			t.Did("%s of an object for which the key function fails", name)
-			err := call("web")
+			err := call(obj)
 			require.ErrorIs(t, err, cause, "the error of "+name)
 			var keyError cache.KeyError
 			require.ErrorAs(t, err, &keyError, "the error of "+name)
-			require.Equal(t, "web", keyError.Obj, "the object in the KeyError of "+name)
+			require.Same(t, obj, keyError.Obj, "the object in the KeyError of "+name)
 		}
 		t.Rule("If the key function fails, the store is the same as before.")
-		require.Empty(t, s.ListKeys(), "ListKeys after these calls")
+		got, exists, _ := s.GetByKey("default/web")
+		require.True(t, exists, "GetByKey finds default/web after these calls")
+		require.Same(t, stored, got, "the object under default/web after these calls")
+		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after these calls")
 	})
 }
 
@@ -281,10 +307,10 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 
 		t.Rule("The store's version becomes that of the last write, higher, lower or empty: for the " +
 			"store a version is an opaque string.")
-		require.NoError(t, s.Update(deploy("default/db", "@6")), "the error of Update")
-		requireVersion("6", "Update @6")
-		require.NoError(t, s.Update(deploy("default/db")), "the error of Update without a version")
-		requireVersion("", "Update without a version")
+		for _, version := range []string{"6", "0", "007", ""} {
+			require.NoError(t, s.Update(deploy("default/db", "@"+version)), "the error of Update")
+			requireVersion(version, fmt.Sprintf("Update @%s", version))
+		}
 
 		require.NoError(t, s.Update(deploy("default/db", "@7")), "the error of Update")
 		require.NoError(t, s.Delete(deploy("default/db")), "the error of Delete without a version")
@@ -298,7 +324,7 @@ func TestTask1_Version_follows_every_write(t *testing.T) {
 		s.Bookmark("12")
 		requireVersion("12", "Bookmark 12")
 		t.Rule("A store does not compare versions: a server that was restored from a backup starts at an earlier one.")
-		for _, version := range []string{"3", "2", ""} {
+		for _, version := range []string{"3", "2", "0", "007", "3a", ""} {
 			t.Did("Bookmark %q", version)
 			s.Bookmark(version)
 			requireVersion(version, fmt.Sprintf("Bookmark %q", version))
@@ -314,8 +340,11 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 			t.Helper()
 			require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after "+after)
 		}
-		t.Did("Add default/web @5, then Update plain, with a slice, twice")
+		t.Did("Add default/db @3, default/web @4 and default/web @5, then Update plain, with a slice, twice")
+		s.Add("default/db", deploy("default/db", "@3"))
+		s.Add("default/web", deploy("default/web", "@4"))
 		s.Add("default/web", deploy("default/web", "@5"))
+		requireVersion5("Add of a key that is stored")
 		for range 2 {
 			s.Update("plain", []string{"an object without metadata, which cannot be compared"})
 			requireVersion5("the Update of a slice")
@@ -327,12 +356,14 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 		require.True(t, exists, "Get finds the key of the nil")
 		require.Nil(t, obj, "the object under the key of the nil")
 		t.Rule("ListKeys returns all keys, in any order, and List all objects.")
-		require.Equal(t, []string{"default/web", "nothing", "plain"}, sorted(s.ListKeys()), "ListKeys, sorted")
-		require.Len(t, s.List(), 3, "List")
+		require.Equal(t, []string{"default/db", "default/web", "nothing", "plain"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		require.Len(t, s.List(), 4, "List")
 		requireVersion5("the Update of a nil")
 		s.Delete("nothing")
 		t.Rule("If obj is nil or a tombstone, the store keeps its version. Delete has a key and no object.")
+		t.Did("Delete nothing, default/web and default/db")
 		s.Delete("default/web")
+		s.Delete("default/db")
 		require.Equal(t, []string{"plain"}, s.ListKeys(), "ListKeys after the Delete")
 		requireVersion5("the Delete")
 		t.Rule("If obj is nil or a tombstone, the store keeps its version. The object in a tombstone may be old, " +
@@ -364,13 +395,4 @@ func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
 			},
 		)
 	})
-}
-
-// onlyAccessor is an object whose metadata only meta.Accessor finds.
-type onlyAccessor struct{ object metav1.Object }
-
-func (o onlyAccessor) GetObjectMeta() metav1.Object { return o.object }
-
-func newThreadSafe(indexers cache.Indexers) cache.ThreadSafeStore {
-	return indexer.NewThreadSafeStore(indexers, cache.Indices{})
 }

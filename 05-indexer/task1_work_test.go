@@ -98,7 +98,7 @@ func TestTask1_What_left_the_store_can_be_freed(t *testing.T) {
 		}
 		var replaced, deleted []weak.Pointer[appsv1.Deployment]
 		var keys []weak.Pointer[byte]
-		t.Did("in 10 stores: Update %d keys twice, Get, then DeleteWithObject and Delete all of them", n)
+		t.Did("in 10 stores: Update %d keys twice, Get, List, ListKeys, then DeleteWithObject and Delete all of them", n)
 		elsewhere(func() {
 			for i := range n {
 				key, watched := text(fmt.Sprintf("default/web-%d", i))
@@ -107,6 +107,8 @@ func TestTask1_What_left_the_store_can_be_freed(t *testing.T) {
 				s.Update(key, one)
 				s.Update(key, two)
 				s.Get(key)
+				s.List()
+				s.ListKeys()
 				replaced, deleted = append(replaced, weak.Make(one)), append(deleted, weak.Make(two))
 				keys = append(keys, watched)
 			}
@@ -126,5 +128,20 @@ func TestTask1_What_left_the_store_can_be_freed(t *testing.T) {
 		require.Equal(t, "0 of 100 still in memory", stillHeld(deleted), "the objects that were deleted")
 		require.Equal(t, "0 of 100 still in memory", stillHeld(keys), "the keys that were deleted")
 		runtime.KeepAlive(stores)
+
+		var gone []weak.Pointer[appsv1.Deployment]
+		store := indexer.NewStore(indexer.MetaNamespaceKeyFunc)
+		t.Did("in a store with MetaNamespaceKeyFunc: Add, Get and Delete %d objects", n)
+		elsewhere(func() {
+			for i := range n {
+				web := deploy(fmt.Sprintf("default/web-%d", i))
+				store.Add(web)
+				store.Get(web)
+				store.Delete(web)
+				gone = append(gone, weak.Make(web))
+			}
+		})
+		require.Equal(t, "0 of 100 still in memory", stillHeld(gone), "the objects that were added and deleted")
+		runtime.KeepAlive(store)
 	})
 }

@@ -33,7 +33,16 @@ func TestTask2_ByIndex_finds_by_value(t *testing.T) {
 
 		objs, _ := s.ByIndex("image", "nginx")
 		t.Rule("Objects are shared: ByIndex returns the stored objects, not copies.")
-		require.Contains(t, objs, any(web), "objects under image=nginx")
+		require.True(t, slices.Contains(objs, any(web)), "ByIndex returns the object that was stored, not a copy")
+
+		t.Rule("IndexKeys returns the keys of the objects that have the indexed value: the keys under which they are " +
+			"stored, whatever the objects say.")
+		other := newThreadSafe(byImage())
+		t.Did("Update uid-1, with default/web running nginx; then IndexKeys image=nginx")
+		other.Update("uid-1", web)
+		keys, err = other.IndexKeys("image", "nginx")
+		require.NoError(t, err, "the error of IndexKeys")
+		require.Equal(t, []string{"uid-1"}, keys, "keys under image=nginx")
 	})
 }
 
@@ -45,6 +54,15 @@ func TestTask2_Update_moves_the_entry(t *testing.T) {
 		t.Rule("An object is not found under a value that it had before: Update also asks the index function " +
 			"about the old object.")
 		s.requireRunning("nginx")
+		t.Rule("Under each value, an index names exactly the objects that have it now, whatever else the old object and " +
+			"the new one have in common. A change of a label leaves the generation as it was.")
+		moved := deploy("default/web", "envoy", "@2")
+		again := deploy("default/web", "nginx", "@2")
+		moved.Generation, again.Generation, moved.UID, again.UID = 3, 3, "uid-1", "uid-1"
+		s.Update(moved)
+		s.Update(again)
+		s.requireRunning("nginx", "default/web")
+		s.requireRunning("envoy")
 	})
 }
 
@@ -91,15 +109,16 @@ func TestTask2_Value_that_nobody_has_is_forgotten(t *testing.T) {
 func TestTask2_Store_leaves_the_values_alone(t *testing.T) {
 	guard.Test(t, "The values belong to the index function, which may return a slice that is part of the object: the "+
 		"store does not sort or change it.", func(t *guard.T) {
-		finalizers := func(obj any) ([]string, error) { return obj.(*appsv1.Deployment).Finalizers, nil }
+		// The values are the first two finalizers, so the slice has a capacity of more than two.
+		finalizers := func(obj any) ([]string, error) { return obj.(*appsv1.Deployment).Finalizers[:2], nil }
 		web, newer := deploy("default/web"), deploy("default/web")
-		web.Finalizers, newer.Finalizers = []string{"c", "a", "a", "b"}, []string{"d", "b", "a"}
+		web.Finalizers, newer.Finalizers = []string{"c", "c", "a", "b"}, []string{"d", "b", "a", "c"}
 		s := newStore(t, cache.Indexers{"finalizer": finalizers}, web)
 		s.Update(newer)
 		t.Did("Delete default/web")
 		s.Delete(newer)
-		require.Equal(t, []string{"c", "a", "a", "b"}, web.Finalizers, "finalizers of the old object")
-		require.Equal(t, []string{"d", "b", "a"}, newer.Finalizers, "finalizers of the new object")
+		require.Equal(t, []string{"c", "c", "a", "b"}, web.Finalizers, "finalizers of the old object")
+		require.Equal(t, []string{"d", "b", "a", "c"}, newer.Finalizers, "finalizers of the new object")
 	})
 }
 
@@ -107,13 +126,13 @@ func TestTask2_IndexKeys_is_sorted(t *testing.T) {
 	guard.Test(t, "IndexKeys returns the keys of the objects that have the indexed value, sorted: the order of a Go "+
 		"map changes from call to call.", func(t *guard.T) {
 		s := newStore(t, byImage())
-		for _, name := range []string{"g", "c", "f", "a", "e", "b", "d"} {
+		for _, name := range []string{"g", "c", "f", "a", "e", "B", "d"} {
 			s.Add(deploy("default/"+name, "nginx"))
 		}
 		t.Did("IndexKeys image=nginx")
 		keys, err := s.IndexKeys("image", "nginx")
 		require.NoError(t, err, "the error of IndexKeys")
-		wanted := "default/a default/b default/c default/d default/e default/f default/g"
+		wanted := "default/B default/a default/c default/d default/e default/f default/g"
 		require.Equal(t, strings.Fields(wanted), keys, "IndexKeys image=nginx")
 		t.Did("Add 1001 objects that run nginx")
 		for i := range 1_001 {
@@ -123,6 +142,8 @@ func TestTask2_IndexKeys_is_sorted(t *testing.T) {
 		require.NoError(t, err, "the error of IndexKeys")
 		require.Len(t, keys, 1_008, "IndexKeys image=nginx")
 		require.True(t, slices.IsSorted(keys), "IndexKeys image=nginx is sorted")
+		t.Rule("List returns all objects, however many there are.")
+		require.Len(t, s.List(), 1_008, "List")
 	})
 }
 
@@ -195,6 +216,8 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 			"on, and no error would report it (#50555)."
 		noGhost = "Even after an index function has failed, no index names a key that is not in the store: a " +
 			"lookup would return a nil, and every lister that received one crashed (#43605). "
+		others = "Under each value, an index names exactly the objects that have it now: if an index function fails for " +
+			"one object, the entries of the others stay."
 		mapFirst = noGhost + "An object enters the map before it enters an index."
 		mapLast  = noGhost + "An object leaves every index before it leaves the map."
 	)
@@ -211,7 +234,7 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 		for range 200 {
 			t.Story(8)
 			t.Did("two indexes: image is a good one, failing returns an error for default/broken")
-			s := newStore(t, cache.Indexers{"image": images, "failing": failing})
+			s := newStore(t, cache.Indexers{"image": images, "failing": failing}, deploy("default/good", "envoy"))
 			requireNoGhost := func(after string) {
 				t.Helper()
 				t.Did("ByIndex image=nginx")
@@ -222,6 +245,11 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 			t.Did("Add default/broken running nginx, which panics")
 			t.Rule(mustPanic)
 			require.Panics(t, func() { s.Indexer.Add(broken) }, "Add of default/broken")
+			t.Rule(others)
+			for _, name := range []string{"image", "failing"} {
+				t.Did("IndexKeys %s=envoy", name)
+				require.Equal(t, "default/good", both(s.IndexKeys(name, "envoy")), "keys under "+name+"=envoy")
+			}
 			t.Rule(mapFirst)
 			requireNoGhost("the Add")
 			t.Rule(mapLast)
@@ -235,19 +263,38 @@ func TestTask2_Failing_index_function_leaves_no_ghost(t *testing.T) {
 			s.Add(deploy("default/web", "caddy")) // hangs if the panic kept the lock
 		}
 
-		stored, fails := deploy("default/stored", "nginx"), false
-		s := newStore(t, cache.Indexers{"image": func(obj any) ([]string, error) {
-			if fails {
-				return nil, errors.New("cannot tell")
+		for _, update := range []bool{false, true} {
+			t.Story(8)
+			fails := false
+			s := newStore(t, cache.Indexers{"image": func(obj any) ([]string, error) {
+				if fails {
+					return nil, errors.New("cannot tell")
+				}
+				return images(obj)
+			}}, deploy("default/stored", "nginx"))
+			fails = true
+			if update {
+				t.Did("Update default/stored running caddy, while the index function fails")
+				t.Rule(mustPanic)
+				require.Panics(t, func() { s.Indexer.Update(deploy("default/stored", "caddy")) }, "Update of default/stored")
 			}
-			return images(obj)
-		}}, stored)
-		fails = true
-		t.Did("Delete default/stored, while the index function fails")
-		t.Rule(mustPanic)
-		require.Panics(t, func() { s.Indexer.Delete(stored) }, "Delete of default/stored")
-		t.Rule(mapLast)
-		require.Equal(t, []string{"default/stored"}, s.ListKeys(), "ListKeys after the Delete")
+			t.Did("Delete default/stored, while the index function fails, panicking or not")
+			panicked := true
+			func() {
+				defer func() { recover() }()
+				s.Indexer.Delete(deploy("default/stored"))
+				panicked = false
+			}()
+			t.Rule(mapLast)
+			if panicked {
+				require.Equal(t, []string{"default/stored"}, s.ListKeys(), "ListKeys after the Delete, which has panicked")
+				continue
+			}
+			// A store that has recorded the values of each object needs no index function for a deletion.
+			require.Empty(t, s.ListKeys(), "ListKeys after the Delete, which has not panicked")
+			s.requireRunning("nginx")
+			s.requireRunning("caddy")
+		}
 	})
 }
 
@@ -347,36 +394,4 @@ func TestTask2_Object_and_entries_change_together(t *testing.T) {
 			guard.Storm(move, move, func(i int) { s.Get("default/a") }, ask)
 		}
 	})
-}
-
-// both returns an answer, which has objects or strings, and its error as one text.
-func both[V any](found []V, err error) string {
-	var all []string
-	for _, v := range found {
-		if text, ok := any(v).(string); ok {
-			all = append(all, text)
-		} else {
-			all = append(all, describe(v))
-		}
-	}
-	text := strings.Join(sorted(all), ", ") // most answers have no order
-	switch {
-	case err != nil:
-		return fmt.Sprintf("%s with the error %v", text, err)
-	case text == "":
-		return "nothing"
-	}
-	return text
-}
-
-func versions(objs []any) (all string) {
-	for _, obj := range objs {
-		d, there := obj.(*appsv1.Deployment)
-		if !there { // an index names a key that is not in the store
-			all += fmt.Sprintf("@%v", obj)
-			continue
-		}
-		all += "@" + d.ResourceVersion
-	}
-	return all
 }

@@ -27,6 +27,15 @@ func TestTask4_Replace_forgets_what_is_not_in_the_list(t *testing.T) {
 		s.requireRunning("nginx")
 		s.requireRunning("caddy", "default/new")
 		s.requireValues("after Replace", "caddy")
+		t.Rule("Replace makes the list the whole content of the store, whatever the versions of the objects and of the " +
+			"list are: the server has decided which is newer.")
+		for _, versions := range [][2]string{{"5", "9"}, {"5", "9"}, {"5", "5"}, {"3", "5"}, {"3", "2"}} {
+			web := deploy("default/web", "@"+versions[0])
+			require.NoError(t, s.Replace([]any{web}, versions[1]), "the error of Replace")
+			got, _, _ := s.GetByKey("default/web")
+			require.Same(t, web, got, "the object under default/web")
+			require.Equal(t, versions[1], s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Replace")
+		}
 	})
 }
 
@@ -84,21 +93,6 @@ func TestTask4_Replace_uses_the_stores_key_function(t *testing.T) {
 	})
 }
 
-func TestTask4_Replace_leaves_the_list_to_the_caller(t *testing.T) {
-	guard.Test(t, "The list belongs to the caller: if the caller changes it after Replace, the store does not "+
-		"change.", func(t *guard.T) {
-		s := newStore(t, byImage())
-		list := []any{deploy("default/b", "nginx"), deploy("default/a", "nginx")}
-		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
-		require.Equal(t, "default/b running nginx, default/a running nginx", describe(list...),
-			"the list after Replace")
-		t.Did("overwrite the list")
-		clear(list)
-		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "the keys of List")
-		s.requireRunning("nginx", "default/a", "default/b")
-	})
-}
-
 func TestTask4_Replace_with_an_object_without_a_key_changes_nothing(t *testing.T) {
 	const rule = "If one object has no key, Replace returns a cache.KeyError, which names the object."
 	guard.Test(t, rule, func(t *guard.T) {
@@ -110,24 +104,13 @@ func TestTask4_Replace_with_an_object_without_a_key_changes_nothing(t *testing.T
 		require.Error(t, keyError.Err, "the error of the key function in the KeyError")
 		require.ErrorAs(t, s.Replace([]any{nil}, "9"), &keyError, "the error of Replace with a nil")
 		cause := errors.New("no key today")
-		other := indexer.NewStore(func(any) (string, error) { return "", cause })
-		t.Did("Replace with an object for which the key function fails")
+		other := indexer.NewStore(func(any) (string, error) { return "default/web", cause })
+		t.Did("Replace with an object for which the key function fails, although it returns a key")
 		require.ErrorIs(t, other.Replace([]any{"web"}, "9"), cause, "the error of Replace")
 		t.Rule("Replace is all or nothing: it finds every key before it changes anything.")
 		require.Equal(t, []string{"default/web"}, s.ListKeys(), "ListKeys after the failed Replace")
 		s.requireRunning("nginx", "default/web")
 		require.Equal(t, "5", s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after the failed Replace")
-	})
-}
-
-func TestTask4_Replace_keeps_the_later_of_two(t *testing.T) {
-	guard.Test(t, "Of two objects with the same key the later one stays, as with two Adds.", func(t *guard.T) {
-		s := newStore(t, byImage())
-		list := []any{deploy("default/web", "nginx", "@1"), deploy("default/web", "caddy", "@2")}
-		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
-		require.Equal(t, "@2", versions(s.List()), "versions of the stored objects")
-		t.Rule("Under each value, an index names exactly the objects that have it now: the earlier one is gone.")
-		s.requireValues("after Replace", "caddy")
 	})
 }
 
@@ -195,6 +178,31 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 		for _, saw := range inside {
 			require.Equal(t, before, saw, "ByIndex and ListKeys in the middle of Replace")
 		}
+
+		t.Rule("For readers Replace is one step, however long the list is.")
+		many := func(n int) (objs []any) {
+			for i := range n {
+				objs = append(objs, deploy(fmt.Sprintf("default/web-%d", i), "nginx"))
+			}
+			return objs
+		}
+		count := func() string {
+			objs, _ := s.Indexer.ByIndex("image", "nginx")
+			return fmt.Sprintf("%d objects and %d keys", len(objs), len(s.Indexer.ListKeys()))
+		}
+		t.Did("Replace with 1001 objects, then with 1002; ByIndex and ListKeys in the middle")
+		require.NoError(t, s.Indexer.Replace(many(1_001), "3"), "the error of the 3rd Replace")
+		before = count()
+		m.skip, m.once = 500, true
+		inside, later := m.during(func() {
+			require.NoError(t, s.Indexer.Replace(many(1_002), "4"), "the error of the 4th Replace")
+		}, count)
+		for _, saw := range inside {
+			require.Equal(t, before, saw, "ByIndex and ListKeys in the middle of Replace")
+		}
+		for _, saw := range later {
+			require.Equal(t, "1002 objects and 1002 keys", saw, "ByIndex and ListKeys, which waited for Replace")
+		}
 	})
 }
 
@@ -233,17 +241,20 @@ func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
 		s := newStore(t, nil, deploy("default/web", "nginx"), deploy("default/db", "postgres"))
 		require.NoError(t, s.AddIndexers(byImage()), "the error of AddIndexers")
 		s.requireRunning("nginx", "default/web")
-		t.Rule("After AddIndexers, Update and Add change the new index like any other.")
+		t.Rule("After AddIndexers, Update, Add and Delete change the new index like any other.")
 		s.Update(deploy("default/web", "caddy"))
 		s.Add(deploy("default/cdn", "caddy"))
 		s.requireRunning("caddy", "default/cdn", "default/web")
 		s.requireRunning("nginx")
+		s.Delete(deploy("default/cdn", "caddy"))
+		s.requireRunning("caddy", "default/web")
 		t.Rule("The map of index functions belongs to the caller: if the caller changes it after AddIndexers, the " +
 			"store does not change.")
 		more := cache.Indexers{"more": images}
 		require.NoError(t, s.AddIndexers(more), "the error of AddIndexers")
-		t.Did("delete the index function from the caller's map")
-		clear(more)
+		require.Equal(t, []string{"more"}, sortedKeys(more), "names in the caller's map after AddIndexers")
+		t.Did("put another index function into the caller's map")
+		more["more"] = func(any) ([]string, error) { return nil, nil }
 		s.Add(deploy("default/api", "envoy"))
 		keys, err := s.IndexKeys("more", "envoy")
 		require.NoError(t, err, "the error of IndexKeys more=envoy")
@@ -266,6 +277,7 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 			"index."
 		untouched = "If one of the names is taken, the index that has this name does not change."
 		addsNone  = "If one of the names is taken, AddIndexers adds none of them."
+		asksNone  = "If one of the names is taken, AddIndexers calls no index function: it looks at all names first."
 	)
 	guard.Test(t, refuses, func(t *guard.T) {
 		nothing := func(any) ([]string, error) { return nil, nil }
@@ -278,7 +290,9 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 			if i%4 > 1 {
 				s.Delete(deploy("default/web")) // a store without objects refuses the name too
 			}
-			err := s.AddIndexers(cache.Indexers{"image": image, "new": nothing})
+			asked := 0
+			counted := func(any) ([]string, error) { asked++; return nil, nil }
+			err := s.AddIndexers(cache.Indexers{"image": image, "new": counted})
 			require.Error(t, err, "the error of AddIndexers")
 			t.Rule(untouched)
 			s.Update(deploy("default/web", "nginx"))
@@ -289,6 +303,8 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 			t.Did("ByIndex new=x")
 			_, err = s.ByIndex("new", "x")
 			require.Error(t, err, "the error of ByIndex new=x")
+			t.Rule(asksNone)
+			require.Equal(t, 0, asked, "calls of the index function of new by AddIndexers")
 		}
 	})
 }
@@ -357,27 +373,6 @@ func TestTask4_GetIndexers_returns_a_copy(t *testing.T) {
 	})
 }
 
-func TestTask4_AddIndexers_that_panics_adds_none(t *testing.T) {
-	guard.Test(t, "If an index function fails for a stored object, AddIndexers adds none of the indexes: an index "+
-		"with some of the objects gives wrong answers.", func(t *guard.T) {
-		failing := func(any) ([]string, error) { return nil, errors.New("cannot tell") }
-		// The order of the names is that of a map, for some maps one in eight. 200 rounds see both orders.
-		for range 200 {
-			t.Story(8)
-			s := newStore(t, byImage(), deploy("default/web", "nginx"))
-			t.Did("AddIndexers failing and good, where failing returns an error")
-			require.Panics(t, func() {
-				s.Indexer.AddIndexers(cache.Indexers{"failing": failing, "good": images})
-			}, "AddIndexers failing and good")
-			for _, name := range []string{"failing", "good"} {
-				t.Did("ByIndex %s=nginx", name)
-				_, err := s.ByIndex(name, "nginx")
-				require.Error(t, err, "the error of ByIndex "+name+"=nginx")
-			}
-		}
-	})
-}
-
 func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
 	guard.Race(t, "Replace and AddIndexers are writers, so no reader runs while they hold "+
 		"the lock.", func(t *guard.T) {
@@ -392,6 +387,10 @@ func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
 			func(i int) { empty.List() }, func(i int) { empty.ByIndex("image", "nginx") })
 		t.Rule("If one of the names is taken, AddIndexers returns an error: of two calls that add one name, one fails.")
 		requireNoneBetween(t, writes4[2], writes4[2])
+		t.Rule("Concurrent calls have the same effect as if one came after the other: an index that is added before a " +
+			"write takes part in it.")
+		requireNoneBetween(t, firstUpdate, writes4[2])
+		requireNoneBetween(t, firstDelete, writes4[2])
 		t.Rule("For readers Replace is one step: the list, the indexes and the version change in one hold of the lock.")
 		for _, second := range slices.Concat(writes2, writes4[1:]) {
 			requireNoneBetween(t, firstReplace, second)

@@ -3,6 +3,7 @@ package indexer_test
 // Replace and AddIndexers: their work, the memory that they free, and calls that overlap with them.
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -45,6 +46,58 @@ func TestTask4_Calls_that_overlap_come_one_after_the_other(t *testing.T) {
 	})
 }
 
+func TestTask4_Replace_keeps_the_later_of_two(t *testing.T) {
+	guard.Test(t, "Of two objects with the same key the later one stays, as with two Adds, whatever their versions "+
+		"are.", func(t *guard.T) {
+		s := newStore(t, byImage())
+		for _, later := range []string{"7", "5", "6"} {
+			list := []any{deploy("default/web", "nginx", "@6"), deploy("default/web", "caddy", "@"+later)}
+			require.NoError(t, s.Replace(list, "9"), "the error of Replace")
+			got, _, _ := s.GetByKey("default/web")
+			require.Same(t, list[1], got, "the object under default/web")
+			t.Rule("Under each value, an index names exactly the objects that have it now: the earlier one is gone.")
+			s.requireValues("after Replace", "caddy")
+			t.Rule("Of two objects with the same key the later one stays, as with two Adds, whatever their versions are.")
+		}
+	})
+}
+
+func TestTask4_Replace_leaves_the_list_to_the_caller(t *testing.T) {
+	guard.Test(t, "The list belongs to the caller: if the caller changes it after Replace, the store does not "+
+		"change.", func(t *guard.T) {
+		s := newStore(t, byImage())
+		list := []any{deploy("default/b", "nginx"), deploy("default/a", "nginx")}
+		require.NoError(t, s.Replace(list, "9"), "the error of Replace")
+		require.Equal(t, "default/b running nginx, default/a running nginx", describe(list...),
+			"the list after Replace")
+		t.Did("overwrite the list")
+		clear(list)
+		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "the keys of List")
+		s.requireRunning("nginx", "default/a", "default/b")
+	})
+}
+
+func TestTask4_Versions_after_a_list(t *testing.T) {
+	guard.Test(t, "The store's version becomes that of the last write, higher, lower or empty, also after a "+
+		"list.", func(t *guard.T) {
+		s := newStore(t, byImage())
+		require.NoError(t, s.Replace([]any{deploy("default/web", "nginx", "@5")}, "9"), "the error of Replace")
+		for _, version := range []string{"12", "8", ""} {
+			require.NoError(t, s.Update(deploy("default/web", "nginx", "@"+version)), "the error of Update")
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Update")
+		}
+		t.Rule("A store does not compare versions, also after a list.")
+		for _, version := range []string{"11", "7"} {
+			t.Did("Bookmark %s", version)
+			s.Bookmark(version)
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Bookmark")
+		}
+		t.Rule("Replace rebuilds every index from the list, also if the list has the keys that the store has.")
+		require.NoError(t, s.Replace([]any{deploy("default/web", "caddy", "@5")}, "9"), "the error of Replace")
+		s.requireValues("after the 2nd Replace", "caddy")
+	})
+}
+
 func TestTask4_Nothing_has_no_values(t *testing.T) {
 	guard.Test(t, "Replace rebuilds every index from the list. A key whose object is nil is stored, and has no values.",
 		func(t *guard.T) {
@@ -57,7 +110,43 @@ func TestTask4_Nothing_has_no_values(t *testing.T) {
 			require.NoError(t, s.AddIndexers(cache.Indexers{"late": images}), "the error of AddIndexers")
 			require.Equal(t, []string{"nginx"}, s.ListIndexFuncValues("late"), "values of the new index")
 			require.Equal(t, []string{"default/web", "more", "nothing"}, sorted(s.ListKeys()), "ListKeys, sorted")
+			t.Rule("Under each value, an index names exactly the objects that have it now. A nil has no values.")
+			t.Did("Update default/web with nil")
+			s.Update("default/web", nil)
+			require.Empty(t, s.ListIndexFuncValues("image"), "values of the index")
+			t.Did("Update default/web running caddy")
+			s.Update("default/web", deploy("default/web", "caddy"))
+			require.Equal(t, []string{"caddy"}, s.ListIndexFuncValues("image"), "values of the index")
+
+			t.Rule("Replace makes the list the whole content of the store, of whatever type the objects are.")
+			s = newThreadSafe(nil)
+			for range 2 {
+				t.Did("Replace with plain, a slice")
+				s.Replace(map[string]any{"plain": []string{"an object that cannot be compared"}}, "1")
+				require.Equal(t, []string{"plain"}, s.ListKeys(), "ListKeys")
+			}
 		})
+}
+
+func TestTask4_AddIndexers_that_panics_adds_none(t *testing.T) {
+	guard.Test(t, "If an index function fails for a stored object, AddIndexers adds none of the indexes: an index "+
+		"with some of the objects gives wrong answers.", func(t *guard.T) {
+		failing := func(any) ([]string, error) { return nil, errors.New("cannot tell") }
+		// The order of the names is that of a map, for some maps one in eight. 200 rounds see both orders.
+		for range 200 {
+			t.Story(8)
+			s := newStore(t, byImage(), deploy("default/web", "nginx"))
+			t.Did("AddIndexers failing and good, where failing returns an error")
+			require.Panics(t, func() {
+				s.Indexer.AddIndexers(cache.Indexers{"failing": failing, "good": images})
+			}, "AddIndexers failing and good")
+			for _, name := range []string{"failing", "good"} {
+				t.Did("ByIndex %s=nginx", name)
+				_, err := s.ByIndex(name, "nginx")
+				require.Error(t, err, "the error of ByIndex "+name+"=nginx")
+			}
+		}
+	})
 }
 
 func TestTask4_Panic_of_the_index_function_itself_leaves_the_lock_free(t *testing.T) {
@@ -77,6 +166,14 @@ func TestTask4_Panic_of_the_index_function_itself_leaves_the_lock_free(t *testin
 			require.Panics(t, func() { call(s) }, name)
 			s.Update("nothing", nil) // hangs if the panic kept the lock
 		}
+
+		t.Rule("If an index function fails, Replace panics, however long the list is: the caller can recover.")
+		items := map[string]any{}
+		for i := range 1_001 {
+			items[fmt.Sprintf("default/web-%d", i)] = "an object"
+		}
+		t.Did("Replace with 1001 objects, with an index function that panics")
+		require.Panics(t, func() { newThreadSafe(panics).Replace(items, "1") }, "Replace")
 	})
 }
 

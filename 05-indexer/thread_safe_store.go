@@ -130,8 +130,8 @@ func (s *threadSafeMap) GetIndexers() cache.Indexers {
 // AddIndexers adds indexes, which find the objects that are stored already. The map of index functions belongs to the
 // caller.
 //
-// If one of the names is taken, AddIndexers returns an error and adds none of them. If an index function fails for a
-// stored object, it panics and adds none of the indexes.
+// If one of the names is taken, AddIndexers returns an error and adds none of them. It then calls no index function. If
+// an index function fails for a stored object, it panics and adds none of the indexes.
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
 	panic(todo.Task(4, "ThreadSafeStore.AddIndexers"))
 }

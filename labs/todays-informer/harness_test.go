@@ -163,6 +163,8 @@ func (c *calls) OnDelete(obj any) {
 type store struct {
 	cache.Indexer
 	states []string
+	// versions are those of the store after each write.
+	versions []string
 	// before has the version and the content before each write.
 	before []string
 	// refused are names of methods, or "METHOD NAME" for one object.
@@ -195,7 +197,7 @@ func (s *store) write(method string, obj any, do func() error) error {
 	}
 	s.before = append(s.before, s.LastStoreSyncResourceVersion()+": "+s.content())
 	err := do()
-	s.states = append(s.states, s.content())
+	s.states, s.versions = append(s.states, s.content()), append(s.versions, s.LastStoreSyncResourceVersion())
 	return err
 }
 
@@ -234,7 +236,7 @@ func (s transactions) Transaction(writes ...cache.Transaction) *cache.Transactio
 		failed.SuccessfulIndices = append(failed.SuccessfulIndices, i)
 	}
 	s.Indexer.(cache.TransactionStore).Transaction(accepted...)
-	s.states = append(s.states, s.content())
+	s.states, s.versions = append(s.states, s.content()), append(s.versions, s.LastStoreSyncResourceVersion())
 	if len(failed.Errors) == 0 {
 		return nil
 	}

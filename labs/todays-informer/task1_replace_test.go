@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
@@ -39,17 +41,21 @@ func TestTask1_List_becomes_the_store(t *testing.T) {
 func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
 	guard.Test(t, "For readers of the store ReplaceAll is one step: they see the old content or the new one, and "+
 		"never half a list.", func(t *guard.T) {
-		s := storeOf(t, "a@1", "b@2")
-		t.Did("a store has a@1 and b@2")
-		replace(t, &calls{}, s, "b@8", "c@9")
-		require.NotEmpty(t, s.states, "the store's content after each write")
-		for i, content := range s.states {
-			require.Contains(t, []string{"a@1 b@2", "b@8 c@9"}, content, "the store's content after write %d", i+1)
+		for _, c := range []struct{ stored, list string }{
+			{"a@1 b@2", "b@8 c@9"}, {"a@1 b@2", ""}, {"a@1", "a@8 b@9"}, {"", "a@8 b@9"}, {"a@1 b@2", "b@2"},
+		} {
+			for kind, with := range map[string]func(s *store) cache.Store{
+				"with transactions":    func(s *store) cache.Store { return transactions{s} },
+				"without transactions": func(s *store) cache.Store { return s },
+			} {
+				s := storeOf(t, strings.Fields(c.stored)...)
+				t.Did("a store %s has [%s] at version 1", kind, c.stored)
+				replace(t, &calls{}, with(s), strings.Fields(c.list)...)
+				require.Equal(t, []string{c.list}, s.states, "the store's content after each write")
+				require.Equal(t, []string{"9"}, s.versions, "the store's version after each write")
+				require.Equal(t, []string{"1: " + c.stored}, s.before, "the store's version and content before each write")
+			}
 		}
-		require.Equal(t, []string{"1: a@1 b@2"}, s.before, "the store's version and content before each write")
-		s.states = nil
-		replace(t, &calls{}, s)
-		require.Equal(t, []string{""}, s.states, "the store's content after each write of an empty list")
 	})
 }
 
@@ -195,14 +201,16 @@ func TestTask1_Two_informers_at_once(t *testing.T) {
 func TestTask1_List_can_be_older_than_the_store(t *testing.T) {
 	guard.Test(t, "ReplaceAll makes a list the whole content of the store, and reports each difference to the "+
 		"handler. A server that was restored from a backup lists older versions.", func(t *guard.T) {
-		h, s := &calls{}, storeOf(t, "a@30", "b@31")
-		s.Bookmark("31")
-		t.Did("a store has a@30 and b@31, at version 31")
-		replace(t, h, s, "a@5")
-		require.Equal(t, "a@5", s.content(), "the store's objects")
-		require.Equal(t, []string{"tombstone of default/b, last b@31", "update a@30 to a@5"}, h.notes,
-			"the handler's calls")
-		require.Equal(t, "9", s.LastStoreSyncResourceVersion(), "the store's version after a list at version 9")
+		for _, version := range []string{"9", "19"} {
+			h, s := &calls{}, storeOf(t, "a@30", "b@31")
+			s.Bookmark("31")
+			t.Did("a store has a@30 and b@31, at version 31; ReplaceAll with the list [a@15] at version %s", version)
+			require.NoError(t, todaysinformer.ReplaceAll(h, s, listed(version, "a@15"), false), "the error of ReplaceAll")
+			require.Equal(t, "a@15", s.content(), "the store's objects")
+			require.Equal(t, []string{"tombstone of default/b, last b@31", "update a@30 to a@15"}, h.notes,
+				"the handler's calls")
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "the store's version after the list")
+		}
 	})
 }
 
@@ -253,6 +261,7 @@ func TestTask1_Object_without_a_key(t *testing.T) {
 		require.Equal(t, "no object", keyError.Obj, "the object of the KeyError")
 		t.Rule("After an error the store is the same as before, and the handler receives nothing.")
 		require.Equal(t, "a@1", s.content(), "the store's objects after the error")
+		require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after the error")
 		require.Empty(t, h.notes, "the handler's calls after the error")
 	})
 }
@@ -267,18 +276,25 @@ func TestTask1_Store_refuses_the_list(t *testing.T) {
 		t.Rule("After an error the store is the same as before, and the handler receives nothing.")
 		require.Empty(t, h.notes, "the handler's calls after the error")
 		require.Equal(t, "a@1", s.content(), "the store's objects after the error")
+		require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after the error")
 	})
 }
 
 func TestTask1_List_is_not_changed(t *testing.T) {
 	guard.Test(t, "ReplaceAll does not change the objects or the list. The queue's transformer made the objects, and "+
 		"others may hold them.", func(t *guard.T) {
-		s, list := storeOf(t, "m@1"), listed("9", "z@5", "m@6", "a@7")
-		before := slices.Clone(list.Objects)
-		t.Did("ReplaceAll with the list [z@5 m@6 a@7] at version 9")
+		s, list := storeOf(t, "m@1"), listed("9", "z@5", "m@6", "a@")
+		before, copies := slices.Clone(list.Objects), []any{}
+		for _, obj := range before {
+			d := obj.(*appsv1.Deployment)
+			d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+			copies = append(copies, d.DeepCopy())
+		}
+		t.Did("ReplaceAll with the list [z@5 m@6 a@] at version 9; a has no version")
 		require.NoError(t, todaysinformer.ReplaceAll(&calls{}, s, list, false), "the error of ReplaceAll")
-		require.Equal(t, "ReplacedAll [z@5 m@6 a@7] at 9", show(cache.Delta{Type: cache.ReplacedAll, Object: list}),
+		require.Equal(t, "ReplacedAll [z@5 m@6 a@] at 9", show(cache.Delta{Type: cache.ReplacedAll, Object: list}),
 			"the list after ReplaceAll")
+		require.Equal(t, copies, before, "the objects of the list after ReplaceAll")
 		for i, obj := range before {
 			require.True(t, obj == list.Objects[i], "object %d of the list is the one that was in it", i+1)
 			kept, _, _ := s.Get(obj)

@@ -46,23 +46,35 @@ func TestTask2_Versions_are_not_compared(t *testing.T) {
 		"resync.", func(t *guard.T) {
 		h, s := &calls{}, storeOf(t, "a@30")
 		t.Did("a store has a@30")
-		process(t, h, s, delta(cache.Updated, "a@5"), delta(cache.Sync, "a@5"))
-		require.Equal(t, []string{"update a@30 to a@5", "again a@5"}, h.notes, "the handler's calls")
-		require.Equal(t, "a@5", s.content(), "the store's objects")
+		process(t, h, s, delta(cache.Updated, "a@15"), delta(cache.Sync, "a@15"))
+		require.Equal(t, []string{"update a@30 to a@15", "again a@15"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@15", s.content(), "the store's objects")
 		stored, _, _ := s.GetByKey("default/a")
 		process(t, h, s, cache.Delta{Type: cache.Sync, Object: stored})
-		require.Equal(t, []string{"update a@30 to a@5", "again a@5", "again a@5"}, h.notes,
+		require.Equal(t, []string{"update a@30 to a@15", "again a@15", "again a@15"}, h.notes,
 			"the handler's calls after a Sync of the stored object itself")
+
+		t.Rule("For all other types the store decides whether an object is an addition or an update. It asks for the key " +
+			"and not for the UID: between two events an object can be deleted and created again.")
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+			h, s, is := &calls{}, storeOf(t, "a@1"), deploy("a@8")
+			is.UID = "another"
+			t.Did("a store has a@1; a has another UID in the next delta")
+			process(t, h, s, cache.Delta{Type: change, Object: is})
+			require.Equal(t, []string{"update a@1 to a@8"}, h.notes, "the handler's calls for %s of a@8", change)
+		}
 	})
 }
 
 func TestTask2_Only_additions_are_initial(t *testing.T) {
 	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
-		h, s := &calls{}, storeOf(t, "a@1")
-		t.Did("a store has a@1; ProcessDeltas with Added a@2 and Added b@3, isInInitialList true")
-		deltas := cache.Deltas{delta(cache.Added, "a@2"), delta(cache.Added, "b@3")}
-		require.NoError(t, todaysinformer.ProcessDeltas(h, s, deltas, true), "the error of ProcessDeltas")
-		require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls")
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+			h, s := &calls{}, storeOf(t, "a@1")
+			t.Did("a store has a@1; ProcessDeltas with %s a@2 and %[1]s b@3, isInInitialList true", change)
+			deltas := cache.Deltas{delta(change, "a@2"), delta(change, "b@3")}
+			require.NoError(t, todaysinformer.ProcessDeltas(h, s, deltas, true), "the error of ProcessDeltas")
+			require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls for two %s", change)
+		}
 	})
 }
 
@@ -126,6 +138,9 @@ func TestTask2_Deletion(t *testing.T) {
 		require.Equal(t, []string{"delete a@7", "tombstone of default/b, last b@2"}, h.notes, "the handler's calls")
 		require.Same(t, last, h.objects[0], "the object of the deletion of a")
 		require.Equal(t, "", s.content(), "the store's objects")
+		t.Rule("A Deleted removes the object, and the handler receives the object of the delta. So does the store: it " +
+			"does not take its version from a tombstone, whose object may be old.")
+		require.Equal(t, "7", s.LastStoreSyncResourceVersion(), "the store's version after Deleted a@7 and the tombstone")
 	})
 }
 
@@ -186,7 +201,8 @@ func TestTask2_Bookmark_is_only_a_version(t *testing.T) {
 		require.Empty(t, h.notes, "the handler's calls")
 		require.Equal(t, "a@1", s.content(), "the store's objects")
 		require.Empty(t, s.states, "the store's content after each write")
-		t.Did("the same with version 11, isInInitialList true")
+		h, s = &calls{}, storeOf(t)
+		t.Did("an empty store; a bookmark with version 11, isInInitialList true")
 		bookmark.Object = cache.BookmarkInfo{ResourceVersion: "11"}
 		require.NoError(t, todaysinformer.ProcessDeltas(h, s, cache.Deltas{bookmark}, true), "the error of ProcessDeltas")
 		require.Equal(t, "11", s.LastStoreSyncResourceVersion(), "the store's version")

@@ -95,14 +95,14 @@ func TestTask3_Versions_are_not_compared(t *testing.T) {
 		"handler, the oldest first. An older or the same version is a change, too.", func(t *guard.T) {
 		h, s := &calls{}, transactions{storeOf(t, "a@30", "b@31")}
 		t.Did("a store has a@30 and b@31")
-		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@5"), delta(cache.Sync, "b@31")),
+		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@15"), delta(cache.Sync, "b@31")),
 			"the error of ProcessDeltasInBatch")
-		require.Equal(t, []string{"update a@30 to a@5", "again b@31"}, h.notes, "the handler's calls")
-		require.Equal(t, "a@5 b@31", s.content(), "the store's objects")
+		require.Equal(t, []string{"update a@30 to a@15", "again b@31"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@15 b@31", s.content(), "the store's objects")
 		stored, _, _ := s.GetByKey("default/b")
-		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@6"), cache.Delta{Type: cache.Sync, Object: stored}),
+		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@16"), cache.Delta{Type: cache.Sync, Object: stored}),
 			"the error of ProcessDeltasInBatch")
-		require.Equal(t, []string{"update a@5 to a@6", "again b@31"}, h.notes[2:],
+		require.Equal(t, []string{"update a@15 to a@16", "again b@31"}, h.notes[2:],
 			"the handler's calls after a Sync of the stored object itself")
 	})
 }
@@ -113,11 +113,11 @@ func TestTask3_Only_additions_are_initial(t *testing.T) {
 			"with transactions": transactions{storeOf(t, "a@1")}, "without transactions": storeOf(t, "a@1"),
 		} {
 			h := &calls{}
-			t.Did("a store %s has a@1; in the batch: Updated a@2, Added b@3; isInInitialList true", kind)
-			deltas := []cache.Delta{delta(cache.Updated, "a@2"), delta(cache.Added, "b@3")}
+			t.Did("a store %s has a@1; in the batch: Updated a@2, Added b@3, Updated c@4; isInInitialList true", kind)
+			deltas := []cache.Delta{delta(cache.Updated, "a@2"), delta(cache.Added, "b@3"), delta(cache.Updated, "c@4")}
 			err := todaysinformer.ProcessDeltasInBatch(h, s, deltas, true)
 			require.NoError(t, err, "the error of ProcessDeltasInBatch, %s", kind)
-			require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls, %s", kind)
+			require.Equal(t, []string{"update a@1 to a@2", "first b@3", "first c@4"}, h.notes, "the handler's calls, %s", kind)
 		}
 	})
 }
@@ -198,7 +198,9 @@ func TestTask3_Store_without_transactions(t *testing.T) {
 				deltas = append(deltas, delta(cache.Added, fmt.Sprintf("d%d@%d", i, i)))
 			}
 			t.Did("a batch of 1001")
-			require.NoError(t, todaysinformer.ProcessDeltasInBatch(h, s, deltas, false), "the error of ProcessDeltasInBatch")
+			quiet := struct{ cache.Indexer }{s.Indexer} // does not note its content at each write
+			err := todaysinformer.ProcessDeltasInBatch(h, quiet, deltas, false)
+			require.NoError(t, err, "the error of ProcessDeltasInBatch")
 			require.Len(t, h.notes, 1_001, "the handler's calls for a batch of 1001")
 		})
 }
@@ -246,6 +248,25 @@ func TestTask3_Batch_has_changes_of_single_objects_only(t *testing.T) {
 				require.Equal(t, "a@1", s.content(), "the store's objects after a batch with a %s", d.Type)
 				require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after a batch with a %s", d.Type)
 			}
+		}
+	})
+}
+
+func TestTask3_Plain_store_refuses_the_same_batches(t *testing.T) {
+	guard.Test(t, "Otherwise ProcessDeltasInBatch returns an error, and nothing has changed. A store without "+
+		"transactions is no exception.", func(t *guard.T) {
+		for _, d := range []cache.Delta{
+			{Type: cache.ReplacedAll, Object: listed("9", "b@2")},
+			{Type: cache.SyncAll, Object: cache.SyncAllInfo{}},
+			{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "30"}},
+		} {
+			h, s := &calls{}, storeOf(t, "a@1")
+			t.Did("a store without transactions has a@1, at version 1")
+			err := batch(t, h, s, delta(cache.Updated, "a@5"), d, delta(cache.Added, "c@6"))
+			require.Error(t, err, "the error of ProcessDeltasInBatch with a %s", d.Type)
+			require.Empty(t, h.notes, "the handler's calls after a batch with a %s", d.Type)
+			require.Equal(t, "a@1", s.content(), "the store's objects after a batch with a %s", d.Type)
+			require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version after a batch with a %s", d.Type)
 		}
 	})
 }

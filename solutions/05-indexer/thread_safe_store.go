@@ -265,18 +265,20 @@ func (s *threadSafeMap) GetIndexers() cache.Indexers {
 // AddIndexers adds indexes, which find the objects that are stored already. The map of index functions belongs to the
 // caller.
 //
-// If one of the names is taken, AddIndexers returns an error and adds none of them. If an index function fails for a
-// stored object, it panics and adds none of the indexes.
+// If one of the names is taken, AddIndexers returns an error and adds none of them. It then calls no index function. If
+// an index function fails for a stored object, it panics and adds none of the indexes.
 //
 //workshop:task 4
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	added := map[string]*index{}
-	for name, values := range newIndexers {
+	for name := range newIndexers {
 		if _, taken := s.indexes[name]; taken {
 			return fmt.Errorf("add index %q: the store has one of that name", name)
 		}
+	}
+	added := make(map[string]*index, len(newIndexers))
+	for name, values := range newIndexers {
 		added[name] = newIndex(values)
 		for key, obj := range s.items {
 			added[name].update(key, nil, obj)

@@ -119,12 +119,14 @@ func (s *threadSafeMap) Bookmark(version string) {
 // AddIndexers adds indexes.
 func (s *threadSafeMap) AddIndexers(newIndexers cache.Indexers) (err error) {
 	s.write(func(next *state) {
-		indexes := maps.Clone(next.indexes)
-		for name, values := range newIndexers {
+		for name := range newIndexers {
 			if _, taken := next.indexes[name]; taken {
 				err = fmt.Errorf("add index %q: the store has one of that name", name)
 				return
 			}
+		}
+		indexes := maps.Clone(next.indexes)
+		for name, values := range newIndexers {
 			indexes[name] = filled(values, next.items)
 		}
 		next.indexes = indexes
