@@ -266,12 +266,13 @@ func TestTask2_Store_that_refuses_does_not_end_the_watch(t *testing.T) {
 
 // expiredEvent is an ERROR with a Status that says 410.
 func expiredEvent() watch.Event {
-	return watch.Event{Type: watch.Error, Object: &metav1.Status{Status: "Failure", Code: 410, Reason: "Expired"}}
+	return watch.Event{Type: watch.Error, Object: &metav1.Status{Status: "Failure", Code: 410, Reason: "Expired",
+		ListMeta: metav1.ListMeta{ResourceVersion: "99"}}}
 }
 
 func TestTask2_End_of_a_watch_is_not_an_error(t *testing.T) {
-	guard.Test(t, "The end of a watch that has started is not an error. Watches end, and some ends make a list "+
-		"due.", func(t *guard.T) {
+	const rule = "The end of a watch that has started is not an error. Watches end, and some ends make a list due."
+	guard.Test(t, rule, func(t *guard.T) {
 		s := &script{}
 		for _, c := range []struct {
 			what string
@@ -285,8 +286,11 @@ func TestTask2_End_of_a_watch_is_not_an_error(t *testing.T) {
 			start := time.Now()
 			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, c.next)
 			t.Did("a watch that %s", c.what)
-			_, err := once(t, s, &store{})
+			r, err := once(t, s, &store{})
 			require.NoError(t, err, "the error of ListAndWatchWithContext after a watch that %s", c.what)
+			t.Rule("The version moves only after the store has received the list or event: an ERROR is none of the objects.")
+			require.Equal(t, "7", r.LastSyncResourceVersion(), "the version after a watch that %s", c.what)
+			t.Rule(rule)
 			require.Equal(t, time.Duration(0), time.Since(start), "time until ListAndWatchWithContext returned: a list is due")
 		}
 	})
