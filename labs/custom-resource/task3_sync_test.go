@@ -295,3 +295,21 @@ func TestTask3_Stale_cache_loses(t *testing.T) {
 			require.Equal(t, "chain", w.deployment().Labels["team"], "the other client's label")
 		})
 }
+
+func TestTask3_Several_differences_are_one_write(t *testing.T) {
+	guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it, with at most one write.",
+		func(t *guard.T) {
+			w := withDeployment(t, func(d *appsv1.Deployment) {
+				d.Labels, d.Spec.Replicas = nil, ptr.To[int32](9)
+				d.Spec.Template.Spec.Containers[0].Image = "bitcoin/bitcoin:27.0"
+			})
+			t.Did("SyncDeployment of a Deployment without labels, with another number of replicas and another image")
+			_, writes, err := w.syncDeployment()
+			require.NoError(t, err, "the error of SyncDeployment")
+			require.Len(t, writes, 1, "the writes")
+			t.Did("SyncDeployment again")
+			_, writes, err = w.syncDeployment()
+			require.NoError(t, err, "the error of SyncDeployment")
+			require.Empty(t, writes, "the writes of the second one")
+		})
+}

@@ -280,3 +280,15 @@ func TestTask4_NewStatus_changes_nothing(t *testing.T) {
 		require.Empty(t, network.Status.Conditions[:2][1].Type, "the condition behind the end of the list")
 	})
 }
+
+func TestTask4_Nobody_is_ready_without_a_Deployment(t *testing.T) {
+	guard.Test(t, "ReadyNodes is the number of ready replicas: of those that are there now.", func(t *guard.T) {
+		for _, failure := range []error{nil, errAway, &customresource.NameTakenError{}} {
+			network := demo()
+			network.Status.ReadyNodes = 2
+			t.Did("NewStatus of a network with two ready nodes in its status; the DeploymentError is %v", failure)
+			status := customresource.NewStatus(network, customresource.Observed{DeploymentError: failure})
+			require.Zero(t, status.ReadyNodes, "the ready nodes")
+		}
+	})
+}

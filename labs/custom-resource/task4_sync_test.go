@@ -110,3 +110,19 @@ func TestTask4_Cached_network_stays(t *testing.T) {
 		require.Equal(t, before, network, "the network that the cache had")
 	})
 }
+
+func TestTask4_Generation_alone_is_written(t *testing.T) {
+	guard.Test(t, "ObservedGeneration is the network's generation, in the status and in each condition: also if nothing "+
+		"else of the status changes.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		_, err := w.syncStatus(ready())
+		require.NoError(t, err, "the error of SyncStatus")
+		network := w.stored()
+		network.Spec.Options = nil
+		t.Did("a user removes the options")
+		w.put(network)
+		_, err = w.syncStatus(ready())
+		require.NoError(t, err, "the error of SyncStatus")
+		require.Equal(t, w.stored().Generation, w.stored().Status.ObservedGeneration, "the observed generation")
+	})
+}

@@ -120,3 +120,14 @@ func TestTask6_Other_objects_are_ignored(t *testing.T) {
 			"the networks that an odd object and a network concern")
 	})
 }
+
+func TestTask6_Resync_concerns_its_object(t *testing.T) {
+	guard.Test(t, "A network's event concerns the network: also a resync, whose two states are one.", func(t *guard.T) {
+		network := demo(onServer)
+		require.Equal(t, []string{"default/demo"}, concerned(t, network, network), "the networks")
+		deployment := owned("web", version, kind, "coins")
+		deployment.ResourceVersion = "7"
+		t.Rule("A Deployment's event concerns the network that controls the Deployment: also a resync.")
+		require.ElementsMatch(t, []string{"default/web", "default/coins"}, concerned(t, deployment, deployment), "the networks")
+	})
+}

@@ -35,9 +35,10 @@ func (w *world) reconcile() ([]string, error) {
 func (w *world) rest() (failures []error) {
 	w.t.Helper()
 	var writes []string
+	calls := 0
 	for range 20 {
 		var err error
-		calls := len(w.registry.callLog())
+		calls = len(w.registry.callLog())
 		if writes, err = w.reconcile(); err != nil {
 			failures = append(failures, err)
 		}
@@ -47,6 +48,7 @@ func (w *world) rest() (failures []error) {
 	}
 	w.t.Rule("A Reconcile of a network that is right writes nothing.")
 	require.Empty(w.t, writes, "the writes of the 20th Reconcile")
+	require.Empty(w.t, w.registry.callLog()[calls:], "the calls of the registry in the 20th Reconcile")
 	return failures
 }
 

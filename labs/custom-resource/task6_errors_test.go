@@ -1,0 +1,114 @@
+package customresource_test
+
+// Task 6: which errors Reconcile returns, and that it returns each of them.
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/cache"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+	customresource "client-go-workshop/labs/custom-resource"
+	finished "client-go-workshop/labs/solutions/custom-resource"
+)
+
+func TestTask6_End_of_the_context_is_an_error(t *testing.T) {
+	guard.Test(t, "Any other error is returned, so that the network is tried again: also that of a context that has "+
+		"ended, because a registry that hangs uses up all the time of one Reconcile.", func(t *guard.T) {
+		for _, how := range []string{"a deadline", "a cancellation"} {
+			w := newWorld(t, demo(withFinalizer))
+			w.registry.hold = true
+			ctx, cancel := context.WithTimeout(t.Context(), customresource.ReconcileTimeout)
+			if how == "a cancellation" {
+				time.AfterFunc(time.Second, cancel)
+			}
+			t.Did("the registry hangs; Reconcile of default/demo, whose context ends by %s", how)
+			require.Error(t, w.controller.Reconcile(ctx, cache.NewObjectName("default", "demo")), "the error of Reconcile")
+			cancel()
+		}
+	})
+}
+
+func TestTask6_Missing_network_on_the_server(t *testing.T) {
+	guard.Test(t, "Any other error is returned, so that the network is tried again: also a 404 of a write. The cache "+
+		"has the network.", func(t *guard.T) {
+		for _, network := range []*customresource.BitcoinNetwork{demo(), demo(withFinalizer)} {
+			w := newWorld(t, network)
+			t.Did("the finalizers of default/demo are %v; the server answers the first update with 404", network.Finalizers)
+			w.Script("update", fakeapi.Answer(404, ""))
+			_, err := w.reconcile()
+			require.True(t, apierrors.IsNotFound(err), "the error of Reconcile is a 404: %v", err)
+		}
+	})
+}
+
+func TestTask6_Each_error_is_returned(t *testing.T) {
+	guard.Test(t, "Any other error is returned, so that the network is tried again: each of two.", func(t *guard.T) {
+		w := newWorld(t, demo(withFinalizer))
+		t.Did("the registry is away, and the write of the status is a conflict")
+		w.registry.before = func(string) error { return errAway }
+		w.Script("update", fakeapi.Answer(409, ""))
+		_, err := w.reconcile()
+		require.ErrorIs(t, err, errAway, "the error of Reconcile")
+		require.True(t, apierrors.IsConflict(err), "the error of Reconcile is also a conflict: %v", err)
+
+		w = newWorld(t, demo(withFinalizer))
+		t.Did("the server refuses the Deployment with 422, and the status with 403")
+		w.Script("create", fakeapi.Answer(422, ""))
+		w.Script("update", fakeapi.Answer(403, ""))
+		_, err = w.reconcile()
+		require.ErrorContains(t, err, "Deployment default/demo", "the error of Reconcile")
+		require.ErrorContains(t, err, "the status of BitcoinNetwork default/demo", "the error of Reconcile")
+	})
+}
+
+func TestTask6_Two_namespaces(t *testing.T) {
+	guard.Test(t, "Reconcile brings one network to its desired state. It may run for different networks at once: they "+
+		"may have one name, in two namespaces.", func(t *guard.T) {
+		other := demo(withFinalizer)
+		other.Namespace = "other"
+		w := newWorld(t, demo(withFinalizer), other)
+		t.Did("there are default/demo and other/demo; Reconcile of both, three times")
+		for range 3 {
+			for _, namespace := range []string{"default", "other"} {
+				err := w.controller.Reconcile(t.Context(), cache.NewObjectName(namespace, "demo"))
+				require.NoError(t, err, "the error of Reconcile for %s/demo", namespace)
+				settle()
+			}
+		}
+		require.Equal(t, []string{"default/demo on regtest", "other/demo on regtest"}, w.registry.list(), "the registry")
+		require.Len(t, w.Objects("deployments"), 2, "the Deployments")
+		t.Rule("A Deployment's event concerns the network that controls the Deployment.")
+		deployment := owned("web", version, kind, "coins")
+		deployment.Namespace = "other"
+		t.Did("an event of the Deployment other/web, of other/coins")
+		require.ElementsMatch(t, []string{"other/web", "other/coins"}, concerned(t, deployment), "the networks")
+	})
+}
+
+func TestTask6_Object_that_is_older_than_the_defaults(t *testing.T) {
+	guard.Test(t, "Reconcile brings one network to its desired state: also one without a chain and without a number of "+
+		"nodes, which is older than the defaults of the definition.", func(t *guard.T) {
+		old := strings.NewReplacer(", default: regtest", "", ", default: 3", "").Replace(finished.Manifest())
+		w := newWorldOf(t, old, demo(func(n *customresource.BitcoinNetwork) {
+			n.Spec = customresource.BitcoinNetworkSpec{Version: "29.0"}
+		}))
+		t.Did("the definition has no defaults; default/demo has a version only; Reconcile until nothing changes")
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the registry")
+		t.Did("three nodes are ready; Reconcile until nothing changes")
+		w.put(finish(w.deployment()))
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		require.Equal(t, "Ready is True: NodesReady", w.state("Ready"), "the condition Ready")
+		calls := len(w.registry.callLog())
+		_, err := w.reconcile()
+		require.NoError(t, err, "the error of Reconcile")
+		require.Len(t, w.registry.callLog(), calls, "the calls of the registry")
+	})
+}
