@@ -55,6 +55,36 @@ func TestTask3_Clock_may_advance_before_the_timer_starts(t *testing.T) {
 	})
 }
 
+func TestTask3_Clock_may_advance_by_a_part_of_the_delay(t *testing.T) {
+	guard.Test(t, "The queue measures all delays with config.Clock: also if the Clock advances by a part of the delay "+
+		"before the queue starts a timer.", func(t *guard.T) {
+		for looks := range 4 {
+			clock := &hasty{FakeClock: testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))}
+			q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Clock: clock})
+			synctest.Wait()
+			if looks == 0 {
+				t.Did("the Clock will advance by 30s before the queue starts a timer")
+			} else {
+				t.Did("the Clock will advance by 30s after look number %d", looks)
+			}
+			clock.looks.Store(int64(looks))
+			clock.next.Store(int64(30 * time.Second))
+			q.AddAfter("web", time.Minute)
+			synctest.Wait()
+			clock.advance() // if nobody has looked so often
+			synctest.Wait()
+			t.Did("the Clock advances by another 30s")
+			clock.Step(30 * time.Second)
+			synctest.Wait()
+			if looks == 1 { // another goroutine may have looked before AddAfter
+				clock.Step(30 * time.Second)
+				synctest.Wait()
+			}
+			require.Equal(t, []string{"web"}, q.All(), "the items in the queue")
+		}
+	})
+}
+
 // hasty is a clock that stands still. It advances once: after a number of looks, or before the next timer starts.
 type hasty struct {
 	*testclock.FakeClock

@@ -86,7 +86,7 @@ func TestTask3_No_timer_is_left(t *testing.T) {
 				jump   time.Duration // by which the Clock advances just before the queue starts a timer
 			}{
 				{}, {delays: []time.Duration{time.Hour}}, {delays: []time.Duration{time.Hour, time.Minute}},
-				{delays: []time.Duration{time.Hour}, jump: time.Hour},
+				{delays: []time.Duration{time.Hour}, jump: time.Hour}, {delays: []time.Duration{time.Hour}, jump: time.Minute},
 			} {
 				t.Story(8)
 				clock := &hasty{FakeClock: testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))}

@@ -55,6 +55,27 @@ func TestTask5_The_queue_never_gives_up(t *testing.T) {
 	})
 }
 
+func TestTask5_Limiter_may_wait_for_days(t *testing.T) {
+	guard.Test(t, "AddRateLimited counts a failure of item, and adds item when the limiter's wait is over: no sooner, "+
+		"however long the wait is.", func(t *guard.T) {
+		for _, wait := range []time.Duration{20 * time.Minute, 48 * time.Hour, 400 * 24 * time.Hour} {
+			clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
+			q := workqueue.NewTypedRateLimitingQueueWithConfig(&noCount{wait: wait},
+				clientgo.TypedRateLimitingQueueConfig[string]{Clock: clock})
+			t.Cleanup(q.ShutDown)
+			t.Did("AddRateLimited web, with a limiter that answers %v", wait)
+			q.AddRateLimited("web")
+			synctest.Wait()
+			clock.Step(wait - time.Nanosecond)
+			synctest.Wait()
+			require.Equal(t, 0, q.Len(), "Len a nanosecond before the wait is over")
+			clock.Step(time.Nanosecond)
+			synctest.Wait()
+			require.Equal(t, 1, q.Len(), "Len when the wait is over")
+		}
+	})
+}
+
 func TestTask5_ShutDown_ends_a_drain(t *testing.T) {
 	guard.Test(t, "AddRateLimited counts a failure of item even during a drain, which drops the item. ShutDown "+
 		"still ends the drain.", func(t *guard.T) {

@@ -165,9 +165,11 @@ func (q *delayingQueue[T]) drop() {
 func (q *delayingQueue[T]) sleep(now time.Time, wait time.Duration) bool {
 	timer := q.clock.NewTimer(wait)
 	defer timer.Stop() // otherwise the timer may stay until it fires, perhaps in a year (#83895)
-	if q.clock.Since(now) >= wait {
+	passed := q.clock.Since(now)
+	if passed >= wait {
 		return true // a test has moved its clock before the timer was there
 	}
+	timer.Reset(wait - passed) // or it has moved its clock by a part of the wait
 	select {
 	case <-timer.C():
 		return true

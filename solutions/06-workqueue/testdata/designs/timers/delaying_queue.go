@@ -102,8 +102,12 @@ func (q *delayingQueue[T]) AddAfter(item T, delay time.Duration) {
 		heap.Push(&q.order, e)
 	}
 	e.cancel = afterFunc(q.clock, delay, q.fire)
-	if !due.After(q.clock.Now()) {
-		go q.fire() // a test has moved its clock before the timer was there
+	switch rest := due.Sub(q.clock.Now()); { // a test may have moved its clock before the timer was there
+	case rest <= 0:
+		go q.fire()
+	case rest < delay:
+		e.cancel()
+		e.cancel = afterFunc(q.clock, rest, q.fire)
 	}
 }
 
