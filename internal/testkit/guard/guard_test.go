@@ -71,7 +71,7 @@ func run(t *testing.T, args ...string) string {
 
 // varies is what differs from run to run: times, addresses, where an endless loop is caught, and lines
 // of the standard library.
-var varies = regexp.MustCompile(`\(\d+\.\d\ds\)|0x[0-9a-f]{6,}|Spin at store.go:\d+|io.go:\d+`)
+var varies = regexp.MustCompile(`\(\d+\.\d\ds\)|0x[0-9a-f]{6,}|Spin (at store.go:\d+|in store.go)|io.go:\d+`)
 
 // failures splits the output of a test binary by test, and takes out what varies.
 func failures(output string) map[string]string {
