@@ -2,8 +2,9 @@
 
 package observe_test
 
-// This file measures what an Observer costs: the same controller with it and without it, in turns. On two busy cores it
-// was 8 µs for each reconcile with a write, 1.5 % of the process.
+// This file measures what an Observer costs: the same controller with it and without it, in turns. On two cores of a
+// virtual machine it was 26 µs for each reconcile with a write. That is a quarter of this process, which does nothing
+// else, and has the API server in it. A program with 1,000 such reconciles a second spends 2.6 % of a core.
 //
 //	go test ./observe -run NONE -bench Cost -benchtime 10x
 
