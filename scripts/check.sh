@@ -14,7 +14,9 @@ cd "$(dirname "$0")/.." || exit 1
 export GOTOOLCHAIN=local
 names=() seconds=() verdicts=()
 failed=0
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$beside_dir"' EXIT
+# What runs beside is a process group of its own, so that Ctrl-C ends all of it.
+trap 'for job in $(jobs -p); do kill -- "-$job" 2>/dev/null; done; rm -rf "$beside_dir"' EXIT
+trap 'exit 130' INT TERM
 
 # step NAME COMMAND… runs one part and notes how long it took.
 step() {
@@ -32,6 +34,7 @@ beside() {
   local name=$1 log=$beside_dir/$1
   shift
   printf '\n=== %s, beside what follows: %s\n' "$name" "$*"
+  set -m
   (
     start=$SECONDS
     "$@" </dev/null >"$log" 2>&1
@@ -39,6 +42,7 @@ beside() {
     echo $((SECONDS - start)) >"$log.seconds"
     exit $verdict
   ) &
+  set +m
   echo $! >"$log.job"
 }
 

@@ -2,6 +2,8 @@
 
 package tui
 
+// This file is the key ^Z: it gives the terminal back to the shell.
+
 import (
 	"os"
 	"os/signal"

@@ -53,7 +53,7 @@ type Finding struct {
 	Seconds  float64
 }
 
-// Names lists the truths in the order in which they are checked.
+// Names lists the truths in the order of the findings.
 func Names() []string {
 	var names []string
 	for _, t := range truths {
@@ -62,7 +62,7 @@ func Names() []string {
 	return names
 }
 
-// truths are checked in this order.
+// truths are in the order of the findings.
 var truths = []struct {
 	name  string
 	check func(*run) (detail string, problems []string)
