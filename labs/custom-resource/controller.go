@@ -92,9 +92,9 @@ func Concerned(states ...any) []cache.ObjectName {
 // A network that is gone needs nothing. For a network that is being deleted, Reconcile calls Finalize alone. Otherwise
 // the finalizer comes first: Reconcile calls the registry only for a network that has the finalizer on the server. Then
 // it registers the network, corrects the Deployment, and writes the status. A failed registry does not prevent the
-// Deployment (one that hangs uses up the time of all), and a failed step does not prevent the status. A NameTakenError
-// is not an error of Reconcile, because the Deployment's next event brings the network back. Any other error is
-// returned, so that the network is tried again.
+// Deployment, not even one that hangs, and a failed step does not prevent the status. A NameTakenError is not an error
+// of Reconcile, because the Deployment's next event brings the network back. Any other error is returned, so that the
+// network is tried again.
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	panic(todo.Task(6, "Controller.Reconcile"))
 }

@@ -5,6 +5,7 @@ package customresource
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -13,6 +14,10 @@ import (
 
 // Finalizer is the controller's finalizer.
 const Finalizer = "bitcoin.example.com/registry"
+
+// RegistryTimeout limits one call of the registry. A registry that hangs leaves the rest of ReconcileTimeout to the
+// other steps.
+const RegistryTimeout = 10 * time.Second
 
 // Registry is a list of networks outside of the cluster.
 type Registry interface {
@@ -40,7 +45,8 @@ func (c *Controller) AddFinalizer(ctx context.Context, network *BitcoinNetwork) 
 // Register makes the registry list a network, and returns the chain under which it is listed. It does not call the
 // registry if the status has the right chain, and its condition Registered is True for the network's generation. It
 // returns an error, and does not call the registry, for a network without Finalizer. If the registry fails, Register
-// returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID.
+// returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID. The call of
+// the registry ends after RegistryTimeout.
 func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (listed string, err error) {
 	panic(todo.Task(5, "Controller.Register"))
 }
@@ -48,7 +54,8 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (lis
 // Finalize ends a network that is being deleted. It removes the network's entry from the registry, and then Finalizer.
 // Finalizer stays until the registry has removed the entry. The finalizers of other controllers stay. Finalize does
 // nothing for a network without Finalizer. A network that is gone is not an error. Finalize never changes a cached
-// object. Any other error names the network and wraps the error of the registry or the server.
+// object. Any other error names the network and wraps the error of the registry or the server. The call of the registry
+// ends after RegistryTimeout.
 func (c *Controller) Finalize(ctx context.Context, network *BitcoinNetwork) error {
 	panic(todo.Task(5, "Controller.Finalize"))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -202,6 +203,36 @@ func TestTask5_Registry_fails(t *testing.T) {
 			require.ErrorContains(t, err, "default/demo", "the error of Register")
 			require.Equal(t, "regtest", chain, "the returned chain")
 		})
+}
+
+func TestTask5_Registry_that_hangs(t *testing.T) {
+	for name, do := range map[string]func(ctx context.Context, w *world) error{
+		"Register": func(ctx context.Context, w *world) error {
+			_, err := w.controller.Register(ctx, w.cached())
+			return err
+		},
+		"Finalize": func(ctx context.Context, w *world) error { return w.controller.Finalize(ctx, w.cached()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "The call of the registry ends after RegistryTimeout, at each attempt.", func(t *guard.T) {
+				w := newWorld(t, demo(withFinalizer))
+				if name == "Finalize" {
+					w.deleted()
+				}
+				w.registry.hold = true
+				for range 3 {
+					t.Did("the registry hangs; %s, for which %v are left", name, customresource.ReconcileTimeout)
+					ctx, cancel := context.WithTimeout(t.Context(), customresource.ReconcileTimeout)
+					since := time.Now()
+					err := do(ctx, w)
+					cancel()
+					require.Equal(t, customresource.RegistryTimeout, time.Since(since), "the time that %s took", name)
+					require.ErrorIs(t, err, context.DeadlineExceeded, "the error of %s", name)
+					require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
+				}
+			})
+		})
+	}
 }
 
 func TestTask5_Entry_has_the_UID(t *testing.T) {

@@ -98,6 +98,34 @@ func TestTask6_Outage_of_the_registry(t *testing.T) {
 	})
 }
 
+func TestTask6_Registry_that_hangs(t *testing.T) {
+	guard.Test(t, "A failed registry does not prevent the Deployment, not even one that hangs, and a failed step does not "+
+		"prevent the status.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		hold := func(hold bool) {
+			w.registry.lock.Lock()
+			defer w.registry.lock.Unlock()
+			w.registry.hold = hold
+		}
+		hold(true)
+		stop := w.run(w.instance)
+		defer stop()
+		t.Did("the registry hangs; the controller runs for a minute")
+		time.Sleep(time.Minute)
+		require.NotNil(t, w.deployment(), "the Deployment")
+		require.Equal(t, "Registered is False: RegistryUnavailable", w.state("Registered"), "the condition Registered")
+		w.playDeployments()
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, "Ready is True: NodesReady", w.state("Ready"), "the condition Ready")
+		t.Rule("Any other error is returned, so that the network is tried again.")
+		t.Did("the registry answers again; two minutes pass")
+		hold(false)
+		time.Sleep(2 * time.Minute)
+		require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+		require.Equal(t, "Registered is True: Registered", w.state("Registered"), "the condition Registered")
+	})
+}
+
 func TestTask6_Deployment_comes_back(t *testing.T) {
 	guard.Test(t, "A Deployment's event concerns the network that controls the Deployment: a user deletes it, and the "+
 		"controller creates it again at once.", func(t *guard.T) {

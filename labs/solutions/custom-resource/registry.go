@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +17,10 @@ import (
 
 // Finalizer is the controller's finalizer.
 const Finalizer = "bitcoin.example.com/registry"
+
+// RegistryTimeout limits one call of the registry. A registry that hangs leaves the rest of ReconcileTimeout to the
+// other steps.
+const RegistryTimeout = 10 * time.Second
 
 // Registry is a list of networks outside of the cluster.
 type Registry interface {
@@ -50,7 +55,8 @@ func (c *Controller) AddFinalizer(ctx context.Context, network *BitcoinNetwork) 
 // Register makes the registry list a network, and returns the chain under which it is listed. It does not call the
 // registry if the status has the right chain, and its condition Registered is True for the network's generation. It
 // returns an error, and does not call the registry, for a network without Finalizer. If the registry fails, Register
-// returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID.
+// returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID. The call of
+// the registry ends after RegistryTimeout.
 //
 //workshop:task 5
 func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (listed string, err error) {
@@ -63,7 +69,9 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (lis
 		return wanted, nil
 	}
 	entry := Entry{ID: network.UID, Namespace: network.Namespace, Name: network.Name, Chain: wanted}
-	if err := c.registry.Register(ctx, entry); err != nil {
+	call, cancel := context.WithTimeout(ctx, RegistryTimeout)
+	defer cancel()
+	if err := c.registry.Register(call, entry); err != nil {
 		return network.Status.RegisteredChain, fmt.Errorf("registering BitcoinNetwork %s/%s: %w", network.Namespace,
 			network.Name, err)
 	}
@@ -83,7 +91,8 @@ func upToDate(network *BitcoinNetwork, chain string) bool {
 // Finalize ends a network that is being deleted. It removes the network's entry from the registry, and then Finalizer.
 // Finalizer stays until the registry has removed the entry. The finalizers of other controllers stay. Finalize does
 // nothing for a network without Finalizer. A network that is gone is not an error. Finalize never changes a cached
-// object. Any other error names the network and wraps the error of the registry or the server.
+// object. Any other error names the network and wraps the error of the registry or the server. The call of the registry
+// ends after RegistryTimeout.
 //
 //workshop:task 5
 func (c *Controller) Finalize(ctx context.Context, network *BitcoinNetwork) error {
@@ -91,7 +100,9 @@ func (c *Controller) Finalize(ctx context.Context, network *BitcoinNetwork) erro
 		return nil
 	}
 	// Always, even if the status says that the network is not registered: a crash may have prevented that status.
-	if err := c.registry.Remove(ctx, network.UID); err != nil {
+	call, cancel := context.WithTimeout(ctx, RegistryTimeout)
+	defer cancel()
+	if err := c.registry.Remove(call, network.UID); err != nil {
 		return fmt.Errorf("removing BitcoinNetwork %s/%s from the registry: %w", network.Namespace, network.Name, err)
 	}
 	updated := network.DeepCopy()

@@ -43,6 +43,7 @@ const (
 	ReasonRegistryUnavailable = solution.ReasonRegistryUnavailable
 	ReasonWriteFailed         = solution.ReasonWriteFailed
 	ReconcileTimeout          = solution.ReconcileTimeout
+	RegistryTimeout           = solution.RegistryTimeout
 )
 
 var (

@@ -74,7 +74,7 @@ func New(config Config) (*Controller, error) {
 		queue:            config.Queue,
 		networkWriter:    config.NetworkWriter,
 		deploymentWriter: config.DeploymentWriter,
-		registry:         config.Registry,
+		registry:         limited{config.Registry},
 		workers:          config.Workers,
 	}, nil
 }

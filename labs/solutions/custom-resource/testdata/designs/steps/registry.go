@@ -1,6 +1,7 @@
 // registry.go, in another correct design: each Reconcile is a list of steps, and a step says whether to go on.
 //
 //   - Finalizers are a set, and one function changes it.
+//   - The registry is wrapped in one that limits the time of each call.
 //   - The copies in zz_generated.deepcopy.go are written by hand.
 //   - controller.go runs the steps.
 //
@@ -12,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,9 @@ import (
 
 // Finalizer is the controller's finalizer.
 const Finalizer = "bitcoin.example.com/registry"
+
+// RegistryTimeout limits one call of the registry.
+const RegistryTimeout = 10 * time.Second
 
 // Registry is a list of networks outside of the cluster.
 type Registry interface {
@@ -33,6 +38,21 @@ type Entry struct {
 	ID              types.UID
 	Namespace, Name string
 	Chain           string
+}
+
+// limited is a Registry that ends each call after RegistryTimeout.
+type limited struct{ Registry }
+
+func (r limited) Register(ctx context.Context, entry Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, RegistryTimeout)
+	defer cancel()
+	return r.Registry.Register(ctx, entry)
+}
+
+func (r limited) Remove(ctx context.Context, id types.UID) error {
+	ctx, cancel := context.WithTimeout(ctx, RegistryTimeout)
+	defer cancel()
+	return r.Registry.Remove(ctx, id)
 }
 
 var errUnprotected = errors.New("the finalizer has to come first")
