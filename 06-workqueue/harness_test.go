@@ -307,8 +307,8 @@ func (c *crowded) Push(item string)  { defer c.enter("Push")(); c.Queue.Push(ite
 func (c *crowded) Pop() string       { defer c.enter("Pop")(); return c.Queue.Pop() }
 func (c *crowded) Len() int          { defer c.enter("Len")(); return c.Queue.Len() }
 
-// hooked is a layer below that calls functions of the test: hook before each of its methods, and after at the end of
-// Add. Both get the method's name.
+// hooked is a layer below that calls functions of the test: hook before each of its methods, and after at their end.
+// Both get the method's name.
 type hooked struct {
 	clientgo.TypedInterface[string]
 	hook, after func(method string)
@@ -324,23 +324,41 @@ func once(method string, f func()) func(string) {
 	}
 }
 
-func (h *hooked) enter(method string) clientgo.TypedInterface[string] {
+// enter calls hook, and returns the layer and the call of after.
+func (h *hooked) enter(method string) (below clientgo.TypedInterface[string], leave func()) {
 	if h.hook != nil {
 		h.hook(method)
 	}
-	return h.TypedInterface
-}
-
-func (h *hooked) Add(item string) {
-	h.enter("Add").Add(item)
-	if h.after != nil {
-		h.after("Add")
+	return h.TypedInterface, func() {
+		if h.after != nil {
+			h.after(method)
+		}
 	}
 }
 
-func (h *hooked) ShuttingDown() bool { return h.enter("ShuttingDown").ShuttingDown() }
-func (h *hooked) ShutDown()          { h.enter("ShutDown").ShutDown() }
-func (h *hooked) ShutDownWithDrain() { h.enter("ShutDownWithDrain").ShutDownWithDrain() }
+func (h *hooked) Add(item string) {
+	below, leave := h.enter("Add")
+	below.Add(item)
+	leave()
+}
+
+func (h *hooked) ShuttingDown() bool {
+	below, leave := h.enter("ShuttingDown")
+	defer leave()
+	return below.ShuttingDown()
+}
+
+func (h *hooked) ShutDown() {
+	below, leave := h.enter("ShutDown")
+	below.ShutDown()
+	leave()
+}
+
+func (h *hooked) ShutDownWithDrain() {
+	below, leave := h.enter("ShutDownWithDrain")
+	below.ShutDownWithDrain()
+	leave()
+}
 
 // countedClock is the bubble's clock. It counts the calls of its methods.
 type countedClock struct {

@@ -92,6 +92,43 @@ func TestTask3_ShutDown_twice_is_fine(t *testing.T) {
 	})
 }
 
+func TestTask3_Two_ShutDowns_at_once(t *testing.T) {
+	guard.Test(t, "Every method may be called from any goroutine: a second ShutDown may come during the first.",
+		func(t *guard.T) {
+			for _, method := range []string{"ShuttingDown", "ShutDown"} {
+				below := &hooked{TypedInterface: workqueue.NewTyped[string]()}
+				q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Queue: below})
+				synctest.Wait()
+				below.after = once(method, func() { during(t, "ShutDown", q.TypedInterface.ShutDown) })
+				t.Did("ShutDown; a second one when %s of config.Queue has ended", method)
+				first := start(t, func() string { q.TypedInterface.ShutDown(); return returned })
+				require.Equal(t, returned, first.result(), "the first ShutDown")
+			}
+			const rounds = 5_000
+			t.Did("two goroutines call ShutDown at once, %d times, each time of another queue", rounds)
+			var queues [rounds]clientgo.TypedDelayingInterface[string]
+			for i := range queues {
+				queues[i] = workqueue.NewTypedDelayingQueue[string]()
+			}
+			var arrived [rounds]atomic.Int32
+			var left atomic.Bool // one of them has left, at the end or by a panic
+			both := func() string {
+				defer left.Store(true)
+				for i, q := range queues {
+					arrived[i].Add(1)
+					for spins := 0; arrived[i].Load() < 2 && !left.Load(); spins++ {
+						if spins > 10_000 { // one processor, or a busy one
+							runtime.Gosched()
+						}
+					}
+					q.ShutDown()
+				}
+				return returned
+			}
+			require.Equal(t, []string{returned, returned}, results(start(t, both), start(t, both)), "the two goroutines")
+		})
+}
+
 func TestTask3_ShutDown_leaves_no_goroutine(t *testing.T) {
 	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind.", func(t *guard.T) {
 		t.Did("NewTypedDelayingQueue, AddAfter web, 1h, and ShutDown")

@@ -185,6 +185,21 @@ func callsWith(t *guard.T, n int) int {
 	return int(counted.calls.Load() - before)
 }
 
+func TestTask3_Item_has_one_entry(t *testing.T) {
+	guard.Test(t, "Each layer uses memory only for the items that it has: also if an item is delayed again and again, and "+
+		"each time is earlier.", func(t *guard.T) {
+		before := memory()
+		q := workqueue.NewTypedDelayingQueue[payload]()
+		t.Cleanup(q.ShutDown)
+		t.Did("AddAfter of an item of 1 kB, 3000 times, 1h and then a second less each time")
+		for i := range 3_000 {
+			q.AddAfter(payload{}, time.Hour-time.Duration(i)*time.Second)
+			synctest.Wait()
+		}
+		require.Equal(t, "no more than 1 MB for 1 item", heldForOne(before), "memory in use")
+	})
+}
+
 func TestTask3_Items_that_have_come_can_be_freed(t *testing.T) {
 	guard.Test(t, "Each layer uses memory only for the items that it has: the garbage collector can free an item "+
 		"that has come and is done.",
@@ -298,6 +313,7 @@ func TestTask3_Item_can_wait_again_as_soon_as_it_has_come(t *testing.T) {
 		"the queue has returned from Add.", func(t *guard.T) {
 		below := &hooked{TypedInterface: workqueue.NewTyped[string]()}
 		q := delaying(t, clientgo.TypedDelayingQueueConfig[string]{Queue: below})
+		synctest.Wait()
 		below.after = once("Add", func() {
 			item, _ := below.TypedInterface.Get()
 			t.Did("in the middle of Add: Get, AddAfter %s, 1s, Done %s", item, item)
