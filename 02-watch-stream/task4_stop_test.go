@@ -7,8 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	goruntime "runtime"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -151,30 +149,7 @@ func TestTask4_Stop_from_several_goroutines(t *testing.T) {
 				sources[i].closed = make(chan struct{})
 				started = append(started, watchstream.NewStreamWatcher(&sources[i], reporter{}))
 			}
-			// The goroutines wait for each other before each Stop. Then the first to arrive, which notices the other
-			// late, and the other, which idles for a while of changing length, call Stop at nearly the same moment.
-			var arrived atomic.Int32
-			var both sync.WaitGroup
-			for range 2 {
-				both.Go(func() {
-					for i, w := range started {
-						all := int32(2 * (i + 1))
-						if arrived.Add(1) == all {
-							idle := i % 64
-							for idle > 0 {
-								idle--
-							}
-						}
-						for spins := 0; arrived.Load() < all; spins++ {
-							if spins > 1000 {
-								goruntime.Gosched()
-							}
-						}
-						w.Stop()
-					}
-				})
-			}
-			both.Wait()
+			guard.Meet(t, watches, func(i int) { started[i].Stop() })
 			for i, w := range started {
 				for range w.ResultChan() {
 				}

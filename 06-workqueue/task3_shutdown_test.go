@@ -110,22 +110,7 @@ func TestTask3_Two_ShutDowns_at_once(t *testing.T) {
 			for i := range queues {
 				queues[i] = workqueue.NewTypedDelayingQueue[string]()
 			}
-			var arrived [rounds]atomic.Int32
-			var left atomic.Bool // one of them has left, at the end or by a panic
-			both := func() string {
-				defer left.Store(true)
-				for i, q := range queues {
-					arrived[i].Add(1)
-					for spins := 0; arrived[i].Load() < 2 && !left.Load(); spins++ {
-						if spins > 10_000 { // one processor, or a busy one
-							runtime.Gosched()
-						}
-					}
-					q.ShutDown()
-				}
-				return returned
-			}
-			require.Equal(t, []string{returned, returned}, results(start(t, both), start(t, both)), "the two goroutines")
+			guard.Meet(t, rounds, func(i int) { queues[i].ShutDown() })
 		})
 }
 

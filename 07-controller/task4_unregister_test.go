@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +93,33 @@ func TestTask4_Removed_twice(t *testing.T) {
 		w.end()
 		t.Did("RemoveEventHandler of the other handler")
 		require.NoError(t, w.informer.RemoveEventHandler(stays), "the error of RemoveEventHandler after the end")
+	})
+}
+
+func TestTask4_Removed_by_two_at_once(t *testing.T) {
+	guard.Test(t, "RemoveEventHandler does nothing for a handler that is already removed, for the handle of another "+
+		"informer, and after the end: here two goroutines remove a handler at once.", func(t *guard.T) {
+		const handlers = 1_000
+		for _, moment := range []string{"before the start", "while the informer runs"} {
+			w := newWorld(t, "a")
+			var registrations [handlers]cache.ResourceEventHandlerRegistration
+			for i := range registrations {
+				var err error
+				registrations[i], err = w.informer.AddEventHandler(&handler{})
+				require.NoError(t, err, "the error of AddEventHandler")
+			}
+			if moment != "before the start" {
+				w.run()
+			}
+			t.Did("AddEventHandler, %d times; %s, two goroutines remove each of them at the same moments", handlers, moment)
+			var failed atomic.Value
+			guard.Meet(t, handlers, func(i int) {
+				if err := w.informer.RemoveEventHandler(registrations[i]); err != nil {
+					failed.Store(err)
+				}
+			})
+			require.Nil(t, failed.Load(), "the error of RemoveEventHandler")
+		}
 	})
 }
 

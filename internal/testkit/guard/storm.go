@@ -47,3 +47,34 @@ func Storm(calls ...func(i int)) {
 	}
 	all.Wait()
 }
+
+// Meet lets two goroutines call f(0), f(1) and so on up to n-1. Both call f(i) at nearly the same moment: they wait for
+// each other before each call. Then the first to arrive, which notices the other late, and the other, which idles for a
+// while of changing length, go on together. Meet returns when both have ended. A panic of one is a failure of the test.
+func Meet(t *T, n int, f func(i int)) {
+	var arrived atomic.Int64
+	var left atomic.Bool // one of them has ended, perhaps by a panic
+	var both sync.WaitGroup
+	both.Add(2)
+	for range 2 {
+		t.Go(func() {
+			defer both.Done()
+			defer left.Store(true)
+			for i := range n {
+				all := int64(2 * (i + 1))
+				if arrived.Add(1) == all {
+					for idle := i % 64; idle > 0; {
+						idle--
+					}
+				}
+				for spins := 0; arrived.Load() < all && !left.Load(); spins++ {
+					if spins > 1000 { // one processor, or a busy one
+						runtime.Gosched()
+					}
+				}
+				f(i)
+			}
+		})
+	}
+	both.Wait()
+}
