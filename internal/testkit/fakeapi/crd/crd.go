@@ -1,14 +1,16 @@
 // Package crd makes a custom resource of the fake API server from a CustomResourceDefinition in YAML:
 //
 //	manifest ──Parse──▶ fakeapi.Custom: names, status subresource, columns
-//	                       ├─ Prune, Default   structural.go
-//	                       └─ Validate         validate.go
+//	            │          ├─ Prune, Default   structural.go
+//	            │          └─ Validate         validate.go
+//	            └─ errors of the schema        check.go
 //
-// It reads the part of a definition that the lab custom-resource needs: one version, a structural schema of objects,
-// lists, maps, strings, integers and booleans. Parse returns an error for any other field, so a test cannot pass
-// because the fake ignores a rule. The messages are those of a real server; testdata/conformance has the proofs.
+// It reads the part of a definition that the lab custom-resource needs: one version, and a structural schema.
+// Parse returns an error for any other field, so a test cannot pass because the fake ignores a rule.
+// The messages are those of a real server; testdata/custom.txtar has the proofs.
 //
-// Left out: conversion between versions, CEL rules, server-side apply, scale, and ratcheting.
+// Left out: conversion between versions, CEL rules, embedded resources, int-or-string, server-side apply, scale, and
+// ratcheting.
 package crd
 
 import (
@@ -112,7 +114,9 @@ func (d *definition) check(name string) error {
 	if v.Schema.OpenAPI == nil {
 		must(false, "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required")
 	} else {
-		errs = append(errs, v.Schema.OpenAPI.structural(rootPath)...)
+		for _, err := range v.Schema.OpenAPI.structural(rootPath) {
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -125,6 +129,10 @@ func (d *definition) custom() (fakeapi.Custom, error) {
 		return fakeapi.Custom{}, err
 	}
 	root := v.Schema.OpenAPI.root()
+	validate, err := root.validator()
+	if err != nil {
+		return fakeapi.Custom{}, err
+	}
 	singular := n.Singular
 	if singular == "" {
 		singular = strings.ToLower(n.Kind)
@@ -139,7 +147,7 @@ func (d *definition) custom() (fakeapi.Custom, error) {
 			return unknown
 		},
 		Default:  func(object map[string]any) { root.setDefaults(object) },
-		Validate: func(object map[string]any) field.ErrorList { return root.validate(object, nil) },
+		Validate: func(object map[string]any) field.ErrorList { return validate(object, nil) },
 		Columns:  columns,
 		Cells:    cells,
 	}, nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/json"
 
 	"client-go-workshop/internal/testkit/fakeapi/crd"
 	customresource "client-go-workshop/labs/solutions/custom-resource"
@@ -19,6 +20,12 @@ func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testin
 		{"version: {type: string, ", "version: {", "properties[version].type: Required value"},
 		{"{type: string, maxLength: 63}", "{type: string}\n              labels: {type: object}", "implicitly specified"},
 		{"maxItems: 8", "maxItem: 8", `.maxItem"`},
+		{"maxItems: 8", "maxItems: many", "read the schema"},
+		{"default: regtest", "default: moon", `.properties[chain].default: Unsupported value: "moon"`},
+		{"default: 3", "default: -3", ".properties[nodes].default: Invalid value: -3"},
+		{"default: 3", "default: {a: 1}", ".properties[nodes].default: Invalid value"},
+		{"{type: string, maxLength: 63}", "{type: string, pattern: '('}", "must be a valid regular expression"},
+		{"version: {type: string, ", "version: {type: string, oneOf: [{type: string}], ", ".oneOf[0]: Forbidden"},
 		{"kind: BitcoinNetwork\n", "kind: BitcoinNetwork\n    kind: B\n", `key "kind" already set`},
 	} {
 		t.Run(c.to, func(t *testing.T) {
@@ -58,4 +65,28 @@ func TestPrune_reaches_lists_and_maps(t *testing.T) {
 	require.Equal(t, []string{"extra", "spec.node", "status.conditions[0].colour"}, custom.Prune(object))
 	require.Equal(t, map[string]any{"options": map[string]any{"any": "thing"}}, object["spec"])
 	require.Contains(t, object, "metadata")
+}
+
+func TestValidate_knows_every_keyword(t *testing.T) {
+	for _, c := range []struct{ rules, value, problem string }{
+		{"multipleOf: 2", "3", "should be a multiple of 2"},
+		{"maximum: 10, exclusiveMaximum: true", "10", "should be less than 10"},
+		{"format: int32", "3000000000", "must be of type integer with format int32"},
+		{"not: {enum: [5]}", "5", "must not validate the schema"},
+		{"oneOf: [{minimum: 1}, {minimum: 2}]", "3", "must validate one and only one schema"},
+		{"anyOf: [{maximum: 1}, {minimum: 9}]", "5", "must validate at least one schema"},
+	} {
+		t.Run(c.rules, func(t *testing.T) {
+			const nodes = "nodes: {type: integer, format: int32, minimum: 0, maximum: 20, default: 3}"
+			manifest := strings.Replace(customresource.Manifest(), nodes, "nodes: {type: integer, "+c.rules+"}", 1)
+			require.Contains(t, manifest, c.rules)
+			custom, err := crd.Parse(manifest)
+			require.NoError(t, err)
+			var value any
+			require.NoError(t, json.UnmarshalCaseSensitivePreserveInts([]byte(c.value), &value))
+			errs := custom.Validate(map[string]any{"spec": map[string]any{"version": "29.0", "nodes": value}})
+			require.ErrorContains(t, errs.ToAggregate(), "spec.nodes")
+			require.ErrorContains(t, errs.ToAggregate(), c.problem)
+		})
+	}
 }

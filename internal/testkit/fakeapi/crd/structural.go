@@ -17,62 +17,42 @@ import (
 
 // schemaProps are the keywords of OpenAPI that the fake knows. A manifest with another one is refused.
 type schemaProps struct {
-	Type                 string                  `json:"type"`
-	Format               string                  `json:"format"`
-	Description          string                  `json:"description"`
-	Properties           map[string]*schemaProps `json:"properties"`
-	AdditionalProperties *schemaProps            `json:"additionalProperties"`
-	Items                *schemaProps            `json:"items"`
-	Required             []string                `json:"required"`
-	Default              any                     `json:"default"`
-	Enum                 []any                   `json:"enum"`
-	Pattern              string                  `json:"pattern"`
-	Minimum              *float64                `json:"minimum"`
-	Maximum              *float64                `json:"maximum"`
-	MinLength            *int                    `json:"minLength"`
-	MaxLength            *int                    `json:"maxLength"`
-	MinItems             *int                    `json:"minItems"`
-	MaxItems             *int                    `json:"maxItems"`
-	MaxProperties        *int                    `json:"maxProperties"`
-	Nullable             bool                    `json:"nullable"`
-	PreserveUnknown      bool                    `json:"x-kubernetes-preserve-unknown-fields"`
-	ListType             string                  `json:"x-kubernetes-list-type"`
-	ListMapKeys          []string                `json:"x-kubernetes-list-map-keys"`
+	Type                 string                  `json:"type,omitempty"`
+	Title                string                  `json:"title,omitempty"`
+	Description          string                  `json:"description,omitempty"`
+	Properties           map[string]*schemaProps `json:"properties,omitempty"`
+	AdditionalProperties *schemaProps            `json:"additionalProperties,omitempty"`
+	Items                *schemaProps            `json:"items,omitempty"`
+	Default              any                     `json:"default,omitempty"`
+	Nullable             bool                    `json:"nullable,omitempty"`
+	PreserveUnknown      bool                    `json:"x-kubernetes-preserve-unknown-fields,omitempty"`
+	ListType             string                  `json:"x-kubernetes-list-type,omitempty"`
+	ListMapKeys          []string                `json:"x-kubernetes-list-map-keys,omitempty"`
+	MapType              string                  `json:"x-kubernetes-map-type,omitempty"`
+	rules
 }
 
-var types = []string{"object", "array", "string", "integer", "number", "boolean"}
-
-// rootPath is the path of the schema in a definition.
-const rootPath = "spec.versions[0].schema.openAPIV3Schema"
-
-// structural returns the reasons why a schema is not structural: each field needs a type.
-func (s *schemaProps) structural(path string) (errs []error) {
-	if !slices.Contains(types, s.Type) {
-		errs = append(errs, fmt.Errorf("%s.type: Required value: must not be empty for specified object fields", path))
-	}
-	if s.Type == "array" && s.Items == nil {
-		errs = append(errs, fmt.Errorf("%s.items: Required value: must be specified", path))
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		if p := s.Properties[name]; p != nil {
-			errs = append(errs, p.structural(path+".properties["+name+"]")...)
-		}
-	}
-	if path == rootPath && s.Properties["metadata"] != nil {
-		for name := range s.Properties["metadata"].Properties {
-			if name != "name" && name != "generateName" {
-				errs = append(errs, fmt.Errorf("%s.properties[metadata]: Forbidden: must not specify anything other than name "+
-					"and generateName, but metadata is implicitly specified", path))
-				break
-			}
-		}
-	}
-	for name, p := range map[string]*schemaProps{"items": s.Items, "additionalProperties": s.AdditionalProperties} {
-		if p != nil {
-			errs = append(errs, p.structural(path+"."+name)...)
-		}
-	}
-	return errs
+// rules are the keywords that only limit values. Package validate of kube-openapi reads them.
+type rules struct {
+	Format           any            `json:"format,omitempty"`
+	Required         any            `json:"required,omitempty"`
+	Enum             any            `json:"enum,omitempty"`
+	Pattern          string         `json:"pattern,omitempty"`
+	Minimum          any            `json:"minimum,omitempty"`
+	Maximum          any            `json:"maximum,omitempty"`
+	ExclusiveMinimum any            `json:"exclusiveMinimum,omitempty"`
+	ExclusiveMaximum any            `json:"exclusiveMaximum,omitempty"`
+	MultipleOf       any            `json:"multipleOf,omitempty"`
+	MinLength        any            `json:"minLength,omitempty"`
+	MaxLength        any            `json:"maxLength,omitempty"`
+	MinItems         any            `json:"minItems,omitempty"`
+	MaxItems         any            `json:"maxItems,omitempty"`
+	MinProperties    any            `json:"minProperties,omitempty"`
+	MaxProperties    any            `json:"maxProperties,omitempty"`
+	AllOf            []*schemaProps `json:"allOf,omitempty"`
+	OneOf            []*schemaProps `json:"oneOf,omitempty"`
+	AnyOf            []*schemaProps `json:"anyOf,omitempty"`
+	Not              *schemaProps   `json:"not,omitempty"`
 }
 
 // root returns the schema with the fields that every object has. The server checks metadata itself, so the schema can
