@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -145,14 +146,17 @@ func (c *Controller) cached(d *appsv1.Deployment) ([]*corev1.Pod, error) {
 	}
 	var pods []*corev1.Pod
 	for _, obj := range objs {
-		if pod := obj.(*corev1.Pod); pod.DeletionTimestamp == nil {
-			pods = append(pods, pod)
-		}
+		pods = append(pods, obj.(*corev1.Pod))
 	}
-	return pods, nil
+	return staying(pods), nil
 }
 
-// listed returns the Pods of a Deployment as the server has them now, without those that are being deleted.
+// staying returns the Pods that are not being deleted.
+func staying(pods []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+}
+
+// listed returns the Pods of a Deployment as the server has them now, with those that are being deleted.
 func (c *Controller) listed(ctx context.Context, d *appsv1.Deployment) ([]*corev1.Pod, error) {
 	list, err := c.Client(d.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -160,7 +164,7 @@ func (c *Controller) listed(ctx context.Context, d *appsv1.Deployment) ([]*corev
 	}
 	var pods []*corev1.Pod
 	for i := range list.Items {
-		if pod := &list.Items[i]; pod.DeletionTimestamp == nil && metav1.IsControlledBy(pod, d) {
+		if pod := &list.Items[i]; metav1.IsControlledBy(pod, d) {
 			pods = append(pods, pod)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
+	ownwrites "client-go-workshop/labs/own-writes"
 )
 
 // beforeRead are the two ways to a read from the server: each returns when the next Reconcile reads.
@@ -79,6 +80,28 @@ func TestTask4_Surplus_Pods_after_a_read(t *testing.T) {
 			if err := w.reconcile(); err != nil {
 				require.True(t, apierrors.IsConflict(err), "the error of Reconcile is the server's 409, or nil")
 			}
+			require.Equal(t, []string{"web-a", "web-b", "web-c", "web-d"}, w.names(), "the server's Pods")
+		}
+	})
+}
+
+func TestTask4_Pod_that_ends(t *testing.T) {
+	const recorded = "After a read from the server, the newest version of the Pods that listed returned replaces the " +
+		"Deployment's record"
+	guard.Test(t, recorded+".", func(t *guard.T) {
+		for _, before := range beforeRead {
+			w := newWorld(t, time.Hour)
+			before(w)
+			t.Did("another client creates web-a to web-d, and deletes web-b, which has a finalizer")
+			w.add("web-a", "web-c", "web-d")
+			pod := ownwrites.NewPod(w.web())
+			pod.Name, pod.Finalizers = "web-b", []string{"example.com/slow"}
+			w.create(pod)
+			w.Delete(w.Objects("pods")[1])
+			t.Rule(recorded + ": one that is being deleted may be the newest.")
+			require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+			t.Rule("A Pod that is being deleted does not count.")
 			require.Equal(t, []string{"web-a", "web-b", "web-c", "web-d"}, w.names(), "the server's Pods")
 		}
 	})

@@ -91,7 +91,7 @@ func (c *Controller) readServer(ctx context.Context, owner types.NamespacedName,
 	}
 	c.Store.Clear(owner, "")
 	c.Store.WroteAt(owner, d.UID, Pods, newest)
-	return pods, nil
+	return staying(pods), nil
 }
 
 // correct creates or deletes one Pod after the other.
