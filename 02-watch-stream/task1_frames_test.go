@@ -19,7 +19,7 @@ import (
 
 func TestTask1_Each_Read_is_one_frame(t *testing.T) {
 	guard.Test(t, "Read returns the same frames, however the source cuts the stream. Three frames in one piece "+
-		"are three frames.", func(t *guard.T) {
+		"are three frames, and the white space between them belongs to none.", func(t *guard.T) {
 		t.Did("three objects arrive in one piece")
 		got, err := frames(watchstream.NewFrameReader(pieces("{\"a\":1}\n{\"b\":2}\n{\"c\":3}\n")), 1000)
 		require.Equal(t, []string{`{"a":1}`, `{"b":2}`, `{"c":3}`}, got, "frames read")
@@ -259,11 +259,21 @@ func TestTask1_Bytes_that_are_not_an_object_are_an_error(t *testing.T) {
 		for _, text := range []string{`nonsense`, `<html>`, `]`, `}`, `,{}`, "\v{}", "\u00a0{}", "\x00{}", "\ufeff{}"} {
 			t.Did("%s", text)
 			got, err := frames(watchstream.NewFrameReader(pieces(`{"a":1}`+text)), 1000)
-			t.Rule(before)
-			require.Equal(t, []string{`{"a":1}`}, got, "frames before %q", text)
 			t.Rule(anError)
 			require.Error(t, err, "the error of Read at %q", text)
 			require.NotErrorIs(t, err, io.EOF, "the error of Read at %q", text)
+			t.Rule(before)
+			require.Equal(t, []string{`{"a":1}`}, got, "frames before %q", text)
+
+			r, w := io.Pipe()
+			t.Cleanup(func() { w.Close() })
+			t.Go(func() { io.WriteString(w, `{"a":1}`+text+`{"b":2}`) })
+			t.Did("%s, and then a frame; the stream stays open", text)
+			var ended error
+			t.Go(func() { _, ended = frames(watchstream.NewFrameReader(r), 1000) })
+			synctest.Wait()
+			t.Rule(anError)
+			require.Error(t, ended, "the error of Read at %q", text)
 		}
 	})
 }
