@@ -18,6 +18,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -252,4 +253,24 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+func TestMeet_calls_at_the_same_moments(t *testing.T) {
+	guard.Test(t, "Meet calls f twice with each number.", func(t *guard.T) {
+		const n = 1_000
+		var inside, met atomic.Int32
+		var calls [n]atomic.Int32
+		guard.Meet(t, n, func(i int) {
+			if inside.Add(1) == 2 {
+				met.Add(1)
+			}
+			calls[i].Add(1)
+			runtime.Gosched()
+			inside.Add(-1)
+		})
+		for i := range calls {
+			require.Equal(t, int32(2), calls[i].Load(), "the calls of f(%d)", i)
+		}
+		require.Positive(t, met.Load(), "the calls that met another one")
+	})
 }
