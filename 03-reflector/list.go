@@ -5,8 +5,8 @@ package reflector
 
 import "client-go-workshop/internal/testkit/todo"
 
-// expired reports whether the server has forgotten the requested version: the reason of err is Expired or Gone, or it
-// is unknown and the code is 410. The error may be wrapped.
+// expired reports whether the server has forgotten the requested version: the reason of err is Expired or Gone, or the
+// code is 410 and the reason is not one that apierrors knows. The error may be wrapped.
 func expired(err error) bool {
 	panic(todo.Task(3, "expired"))
 }

@@ -75,6 +75,7 @@ func (c *canned) Watch(metav1.ListOptions) (watch.Interface, error) {
 			out <- e
 		}
 		c.cancel()
+		close(out)
 	}()
 	return watch.NewProxyWatcher(out), nil
 }

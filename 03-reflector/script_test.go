@@ -127,7 +127,7 @@ func (s *script) channel(events ...watch.Event) *channel {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.started++
-	c := &channel{script: s, result: make(chan watch.Event, 100)}
+	c := &channel{script: s, result: make(chan watch.Event, 100), ended: make(chan struct{})}
 	for _, e := range events {
 		c.result <- e
 	}
@@ -137,14 +137,17 @@ func (s *script) channel(events ...watch.Event) *channel {
 // ending makes a watch that sends these events, and then ends.
 func (s *script) ending(events ...watch.Event) watch.Interface {
 	c := s.channel(events...)
-	close(c.result)
+	c.end()
 	return c
 }
 
+// channel is a watch. Its end and Stop close its channel, as watch.Interface demands.
 type channel struct {
-	script *script
-	result chan watch.Event
-	once   sync.Once
+	script     *script
+	result     chan watch.Event
+	sending    sync.Mutex // held while an event is sent, and while result is closed
+	ended      chan struct{}
+	once, stop sync.Once
 	// asked counts the calls of ResultChan, unless it is nil.
 	asked *atomic.Int64
 }
@@ -157,10 +160,36 @@ func (c *channel) ResultChan() <-chan watch.Event {
 }
 
 func (c *channel) Stop() {
-	c.once.Do(func() {
+	c.stop.Do(func() {
 		c.script.lock.Lock()
 		defer c.script.lock.Unlock()
 		c.script.stopped++
+	})
+	c.end()
+}
+
+// send sends an event, unless the watch has ended.
+func (c *channel) send(e watch.Event) {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	select {
+	case <-c.ended:
+		return
+	default:
+	}
+	select {
+	case c.result <- e:
+	case <-c.ended:
+	}
+}
+
+// end closes the channel, as a server does that ends the watch.
+func (c *channel) end() {
+	c.once.Do(func() {
+		close(c.ended)
+		c.sending.Lock()
+		defer c.sending.Unlock()
+		close(c.result)
 	})
 }
 
@@ -290,6 +319,7 @@ func requireNoLeak(t *guard.T, s *script, r *reflector.Reflector, verb string) {
 			requests++
 		}
 		if strings.HasPrefix(request, verb) && (requests == 10 || requests == 110) {
+			time.Sleep(time.Nanosecond) // until all goroutines that are ending have ended
 			after = append(after, goroutines.NumGoroutine())
 		}
 		if len(after) == 2 {

@@ -5,8 +5,6 @@ package reflector_test
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -116,11 +114,6 @@ func TestTask1_Replace_that_fails_is_an_error(t *testing.T) {
 			"list before, in Replace and after a Replace that failed: the next list must not be older.")
 		require.Equal(t, []string{"", "8"}, seen, "LastSyncResourceVersion during the 2nd and 3rd Replace")
 		require.Equal(t, "8", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the 3rd Replace")
-
-		t.Rule("A relist asks for the last version, after a Replace that failed too. The server has not refused it.")
-		listAndWatchFor(t, r, time.Minute)
-		asked := slices.DeleteFunc(s.requests(), func(request string) bool { return strings.HasPrefix(request, "watch") })
-		require.Equal(t, []string{"list@0", "list@0", "list@8", "list@8"}, asked, "lists that the source was asked for")
 	})
 }
 

@@ -156,7 +156,7 @@ func TestTask2_Quiet_watch_is_started_again(t *testing.T) {
 		s.lists = append(s.lists, lists("7", "a"))
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
 			c := s.channel()
-			time.AfterFunc(time.Second, func() { close(c.result) })
+			time.AfterFunc(time.Second, c.end)
 			return c, nil
 		})
 		t.Did("RunWithContext; the first watch brings nothing, and ends after exactly a second")
@@ -169,7 +169,7 @@ func TestTask2_Quiet_watch_is_started_again(t *testing.T) {
 		for _, lasts := range []time.Duration{time.Minute, time.Second - time.Nanosecond} {
 			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
 				c := s.channel()
-				time.AfterFunc(lasts, func() { close(c.result) })
+				time.AfterFunc(lasts, c.end)
 				return c, nil
 			})
 		}
@@ -213,7 +213,7 @@ func TestTask2_Any_goroutine_may_ask_for_the_version(t *testing.T) {
 		}
 		t.Did("LastSyncResourceVersion by two goroutines, while a watch brings events")
 		ask := func(int) { r.LastSyncResourceVersion() }
-		guard.Storm(func(i int) { c.result <- event(watch.Modified, "a", strconv.Itoa(8+i)) }, ask, ask)
+		guard.Storm(func(i int) { c.send(event(watch.Modified, "a", strconv.Itoa(8+i))) }, ask, ask)
 		cancel()
 		<-ended
 	})

@@ -48,10 +48,8 @@ func TestTask2_Events_are_not_kept(t *testing.T) {
 		"as the store keeps it.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
-		events := make(chan watch.Event)
-		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
-			return watch.NewProxyWatcher(events), nil
-		})
+		c := s.channel()
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		r := newScripted(s, &store{})
@@ -61,7 +59,7 @@ func TestTask2_Events_are_not_kept(t *testing.T) {
 		for i := range 100 {
 			e := event(watch.Modified, "a", fmt.Sprint(8+i))
 			objects = append(objects, weak.Make(e.Object.(*appsv1.Deployment)))
-			events <- e
+			c.send(e)
 		}
 		synctest.Wait()
 		runtime.GC()
@@ -166,7 +164,7 @@ func TestTask2_Busy_watch_ends_with_the_context(t *testing.T) {
 				return nil
 			}
 			if events++; events < 1000 {
-				c.result <- event(watch.Modified, "a", fmt.Sprint(8+events))
+				c.send(event(watch.Modified, "a", fmt.Sprint(8+events)))
 			}
 			cancel()
 			return nil
@@ -268,7 +266,7 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		prompt := returned.Load()
-		close(deaf.result)
+		deaf.end()
 		require.True(t, prompt, "ListAndWatchWithContext has returned")
 	})
 }

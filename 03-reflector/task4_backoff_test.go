@@ -74,7 +74,9 @@ func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
 				waits = append(waits, gap)
 			}
 		}
-		require.Equal(t, 5, len(waits), "waits between %v", s.requests())
+		require.Equal(t, []string{"list@0", "list@0", "watch@7", "watch@7", "watch@7", "watch@7", "list@7", "watch@8"},
+			s.requests(), "requests to the source")
+		require.Equal(t, 5, len(waits), "waits of the Reflector")
 		for i, wait := range waits {
 			require.GreaterOrEqual(t, wait, 800*time.Millisecond<<i, "wait %d", i+1)
 		}
@@ -127,7 +129,7 @@ func TestTask4_Wait_starts_at_the_end_of_a_call(t *testing.T) {
 		s.lists = append(s.lists, lists("7"), lists("8"))
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
 			c := s.channel()
-			time.AfterFunc(time.Hour, func() { c.result <- expiredEvent() })
+			time.AfterFunc(time.Hour, func() { c.send(expiredEvent()) })
 			return c, nil
 		})
 		var moments []time.Time

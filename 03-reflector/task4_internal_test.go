@@ -57,7 +57,7 @@ func TestTask4_Internal_errors_of_long_ago_do_not_count(t *testing.T) {
 			s := &script{}
 			later := func(metav1.ListOptions) (watch.Interface, error) {
 				c := s.channel()
-				time.AfterFunc(lasts, func() { c.result <- internal })
+				time.AfterFunc(lasts, func() { c.send(internal) })
 				return c, nil
 			}
 			s.lists = append(s.lists, lists("7"))
@@ -80,7 +80,7 @@ func TestTask4_Internal_errors_count_from_the_list_on(t *testing.T) {
 		after := func(s *script, d time.Duration, e watch.Event) watchFunc {
 			return func(metav1.ListOptions) (watch.Interface, error) {
 				c := s.channel()
-				time.AfterFunc(d, func() { c.result <- e })
+				time.AfterFunc(d, func() { c.send(e) })
 				return c, nil
 			}
 		}

@@ -239,7 +239,7 @@ func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
 			s.lists = append(s.lists, lists("7"))
 			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
 				c := s.channel()
-				time.AfterFunc(2500*time.Millisecond, func() { c.result <- failing(errExpired) })
+				time.AfterFunc(2500*time.Millisecond, func() { c.send(failing(errExpired)) })
 				return c, nil
 			})
 			t.Did("ListAndWatchWithContext with a period of a second; after 2.5s the watch brings 410; the context goes on")
@@ -297,7 +297,7 @@ func TestTask5_Error_of_an_earlier_resync(t *testing.T) {
 		s.lists = append(s.lists, lists("7"), lists("8"))
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
 			c := s.channel()
-			time.AfterFunc(65*time.Second, func() { c.result <- failing(errExpired) })
+			time.AfterFunc(65*time.Second, func() { c.send(failing(errExpired)) })
 			return c, nil
 		})
 		r := newResyncing(s, st, time.Minute)

@@ -257,7 +257,7 @@ func TestTask7_Objects_are_transformed_as_they_come(t *testing.T) {
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
 		t.Did("a store with a transformer that renames; a stream brings a, b and a new a, and an hour later its bookmark")
 		var seen int64
-		time.AfterFunc(time.Hour, func() { seen = transformed.Load(); c.result <- allOfIt("7") })
+		time.AfterFunc(time.Hour, func() { seen = transformed.Load(); c.send(allOfIt("7")) })
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer cancel()
 		newReflector(streaming{s}, st).ListAndWatchWithContext(ctx)
@@ -318,9 +318,9 @@ func TestTask7_Nothing_of_a_stream_is_kept(t *testing.T) {
 		for i := range 50 {
 			e := event(watch.Added, fmt.Sprint("d", i), "2")
 			objects = append(objects, weak.Make(e.Object.(*appsv1.Deployment)))
-			c.result <- e
+			c.send(e)
 		}
-		c.result <- allOfIt("7")
+		c.send(allOfIt("7"))
 		keeper := &keeping{}
 		r := newReflector(streaming{s}, keeper)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -76,7 +76,7 @@ func TestTask7_Server_that_completes_no_stream_is_listed(t *testing.T) {
 				if o.SendInitialEvents == nil {
 					asked = append(asked, "watch@"+o.ResourceVersion)
 					w := s.channel()
-					time.AfterFunc(time.Hour, func() { w.result <- expiredEvent() })
+					time.AfterFunc(time.Hour, func() { w.send(expiredEvent()) })
 					return w, nil
 				}
 				if wasRefused = !wasRefused && streams%3 == 2 && o.ResourceVersion != "" && c.refused != nil; wasRefused {
@@ -85,7 +85,7 @@ func TestTask7_Server_that_completes_no_stream_is_listed(t *testing.T) {
 				streams++
 				asked = append(asked, "stream@"+o.ResourceVersion)
 				w := s.channel(c.events...)
-				time.AfterFunc(c.lasts, func() { close(w.result) })
+				time.AfterFunc(c.lasts, w.end)
 				return w, nil
 			}
 			var filled []time.Duration

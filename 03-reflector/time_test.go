@@ -62,7 +62,7 @@ func TestTask2_Clock_measures_watches(t *testing.T) {
 				time.Sleep(2 * time.Second)
 			}
 			t.Did("the watch ends, without an event")
-			close(first.result)
+			first.end()
 			require.Equal(t, want, s.requests(), "requests to the source")
 		}
 	})
@@ -104,15 +104,15 @@ func TestTask4_Clock_measures_internal_errors(t *testing.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
 		c := clocked(t, s, &store{}, cache.ReflectorOptions{}, 20*time.Second)
 		t.Did("MaxInternalErrorRetryDuration 20s; the watch brings an internal error")
-		sources[0].result <- internal
+		sources[0].send(internal)
 		synctest.Wait()
 		t.Did("30s pass, and none on the clock; the next watch brings an internal error")
 		time.Sleep(30 * time.Second)
-		sources[1].result <- internal
+		sources[1].send(internal)
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests to the source")
 		step(t, c, 30*time.Second)
 		t.Did("the next watch brings an internal error")
-		sources[2].result <- internal
+		sources[2].send(internal)
 		require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7"}, s.requests(), "requests after the third error")
 	})
 }
@@ -135,7 +135,7 @@ func TestTask7_Clock_measures_streams(t *testing.T) {
 				time.Sleep(2 * time.Second)
 			}
 			t.Did("the stream ends, without an event")
-			close(first.result)
+			first.end()
 			synctest.Wait()
 			step(t, c, 2*time.Second) // until the wait before the next stream has ended
 			require.Equal(t, want, s.requests(), "requests to the source")

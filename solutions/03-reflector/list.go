@@ -97,8 +97,8 @@ func refused(err error) bool {
 	return errors.As(err, &status) && (expired(err) || tooLarge(err))
 }
 
-// expired reports whether the server has forgotten the requested version: the reason of err is Expired or Gone, or it
-// is unknown and the code is 410. The error may be wrapped.
+// expired reports whether the server has forgotten the requested version: the reason of err is Expired or Gone, or the
+// code is 410 and the reason is not one that apierrors knows. The error may be wrapped.
 //
 //workshop:task 3
 func expired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
