@@ -32,6 +32,8 @@ type script struct {
 	watches []watchFunc
 	asked   []string
 	options []metav1.ListOptions
+	// contexts are those of the requests, in order.
+	contexts []context.Context
 	// onRequest is called with each request, before the answer.
 	onRequest func(request string)
 	pace      pace
@@ -89,6 +91,7 @@ func (s *script) ask(ctx context.Context, verb string, options metav1.ListOption
 	s.lock.Lock()
 	onRequest := s.onRequest
 	s.asked, s.options = append(s.asked, verb+options.ResourceVersion), append(s.options, options)
+	s.contexts = append(s.contexts, ctx)
 	number := len(s.asked)
 	s.lock.Unlock()
 	if s.pace.storm() || number > 10_000 {

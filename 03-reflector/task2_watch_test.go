@@ -4,7 +4,9 @@ package reflector_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +82,24 @@ func TestTask2_Watch_lasts_five_to_ten_minutes(t *testing.T) {
 			require.Greater(t, len(distinct), 3, "different timeoutSeconds in 12 hours")
 			w.stop()
 		}
+
+		t.Story(8)
+		t.Rule("Chance decides how long a watch asks to last: two programs do not ask for the same.")
+		var asked [2][]int64
+		for i := range asked {
+			s := &script{}
+			s.lists = append(s.lists, lists("7"))
+			for range 20 {
+				s.watches = append(s.watches, s.ends(event(watch.Modified, "a", "8")))
+			}
+			t.Did("ListAndWatchWithContext of a new Reflector; 20 watches bring an event each, and end")
+			listAndWatchFor(t, newScripted(s, &store{}), time.Minute)
+			for _, options := range s.options[1:] {
+				asked[i] = append(asked[i], *options.TimeoutSeconds)
+			}
+			time.Sleep(time.Second) // for a Reflector whose chance starts with the time
+		}
+		require.NotEqual(t, asked[0], asked[1], "TimeoutSeconds of the watches of the two Reflectors")
 	})
 }
 
@@ -307,8 +327,9 @@ func TestTask2_Versions_are_not_compared(t *testing.T) {
 		t.Did("RunWithContext; the list is at version 100, events come at versions 90, 9, eight, 7, 7 and seven, and the " +
 			"next list is at version 6")
 		runFor(t, newScripted(s, st), time.Minute)
-		want := []string{"list@0", "watch@100", "watch@90", "watch@9", "watch@eight", "watch@7", "list@seven", "watch@6"}
-		require.Equal(t, want, s.requests(), "requests to the source")
+		watches := slices.DeleteFunc(s.requests(), func(request string) bool { return strings.HasPrefix(request, "list") })
+		want := []string{"watch@100", "watch@90", "watch@9", "watch@eight", "watch@7", "watch@6"}
+		require.Equal(t, want, watches, "watches that the source was asked for")
 		require.Equal(t, []string{"Replace [] @100", "Add a@90", "Update a@9", "Add b@eight", "Delete a@7", "Delete b@7",
 			"Add c@seven", "Replace [] @6"}, st.calls(), "calls of the store")
 	})

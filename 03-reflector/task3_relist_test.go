@@ -23,6 +23,14 @@ func TestTask3_Relist_asks_for_the_last_version(t *testing.T) {
 		runFor(t, newScripted(s, &store{}), time.Minute)
 		require.Equal(t, []string{"list@0", "watch@7", "list@8", "watch@9"}, s.requests(), "requests to the source")
 
+		t.Rule("The Reflector passes versions back to the server as they came. They need not be numbers.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"), lists("eight"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "seven"), failing(errExpired)))
+		t.Did("RunWithContext; the watch brings an event of version seven, and then 410")
+		runFor(t, newScripted(s, &store{}), time.Minute)
+		require.Equal(t, []string{"list@0", "watch@7", "list@seven", "watch@eight"}, s.requests(), "requests to the source")
+
 		t.Rule("A relist asks for the last version, after a Replace that failed too. The server has not refused it.")
 		s = &script{}
 		s.lists = append(s.lists, lists("7"), lists("9", "b"), lists("9"))

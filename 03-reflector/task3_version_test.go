@@ -288,6 +288,17 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 			require.NotZero(t, s.options[i].Limit, "limit of request %d, %s", i+1, s.requests()[i])
 		}
 
+		t.Rule("If the list at 0 came in pages, relists come in pages too, and each relist asks for the last version.")
+		s = &script{}
+		s.lists = append(s.lists, page("more", "a"), page("", "b"), page("more", "a"), page("", "b"), page("more", "a"),
+			page("", "b"), lists("8"))
+		s.watches = append(s.watches, ends410, ends410, ends410)
+		t.Did("RunWithContext; the list at 0 and the next two come in two pages; three watches end with 410")
+		runFor(t, newScripted(s, &store{}), 10*time.Minute)
+		require.Equal(t, []string{"list@0", "list@", "watch@7", "list@7", "list@", "watch@7", "list@7", "list@", "watch@7",
+			"list@7", "watch@8"}, s.requests(), "requests to the source")
+		require.NotZero(t, s.options[9].Limit, "limit of the last relist")
+
 		t.Rule("A relist asks for the last version. If the token of a page has expired, the list in one piece asks for it " +
 			"too.")
 		s = &script{}
@@ -306,7 +317,7 @@ func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
 		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(errors.New("the server is on fire")),
 			page("more", "a"), page("", "b"), lists("8"))
 		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
-		t.Did("the same, but the relist is refused, and the second list without a version comes in two pages")
+		t.Did("RunWithContext; the relist is refused, a list without a version fails, and the next one comes in two pages")
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
 		want := []string{"list@0", "watch@7", "list@7", "list@", "list@", "list@", "watch@7", "list@7", "watch@8"}
 		require.Equal(t, want, s.requests(), "requests to the source")

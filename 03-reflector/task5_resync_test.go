@@ -4,7 +4,6 @@ package reflector_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,6 +51,13 @@ func TestTask5_Resync_comes_each_period(t *testing.T) {
 		t.Did("ListAndWatchWithContext with a period of a minute; the list takes ten")
 		listAndWatchFor(t, newResyncing(s, st, time.Minute), 11*time.Minute+30*time.Second)
 		require.Equal(t, []string{"Replace [] @7", "Resync"}, st.calls(), "calls of the store in 11 minutes and a half")
+
+		t.Rule("resync calls the store's Resync once each resyncPeriod, however short it is.")
+		s, st = &script{}, &store{}
+		s.lists = append(s.lists, lists("7"))
+		t.Did("ListAndWatchWithContext with a period of 10ms, for 35ms")
+		listAndWatchFor(t, newResyncing(s, st, 10*time.Millisecond), 35*time.Millisecond)
+		require.Equal(t, []string{"Replace [] @7", "Resync", "Resync", "Resync"}, st.calls(), "calls of the store in 35ms")
 	})
 }
 
@@ -84,6 +90,31 @@ func TestTask5_Version_can_be_asked_for_during_a_resync(t *testing.T) {
 		listAndWatchFor(t, r, 49*time.Hour)
 		require.Equal(t, []string{"Replace [] @7 at ", "ShouldResync at 7", "Resync at 7"}, seen,
 			"calls of the store and of ShouldResync in 49 hours")
+
+		t.Rule("LastSyncResourceVersion may be called from any goroutine. An event that comes during a long resync does " +
+			"not change that.")
+		s, st = &script{}, &store{}
+		c := s.channel()
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
+		r = newResyncing(s, st, time.Hour)
+		takeAMinute := func(version string) {
+			c.send(event(watch.Modified, "a", version))
+			time.Sleep(time.Minute)
+		}
+		st.onCall = func(call string) error {
+			if call == "Resync" {
+				takeAMinute("9")
+			}
+			return nil
+		}
+		r.ShouldResync = func() bool { takeAMinute("8"); return true }
+		t.Did("ShouldResync and Resync take a minute each, and an event comes during each")
+		t.Go(func() { listAndWatchFor(t, r, 2*time.Hour) })
+		time.Sleep(time.Hour + 30*time.Second)
+		require.Contains(t, []string{"7", "8"}, r.LastSyncResourceVersion(), "LastSyncResourceVersion during ShouldResync")
+		time.Sleep(time.Minute)
+		require.Contains(t, []string{"7", "8", "9"}, r.LastSyncResourceVersion(), "LastSyncResourceVersion during Resync")
 	})
 }
 
@@ -129,27 +160,6 @@ func TestTask5_Resync_goes_on_through_watches(t *testing.T) {
 	})
 }
 
-func TestTask5_Resync_that_fails_makes_a_list_due(t *testing.T) {
-	guard.Test(t, "An error of Resync ends the resyncs and makes a list due. The watch that was open is "+
-		"stopped.", func(t *guard.T) {
-		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
-		w.store.onCall = refuseResync
-		w.run()
-		w.did("the store refuses a resync")
-		w.pass(time.Minute + 5*time.Second)
-		require.Equal(t, []string{"list@0", "watch@2", "list@2", "watch@2"}, w.requests(), "requests to the server")
-		require.Equal(t, 1, w.server.Watches(), "open watches")
-	})
-}
-
-// refuseResync is for store.onCall.
-func refuseResync(call string) error {
-	if call == "Resync" {
-		return errors.New("the store is confused")
-	}
-	return nil
-}
-
 func TestTask5_Period_starts_when_a_resync_has_ended(t *testing.T) {
 	guard.Test(t, "The next period starts when a resync has ended. Otherwise a store that takes longer than the "+
 		"period does nothing else.", func(t *guard.T) {
@@ -177,32 +187,6 @@ func durations(all []time.Duration) (texts []string) {
 		texts = append(texts, d.String())
 	}
 	return texts
-}
-
-func TestTask5_Resync_that_fails_in_an_outage(t *testing.T) {
-	guard.Test(t, "An error of Resync ends the resyncs and makes a list due. While the server refuses connections no "+
-		"list comes, and no resync either.", func(t *guard.T) {
-		w := newWorldWith(t, cache.ReflectorOptions{ResyncPeriod: time.Minute}, "a")
-		w.store.onCall = refuseResync
-		w.run()
-		w.pass(30 * time.Second)
-		w.store.calls()
-		w.did("the server goes away, and the store refuses a resync")
-		w.server.Down()
-		w.pass(10 * time.Minute)
-		require.Equal(t, []string{"Resync"}, w.store.calls(), "calls of the store in the outage")
-		w.did("the server is back for two minutes, and goes away again")
-		w.server.Up()
-		w.pass(2 * time.Minute)
-		w.server.Down()
-		require.Contains(t, w.store.calls(), "Replace [a@2] @2", "calls of the store after the outage")
-		w.pass(10 * time.Minute)
-		t.Rule("When the context ends, every request, watch and wait ends at once. While no watch is open, " +
-			"nothing receives the error of a resync: its goroutine must not wait for a receiver.")
-		w.did("the context is cancelled")
-		w.stop()
-		require.True(t, w.hasEnded(), "RunWithContext has returned")
-	})
 }
 
 func TestTask5_Running_resync_is_waited_for(t *testing.T) {
@@ -267,47 +251,23 @@ func TestTask5_Resync_ends_with_the_watch(t *testing.T) {
 		t.Did("an hour passes")
 		time.Sleep(time.Hour)
 		require.Empty(t, st.calls(), "calls of the store after the end")
-	})
-}
 
-func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
-	guard.Test(t, "The end of a watch that has started is not an error. An error of Resync ends the "+
-		"watch.", func(t *guard.T) {
-		s, st := &script{}, &store{onCall: refuseResync}
+		t.Rule("When ListAndWatchWithContext returns, nothing of it is left: no watch, no goroutine and no call of the " +
+			"store, even if the store has panicked: a program may recover, and go on.")
+		s = &script{}
 		s.lists = append(s.lists, lists("7"))
-		t.Did("ListAndWatchWithContext with a period of a minute; the store refuses the resync")
-		start := time.Now()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		err := newResyncing(s, st, time.Minute).ListAndWatchWithContext(ctx)
-		require.NoError(t, err, "the error of ListAndWatchWithContext")
-		require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
-	})
-}
-
-func TestTask5_Error_of_an_earlier_resync(t *testing.T) {
-	guard.Test(t, "An error of Resync ends the resyncs and makes a list due. If a list is due already, the error is over "+
-		"with its watch: the next call knows nothing of it.", func(t *guard.T) {
-		s, st := &script{}, &store{onCall: func(call string) error {
-			if call == "Resync" {
-				time.Sleep(10 * time.Second)
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "8")))
+		st.onCall = func(call string) error {
+			if call == "Add a@8" {
+				panic("the store is confused")
 			}
-			return refuseResync(call)
-		}}
-		s.lists = append(s.lists, lists("7"), lists("8"))
-		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) {
-			c := s.channel()
-			time.AfterFunc(65*time.Second, func() { c.send(failing(errExpired)) })
-			return c, nil
-		})
-		r := newResyncing(s, st, time.Minute)
-		t.Did("ListAndWatchWithContext; after a minute the store refuses a resync, for which it needs ten seconds")
-		t.Did("the watch brings 410 in the middle of it")
-		listAndWatchFor(t, r, time.Hour)
-		t.Did("ListAndWatchWithContext again, for half a minute")
-		start := time.Now()
-		listAndWatchFor(t, r, 30*time.Second)
-		require.Equal(t, 30*time.Second, time.Since(start), "time until ListAndWatchWithContext returned")
+			return nil
+		}
+		t.Did("ListAndWatchWithContext; the store panics in Add, the caller recovers, and an hour passes")
+		require.Panics(t, func() { newResyncing(s, st, time.Second).ListAndWatchWithContext(t.Context()) },
+			"ListAndWatchWithContext")
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{"Replace [] @7", "Add a@8"}, st.calls(), "calls of the store")
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
@@ -46,6 +47,14 @@ func bonus(t *testing.T, rule string, f func(t *guard.T)) {
 
 // streaming is a source that can stream lists.
 type streaming struct{ cache.ListerWatcher }
+
+func (l streaming) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	return cache.ToListerWatcherWithContext(l.ListerWatcher).ListWithContext(ctx, options)
+}
+
+func (l streaming) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	return cache.ToListerWatcherWithContext(l.ListerWatcher).WatchWithContext(ctx, options)
+}
 
 // newStreaming is newWorld with a source that can stream lists.
 func newStreaming(t *guard.T, names ...string) *world {

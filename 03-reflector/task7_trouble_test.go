@@ -293,6 +293,15 @@ func TestTask7_Object_that_cannot_be_transformed(t *testing.T) {
 		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
 		require.Equal(t, []string{"Replace [a@1 b@1] @8"}, st.calls(), "calls of the store")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
+
+		t.Rule("If an object cannot be transformed, streamList returns the error: a changed object too.")
+		s = &script{}
+		s.lists = append(s.lists, lists("8", "a", "b"))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), event(watch.Modified, "b", "3"), allOfIt("7")),
+			s.sends())
+		t.Did("the transformer fails for b, which a stream brings as MODIFIED")
+		stream(t, s, st)
+		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
 	})
 }
 
