@@ -66,6 +66,7 @@ func TestTask1_List_that_fails_is_an_error(t *testing.T) {
 		for _, broken := range []error{
 			errors.New("the server is on fire"),
 			context.Canceled, context.DeadlineExceeded, // of a request whose source has a context of its own
+			errRefused, // RunWithContext asks again, and not the list
 		} {
 			t.Story(5)
 			t.Rule(failed)

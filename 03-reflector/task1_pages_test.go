@@ -78,7 +78,7 @@ func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
 	const rule = "An object in the store does not keep its list in memory. The items of a list are one array, " +
 		"and a pointer to one of them keeps all 10,000 in memory (#113305)."
 	guard.Test(t, rule, func(t *guard.T) {
-		for _, inPages := range []bool{false, true} {
+		for _, c := range []struct{ inPages, second bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
 			t.Story(8)
 			keeper := &keeping{}
 			s := &script{}
@@ -90,7 +90,11 @@ func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
 					return list, err
 				}
 			}
-			if inPages {
+			if c.second {
+				s.lists = append(s.lists, lists("7", "z"))
+				t.Did("a list of z, and after it:")
+			}
+			if c.inPages {
 				s.lists = append(s.lists, watched(page("more", "a", "b", "c")), page("", "d"))
 				t.Did("a list of two pages, [a b c] and [d]; the store keeps a")
 			} else {
@@ -98,6 +102,9 @@ func TestTask1_One_object_does_not_keep_the_whole_list(t *testing.T) {
 				t.Did("a list of a, b and c; the store keeps a")
 			}
 			r, _ := once(t, s, keeper)
+			if c.second {
+				listAndWatchFor(t, r, time.Minute)
+			}
 			runtime.GC()
 			runtime.GC()
 			require.NotNil(t, keeper.first, "the object that the store keeps")

@@ -170,6 +170,24 @@ func TestTask4_Watches_never_give_up(t *testing.T) {
 	})
 }
 
+func TestTask4_Watches_without_a_version_never_give_up(t *testing.T) {
+	guard.Test(t, "If the server refuses connections or has too much to do (429), the next watch starts after the "+
+		"back-off, at the last version. If the list had none, this watch has none.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, lists(""))
+		s.watches = append(s.watches, watchFails(errRefused), watchFails(busy), s.sends(failing(busy)),
+			s.sends(failing(internal)), s.sends(event(watch.Added, "a", "8")))
+		r := newScripted(s, st)
+		r.MaxInternalErrorRetryDuration = time.Minute
+		t.Did("ListAndWatchWithContext; the list has no version; the watch is refused, answered 429, ends with 429 and " +
+			"with an internal error, and brings a@8")
+		listAndWatchFor(t, r, 12*time.Hour)
+		require.Equal(t, []string{"list@0", "watch@", "watch@", "watch@", "watch@", "watch@"}, s.requests(),
+			"requests to the source")
+		require.Equal(t, []string{"Replace [] @", "Add a@8"}, st.calls(), "calls of the store")
+	})
+}
+
 func TestTask4_Watch_that_ends_with_another_error_makes_a_list_due(t *testing.T) {
 	const rule = "Any other error makes a list due: only after 429 and an internal error has the server forgotten nothing."
 	guard.Test(t, rule, func(t *guard.T) {

@@ -102,6 +102,28 @@ func TestTask5_Resync_that_fails_later(t *testing.T) {
 		})
 }
 
+func TestTask5_Resync_that_fails_beside_a_busy_watch(t *testing.T) {
+	guard.Test(t, "An error of Resync ends the resyncs and makes a list due, even if the next event is always ready.",
+		func(t *guard.T) {
+			s, st := &script{}, &store{}
+			c := s.channel(event(watch.Added, "a", "8"))
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
+			st.onCall = func(call string) error {
+				if call == "Add a@8" {
+					c.send(event(watch.Added, "a", "8"))
+					time.Sleep(time.Minute)
+				}
+				return refuseResync(call)
+			}
+			t.Did("ListAndWatchWithContext with a period of an hour; each of the watch's events takes the store a minute, and " +
+				"the next one comes meanwhile; the store refuses the resync")
+			start := time.Now()
+			listAndWatchFor(t, newResyncing(s, st, time.Hour), 24*time.Hour)
+			require.Less(t, time.Since(start), 5*time.Hour, "time until ListAndWatchWithContext returned")
+		})
+}
+
 func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 	guard.Test(t, "The end of a watch that has started is not an error. An error of Resync ends the "+
 		"watch.", func(t *guard.T) {
