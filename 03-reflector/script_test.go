@@ -310,8 +310,8 @@ type counted struct {
 func (c counted) Done() <-chan struct{} { c.asked.Add(1); return c.Context.Done() }
 func (c counted) Err() error            { c.asked.Add(1); return c.Context.Err() }
 
-// settled returns the number of goroutines, without those that are ending. The runtime counts 32 too many while it moves
-// goroutines that have ended from one list to another. So settled returns the smallest of several numbers.
+// settled returns the number of goroutines, without those that are ending. While the runtime moves goroutines that have
+// ended from one list to another, it counts 32 too many. So settled returns the smallest of several numbers.
 func settled() int {
 	n := math.MaxInt
 	for range 5 {
