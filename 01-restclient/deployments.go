@@ -95,7 +95,7 @@ func (d *deployments) List(ctx context.Context, opts metav1.ListOptions) (*appsv
 }
 
 // Watch returns the changes of the Deployments that the options select. The options are query parameters. Watch sets
-// watch=true, whatever the options say.
+// watch=true, whatever the options say. The TimeoutSeconds are also the Timeout of the request.
 func (d *deployments) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	panic(todo.Task(5, "Deployments.Watch"))
 }

@@ -153,14 +153,14 @@ var senders = []sender{
 	{"DoRaw", func(r *restclient.Request, ctx context.Context) error { _, err := r.DoRaw(ctx); return err }},
 	{"Stream", func(r *restclient.Request, ctx context.Context) error {
 		body, err := r.Stream(ctx)
-		if err == nil {
+		if err == nil && body != nil {
 			body.Close()
 		}
 		return err
 	}},
 	{"Watch", func(r *restclient.Request, ctx context.Context) error {
 		events, err := r.Param("watch", "1").Watch(ctx)
-		if err == nil {
+		if err == nil && events != nil {
 			events.Stop()
 		}
 		return err

@@ -25,8 +25,9 @@ import (
 // Body is an io.Reader is sent once. Each try sends the whole body. Before a retry, at most 2 KiB of the answer are
 // read.
 //
-// After the last try, Do returns the answer or error of that try. If the last try has no answer, its error also names
-// the error of an earlier try: "… - error from a previous attempt: EOF".
+// After the last try, Do returns the answer or error of that try. If the last try has no answer, or the context ends,
+// the error also names the error of an earlier try: "… - error from a previous attempt: EOF". It does not repeat the
+// URL. If both errors are the same, it is named once.
 //
 // Each try waits for the rate limiter first, with the context. If the limiter returns an error, nothing is sent, and
 // the error says "client rate limiter Wait returned an error". Timeout excludes the limiter's wait before the first

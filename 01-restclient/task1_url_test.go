@@ -5,14 +5,13 @@ package restclient_test
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
@@ -155,7 +154,7 @@ func TestTask1_Options_join_the_parameters_that_are_there(t *testing.T) {
 func TestTask1_Values_are_escaped(t *testing.T) {
 	guard.Test(t, "Param adds a query parameter, whatever characters are in its value: a selector has = and "+
 		"commas, and a continue token has + and /.", func(t *guard.T) {
-		values := []string{"a=b", "a&b", "a+b", "a b", "a,b!=c", "a/b", "a?b", "a#b", "a%2Fb", "a;b", "ü", ""}
+		values := []string{"a=b", "a&b", "a+b", "a b", "a,b!=c", "a/b", "a?b", "a#b", "a%2Fb", "a;b", "ü", "", " a "}
 		for _, value := range values {
 			c := client(t, "http://api")
 			t.Did("Param labelSelector=%q", value)
@@ -248,6 +247,7 @@ func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
 			require.Error(t, c.Get().Name(s).Error(), "the error of Name(%q)", s)
 			require.Error(t, c.Get().SubResource(s).Error(), "the error of SubResource(%q)", s)
 			require.Error(t, c.Get().SubResource("proxy", s).Error(), `the error of SubResource("proxy", %q)`, s)
+			require.Error(t, c.Get().SubResource(s, "status").Error(), `the error of SubResource(%q, "status")`, s)
 		}
 	})
 }
@@ -256,7 +256,8 @@ func TestTask1_Names_with_dots_and_colons_are_fine(t *testing.T) {
 	guard.Test(t, "A segment of one or two dots, or one that contains a slash or a percent sign, is an error. "+
 		"Any other segment is valid: role names contain colons, and dots inside a name are "+
 		"harmless.", func(t *guard.T) {
-		for _, s := range []string{"system:node..x", "...", "..a", "a..", ".a", `a\b`, "a b", "a+b", "a;b", "~", "ü"} {
+		for _, s := range []string{"system:node..x", "...", "..a", "a..", ".a", `a\b`, "a b", "a+b", "a;b", "~", "ü", " a ",
+			strings.Repeat("a", 253)} {
 			t.Did("Namespace, Resource, Name and SubResource with %q", s)
 			r := client(t, "http://api").Get().Namespace(s).Resource(s).Name(s).SubResource("proxy", s)
 			require.NoError(t, r.Error(), "the error of the request")
@@ -290,6 +291,8 @@ func TestTask1_Nothing_is_set_twice(t *testing.T) {
 		t.Rule("A second call is an error, even after an empty namespace.")
 		t.Did(`Namespace "", Namespace "b"`)
 		require.Error(t, c.Get().Namespace("").Namespace("b").Error(), "the error of Namespace after an empty one")
+		t.Did(`Namespace "", twice`)
+		require.Error(t, c.Get().Namespace("").Namespace("").Error(), "the error of the 2nd empty Namespace")
 		t.Rule("A second call is an error, even if the second namespace is empty.")
 		t.Did(`Namespace "a", Namespace ""`)
 		require.Error(t, c.Get().Namespace("a").Namespace("").Error(), "the error of an empty Namespace after another")
@@ -349,37 +352,4 @@ var mistakes = []func(*restclient.Request) *restclient.Request{
 	func(r *restclient.Request) *restclient.Request {
 		return r.VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec)
 	},
-}
-
-// versions is a runtime.ParameterCodec that writes the version that it is asked to write for, and a field without text.
-type versions struct{ runtime.ParameterCodec }
-
-func (versions) EncodeParameters(obj runtime.Object, to schema.GroupVersion) (url.Values, error) {
-	return url.Values{"version": {to.String()}, "empty": {""}}, nil
-}
-
-func TestTask1_Options_are_written_for_the_clients_version(t *testing.T) {
-	guard.Test(t, "VersionedParams adds the fields of obj to the query, as codec encodes them for the client's "+
-		"group and version: another version may name them differently.", func(t *guard.T) {
-		t.Did("VersionedParams, with a codec that writes the version it is asked for, and a client for apps/v1")
-		u := client(t, "http://api").Get().VersionedParams(&metav1.ListOptions{}, versions{}).URL()
-		require.Equal(t, "empty=&version=apps/v1", mustUnescape(u.RawQuery), "the query of the URL")
-	})
-}
-
-func mustUnescape(query string) string {
-	text, err := url.QueryUnescape(query)
-	if err != nil {
-		panic(err)
-	}
-	return text
-}
-
-func TestTask1_Options_that_cannot_be_encoded_are_an_error(t *testing.T) {
-	guard.Test(t, "An obj that codec cannot encode is an error: without its options, the request asks for "+
-		"something else.", func(t *guard.T) {
-		t.Did("VersionedParams of a type that the codec does not know")
-		r := client(t, "http://api").Get().VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec)
-		require.Error(t, r.Error(), "the error of VersionedParams")
-	})
 }

@@ -51,6 +51,15 @@ func TestTask3_Object_is_sent_with_its_kind(t *testing.T) {
 			Body(deployment("web")))
 		require.Equal(t, "application/json", w.Requests("patch")[0].Header.Get("Content-Type"),
 			"the content type of the PATCH")
+		t.Rule(writtenAtOnce + ", whatever the verb.")
+		for _, verb := range []string{"GET", "PUT", "DELETE"} {
+			t.Did("%s with a Deployment as its Body", verb)
+			w.do(w.on(verb).Name("web").Body(deployment("web")))
+			all := w.Requests("")
+			last := all[len(all)-1]
+			require.Equal(t, "application/json", last.Header.Get("Content-Type"), "the content type of the "+verb)
+			require.Contains(t, last.Body, `"kind":"Deployment","apiVersion":"apps/v1"`, "the body of the "+verb)
+		}
 	})
 }
 

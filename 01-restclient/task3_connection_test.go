@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -140,7 +141,7 @@ func TestTask3_All_kinds_of_broken_connections(t *testing.T) {
 }
 
 func TestTask3_Error_names_an_earlier_one(t *testing.T) {
-	const both = "If the last try has no answer, its error also names the error of an earlier try: " +
+	const both = "If the last try has no answer, or the context ends, the error also names the error of an earlier try: " +
 		`"… - error from a previous attempt: EOF"`
 	guard.Test(t, both+". The last error often says only that the time was over.", func(t *guard.T) {
 		refused := unreachable[0]
@@ -149,17 +150,19 @@ func TestTask3_Error_names_an_earlier_one(t *testing.T) {
 			what, earlier, rule string
 			errs                []error
 		}{
-			{"EOF, and then refused", "EOF", both + ".", []error{io.EOF, refused}},
+			{"EOF, and then refused", "EOF", both + ". It does not repeat the URL.", []error{io.EOF, refused}},
 			{"unexpected EOF, EOF, and then refused", "EOF", both + ": the latest one.",
 				[]error{io.ErrUnexpectedEOF, io.EOF, refused}},
 			{"EOF, an answer of 429, and then refused", "EOF", both + ": the latest one of a try without " +
 				"an answer.",
 				[]error{io.EOF, nil, refused}},
+			{"an answer of 429, EOF, and then refused", "EOF", both + ": whichever try it was.",
+				[]error{nil, io.EOF, refused}},
 			{"an answer of 429, and then refused", "", both + ": an answer is not an " +
 				"error.", []error{nil, refused}},
 			{"refused at once", "", both + ": here there was no earlier try.", []error{refused}},
-			{"EOF, in eleven tries", "", both + ". If both errors are the same, one is " +
-				"enough.", slices.Repeat([]error{io.EOF}, 11)},
+			{"EOF, in eleven tries", "", "If both errors are the same, it is named once: one " +
+				"is enough.", slices.Repeat([]error{io.EOF}, 11)},
 		} {
 			for _, s := range senders[:2] {
 				l := &lossy{errs: c.errs}
@@ -178,6 +181,42 @@ func TestTask3_Error_names_an_earlier_one(t *testing.T) {
 				var request *url.Error
 				require.ErrorAs(t, err, &request, "the error of "+s.name)
 				require.Equal(t, text, request.Error(), "the url.Error in the error of "+s.name)
+			}
+		}
+	})
+}
+
+func TestTask3_Error_of_an_earlier_Do_is_forgotten(t *testing.T) {
+	guard.Test(t, "Do does not change the request, which can be sent again: its error does not name those of an earlier "+
+		"Do.", func(t *guard.T) {
+		for _, s := range senders[:2] {
+			l := &lossy{errs: []error{io.EOF}}
+			w := newWorld(t, losing(l))
+			r := w.on("GET")
+			t.Did("%s: EOF, and then an answer; and %[1]s again: refused", s.name)
+			require.NoError(t, s.send(r, t.Context()), "the error of "+s.name)
+			l.errs = unreachable[:1]
+			err := s.send(r, t.Context())
+			require.Error(t, err, "the error of the 2nd "+s.name)
+			require.NotContains(t, err.Error(), "a previous attempt", "the error of the 2nd "+s.name)
+		}
+	})
+}
+
+func TestTask3_Every_GET_is_retried(t *testing.T) {
+	guard.Test(t, broken+", whatever it asks for.", func(t *guard.T) {
+		l := &lossy{}
+		w := newWorld(t, losing(l))
+		for what, r := range map[string]*restclient.Request{
+			"a list": w.on("GET"), "a page of a list": w.on("GET").Param("continue", "token"),
+			"an object": w.on("GET").Name("web"), "a status": w.on("GET").Name("web").SubResource("status"),
+			"all namespaces": w.client.Get().Namespace("").Resource("deployments"), "the versions": w.client.Get(),
+		} {
+			for _, s := range senders[:2] {
+				l.errs, l.tried = []error{io.EOF}, 0
+				t.Did("GET of %s with %s, whose connection ends with EOF", what, s.name)
+				s.send(r, t.Context())
+				require.Equal(t, 2, l.tried, "tries of a GET of "+what)
 			}
 		}
 	})

@@ -109,9 +109,24 @@ func TestTask4_Timeout_is_for_all_tries_together(t *testing.T) {
 	})
 }
 
+func TestTask4_Timeout_may_be_short_or_long(t *testing.T) {
+	guard.Test(t, limits+", however short or long it is.", func(t *guard.T) {
+		for _, timeout := range []time.Duration{time.Millisecond, 250 * time.Millisecond, time.Second, 30 * time.Hour} {
+			for _, s := range senders[:2] {
+				w := newWorld(t)
+				w.script("answers after two days", "", fakeapi.Slow(48*time.Hour))
+				t.Did("%s with Timeout %s", s.name, timeout)
+				var err error
+				d := took(func() { err = s.send(w.on("GET").Timeout(timeout), t.Context()) })
+				require.Equal(t, timeout, d, "duration of %s with Timeout %s", s.name, timeout)
+				require.ErrorIs(t, err, context.DeadlineExceeded, "the error of %s with Timeout %s", s.name, timeout)
+			}
+		}
+	})
+}
+
 func TestTask4_Body_is_read_within_the_timeout_too(t *testing.T) {
-	guard.Test(t, limits+". Half an answer is not an answer, and the error says that the time is "+
-		"over.", func(t *guard.T) {
+	guard.Test(t, limits+". Half an answer is not an answer.", func(t *guard.T) {
 		w := newWorld(t)
 		w.Create(deployment("web"))
 		w.script("sends a byte of the body each second", "", fakeapi.SlowBody(1, time.Second))
@@ -119,6 +134,7 @@ func TestTask4_Body_is_read_within_the_timeout_too(t *testing.T) {
 		var err error
 		d := took(func() { err = w.do(w.on("GET").Name("web").Timeout(30 * time.Second)).Into(&appsv1.Deployment{}) })
 		require.Equal(t, 30*time.Second, d, "duration of Do and Into")
+		t.Rule("When the time is over, the error is context.DeadlineExceeded, also while the body is read.")
 		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of Into")
 	})
 }
@@ -139,6 +155,9 @@ func TestTask4_Cancel_ends_the_waits_of_Stream_and_Watch(t *testing.T) {
 			t.Rule(atOnce)
 			var err error
 			d := took(func() { err = begin(w.on("GET"), ctx) })
+			if d == 0 {
+				t.Rule("The request is sent again after 429 and 5xx with Retry-After, as by Do: here it has not waited for that.")
+			}
 			require.Equal(t, time.Minute, d, "duration of "+what)
 			t.Rule(contextEnds + ", and the error is the context's.")
 			require.ErrorIs(t, err, context.Canceled, "the error of "+what)

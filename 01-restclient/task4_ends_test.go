@@ -27,6 +27,17 @@ type hang struct {
 	sent    int    // requests
 }
 
+// waits is the promise that the method waits there.
+func (h hang) waits() string {
+	switch {
+	case strings.Contains(h.where, "limiter"):
+		return asksLimiter + ": here it did not wait that long."
+	case strings.Contains(h.where, "Retry-After"):
+		return "The request is sent again after 429 and 5xx with Retry-After, as by Do: here it did not wait that long."
+	}
+	return contextEnds + ", and not before."
+}
+
 // drip is an answer of a byte a second, for ten minutes.
 func drip(code int, retryAfter string) fakeapi.Fault {
 	return func(w respond, r *request, _ handler) {
@@ -118,6 +129,9 @@ func checkEnd(t *guard.T, method string, h hang, w world, after time.Duration, e
 	t.Helper()
 	var err error
 	d := took(func() { err = call() })
+	if d < after {
+		t.Rule("%s", h.waits())
+	}
 	require.Equal(t, after, d, "duration of %s, where %s", method, h.where)
 	require.ErrorIs(t, err, end, "the error of %s, where %s", method, h.where)
 	require.NotContains(t, err.Error(), "limiter", "the text of the error of %s, where %s", method, h.where)
@@ -166,9 +180,9 @@ func TestTask4_Stream_ends_with_its_context(t *testing.T) {
 
 func TestTask4_End_names_the_broken_connection(t *testing.T) {
 	const (
-		both = "If the last try has no answer, its error also names the error of an earlier try: " +
+		both = "If the last try has no answer, or the context ends, the error also names the error of an earlier try: " +
 			`"… - error from a previous attempt: EOF"`
-		watch = "Any other error also names the error of an earlier try, as with Do"
+		watch = "Any other error, even a Status, also names the error of an earlier try, as with Do"
 	)
 	guard.Test(t, both+". The context's error alone does not name the cause.", func(t *guard.T) {
 		for _, s := range senders {

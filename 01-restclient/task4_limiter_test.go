@@ -65,6 +65,27 @@ func TestTask4_Limiter_is_asked_whatever_the_reason_of_the_retry(t *testing.T) {
 	})
 }
 
+func TestTask4_Limiter_is_asked_whatever_the_verb(t *testing.T) {
+	guard.Test(t, asksLimiter+": a deletion costs the server as much as a GET.", func(t *guard.T) {
+		for _, verb := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"} {
+			for _, s := range senders {
+				l := &limiter{}
+				w := newWorld(t, limitedBy(l))
+				w.script("429 with Retry-After 1", "", fakeapi.Answer(429, "1"))
+				t.Did("%s of an object with %s", verb, s.name)
+				s.send(w.on(verb).Name("web"), t.Context())
+				want := 2
+				if s.name == "Watch" {
+					t.Rule(butTheFirst + ": whatever the verb.")
+					want = 1
+				}
+				require.Equal(t, want, l.asked, "calls of the limiter by a %s with %s, in two tries", verb, s.name)
+			}
+			t.Rule(asksLimiter + ": a deletion costs the server as much as a GET.")
+		}
+	})
+}
+
 func TestTask4_Timeout_excludes_the_limiters_first_wait(t *testing.T) {
 	guard.Test(t, limiterTime+". Otherwise a queue of requests times out before any is sent.", func(t *guard.T) {
 		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
@@ -117,6 +138,8 @@ func TestTask4_Limiters_error_is_reported(t *testing.T) {
 		r := w.on("GET")
 		require.ErrorIs(t, w.do(r).Error(), broken, "the error of Do")
 		w.requireSent(0)
+		t.Rule(limiterRefuses + ". Do does not ask it again: the program is already too fast.")
+		require.Equal(t, 1, l.asked, "calls of the limiter")
 		t.Rule("Do does not change the request, which can be sent again: after every kind of error.")
 		l.err = nil
 		t.Did("the same request again, and the limiter returns no error")

@@ -207,7 +207,7 @@ func TestTask4_Limiters_error_after_a_reset_is_no_empty_watch(t *testing.T) {
 		t.Did("Watch: the connection is reset, and the limiter returns an error before the second try")
 		_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
 		require.ErrorIs(t, err, refusal, "the error of Watch")
-		t.Rule("Any other error also names the error of an earlier try, as with Do.")
+		t.Rule("Any other error, even a Status, also names the error of an earlier try, as with Do.")
 		require.ErrorContains(t, err, " - error from a previous attempt: read tcp", "the error of Watch")
 	})
 }

@@ -5,6 +5,7 @@ package restclient_test
 import (
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +46,31 @@ func TestTask4_Stream_hands_out_the_body(t *testing.T) {
 	})
 }
 
+func TestTask4_Stream_is_as_long_as_the_answer(t *testing.T) {
+	guard.Test(t, returnsBody+", however long it is.", func(t *guard.T) {
+		w := newWorld(t)
+		const length = 5 << 20
+		w.script("an answer of 5 MiB", "", func(rw respond, _ *request, _ handler) {
+			io.WriteString(rw, strings.Repeat("x", length))
+		})
+		t.Did("Stream")
+		body, err := w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the error of Stream")
+		n, err := io.Copy(io.Discard, body)
+		require.NoError(t, err, "the error of the body's Read")
+		require.EqualValues(t, length, n, "the length of the body")
+		body.Close()
+		t.Rule(returnsBody + ": a caller that has seen enough closes a log that continues for hours.")
+		w.script("sends a byte of the body each second, for ten minutes", "", drip(200, ""))
+		t.Did("Stream, a Read, and Close")
+		body, err = w.on("GET").Stream(t.Context())
+		require.NoError(t, err, "the error of Stream")
+		_, err = body.Read(make([]byte, 1))
+		require.NoError(t, err, "the error of the body's Read")
+		require.Zero(t, took(func() { body.Close() }), "duration of Close")
+	})
+}
+
 func TestTask4_Timeout_does_not_end_the_wait_for_a_stream(t *testing.T) {
 	guard.Test(t, noLimit+", neither before its first byte nor after.", func(t *guard.T) {
 		for _, s := range senders[2:] {
@@ -73,11 +99,12 @@ func TestTask4_Stream_of_an_error_is_the_servers_status(t *testing.T) {
 		t.Rule(nothingLeft + ": the body of an answer is closed, unless the caller receives it.")
 		require.Equal(t, 0, bodies.open, "open bodies after Stream")
 		t.Rule("An answer other than 2xx is an error with the server's message. Every 2xx is a success.")
-		for _, code := range []int{201, 202, 206} {
+		for _, code := range []int{200, 201, 202, 204, 206} {
 			w.script(fmt.Sprint(code), "", answers(code, "text/plain", "hello"))
 			t.Did("Stream")
 			body, err := w.on("GET").Stream(t.Context())
 			require.NoError(t, err, "the error of Stream after %d", code)
+			require.NotNil(t, body, "the body that Stream returns after %d", code)
 			body.Close()
 		}
 	})

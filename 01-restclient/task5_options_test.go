@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -116,9 +115,14 @@ func TestTask5_Every_option_reaches_the_server(t *testing.T) {
 			w.script("answers with an empty Deployment", "", emptyAnswer(m.name))
 			t.Rule(inTheQuery)
 			t.Did("%s, with a value in each field of its options", m.name)
+			before := m.opts.DeepCopyObject()
 			m.call(t.Context(), c, deployment("web"))
 			w.requireSent(i + 1)
 			sent := w.Requests("")[i]
+			t.Rule("Each method passes its context and all of its options on, and does not change its arguments: " +
+				"the caller may use them again.")
+			require.Equal(t, before, m.opts, "the caller's options after "+m.name)
+			t.Rule(inTheQuery)
 			if m.name == "Delete" {
 				t.Rule(inTheBody)
 				got := &metav1.DeleteOptions{}
@@ -258,50 +262,30 @@ func TestTask5_Patch_sends_its_type_its_data_and_its_path(t *testing.T) {
 }
 
 func TestTask5_Server_receives_the_TimeoutSeconds_twice(t *testing.T) {
-	const twice = "The TimeoutSeconds of a list also limit the request, and those of a watch too are its Timeout: the " +
-		"server receives both parameters."
-	guard.Test(t, twice, func(t *guard.T) {
+	const (
+		list  = "The TimeoutSeconds of a list also limit the request: the server receives both parameters."
+		watch = "The TimeoutSeconds are also the Timeout of the request: the server of a watch receives both parameters."
+	)
+	guard.Test(t, list, func(t *guard.T) {
 		w, c := typed(t, "default")
-		seconds := int64(90)
-		t.Did("List and Watch with TimeoutSeconds 90")
-		_, err := c.List(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
-		require.NoError(t, err, "the error of List")
-		events, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
-		require.NoError(t, err, "the error of Watch")
-		events.Stop()
-		for i, name := range []string{"List", "Watch"} {
-			query := w.Requests("")[i].Query
-			require.Equal(t, []string{"90", "1m30s"}, []string{query.Get("timeoutSeconds"), query.Get("timeout")},
-				"the parameters timeoutSeconds and timeout of "+name)
-		}
-	})
-}
-
-func TestTask5_Each_method_uses_its_context(t *testing.T) {
-	const ends = "When the context ends, the request ends at once: each method of the typed client passes its " +
-		"context on."
-	guard.Test(t, ends, func(t *guard.T) {
-		w, c := typed(t, "default")
-		w.Create(deployment("web"))
-		ctx, cancel := context.WithCancel(t.Context())
-		t.Did("the context is cancelled")
-		cancel()
-		for _, m := range methods() {
-			t.Did("%s", m.name)
-			require.ErrorIs(t, m.call(ctx, c, deployment("web")), context.Canceled, "the error of "+m.name)
-			w.requireSent(0)
-		}
-	})
-}
-
-func TestTask5_Each_method_is_sent_again(t *testing.T) {
-	guard.Test(t, asked+": in each method of the typed client.", func(t *guard.T) {
-		w, c := typed(t, "default")
-		for i, m := range methods() {
-			w.script("429 with Retry-After 1, and then an empty object", "", fakeapi.Answer(429, "1"), emptyAnswer(m.name))
-			t.Did("%s", m.name)
-			require.NoError(t, m.call(t.Context(), c, deployment("web")), "the error of "+m.name)
-			w.requireSent(2 * (i + 1))
+		for _, limit := range []struct {
+			seconds int64
+			text    string
+		}{{90, "1m30s"}, {1, "1s"}, {100000, "27h46m40s"}} {
+			t.Did("List and Watch with TimeoutSeconds %d", limit.seconds)
+			before := w.sent()
+			_, err := c.List(t.Context(), metav1.ListOptions{TimeoutSeconds: &limit.seconds})
+			require.NoError(t, err, "the error of List")
+			events, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &limit.seconds})
+			require.NoError(t, err, "the error of Watch")
+			events.Stop()
+			for i, name := range []string{"List", "Watch"} {
+				t.Rule("%s", []string{list, watch}[i])
+				query := w.Requests("")[before+i].Query
+				require.Equal(t, []string{fmt.Sprint(limit.seconds), limit.text},
+					[]string{query.Get("timeoutSeconds"), query.Get("timeout")},
+					"the parameters timeoutSeconds and timeout of "+name)
+			}
 		}
 	})
 }
@@ -318,52 +302,4 @@ func TestTask5_Empty_name_is_never_sent(t *testing.T) {
 				}
 			}
 		})
-}
-
-func TestTask5_List_ends_after_its_TimeoutSeconds(t *testing.T) {
-	guard.Test(t, "The TimeoutSeconds of a list also limit the request: a server that hangs does not enforce "+
-		"them.", func(t *guard.T) {
-		w, c := typed(t, "default")
-		seconds := int64(30)
-		for _, opts := range []metav1.ListOptions{{}, {Limit: 500}, {Limit: 500, Continue: "token"}, {LabelSelector: "a=b"},
-			{ResourceVersion: "0"}} {
-			w.script("answers after a day", "", fakeapi.Slow(24*time.Hour))
-			t.Did("List with TimeoutSeconds 30, limit %d, continue %q, labelSelector %q and resourceVersion %q", opts.Limit,
-				opts.Continue, opts.LabelSelector, opts.ResourceVersion)
-			opts.TimeoutSeconds = &seconds
-			var err error
-			d := took(func() { _, err = c.List(t.Context(), opts) })
-			require.Equal(t, 30*time.Second, d, "duration of List")
-			require.ErrorIs(t, err, context.DeadlineExceeded, "the error of List")
-		}
-		t.Rule("Timeout does not limit a stream or a watch: the TimeoutSeconds of a watch are for the server.")
-		t.Did("Watch with TimeoutSeconds 30")
-		events, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds,
-			ResourceVersion: w.ResourceVersion()})
-		require.NoError(t, err, "the error of Watch")
-		defer events.Stop()
-		t.Did("ten seconds pass, and web is created")
-		time.Sleep(10 * time.Second)
-		w.Create(deployment("web"))
-		require.Equal(t, "ADDED web", next(events), "the next event after ten seconds")
-		require.Equal(t, "30", w.Requests("watch")[0].Query.Get("timeoutSeconds"), "timeoutSeconds in the query")
-		w.script("sends an event after a minute, although the watch has TimeoutSeconds 30", "watch", lateEvent)
-		t.Did("Watch with TimeoutSeconds 30")
-		late, err := c.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &seconds})
-		require.NoError(t, err, "the error of Watch")
-		defer late.Stop()
-		time.Sleep(time.Minute)
-		require.Equal(t, "ADDED web", next(late), "the next event after a minute")
-	})
-}
-
-// lateEvent answers a watch at once, and sends an event after a minute.
-var lateEvent fakeapi.Fault = func(w respond, r *request, _ handler) {
-	w.Header().Set("Content-Type", "application/json")
-	flush(w)
-	select {
-	case <-time.After(time.Minute):
-		fmt.Fprintf(w, `{"type":"ADDED","object":%s}`, manifest("web"))
-	case <-r.Context().Done():
-	}
 }

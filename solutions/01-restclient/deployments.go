@@ -120,7 +120,7 @@ func timeout(opts metav1.ListOptions) time.Duration {
 }
 
 // Watch returns the changes of the Deployments that the options select. The options are query parameters. Watch sets
-// watch=true, whatever the options say.
+// watch=true, whatever the options say. The TimeoutSeconds are also the Timeout of the request.
 func (d *deployments) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 	opts.Watch = true
 	return d.on(d.client.Get()).VersionedParams(&opts, ParameterCodec).Timeout(timeout(opts)).Watch(ctx)

@@ -51,8 +51,8 @@ func (r *Request) Stream(ctx context.Context) (io.ReadCloser, error) {
 //
 // The request is sent again after 429 and 5xx with Retry-After, as by Do. A watch is also sent again, a second later,
 // if the connection is reset, ends without an answer or times out, whatever the verb. If the last try fails like this,
-// Watch returns an empty watch and no error. Any other error also names the error of an earlier try, as with Do. Each
-// try of a watch but the first waits for the rate limiter.
+// Watch returns an empty watch and no error. Any other error, even a Status, also names the error of an earlier try, as
+// with Do. Each try of a watch but the first waits for the rate limiter.
 //
 // When the context ends, Watch returns at once with the context's error, not with an empty watch.
 //

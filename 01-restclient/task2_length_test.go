@@ -1,0 +1,92 @@
+package restclient_test
+
+// Task 2: answers of every length.
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask2_Long_answer_is_read_to_its_end(t *testing.T) {
+	guard.Test(t, "Do sends the request and reads the answer to its end: the list of a large cluster has "+
+		"hundreds of megabytes.", func(t *guard.T) {
+		w := newWorld(t)
+		name := strings.Repeat("x", 4<<20)
+		body := `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"` + name + `"}}`
+		for _, length := range []string{"", strconv.Itoa(len(body))} {
+			w.script(fmt.Sprintf("an answer of 4 MiB, with the Content-Length %q", length), "",
+				func(rw respond, r *request, next handler) {
+					if length != "" {
+						rw.Header().Set("Content-Length", length)
+					}
+					fakeapi.Body("application/json", body)(rw, r, next)
+				})
+			d := &appsv1.Deployment{}
+			require.NoError(t, w.getWeb().Into(d), "the error of Into")
+			require.Equal(t, len(name), len(d.Name), "the length of the object's name")
+		}
+	})
+}
+
+func TestTask2_Very_long_answer_is_read_to_its_end(t *testing.T) {
+	guard.Test(t, "Do sends the request and reads the answer to its end, however long it is: a list that ends early "+
+		"is a truncated list.", func(t *guard.T) {
+		w := newWorld(t)
+		const length = 33 << 20
+		w.script("an answer of 33 MiB", "", func(rw respond, _ *request, _ handler) {
+			chunk := make([]byte, 1<<20)
+			for range length / len(chunk) {
+				rw.Write(chunk)
+			}
+		})
+		t.Did("DoRaw")
+		body, err := w.on("GET").DoRaw(t.Context())
+		require.NoError(t, err, "the error of DoRaw")
+		require.Equal(t, length, len(body), "the length of the body that DoRaw returns")
+	})
+}
+
+func TestTask2_Answer_without_a_body_is_a_success(t *testing.T) {
+	guard.Test(t, "Error returns nil after an answer of 2xx, and an error after any other answer or none. A 204 has no "+
+		"body, and an answer of 200 may be empty.", func(t *guard.T) {
+		w := newWorld(t)
+		for _, code := range []int{200, 202, 204} {
+			w.script(fmt.Sprint(code, ", and no body"), "", fakeapi.Times(2, func(rw respond, _ *request, _ handler) {
+				rw.WriteHeader(code)
+			})...)
+			require.NoError(t, w.getWeb().Error(), "the error of Do after %d", code)
+			t.Did("DoRaw")
+			body, err := w.on("GET").Name("web").DoRaw(t.Context())
+			require.NoError(t, err, "the error of DoRaw after %d", code)
+			require.Empty(t, body, "the body that DoRaw returns after %d", code)
+		}
+	})
+}
+
+func TestTask2_Length_is_only_a_promise(t *testing.T) {
+	guard.Test(t, "A truncated body is an error, whatever length the server has announced: a client that reserves the "+
+		"memory at once can panic.", func(t *guard.T) {
+		w := newWorld(t)
+		w.script("announces a body of four exabytes, and breaks the connection after 10 bytes", "", fakeapi.Times(2,
+			func(rw respond, _ *request, _ handler) {
+				rw.Header().Set("Content-Length", strconv.Itoa(1<<62))
+				io.WriteString(rw, "0123456789")
+				flush(rw)
+				panic(http.ErrAbortHandler)
+			})...)
+		require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into")
+		t.Did("DoRaw")
+		_, err := w.on("GET").DoRaw(t.Context())
+		require.Error(t, err, "the error of DoRaw")
+	})
+}

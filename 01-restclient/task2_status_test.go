@@ -1,0 +1,71 @@
+package restclient_test
+
+// Task 2: errors whose body is a whole Status, and errors whose body is something else.
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask2_Error_is_the_whole_status(t *testing.T) {
+	const whole = "If the body is a Status whose status is Failure, the error is that Status, as an " +
+		"apierrors.StatusError: the whole of it."
+	guard.Test(t, whole, func(t *guard.T) {
+		w := newWorld(t)
+		for _, code := range []int32{300, 400, 401, 403, 409, 410, 422, 429, 500, 503, 504} {
+			sent := metav1.Status{
+				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
+				ListMeta: metav1.ListMeta{Continue: "another-token"},
+				Status:   "Failure", Reason: "Other", Code: code, Message: strings.Repeat("the server says no; ", 200),
+				Details: &metav1.StatusDetails{Name: "web", Kind: "deployments", UID: "u", RetryAfterSeconds: 7,
+					Causes: []metav1.StatusCause{{Type: "FieldValueInvalid", Message: "no", Field: "spec.replicas"}}},
+			}
+			body, err := json.Marshal(sent)
+			require.NoError(t, err, "the error of writing a Status")
+			w.script(fmt.Sprint(code, ", with a Status in which every field is set"), "",
+				answers(int(code), "application/json", string(body)))
+			var status apierrors.APIStatus
+			require.ErrorAs(t, w.getWeb().Error(), &status, "the error of Do")
+			t.Rule(whole + " If a list has taken too long, the Status of its 410 has the token to continue with.")
+			require.Equal(t, sent.ListMeta, status.Status().ListMeta, "the metadata of the Status of a %d", code)
+			t.Rule(whole + " Its details name each invalid field, and the delay.")
+			require.Equal(t, sent.Details, status.Status().Details, "the details of the Status of a %d", code)
+			t.Rule(whole)
+			require.Equal(t, sent.Message, status.Status().Message, "the message of the Status of a %d", code)
+			require.Equal(t, []any{sent.Reason, code}, []any{status.Status().Reason, status.Status().Code},
+				"the reason and the code of the Status of a %d", code)
+		}
+	})
+}
+
+func TestTask2_Object_in_an_error_is_no_success(t *testing.T) {
+	guard.Test(t, "Error returns nil after an answer of 2xx, and an error after any other answer or none. The body "+
+		"does not matter.", func(t *guard.T) {
+		w := newWorld(t)
+		for code, reason := range map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError,
+			404: metav1.StatusReasonNotFound, 300: metav1.StatusReasonUnknown} {
+			for what, body := range map[string]string{
+				"a Deployment":              `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"}}`,
+				"a Status of Success":       `{"kind":"Status","apiVersion":"v1","status":"Success"}`,
+				"a Status without a status": `{"kind":"Status","apiVersion":"v1"}`,
+			} {
+				w.script(fmt.Sprint(code, ", and the body is ", what), "",
+					fakeapi.Times(2, answers(code, "application/json", body))...)
+				err := w.getWeb().Error()
+				require.Error(t, err, "the error of Do after %d with %s", code, what)
+				require.Equal(t, reason, apierrors.ReasonForError(err), "its reason")
+				require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into after %d with %s", code, what)
+			}
+		}
+	})
+}
