@@ -46,6 +46,12 @@ func TestTask1_Options_that_cannot_be_encoded_are_an_error(t *testing.T) {
 		t.Did("VersionedParams of a type that the codec does not know")
 		r := client(t, "http://api").Get().VersionedParams(&corev1.PodLogOptions{}, restclient.ParameterCodec)
 		require.Error(t, r.Error(), "the error of VersionedParams")
+		t.Did("VersionedParams of nil, and of a nil *ListOptions")
+		var none *metav1.ListOptions
+		r = client(t, "http://api").Get().VersionedParams(nil, restclient.ParameterCodec)
+		require.Error(t, r.Error(), "the error of VersionedParams of nil")
+		r = client(t, "http://api").Get().VersionedParams(none, restclient.ParameterCodec)
+		require.Error(t, r.Error(), "the error of VersionedParams of a nil *ListOptions")
 	})
 }
 

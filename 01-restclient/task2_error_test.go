@@ -168,9 +168,9 @@ func TestTask2_DoRaw_returns_an_error_with_the_body(t *testing.T) {
 		body, err := w.on("GET").Name("web").DoRaw(t.Context())
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "DoRaw")
 		require.Contains(t, string(body), `"reason":"NotFound"`, "the body that DoRaw returns")
-		text := strings.Repeat("0123456789abcdef", 512)
+		text := strings.Repeat("0123456789abcdef", 1<<14)
 		for _, code := range []int{300, 399, 404, 503} {
-			w.script(fmt.Sprint(code, " with a text of 8 KiB"), "", answers(code, "text/plain", text))
+			w.script(fmt.Sprint(code, " with a text of 256 KiB"), "", answers(code, "text/plain", text))
 			t.Did("DoRaw")
 			body, err := w.on("GET").Name("web").DoRaw(t.Context())
 			require.Error(t, err, "the error of DoRaw after %d", code)

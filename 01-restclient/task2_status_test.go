@@ -22,11 +22,12 @@ func TestTask2_Error_is_the_whole_status(t *testing.T) {
 		"apierrors.StatusError: the whole of it."
 	guard.Test(t, whole, func(t *guard.T) {
 		w := newWorld(t)
+		errs := map[int32]error{}
 		for _, code := range []int32{300, 400, 401, 403, 409, 410, 422, 429, 500, 503, 504} {
 			sent := metav1.Status{
 				TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"},
 				ListMeta: metav1.ListMeta{Continue: "another-token"},
-				Status:   "Failure", Reason: "Other", Code: code, Message: strings.Repeat("the server says no; ", 200),
+				Status:   "Failure", Reason: "Other", Code: code, Message: fmt.Sprint(code, strings.Repeat(": no", 1<<15)),
 				Details: &metav1.StatusDetails{Name: "web", Kind: "deployments", UID: "u", RetryAfterSeconds: 7,
 					Causes: []metav1.StatusCause{{Type: "FieldValueInvalid", Message: "no", Field: "spec.replicas"}}},
 			}
@@ -35,15 +36,21 @@ func TestTask2_Error_is_the_whole_status(t *testing.T) {
 			w.script(fmt.Sprint(code, ", with a Status in which every field is set"), "",
 				answers(int(code), "application/json", string(body)))
 			var status apierrors.APIStatus
-			require.ErrorAs(t, w.getWeb().Error(), &status, "the error of Do")
+			errs[code] = w.getWeb().Error()
+			require.ErrorAs(t, errs[code], &status, "the error of Do")
 			t.Rule(whole + " If a list has taken too long, the Status of its 410 has the token to continue with.")
 			require.Equal(t, sent.ListMeta, status.Status().ListMeta, "the metadata of the Status of a %d", code)
 			t.Rule(whole + " Its details name each invalid field, and the delay.")
 			require.Equal(t, sent.Details, status.Status().Details, "the details of the Status of a %d", code)
 			t.Rule(whole)
-			require.Equal(t, sent.Message, status.Status().Message, "the message of the Status of a %d", code)
+			require.True(t, sent.Message == status.Status().Message, "the error has the whole message of the Status of a %d",
+				code)
 			require.Equal(t, []any{sent.Reason, code}, []any{status.Status().Reason, status.Status().Code},
 				"the reason and the code of the Status of a %d", code)
+		}
+		t.Rule(whole + " It belongs to its caller, and later answers do not change it.")
+		for code, err := range errs {
+			require.EqualValues(t, code, err.(apierrors.APIStatus).Status().Code, "the code of an earlier error")
 		}
 	})
 }

@@ -189,6 +189,33 @@ func TestTask3_Each_try_sends_the_same_headers(t *testing.T) {
 	})
 }
 
+func TestTask3_DoRaw_sends_what_Do_sends(t *testing.T) {
+	guard.Test(t, "DoRaw sends the request as Do does: the same method, URL, headers and body, and as often.",
+		func(t *guard.T) {
+			for what, body := range map[string]func() any{
+				"an object": func() any { return deployment("web") }, "a []byte": func() any { return manifest("web") },
+				"an io.Reader": func() any { return strings.NewReader(string(manifest("web"))) },
+			} {
+				for _, retries := range []int{-1, 0, 3, 12} {
+					var all [2][]fakeapi.Request
+					for i, s := range senders[:2] {
+						w := newWorld(t)
+						w.script("busy, 20 times", "", fakeapi.Times(20, fakeapi.Answer(429, "1"))...)
+						t.Did("PUT of %s with %s and MaxRetries(%d)", what, s.name, retries)
+						s.send(w.on("PUT").Name("web").Param("a", "1").Timeout(time.Hour).Body(body()).MaxRetries(retries), t.Context())
+						all[i] = w.Requests("")
+					}
+					require.Equal(t, len(all[0]), len(all[1]), "requests sent by DoRaw")
+					for i, do := range all[0] {
+						raw := all[1][i]
+						require.Equal(t, []any{do.String(), do.Header, do.Body}, []any{raw.String(), raw.Header, raw.Body},
+							"try %d of DoRaw", i+1)
+					}
+				}
+			}
+		})
+}
+
 func TestTask3_Request_changes_between_two_sends(t *testing.T) {
 	guard.Test(t, "Do does not change the request, which can be sent again. What is set after the first Do is in "+
 		"the next one.", func(t *guard.T) {

@@ -108,6 +108,18 @@ func TestTask3_Every_code_and_every_verb(t *testing.T) {
 	})
 }
 
+func TestTask3_Earlier_requests_do_not_count(t *testing.T) {
+	guard.Test(t, asked+", however many requests the client has sent again before.", func(t *guard.T) {
+		w := newWorld(t)
+		t.Did("Do, 200 times, each answered with 429 and Retry-After 1 at first")
+		for i := range 200 {
+			w.Script("", fakeapi.Answer(429, "1"))
+			require.NoError(t, w.on("GET").Do(t.Context()).Error(), "the error of Do number %d", i+1)
+		}
+		w.requireSent(400)
+	})
+}
+
 func TestTask3_Retry_waits_as_long_as_the_server_says(t *testing.T) {
 	guard.Test(t, asked+". A client that retries sooner is refused again, and adds load.", func(t *guard.T) {
 		w := newWorld(t)

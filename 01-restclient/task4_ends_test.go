@@ -259,11 +259,13 @@ func TestTask4_One_request_does_not_wait_for_another(t *testing.T) {
 			for _, s := range senders {
 				w := newWorld(t)
 				ctx, cancel := context.WithCancel(t.Context())
-				for _, fault := range []fakeapi.Fault{fakeapi.Slow(time.Hour), fakeapi.Answer(429, "3600"), drip(404, "")} {
-					w.Script("", fault)
-					t.Did("%s that waits for minutes", s.name)
-					t.Go(func() { s.send(w.on("GET"), ctx) })
-					time.Sleep(time.Second)
+				t.Did("%s, 60 times, each waits for minutes", s.name)
+				for range 20 {
+					for _, fault := range []fakeapi.Fault{fakeapi.Slow(time.Hour), fakeapi.Answer(429, "3600"), drip(404, "")} {
+						w.Script("", fault)
+						t.Go(func() { s.send(w.on("GET"), ctx) })
+						time.Sleep(time.Second)
+					}
 				}
 				for _, other := range senders {
 					var err error

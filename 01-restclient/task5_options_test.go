@@ -258,6 +258,11 @@ func TestTask5_Patch_sends_its_type_its_data_and_its_path(t *testing.T) {
 			t.Rule(itsPath)
 			w.requireLast("PATCH", strings.Join(append([]string{"/web"}, subresources...), "/"))
 		}
+		t.Rule("A []byte and an io.Reader are sent as they are: the server refuses an empty patch.")
+		t.Did("Patch without data")
+		c.Patch(t.Context(), "web", types.MergePatchType, nil, metav1.PatchOptions{})
+		w.requireSent(5)
+		require.Empty(t, w.Requests("")[4].Body, "the body of the request")
 	})
 }
 

@@ -5,13 +5,16 @@ package restclient_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
+	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -30,7 +33,31 @@ func TestTask5_Each_method_uses_its_context(t *testing.T) {
 			require.ErrorIs(t, m.call(ctx, c, deployment("web")), context.Canceled, "the error of "+m.name)
 			w.requireSent(0)
 		}
+		t.Rule("Each method passes its context and all of its options on: a transport finds the span of a trace there.")
+		type key struct{}
+		values := &valuesOf{key: key{}}
+		traced := newWorld(t, func(c *rest.Config) {
+			c.Wrap(func(rt http.RoundTripper) http.RoundTripper { values.RoundTripper = rt; return values })
+		})
+		for _, m := range methods() {
+			t.Did("%s, with a value in its context", m.name)
+			values.last = nil
+			m.call(context.WithValue(t.Context(), key{}, "span"), restclient.NewDeployments(traced.client, "default"),
+				deployment("web"))
+			require.Equal(t, "span", values.last, "the value in the context of the HTTP request of "+m.name)
+		}
 	})
+}
+
+// valuesOf is a transport that keeps a value of the last request's context.
+type valuesOf struct {
+	http.RoundTripper
+	key, last any
+}
+
+func (v *valuesOf) RoundTrip(r *request) (*http.Response, error) {
+	v.last = r.Context().Value(v.key)
+	return v.RoundTripper.RoundTrip(r)
 }
 
 func TestTask5_Each_method_is_sent_again(t *testing.T) {
