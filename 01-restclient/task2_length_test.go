@@ -3,6 +3,7 @@ package restclient_test
 // Task 2: answers of every length.
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
@@ -70,6 +71,41 @@ func TestTask2_Answer_without_a_body_is_a_success(t *testing.T) {
 			require.NoError(t, err, "the error of DoRaw after %d", code)
 			require.Empty(t, body, "the body that DoRaw returns after %d", code)
 		}
+	})
+}
+
+func TestTask2_Answer_to_a_HEAD_has_a_length_and_no_body(t *testing.T) {
+	guard.Test(t, "Error returns nil after an answer of 2xx, and an error after any other answer or none. A HEAD asks for "+
+		"the headers alone, and one of them is the length of the object.", func(t *guard.T) {
+		w := newWorld(t)
+		for _, s := range senders[:2] {
+			w.script("200, with the Content-Length 1000", "", func(rw respond, _ *request, _ handler) {
+				rw.Header().Set("Content-Length", "1000")
+			})
+			t.Did("HEAD with %s", s.name)
+			require.NoError(t, s.send(w.on("HEAD").Name("web"), t.Context()), "the error of "+s.name)
+		}
+	})
+}
+
+func TestTask2_Compressed_answer_is_an_object(t *testing.T) {
+	guard.Test(t, "Into decodes the object in the answer into obj. An API server compresses long answers for a client that "+
+		"accepts it. The transport decompresses them, if it has set that header itself.", func(t *guard.T) {
+		w := newWorld(t)
+		w.script("an answer that is compressed if the client accepts it", "", func(rw respond, r *request, _ handler) {
+			rw.Header().Set("Content-Type", "application/json")
+			if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+				rw.Write(manifest("web"))
+				return
+			}
+			rw.Header().Set("Content-Encoding", "gzip")
+			zip := gzip.NewWriter(rw)
+			zip.Write(manifest("web"))
+			zip.Close()
+		})
+		d := &appsv1.Deployment{}
+		require.NoError(t, w.getWeb().Into(d), "the error of Into")
+		require.Equal(t, "web", d.Name, "the name of the object")
 	})
 }
 

@@ -227,6 +227,21 @@ func TestTask3_Request_changes_between_two_sends(t *testing.T) {
 		all := w.Requests("")
 		require.Equal(t, "GET /apis/apps/v1/deployments", all[0].String(), "the 1st request")
 		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web?a=1", all[1].String(), "the 2nd request")
+		for _, s := range senders[:2] {
+			w := newWorld(t)
+			r := w.on("PUT").Name("web").Body([]byte("{}")).MaxRetries(0).Timeout(time.Minute)
+			w.script("busy, four times", "", fakeapi.Times(4, fakeapi.Answer(429, "600"))...)
+			t.Did("%s; Body, MaxRetries(5) and Timeout 20m; and %[1]s again", s.name)
+			s.send(r, t.Context())
+			w.requireSent(1)
+			require.Equal(t, 20*time.Minute, took(func() {
+				s.send(r.Body(deployment("web")).MaxRetries(5).Timeout(20*time.Minute), t.Context())
+			}), "duration of the 2nd "+s.name)
+			all := w.Requests("")
+			require.Len(t, all, 3, "requests sent by both")
+			require.Contains(t, all[1].Body, `"name":"web"`, "the body of the 2nd "+s.name)
+			require.Equal(t, "application/json", all[1].Header.Get("Content-Type"), "the content type of the 2nd "+s.name)
+		}
 	})
 }
 
@@ -271,6 +286,14 @@ func TestTask3_Object_is_written_by_Body(t *testing.T) {
 			for i, sent := range w.Requests("create") {
 				require.Contains(t, sent.Body, `"name":"web"`, "the body of try %d", i+1)
 			}
+			t.Rule(writtenAtOnce + ". Other requests do not change it.")
+			t.Did("two requests with a Body, and Do of the first one, and of the second one")
+			first, second := w.on("POST").Body(deployment("one")), w.on("POST").Body(deployment("two"))
+			w.do(first)
+			w.do(second)
+			all := w.Requests("create")
+			require.Contains(t, all[len(all)-2].Body, `"name":"one"`, "the body of the first request")
+			require.Contains(t, all[len(all)-1].Body, `"name":"two"`, "the body of the second request")
 		})
 }
 

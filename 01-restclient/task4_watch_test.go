@@ -133,6 +133,29 @@ func TestTask4_Watch_of_an_error_is_the_servers_status(t *testing.T) {
 	})
 }
 
+func TestTask4_Stream_and_Watch_do_not_change_the_request(t *testing.T) {
+	guard.Test(t, "Stream and Watch do not change the request, which can be sent again: what they send is what URL returned "+
+		"before, and a later Do has the same headers.", func(t *guard.T) {
+		for _, begin := range []func(*restclient.Request) error{
+			func(r *restclient.Request) error { _, err := r.Stream(t.Context()); return err },
+			func(r *restclient.Request) error { _, err := r.Watch(t.Context()); return err },
+		} {
+			w := newWorld(t)
+			r := w.on("GET").Name("web")
+			url := r.URL().RequestURI()
+			t.Did("Do, Stream or Watch, and Do again, of an object that does not exist")
+			w.do(r)
+			require.Error(t, begin(r), "the error of Stream or Watch")
+			w.do(r)
+			all := w.Requests("")
+			for i, sent := range all {
+				require.Equal(t, "GET "+url, sent.String(), "request %d", i+1)
+			}
+			require.Equal(t, all[0].Header, all[2].Header, "the headers of the 2nd Do")
+		}
+	})
+}
+
 func TestTask4_Watch_of_a_broken_request_is_not_sent(t *testing.T) {
 	guard.Test(t, builderError+": it is the request's first error.", func(t *guard.T) {
 		w := newWorld(t)
