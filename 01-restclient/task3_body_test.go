@@ -231,11 +231,11 @@ func TestTask3_Request_changes_between_two_sends(t *testing.T) {
 			w := newWorld(t)
 			r := w.on("PUT").Name("web").Body([]byte("{}")).MaxRetries(0).Timeout(time.Minute)
 			w.script("busy, four times", "", fakeapi.Times(4, fakeapi.Answer(429, "600"))...)
-			t.Did("%s; Body, MaxRetries(5) and Timeout 20m; and %[1]s again", s.name)
+			t.Did("%s; Body, MaxRetries(5) and Timeout 15m; and %[1]s again", s.name)
 			s.send(r, t.Context())
 			w.requireSent(1)
-			require.Equal(t, 20*time.Minute, took(func() {
-				s.send(r.Body(deployment("web")).MaxRetries(5).Timeout(20*time.Minute), t.Context())
+			require.Equal(t, 15*time.Minute, took(func() {
+				s.send(r.Body(deployment("web")).MaxRetries(5).Timeout(15*time.Minute), t.Context())
 			}), "duration of the 2nd "+s.name)
 			all := w.Requests("")
 			require.Len(t, all, 3, "requests sent by both")

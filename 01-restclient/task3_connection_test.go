@@ -167,7 +167,9 @@ func TestTask3_Error_names_an_earlier_one(t *testing.T) {
 			for _, s := range senders[:2] {
 				l := &lossy{errs: c.errs}
 				w := newWorld(t, losing(l))
-				busy(w)
+				if slices.Contains(c.errs, nil) {
+					busy(w)
+				}
 				t.Rule("%s", c.rule)
 				t.Did("%s with connections that end with: %s", s.name, c.what)
 				err := s.send(w.on("GET"), t.Context())

@@ -101,6 +101,12 @@ func TestTask3_Every_code_and_every_verb(t *testing.T) {
 			require.Equal(t, 1, w.sent()-before, "requests sent for a GET that the server answers with %d, Retry-After 1",
 				code)
 		}
+		w.script("429, and a Status that suggests 5 seconds, but no Retry-After", "", answers(429, "application/json",
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","code":429,"details":{"retryAfterSeconds":5}}`))
+		before := w.sent()
+		t.Rule(once + ": the header decides, and the Status is for the caller.")
+		w.do(w.on("GET"))
+		require.Equal(t, 1, w.sent()-before, "requests sent for a GET that is answered without Retry-After")
 		for _, header := range []string{"Wed, 21 Oct 2126 07:28:00 GMT", "1.5", "1s", "1 2", "0x10", "soon"} {
 			answered{"GET", 503, header, 1, once + ": Kubernetes sends whole numbers, never " +
 				"dates."}.check(t)
