@@ -211,7 +211,10 @@ func TestTask4_Stream_and_Watch_close_the_answers_in_between(t *testing.T) {
 				t.Rule("Before a retry, at most 2 KiB of the answer are read, also by Stream and Watch.")
 				w.script(fmt.Sprintf("429 with a body of ten minutes, and the Content-Length %q", length), "", longAnswer(length))
 				t.Did("%s", s.name)
+				before, read := bodies.read.Load(), int64(0)
+				bodies.onTry = func() { read = bodies.read.Load() - before }
 				d := took(func() { require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name) })
+				require.LessOrEqual(t, read, int64(2<<10), "bytes of the answer that %s has read before the retry", s.name)
 				require.Less(t, d, 10*time.Second, "duration of "+s.name)
 			}
 		}

@@ -208,12 +208,13 @@ func TestTask5_Delete_with_its_options(t *testing.T) {
 		t.Rule("If the body is a Status whose status is Failure, the error is that Status, with its message.")
 		require.EqualError(t, err, `deployments.apps "web" not found`, "the error of the 2nd Delete")
 		t.Rule("The options of Delete are the body of the request: all of them.")
-		seconds, policy := int64(7), metav1.DeletePropagationOrphan
+		seconds, now, policy := int64(7), int64(0), metav1.DeletePropagationOrphan
 		for i, one := range []struct {
 			sent string
 			opts metav1.DeleteOptions
 		}{
 			{`"gracePeriodSeconds":7`, metav1.DeleteOptions{GracePeriodSeconds: &seconds}},
+			{`"gracePeriodSeconds":0`, metav1.DeleteOptions{GracePeriodSeconds: &now}},
 			{`"propagationPolicy":"Orphan"`, metav1.DeleteOptions{PropagationPolicy: &policy}},
 			{`"dryRun":["All"]`, metav1.DeleteOptions{DryRun: []string{"All"}}},
 		} {
