@@ -122,7 +122,7 @@ func TestTask2_Broken_request_is_not_sent(t *testing.T) {
 		t.Rule(builderError + ", even if the namespace is empty too.")
 		t.Did(`POST with Namespace "" and Name ".."`)
 		r = w.client.Post().Namespace("").Resource("deployments").Name("..")
-		require.EqualError(t, w.do(r).Error(), r.Error().Error(), "the error of Do")
+		require.ErrorContains(t, w.do(r).Error(), r.Error().Error(), "the error of Do")
 		t.Rule("A method with a space in it is an error: it would change the first line of the request.")
 		t.Did(`Verb "NO METHOD"`)
 		err = w.do(w.client.Verb("NO METHOD").Resource("deployments")).Error()

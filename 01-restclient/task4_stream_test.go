@@ -95,7 +95,7 @@ func TestTask4_Stream_of_an_error_is_the_servers_status(t *testing.T) {
 		w := newWorld(t, counting(bodies))
 		t.Did("Stream of a Deployment that does not exist")
 		_, err := w.on("GET").Name("web").Stream(t.Context())
-		require.EqualError(t, err, `deployments.apps "web" not found`, "the error of Stream")
+		require.ErrorContains(t, err, `deployments.apps "web" not found`, "the error of Stream")
 		t.Rule(nothingLeft + ": the body of an answer is closed, unless the caller receives it.")
 		require.Equal(t, 0, bodies.open, "open bodies after Stream")
 		t.Rule("An answer other than 2xx is an error with the server's message. Every 2xx is a success.")

@@ -165,8 +165,8 @@ func (r *Request) VersionedParams(obj runtime.Object, codec runtime.ParameterCod
 
 // Timeout limits Do and DoRaw: all tries together, and reading the body. When the time is over, the error is
 // context.DeadlineExceeded. Timeout does not limit a stream or a watch. The server receives it as the query parameter
-// "timeout", and no other value of that parameter. A Timeout of 0 means no limit, and a later Timeout replaces an
-// earlier one. It mirrors rest.Request.Timeout.
+// "timeout" (as in timeout=1m30s), and no other value of that parameter. A Timeout of 0 means no limit, and a later
+// Timeout replaces an earlier one. It mirrors rest.Request.Timeout.
 func (r *Request) Timeout(d time.Duration) *Request {
 	r.timeout = d
 	return r
