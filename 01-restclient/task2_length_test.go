@@ -75,8 +75,8 @@ func TestTask2_Answer_without_a_body_is_a_success(t *testing.T) {
 }
 
 func TestTask2_Answer_to_a_HEAD_has_a_length_and_no_body(t *testing.T) {
-	guard.Test(t, "Error returns nil after an answer of 2xx, and an error after any other answer or none. A HEAD asks for "+
-		"the headers alone, and one of them is the length of the object.", func(t *guard.T) {
+	guard.Test(t, "Error returns nil after an answer of 2xx, and an error after any other answer or none. A HEAD asks "+
+		"for the headers alone, and one of them is the length of the object.", func(t *guard.T) {
 		w := newWorld(t)
 		for _, s := range senders[:2] {
 			w.script("200, with the Content-Length 1000", "", func(rw respond, _ *request, _ handler) {
@@ -89,8 +89,8 @@ func TestTask2_Answer_to_a_HEAD_has_a_length_and_no_body(t *testing.T) {
 }
 
 func TestTask2_Compressed_answer_is_an_object(t *testing.T) {
-	guard.Test(t, "Into decodes the object in the answer into obj. An API server compresses long answers for a client that "+
-		"accepts it. The transport decompresses them, if it has set that header itself.", func(t *guard.T) {
+	guard.Test(t, "Into decodes the object in the answer into obj. An API server compresses long answers for a client "+
+		"that accepts it. The transport decompresses them, if it has set that header itself.", func(t *guard.T) {
 		w := newWorld(t)
 		w.script("an answer that is compressed if the client accepts it", "", func(rw respond, r *request, _ handler) {
 			rw.Header().Set("Content-Type", "application/json")

@@ -43,8 +43,7 @@ func TestTask2_Error_is_the_whole_status(t *testing.T) {
 			t.Rule(whole + " Its details name each invalid field, and the delay.")
 			require.Equal(t, sent.Details, status.Status().Details, "the details of the Status of a %d", code)
 			t.Rule(whole)
-			require.True(t, sent.Message == status.Status().Message, "the error has the whole message of the Status of a %d",
-				code)
+			require.True(t, sent.Message == status.Status().Message, "the error has the whole message of a %d", code)
 			require.Equal(t, []any{sent.Reason, code}, []any{status.Status().Reason, status.Status().Code},
 				"the reason and the code of the Status of a %d", code)
 		}

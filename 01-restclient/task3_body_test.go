@@ -202,7 +202,8 @@ func TestTask3_DoRaw_sends_what_Do_sends(t *testing.T) {
 						w := newWorld(t)
 						w.script("busy, 20 times", "", fakeapi.Times(20, fakeapi.Answer(429, "1"))...)
 						t.Did("PUT of %s with %s and MaxRetries(%d)", what, s.name, retries)
-						s.send(w.on("PUT").Name("web").Param("a", "1").Timeout(time.Hour).Body(body()).MaxRetries(retries), t.Context())
+						r := w.on("PUT").Name("web").Param("a", "1").Timeout(time.Hour)
+						s.send(r.Body(body()).MaxRetries(retries), t.Context())
 						all[i] = w.Requests("")
 					}
 					require.Equal(t, len(all[0]), len(all[1]), "requests sent by DoRaw")

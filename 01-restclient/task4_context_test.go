@@ -156,7 +156,8 @@ func TestTask4_Cancel_ends_the_waits_of_Stream_and_Watch(t *testing.T) {
 			var err error
 			d := took(func() { err = begin(w.on("GET"), ctx) })
 			if d == 0 {
-				t.Rule("The request is sent again after 429 and 5xx with Retry-After, as by Do: here it has not waited for that.")
+				t.Rule("The request is sent again after 429 and 5xx with Retry-After, as by Do: here it did not wait " +
+					"that long.")
 			}
 			require.Equal(t, time.Minute, d, "duration of "+what)
 			t.Rule(contextEnds + ", and the error is the context's.")

@@ -261,7 +261,8 @@ func TestTask4_One_request_does_not_wait_for_another(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				t.Did("%s, 60 times, each waits for minutes", s.name)
 				for range 20 {
-					for _, fault := range []fakeapi.Fault{fakeapi.Slow(time.Hour), fakeapi.Answer(429, "3600"), drip(404, "")} {
+					slow := []fakeapi.Fault{fakeapi.Slow(time.Hour), fakeapi.Answer(429, "3600"), drip(404, "")}
+					for _, fault := range slow {
 						w.Script("", fault)
 						t.Go(func() { s.send(w.on("GET"), ctx) })
 						time.Sleep(time.Second)

@@ -136,8 +136,8 @@ func TestTask4_Watch_of_an_error_is_the_servers_status(t *testing.T) {
 }
 
 func TestTask4_Stream_and_Watch_do_not_change_the_request(t *testing.T) {
-	guard.Test(t, "Stream and Watch do not change the request, which can be sent again: what they send is what URL returned "+
-		"before, and a later Do has the same headers.", func(t *guard.T) {
+	guard.Test(t, "Stream and Watch do not change the request, which can be sent again: what they send is what URL "+
+		"returned before, and a later Do has the same headers.", func(t *guard.T) {
 		for _, begin := range []func(*restclient.Request) error{
 			func(r *restclient.Request) error { _, err := r.Stream(t.Context()); return err },
 			func(r *restclient.Request) error { _, err := r.Watch(t.Context()); return err },

@@ -73,8 +73,8 @@ func TestTask5_Each_method_is_sent_again(t *testing.T) {
 }
 
 func TestTask5_Errors_are_not_retried(t *testing.T) {
-	guard.Test(t, once+", in each method of the typed client: after a conflict the caller reads the object again, and after "+
-		"a lost page it lists from the beginning.", func(t *guard.T) {
+	guard.Test(t, once+", in each method of the typed client: after a conflict the caller reads the object again, and "+
+		"after a lost page it lists from the beginning.", func(t *guard.T) {
 		w, c := typed(t, "default")
 		for _, m := range methods() {
 			for _, code := range []int{404, 409, 410, 500} {
@@ -82,7 +82,8 @@ func TestTask5_Errors_are_not_retried(t *testing.T) {
 				w.script(fmt.Sprint(code), "", fakeapi.Answer(code, ""))
 				t.Did("%s", m.name)
 				var status apierrors.APIStatus
-				require.ErrorAs(t, m.call(t.Context(), c, deployment("web")), &status, "the error of %s after %d", m.name, code)
+				err := m.call(t.Context(), c, deployment("web"))
+				require.ErrorAs(t, err, &status, "the error of %s after %d", m.name, code)
 				require.EqualValues(t, code, status.Status().Code, "the code of the error of "+m.name)
 				require.Equal(t, 1, w.sent()-before, "requests sent by %s after %d", m.name, code)
 			}
