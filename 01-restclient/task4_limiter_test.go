@@ -108,6 +108,14 @@ func TestTask4_Limiter_before_a_retry_is_within_the_timeout(t *testing.T) {
 		t.Rule("Each try waits for the rate limiter first, with the context. If that wait ends early, " +
 			"nothing is sent.")
 		w.requireSent(1)
+		t.Rule(noLimit + ", nor the limiter's wait before a retry of it.")
+		for _, s := range senders[2:] {
+			w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1"))
+			t.Did("%s with Timeout 10s, and each try waits for the limiter for a minute", s.name)
+			before := w.sent()
+			require.NoError(t, s.send(w.on("GET").Timeout(10*time.Second), t.Context()), "the error of "+s.name)
+			require.Equal(t, 2, w.sent()-before, "requests sent by "+s.name)
+		}
 	})
 }
 

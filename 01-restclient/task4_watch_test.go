@@ -154,6 +154,8 @@ func TestTask4_Stream_and_Watch_do_not_change_the_request(t *testing.T) {
 				require.Equal(t, "GET "+url, sent.String(), "request %d", i+1)
 			}
 			require.Equal(t, all[0].Header, all[2].Header, "the headers of the 2nd Do")
+			t.Rule("Stream sends the request, and so does Watch: with the headers with which Do sends it.")
+			require.Equal(t, all[0].Header, all[1].Header, "the headers of Stream or Watch")
 		}
 	})
 }
