@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,13 @@ func newWorld(t *guard.T, change ...func(*rest.Config)) world {
 	for _, f := range change {
 		f(config)
 	}
+	all := &closings{}
+	counting(all)(config)
+	t.Cleanup(func() {
+		synctest.Wait()
+		t.Rule(nothingLeft + ".")
+		require.Zero(t, all.open.Load(), "bodies of answers that are open when the test is over")
+	})
 	c, err := restclient.AppsV1For(config)
 	if err != nil {
 		t.Fatalf("make a client: %v", err)
@@ -221,7 +229,7 @@ func limitedBy(l *limiter) func(*rest.Config) {
 // that were read from all of them. It calls onTry before each try.
 type closings struct {
 	http.RoundTripper
-	open  int
+	open  atomic.Int64
 	read  atomic.Int64
 	onTry func()
 }
@@ -231,8 +239,8 @@ func (c *closings) RoundTrip(r *http.Request) (*http.Response, error) {
 		c.onTry()
 	}
 	resp, err := c.RoundTripper.RoundTrip(r)
-	if resp != nil {
-		c.open++
+	if resp != nil && resp.Body != http.NoBody {
+		c.open.Add(1)
 		resp.Body = &counted{ReadCloser: resp.Body, closings: c}
 	}
 	return resp, err
@@ -253,7 +261,7 @@ func (c *counted) Read(p []byte) (int, error) {
 func (c *counted) Close() error {
 	if !c.closed {
 		c.closed = true
-		c.closings.open--
+		c.closings.open.Add(-1)
 	}
 	return c.ReadCloser.Close()
 }

@@ -262,7 +262,7 @@ func TestTask2_Every_body_is_closed(t *testing.T) {
 		t.Did("DoRaw of web, and of db, which does not exist")
 		w.on("GET").Name("web").DoRaw(t.Context())
 		w.on("GET").Name("db").DoRaw(t.Context())
-		require.Equal(t, 0, bodies.open, "open bodies after five requests")
+		require.EqualValues(t, 0, bodies.open.Load(), "open bodies after five requests")
 	})
 }
 

@@ -178,14 +178,14 @@ func TestTask3_Retries_use_the_same_connection(t *testing.T) {
 	guard.Test(t, nothingLeft+": unless an answer is read to its end before a retry, each retry makes a new "+
 		"connection to a busy server (#31016).", func(t *guard.T) {
 		bodies, open := &closings{}, []int{}
-		bodies.onTry = func() { open = append(open, bodies.open) }
+		bodies.onTry = func() { open = append(open, int(bodies.open.Load())) }
 		w := newWorld(t, counting(bodies))
 		w.script("busy, five times", "", fakeapi.Times(5, fakeapi.Answer(429, "1"))...)
 		require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
 		require.Equal(t, 1, w.connections(), "connections made")
 		t.Rule(nothingLeft + ": the body of an answer is closed before a retry.")
 		require.Equal(t, make([]int, 6), open, "open bodies before each try")
-		require.Equal(t, 0, bodies.open, "open bodies after Do")
+		require.EqualValues(t, 0, bodies.open.Load(), "open bodies after Do")
 	})
 }
 

@@ -117,7 +117,7 @@ func TestTask4_Every_wait_ends_with_the_context(t *testing.T) {
 					checkEnd(t, s.name, h, w, moment, end, func() error { return s.send(w.on("GET"), ctx) })
 					cancel()
 					t.Rule(nothingLeft + ": also if the context ends a wait.")
-					require.Equal(t, 0, bodies.open, "open bodies after %s, where %s", s.name, h.where)
+					require.EqualValues(t, 0, bodies.open.Load(), "open bodies after %s, where %s", s.name, h.where)
 				}
 			}
 		}
@@ -248,7 +248,7 @@ func TestTask4_Nothing_waits_for_a_context_that_goes_on(t *testing.T) {
 			w.Script("", fakeapi.Answer(404, ""))
 			require.Error(t, s.send(w.on("GET"), ctx), "the error of %s after 404", s.name)
 			require.NoError(t, s.send(w.on("GET").Timeout(time.Hour), ctx), "the error of %s with a Timeout", s.name)
-			require.Equal(t, 0, bodies.open, "open bodies after "+s.name)
+			require.EqualValues(t, 0, bodies.open.Load(), "open bodies after "+s.name)
 		}
 	})
 }

@@ -34,7 +34,7 @@ func TestTask4_Stream_hands_out_the_body(t *testing.T) {
 		d := took(func() { body, err = w.on("GET").Timeout(2 * time.Second).Stream(t.Context()) })
 		require.NoError(t, err, "the error of Stream")
 		require.Zero(t, d, "duration of Stream, while no byte of the body has come")
-		require.Equal(t, 1, bodies.open, "open bodies after Stream")
+		require.EqualValues(t, 1, bodies.open.Load(), "open bodies after Stream")
 		t.Rule(noLimit + ": a log may continue for hours.")
 		text, err := io.ReadAll(body)
 		require.NoError(t, err, "the error of the body's Read")
@@ -42,7 +42,7 @@ func TestTask4_Stream_hands_out_the_body(t *testing.T) {
 		t.Rule(returnsBody + ": Close closes the connection's body.")
 		t.Did("Close")
 		require.NoError(t, body.Close(), "the error of the body's Close")
-		require.Equal(t, 0, bodies.open, "open bodies after Close")
+		require.EqualValues(t, 0, bodies.open.Load(), "open bodies after Close")
 	})
 }
 
@@ -97,7 +97,7 @@ func TestTask4_Stream_of_an_error_is_the_servers_status(t *testing.T) {
 		_, err := w.on("GET").Name("web").Stream(t.Context())
 		require.ErrorContains(t, err, `deployments.apps "web" not found`, "the error of Stream")
 		t.Rule(nothingLeft + ": the body of an answer is closed, unless the caller receives it.")
-		require.Equal(t, 0, bodies.open, "open bodies after Stream")
+		require.EqualValues(t, 0, bodies.open.Load(), "open bodies after Stream")
 		t.Rule("An answer other than 2xx is an error with the server's message. Every 2xx is a success.")
 		for _, code := range []int{200, 201, 202, 204, 206} {
 			w.script(fmt.Sprint(code), "", answers(code, "text/plain", "hello"))
@@ -200,11 +200,11 @@ func TestTask4_Stream_and_Watch_close_the_answers_in_between(t *testing.T) {
 		t.Did("Stream")
 		body, err := w.on("GET").Stream(t.Context())
 		require.NoError(t, err, "the error of Stream")
-		require.Equal(t, 1, bodies.open, "open bodies after Stream")
+		require.EqualValues(t, 1, bodies.open.Load(), "open bodies after Stream")
 		body.Close()
 		w.script("busy, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "1"))...)
 		events := w.watchAll(w.on("GET"))
-		require.Equal(t, 1, bodies.open, "open bodies after Watch")
+		require.EqualValues(t, 1, bodies.open.Load(), "open bodies after Watch")
 		events.Stop()
 		for _, s := range senders[2:] {
 			for _, length := range []string{"", "614400"} {

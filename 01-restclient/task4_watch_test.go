@@ -125,7 +125,7 @@ func TestTask4_Watch_of_an_error_is_the_servers_status(t *testing.T) {
 		requireIs(t, apierrors.IsResourceExpired, metav1.StatusReasonExpired, err, "Watch")
 		require.ErrorContains(t, err, "too old resource version: 7 (9)", "the error of Watch")
 		t.Rule(nothingLeft + ": the body of an answer is closed, unless the caller receives it.")
-		require.Equal(t, 0, bodies.open, "open bodies after Watch")
+		require.EqualValues(t, 0, bodies.open.Load(), "open bodies after Watch")
 		t.Rule("A refused connection is an error, not an empty watch: there is no server.")
 		w.did("the server stops")
 		w.Down()
@@ -271,7 +271,7 @@ func TestTask4_Watch_is_200_and_nothing_else(t *testing.T) {
 			_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
 			require.Error(t, err, "the error of Watch after %d", code)
 			t.Rule(nothingLeft + ": the body of an answer is closed, unless the caller receives it.")
-			require.Equal(t, 0, bodies.open, "open bodies after a Watch with %d", code)
+			require.EqualValues(t, 0, bodies.open.Load(), "open bodies after a Watch with %d", code)
 		}
 	})
 }
@@ -288,8 +288,7 @@ var endConnection fakeapi.Fault = func(w respond, r *request, _ handler) {
 func TestTask4_Watch_with_an_unknown_content_type_is_an_error(t *testing.T) {
 	guard.Test(t, "A content type without a decoder is an error: Watch cannot find events in such a "+
 		"body.", func(t *guard.T) {
-		bodies := &closings{}
-		w := newWorld(t, counting(bodies))
+		w := newWorld(t) // which counts the open bodies
 		w.script("200, with a page of HTML", "", fakeapi.Body("text/html", "<html>"))
 		t.Did("Watch")
 		_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
