@@ -139,7 +139,7 @@ func (q *RealFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 
 // HasSynced reports whether every item that was in the queue after the first Replace has been popped and processed.
 // With AtomicEvents the list is one item, even if it is empty. If Add, Update or Delete is called before any Replace,
-// HasSynced is true from then on.
+// HasSynced is true from then on, and no item belongs to the first list.
 //
 // An item that was popped before the first Replace does not count, even if process still has it.
 //

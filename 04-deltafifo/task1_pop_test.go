@@ -131,8 +131,8 @@ func TestTask1_Popped_keys_are_forgotten(t *testing.T) {
 }
 
 func TestTask1_Popped_key_itself_can_be_collected(t *testing.T) {
-	guard.Test(t, "The queue keeps nothing of a popped key. Here the keys are large, so the slice shows that keeps "+
-		"them.", func(t *guard.T) {
+	guard.Test(t, "The queue keeps nothing of a popped key. Here the keys are large, so a slice that keeps them "+
+		"shows.", func(t *guard.T) {
 		long := newQueue(t, options{KeyFunction: ownKey})
 		before := heapInUse()
 		t.Did("Add 9 keys of 1 MiB, and Pop 8 of them")
@@ -286,5 +286,9 @@ func TestTask1_Panic_in_process_leaves_the_lock_free(t *testing.T) {
 			require.True(t, free, "Add returns after the panic in process")
 			t.Rule("If a program recovers from a panic in process, it goes on with the next key.")
 			require.Equal(t, "default/b: Added @2", q.popWaiting(), "the deltas popped after the panic")
+			t.Rule("The queue keeps nothing of a popped key. If process panicked for it, the key starts again too.")
+			require.NoError(t, q.Add(deploy("default/a@3")), "the error of Add, of the key of the panic")
+			require.NoError(t, q.Add(deploy("default/c@4")), "the error of Add")
+			require.Equal(t, "default/a: Added @3", q.popWaiting(), "the deltas popped next")
 		})
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
 	deltafifo "client-go-workshop/04-deltafifo"
@@ -157,6 +158,7 @@ func TestTask2_Delete_of_an_unknown_object_does_nothing(t *testing.T) {
 		q := newQueue(t, options{KnownObjects: known, Transformer: refuseSour})
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
 		require.NoError(t, q.Delete(deploy("default/ghost@2")), "the error of Delete")
+		t.Rule("If the key has no pending deltas and the object is not known, Delete does not call the transformer.")
 		require.NoError(t, q.Delete(deploy("default/sour@2")),
 			"the error of Delete, with a transformer that fails for the unknown object")
 		require.Empty(t, q.drain(), "all popped deltas")
@@ -301,10 +303,13 @@ func TestTask2_Tombstone_is_not_transformed(t *testing.T) {
 
 var errSour = errors.New("cannot transform this")
 
-// refuseSour is a transformer that fails for objects with the name sour.
+// refuseSour is a transformer that fails for objects with the name sour, and panics for those with the name panic. It
+// accepts what is not an object: a queue may look for the key before or after the transformer.
 func refuseSour(obj any) (any, error) {
-	if obj.(interface{ GetName() string }).GetName() == "sour" {
+	if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "sour" {
 		return nil, errSour
+	} else if ok && d.Name == "panic" {
+		panic(errSour)
 	}
 	return obj, nil
 }

@@ -151,8 +151,10 @@ func TestTask3_Object_listed_twice_is_recorded_twice(t *testing.T) {
 			q := recordedQueue{deltafifo.NewDeltaFIFOWithOptions(options{
 				KnownObjects: storeOf("default/web@1"), EmitDeltaTypeReplaced: change == cache.Replaced,
 			}), t}
-			require.NoError(t, q.Replace(deploys("default/web@2", "default/web@3"), "7"), "the error of Replace")
-			require.Equal(t, []string{fmt.Sprintf("default/web: %s @2, %[1]s @3", change)}, q.drain(),
+			list := deploys("default/web@2", "default/web@3")
+			require.NoError(t, q.Replace(list, "7"), "the error of Replace")
+			require.NoError(t, q.Replace(list[1:], "8"), "the error of the 2nd Replace")
+			require.Equal(t, []string{fmt.Sprintf("default/web: %s @2, %[1]s @3, %[1]s @3", change)}, q.drain(),
 				"all popped deltas")
 		}
 	})
@@ -189,16 +191,16 @@ func TestTask3_Replace_without_known_objects_asks_the_queue_alone(t *testing.T) 
 func TestTask3_Replace_transforms_objects_and_not_tombstones(t *testing.T) {
 	guard.Test(t, "With either type the objects go through the transformer. A tombstone does not: its object has "+
 		"been transformed before.", func(t *guard.T) {
-		list, calls := deploys("default/web@2", "default/db@3"), 0
+		list, calls := deploys("default/web@2", "default/db@3", "default/web@4"), 0
 		q := newQueue(t, options{
 			KnownObjects: storeOf("default/gone@1"),
 			Transformer:  func(obj any) (any, error) { calls++; return transformed(obj) },
 		})
 		require.NoError(t, q.Replace(list, "7"), "the error of Replace")
-		require.Equal(t, "default/web: Replaced @2'", q.pop(), "deltas of the 1st Pop")
+		require.Equal(t, "default/web: Replaced @2', Replaced @4'", q.pop(), "deltas of the 1st Pop")
 		require.Equal(t, "default/db: Replaced @3'", q.pop(), "deltas of the 2nd Pop")
 		require.Equal(t, "default/gone: Deleted tombstone(@1)", q.pop(), "deltas of the 3rd Pop")
-		require.Equal(t, 2, calls, "calls of the transformer")
+		require.Equal(t, 3, calls, "calls of the transformer")
 		t.Rule("Replace changes neither the list nor its objects. They belong to the caller.")
 		require.Equal(t, "@2", show(list[0]), "the object in the caller's list")
 	})
@@ -245,16 +247,34 @@ func TestTask3_Replace_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
 	guard.Test(t, "A Replace that fails leaves nothing in the queue, and is not the first list. The consumer would "+
 		"take half of a list for all of it.", func(t *guard.T) {
 		for i := range 3 {
-			for _, bad := range []any{"nameless", deploy("default/sour@1")} {
+			for _, bad := range []any{"nameless", deploy("default/sour@1"), deploy("default/panic@1")} {
 				t.Story(8)
 				list := deploys("default/a@1", "default/b@1", "default/c@1")
 				list[i] = bad
 				q := newQueue(t, options{KnownObjects: storeOf("default/gone@1"), Transformer: refuseSour})
-				require.Error(t, q.Replace(list, "7"), "the error of Replace")
+				require.Error(t, replaceOrPanic(q, list), "the error or panic of Replace")
 				require.Empty(t, q.drain(), "all popped deltas")
+				for _, obj := range []string{"default/b@0", "default/other@0"} {
+					require.NoError(t, q.Update(deploy(obj)), "the error of Update")
+				}
+				require.Error(t, replaceOrPanic(q, list), "the error or panic of the 2nd Replace")
+				require.Equal(t, []string{"default/b: Updated @0", "default/other: Updated @0"}, q.drain(),
+					"all deltas popped after the Updates and the 2nd Replace")
 			}
 		}
 	})
+}
+
+// replaceOrPanic calls Replace. It returns the error, or the one with which the transformer panicked.
+func replaceOrPanic(q recordedQueue, list []any) (err error) {
+	defer func() {
+		if v := recover(); v == any(errSour) {
+			err = errSour
+		} else if v != nil {
+			panic(v)
+		}
+	}()
+	return q.Replace(list, "7")
 }
 
 func TestTask3_Replace_records_the_objects_themselves(t *testing.T) {

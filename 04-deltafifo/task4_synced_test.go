@@ -85,6 +85,9 @@ func TestTask4_Event_before_the_first_list_means_synced(t *testing.T) {
 			require.NoError(t, q.Replace(deploys("default/a@2"), "7"), "the error of Replace")
 			require.True(t, q.HasSynced(),
 				"the queue has still synced after the list that follows the event")
+			t.Rule("If Add, Update or Delete is called before any Replace, no key belongs to the first list.")
+			_, initial := q.popInitial()
+			require.False(t, initial, "a key of the list that follows the event belongs to the first list")
 			t.Rule("If Add, Update or Delete is called before any Replace, HasSynced is true from then on.")
 		}
 	})
@@ -309,6 +312,23 @@ func TestTask4_Done_closes_without_a_Pop(t *testing.T) {
 			require.True(t, synced, "Done is closed after %s", first.name)
 		}
 	})
+}
+
+func TestTask4_Waiting_for_Done_wakes_no_Pop_less(t *testing.T) {
+	guard.Test(t, "Each new key wakes one Pop, and Close wakes all. A goroutine that waits for Done is not a Pop.",
+		func(t *guard.T) {
+			q := newQueue(t, options{KnownObjects: storeOf()})
+			t.Did("wait for Done")
+			synced, popped := false, ""
+			t.Go(func() { <-q.HasSyncedChecker().Done(); synced = true })
+			synctest.Wait()
+			t.Go(func() { popped = q.popWaiting() })
+			synctest.Wait()
+			require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
+			synctest.Wait()
+			require.Equal(t, "default/a: Replaced @1", popped, "the deltas of the Pop that waited")
+			require.True(t, synced, "Done is closed after the Pop")
+		})
 }
 
 func TestTask4_Replace_is_one_step(t *testing.T) {

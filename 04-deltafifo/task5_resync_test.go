@@ -4,13 +4,16 @@ package deltafifo_test
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
@@ -117,6 +120,28 @@ func TestTask5_Resync_does_not_transform(t *testing.T) {
 		objects := q.pendingObjects()
 		require.Len(t, objects, 1, "objects of all popped deltas")
 		require.Same(t, known.objs["default/a"], objects[0], "the object of the Sync")
+	})
+}
+
+func TestTask5_Popped_resync_can_be_collected(t *testing.T) {
+	guard.Test(t, "The queue keeps nothing of a popped key. After a Resync, too, its object can be collected while other "+
+		"keys wait.", func(t *guard.T) {
+		known := storeOf("default/a@1", "default/b@2", "default/c@3")
+		q := newQueue(t, options{KnownObjects: known})
+		require.NoError(t, q.Resync(), "the error of Resync")
+		var popped []weak.Pointer[appsv1.Deployment]
+		for range 2 {
+			t.Did("Pop, and delete the object from the store")
+			_, err := q.Pop(func(obj any, _ bool) error {
+				d := obj.(cache.Deltas)[0].Object.(*appsv1.Deployment)
+				popped = append(popped, weak.Make(d))
+				delete(known.objs, d.Namespace+"/"+d.Name)
+				return nil
+			})
+			require.NoError(t, err, "the error of Pop")
+		}
+		requireCollected(t, popped...)
+		runtime.KeepAlive(q)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,16 +62,16 @@ func meetingCalls() []aCall {
 	}
 }
 
-// newMeeting makes a queue without a list or event. Its first three keys are for hold; then come a and b, which is
-// known. The others are known too.
-func newMeeting(t *guard.T, new func(known *store) recordedQueue, others []string) *meeting {
-	known := storeOf()
-	m := &meeting{recordedQueue: new(known), known: known}
-	for _, key := range []string{"hold/1", "hold/2", "hold/3", "default/a", "default/b"} { // Resync has no order
-		known.objs[key] = deploy(key + "@1")
+// newMeeting makes a queue without a list or event. Its first three keys are for hold; then come the pending ones. It
+// replaces the known objects by those of known.
+func newMeeting(t *guard.T, new func(known *store) recordedQueue, pending, known []string) *meeting {
+	m := &meeting{known: storeOf()}
+	m.recordedQueue = new(m.known)
+	for _, key := range append([]string{"hold/1", "hold/2", "hold/3"}, pending...) { // Resync has no order
+		m.known.objs[key] = deploy(key + "@1")
 		require.NoError(t, m.Queue.Resync(), "the error of Resync")
 	}
-	known.objs = storeOf(append(others, "default/b@1")...).objs
+	m.known.objs = storeOf(known...).objs
 	return m
 }
 
@@ -79,20 +80,30 @@ func (m *meeting) hold(during func()) {
 	_, _ = m.Pop(func(any, bool) error { during(); return nil })
 }
 
-// outcome returns everything that a consumer can see after the calls: what was popped, and what is left.
-func (m *meeting) outcome(sorted bool) string {
+// outcome returns everything that a consumer can see after the calls: what was popped, and what is left. Replace and
+// Resync queue their deletions and Syncs in any order, so it sorts neighbours that begin with one of these.
+func (m *meeting) outcome() []string {
 	m.popped = append(m.popped, fmt.Sprintf("synced: %t", m.HasSynced()))
 	left := m.drain()
-	if sorted {
-		slices.Sort(left)
+	anyOrder := func(i int) bool {
+		_, deltas, _ := strings.Cut(left[i], ": ")
+		return strings.HasPrefix(deltas, "Deleted tombstone") || strings.HasPrefix(deltas, "Sync")
 	}
-	return strings.Join(append(m.popped, left...), "; ")
+	for from := 0; from < len(left); from++ {
+		to := from
+		for to < len(left) && anyOrder(to) {
+			to++
+		}
+		slices.Sort(left[from:to])
+		from = to
+	}
+	return append(m.popped, left...)
 }
 
-// meet makes first and second wait for the queue's lock, in this order. They wait for more than a millisecond, so Go's
-// Mutex hands the lock over to the next waiting goroutine. If first releases the lock in the middle, second gets it
-// there.
-func (m *meeting) meet(t *guard.T, pause func(), first, second aCall) (errs [2]error) {
+// meet makes calls wait for the queue's lock, in this order. They wait for more than a millisecond, so Go's Mutex hands
+// the lock over to the next waiting goroutine. If one call releases the lock in the middle, the next gets it there.
+func (m *meeting) meet(t *guard.T, pause func(), calls ...aCall) []error {
+	errs := make([]error, len(calls))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	m.hold(func() {
 		t.Go(func() { m.hold(func() {}) })
@@ -100,7 +111,7 @@ func (m *meeting) meet(t *guard.T, pause func(), first, second aCall) (errs [2]e
 	})
 	m.hold(func() {
 		yield() // the waiting goroutine finds the lock taken, and asks for a handover
-		for i, call := range []aCall{first, second} {
+		for i, call := range calls {
 			t.Go(func() { errs[i] = call.run(m) })
 			yield()
 		}
@@ -151,26 +162,29 @@ func checkMeetings(t *guard.T, pause func(), new func(known *store) recordedQueu
 }
 
 func checkMeeting(t *guard.T, pause func(), new func(*store) recordedQueue, others []string, first, second aCall) {
-	sorted := first.name == "Resync"
-	var oneByOne []string
+	pending, known := []string{"default/a", "default/b"}, append(others, "default/b@1")
+	var oneByOne [][]string
 	for _, order := range [][]aCall{{first, second}, {second, first}} {
-		m := newMeeting(t, new, others)
+		m := newMeeting(t, new, pending, known)
 		for range 3 {
 			m.hold(func() {})
 		}
 		for _, call := range order {
 			require.NoError(t, call.run(m), "the error of %s", call.name)
 		}
-		oneByOne = append(oneByOne, m.outcome(sorted))
+		oneByOne = append(oneByOne, m.outcome())
 	}
 	t.Story(8)
-	m := newMeeting(t, new, others)
+	m := newMeeting(t, new, pending, known)
 	t.Did("known objects: [%s]", m.known)
 	t.Did("%s; from another goroutine, at the same time: %s", first.name, second.name)
 	errs := m.meet(t, pause, first, second)
 	require.NoError(t, errs[0], "the error of %s", first.name)
 	require.NoError(t, errs[1], "the error of %s", second.name)
-	require.Contains(t, oneByOne, m.outcome(sorted), "what was popped, and what is left")
+	if got := m.outcome(); !slices.Equal(got, oneByOne[1]) {
+		require.Equal(t, oneByOne[0], got, "what was popped, and what is left, as if %s came first. Also right, if it "+
+			"came last: %q", first.name, oneByOne[1])
+	}
 }
 
 func TestTask5_Calls_that_meet_run_one_after_the_other(t *testing.T) {
@@ -181,6 +195,68 @@ func TestTask5_Calls_that_meet_run_one_after_the_other(t *testing.T) {
 			return recordedQueue{deltafifo.NewDeltaFIFOWithOptions(opts), t}
 		})
 	})
+}
+
+// sleeps is the rule of tests for Pops that have seen an empty queue, but do not wait yet.
+const sleeps = "Each new key wakes one Pop, and Close wakes all. A Pop that has seen an empty queue, but does not wait " +
+	"yet, must notice it too."
+
+func TestTask5_No_Pop_sleeps_beside_a_key(t *testing.T) {
+	pause := realPause(t)
+	guard.Test(t, sleeps, func(t *guard.T) {
+		checkSleepers(t, pause, func(known *store) recordedQueue {
+			return newQueue(t, options{KnownObjects: known})
+		})
+	})
+}
+
+// checkSleepers lets two Pops and then other calls wait for the lock. If a Pop releases the lock before it can be woken,
+// the next call gets it there. Both Pops must end.
+func checkSleepers(t *guard.T, pause func(), new func(known *store) recordedQueue) {
+	t.Helper()
+	calls := meetingCalls()
+	add, resync := calls[0], calls[7]
+	update := aCall{"Update default/b@8", func(m *meeting) error { return m.Queue.Update(deploy("default/b@8")) }}
+	for _, next := range [][]aCall{
+		{add, update},
+		{{"Replace with two objects", func(m *meeting) error { return m.Queue.Replace(deploys("a/1@9", "a/2@9"), "9") }}},
+		{resync}, // of two objects
+		{{"Close", func(m *meeting) error { m.Queue.Close(); return nil }}},
+	} {
+		for _, panics := range []bool{false, true} {
+			t.Story(8)
+			known := []string{"default/known@1", "default/other@1"}
+			if next[0].name != resync.name {
+				known = nil
+			}
+			m, processed := newMeeting(t, new, nil, known), 0
+			var ended atomic.Int32
+			pop := aCall{"Pop", func(m *meeting) error {
+				defer func() {
+					if v := recover(); v != nil && v != any(errBug) {
+						panic(v)
+					}
+					ended.Add(1)
+				}()
+				_, _ = m.Pop(func(any, bool) error {
+					if processed++; panics && processed == 1 {
+						panic(errBug)
+					}
+					return nil
+				})
+				return nil
+			}}
+			t.Did("two Pops find the queue empty; before they wait: %s", next[0].name)
+			if len(next) > 1 {
+				t.Did("and %s", next[1].name)
+			}
+			if panics {
+				t.Did("process panics in the first Pop, and the caller of Pop recovers")
+			}
+			m.meet(t, pause, append([]aCall{pop, pop}, next...)...)
+			require.EqualValues(t, 2, ended.Load(), "Pops that have ended")
+		}
+	}
 }
 
 func TestTask5_Long_calls_are_one_step(t *testing.T) {
@@ -207,7 +283,7 @@ func checkLongCalls(t *guard.T, pause func(), new func(known *store) recordedQue
 		{"Resync of 1001 objects", func(m *meeting) error { return m.Queue.Resync() }},
 	} {
 		t.Story(8)
-		m := newMeeting(t, new, nil)
+		m := newMeeting(t, new, nil, nil)
 		if strings.HasPrefix(first.name, "Resync") {
 			m.known.objs = storeOf(many...).objs
 		}

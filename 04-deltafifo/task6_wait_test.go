@@ -124,6 +124,9 @@ func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
 			require.True(t, q.HasSynced(), "the queue has still synced after the first event was popped")
 			require.NoError(t, q.Replace(deploys("default/a@2"), "2"), "the error of Replace")
 			require.True(t, q.HasSynced(), "the queue has still synced after the list that follows the event")
+			t.Rule("If Add, Update or Delete is called before any Replace, no item belongs to the first list.")
+			_, initial = q.popInitial()
+			require.False(t, initial, "isInInitialList of the list that follows the event")
 		}
 	})
 }
@@ -203,6 +206,16 @@ func TestTask6_Calls_that_meet_run_one_after_the_other(t *testing.T) {
 		"other call.",
 		func(t *guard.T) {
 			checkMeetings(t, pause, func(known *store) recordedQueue {
+				return newRealFIFO(t, known, cache.RealFIFOOptions{})
+			})
+		})
+}
+
+func TestTask6_No_Pop_sleeps_beside_an_item(t *testing.T) {
+	pause := realPause(t)
+	bonus(t, "Each item wakes one Pop. A Pop that has seen an empty queue, but does not wait yet, must notice it too.",
+		func(t *guard.T) {
+			checkSleepers(t, pause, func(known *store) recordedQueue {
 				return newRealFIFO(t, known, cache.RealFIFOOptions{})
 			})
 		})

@@ -122,8 +122,9 @@ func (q *DeltaFIFO) Update(obj any) error { return q.record(cache.Updated, obj) 
 // Delete is like Add, but records a Deleted. Instead of the object's last state, obj may be a tombstone. A tombstone
 // does not go through the transformer.
 //
-// If the key has no pending deltas and the object is not known, Delete records nothing and returns nil. Without known
-// objects (nil) only pending deltas count. If the lookup of the known object fails, Delete records the deletion.
+// If the key has no pending deltas and the object is not known, Delete records nothing, does not call the transformer,
+// and returns nil. Without known objects (nil) only pending deltas count. If the lookup of the known object fails,
+// Delete records the deletion.
 //
 // Two deletions in a row become one. If the earlier deletion is a tombstone, the later one replaces it; otherwise the
 // earlier one stays. Only deletions in a row are merged.
@@ -231,8 +232,9 @@ func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 // A key counts once, even if the list had two objects of it. A key counts even if process returned an error or
 // panicked.
 //
-// If Add, Update or Delete is called before any Replace, HasSynced is true from then on. A Delete before any Replace
-// makes HasSynced true, even if it records nothing. Whether a call that returned an error counts is not specified.
+// If Add, Update or Delete is called before any Replace, HasSynced is true from then on, and no key belongs to the first
+// list. A Delete before any Replace makes HasSynced true, even if it records nothing. Whether a call that returned an
+// error counts is not specified.
 //
 // It mirrors cache.DeltaFIFO.HasSynced.
 //
