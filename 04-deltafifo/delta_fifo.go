@@ -144,9 +144,9 @@ func (q *DeltaFIFO) Pop(process cache.PopProcessFunc) (any, error) {
 // A key counts once, even if the list had two objects of it. A key counts even if process returned an error or
 // panicked.
 //
-// If Add, Update or Delete is called before any Replace, HasSynced is true from then on, and no key belongs to the first
-// list. A Delete before any Replace makes HasSynced true, even if it records nothing. Whether a call that returned an
-// error counts is not specified.
+// If Add, Update or Delete is called before any Replace, HasSynced is true from then on, and no key belongs to the
+// first list. A Delete before any Replace makes HasSynced true, even if it records nothing. Whether a call that
+// returned an error counts is not specified.
 //
 // It mirrors cache.DeltaFIFO.HasSynced.
 func (q *DeltaFIFO) HasSynced() bool {

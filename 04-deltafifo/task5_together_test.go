@@ -210,8 +210,8 @@ func TestTask5_No_Pop_sleeps_beside_a_key(t *testing.T) {
 	})
 }
 
-// checkSleepers lets two Pops and then other calls wait for the lock. If a Pop releases the lock before it can be woken,
-// the next call gets it there. Both Pops must end.
+// checkSleepers lets two Pops and then other calls wait for the lock. If a Pop releases the lock before it can be
+// woken, the next call gets it there. Both Pops must end.
 func checkSleepers(t *guard.T, pause func(), new func(known *store) recordedQueue) {
 	t.Helper()
 	calls := meetingCalls()

@@ -5,6 +5,7 @@ package deltafifo_test
 
 import (
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -315,26 +316,29 @@ func TestTask6_Resync_leaves_out_pending_objects(t *testing.T) {
 func TestTask6_Popped_item_can_be_collected(t *testing.T) {
 	bonus(t, "The queue keeps nothing of a popped item. Its object can be collected while other items "+
 		"wait.", func(t *guard.T) {
-		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
-		add := func(text string) weak.Pointer[appsv1.Deployment] { // a frame of its own: no reference
-			d := deploy(text)
-			require.NoError(t, q.Add(d), "the error of Add")
-			return weak.Make(d)
+		for _, known := range []*store{storeOf(), nil} { // each kind
+			t.Story(8)
+			q := newRealFIFO(t, known, cache.RealFIFOOptions{})
+			add := func(text string) weak.Pointer[appsv1.Deployment] { // a frame of its own: no reference
+				d := deploy(text)
+				require.NoError(t, q.Add(d), "the error of Add")
+				return weak.Make(d)
+			}
+			first, last := add("default/web@1"), add("default/db@2")
+			q.pop()
+			requireCollected(t, first)
+			require.Equal(t, "default/db: Added @2", q.pop(), "the item that waited")
+			requireCollected(t, last)
+			before := heapInUse()
+			require.NoError(t, q.Add(deploy("default/web@3")), "the error of Add")
+			t.Did("Update and Pop 40000 objects; AtomicEvents is %t", known == nil)
+			for i := range 40_000 {
+				_ = q.Queue.Update(deploy(fmt.Sprintf("default/web-%d@4", i)))
+				_, _ = q.Pop(func(any, bool) error { return nil })
+			}
+			require.Less(t, (heapInUse()-before)/40_000, 20, "bytes in use for each popped item, while one waits")
+			runtime.KeepAlive(q)
 		}
-		first, last := add("default/web@1"), add("default/db@2")
-		q.pop()
-		requireCollected(t, first)
-		require.Equal(t, "default/db: Added @2", q.pop(), "the item that waited")
-		requireCollected(t, last)
-		before, web := heapInUse(), deploy("default/web@3")
-		require.NoError(t, q.Add(web), "the error of Add")
-		t.Did("Update and Pop 40000 times")
-		for range 40_000 {
-			_ = q.Queue.Update(web)
-			_, _ = q.Pop(func(any, bool) error { return nil })
-		}
-		require.Less(t, (heapInUse()-before)/40_000, 20, "bytes in use for each popped item, while one waits")
-		runtime.KeepAlive(q)
 	})
 }
 
