@@ -5,9 +5,9 @@ package deltafifo_test
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"weak"
@@ -329,14 +329,24 @@ func TestTask6_Popped_item_can_be_collected(t *testing.T) {
 			requireCollected(t, first)
 			require.Equal(t, "default/db: Added @2", q.pop(), "the item that waited")
 			requireCollected(t, last)
-			before := heapInUse()
-			require.NoError(t, q.Add(deploy("default/web@3")), "the error of Add")
-			t.Did("Update and Pop 40000 objects; AtomicEvents is %t", known == nil)
-			for i := range 40_000 {
-				_ = q.Queue.Update(deploy(fmt.Sprintf("default/web-%d@4", i)))
+			before, web := heapInUse(), deploy("default/web@3")
+			require.NoError(t, q.Add(web), "the error of Add")
+			t.Did("Update and Pop 40000 times; AtomicEvents is %t", known == nil)
+			for range 40_000 {
+				_ = q.Queue.Update(web)
 				_, _ = q.Pop(func(any, bool) error { return nil })
 			}
 			require.Less(t, (heapInUse()-before)/40_000, 20, "bytes in use for each popped item, while one waits")
+			runtime.KeepAlive(q)
+			q = newRealFIFO(t, known, cache.RealFIFOOptions{KeyFunction: ownKey})
+			before = heapInUse()
+			require.NoError(t, q.Add("default/waiting"), "the error of Add")
+			t.Did("Add and Pop 100000 keys; AtomicEvents is %t", known == nil)
+			for i := range 100_000 {
+				_ = q.Queue.Add(strconv.Itoa(i))
+				_, _ = q.Pop(func(any, bool) error { return nil })
+			}
+			require.Less(t, (heapInUse()-before)/100_000, 20, "bytes in use for each popped key, while one waits")
 			runtime.KeepAlive(q)
 		}
 	})
