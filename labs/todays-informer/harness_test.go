@@ -167,7 +167,7 @@ type store struct {
 	versions []string
 	// before has the version and the content before each write.
 	before []string
-	// refused are names of methods, or "METHOD NAME" for one object.
+	// refused are names of methods, or "METHOD NAME" for one object. See refuses.
 	refused []string
 }
 
@@ -190,9 +190,21 @@ func (s *store) content() string {
 	return strings.Join(names, " ")
 }
 
+// refuses reports whether the store refuses a method for one object, or for all if what is empty. Add and Update are the
+// same write, so either name stands for both: a consumer may call the one or the other.
+func (s *store) refuses(method, what string) bool {
+	methods := []string{method}
+	if method == "Add" || method == "Update" {
+		methods = []string{"Add", "Update"}
+	}
+	return slices.ContainsFunc(methods, func(m string) bool {
+		return slices.Contains(s.refused, strings.TrimSpace(m+" "+what))
+	})
+}
+
 // write calls a method of the store, unless the store refuses it, and notes the content.
 func (s *store) write(method string, obj any, do func() error) error {
-	if slices.Contains(s.refused, method) || slices.Contains(s.refused, method+" "+name(obj)) {
+	if s.refuses(method, "") || s.refuses(method, name(obj)) {
 		return fmt.Errorf("%w: refused %s %s", errRefused, method, name(obj))
 	}
 	s.before = append(s.before, s.LastStoreSyncResourceVersion()+": "+s.content())
@@ -225,7 +237,7 @@ func (s transactions) Transaction(writes ...cache.Transaction) *cache.Transactio
 	accepted := []cache.Transaction{}
 	for i, w := range writes {
 		_, err := cache.DeletionHandlingMetaNamespaceKeyFunc(w.Object)
-		if slices.Contains(s.refused, string(w.Type)+" "+name(w.Object)) {
+		if s.refuses(string(w.Type), name(w.Object)) {
 			err = errRefused
 		}
 		if err != nil {

@@ -3,7 +3,6 @@ package todaysinformer_test
 // Task 1: a whole list, in one step.
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,6 +159,12 @@ func TestTask1_Same_version_is_no_proof(t *testing.T) {
 		require.Equal(t, []string{"again a@1", "update b@2 to b@5"}, h.notes, "the handler's calls")
 		kept, _, _ := s.GetByKey("default/a")
 		require.Same(t, list.Objects[0], kept, "the stored object a")
+
+		list = listed("10", "a@1", "b@5")
+		t.Did("ReplaceAll with the list [a@1 b@5] at version 10: each object has the version of the stored one")
+		require.NoError(t, todaysinformer.ReplaceAll(h, s, list, false), "the error of ReplaceAll")
+		kept, _, _ = s.GetByKey("default/b")
+		require.Same(t, list.Objects[1], kept, "the stored object b")
 	})
 }
 
@@ -257,7 +262,7 @@ func TestTask1_Object_without_a_key(t *testing.T) {
 		t.Did("a store has a@1; ReplaceAll with a list of b@2 and a string")
 		err := todaysinformer.ReplaceAll(h, s, list, false)
 		var keyError cache.KeyError
-		require.True(t, errors.As(err, &keyError), "ReplaceAll returns a KeyError")
+		require.ErrorAs(t, err, &keyError, "the error of ReplaceAll")
 		require.Equal(t, "no object", keyError.Obj, "the object of the KeyError")
 		t.Rule("After an error the store is the same as before, and the handler receives nothing.")
 		require.Equal(t, "a@1", s.content(), "the store's objects after the error")

@@ -172,21 +172,28 @@ func TestTask2_ReplacedAll_is_a_list(t *testing.T) {
 		process(t, h, s, list, cache.Delta{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "10"}},
 			delta(cache.Added, "d@11"))
 		require.Equal(t, "add d@11", h.notes[len(h.notes)-1], "the handler's last call")
+
+		t.Rule("A ReplacedAll is a list, as in ReplaceAll. After an outage its additions are not initial.")
+		process(t, h, s, cache.Delta{Type: cache.ReplacedAll, Object: listed("20", "e@20")})
+		require.Equal(t, "add e@20", h.notes[len(h.notes)-1], "the handler's last call")
 	})
 }
 
 func TestTask2_SyncAll_repeats_every_object(t *testing.T) {
 	guard.Test(t, "A SyncAll is an update of each stored object to itself, and does not write to the store. The queue "+
 		"does not know the store, so the consumer finds the objects.", func(t *guard.T) {
-		h, s := &calls{}, storeOf(t, "a@1", "b@2")
-		t.Did("a store has a@1 and b@2")
-		process(t, h, s, cache.Delta{Type: cache.SyncAll, Object: cache.SyncAllInfo{}})
-		slices.Sort(h.notes)
-		require.Equal(t, []string{"again a@1", "again b@2"}, h.notes, "the handler's calls")
-		for i := 0; i < len(h.objects); i += 2 {
-			require.Same(t, h.objects[i], h.objects[i+1], "the new object of update %d", i/2+1)
+		for _, initial := range []bool{false, true} {
+			h, s := &calls{}, storeOf(t, "a@1", "b@2")
+			t.Did("a store has a@1 and b@2; ProcessDeltas with a SyncAll, isInInitialList %v", initial)
+			deltas := cache.Deltas{{Type: cache.SyncAll, Object: cache.SyncAllInfo{}}}
+			require.NoError(t, todaysinformer.ProcessDeltas(h, s, deltas, initial), "the error of ProcessDeltas")
+			slices.Sort(h.notes)
+			require.Equal(t, []string{"again a@1", "again b@2"}, h.notes, "the handler's calls")
+			for i := 0; i < len(h.objects); i += 2 {
+				require.Same(t, h.objects[i], h.objects[i+1], "the new object of update %d", i/2+1)
+			}
+			require.Empty(t, s.states, "the store's content after each write")
 		}
-		require.Empty(t, s.states, "the store's content after each write")
 	})
 }
 
@@ -206,6 +213,11 @@ func TestTask2_Bookmark_is_only_a_version(t *testing.T) {
 		bookmark.Object = cache.BookmarkInfo{ResourceVersion: "11"}
 		require.NoError(t, todaysinformer.ProcessDeltas(h, s, cache.Deltas{bookmark}, true), "the error of ProcessDeltas")
 		require.Equal(t, "11", s.LastStoreSyncResourceVersion(), "the store's version")
+		t.Rule("A Bookmark sets the version of the store, and the handler receives nothing. A server that was restored from " +
+			"a backup has reached a lower version.")
+		bookmark.Object = cache.BookmarkInfo{ResourceVersion: "8"}
+		process(t, h, s, bookmark)
+		require.Equal(t, "8", s.LastStoreSyncResourceVersion(), "the store's version after a lower one")
 	})
 }
 

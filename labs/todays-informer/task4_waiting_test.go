@@ -94,3 +94,22 @@ func TestTask4_Refused_object_is_not_waited_for(t *testing.T) {
 		require.Equal(t, []string{"single: Added a@1"}, p.calls, "the calls of both functions")
 	})
 }
+
+func TestTask4_Item_of_a_panic_is_not_waited_for(t *testing.T) {
+	guard.Test(t, "PopBatch does not wait for a batch to fill. An item whose processing ended in a panic has left the "+
+		"queue, too.", func(t *guard.T) {
+		for _, texts := range [][]string{{"a@1"}, {"a@1", "b@2"}} {
+			q, p := newQueue(), &popped{fail: func(string) error { panic("the consumer's") }}
+			t.Cleanup(q.Close)
+			add(t, q, texts...)
+			t.Did("PopBatch; the function that it calls panics")
+			require.Panics(t, func() { _ = p.pop(q) }, "PopBatch, after a panic of the function that it calls")
+			p = &popped{}
+			add(t, q, "c@4")
+			t.Did("PopBatch")
+			t.Go(func() { _ = p.pop(q) })
+			synctest.Wait()
+			require.Equal(t, []string{"single: Added c@4"}, p.calls, "the calls of both functions")
+		}
+	})
+}
