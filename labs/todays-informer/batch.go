@@ -14,8 +14,9 @@ import (
 // returns an error, and nothing has changed.
 //
 // If the store is a cache.TransactionStore, the whole batch is one Transaction. The store changes first, then the
-// handler is called: at its first call it finds the whole batch in the store. If the transaction fails for some
-// objects, the handler receives the successful changes only, and ProcessDeltasInBatch returns the error.
+// handler is called: at its first call it finds the whole batch in the store. If the transaction fails for some objects
+// (an object without a key, for example), the handler receives the successful changes only, and ProcessDeltasInBatch
+// returns the error.
 //
 // A store without transactions receives one change after another, as in ProcessDeltas. An error of one object does not
 // keep the others from the store. ProcessDeltasInBatch returns the errors of all objects.
