@@ -190,8 +190,8 @@ func (s *store) content() string {
 	return strings.Join(names, " ")
 }
 
-// refuses reports whether the store refuses a method for one object, or for all if what is empty. Add and Update are the
-// same write, so either name stands for both: a consumer may call the one or the other.
+// refuses reports whether the store refuses a method for one object, or for all if what is empty. Add and Update are
+// the same write, so either name stands for both: a consumer may call the one or the other.
 func (s *store) refuses(method, what string) bool {
 	methods := []string{method}
 	if method == "Add" || method == "Update" {
