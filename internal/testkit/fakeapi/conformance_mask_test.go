@@ -5,6 +5,7 @@ package fakeapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -93,9 +94,12 @@ type mask struct {
 	ns   string
 	seen map[string]string
 	n    map[string]int
+	same map[string]string // versions, each with the one whose text it gets
 }
 
-func newMask(ns string) *mask { return &mask{ns, map[string]string{}, map[string]int{}} }
+func newMask(ns string) *mask {
+	return &mask{ns, map[string]string{}, map[string]int{}, map[string]string{}}
+}
 
 // masks are what is replaced: the second group of each is the value.
 var masks = []struct {
@@ -130,6 +134,7 @@ func (m *mask) name(kind, value string) string {
 		if value == "0" {
 			return value
 		}
+		value = cmp.Or(m.same[value], value)
 	case "time", "number", "age":
 		return "(" + kind + ")"
 	}

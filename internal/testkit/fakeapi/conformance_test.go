@@ -165,8 +165,10 @@ type play struct {
 	ns   string
 	mask *mask
 	// raw are the bodies of the answers, for requests that refer to them.
-	raw  []string
-	late []func()
+	raw []string
+	// newest is the version of the case's last write, or "" if no answer has named it.
+	newest string
+	late   []func()
 }
 
 // send sends a request. Answer reads the answer; late says that it is to be read when all other requests are sent.
@@ -199,9 +201,36 @@ func (p *play) send(text string) (answer func() string, late bool) {
 			require.NoError(p.t, err, "read the answer to %s", text)
 		}
 		p.raw[index] = string(body)
+		if p.to.real && !late {
+			p.calm(request, response.StatusCode, body)
+		}
 		return describe(p.t, response, body)
 	}, late
 }
+
+// calm gives a list of the real server the version of the case's own newest write. The version of a list is that of all
+// of etcd, and the server writes there too: it renews its own leases.
+func (p *play) calm(request *http.Request, code int, body []byte) {
+	var answer struct {
+		Kind     string
+		Metadata metav1.ListMeta
+	}
+	if code >= 300 || request.URL.Query().Has("resourceVersion") || json.Unmarshal(body, &answer) != nil {
+		return
+	}
+	version := answer.Metadata.ResourceVersion
+	switch isList := strings.HasSuffix(answer.Kind, "List") || answer.Kind == "Table"; {
+	case request.Method == http.MethodDelete:
+		p.newest = "" // the next list has the deletion's version
+	case request.Method != http.MethodGet && version != "", isList && p.newest == "":
+		p.newest = version
+	case isList && newer(version, p.newest):
+		p.mask.same[version] = p.newest
+	}
+}
+
+// newer reports whether a version of etcd is newer than another one.
+func newer(a, b string) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
 
 // catchUp waits until the real server's watch cache has what was just written. What is asked for at "0" is answered by
 // the cache as it is, be it old; the fake's is never behind.
