@@ -314,7 +314,7 @@ func (c counted) Err() error            { c.asked.Add(1); return c.Context.Err()
 // ended from one list to another, it counts 32 too many. So settled returns the smallest of several numbers.
 func settled() int {
 	n := math.MaxInt
-	for range 5 {
+	for range 20 {
 		time.Sleep(time.Nanosecond) // until all goroutines of the bubble wait
 		n = min(n, goroutines.NumGoroutine())
 	}
@@ -342,5 +342,5 @@ func requireNoLeak(t *guard.T, s *script, r *reflector.Reflector, verb string) {
 	}
 	r.RunWithContext(newBare(ctx))
 	require.Len(t, after, 2, "numbers of goroutines, after 10 and after 110 requests")
-	require.Less(t, after[1]-after[0], 50, "goroutines that 100 requests have added, while the context lives")
+	require.Less(t, after[1]-after[0], 20, "goroutines that 100 requests have added, while the context lives")
 }

@@ -5,7 +5,6 @@ package crd
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 
@@ -45,7 +44,7 @@ func (s *schemaProps) structural(path *field.Path) (errs field.ErrorList) {
 			errs = append(errs, p.structural(path.Child(name))...)
 		}
 	}
-	errs = append(errs, s.rules.check(s, path)...)
+	errs = append(errs, s.rules.check(s, path, path)...)
 	if len(errs) == 0 && s.Default != nil {
 		errs = s.checkDefault(path.Child("default"))
 	}
@@ -53,42 +52,59 @@ func (s *schemaProps) structural(path *field.Path) (errs field.ErrorList) {
 }
 
 // check returns the errors of the rules of a schema. A schema within allOf, oneOf, anyOf and not has rules only, and
-// they are about fields of the schema around it.
-func (r *rules) check(around *schemaProps, path *field.Path) (errs field.ErrorList) {
+// they are about fields of the schema around it, which is at the path outer.
+func (r *rules) check(around *schemaProps, outer, path *field.Path) (errs field.ErrorList) {
 	if _, err := regexp.Compile(r.Pattern); err != nil {
 		errs = append(errs, field.Invalid(path.Child("pattern"), r.Pattern,
 			fmt.Sprintf("must be a valid regular expression, but isn't: %v", err)))
 	}
 	for name, list := range map[string][]*schemaProps{"allOf": r.AllOf, "oneOf": r.OneOf, "anyOf": r.AnyOf} {
 		for i, inner := range list {
-			errs = append(errs, inner.checkInner(around, path.Child(name).Index(i))...)
+			errs = append(errs, inner.checkInner(around, outer, path.Child(name).Index(i))...)
 		}
 	}
 	if r.Not != nil {
-		errs = append(errs, r.Not.checkInner(around, path.Child("not"))...)
+		errs = append(errs, r.Not.checkInner(around, outer, path.Child("not"))...)
 	}
 	return errs
 }
 
 // checkInner returns the errors of a schema within allOf, oneOf, anyOf or not.
-func (s *schemaProps) checkInner(around *schemaProps, path *field.Path) (errs field.ErrorList) {
-	onlyRules := schemaProps{Properties: s.Properties, Items: s.Items, rules: s.rules}
-	if !reflect.DeepEqual(*s, onlyRules) {
-		errs = append(errs, field.Forbidden(path, "only rules for values are structural here, and no type, title, "+
-			"description, default, nullable and additionalProperties"))
+func (s *schemaProps) checkInner(around *schemaProps, outer, path *field.Path) (errs field.ErrorList) {
+	if s == nil {
+		return nil
+	}
+	for _, forbidden := range []struct {
+		has           bool
+		name, message string
+	}{
+		{s.Type != "", "type", "must be empty to be structural"},
+		{s.Title != "", "title", "must be empty to be structural"},
+		{s.Description != "", "description", "must be empty to be structural"},
+		{s.AdditionalProperties != nil, "additionalProperties", "must be undefined to be structural"},
+		{s.Default != nil, "default", "must be undefined to be structural"},
+		{s.Nullable, "nullable", "must be false to be structural"},
+		{s.PreserveUnknown, "x-kubernetes-preserve-unknown-fields", "must be false to be structural"},
+		{s.ListType != "", "x-kubernetes-list-type", "must be undefined to be structural"},
+		{len(s.ListMapKeys) > 0, "x-kubernetes-list-map-keys", "must be empty to be structural"},
+		{s.MapType != "", "x-kubernetes-map-type", "must be undefined to be structural"},
+	} {
+		if forbidden.has {
+			errs = append(errs, field.Forbidden(path.Child(forbidden.name), forbidden.message))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		at := path.Child("properties").Key(name)
-		if outer := around.Properties[name]; outer == nil {
-			errs = append(errs, field.Required(at, "the schema around it must have the field, too"))
+		of, at := outer.Child("properties").Key(name), path.Child("properties").Key(name)
+		if p := around.Properties[name]; p == nil {
+			errs = append(errs, field.Required(of, "because it is defined in "+at.String()))
 		} else {
-			errs = append(errs, s.Properties[name].checkInner(outer, at)...)
+			errs = append(errs, s.Properties[name].checkInner(p, of, at)...)
 		}
 	}
 	if s.Items != nil && around.Items != nil {
-		errs = append(errs, s.Items.checkInner(around.Items, path.Child("items"))...)
+		errs = append(errs, s.Items.checkInner(around.Items, outer.Child("items"), path.Child("items"))...)
 	}
-	return append(errs, s.rules.check(around, path)...)
+	return append(errs, s.rules.check(around, outer, path)...)
 }
 
 // checkDefault returns the errors of a default: the schema must accept it, and have all its fields.

@@ -25,7 +25,9 @@ func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testin
 		{"default: 3", "default: -3", ".properties[nodes].default: Invalid value: -3"},
 		{"default: 3", "default: {a: 1}", ".properties[nodes].default: Invalid value"},
 		{"{type: string, maxLength: 63}", "{type: string, pattern: '('}", "must be a valid regular expression"},
-		{"version: {type: string, ", "version: {type: string, oneOf: [{type: string}], ", ".oneOf[0]: Forbidden"},
+		{"version: {type: string, ", "version: {type: string, oneOf: [{type: string}], ", ".oneOf[0].type: Forbidden: must be empty to be structural"},
+		{"required: [spec]", "required: [spec]\n        not: {required: [a], properties: {a: {maxLength: 1}}}",
+			"openAPIV3Schema.properties[a]: Required value: because it is defined in "},
 		{"kind: BitcoinNetwork\n", "kind: BitcoinNetwork\n    kind: B\n", `key "kind" already set`},
 	} {
 		t.Run(c.to, func(t *testing.T) {
@@ -74,7 +76,7 @@ func TestValidate_knows_every_keyword(t *testing.T) {
 		{"format: int32", "3000000000", "must be of type integer with format int32"},
 		{"not: {enum: [5]}", "5", "must not validate the schema"},
 		{"oneOf: [{minimum: 1}, {minimum: 2}]", "3", "must validate one and only one schema"},
-		{"anyOf: [{maximum: 1}, {minimum: 9}]", "5", "must validate at least one schema"},
+		{"anyOf: [{maximum: 1}, {minimum: 9}], allOf: [null]", "5", "must validate at least one schema"},
 	} {
 		t.Run(c.rules, func(t *testing.T) {
 			const nodes = "nodes: {type: integer, format: int32, minimum: 0, maximum: 20, default: 3}"
