@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	goroutines "runtime"
 	"strings"
 	"sync"
@@ -310,14 +309,11 @@ type counted struct {
 func (c counted) Done() <-chan struct{} { c.asked.Add(1); return c.Context.Done() }
 func (c counted) Err() error            { c.asked.Add(1); return c.Context.Err() }
 
-// settled returns the number of goroutines, without those that are ending. While the runtime moves goroutines that have
-// ended from one list to another, it counts 32 too many. So settled returns the smallest of several numbers.
+// settled returns the number of goroutines, without those that are ending. NumGoroutine counts 32 too many while the
+// runtime moves goroutines that have ended from one list to another; GoroutineProfile stops the world first.
 func settled() int {
-	n := math.MaxInt
-	for range 20 {
-		time.Sleep(time.Nanosecond) // until all goroutines of the bubble wait
-		n = min(n, goroutines.NumGoroutine())
-	}
+	time.Sleep(time.Nanosecond) // until all goroutines of the bubble wait
+	n, _ := goroutines.GoroutineProfile(make([]goroutines.StackRecord, 1))
 	return n
 }
 
