@@ -4,7 +4,6 @@ package watchstream_test
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -240,12 +239,12 @@ func TestTask5_Watch_leaves_nothing_behind(t *testing.T) {
 			synctest.Wait()
 		}
 		watchOnce()
-		goroutines, waiting := runtime.NumGoroutine(), ctx.waiting.Load()
+		goroutines, waiting := guard.Goroutines(), ctx.waiting.Load()
 		t.Did("WatchWithContext and Stop, 100 times")
 		for range 100 {
 			watchOnce()
 		}
-		require.Less(t, runtime.NumGoroutine()-goroutines, 20, "additional goroutines after 100 watches")
+		require.Less(t, guard.Goroutines()-goroutines, 20, "additional goroutines after 100 watches")
 		require.Less(t, ctx.waiting.Load()-waiting, int32(20),
 			"additional functions that wait for the context after 100 watches")
 	})

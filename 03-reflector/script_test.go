@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	goroutines "runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -309,14 +308,6 @@ type counted struct {
 func (c counted) Done() <-chan struct{} { c.asked.Add(1); return c.Context.Done() }
 func (c counted) Err() error            { c.asked.Add(1); return c.Context.Err() }
 
-// settled returns the number of goroutines, without those that are ending. NumGoroutine counts 32 too many while the
-// runtime moves goroutines that have ended from one list to another; GoroutineProfile stops the world first.
-func settled() int {
-	time.Sleep(time.Nanosecond) // until all goroutines of the bubble wait
-	n, _ := goroutines.GoroutineProfile(make([]goroutines.StackRecord, 1))
-	return n
-}
-
 // requireNoLeak runs a Reflector until its source has received 110 requests of a verb. It requires that the program
 // then has about as many goroutines as after 10 requests. The context has not ended at that time. It ends after a day.
 func requireNoLeak(t *guard.T, s *script, r *reflector.Reflector, verb string) {
@@ -330,7 +321,8 @@ func requireNoLeak(t *guard.T, s *script, r *reflector.Reflector, verb string) {
 			requests++
 		}
 		if strings.HasPrefix(request, verb) && (requests == 10 || requests == 110) {
-			after = append(after, settled())
+			time.Sleep(time.Nanosecond) // until all goroutines of the bubble wait
+			after = append(after, guard.Goroutines())
 		}
 		if len(after) == 2 {
 			cancel()

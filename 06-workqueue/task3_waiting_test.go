@@ -22,7 +22,7 @@ func TestTask3_Waiting_costs_no_goroutine(t *testing.T) {
 	guard.Test(t, "A delayed item costs at most one timer, and no goroutine. Goroutines of earlier rounds must "+
 		"not pile up (#83895).", func(t *guard.T) {
 		q := newDelayingQueue(t)
-		before := runtime.NumGoroutine()
+		before := guard.Goroutines()
 		t.Did("AddAfter of 1001 items, 1h")
 		for i := range 1_001 {
 			q.delayed().AddAfter(fmt.Sprint(i), time.Hour)
@@ -122,7 +122,7 @@ func timers(clock *testclock.FakeClock) string {
 
 // more counts the goroutines that have been added since before.
 func more(before int) string {
-	if n := runtime.NumGoroutine() - before; n > 20 {
+	if n := guard.Goroutines() - before; n > 20 {
 		return fmt.Sprint(n, " goroutines more")
 	}
 	return "few goroutines more"

@@ -4,7 +4,6 @@ package controller_test
 
 import (
 	"context"
-	goruntime "runtime"
 	"sync"
 	"testing"
 	"time"
@@ -141,14 +140,14 @@ func TestTask1_Outages_leave_nothing_behind(t *testing.T) {
 		settle()
 		outage := func() { w.away(func() { w.change("a") }) }
 		outage()
-		goroutines, waiting := goruntime.NumGoroutine(), ctx.add(0)
+		goroutines, waiting := guard.Goroutines(), ctx.add(0)
 		t.Did("one outage, and then twenty more")
 		for range 20 {
 			outage()
 		}
 		w.create("b")
 		require.Equal(t, []string{"a@23", "b@24"}, w.stored(), "the store after the outages")
-		require.LessOrEqual(t, goruntime.NumGoroutine()-goroutines, 5, "goroutines that twenty outages have added")
+		require.LessOrEqual(t, guard.Goroutines()-goroutines, 5, "goroutines that twenty outages have added")
 		require.LessOrEqual(t, ctx.add(0)-waiting, 5, "functions that wait for the end of the context")
 	})
 }

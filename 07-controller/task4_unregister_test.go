@@ -5,7 +5,6 @@ package controller_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -295,7 +294,7 @@ func TestTask4_Handlers_come_while_it_starts_and_ends(t *testing.T) {
 func TestTask4_Removed_handler_can_be_freed(t *testing.T) {
 	guard.Test(t, "A removed handler can be freed, and its goroutines end.", func(t *guard.T) {
 		w := newWorld(t, "a").run()
-		goroutines := runtime.NumGoroutine()
+		goroutines := guard.Goroutines()
 		var handlers []weak.Pointer[handler]
 		t.Did("fifty handlers come, each receives a change, and they go")
 		for range 50 {
@@ -305,7 +304,7 @@ func TestTask4_Removed_handler_can_be_freed(t *testing.T) {
 			require.NoError(t, w.informer.RemoveEventHandler(h.registration), "the error of RemoveEventHandler")
 		}
 		synctest.Wait()
-		require.LessOrEqual(t, runtime.NumGoroutine()-goroutines, 5, "goroutines of 50 handlers that were removed")
+		require.LessOrEqual(t, guard.Goroutines()-goroutines, 5, "goroutines of 50 handlers that were removed")
 		require.LessOrEqual(t, inMemory(handlers), 5, "handlers of 50 that are still in memory, all removed")
 		w.create("b")
 		require.Equal(t, []string{"a@52", "b@53"}, w.stored(), "the store after b was created")

@@ -148,11 +148,11 @@ func TestTask4_A_day_of_watches(t *testing.T) {
 		}
 		hours(1)
 		synctest.Wait()
-		goroutines, memory := runtime.NumGoroutine(), inUse()
+		goroutines, memory := guard.Goroutines(), inUse()
 		t.Did("a day passes: every ten minutes a watch of five minutes, and two events of 30 kB for it and for a long one")
 		hours(23)
 		synctest.Wait()
-		require.Less(t, runtime.NumGoroutine()-goroutines, 4, "additional goroutines after a day")
+		require.Less(t, guard.Goroutines()-goroutines, 4, "additional goroutines after a day")
 		// A proxy that keeps the events keeps 10 MB. Others use memory, too: the fake server keeps notes on requests, and on
 		// a busy machine package guard dumps the goroutines while the test runs.
 		require.Less(t, inUse()-memory, 6<<20, "additional bytes in use after a day")

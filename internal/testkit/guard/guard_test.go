@@ -218,11 +218,11 @@ func TestFailures_are_data_where_a_program_asks_for_them(t *testing.T) {
 }
 
 func TestNo_goroutine_is_left_after_a_test_that_is_fine(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := guard.Goroutines()
 	for range 100 {
 		guard.Test(t, "A rule.", func(t *guard.T) { t.Go(func() {}) })
 	}
-	require.LessOrEqual(t, runtime.NumGoroutine(), before+1)
+	require.LessOrEqual(t, guard.Goroutines(), before+1)
 }
 
 func BenchmarkEmpty(b *testing.B) {

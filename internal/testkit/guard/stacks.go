@@ -152,3 +152,10 @@ func parseFrame(call, where string) (f frame, ok bool) {
 	}
 	return f, true
 }
+
+// Goroutines returns the number of goroutines. runtime.NumGoroutine counts 32 too many while the runtime moves
+// goroutines that have ended from one list to another; Goroutines stops the world first.
+func Goroutines() int {
+	n, _ := runtime.GoroutineProfile(make([]runtime.StackRecord, 1))
+	return n
+}
