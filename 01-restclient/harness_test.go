@@ -63,7 +63,7 @@ func newWorld(t *guard.T, change ...func(*rest.Config)) world {
 	t.Cleanup(func() {
 		if synctest.Wait(); !t.Failed() { // a failed test may not have closed its own
 			t.Rule(nothingLeft + ".")
-			require.EqualValues(t, 0, all.open.Load(), "open bodies of answers when the test is over")
+			require.Equal(t, int64(0), all.open.Load(), "open bodies of answers when the test is over")
 		}
 	})
 	c, err := restclient.AppsV1For(config)
