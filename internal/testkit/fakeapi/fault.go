@@ -251,6 +251,12 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
+// Silent sends nothing of the answer's body: a watch is open, and brings no event until it ends.
+func Silent(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	silent := &writer{ResponseWriter: w, write: func(b []byte) (int, error) { return len(b), nil }}
+	next.ServeHTTP(silent, r)
+}
+
 // Reset breaks the connection instead of answering. If done is set, the server carries out the request first.
 func Reset(done bool) Fault {
 	return func(_ http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -83,6 +83,21 @@ func TestCut_ends_in_the_middle_and_End_in_good_order(t *testing.T) {
 	})
 }
 
+func TestSilent_watch_brings_nothing_until_it_ends(t *testing.T) {
+	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
+		api.Script("watch", fakeapi.Silent)
+		r, err := c.Get(deployments + "?watch=1")
+		require.NoError(t, err)
+		defer r.Body.Close()
+		api.Create(deployment("a", 1))
+		synctest.Wait()
+		api.EndWatches()
+		body, err := io.ReadAll(r.Body)
+		require.NoError(t, err)
+		require.Empty(t, body)
+	})
+}
+
 func TestDown_refuses_and_breaks(t *testing.T) {
 	bubble(t, func(t *testing.T, api *fakeapi.Server, c *http.Client) {
 		r, err := c.Get(deployments + "?watch=1")

@@ -96,6 +96,24 @@ func TestCalls_that_look_at_all_keys(t *testing.T) {
 	}
 }
 
+// TestCall_on_another_goroutine is of a store with a goroutine of its own, where a fault would end the process.
+func TestCall_on_another_goroutine(t *testing.T) {
+	require.Zero(t, guardpage.Reads(t, func(keys []string, own string) func() {
+		calls := make(chan func())
+		go func() {
+			for call := range calls {
+				call()
+			}
+		}()
+		return func() {
+			done := make(chan bool, 1)
+			calls <- func() { done <- slices.Contains(keys, own) }
+			require.True(t, <-done)
+			close(calls)
+		}
+	}), "calls that read other keys")
+}
+
 // TestKeys_are_readable_outside_of_the_call also holds for a call that panics on its own.
 func TestKeys_are_readable_outside_of_the_call(t *testing.T) {
 	var all []string

@@ -128,6 +128,9 @@ func Choose(choice string, sets map[string]Layers) (Layers, error) {
 			withRealFIFO = true
 		case !known:
 			problem = fmt.Sprintf("there is no set %q; it is one of %s", name, strings.Join(setNames(sets), ", "))
+			if _, ok := sets["yours"]; !ok {
+				problem += ", or with -tags yours also yours"
+			}
 		case one && i == 0:
 			problem = fmt.Sprintf("it must begin with the set for all that is not said: %q, say", setNames(sets)[0]+","+part)
 		case !one && i > 0:

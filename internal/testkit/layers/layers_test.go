@@ -43,7 +43,7 @@ func TestChoose_puts_a_RealFIFO_in_any_set(t *testing.T) {
 
 func TestChoose_says_what_it_does_not_understand(t *testing.T) {
 	for choice, says := range map[string]string{
-		"theirs":                    `there is no set "theirs"; it is one of solutions, client-go`,
+		"theirs":                    `"theirs"; it is one of solutions, client-go, or with -tags yours also yours`,
 		"solutions,reflector=mine":  `there is no set "mine"`,
 		"solutions,queue=solutions": `there is no layer "queue"; they are client, reflector, deltafifo, indexer, workqueue`,
 		"reflector=solutions":       `must begin with the set for all that is not said: "solutions,reflector=solutions"`,

@@ -54,7 +54,8 @@ func TestOptions(t *testing.T) {
 		"--workers=0":  "--workers=0: at least 1 is needed",
 		"--resync=-1s": "--resync=-1s: cannot be negative; 0 turns it off",
 		"start":        `unexpected argument "start": everything is given by flags, see -h`,
-		"--layers=own": `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go`,
+		"--layers=own": `--layers: choose layers by "own": there is no set "own"; it is one of solutions, client-go, or ` +
+			`with -tags yours also yours`,
 		"--layers=solutions,reflector=yours": `--layers: "solutions,reflector=yours": this program was built ` +
 			`without your layers; run it`,
 		"--wrong": "flag provided but not defined: -wrong; -h lists all flags",

@@ -1,7 +1,8 @@
 package pipeline
 
-// This file is the log of a run. Appending is cheap, because the run waits for it: a step is copied into a ring, and a
-// step that it replaces is folded into the first state. Readers copy some steps and fold them without the lock.
+// This file is the log of a run. Appending is cheap, because the run waits for it: a step is copied into a ring, which
+// grows by blocks and moves nothing, and a step that it replaces is folded into the first state. Readers copy some
+// steps and fold them without the lock.
 
 import (
 	"iter"
@@ -11,7 +12,7 @@ import (
 )
 
 const (
-	// block is how many steps a reader copies at a time.
+	// block is how many steps a reader copies at a time, and how many the ring grows by.
 	block = 1000
 	// Limit is how many steps a Log of show keeps.
 	Limit = 100 * block
@@ -23,10 +24,10 @@ type Log struct {
 	keep  int64
 
 	mu     sync.Mutex
-	ring   []Step
-	n      int64  // the number of the last step
-	first  *State // before the first step that is kept
-	origin int64  // the number of the step before the first of all
+	ring   [][]Step // of blocks
+	n      int64    // the number of the last step
+	first  *State   // before the first step that is kept
+	origin int64    // the number of the step before the first of all
 }
 
 // NewLog returns an empty log, whose time starts now. It keeps so many steps; older ones are in its first state.
@@ -46,17 +47,19 @@ func (l *Log) Append(step Step) {
 func (l *Log) append(step *Step) {
 	l.n++
 	step.N = l.n
-	if l.n-l.first.N <= l.keep {
-		l.ring = append(l.ring, *step)
-		return
+	if l.n-l.first.N > l.keep {
+		l.first.Apply(l.step(l.first.N + 1))
+	} else if kept := l.n - l.origin - 1; kept%block == 0 {
+		l.ring = append(l.ring, make([]Step, min(block, l.keep-kept)))
 	}
-	oldest := l.step(l.first.N + 1)
-	l.first.Apply(oldest)
-	*oldest = *step
+	*l.step(l.n) = *step
 }
 
 // step returns a kept step. The caller holds mu.
-func (l *Log) step(n int64) *Step { return &l.ring[(n-l.origin-1)%l.keep] }
+func (l *Log) step(n int64) *Step {
+	at := (n - l.origin - 1) % l.keep
+	return &l.ring[at/block][at%block]
+}
 
 // Now returns the time since the start of the log.
 func (l *Log) Now() time.Duration { return time.Since(l.start) }

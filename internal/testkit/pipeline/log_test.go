@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -55,6 +56,41 @@ func TestLog_forgets_the_oldest_steps_and_not_their_effect(t *testing.T) {
 	}
 	require.Equal(t, want.Informers["Deployment"].Store.Objects, l.At(last).Informers["Deployment"].Store.Objects)
 	require.Equal(t, first, l.At(3).N, "a forgotten step is shown as the first that is known")
+}
+
+func TestLog_keeps_as_many_steps_as_it_was_told(t *testing.T) {
+	for _, keep := range []int{1, block - 1, block, block + 1, 2*block + 500} {
+		l := NewLog(keep)
+		for n := 1; n <= 3*keep+7; n++ {
+			l.Append(Step{Seam: Note, Text: fmt.Sprint(n)})
+			first, last := l.Range()
+			require.Equal(t, int64(n), last)
+			require.Equal(t, int64(max(0, n-keep)), first)
+		}
+		kept := l.since(0, math.MaxInt64)
+		require.Len(t, kept, keep)
+		for i, step := range kept {
+			require.Equal(t, fmt.Sprint(2*keep+8+i), step.Text, "the step at %d of %d", i, keep)
+			require.Equal(t, int64(2*keep+8+i), step.N)
+		}
+	}
+}
+
+// A wait that is not known ends with the Get of its key, whatever else is called.
+func TestState_waits_until_Get_if_the_limiter_could_not_be_asked(t *testing.T) {
+	s := NewState()
+	for i, verb := range []string{AddRateLimited, Forget, Waits, AddAfter} {
+		s.Apply(&Step{N: int64(i + 1), At: time.Duration(i) * time.Second, Seam: Queue, Verb: verb, Key: "default/web",
+			Wait: map[string]time.Duration{AddRateLimited: -1, AddAfter: time.Hour}[verb]})
+		require.Empty(t, s.Queue.Queue, "the queue after %s", verb)
+		require.Contains(t, s.Queue.Waiting, "default/web", "the keys that wait after %s", verb)
+		again := s.Clone()
+		again.Queue.earliest = 0 // as read from a file
+		again.Advance(time.Minute)
+		require.Empty(t, again.Queue.Queue, "the queue a minute after %s", verb)
+	}
+	s.Apply(&Step{N: 5, At: time.Minute, Seam: Queue, Verb: Get, Key: "default/web"})
+	require.Empty(t, s.Queue.Waiting)
 }
 
 // Steps are appended, forgotten and read at the same time. Each reader sees all steps, in order.

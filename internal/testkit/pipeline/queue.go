@@ -7,6 +7,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -18,7 +19,8 @@ type WorkQueue struct {
 	Processing map[string]time.Duration `json:"processing"`      // since when a worker has the key
 	Again      map[string]bool          `json:"again,omitempty"` // keys that were added while they are processed
 	Waiting    map[string]time.Duration `json:"waiting"`         // when the key is due
-	Waits      map[string]time.Duration `json:"waits"`           // in all; it stays when the key has come
+	earliest   time.Duration            // no waiting key is due before
+	Waits      map[string]time.Duration `json:"waits"` // in all; it stays when the key has come
 	Failures   map[string]int           `json:"failures"`
 	Down       bool                     `json:"down,omitempty"` // it shuts down
 	Differs    string                   `json:"differs,omitempty"`
@@ -48,10 +50,18 @@ func (q *WorkQueue) add(key string) {
 
 // advance adds the keys whose time has come, the earliest first.
 func (q *WorkQueue) advance(now time.Duration) {
+	if now < q.earliest {
+		return
+	}
+	q.earliest = math.MaxInt64
 	var due []string
 	for key, at := range q.Waiting {
-		if at <= now && q.Waits[key] >= 0 {
+		switch {
+		case q.Waits[key] < 0: // unknown
+		case at <= now:
 			due = append(due, key)
+		default:
+			q.earliest = min(q.earliest, at)
 		}
 	}
 	slices.SortFunc(due, func(a, b string) int { return int(q.Waiting[a] - q.Waiting[b]) })
@@ -93,7 +103,9 @@ func (q *WorkQueue) apply(step *Step) {
 		q.wait(step)
 	case Forget:
 		delete(q.Failures, step.Key)
-		delete(q.Waits, step.Key)
+		if _, waits := q.Waiting[step.Key]; !waits { // Forget ends no wait
+			delete(q.Waits, step.Key)
+		}
 	case ShutDown:
 		q.Down = true
 		clear(q.Waiting)
@@ -116,5 +128,6 @@ func (q *WorkQueue) wait(step *Step) {
 		q.add(step.Key)
 	case !waits || step.At+step.Wait < due:
 		q.Waiting[step.Key], q.Waits[step.Key] = step.At+step.Wait, step.Wait
+		q.earliest = min(q.earliest, step.At+step.Wait)
 	}
 }

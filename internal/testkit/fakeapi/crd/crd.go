@@ -36,11 +36,16 @@ type definition struct {
 	Kind       string            `json:"kind"`
 	Metadata   metav1.ObjectMeta `json:"metadata"`
 	Spec       struct {
-		Group    string    `json:"group"`
-		Scope    string    `json:"scope"`
-		Names    names     `json:"names"`
-		Versions []version `json:"versions"`
+		Group      string    `json:"group"`
+		Scope      string    `json:"scope"`
+		Names      names     `json:"names"`
+		Versions   []version `json:"versions"`
+		Conversion struct {
+			Strategy string `json:"strategy"`
+		} `json:"conversion"`
+		PreserveUnknown bool `json:"preserveUnknownFields"`
 	} `json:"spec"`
+	Status any `json:"status"` // the server ignores it
 }
 
 type names struct {
@@ -56,13 +61,22 @@ type version struct {
 	Name         string `json:"name"`
 	Served       bool   `json:"served"`
 	Storage      bool   `json:"storage"`
+	Deprecated   bool   `json:"deprecated"`
 	Subresources struct {
 		Status *struct{} `json:"status"`
+		Scale  *scale    `json:"scale"`
 	} `json:"subresources"`
 	Columns []printed `json:"additionalPrinterColumns"`
 	Schema  struct {
 		OpenAPI *schemaProps `json:"openAPIV3Schema"`
 	} `json:"schema"`
+}
+
+// scale is accepted, and not served.
+type scale struct {
+	SpecReplicas   string `json:"specReplicasPath"`
+	StatusReplicas string `json:"statusReplicasPath"`
+	LabelSelector  string `json:"labelSelectorPath"`
 }
 
 type printed struct {
@@ -104,13 +118,25 @@ func (d *definition) check(name string) error {
 	must(n.Kind != "", "spec.names.kind: Required value")
 	must(n.Plural == strings.ToLower(n.Plural), "spec.names.plural: Invalid value: %q: must be lower case", n.Plural)
 	must(d.Spec.Scope == "Namespaced", "the fake serves namespaced resources only, and spec.scope is %q", d.Spec.Scope)
+	must(d.Spec.Conversion.Strategy == "" || d.Spec.Conversion.Strategy == "None",
+		"the fake does not convert, and spec.conversion.strategy is %q", d.Spec.Conversion.Strategy)
+	must(!d.Spec.PreserveUnknown, "spec.preserveUnknownFields: Invalid value: true: must be false")
 	must(len(d.Spec.Versions) == 1, "the fake serves one version, and there are %d", len(d.Spec.Versions))
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
 	v := d.Spec.Versions[0]
 	must(v.Storage, "spec.versions: Invalid value: must have exactly one version marked as storage version")
+	must(!v.Deprecated, "the fake sends no warning of a version, and spec.versions[0].deprecated is true")
 	must(v.Served, "spec.versions[0].served is false, so no request finds the resource")
+	if s := v.Subresources.Scale; s != nil {
+		must(strings.HasPrefix(s.SpecReplicas, ".spec."),
+			"spec.versions[0].subresources.scale.specReplicasPath: Invalid value: %q: should be a json path under .spec",
+			s.SpecReplicas)
+		must(strings.HasPrefix(s.StatusReplicas, ".status."),
+			"spec.versions[0].subresources.scale.statusReplicasPath: Invalid value: %q: should be a json path under .status",
+			s.StatusReplicas)
+	}
 	if v.Schema.OpenAPI == nil {
 		must(false, "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required")
 	} else {

@@ -17,6 +17,13 @@ func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testin
 		{"plural: bitcoinnetworks", "plural: networks", `must be spec.names.plural+"."+spec.group`},
 		{"storage: true", "storage: false", "exactly one version marked as storage version"},
 		{"scope: Namespaced", "scope: Cluster", "serves namespaced resources only"},
+		{"scope: Namespaced", "scope: Namespaced\n  conversion: {strategy: Webhook}", "the fake does not convert"},
+		{"scope: Namespaced", "scope: Namespaced\n  preserveUnknownFields: true",
+			"preserveUnknownFields: Invalid value: true"},
+		{"status: {}", "status: {}\n      scale: {specReplicasPath: .nodes, statusReplicasPath: .status.readyNodes}",
+			"should be a json path under .spec"},
+		{"status: {}", "status: {}\n      scale: {specReplicasPath: .spec.nodes}", "should be a json path under .status"},
+		{"storage: true", "storage: true\n    deprecated: true", "sends no warning"},
 		{"version: {type: string, ", "version: {", "properties[version].type: Required value"},
 		{"{type: string, maxLength: 63}", "{type: string}\n              labels: {type: object}", "implicitly specified"},
 		{"maxItems: 8", "maxItem: 8", `.maxItem"`},
@@ -25,7 +32,8 @@ func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testin
 		{"default: 3", "default: -3", ".properties[nodes].default: Invalid value: -3"},
 		{"default: 3", "default: {a: 1}", ".properties[nodes].default: Invalid value"},
 		{"{type: string, maxLength: 63}", "{type: string, pattern: '('}", "must be a valid regular expression"},
-		{"version: {type: string, ", "version: {type: string, oneOf: [{type: string}], ", ".oneOf[0].type: Forbidden: must be empty to be structural"},
+		{"version: {type: string, ", "version: {type: string, oneOf: [{type: string}], ",
+			".oneOf[0].type: Forbidden: must be empty to be structural"},
 		{"required: [spec]", "required: [spec]\n        not: {required: [a], properties: {a: {maxLength: 1}}}",
 			"openAPIV3Schema.properties[a]: Required value: because it is defined in "},
 		{"kind: BitcoinNetwork\n", "kind: BitcoinNetwork\n    kind: B\n", `key "kind" already set`},
@@ -36,6 +44,22 @@ func TestParse_refuses_what_a_server_refuses_or_the_fake_does_not_know(t *testin
 			_, err := crd.Parse(manifest)
 			require.ErrorContains(t, err, c.problem)
 		})
+	}
+}
+
+func TestParse_accepts_fields_without_an_effect(t *testing.T) {
+	for from, to := range map[string]string{
+		"scope: Namespaced": "scope: Namespaced\n  conversion: {strategy: None}\n  preserveUnknownFields: false",
+		"storage: true":     "storage: true\n    deprecated: false",
+		"default: 3":        "default: 3, example: 5",
+		"status: {}": "status: {}\n      scale: {specReplicasPath: .spec.nodes, " +
+			"statusReplicasPath: .status.readyNodes}",
+		"\nspec:": "\nstatus: {storedVersions: [v1alpha1]}\nspec:",
+	} {
+		manifest := strings.Replace(customresource.Manifest(), from, to, 1)
+		require.Contains(t, manifest, to, "the manifest")
+		_, err := crd.Parse(manifest)
+		require.NoError(t, err, "the error for %s", to)
 	}
 }
 

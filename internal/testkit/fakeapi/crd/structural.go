@@ -24,6 +24,7 @@ type schemaProps struct {
 	AdditionalProperties *schemaProps            `json:"additionalProperties,omitempty"`
 	Items                *schemaProps            `json:"items,omitempty"`
 	Default              any                     `json:"default,omitempty"`
+	Example              any                     `json:"example,omitempty"`
 	Nullable             bool                    `json:"nullable,omitempty"`
 	PreserveUnknown      bool                    `json:"x-kubernetes-preserve-unknown-fields,omitempty"`
 	ListType             string                  `json:"x-kubernetes-list-type,omitempty"`
