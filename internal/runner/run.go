@@ -36,7 +36,8 @@ type Options struct {
 	OnCompile func(done, all int)
 	// OnGreen may be nil. Otherwise the tests run briefly first (see env.Brief), those of the tasks up to UpTo before the
 	// others. If every one of a run passes, OnGreen receives that verdict before the next run begins. In the last run the
-	// tests are those of the chapter, in full, with the race detector if the machine has it, and with go vet.
+	// tests are those of the chapter, in full, with the race detector if the machine has it, and with go vet. A bonus task
+	// that fails prevents it only if it is UpTo.
 	OnGreen func(Verdict)
 	UpTo    int // the number of the task that the learner works at; 0 means the last one
 
@@ -119,7 +120,7 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 		return j.whole(o.OnTest)
 	}
 	brief, err := j.inOrder()
-	if !brief.Green() {
+	if !brief.Green() || !brief.passed(o.UpTo) {
 		return brief, err
 	}
 	o.OnGreen(brief)

@@ -118,6 +118,11 @@ func (v Verdict) greenUpTo(number int) bool {
 	return !slices.ContainsFunc(v.Tasks, open) && len(v.Build) == 0 && v.Stopped == "" && v.Crash == ""
 }
 
+// passed reports whether the task of a number, if there is one, has passed.
+func (v Verdict) passed(number int) bool {
+	return !slices.ContainsFunc(v.Tasks, func(t Task) bool { return t.Number == number && t.State != Passed })
+}
+
 // markUntouched marks the tasks without any code. They are not begun, although some of their tests may pass on a stub.
 func (v *Verdict) markUntouched(dir, solution string) {
 	untouched := untouched(v.Todos, dir, solution)

@@ -30,13 +30,19 @@ func (c Chapter) Next() (t TaskState, open bool) {
 }
 
 // WorkingAt returns the number of the task up to which a save runs the tests first: the next one, or task if that is a
-// later one. It is 0 if every task has been green.
+// later one. When every task has been green, it is the bonus task that was begun and was never green, or else 0.
 func (c Chapter) WorkingAt(task int) int {
-	next, open := c.Next()
-	if !open || c.WasGreen() {
+	if !c.WasGreen() {
+		next, _ := c.Next()
+		return max(task, next.Number)
+	}
+	i := slices.IndexFunc(c.Tasks, func(t TaskState) bool {
+		return t.Bonus && !t.wasGreen() && t.State != runner.NotBegun(t.Task)
+	})
+	if i < 0 {
 		return 0
 	}
-	return max(task, next.Number)
+	return c.Tasks[i].Number
 }
 
 // WasGreen reports whether each task has passed, over some version of the files, except for bonus tasks. Without Done,

@@ -95,15 +95,17 @@ func TestNext_is_behind_the_highest_task_that_was_ever_green(t *testing.T) {
 		states []runner.State
 		green  []int // ever, by number
 		want   int   // 0 is none
+		save   int   // the task up to which a save runs the tests first
 	}{
-		"nothing begun":                     {[]runner.State{open, open, open, runner.Bonus}, nil, 1},
-		"the third alone, and the last":     {[]runner.State{unknown, unknown, passed, runner.Bonus}, []int{3}, 1},
-		"the second alone":                  {[]runner.State{open, passed, open, runner.Bonus}, []int{2}, 3},
-		"green, and changed since":          {[]runner.State{unknown, unknown, unknown, unknown}, []int{1, 2}, 3},
-		"green, and wrong since":            {[]runner.State{failing, unknown, open, runner.Bonus}, []int{1, 2}, 3},
-		"all were green, and changed since": {[]runner.State{unknown, unknown, unknown, unknown}, []int{1, 2, 3}, 1},
-		"all are green":                     {[]runner.State{passed, passed, passed, runner.Bonus}, []int{1, 2, 3}, 0},
-		"a bonus does not count":            {[]runner.State{passed, open, open, passed}, []int{1, 4}, 2},
+		"nothing begun":                     {[]runner.State{open, open, open, runner.Bonus}, nil, 1, 1},
+		"the third alone, and the last":     {[]runner.State{unknown, unknown, passed, runner.Bonus}, []int{3}, 1, 1},
+		"the second alone":                  {[]runner.State{open, passed, open, runner.Bonus}, []int{2}, 3, 3},
+		"green, and changed since":          {[]runner.State{unknown, unknown, unknown, unknown}, []int{1, 2}, 3, 3},
+		"green, and wrong since":            {[]runner.State{failing, unknown, open, runner.Bonus}, []int{1, 2}, 3, 3},
+		"all were green, and changed since": {[]runner.State{unknown, unknown, unknown, unknown}, []int{1, 2, 3}, 1, 4},
+		"all are green":                     {[]runner.State{passed, passed, passed, runner.Bonus}, []int{1, 2, 3}, 0, 0},
+		"the bonus is wrong":                {[]runner.State{passed, passed, passed, failing}, []int{1, 2, 3}, 0, 4},
+		"a bonus does not count":            {[]runner.State{passed, open, open, passed}, []int{1, 4}, 2, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var chapter Chapter
@@ -117,6 +119,7 @@ func TestNext_is_behind_the_highest_task_that_was_ever_green(t *testing.T) {
 			require.Equal(t, c.want > 0, open)
 			require.Equal(t, max(c.want, 1), task.Number)
 			require.Equal(t, len(c.green) == 3, chapter.WasGreen())
+			require.Equal(t, c.save, chapter.WorkingAt(0))
 		})
 	}
 }
