@@ -10,6 +10,9 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +37,7 @@ const (
 var testWork = 8 * time.Second
 
 // between checks the states between tasks. Its detail lists the first failure after each task, for a reader to judge.
+// The test with which a task begins, says its text, is this one or the first of the task.
 func between(r *run) (string, []string) {
 	var p problems
 	if len(r.states.Bugs) < statesPerChapter && len(r.chapter.Tasks) > statesPerChapter {
@@ -49,9 +53,14 @@ func between(r *run) (string, []string) {
 		longest = max(longest, res.Took)
 		return res
 	}
-	for _, task := range r.chapter.Tasks[:len(r.chapter.Tasks)-1] {
+	for i, task := range r.chapter.Tasks[:len(r.chapter.Tasks)-1] {
 		res := check(task.Number, bugs.Bug{})
-		first = append(first, fmt.Sprintf("after task %d: %s", task.Number, firstOf(res, task.Number+1)))
+		first = append(first, fmt.Sprintf("after task %d: %s", task.Number,
+			cmp.Or(firstOf(res, task.Number+1, false), "no test of the next task fails; those of a bonus are skipped")))
+		if i == 0 {
+			p = append(p, r.beginsElsewhere(res, task.Number)...)
+		}
+		p = append(p, r.beginsElsewhere(res, task.Number+1)...)
 	}
 	for _, b := range r.states.Bugs {
 		if _, known := r.chapter.Task(b.After + 1); !known {
@@ -65,14 +74,29 @@ func between(r *run) (string, []string) {
 	return strings.Join(first, "\n"), p
 }
 
-// firstOf returns the first test of a task that did not pass.
-func firstOf(res gotest.Result, task int) string {
+// firstOf returns the first test of a task that did not pass, or with passed the first of all, or "".
+func firstOf(res gotest.Result, task int, passed bool) string {
 	for _, t := range res.Tests {
-		if taskOf(t.Name) == task && t.Status != gotest.Passed && t.Status != gotest.Skipped {
+		if taskOf(t.Name) == task && (passed || t.Status != gotest.Passed && t.Status != gotest.Skipped) {
 			return t.Name
 		}
 	}
-	return "no test of the next task fails; those of a bonus are skipped"
+	return ""
+}
+
+var beginsWith = regexp.MustCompile("(?m)^It begins with `(Test\\w+)`")
+
+// beginsElsewhere compares the test with which a task begins, says the README, with the tests in a state before it.
+func (r *run) beginsElsewhere(res gotest.Result, task int) (p problems) {
+	comes, fails := firstOf(res, task, true), firstOf(res, task, false)
+	readme := must(os.ReadFile(filepath.Join(r.root, r.chapter.Dir, "README.md")))
+	for _, m := range beginsWith.FindAllSubmatch(readme, -1) {
+		if named := string(m[1]); taskOf(named) == task && named != comes && named != fails {
+			p.add("%s/README.md says that task %d begins with %s; its first test is %s, and the first that fails is %s",
+				r.chapter.Dir, task, named, comes, cmp.Or(fails, "none"))
+		}
+	}
+	return p
 }
 
 func taskOf(test string) int {

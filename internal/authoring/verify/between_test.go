@@ -53,6 +53,14 @@ func TestBetween_reports_what_a_learner_should_not_meet(t *testing.T) {
 	}
 }
 
+func TestBetween_knows_the_first_test_of_a_task(t *testing.T) {
+	root := newWorkshop(t)
+	replace(t, root, "01-box/README.md", "begins with `TestTask2_Empty", "begins with `TestTask2_Lid")
+	require.Contains(t, check(t, root, Options{Truths: []string{"between"}})["between"],
+		"01-box/README.md says that task 2 begins with TestTask2_Lid_takes_all_out; its first test is "+
+			"TestTask2_Empty_takes_all_out, and the first that fails is TestTask2_Empty_takes_all_out")
+}
+
 func TestBetween_knows_whom_a_failure_accuses(t *testing.T) {
 	s := state{done: 1, r: &run{todos: []todo{
 		{Todo: stub.Todo{Task: 1, Symbol: "Box.Put", Function: "box.Put"}},

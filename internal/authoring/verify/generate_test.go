@@ -39,6 +39,18 @@ func TestUpdateShown_replaces_what_is_no_longer_printed(t *testing.T) {
 	require.ErrorContains(t, err, "put the comment right above")
 }
 
+func TestUpdateShown_changes_nothing_when_a_test_does_not_compile(t *testing.T) {
+	root := newWorkshop(t)
+	box, err := course.Find(root, "box")
+	require.NoError(t, err)
+	before := must(os.ReadFile(filepath.Join(root, "01-box/README.md")))
+	write(t, root, "01-box/begun_test.go", "package box_test\n\nimport \"os\"\n")
+	_, err = UpdateShown(t.Context(), root, box)
+	require.ErrorContains(t, err, "`go test ./01-box -run Task1` does not compile:")
+	require.ErrorContains(t, err, `"os" imported and not used`)
+	require.Equal(t, string(before), string(must(os.ReadFile(filepath.Join(root, "01-box/README.md")))))
+}
+
 func TestUpdateShown_changes_nothing_when_it_is_interrupted(t *testing.T) {
 	root, mark := newWorkshop(t), filepath.Join(t.TempDir(), "began")
 	box, err := course.Find(root, "box")

@@ -140,6 +140,9 @@ func (r *run) print(over, command string, fits func(string) bool) (string, error
 		if bytes.Contains(printed, []byte("no tests to run")) {
 			return "", fmt.Errorf("`%s` runs no test", command)
 		}
+		if bytes.Contains(printed, []byte("[build failed]")) { // of a test that its author has not finished
+			return "", fmt.Errorf("`%s` does not compile:\n%s", command, printed)
+		}
 		return string(printed), nil
 	})
 }

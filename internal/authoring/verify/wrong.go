@@ -1,7 +1,7 @@
 package verify
 
 // This file builds most of a set of wrong versions as one program, whose code merge.go makes. Compiling and linking a
-// test binary for each of 120 to 230 versions would be most of the time that all truths take together.
+// test binary for each of hundreds of versions would be most of the time that all truths take together.
 //
 // WORKSHOP_BUG chooses the wrong version when the program starts. Those that only the race detector sees have a program
 // of their own. What cannot be merged is built one by one. Before a program is believed, the tests have to pass over it
