@@ -217,10 +217,17 @@ func (l *limiter) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
-func (l *limiter) TryAccept() bool { return true }
-func (l *limiter) Accept()         { l.asked++ }
-func (l *limiter) Stop()           {}
-func (l *limiter) QPS() float32    { return 1 }
+
+func (l *limiter) TryAccept() bool {
+	if l.wait > 0 || l.err != nil {
+		return false
+	}
+	l.asked++
+	return true
+}
+func (l *limiter) Accept()      { l.asked++ }
+func (l *limiter) Stop()        {}
+func (l *limiter) QPS() float32 { return 1 }
 
 func limitedBy(l *limiter) func(*rest.Config) {
 	return func(c *rest.Config) { c.RateLimiter, c.QPS = l, 0 }
@@ -292,6 +299,14 @@ func requireIs(t *guard.T, is func(error) bool, reason metav1.StatusReason, err 
 		got = fmt.Sprintf("%s: %v", other, err)
 	}
 	require.Equal(t, string(reason), got, "the reason of the error of "+call)
+}
+
+// statusIn returns the Status in an error, which may be wrapped.
+func statusIn(t *guard.T, err error) metav1.Status {
+	t.Helper()
+	var status apierrors.APIStatus
+	require.ErrorAs(t, err, &status, "the error")
+	return status.Status()
 }
 
 // short returns the type and the text of an error.

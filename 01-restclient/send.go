@@ -18,16 +18,16 @@ import (
 // There are two reasons for a retry:
 //   - If the answer is 429 or any 5xx, and its Retry-After header is a whole number, Do sends the request again that
 //     many seconds later. A negative number counts as 0.
-//   - If the connection of a GET breaks without an answer (a reset, an EOF, "HTTP/2 connection lost"), Do sends the
-//     request again a second later.
+//   - If the connection of a GET breaks without an answer (a reset, an EOF, "http2: client connection lost"), Do sends
+//     the request again a second later.
 //
 // In all other cases, Do sends the request once. A request is sent again at most MaxRetries times, and a request whose
 // Body is an io.Reader is sent once. Each try sends the whole body. Before a retry, at most 2 KiB of the answer are
 // read.
 //
 // After the last try, Do returns the answer or error of that try. If the last try has no answer, or the context ends,
-// the error also names the error of an earlier try: "… - error from a previous attempt: EOF". It does not repeat the
-// URL. If both errors are the same, it is named once.
+// the error also names the latest error of an earlier try: "… - error from a previous attempt: EOF". It does not repeat
+// the URL. If both errors are the same, it is named once.
 //
 // Each try waits for the rate limiter first, with the context. If the limiter returns an error, nothing is sent, and
 // the error says "client rate limiter Wait returned an error". Timeout excludes the limiter's wait before the first

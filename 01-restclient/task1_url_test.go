@@ -152,16 +152,16 @@ func TestTask1_Options_join_the_parameters_that_are_there(t *testing.T) {
 }
 
 func TestTask1_Values_are_escaped(t *testing.T) {
-	guard.Test(t, "Param adds a query parameter, whatever characters are in its value: a selector has = and "+
+	guard.Test(t, "Param adds a query parameter, whatever characters are in its name and value: a selector has = and "+
 		"commas, and a continue token has + and /.", func(t *guard.T) {
 		values := []string{"a=b", "a&b", "a+b", "a b", "a,b!=c", "a/b", "a?b", "a#b", "a%2Fb", "a;b", "ü", "", " a "}
 		for _, value := range values {
 			c := client(t, "http://api")
-			t.Did("Param labelSelector=%q", value)
-			text := c.Get().Resource("deployments").Param("labelSelector", value).Param("limit", "1").URL().String()
+			t.Did("Param labelSelector=%q, and Param with this name", value)
+			text := c.Get().Resource("deployments").Param("labelSelector", value).Param("name "+value, "1").URL().String()
 			sent, err := url.ParseRequestURI(text)
 			require.NoError(t, err, "the error of a server that reads the URL "+text)
-			require.Equal(t, url.Values{"labelSelector": {value}, "limit": {"1"}}, sent.Query(),
+			require.Equal(t, url.Values{"labelSelector": {value}, "name " + value: {"1"}}, sent.Query(),
 				"the query that a server reads in "+text)
 			require.Equal(t, "/apis/apps/v1/deployments", sent.Path, "the path that a server reads in "+text)
 		}
@@ -176,11 +176,16 @@ func TestTask1_URL_has_what_was_set_after_an_earlier_URL(t *testing.T) {
 			name, adds string
 			set        func()
 		}{
+			{`Namespace "default"`, "/namespaces/default", func() { r.Namespace("default") }},
 			{`Resource "deployments"`, "/deployments", func() { r.Resource("deployments") }},
 			{`Name "web"`, "/web", func() { r.Name("web") }},
 			{`SubResource "scale"`, "/scale", func() { r.SubResource("scale") }},
 			{"Param a=1", "?a=1", func() { r.Param("a", "1") }},
 			{"Param b=2", "&b=2", func() { r.Param("b", "2") }},
+			{"VersionedParams limit=5", "&limit=5", func() {
+				r.VersionedParams(&metav1.ListOptions{Limit: 5}, restclient.ParameterCodec)
+			}},
+			{"Timeout 1s", "&timeout=1s", func() { r.Timeout(time.Second) }},
 		} {
 			t.Did("%s, and URL", step.name)
 			step.set()

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/guard"
@@ -28,16 +29,16 @@ func TestTask1_Options_are_written_for_the_clients_version(t *testing.T) {
 		"group and version: another version may name them differently.", func(t *guard.T) {
 		t.Did("VersionedParams, with a codec that writes the version it is asked for, and a client for apps/v1")
 		u := client(t, "http://api").Get().VersionedParams(&metav1.ListOptions{}, versions{}).URL()
-		require.Equal(t, "empty=&version=apps/v1", mustUnescape(u.RawQuery), "the query of the URL")
+		require.Equal(t, url.Values{"version": {"apps/v1"}, "empty": {""}}, u.Query(), "the query of the URL")
+		config := &rest.Config{Host: "http://api", APIPath: "/api"}
+		config.GroupVersion = &corev1.SchemeGroupVersion
+		config.NegotiatedSerializer = restclient.Codecs.WithoutConversion()
+		core, err := restclient.RESTClientFor(config)
+		require.NoError(t, err, "the error of RESTClientFor")
+		t.Did("VersionedParams with this codec, and a client for v1")
+		u = core.Get().VersionedParams(&metav1.ListOptions{}, versions{}).URL()
+		require.Equal(t, "v1", u.Query().Get("version"), "the version in the query of the URL")
 	})
-}
-
-func mustUnescape(query string) string {
-	text, err := url.QueryUnescape(query)
-	if err != nil {
-		panic(err)
-	}
-	return text
 }
 
 func TestTask1_Options_that_cannot_be_encoded_are_an_error(t *testing.T) {

@@ -5,6 +5,7 @@ package restclient_test
 import (
 	"fmt"
 	"io"
+	"net/url"
 	"runtime"
 	"strconv"
 	"strings"
@@ -35,6 +36,11 @@ func TestTask2_Object_comes_back(t *testing.T) {
 		t.Rule("The request goes to what URL returns, with the verb as its method.")
 		require.Equal(t, "GET /apis/apps/v1/namespaces/default/deployments/web", w.Requests("")[0].String(),
 			"the request sent")
+		r := w.on("GET").Name("a b?c#d").Param("x y", "#&?")
+		w.do(r)
+		sent := w.Requests("")[1]
+		require.Equal(t, r.URL().Path, sent.Path, "the path of the 2nd request, not escaped")
+		require.Equal(t, url.Values{"x y": {"#&?"}}, sent.Query, "the query of the 2nd request")
 	})
 }
 
@@ -133,9 +139,9 @@ func TestTask2_Broken_request_is_not_sent(t *testing.T) {
 }
 
 func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
-	guard.Test(t, "An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace "+
-		"was called. The program forgot to fill in a variable, and the server's answer would not say "+
-		"so.", func(t *guard.T) {
+	const emptyNamespace = "An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if " +
+		"Namespace was called. The program forgot to fill in a variable, and the server's answer would not say so."
+	guard.Test(t, emptyNamespace, func(t *guard.T) {
 		w := newWorld(t)
 		t.Did(`POST with Namespace ""`)
 		err := w.do(w.client.Post().Namespace("").Resource("deployments")).Error()
@@ -147,7 +153,11 @@ func TestTask2_Empty_namespace_is_caught_before_sending(t *testing.T) {
 				require.Error(t, err, "the error of a %s of a name with %s", verb, s.name)
 				t.Did(`%s with Namespace "", Name "web" and SubResource "status", and %s`, verb, s.name)
 				r := w.client.Verb(verb).Namespace("").Resource("deployments").Name("web").SubResource("status")
+				before := r.Error()
 				require.Error(t, s.send(r, t.Context()), "the error of a %s of a status with %s", verb, s.name)
+				t.Rule("Do does not change the request: its builder error is the same before and after.")
+				require.Equal(t, short(before), short(r.Error()), "the error of the request after "+s.name)
+				t.Rule("%s", emptyNamespace)
 			}
 		}
 		t.Rule("An empty namespace is an error in a POST, and in a GET, PUT or DELETE of a name, if Namespace was " +
@@ -200,8 +210,10 @@ func TestTask2_Answer_without_a_content_type(t *testing.T) {
 			"application/json": string(manifest("web")),
 			"application/yaml": "kind: Deployment\napiVersion: apps/v1\nmetadata:\n  name: web\n",
 		} {
-			w := newWorld(t, func(c *rest.Config) { c.ContentType = contentType })
-			w.did("a client with content type %q", contentType)
+			w := newWorld(t, func(c *rest.Config) {
+				c.ContentType, c.AcceptContentTypes = contentType, "application/vnd.kubernetes.protobuf"
+			})
+			w.did("a client with content type %q, which accepts another one", contentType)
 			w.script("200, with a Deployment, and without a content type", "", func(rw respond, _ *request, _ handler) {
 				rw.Header()["Content-Type"] = nil
 				io.WriteString(rw, body)
@@ -304,6 +316,9 @@ func TestTask2_Results_share_nothing(t *testing.T) {
 		require.Equal(t, map[string]string{"app": "web"}, second.Labels, "the labels of the 2nd object")
 		second.Labels["app"] = "changed"
 		third := &appsv1.Deployment{}
+		require.NoError(t, result.Into(third), "the error of the 3rd Into")
+		require.Equal(t, map[string]string{"app": "web"}, third.Labels, "the labels of the 3rd object")
+		third = &appsv1.Deployment{}
 		require.NoError(t, w.getWeb().Into(third), "the error of Into of another request")
 		require.Equal(t, map[string]string{"app": "web"}, third.Labels, "the labels of the object of another request")
 		t.Did("Get of two other requests, and twice of the first one")
@@ -320,15 +335,20 @@ func TestTask2_Results_share_nothing(t *testing.T) {
 			require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
 		}
 		require.Equal(t, before, string(raw), "the bytes that Raw returned before")
-		unknown := func(text string) fakeapi.Fault {
-			return func(rw respond, _ *request, _ handler) { flush(rw); io.WriteString(rw, text) }
+		short := func(text string, known bool) fakeapi.Fault {
+			return func(rw respond, _ *request, _ handler) {
+				if !known {
+					flush(rw)
+				}
+				io.WriteString(rw, text)
+			}
 		}
 		var answers []fakeapi.Fault
 		var raws [20][]byte
 		for i := range raws {
-			answers = append(answers, unknown(fmt.Sprintf("answer %02d", i)))
+			answers = append(answers, short(fmt.Sprintf("answer %02d", i), i%2 == 0))
 		}
-		w.script("answers without a length", "", answers...)
+		w.script("answers of a few bytes, every other one without a length", "", answers...)
 		t.Did("DoRaw of the same request, 20 times")
 		r := w.on("GET")
 		for i := range raws {

@@ -31,18 +31,18 @@ func TestTask2_Error_is_the_servers_status(t *testing.T) {
 		w := newWorld(t)
 		err := w.getWeb().Into(&appsv1.Deployment{})
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "Into")
-		require.EqualError(t, err, `deployments.apps "web" not found`, "the error of Into")
+		require.ErrorContains(t, err, `deployments.apps "web" not found`, "the error of Into")
 		t.Rule("If the body is a Status whose status is Failure, the error is that Status, as an " +
 			"apierrors.StatusError. Its details say what was not found: perhaps the namespace, not the " +
 			"object.")
-		status := err.(apierrors.APIStatus).Status()
+		status := statusIn(t, err)
 		want := &metav1.StatusDetails{Name: "web", Group: "apps", Kind: "deployments"}
 		require.Equal(t, want, status.Details, "the details of the Status")
 		t.Rule("The server's Status becomes an error that apierrors.IsNotFound and the others recognize: " +
 			"Error, Get and Into return the same one.")
-		require.Equal(t, short(err), short(w.getWeb().Error()), "the error of Error")
+		require.Equal(t, status, statusIn(t, w.getWeb().Error()), "the Status of Error")
 		_, get := w.getWeb().Get()
-		require.Equal(t, short(err), short(get), "the error of Get")
+		require.Equal(t, status, statusIn(t, get), "the Status of Get")
 	})
 }
 
@@ -63,7 +63,12 @@ func TestTask2_Status_may_lack_its_version(t *testing.T) {
 			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`))
 		err := w.getWeb().Error()
 		requireIs(t, apierrors.IsNotFound, metav1.StatusReasonNotFound, err, "Do")
-		require.EqualValues(t, 404, err.(apierrors.APIStatus).Status().Code, "the code of the error of Do")
+		require.EqualValues(t, 404, statusIn(t, err).Code, "the code of the error of Do")
+		w.script("409, with a Status that has only a reason", "", answers(409, "application/json",
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"AlreadyExists"}`))
+		err = w.getWeb().Error()
+		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, err, "Do")
+		require.Nil(t, statusIn(t, err).Details, "the details of the Status")
 	})
 }
 
@@ -121,7 +126,8 @@ func TestTask2_Answer_that_is_no_status_is_an_error_too(t *testing.T) {
 		t.Rule(textInTheError)
 		page := answers(502, "text/html; charset=utf-8", "<html>gateway 7 is down</html>")
 		w.script("a proxy answers 502 with a page of HTML", "", page)
-		require.ErrorContains(t, w.getWeb().Error(), "gateway 7 is down", "the error of Do after a page of HTML")
+		require.ErrorContains(t, w.getWeb().Error(), "<html>gateway 7 is down</html>",
+			"the error of Do after a page of HTML")
 		w.script("a proxy answers 502 with XML", "", answers(502, "text/xml", "<error>gateway 8 is down</error>"))
 		require.ErrorContains(t, w.getWeb().Error(), "gateway 8 is down", "the error of Do after XML")
 		t.Rule(madeOfTheCode)
@@ -138,25 +144,27 @@ func TestTask2_Error_says_what_else_is_known(t *testing.T) {
 		forbidden := func(contentType []string) fakeapi.Fault {
 			return func(rw respond, _ *request, _ handler) {
 				rw.Header()["Content-Type"] = contentType
-				rw.Header().Set("Retry-After", "30")
+				rw.Header().Set("Retry-After", "3600")
 				rw.WriteHeader(403)
 				io.WriteString(rw, "too often from this address")
 			}
 		}
-		w.script("a proxy answers 403 with Retry-After 30, and a body without a content type", "", forbidden(nil))
+		w.script("a proxy answers 403 with Retry-After 3600, and a body without a content type", "", forbidden(nil))
 		err := w.getWeb().Error()
 		require.ErrorContains(t, err, "too often from this address", "the error of Do without a content type")
 		t.Rule("Such an error satisfies apierrors.IsUnexpectedServerError, and suggests the delay of " +
 			"Retry-After: a caller that retries needs it.")
 		seconds, _ := apierrors.SuggestsClientDelay(err)
-		require.Equal(t, 30, seconds, "seconds that the error suggests to wait")
+		require.Equal(t, 3600, seconds, "seconds that the error suggests to wait")
 		t.Rule("Such an error satisfies apierrors.IsUnexpectedServerError, and suggests the delay of " +
 			"Retry-After.")
-		w.script("a proxy answers 403, and a body of binary data", "", forbidden([]string{"application/octet-stream"}))
-		err = w.getWeb().Error()
-		requireIs(t, apierrors.IsUnexpectedServerError, "UnexpectedServerError", err, "Do after a body of bytes")
-		t.Rule(textIfText + ". Binary data does not belong in logs.")
-		require.NotContains(t, err.Error(), "too often", "the text of the error of Do after a body of bytes")
+		for _, other := range []string{"application/octet-stream", "application/x-text+zip", "application/json"} {
+			w.script("a proxy answers 403, and a body of type "+other, "", forbidden([]string{other}))
+			err = w.getWeb().Error()
+			requireIs(t, apierrors.IsUnexpectedServerError, "UnexpectedServerError", err, "Do after a body of bytes")
+			t.Rule(textIfText + ". Binary data does not belong in logs.")
+			require.NotContains(t, err.Error(), "too often", "the text of the error of Do after a body of bytes")
+		}
 	})
 }
 
@@ -185,18 +193,24 @@ func TestTask2_Failure_with_code_200_is_an_error(t *testing.T) {
 		w := newWorld(t)
 		failure := `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,` +
 			`"message":"somebody was faster"}`
-		failed := fakeapi.Times(2, fakeapi.Body("application/json", failure))
-		w.script("200, with a Status of Failure", "", failed...)
 		d := &appsv1.Deployment{}
-		err := w.getWeb().Into(d)
-		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Into after a Failure")
-		_, err = w.getWeb().Get()
-		requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Get after a Failure")
-		require.EqualValues(t, 409, err.(apierrors.APIStatus).Status().Code, "the code of the error of Get")
+		for _, code := range []int{200, 201, 202} {
+			w.script(fmt.Sprint(code, ", with a Status of Failure"), "",
+				fakeapi.Times(2, answers(code, "application/json", failure))...)
+			err := w.getWeb().Into(d)
+			requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Into after a Failure")
+			_, err = w.getWeb().Get()
+			requireIs(t, apierrors.IsConflict, metav1.StatusReasonConflict, err, "Get after a Failure")
+			require.EqualValues(t, 409, statusIn(t, err).Code, "the code of the error of Get")
+		}
+		t.Rule("Error returns nil after an answer of 2xx: here only Get and Into decode the body.")
+		w.script("200, with a Status of Failure", "", fakeapi.Body("application/json", failure))
+		require.NoError(t, w.getWeb().Error(), "the error of Do after a Failure")
+		t.Rule("A Status other than Success is an error, whatever the code.")
 		silent := fakeapi.Body("application/json", `{"kind":"Status","apiVersion":"v1"}`)
 		w.script("200, with a Status without a status", "", fakeapi.Times(2, silent)...)
 		require.Error(t, w.getWeb().Into(d), "the error of Into after a Status that says nothing")
-		_, err = w.getWeb().Get()
+		_, err := w.getWeb().Get()
 		require.Error(t, err, "the error of Get after a Status that says nothing")
 	})
 }
@@ -314,7 +328,7 @@ func TestTask2_Error_is_made_of_the_code(t *testing.T) {
 			err := w.getWeb().Error()
 			require.Error(t, err, "the error of Do after %d", code)
 			require.Equal(t, reason, apierrors.ReasonForError(err), "the reason of the error after %d", code)
-			status := err.(apierrors.APIStatus).Status()
+			status := statusIn(t, err)
 			require.EqualValues(t, code, status.Code, "the code of the error after %d", code)
 			t.Rule(madeOfTheCode + ".")
 			got := []string{status.Details.Name, status.Details.Group, status.Details.Kind}
@@ -325,7 +339,7 @@ func TestTask2_Error_is_made_of_the_code(t *testing.T) {
 		w.script("503, and a page of HTML", "", answers(503, "text/html", "<html>"))
 		err := w.do(w.on("GET").Name("web").SubResource("status")).Error()
 		require.Error(t, err, "the error of Do for a subresource")
-		require.Equal(t, "deployments", err.(apierrors.APIStatus).Status().Details.Kind, "the resource in the error")
+		require.Equal(t, "deployments", statusIn(t, err).Details.Kind, "the resource in the error")
 		t.Rule(madeOfTheCode + ". For 409 the verb matters: after a POST it means that the object exists.")
 		w.script("409, and a page of HTML", "", answers(409, "text/html", "<html>"))
 		requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, w.do(w.on("POST")).Error(), "a POST")

@@ -71,6 +71,13 @@ func TestTask2_Answer_without_a_body_is_a_success(t *testing.T) {
 			require.NoError(t, err, "the error of DoRaw after %d", code)
 			require.Empty(t, body, "the body that DoRaw returns after %d", code)
 		}
+		w.script("304, which never has a body", "", fakeapi.Times(2, func(rw respond, _ *request, _ handler) {
+			rw.WriteHeader(304)
+		})...)
+		require.Error(t, w.getWeb().Error(), "the error of Do after 304")
+		t.Did("DoRaw")
+		_, err := w.on("GET").Name("web").DoRaw(t.Context())
+		require.Error(t, err, "the error of DoRaw after 304")
 	})
 }
 

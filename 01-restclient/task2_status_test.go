@@ -10,9 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -49,7 +51,7 @@ func TestTask2_Error_is_the_whole_status(t *testing.T) {
 		}
 		t.Rule(whole + " It belongs to its caller, and later answers do not change it.")
 		for code, err := range errs {
-			require.EqualValues(t, code, err.(apierrors.APIStatus).Status().Code, "the code of an earlier error")
+			require.EqualValues(t, code, statusIn(t, err).Code, "the code of an earlier error")
 		}
 	})
 }
@@ -73,5 +75,23 @@ func TestTask2_Object_in_an_error_is_no_success(t *testing.T) {
 				require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into after %d with %s", code, what)
 			}
 		}
+	})
+}
+
+func TestTask2_Error_names_the_clients_group(t *testing.T) {
+	guard.Test(t, "Any other body gives an error with the code's reason, and the name, group and resource of the "+
+		"request. The core group has no name.", func(t *guard.T) {
+		w := newWorld(t)
+		config := w.Config()
+		config.QPS, config.APIPath, config.GroupVersion = -1, "/api", &corev1.SchemeGroupVersion
+		config.NegotiatedSerializer = restclient.Codecs.WithoutConversion()
+		core, err := restclient.RESTClientFor(config)
+		require.NoError(t, err, "the error of RESTClientFor")
+		w.script("404, and a page of HTML", "", answers(404, "text/html", "<html>"))
+		t.Did("GET of the Pod web, with a client for the core group")
+		err = w.do(core.Get().Namespace("default").Resource("pods").Name("web")).Error()
+		details := statusIn(t, err).Details
+		require.Equal(t, []string{"web", "", "pods"}, []string{details.Name, details.Group, details.Kind},
+			"the name, the group and the resource in the error")
 	})
 }

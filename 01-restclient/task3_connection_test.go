@@ -99,12 +99,13 @@ var breaks = []error{
 // errLost is the error of HTTP/2 if the server no longer answers the client's pings.
 var errLost = errors.New("http2: client connection lost")
 
-// unreachable are errors after which a GET is not sent again, because perhaps there is no server.
+// unreachable are errors after which a GET is not sent again: perhaps there is no server, or it cannot be reached.
 var unreachable = []error{
 	&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
 	&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)},
 	&net.DNSError{Err: "no such host", Name: "api", IsNotFound: true},
 	x509.UnknownAuthorityError{},
+	errors.New("http2: request header list larger than peer's advertised limit"),
 }
 
 func TestTask3_All_kinds_of_broken_connections(t *testing.T) {
@@ -129,7 +130,7 @@ func TestTask3_All_kinds_of_broken_connections(t *testing.T) {
 		}
 		for _, err := range append(breaks, errLost) {
 			check(aGET, "GET", err, 2)
-			for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE", "HEAD"} {
+			for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"} {
 				check(aChange, verb, err, 1)
 			}
 		}
@@ -141,8 +142,8 @@ func TestTask3_All_kinds_of_broken_connections(t *testing.T) {
 }
 
 func TestTask3_Error_names_an_earlier_one(t *testing.T) {
-	const both = "If the last try has no answer, or the context ends, the error also names the error of an earlier try: " +
-		`"… - error from a previous attempt: EOF"`
+	const both = "If the last try has no answer, or the context ends, the error also names the latest error of an " +
+		`earlier try: "… - error from a previous attempt: EOF"`
 	guard.Test(t, both+". The last error often says only that the time was over.", func(t *guard.T) {
 		refused := unreachable[0]
 		busy := func(w world) { w.script("busy, with Retry-After 1", "", fakeapi.Answer(429, "1")) }
@@ -151,16 +152,19 @@ func TestTask3_Error_names_an_earlier_one(t *testing.T) {
 			errs                []error
 		}{
 			{"EOF, and then refused", "EOF", both + ". It does not repeat the URL.", []error{io.EOF, refused}},
-			{"unexpected EOF, EOF, and then refused", "EOF", both + ": the latest one.",
+			{"unexpected EOF, EOF, and then refused", "EOF", both + ".",
 				[]error{io.ErrUnexpectedEOF, io.EOF, refused}},
-			{"EOF, an answer of 429, and then refused", "EOF", both + ": the latest one of a try without " +
-				"an answer.",
+			{"EOF, an answer of 429, and then refused", "EOF", both + ": an answer is not an error.",
 				[]error{io.EOF, nil, refused}},
 			{"an answer of 429, EOF, and then refused", "EOF", both + ": whichever try it was.",
 				[]error{nil, io.EOF, refused}},
 			{"an answer of 429, and then refused", "", both + ": an answer is not an " +
 				"error.", []error{nil, refused}},
 			{"refused at once", "", both + ": here there was no earlier try.", []error{refused}},
+			{"a reset, and then refused", breaks[0].Error(), both + ". It names the whole error.",
+				[]error{breaks[0], refused}},
+			{"EOF, ten times, and then an unexpected EOF", "EOF", both + ": the errors are not the same.",
+				append(slices.Repeat([]error{io.EOF}, 10), io.ErrUnexpectedEOF)},
 			{"EOF, in eleven tries", "", "If both errors are the same, it is named once: one " +
 				"is enough.", slices.Repeat([]error{io.EOF}, 11)},
 		} {
@@ -184,6 +188,14 @@ func TestTask3_Error_names_an_earlier_one(t *testing.T) {
 				require.ErrorAs(t, err, &request, "the error of "+s.name)
 				require.Contains(t, text, request.Error(), "the url.Error in the error of "+s.name)
 			}
+		}
+		for _, s := range senders[:2] {
+			w := newWorld(t, losing(&lossy{errs: []error{io.EOF}}))
+			t.Rule("After the last try, Do returns the answer or error of that try: an answer says enough.")
+			t.Did("%s of an object that does not exist: EOF, and then an answer of 404", s.name)
+			err := s.send(w.on("GET").Name("web"), t.Context())
+			require.Error(t, err, "the error of "+s.name)
+			require.NotContains(t, err.Error(), "a previous attempt", "the error of "+s.name)
 		}
 	})
 }
@@ -221,6 +233,11 @@ func TestTask3_Every_GET_is_retried(t *testing.T) {
 				require.Equal(t, 2, l.tried, "tries of a GET of "+what)
 			}
 		}
+		t.Rule(once + ": a dry run changes nothing, but it is not a GET.")
+		t.Did("POST of a dry run, whose connection ends with EOF")
+		l.errs, l.tried = []error{io.EOF}, 0
+		require.Error(t, w.do(w.on("POST").Param("dryRun", "All")).Error(), "the error of a dry run")
+		require.Equal(t, 1, l.tried, "tries of a dry run")
 	})
 }
 

@@ -28,8 +28,8 @@ const (
 	once     = "In all other cases, Do sends the request once"
 	negative = "A negative number counts as 0"
 	atMost   = "A request is sent again at most MaxRetries times"
-	broken   = `If the connection of a GET breaks without an answer (a reset, an EOF, "HTTP/2 connection lost"), Do ` +
-		"sends the request again a second later"
+	broken   = `If the connection of a GET breaks without an answer (a reset, an EOF, "http2: client connection lost"), ` +
+		"Do sends the request again a second later"
 )
 
 // answered is an answer that may ask for a retry.
@@ -51,6 +51,9 @@ func (a answered) check(t *guard.T) {
 		t.Did("%s with %s", a.verb, s.name)
 		d := took(func() { s.send(w.on(a.verb), t.Context()) })
 		require.Equal(t, a.sent, w.sent(), "requests sent for a %s that the server answers with %s", a.verb, answer)
+		if all := w.Requests(""); a.sent > 1 {
+			require.Equal(t, all[0].String(), all[1].String(), "the second try of a %s with %s", a.verb, answer)
+		}
 		if wait, _ := strconv.Atoi(a.retryAfter); a.sent > 1 {
 			require.Equal(t, time.Duration(max(wait, 0))*time.Second, d,
 				"duration of a %s that the server answers with %s", a.verb, answer)
@@ -83,7 +86,7 @@ func TestTask3_Every_code_and_every_verb(t *testing.T) {
 		for _, code := range []int{429, 500, 501, 502, 504, 507, 511, 599} {
 			answered{"GET", code, "1", 2, fmt.Sprintf("%s: here it is %d.", asked, code)}.check(t)
 		}
-		for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE"} {
+		for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"} {
 			for _, code := range []int{429, 500, 503, 504} {
 				answered{verb, code, "1", 2, asked + ": the server refused before it did anything, so the verb does not " +
 					"matter."}.check(t)

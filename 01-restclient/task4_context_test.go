@@ -4,13 +4,13 @@ package restclient_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 
-	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -44,12 +44,15 @@ const (
 	emptyWatch = "If the last try fails like this, Watch returns an empty watch and no error"
 )
 
+// errShutdown is the cause of a context's end. The context's error is still context.Canceled.
+var errShutdown = errors.New("the program shuts down")
+
 func TestTask4_Nothing_is_sent_for_a_context_that_has_ended(t *testing.T) {
 	guard.Test(t, contextEnds+". Nothing is sent, and the error is the context's.", func(t *guard.T) {
 		w := newWorld(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		t.Did("the context is cancelled")
-		cancel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		t.Did("the context is cancelled, and has a cause of its own")
+		cancel(errShutdown)
 		require.ErrorIs(t, w.doIn(ctx, w.on("GET")).Error(), context.Canceled, "the error of Do")
 		w.requireSent(0)
 	})
@@ -122,6 +125,14 @@ func TestTask4_Timeout_may_be_short_or_long(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded, "the error of %s with Timeout %s", s.name, timeout)
 			}
 		}
+		t.Rule(limits + ", whatever the verb.")
+		for _, verb := range []string{"POST", "PUT", "PATCH", "DELETE", "HEAD"} {
+			w := newWorld(t)
+			w.script("answers after two days", "", fakeapi.Slow(48*time.Hour))
+			t.Did("a %s with Timeout 1s", verb)
+			d := took(func() { w.do(w.on(verb).Timeout(time.Second)) })
+			require.Equal(t, time.Second, d, "duration of a %s with Timeout 1s", verb)
+		}
 	})
 }
 
@@ -136,34 +147,5 @@ func TestTask4_Body_is_read_within_the_timeout_too(t *testing.T) {
 		require.Equal(t, 30*time.Second, d, "duration of Do and Into")
 		t.Rule("When the time is over, the error is context.DeadlineExceeded, also while the body is read.")
 		require.ErrorIs(t, err, context.DeadlineExceeded, "the error of Into")
-	})
-}
-
-func TestTask4_Cancel_ends_the_waits_of_Stream_and_Watch(t *testing.T) {
-	const atOnce = contextEnds + ": a program that stops must not sleep for ten minutes first."
-	guard.Test(t, atOnce, func(t *guard.T) {
-		for what, begin := range map[string]func(*restclient.Request, context.Context) error{
-			"Stream": func(r *restclient.Request, ctx context.Context) error { _, err := r.Stream(ctx); return err },
-			"Watch":  func(r *restclient.Request, ctx context.Context) error { _, err := r.Watch(ctx); return err },
-		} {
-			w := newWorld(t)
-			w.script("busy, with Retry-After 600", "", fakeapi.Answer(429, "600"))
-			ctx, cancel := context.WithCancel(t.Context())
-			t.Did("the context is cancelled after a minute")
-			time.AfterFunc(time.Minute, cancel)
-			t.Did("%s", what)
-			t.Rule(atOnce)
-			var err error
-			d := took(func() { err = begin(w.on("GET"), ctx) })
-			if d == 0 {
-				t.Rule("The request is sent again after 429 and 5xx with Retry-After, as by Do: here it did not wait " +
-					"that long.")
-			}
-			require.Equal(t, time.Minute, d, "duration of "+what)
-			t.Rule(contextEnds + ", and the error is the context's.")
-			require.ErrorIs(t, err, context.Canceled, "the error of "+what)
-			t.Rule(notSent)
-			w.requireSent(1)
-		}
 	})
 }

@@ -88,9 +88,9 @@ func TestTask4_Limiter_is_asked_whatever_the_verb(t *testing.T) {
 
 func TestTask4_Timeout_excludes_the_limiters_first_wait(t *testing.T) {
 	guard.Test(t, limiterTime+". Otherwise a queue of requests times out before any is sent.", func(t *guard.T) {
-		w := newWorld(t, limitedBy(&limiter{wait: time.Minute}))
+		w := newWorld(t, limitedBy(&limiter{wait: 30 * time.Hour}))
 		for _, s := range senders[:3] {
-			t.Did("%s with Timeout 10s, and each request waits for the limiter for a minute", s.name)
+			t.Did("%s with Timeout 10s, and each request waits for the limiter for 30 hours", s.name)
 			require.NoError(t, s.send(w.on("GET").Timeout(10*time.Second), t.Context()), "the error of "+s.name)
 		}
 	})
@@ -122,9 +122,9 @@ func TestTask4_Limiter_before_a_retry_is_within_the_timeout(t *testing.T) {
 func TestTask4_Context_ends_the_limiters_wait(t *testing.T) {
 	guard.Test(t, asksLimiter+". So its wait can be cancelled (#79375).", func(t *guard.T) {
 		w := newWorld(t, limitedBy(&limiter{wait: time.Hour}))
-		ctx, cancel := context.WithCancel(t.Context())
-		t.Did("each request waits for the limiter for an hour; the context is cancelled after a minute")
-		time.AfterFunc(time.Minute, cancel)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		t.Did("each request waits for the limiter for an hour; the context is cancelled after a minute, with a cause")
+		time.AfterFunc(time.Minute, func() { cancel(errShutdown) })
 		var err error
 		d := took(func() { err = w.doIn(ctx, w.on("GET")).Error() })
 		require.Equal(t, time.Minute, d, "duration of Do")

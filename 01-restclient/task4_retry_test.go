@@ -96,7 +96,7 @@ func TestTask4_Last_answer_is_the_servers_status(t *testing.T) {
 		"has the server's message."
 	guard.Test(t, last, func(t *guard.T) {
 		for _, s := range []sender{senders[0], senders[2], senders[3]} { // DoRaw returns the body with its error
-			for _, code := range []int{429, 500, 503} {
+			for _, code := range []int{429, 500, 503, 504} {
 				for _, retries := range []int{0, 2} {
 					w := newWorld(t)
 					message := fmt.Sprintf("the server is busy until noon (%d)", code)
@@ -138,7 +138,9 @@ func TestTask4_Stream_and_Watch_after_broken_connections(t *testing.T) {
 			check(watch, watchRetries, "GET", err, 2)
 			check(stream, streamRetries, "GET", err, 1)
 		}
-		check(watch, watchRetries, "POST", breaks[0], 2)
+		for _, verb := range []string{"POST", "PUT", "DELETE"} {
+			check(watch, watchRetries, verb, breaks[0], 2)
+		}
 		check(stream, streamRetries, "GET", errLost, 1)
 		for _, err := range unreachable {
 			check(watch, "A watch is not sent again after any other error: there is no server, or it is the wrong one", "GET",

@@ -216,12 +216,15 @@ func TestTask4_Watch_that_ends_at_once_is_empty(t *testing.T) {
 			w.script(fault.what, "", fakeapi.Times(50, fault.is)...)
 			t.Rule(isEmpty)
 			t.Did("Watch")
-			events, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+			var events watch.Interface
+			var err error
+			d := took(func() { events, err = w.on("GET").Param("watch", "1").Watch(t.Context()) })
 			require.NoError(t, err, "the error of Watch")
 			require.NotNil(t, events, "the watch")
 			require.Equal(t, "the end", next(events), "the 1st event")
 			t.Rule(retries)
 			w.requireSent(11)
+			require.Equal(t, 10*time.Second, d, "duration of Watch")
 			events.Stop()
 		}
 	})
@@ -256,8 +259,8 @@ func TestTask4_Watch_that_times_out_is_sent_again(t *testing.T) {
 }
 
 func TestTask4_Watch_is_200_and_nothing_else(t *testing.T) {
-	const anError = only200 + ". An answer of 202 or 204 has no events, and the caller would watch again a " +
-		"hundred times a second."
+	const anError = only200 + ". An answer of 202 or 204 has no events, and the caller would take it for a watch that " +
+		"has ended."
 	guard.Test(t, anError, func(t *guard.T) {
 		for _, code := range []int{201, 202, 203, 204, 205, 206, 300, 400, 408, 418, 500, 503, 504} {
 			bodies := &closings{}

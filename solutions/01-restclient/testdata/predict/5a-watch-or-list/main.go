@@ -5,7 +5,8 @@
 // Wrong: watch-is-a-list
 //
 // Story: A list and a watch have the same path, and only a parameter tells them apart. Without it the server answers
-// with a list, the stream ends at once, and a Reflector asks again, a hundred times a second.
+// with a list, and a list is not an event. The watch fails at once, and so does the next one after each list of a
+// Reflector. Its store does not see any change between two lists.
 package main
 
 import (

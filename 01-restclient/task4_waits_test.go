@@ -14,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
+	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -180,9 +182,11 @@ func TestTask4_Stream_ends_with_its_context(t *testing.T) {
 
 func TestTask4_End_names_the_broken_connection(t *testing.T) {
 	const (
-		both = "If the last try has no answer, or the context ends, the error also names the error of an earlier try: " +
-			`"… - error from a previous attempt: EOF"`
+		both = "If the last try has no answer, or the context ends, the error also names the latest error of an earlier " +
+			`try: "… - error from a previous attempt: EOF"`
 		watch = "Any other error, even a Status, also names the error of an earlier try, as with Do"
+
+		inTheWait = "in the wait for a retry"
 	)
 	guard.Test(t, both+". The context's error alone does not name the cause.", func(t *guard.T) {
 		for _, s := range senders {
@@ -192,20 +196,45 @@ func TestTask4_End_names_the_broken_connection(t *testing.T) {
 			if s.name == "Watch" {
 				t.Rule(watch + ". The context's error alone does not name the cause.")
 			}
-			for _, end := range []error{context.Canceled, context.DeadlineExceeded} {
-				l := &lossy{errs: slices.Repeat([]error{io.EOF}, 50)}
-				w := newWorld(t, losing(l))
-				ctx, cancel := context.WithCancel(t.Context())
-				if end == context.DeadlineExceeded {
-					ctx, cancel = context.WithTimeout(t.Context(), 1500*time.Millisecond)
-				} else {
-					time.AfterFunc(1500*time.Millisecond, cancel)
+			for _, where := range []string{inTheWait, "in the limiter's wait before it", "in the retry"} {
+				for _, end := range []string{"the context is cancelled", "the deadline", "the Timeout"} {
+					if s.name == "Watch" && (end == "the Timeout" || end == "the deadline" && where != inTheWait) {
+						continue // a watch has no Timeout, and client-go names the deadline twice
+					}
+					l, lost := &limiter{}, &lossy{errs: []error{io.EOF, io.EOF}}
+					tries := &closings{}
+					w := newWorld(t, limitedBy(l), losing(lost), counting(tries))
+					w.Script("", fakeapi.Slow(time.Hour))
+					moment := 2500 * time.Millisecond
+					switch where {
+					case inTheWait:
+						lost.errs = slices.Repeat(lost.errs, 25)
+						moment = 1500 * time.Millisecond
+					case "in the limiter's wait before it":
+						tries.onTry = func() {
+							if lost.tried == 1 { // this is the second try
+								l.wait = time.Hour
+							}
+						}
+					}
+					r, want := w.on("GET"), context.DeadlineExceeded
+					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					switch end {
+					case "the context is cancelled":
+						want = context.Canceled
+						time.AfterFunc(moment, cancel)
+					case "the deadline":
+						ctx, cancel = context.WithTimeout(t.Context(), moment)
+					default:
+						r.Timeout(moment)
+					}
+					t.Did("%s: two connections end with EOF; %s: %s", s.name, where, end)
+					err := s.send(r, ctx)
+					cancel()
+					require.ErrorIs(t, err, want, "the error of %s, %s: %s", s.name, where, end)
+					require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of %s, %s: %s",
+						s.name, where, end)
 				}
-				t.Did("%s: each connection ends with EOF; in the wait for the third try: %v", s.name, end)
-				err := s.send(w.on("GET"), ctx)
-				cancel()
-				require.ErrorIs(t, err, end, "the error of "+s.name)
-				require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of "+s.name)
 			}
 		}
 		t.Rule(watch + ".")
@@ -215,6 +244,23 @@ func TestTask4_End_names_the_broken_connection(t *testing.T) {
 		_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
 		require.ErrorIs(t, err, syscall.ECONNREFUSED, "the error of Watch")
 		require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of Watch")
+		for _, c := range []struct {
+			what, earlier string
+			errs          []error
+		}{
+			{"an answer of 429, and then refused", "", []error{nil, syscall.ECONNREFUSED}},
+			{"EOF, an answer of 429, and then refused", "EOF", []error{io.EOF, nil, syscall.ECONNREFUSED}},
+			{"unexpected EOF, EOF, and then refused", "EOF", []error{io.ErrUnexpectedEOF, io.EOF, syscall.ECONNREFUSED}},
+		} {
+			l.errs = c.errs
+			w.Script("", fakeapi.Answer(429, "1"))
+			t.Did("Watch: %s", c.what)
+			_, err := w.on("GET").Param("watch", "1").Watch(t.Context())
+			require.ErrorIs(t, err, syscall.ECONNREFUSED, "the error of Watch")
+			_, earlier, _ := strings.Cut(err.Error(), " - error from a previous attempt: ")
+			require.Equal(t, c.earlier, earlier, "the error from a previous attempt in the error of Watch")
+			w.ClearScripts()
+		}
 		t.Did("Watch: a connection that ends with EOF, and an answer of 410")
 		l.errs = []error{io.EOF}
 		w.Script("", fakeapi.Answer(410, ""))
@@ -277,4 +323,69 @@ func TestTask4_One_request_does_not_wait_for_another(t *testing.T) {
 				cancel()
 			}
 		})
+}
+
+func TestTask4_Cancel_ends_the_waits_of_Stream_and_Watch(t *testing.T) {
+	const atOnce = contextEnds + ": a program that stops must not sleep for ten minutes first."
+	guard.Test(t, atOnce, func(t *guard.T) {
+		for what, begin := range map[string]func(*restclient.Request, context.Context) error{
+			"Stream": func(r *restclient.Request, ctx context.Context) error { _, err := r.Stream(ctx); return err },
+			"Watch":  func(r *restclient.Request, ctx context.Context) error { _, err := r.Watch(ctx); return err },
+		} {
+			w := newWorld(t)
+			w.script("busy, with Retry-After 600", "", fakeapi.Answer(429, "600"))
+			ctx, cancel := context.WithCancel(t.Context())
+			t.Did("the context is cancelled after a minute")
+			time.AfterFunc(time.Minute, cancel)
+			t.Did("%s", what)
+			t.Rule(atOnce)
+			var err error
+			d := took(func() { err = begin(w.on("GET"), ctx) })
+			if d == 0 {
+				t.Rule("The request is sent again after 429 and 5xx with Retry-After, as by Do: here it did not wait " +
+					"that long.")
+			}
+			require.Equal(t, time.Minute, d, "duration of "+what)
+			t.Rule(contextEnds + ", and the error is the context's.")
+			require.ErrorIs(t, err, context.Canceled, "the error of "+what)
+			t.Rule(notSent)
+			w.requireSent(1)
+		}
+	})
+}
+
+func TestTask4_Each_call_has_a_context_of_its_own(t *testing.T) {
+	const unchanged = "Do does not change the request, which can be sent again: two goroutines may send it at once, " +
+		"with different contexts."
+	guard.Test(t, unchanged, func(t *guard.T) {
+		for _, s := range senders {
+			w := newWorld(t, func(c *rest.Config) { c.QPS, c.Burst = 100, 100 })
+			w.script("busy, with Retry-After 60, twice", "", fakeapi.Times(2, fakeapi.Answer(429, "60"))...)
+			if s.name == "Stream" || s.name == "Watch" {
+				t.Rule("Stream and Watch do not change the request, which can be sent again.")
+			}
+			r, send := w.on("GET"), s.send
+			if s.name == "Watch" { // its sender would change the request
+				r.Param("watch", "1")
+				send = func(r *restclient.Request, ctx context.Context) error {
+					events, err := r.Watch(ctx)
+					if err == nil {
+						events.Stop()
+					}
+					return err
+				}
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			errs := [2]chan error{make(chan error, 1), make(chan error, 1)}
+			for i, ctx := range []context.Context{t.Context(), ctx} {
+				t.Did("a goroutine: %s of the same request, with a context of its own", s.name)
+				t.Go(func() { errs[i] <- send(r, ctx) })
+				time.Sleep(time.Second)
+			}
+			t.Did("the context of the second goroutine is cancelled")
+			cancel()
+			require.NoError(t, <-errs[0], "the error of the first "+s.name)
+			require.ErrorIs(t, <-errs[1], context.Canceled, "the error of the second "+s.name)
+		}
+	})
 }
