@@ -18,6 +18,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 
 	watchstream "client-go-workshop/02-watch-stream"
@@ -64,7 +65,8 @@ func (s *source) Close() error { s.closed++; return s.closeErr }
 // bytewise cuts a text into single bytes.
 func bytewise(text string) *source { return pieces(strings.Split(text, "")...) }
 
-// frames reads all frames with a buffer of this many bytes. It returns them, and the error after them.
+// frames reads all frames with a buffer of this many bytes. It returns them, and the error after them. With a buffer of
+// no bytes it reads once.
 func frames(r io.Reader, buffer int) (all []string, err error) {
 	all = []string{}
 	frame := ""
@@ -76,6 +78,9 @@ func frames(r io.Reader, buffer int) (all []string, err error) {
 		case nil:
 			all, frame = append(all, frame), ""
 		case io.ErrShortBuffer:
+			if buffer == 0 {
+				return all, err
+			}
 		default:
 			return all, err
 		}
@@ -96,12 +101,14 @@ type notedDecoder struct {
 	t *guard.T
 }
 
-// decode returns a decoder of a stream.
+// decode returns a decoder of a stream, and closes it when the test is over.
 func decode(t *guard.T, s io.ReadCloser) notedDecoder {
-	return notedDecoder{watchstream.NewDecoder(watchstream.NewFrameReader(s), watchstream.Objects()), t}
+	d := watchstream.NewDecoder(watchstream.NewFrameReader(s), watchstream.Objects())
+	t.Cleanup(d.Close)
+	return notedDecoder{d, t}
 }
 
-// next describes the result of Decode: the event, or "error: " and the error.
+// next describes the result of Decode: the event, "the end of the stream: " and the error, or "error: " and the error.
 func (d notedDecoder) next() string {
 	d.t.Did("Decode")
 	eventType, obj, err := d.Decode()
@@ -109,13 +116,15 @@ func (d notedDecoder) next() string {
 	switch {
 	case err != nil && (obj != nil || eventType != ""):
 		return "an error, and " + describe(event)
+	case utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err):
+		return fmt.Sprint("the end of the stream: ", err)
 	case err != nil:
 		return fmt.Sprint("error: ", err)
 	}
 	return describe(event)
 }
 
-// requireError asserts that Decode returns an error and no event.
+// requireError asserts that Decode returns an error and no event. The end of the stream is not such an error.
 func (d notedDecoder) requireError(what string) {
 	d.t.Helper()
 	result, _, _ := strings.Cut(d.next(), ": ")

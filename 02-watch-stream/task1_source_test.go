@@ -62,16 +62,17 @@ func TestTask1_Error_is_returned_again(t *testing.T) {
 				_, first := frames(r, 1000)
 				require.Error(t, first, "the error of Read")
 				reads := s.after.reads
-				for range 3 {
-					t.Did("Read again")
-					got, again := frames(r, 1000)
+				for _, size := range []int{1000, 0, 3, 1000} {
+					t.Did("Read again, with a buffer of %d bytes", size)
+					got, again := frames(r, size)
 					require.Equal(t, []string{}, got, "frames after the error")
 					require.Equal(t, first.Error(), again.Error(), "the error of the next Read")
 					if test.want != nil {
-						require.ErrorIs(t, again, test.want, "the error of the next Read")
+						require.Equal(t, test.want.Error(), asItIs(again, test.want), "the error of the next Read")
 					}
 				}
 				require.Equal(t, reads, s.after.reads, "Reads of the source after the error")
+				r.Close()
 			}
 		}
 	})
@@ -110,18 +111,23 @@ func TestTask1_Source_is_read_in_large_pieces(t *testing.T) {
 	})
 }
 
-// repeated is a source that returns the same text several times.
+// repeated is a source that returns the same text several times. read counts the bytes of the next one that are read.
 type repeated struct {
 	text  string
 	times int
+	read  int
 }
 
 func (r *repeated) Read(p []byte) (int, error) {
 	if r.times == 0 {
 		return 0, io.EOF
 	}
-	r.times--
-	return copy(p, r.text), nil
+	n := copy(p, r.text[r.read:])
+	if r.read += n; r.read == len(r.text) {
+		r.read = 0
+		r.times--
+	}
+	return n, nil
 }
 
 func (r *repeated) Close() error { return nil }
@@ -157,7 +163,7 @@ func TestTask1_Returned_frames_are_not_kept(t *testing.T) {
 		frame := `{"a":"` + strings.Repeat("x", 500) + `"}`
 		all := strings.Repeat(frame, 8000)
 		before := inUse()
-		for _, s := range []io.ReadCloser{&repeated{frame, 8000}, io.NopCloser(strings.NewReader(all))} {
+		for _, s := range []io.ReadCloser{&repeated{text: frame, times: 8000}, io.NopCloser(strings.NewReader(all))} {
 			r := watchstream.NewFrameReader(s)
 			t.Did("Read of 8000 frames of 508 bytes, 4 MB in all; they come one by one, and all at once")
 			p := make([]byte, 1000)
@@ -166,7 +172,7 @@ func TestTask1_Returned_frames_are_not_kept(t *testing.T) {
 				require.NoError(t, err, "the error of Read")
 			}
 			requireNoGrowth(t, before, "after 8000 frames")
-			runtime.KeepAlive(r)
+			r.Close()
 		}
 		runtime.KeepAlive(all)
 	})
@@ -198,8 +204,10 @@ func TestTask1_Readers_share_nothing(t *testing.T) {
 		s := pieces(`{"a":1}{"a":2}`)
 		s.together = true
 		first := watchstream.NewFrameReader(s)
+		defer first.Close()
 		got := []string{next(first)}
 		second := watchstream.NewFrameReader(pieces(`{"b":1}{"b":2}`))
+		defer second.Close()
 		got = append(got, next(second), next(first), next(second))
 		require.Equal(t, []string{`{"a":1}`, `{"b":1}`, `{"a":2}`, `{"b":2}`}, got, "frames of the two readers")
 		t.Rule(same + " Close may come while the source still writes to the buffer.")
@@ -212,6 +220,7 @@ func TestTask1_Readers_share_nothing(t *testing.T) {
 		}})
 		closed.Read(make([]byte, 100))
 		require.Equal(t, `{"d":2}`, next(other), "the 2nd frame of the other reader")
+		other.Close()
 	})
 }
 

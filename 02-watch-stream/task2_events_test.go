@@ -45,14 +45,18 @@ func TestTask2_Bookmark_is_an_event(t *testing.T) {
 func TestTask2_Error_carries_a_status(t *testing.T) {
 	guard.Test(t, "The type is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR. An ERROR event is not an error of "+
 		"the stream. Its Status has a reason: after 410 the consumer lists again.", func(t *guard.T) {
-		d := decode(t, pieces(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure",`+
-			`"message":"too old","reason":"Expired","code":410}}`))
-		t.Did("Decode")
-		eventType, obj, err := d.Decode()
-		require.NoError(t, err, "the error of Decode")
-		require.Equal(t, watch.Error, eventType, "the type of the event")
-		want := &metav1.Status{Status: "Failure", Message: "too old", Reason: "Expired", Code: 410}
-		require.Equal(t, want, obj, "the object of the event")
+		for _, status := range []*metav1.Status{
+			{Status: "Failure", Message: "too old", Reason: "Expired", Code: 410},
+			{Status: "Failure", Message: "etcd has no leader", Reason: "InternalError", Code: 500},
+		} {
+			d := decode(t, pieces(fmt.Sprintf(`{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1",`+
+				`"status":"Failure","message":%q,"reason":%q,"code":%d}}`, status.Message, status.Reason, status.Code)))
+			t.Did("Decode of an ERROR with the code %d", status.Code)
+			eventType, obj, err := d.Decode()
+			require.NoError(t, err, "the error of Decode")
+			require.Equal(t, watch.Error, eventType, "the type of the event")
+			require.Equal(t, status, obj, "the object of the event")
+		}
 	})
 }
 
@@ -65,6 +69,15 @@ func TestTask2_Kind_decides_the_Go_type(t *testing.T) {
 			`"items":[{"metadata":{"name":"c"}}]}}`))
 		require.Equal(t, []string{"ADDED *v1.ReplicaSet", "ADDED b@1", "ADDED *v1.DeploymentList"},
 			[]string{d.next(), d.next(), d.next()}, "results of three Decodes")
+		t.Rule("Decode returns the type and the object of the next event. The type does not follow from the kind, or " +
+			"the kind from the type.")
+		for _, eventType := range []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"} {
+			t.Did("two events of type %s, with a Status and with a Deployment", eventType)
+			d := decode(t, pieces(`{"type":"`+eventType+`","object":{"kind":"Status","apiVersion":"v1",`+
+				`"message":"busy"}}`+event(eventType, "web", "1")))
+			require.Equal(t, []string{eventType + " busy", eventType + " web@1"}, []string{d.next(), d.next()},
+				"results of two Decodes")
+		}
 	})
 }
 
@@ -80,6 +93,8 @@ func TestTask2_Order_and_space_and_other_fields_do_not_matter(t *testing.T) {
 			`{"type":"MODIFIED","type":"ADDED","object":` + object + `}`,
 			`{"type":"ADDED","object":` + object + `,"Type":"DELETED","OBJECT":{}}`,
 			`{"type":"\u0041DDED","object":` + object + `}`,
+			`{"object":` + object + `,"future":1,"type":"ADDED"}`,
+			`{"ty\u0070e":"ADDED","\u006fbject":` + object + `}`,
 			`{"type":"ADDED","object":{` + metadata + `,"future":"{","apiVersion":"apps/v1","kind":"Deployment"}}`,
 			`{"type":"ADDED","object":{"kind":"ReplicaSet","kind":"Deployment","apiVersion":"apps/v1",` +
 				metadata + `}}`,
@@ -119,14 +134,20 @@ func TestTask2_Whole_object_is_decoded(t *testing.T) {
 func TestTask2_Unknown_types_are_errors(t *testing.T) {
 	guard.Test(t, "An unknown type is an error, not an event. If a decoder guesses, or skips the event, a cache "+
 		"becomes wrong.", func(t *guard.T) {
-		for _, unknown := range []string{"added", "CREATED", ""} {
+		for _, unknown := range []string{"added", "CREATED", "", " ADDED"} {
 			t.Did("an event of type %q, and then a good one", unknown)
 			d := decode(t, pieces(event(unknown, "web", "1")+event("ADDED", "web", "2")))
 			d.requireError(fmt.Sprintf("the type %q", unknown))
 		}
+		const noType = `{"object":{"kind":"Deployment","apiVersion":"apps/v1"}}`
 		t.Did("an event without a type")
-		d := decode(t, pieces(`{"object":{"kind":"Deployment","apiVersion":"apps/v1"}}`))
-		d.requireError("an event without a type")
+		decode(t, pieces(noType)).requireError("an event without a type")
+		for _, unknown := range []string{event("", "web", "2"), event("CREATED", "web", "2"), noType} {
+			t.Did("a good event, and then %s", unknown)
+			d := decode(t, pieces(event("DELETED", "web", "1")+unknown))
+			require.Equal(t, "DELETED web@1", d.next(), "result of the 1st Decode")
+			d.requireError(unknown + " after a good event")
+		}
 	})
 }
 
@@ -140,7 +161,7 @@ func TestTask2_Objects_that_cannot_be_decoded_are_errors(t *testing.T) {
 				`{"metadata":{"name":"web"}}`,
 				`{"kind":"Deployment","apiVersion":"apps/v1","spec":{"replicas":"three"}}`,
 				`{"kind":"Deployment","apiVersion":"apps/v1","spec":{"replicas":three}}`,
-				`7`, `null`, `"web"`, `[]`,
+				`7`, `null`, `"web"`, `[]`, `{}`,
 			} {
 				t.Story(8)
 				t.Did("a good event, one of type %s with the object %s, and a good one", eventType, object)
@@ -161,9 +182,19 @@ func TestTask2_Objects_that_cannot_be_decoded_are_errors(t *testing.T) {
 func TestTask2_Only_objects_are_events(t *testing.T) {
 	guard.Test(t, "A frame that is not a JSON object is an error. The frame reader or the decoder may notice it.",
 		func(t *guard.T) {
-			for _, frame := range []string{`["ADDED",{}]`, `["a"]`, `1 `, `"ADDED" `, `null `, `true `} {
+			object := `{"kind":"Deployment","apiVersion":"apps/v1"}`
+			for _, frame := range []string{
+				`["ADDED",{}]`, `["a"]`, `1 `, `"ADDED" `, `null `, `true `,
+				`{type: ADDED, object: ` + object + `}`, `{"type":"ADDED","object":` + object + `,}`,
+				`{"type":"ADDED","object":` + object + `]`,
+			} {
 				t.Did("%s arrives, and then a good event", frame)
 				decode(t, pieces(frame+event("ADDED", "web", "1"))).requireError(frame)
+			}
+			whole := event("ADDED", "web", "1")
+			for _, text := range []string{`null`, `[]`, `7`, `"ADDED"`, whole + whole, whole + ` 7`, `7 ` + whole} {
+				t.Did("a frame reader returns the frame %s, and then a good event", text)
+				decodeFrames(t, &framed{frames: []frame{{text: text}, {text: whole}}}).requireError("the frame " + text)
 			}
 		})
 }
@@ -220,6 +251,7 @@ func TestTask2_Objects_do_not_change_later(t *testing.T) {
 		require.NoError(t, err, "the error of the 2nd Decode")
 		require.Equal(t, "first", status.(*metav1.Status).Message, "the message of the 1st Status, after the 2nd Decode")
 		f := watchstream.NewFrameReader(pieces(event("ADDED", "aaaa", "1") + event("ADDED", "bbbb", "2")))
+		defer f.Close()
 		d = notedDecoder{watchstream.NewDecoder(f, keeping{}), t}
 		t.Did("Decode of two events, with a decoder whose objects keep the bytes that it receives")
 		_, kept, err := d.Decode()
@@ -259,6 +291,12 @@ func TestTask2_Errors_of_the_stream_are_returned_as_they_are(t *testing.T) {
 		t.Did("the stream fails")
 		_, _, err = decode(t, s).Decode()
 		require.Equal(t, "the connection is gone", asItIs(err, broken), "the error of Decode of a stream that fails")
+		for _, text := range []string{event("ADDED", "web", "1"), large(9_000)} {
+			t.Did("the frame reader returns %d bytes, the last of them together with io.EOF", len(text))
+			d := decodeFrames(t, &framed{frames: []frame{{text: text, err: io.EOF}}})
+			_, _, err = d.Decode()
+			require.Equal(t, "EOF", asItIs(err, io.EOF), "the error of Decode of bytes that come with io.EOF")
+		}
 	})
 }
 

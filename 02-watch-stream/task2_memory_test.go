@@ -3,6 +3,7 @@ package watchstream_test
 // Task 2: events. Frames that are too large, and the memory of a decoder.
 
 import (
+	"errors"
 	"io"
 	"runtime"
 	"strings"
@@ -50,7 +51,10 @@ func (f *framed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (f *framed) Close() error { return nil }
+func (f *framed) Close() error {
+	f.frames = []frame{{err: io.ErrClosedPipe}}
+	return nil
+}
 
 func decodeFrames(t *guard.T, f *framed) notedDecoder {
 	return notedDecoder{watchstream.NewDecoder(f, watchstream.Objects()), t}
@@ -98,14 +102,16 @@ func TestTask2_More_than_16_MiB_is_too_large(t *testing.T) {
 func TestTask2_Stream_ends_in_a_frame_that_is_too_large(t *testing.T) {
 	guard.Test(t, "The next Decode returns the event after it, or the error that the frame reader returns before "+
 		"that event.", func(t *guard.T) {
-		d := decodeFrames(t, &framed{frames: []frame{{more: 40 << 20, err: io.ErrUnexpectedEOF}}})
-		t.Did("the stream ends after 40 MiB of a frame")
-		t.Did("Decode")
-		_, _, err := d.Decode()
-		require.ErrorIs(t, err, streaming.ErrObjectTooLarge, "the error of the 1st Decode")
-		t.Did("Decode")
-		_, _, err = d.Decode()
-		require.Equal(t, "unexpected EOF", asItIs(err, io.ErrUnexpectedEOF), "the error of the 2nd Decode")
+		for _, end := range []error{io.ErrUnexpectedEOF, io.EOF, errors.New("the connection is gone")} {
+			d := decodeFrames(t, &framed{frames: []frame{{more: 40 << 20, err: end}}})
+			t.Did("the stream ends after 40 MiB of a frame: %v", end)
+			t.Did("Decode")
+			_, _, err := d.Decode()
+			require.ErrorIs(t, err, streaming.ErrObjectTooLarge, "the error of the 1st Decode")
+			t.Did("Decode")
+			_, _, err = d.Decode()
+			require.Equal(t, end.Error(), asItIs(err, end), "the error of the 2nd Decode")
+		}
 	})
 }
 

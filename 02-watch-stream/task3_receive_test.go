@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"runtime/metrics"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -19,7 +21,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -32,11 +36,15 @@ func TestTask3_Events_come_in_order(t *testing.T) {
 		"cache back in time.", func(t *guard.T) {
 		var steps []step
 		want := []string{}
+		types := []watch.EventType{watch.Added, watch.Modified, watch.Deleted, watch.Bookmark, watch.Error, "FUTURE"}
 		for i := range 50 {
-			steps = append(steps, added(fmt.Sprint("web-", i)))
-			want = append(want, fmt.Sprintf("ADDED web-%d@1", i))
+			obj := named(fmt.Sprint("web-", i))
+			obj.ResourceVersion = strconv.Itoa(100 - i)
+			next := watch.Event{Type: types[i%len(types)], Object: obj}
+			steps = append(steps, step{event: next})
+			want = append(want, describe(next))
 		}
-		t.Did("the decoder has 50 events")
+		t.Did("the decoder has 50 events of all types, each with a smaller version than the one before")
 		s := newScript(steps...)
 		w := running(t, s)
 		require.Equal(t, append(want, nothing), all(w), "events received")
@@ -93,6 +101,7 @@ func TestTask3_End_of_the_stream_is_not_an_event(t *testing.T) {
 			&net.OpError{Op: "read", Net: "tcp", Err: net.ErrClosed},
 			errors.New("http2: server sent GOAWAY and closed the connection; LastStreamID=1999, ErrCode=NO_ERROR"),
 			errors.New("http: can't write HTTP request on broken connection"),
+			errors.New("stream error: connection reset by peer"), errors.New("tls: use of closed network connection"),
 		} {
 			s := newScript(added("web"), fails(end))
 			w := running(t, s)
@@ -121,9 +130,11 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 			errors.New("no kind is set"), streaming.ErrObjectTooLarge, context.Canceled,
 			fmt.Errorf("unable to decode: %w", io.EOF), errors.New("unexpected EOF in a string"),
 			errors.New("http2: client connection lost"), io.ErrClosedPipe,
+			errors.New("no kind is set in " + strings.Repeat("x", 2000)), apierrors.NewResourceExpired("too old"),
 			&net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.EHOSTUNREACH)},
 		} {
-			s := newScript(added("web"), fails(failure), added("db"))
+			half := step{event: added("half").event, err: failure}
+			s := newScript(added("web"), half, added("db"))
 			w := running(t, s)
 			t.Did("the decoder has one event, then an error, and would have another event: %v", failure)
 			t.Rule(inOrder)
@@ -138,8 +149,17 @@ func TestTask3_Other_errors_are_one_ERROR_and_the_end(t *testing.T) {
 			require.Equal(t, theEnd, receive(w), "the 3rd event")
 			require.Equal(t, 1, s.timesClosed(), "calls of the decoder's Close")
 		}
+		t.Did("the decoder fails, and the reporter makes a Deployment of the error")
+		w := watchstream.NewStreamWatcher(newScript(fails(errors.New("no kind is set"))), reporting{named("failed")})
+		t.Rule(reported)
+		require.Equal(t, []string{"ERROR failed@1", theEnd}, all(w), "events received")
 	})
 }
+
+// reporting is a reporter that makes this object from each error.
+type reporting struct{ object runtime.Object }
+
+func (r reporting) AsObject(error) runtime.Object { return r.object }
 
 func TestTask3_ERROR_of_the_server_does_not_end_the_watch(t *testing.T) {
 	guard.Test(t, "An ERROR event of the decoder is an event like any other: the consumer decides what it "+

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -82,12 +83,19 @@ func TestTask4_Stop_ends_a_send_that_no_consumer_receives(t *testing.T) {
 }
 
 func TestTask4_Stop_without_receiving_leaves_nothing_behind(t *testing.T) {
-	guard.Test(t, "Stop ends a send that no consumer receives, of an event or of an error. Otherwise each "+
-		"stopped watch may leave a goroutine that waits forever (#98653).", func(t *guard.T) {
-		t.Did("an event arrives, no consumer receives, and Stop")
-		w := watchstream.NewStreamWatcher(newScript(added("web"), added("db")), reporter{})
+	const ends = "Stop ends a send that no consumer receives, of an event or of an error. Otherwise each " +
+		"stopped watch may leave a goroutine that waits forever (#98653)."
+	guard.Test(t, ends, func(t *guard.T) {
+		t.Did("20 events arrive, no consumer receives, and Stop")
+		s := newScript(slices.Repeat([]step{added("web")}, 20)...)
+		w := watchstream.NewStreamWatcher(s, reporter{})
 		synctest.Wait()
 		w.Stop()
+		synctest.Wait()
+		t.Rule("The channel has no buffer: the next event is decoded when this one has been received. After Stop, none " +
+			"is received.")
+		require.NotZero(t, len(s.steps), "events left in the decoder after Stop")
+		t.Rule(ends)
 		t.Did("an error arrives, no consumer receives, and Stop")
 		w = watchstream.NewStreamWatcher(newScript(fails(errors.New("no kind is set"))), reporter{})
 		synctest.Wait()

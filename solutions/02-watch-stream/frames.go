@@ -77,7 +77,7 @@ func (r *frameReader) Close() error { return r.source.Close() }
 //
 // Read does not read the source byte by byte. Returned frames do not stay in memory.
 func (r *frameReader) Read(p []byte) (n int, err error) {
-	for n < len(p) {
+	for {
 		if err := r.fill(); err != nil {
 			return n, err
 		}
@@ -95,8 +95,10 @@ func (r *frameReader) Read(p []byte) (n int, err error) {
 		if ended {
 			return n, nil
 		}
+		if n == len(p) {
+			return n, io.ErrShortBuffer
+		}
 	}
-	return n, io.ErrShortBuffer
 }
 
 // fill reads from the source until there are unread bytes. It returns the source's error when there are none.

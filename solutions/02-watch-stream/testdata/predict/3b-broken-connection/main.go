@@ -5,7 +5,7 @@
 //
 // Wrong: break-is-an-error
 //
-// Story: Every restart of an API server, and every load balancer that closes old connections, breaks watches in the
+// Story: A restart of an API server, or a load balancer that closes old connections, can break a watch in the
 // middle of an event. If each break is an ERROR, a Reflector counts its watch as failed and lists everything again.
 // After one restart every client of the cluster does so at the same time.
 package main
