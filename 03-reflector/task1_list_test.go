@@ -5,6 +5,8 @@ package reflector_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
 
 	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/guard"
@@ -38,6 +41,40 @@ func TestTask1_List_replaces_what_is_in_the_store(t *testing.T) {
 		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has " +
 			"received. The version of a list is not that of an object in it.")
 		require.Equal(t, "7", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list")
+	})
+}
+
+func TestTask1_Objects_of_all_namespaces_are_listed(t *testing.T) {
+	guard.Test(t, "ListAndWatchWithContext replaces the store's contents by a list. Objects of the same name in other "+
+		"namespaces are other objects.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		s.lists = append(s.lists, func(o metav1.ListOptions) (apiruntime.Object, error) {
+			list, err := lists("7", "a", "a", "b")(o)
+			list.(*appsv1.DeploymentList).Items[1].Namespace = "other"
+			return list, err
+		})
+		t.Did("the source lists a, a in another namespace, and b")
+		once(t, s, st)
+		require.Equal(t, []string{"Replace [a@1 b@1 other/a@1] @7"}, st.calls(), "calls of the store")
+	})
+}
+
+func TestTask1_Reflectors_of_one_name_share_nothing(t *testing.T) {
+	guard.Test(t, "The first list asks for version 0. Each Reflector has a first list: another one of the same name, or "+
+		"for the same store, has a version of its own.", func(t *guard.T) {
+		s, st := &script{}, &store{}
+		newOne := func() *reflector.Reflector {
+			return reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, st, cache.ReflectorOptions{Name: "deployments"})
+		}
+		first, second := newOne(), newOne()
+		s.lists = append(s.lists, lists("7", "a"), lists("8", "a"))
+		t.Did("ListAndWatchWithContext of a Reflector, for a minute, and of another one with the same name and store")
+		listAndWatchFor(t, first, time.Minute)
+		require.Equal(t, "", second.LastSyncResourceVersion(), "LastSyncResourceVersion of the second one before its list")
+		listAndWatchFor(t, second, time.Minute)
+		asked := slices.DeleteFunc(s.requests(), func(request string) bool { return strings.HasPrefix(request, "watch") })
+		require.Equal(t, []string{"list@0", "list@0"}, asked, "lists that the source was asked for")
+		require.Equal(t, "7", first.LastSyncResourceVersion(), "LastSyncResourceVersion of the first one")
 	})
 }
 

@@ -36,6 +36,13 @@ func TestTask1_List_in_pages_is_one_list(t *testing.T) {
 			"tokens of the 3 requests")
 		t.Rule("A request with a token has no version: the server refuses a request that has both.")
 		require.Equal(t, []string{"list@0", "list@", "list@"}, s.requests()[:3], "requests to the source")
+
+		t.Rule("Each page has a token, and the request for the next page carries it. A page without objects has one too, " +
+			"unless it is the last.")
+		s.lists = append(s.lists, page("more"), page("even more", "a"), page("most"), page("", "b"))
+		t.Did("a new Reflector; the source lists [], [a], [] and [b], in 4 pages")
+		once(t, s, st)
+		require.Equal(t, []string{"Replace [a@1 b@1] @7"}, st.calls(), "calls of the store")
 	})
 }
 
@@ -63,8 +70,22 @@ func TestTask1_Token_that_has_expired(t *testing.T) {
 		require.Equal(t, []string{"Replace [a@1 c@1] @9"}, st.calls(), "calls of the store")
 		require.Equal(t, "9", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list")
 
+		t.Rule("If the token of a page has expired (410), the Reflector asks for the whole list again at once, in one " +
+			"piece. WatchListPageSize does not change that: a page would not be the whole list.")
+		*s = script{}
+		s.lists = append(s.lists, page("more", "a"), listFails(errExpired), lists("9", "a", "c"))
+		r = newScripted(s, st)
+		r.WatchListPageSize = 1
+		t.Did("the same, with WatchListPageSize 1")
+		listAndWatchFor(t, r, time.Minute)
+		asked := s.requests()
+		require.Equal(t, []string{"list@0", "list@", "list@0"}, asked[:min(3, len(asked))], "the first 3 requests")
+		require.Equal(t, int64(0), s.options[2].Limit, "limit of the 3rd request")
+		require.Equal(t, []string{"Replace [a@1 c@1] @9"}, st.calls(), "calls of the store")
+
 		t.Rule("ListAndWatchWithContext returns an error if a list failed. Only a token that has expired needs another list.")
-		s, away := &script{}, errors.New("the network is away")
+		*s = script{}
+		away := errors.New("the network is away")
 		s.lists = append(s.lists, page("more", "a", "b"), listFails(away), lists("9", "a", "c"))
 		t.Did("the source lists [a b] as the first page; the request for the second fails: %v", away)
 		_, err := once(t, s, st)

@@ -30,8 +30,9 @@ func TestTask2_Other_types_are_left_out(t *testing.T) {
 		s, st := &script{}, &store{}
 		s.lists = append(s.lists, lists("7"))
 		s.watches = append(s.watches, s.sends(replicaSet("r", "8"), watch.Event{Type: "RENAMED", Object: deployment("b")},
-			event(watch.Added, "a", "9")))
-		t.Did("a Reflector for Deployments; a ReplicaSet, an event of type RENAMED and a Deployment come")
+			watch.Event{Type: watch.Added}, watch.Event{Type: watch.Bookmark}, event(watch.Added, "a", "9")))
+		t.Did("a Reflector for Deployments; a ReplicaSet, an event of type RENAMED, two events without an object and a " +
+			"Deployment come")
 		once(t, s, st)
 		require.Equal(t, []string{"Replace [] @7", "Add a@9"}, st.calls(), "calls of the store")
 

@@ -224,6 +224,29 @@ func TestTask2_Every_watch_is_stopped(t *testing.T) {
 		t.Did("ListAndWatchWithContext; the store panics in Add, and the caller recovers")
 		require.Panics(t, func() { listAndWatchFor(t, newScripted(s, st), time.Minute) }, "ListAndWatchWithContext")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
+
+		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the store has " +
+			"received, after a panic of the store too: nothing is left locked.")
+		for _, call := range []string{"Replace [] @7", "Add a@8", "Update a@9", "Delete a@10"} {
+			t.Story(8)
+			s = &script{}
+			s.lists = append(s.lists, lists("7"), lists("11"))
+			s.watches = append(s.watches, s.ends(event(watch.Added, "a", "8"), event(watch.Modified, "a", "9"),
+				event(watch.Deleted, "a", "10")))
+			st.onCall = func(now string) error {
+				if now == call {
+					panic("the store is confused")
+				}
+				return nil
+			}
+			r := newScripted(s, st)
+			t.Did("ListAndWatchWithContext; the store panics in %s, and the caller recovers", call)
+			require.Panics(t, func() { listAndWatchFor(t, r, time.Minute) }, "ListAndWatchWithContext")
+			t.Did("ListAndWatchWithContext again: a list at 11")
+			s.watches = nil
+			listAndWatchFor(t, r, time.Minute)
+			require.Equal(t, "11", r.LastSyncResourceVersion(), "LastSyncResourceVersion after the list at 11")
+		}
 	})
 }
 
@@ -268,5 +291,26 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 		prompt := returned.Load()
 		deaf.end()
 		require.True(t, prompt, "ListAndWatchWithContext has returned")
+
+		t.Rule("When the context ends, every request, watch and wait ends at once, and no watch starts: the source may " +
+			"ignore the context.")
+		for call, want := range map[string][]string{
+			"Replace [] @7": {"list@0"},
+			"Add a@8":       {"list@0", "watch@7"},
+		} {
+			s := &script{}
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, s.ends(event(watch.Added, "a", "8")), s.sends())
+			ctx, cancel := context.WithCancel(t.Context())
+			st := &store{onCall: func(now string) error {
+				if now == call {
+					cancel()
+				}
+				return nil
+			}}
+			t.Did("ListAndWatchWithContext; a watch brings a@8, and ends; the context ends during %s", call)
+			newScripted(s, st).ListAndWatchWithContext(ctx)
+			require.Equal(t, want, s.requests(), "requests to the source")
+		}
 	})
 }

@@ -40,6 +40,8 @@ var (
 	errNewReason       = status(410, "TooOld")
 	errExpiredBy500    = status(500, metav1.StatusReasonExpired)
 	errGoneBy500       = status(500, metav1.StatusReasonGone)
+	errTooLargeBy500   = status(500, metav1.StatusReasonTimeout,
+		metav1.StatusCause{Message: "Too large resource version"})
 )
 
 // status is an answer with this code and reason, and with these causes.
@@ -116,7 +118,7 @@ func TestTask3_Refused_version_is_given_up_at_once(t *testing.T) {
 			errExpired, errGone, errTooLarge, errTooLargeIn1_17, errTooLargeBefore1_17, errTooLargeAmongOthers,
 			fmt.Errorf("list: %w", errExpired), fmt.Errorf("list: %w", errGone), fmt.Errorf("list: %w", errTooLarge),
 			errOnly410, fmt.Errorf("list: %w", errOnly410), errNewReason, errTooLargeFromProxy, errTooLargeByCause,
-			errExpiredBy500, errGoneBy500,
+			errExpiredBy500, errGoneBy500, errTooLargeBy500,
 		} {
 			t.Story(8)
 			t.Rule(refusal)
@@ -163,19 +165,23 @@ func TestTask3_Version_is_used_again_after_a_good_list(t *testing.T) {
 
 func TestTask3_Refused_twice_stays_refused(t *testing.T) {
 	guard.Test(t, "After a refused version, lists ask for no version until one has succeeded.", func(t *guard.T) {
-		s := &script{}
-		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(errTooLarge), lists("8"))
-		s.watches = append(s.watches, s.sends(failing(errExpired)))
-		r := newScripted(s, &store{})
-		var versions []string
-		s.onRequest = func(request string) { versions = append(versions, r.LastSyncResourceVersion()) }
-		t.Did("RunWithContext; the list after the refused one fails too")
-		runFor(t, r, 10*time.Minute)
-		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@", "watch@8"}, s.requests(),
-			"requests to the source")
-		t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the " +
-			"store has received. A refusal does not change the store.")
-		require.Equal(t, []string{"", "7", "7", "7", "7", "8"}, versions, "LastSyncResourceVersion at each request")
+		for _, failure := range []error{errTooLarge, errRefused, busy, internal, forbidden, errors.New("away")} {
+			t.Story(8)
+			t.Rule("After a refused version, lists ask for no version until one has succeeded.")
+			s := &script{}
+			s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(failure), lists("8"))
+			s.watches = append(s.watches, s.sends(failing(errExpired)))
+			r := newScripted(s, &store{})
+			var versions []string
+			s.onRequest = func(request string) { versions = append(versions, r.LastSyncResourceVersion()) }
+			t.Did("RunWithContext; the list after the refused one fails too: %v", failure)
+			runFor(t, r, 10*time.Minute)
+			require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@", "watch@8"}, s.requests(),
+				"requests to the source")
+			t.Rule("LastSyncResourceVersion returns the version of the last list, event or bookmark that the " +
+				"store has received. A refusal does not change the store.")
+			require.Equal(t, []string{"", "7", "7", "7", "7", "8"}, versions, "LastSyncResourceVersion at each request")
+		}
 	})
 }
 
@@ -248,83 +254,6 @@ func TestTask3_List_without_a_version_is_as_none(t *testing.T) {
 	})
 }
 
-func TestTask3_Relist_comes_in_pages_where_the_first_list_did(t *testing.T) {
-	guard.Test(t, "If the list at 0 came in pages, relists come in pages too. This server has no watch cache, "+
-		"and would read the whole list from etcd at once.", func(t *guard.T) {
-		s := &script{}
-		s.lists = append(s.lists, page("more", "a"), page("", "b"), lists("8", "a", "b"),
-			listFails(errors.New("the network is away")), lists("9"))
-		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
-		t.Did("RunWithContext; the list at 0 comes in two pages, two watches end with 410, and the 2nd relist fails once")
-		runFor(t, newScripted(s, &store{}), 10*time.Minute)
-		require.Equal(t, []string{"list@7", "watch@8", "list@8", "list@8"}, s.requests()[3:7], "requests to the source")
-		for _, i := range []int{3, 5, 6} {
-			require.NotZero(t, s.options[i].Limit, "limit of request %d, %s", i+1, s.requests()[i])
-		}
-
-		t.Rule("WatchListPageSize is the number of objects in a page of every list.")
-		s = &script{}
-		s.lists = append(s.lists, page("more", "a"), page("", "b"), listFails(errTooLarge), lists("8", "a", "b"))
-		s.watches = append(s.watches, s.sends(failing(errExpired)))
-		r := newScripted(s, &store{})
-		r.WatchListPageSize = 3
-		t.Did("the same, with WatchListPageSize 3; the relist is refused")
-		runFor(t, r, 10*time.Minute)
-		require.Equal(t, []string{"list@7", "list@"}, s.requests()[3:5], "requests to the source")
-		require.Equal(t, []int64{3, 3}, []int64{s.options[3].Limit, s.options[4].Limit}, "limits of the two")
-
-		t.Rule("If the list at 0 came in pages, relists come in pages too, after a list without a version as well: the " +
-			"server has no watch cache still.")
-		s = &script{}
-		s.lists = append(s.lists, page("more", "a"), page("", "b"), listFails(errTooLarge), lists("8"), lists("9"),
-			lists("10"))
-		ends410 := s.sends(failing(errExpired))
-		s.watches = append(s.watches, ends410, ends410, ends410)
-		t.Did("RunWithContext; the list at 0 comes in two pages, three watches end with 410; the first relist is refused")
-		runFor(t, newScripted(s, &store{}), 10*time.Minute)
-		require.Equal(t, []string{"list@7", "list@", "watch@8", "list@8", "watch@9", "list@9"}, s.requests()[3:9],
-			"requests to the source")
-		for _, i := range []int{4, 6, 8} {
-			require.NotZero(t, s.options[i].Limit, "limit of request %d, %s", i+1, s.requests()[i])
-		}
-
-		t.Rule("If the list at 0 came in pages, relists come in pages too, and each relist asks for the last version.")
-		s = &script{}
-		s.lists = append(s.lists, page("more", "a"), page("", "b"), page("more", "a"), page("", "b"), page("more", "a"),
-			page("", "b"), lists("8"))
-		s.watches = append(s.watches, ends410, ends410, ends410)
-		t.Did("RunWithContext; the list at 0 and the next two come in two pages; three watches end with 410")
-		runFor(t, newScripted(s, &store{}), 10*time.Minute)
-		require.Equal(t, []string{"list@0", "list@", "watch@7", "list@7", "list@", "watch@7", "list@7", "list@", "watch@7",
-			"list@7", "watch@8"}, s.requests(), "requests to the source")
-		require.NotZero(t, s.options[9].Limit, "limit of the last relist")
-
-		t.Rule("A relist asks for the last version. If the token of a page has expired, the list in one piece asks for it " +
-			"too.")
-		s = &script{}
-		s.lists = append(s.lists, lists("7", "a"), page("more", "a"), listFails(errExpired), lists("8", "a", "b"))
-		s.watches = append(s.watches, s.sends(failing(errExpired)))
-		r = newScripted(s, &store{})
-		r.WatchListPageSize = 1
-		t.Did("WatchListPageSize 1; the relist comes in pages, and the token of its second page has expired")
-		runFor(t, r, 10*time.Minute)
-		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "list@7", "watch@8"}, s.requests(),
-			"requests to the source")
-
-		t.Rule("If WatchListPageSize is 0, a relist at a version comes in one piece. A list in pages without a " +
-			"version is not a reason for pages later: only the first list shows that the server has no watch cache.")
-		s = &script{}
-		s.lists = append(s.lists, lists("7"), listFails(errTooLarge), listFails(errors.New("the server is on fire")),
-			page("more", "a"), page("", "b"), lists("8"))
-		s.watches = append(s.watches, s.sends(failing(errExpired)), s.sends(failing(errExpired)))
-		t.Did("RunWithContext; the relist is refused, a list without a version fails, and the next one comes in two pages")
-		runFor(t, newScripted(s, &store{}), 10*time.Minute)
-		want := []string{"list@0", "watch@7", "list@7", "list@", "list@", "list@", "watch@7", "list@7", "watch@8"}
-		require.Equal(t, want, s.requests(), "requests to the source")
-		require.Equal(t, int64(0), s.options[7].Limit, "limit of the relist after the list in pages")
-	})
-}
-
 func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 	guard.Test(t, "After a watch without a version has started, the first event that is not ADDED moves the "+
 		"version, and each event after it. Before that, the watch brings the current objects in any order: "+
@@ -350,6 +279,19 @@ func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 		t.Did("the list has no version, and two watches end after c@9, a@3")
 		once(t, s, &store{})
 		require.Equal(t, []string{"list@0", "watch@", "watch@", "watch@"}, s.requests(), "requests to the source")
+
+		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version. It " +
+			"does not matter what the watches before the list have brought.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"), lists(""))
+		s.watches = append(s.watches, s.sends(event(watch.Modified, "a", "8"), expiredEvent()), added, s.sends())
+		r = newScripted(s, &store{})
+		t.Did("RunWithContext; the watch from 7 brings a@8 and 410; the next list has no version, and its watch ends " +
+			"after c@9, a@3")
+		runFor(t, r, time.Minute)
+		require.Equal(t, []string{"list@0", "watch@7", "list@8", "watch@", "watch@"}, s.requests(),
+			"requests to the source")
+		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3")
 
 		t.Rule("After a watch without a version has started, the first event that is not ADDED moves the version, " +
 			"and each event after it.")

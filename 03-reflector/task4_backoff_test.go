@@ -201,6 +201,61 @@ func TestTask4_Refusal_may_be_wrapped(t *testing.T) {
 		require.Equal(t, want[:4], s.requests()[:4], "the first 4 requests to the source")
 		t.Rule("A watch starts at the last version: after a@8 that is not the version of the refused watches.")
 		require.Equal(t, want, s.requests(), "requests to the source")
+
+		t.Rule("A watch starts at the last version, whatever comes between the watches.")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, s.ends(event(watch.Added, "a", "8")), watchFails(refused), watchFails(busy),
+			s.sends(failing(busy)), s.sends())
+		t.Did("a watch brings a@8, and ends; the next three are refused, answered 429, and ended with 429")
+		once(t, s, &store{})
+		require.Equal(t, []string{"list@0", "watch@7", "watch@8", "watch@8", "watch@8", "watch@8"}, s.requests(),
+			"requests to the source")
+
+		t.Rule("The error may be wrapped, by an error whose text does not have the words \"connection refused\".")
+		s = &script{}
+		s.lists = append(s.lists, lists("7"))
+		s.watches = append(s.watches, watchFails(translated{syscall.ECONNREFUSED}), s.sends())
+		t.Did("a watch is refused: %v", translated{})
+		once(t, s, &store{})
+		require.Equal(t, []string{"list@0", "watch@7", "watch@7"}, s.requests(), "requests to the source")
+	})
+}
+
+// translated is an error whose text says nothing about its cause.
+type translated struct{ cause error }
+
+func (translated) Error() string   { return "Verbindungsaufbau abgelehnt" }
+func (e translated) Unwrap() error { return e.cause }
+
+func TestTask4_Short_watch_after_a_wait_makes_a_list_due(t *testing.T) {
+	guard.Test(t, "A watch that lasted less than a second and brought nothing makes a list due. The time counts from "+
+		"the request: what the Reflector did before it does not matter.", func(t *guard.T) {
+		s := &script{}
+		for what, before := range map[string]watchFunc{
+			"is refused":      watchFails(errRefused),
+			"is answered 429": watchFails(busy),
+			"brings 429":      func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
+			"ends after a minute": func(metav1.ListOptions) (watch.Interface, error) {
+				time.Sleep(time.Minute)
+				return s.ending(), nil
+			},
+			"brings an internal error after a minute": func(metav1.ListOptions) (watch.Interface, error) {
+				time.Sleep(time.Minute)
+				return s.channel(failing(internal)), nil
+			},
+		} {
+			t.Story(8)
+			*s = script{}
+			s.lists = append(s.lists, lists("7"))
+			s.watches = append(s.watches, before, before, before, s.ends(), s.sends())
+			r := newScripted(s, &store{})
+			r.MaxInternalErrorRetryDuration = time.Hour
+			t.Did("ListAndWatchWithContext; each of three watches %s; the next one ends at once, without an event", what)
+			listAndWatchFor(t, r, time.Hour)
+			require.Equal(t, []string{"list@0", "watch@7", "watch@7", "watch@7", "watch@7"}, s.requests(),
+				"requests to the source")
+		}
 	})
 }
 
@@ -210,6 +265,7 @@ func TestTask4_Watch_that_fails_otherwise_makes_a_list_due(t *testing.T) {
 		for _, failure := range []error{
 			apierrors.NewServiceUnavailable("starting"), apierrors.NewInternalError(errors.New("etcd is away")),
 			fmt.Errorf("read: %w", syscall.ECONNRESET), errors.New("the network is away"), errExpired, errTooLarge,
+			apierrors.NewServiceUnavailable("error trying to reach service: dial tcp 10.0.0.1:443: connection refused"),
 		} {
 			t.Story(8)
 			s := &script{}
@@ -231,12 +287,21 @@ func TestTask4_Watch_that_cannot_start_is_an_error(t *testing.T) {
 			errors.New("certificate signed by unknown authority"), context.Canceled, context.DeadlineExceeded, io.EOF,
 			io.ErrUnexpectedEOF, errExpired,
 		} {
-			t.Story(5)
-			s := &script{}
-			s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, watchFails(broken))
-			t.Did("the watch fails: %v; the context goes on", broken)
-			_, err := once(t, s, &store{})
-			require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+			for _, version := range []string{"7", ""} {
+				t.Story(5)
+				s := &script{}
+				s.lists, s.watches = append(s.lists, lists(version)), append(s.watches, watchFails(broken))
+				t.Did("the version of the list is %q; the watch fails: %v; the context goes on", version, broken)
+				_, err := once(t, s, &store{})
+				require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+
+				s = &script{}
+				s.lists = append(s.lists, lists(version))
+				s.watches = append(s.watches, s.ends(event(watch.Modified, "a", "8")), watchFails(broken))
+				t.Did("the same, but a watch brings a@8 before the one that fails")
+				_, err = once(t, s, &store{})
+				require.ErrorIs(t, err, broken, "the error of ListAndWatchWithContext")
+			}
 		}
 	})
 }

@@ -97,6 +97,38 @@ func TestTask4_Internal_errors_count_from_the_list_on(t *testing.T) {
 	})
 }
 
+func TestTask4_Internal_errors_count_from_the_first_on(t *testing.T) {
+	guard.Test(t, "An internal error that ends a watch starts a period of MaxInternalErrorRetryDuration. No other end of "+
+		"a watch does.", func(t *guard.T) {
+		s := &script{}
+		for what, end := range map[string]watchFunc{
+			"brings 429":      func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
+			"is answered 429": watchFails(busy),
+			"ends after a second": func(metav1.ListOptions) (watch.Interface, error) {
+				time.Sleep(time.Second)
+				return s.ending(), nil
+			},
+		} {
+			t.Story(8)
+			*s = script{}
+			s.lists = append(s.lists, lists("7"))
+			for range 40 {
+				s.watches = append(s.watches, end)
+			}
+			s.watches = append(s.watches, s.sends(failing(internal)), s.sends())
+			r := reflector.NewReflectorWithOptions(s, &appsv1.Deployment{}, &store{}, cache.ReflectorOptions{
+				Backoff: &wait.Backoff{Duration: time.Second, Factor: 1, Steps: 1000},
+			})
+			r.MaxInternalErrorRetryDuration = 20 * time.Second
+			t.Did("MaxInternalErrorRetryDuration 20s; each of 40 watches %s, and the next one brings an internal error", what)
+			start := time.Now()
+			listAndWatchFor(t, r, time.Hour)
+			require.Equal(t, time.Hour, time.Since(start), "time until ListAndWatchWithContext returned: no list is due")
+			require.Equal(t, 42, s.count("watch"), "watches")
+		}
+	})
+}
+
 func TestTask4_Internal_errors_are_not_tried_forever(t *testing.T) {
 	guard.Test(t, "After MaxInternalErrorRetryDuration of internal errors, the next one makes a list "+
 		"due.", func(t *guard.T) {

@@ -4,6 +4,7 @@ package reflector_test
 
 import (
 	"context"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,12 +53,19 @@ func TestTask5_Resync_comes_each_period(t *testing.T) {
 		listAndWatchFor(t, newResyncing(s, st, time.Minute), 11*time.Minute+30*time.Second)
 		require.Equal(t, []string{"Replace [] @7", "Resync"}, st.calls(), "calls of the store in 11 minutes and a half")
 
-		t.Rule("resync calls the store's Resync once each resyncPeriod, however short it is.")
-		s, st = &script{}, &store{}
-		s.lists = append(s.lists, lists("7"))
-		t.Did("ListAndWatchWithContext with a period of 10ms, for 35ms")
-		listAndWatchFor(t, newResyncing(s, st, 10*time.Millisecond), 35*time.Millisecond)
-		require.Equal(t, []string{"Replace [] @7", "Resync", "Resync", "Resync"}, st.calls(), "calls of the store in 35ms")
+		w.stop() // otherwise its server would be busy for hundreds of hours
+		for _, version := range []string{"7", ""} {
+			for _, period := range []time.Duration{10 * time.Millisecond, 100 * time.Hour} {
+				t.Rule("resync calls the store's Resync once each resyncPeriod, however short or long it is, with or without " +
+					"a version.")
+				s, st = &script{}, &store{}
+				s.lists = append(s.lists, lists(version))
+				t.Did("ListAndWatchWithContext with a period of %v, for 3.5 periods; the list has version %q", period, version)
+				listAndWatchFor(t, newResyncing(s, st, period), 7*period/2)
+				require.Equal(t, []string{"Replace [] @" + version, "Resync", "Resync", "Resync"}, st.calls(),
+					"calls of the store")
+			}
+		}
 	})
 }
 
@@ -147,16 +155,25 @@ func TestTask5_Resync_goes_on_through_watches(t *testing.T) {
 			"event comes: in a busy cluster a longer period would never pass.")
 		w.did("an hour passes, with an event each minute")
 		resyncs := 0
-		for range 60 {
+		for i := range 60 {
 			time.Sleep(time.Minute)
-			w.server.Update(deployment("a"))
+			w.server.Create(deployment("a" + strconv.Itoa(i)))
 		}
-		for _, call := range w.store.calls() {
+		calls := w.store.calls()
+		for _, call := range calls {
 			if call == "Resync" {
 				resyncs++
 			}
 		}
+		require.Len(t, calls, 66, "calls of the store in an hour with sixty events")
 		require.Equal(t, 6, resyncs, "calls of Resync in an hour with sixty events")
+
+		t.Rule("resync calls the store's Resync once each resyncPeriod, even if an event came just before.")
+		time.Sleep(10*time.Minute - time.Millisecond)
+		w.store.calls()
+		w.update("a")
+		w.pass(time.Millisecond)
+		require.Contains(t, w.store.calls(), "Resync", "calls of the store in the millisecond in which a period ends")
 	})
 }
 
@@ -234,6 +251,12 @@ func TestTask5_Resync_ends_when_a_list_is_due(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			require.Equal(t, []string{"Replace [] @7", "Resync", "Resync"}, st.calls(), "calls of the store")
 		}
+
+		s.lists, s.watches = append(s.lists, lists("7")), append(s.watches, watchFails(unavailable))
+		t.Did("ListAndWatchWithContext; the watch is answered 503; an hour passes")
+		require.Error(t, r.ListAndWatchWithContext(ctx), "the error of ListAndWatchWithContext")
+		time.Sleep(50 * time.Minute)
+		require.Equal(t, []string{"Replace [] @7"}, st.calls(), "calls of the store")
 	})
 }
 

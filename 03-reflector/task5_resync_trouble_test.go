@@ -5,6 +5,7 @@ package reflector_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"time"
 
@@ -136,6 +137,22 @@ func TestTask5_Error_of_Resync_is_not_returned(t *testing.T) {
 		err := newResyncing(s, st, time.Minute).ListAndWatchWithContext(ctx)
 		require.NoError(t, err, "the error of ListAndWatchWithContext")
 		require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
+
+		t.Rule("An error of Resync ends the resyncs and makes a list due, even if it is an error with which watches end.")
+		for _, broken := range []error{io.EOF, context.Canceled, errExpired, &cache.VeryShortWatchError{}} {
+			t.Story(8)
+			s.lists, st.onCall = append(s.lists, lists("7")), func(call string) error {
+				if call == "Resync" {
+					return broken
+				}
+				return nil
+			}
+			t.Did("the store's Resync returns: %v", broken)
+			start := time.Now()
+			err := listAndWatchFor(t, newResyncing(s, st, time.Minute), time.Hour)
+			require.NoError(t, err, "the error of ListAndWatchWithContext")
+			require.Equal(t, time.Minute, time.Since(start), "time until ListAndWatchWithContext returned")
+		}
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	goroutines "runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 
+	reflector "client-go-workshop/03-reflector"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -36,6 +38,22 @@ func TestTask7_Server_that_refuses_connections_is_tried_again(t *testing.T) {
 		stream(t, s, st)
 		require.Equal(t, []string{"watch@", "watch@", "watch@"}, s.requests(), "requests to the source")
 		require.Equal(t, []string{"Replace [a@2] @2"}, st.calls(), "calls of the store from the 3rd stream")
+
+		t.Rule("If the server refuses connections or has too much to do (429), a new stream starts after the back-off, " +
+			"however often that happens.")
+		for what, trouble := range map[string]watchFunc{
+			"is refused":      refused,
+			"is answered 429": watchFails(busy),
+			"brings 429":      func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
+		} {
+			t.Story(8)
+			*s = script{watches: slices.Repeat([]watchFunc{trouble}, 300)}
+			s.watches = append(s.watches, s.sends(allOfIt("2")))
+			t.Did("RunWithContext; each of 300 streams %s, and the next one comes to its bookmark", what)
+			runFor(t, newReflector(streaming{s}, st), 12*time.Hour)
+			require.Equal(t, 0, s.count("list"), "lists")
+			require.Equal(t, []string{"Replace [] @2"}, st.calls(), "calls of the store")
+		}
 	})
 }
 
@@ -147,6 +165,7 @@ func TestTask7_Streams_are_tried_again_after_a_list(t *testing.T) {
 		"stream may be able to after its upgrade.", func(t *guard.T) {
 		for _, failure := range []error{
 			invalid, forbidden, internal, unavailable, errors.New("the network is away"), syscall.ECONNRESET, io.EOF,
+			context.Canceled, context.DeadlineExceeded, // of a request whose source has a context of its own
 		} {
 			t.Story(8)
 			s, st := &script{}, &store{}
@@ -253,9 +272,11 @@ func TestTask7_Objects_are_transformed_as_they_come(t *testing.T) {
 			return d, nil
 		}}
 		s := &script{}
-		c := s.channel(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"), event(watch.Modified, "a", "4"))
+		c := s.channel(event(watch.Added, "a", "2"), event(watch.Added, "b", "3"), event(watch.Modified, "a", "4"),
+			event(watch.Bookmark, "", "5"))
 		s.watches = append(s.watches, func(metav1.ListOptions) (watch.Interface, error) { return c, nil })
-		t.Did("a store with a transformer that renames; a stream brings a, b and a new a, and an hour later its bookmark")
+		t.Did("a store with a transformer that renames; a stream brings a, b, a new a and a bookmark without the " +
+			"annotation, and an hour later the bookmark that ends the list")
 		var seen int64
 		time.AfterFunc(time.Hour, func() { seen = transformed.Load(); c.send(allOfIt("7")) })
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
@@ -314,6 +335,13 @@ func TestTask7_Stream_lasts_five_to_ten_minutes(t *testing.T) {
 		require.NotNil(t, s.options[0].TimeoutSeconds, "timeoutSeconds of the stream")
 		require.GreaterOrEqual(t, *s.options[0].TimeoutSeconds, int64(300), "timeoutSeconds of the stream")
 		require.LessOrEqual(t, *s.options[0].TimeoutSeconds, int64(600), "timeoutSeconds of the stream")
+
+		s.watches = append(s.watches, s.sends(allOfIt("7")))
+		t.Did("the same, with MinWatchTimeout 20m0s")
+		runFor(t, reflector.NewReflectorWithOptions(streaming{s}, &appsv1.Deployment{}, &store{},
+			cache.ReflectorOptions{MinWatchTimeout: 20 * time.Minute}), time.Minute)
+		require.GreaterOrEqual(t, *s.options[1].TimeoutSeconds, int64(1200), "timeoutSeconds of the stream")
+		require.LessOrEqual(t, *s.options[1].TimeoutSeconds, int64(2400), "timeoutSeconds of the stream")
 	})
 }
 

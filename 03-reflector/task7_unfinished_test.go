@@ -3,6 +3,7 @@ package reflector_test
 // Bonus task 7: streams that end before their bookmark.
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -114,14 +115,16 @@ func TestTask7_Short_outages_need_no_list(t *testing.T) {
 			ends := s.ends(event(watch.Added, "a", "8"))
 			var want []string
 			for range 5 {
-				s.watches = append(s.watches, ends, watchFails(busy), watchFails(errRefused), s.sends(failing(busy)), ends,
-					watchFails(errRefused), s.sends(allOfIt("8"), expiredEvent()))
-				want = append(want, "watch@8", "watch@8", "watch@8", "watch@8", "watch@8", "watch@8", "watch@8")
+				s.watches = append(s.watches, ends, watchFails(busy), watchFails(errRefused), ends, watchFails(errRefused),
+					s.sends(allOfIt("8"), expiredEvent()), // and a 429 as an event, which may count as such a stream:
+					ends, s.sends(failing(busy)), s.sends(allOfIt("8"), expiredEvent()))
+				want = append(want, slices.Repeat([]string{"watch@8"}, 9)...)
 			}
-			for i := range 7 {
+			for i := range 6 {
 				want[i] = "watch@"
 			}
-			t.Did("five times: two streams end after their first event, four are refused, one succeeds and brings 410")
+			t.Did("five times: two streams end after their first event, three are refused, one succeeds and brings 410; " +
+				"one ends after its first event, one brings 429, one succeeds and brings 410")
 			runFor(t, newReflector(streaming{s}, &store{}), 3*time.Hour)
 			require.Equal(t, append(want, "watch@8"), s.requests(), "requests to the source")
 		})

@@ -172,7 +172,8 @@ func (r *Reflector) sleep(ctx context.Context) {
 // slice that Replace receives belongs to the store.
 //
 // A watch starts at the last version, and asks for bookmarks. A watch asks to last at least five minutes, or
-// MinWatchTimeout if that is longer, and at most twice as long. However a watch ends, the Reflector stops it.
+// MinWatchTimeout if that is longer, and at most twice as long. However a watch ends (even by a panic of the store),
+// the Reflector stops it.
 //
 // ListAndWatchWithContext returns an error if a list or Replace failed, or if a watch could not start. The end of a
 // watch that has started is not an error. The end of the context is not an error. When ListAndWatchWithContext returns,

@@ -49,6 +49,7 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 		switch {
 		case err == nil:
 			r.setUnavailable(false)
+			defer onPanic(list.watch.Stop)
 			if err := r.store.Replace(list.objects, list.version); err != nil {
 				list.watch.Stop()
 				return nil, fmt.Errorf("replace the store's contents by the streamed list: %w", err)
@@ -69,6 +70,16 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 		}
 	}
 	return nil, errStopped
+}
+
+// onPanic is for defer. If the function panics, onPanic calls stop, and panics again.
+//
+//workshop:omit
+func onPanic(stop func()) {
+	if p := recover(); p != nil {
+		stop()
+		panic(p)
+	}
 }
 
 // streamedList is a list that came by a watch. The watch goes on from there.
@@ -95,6 +106,7 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 	if err != nil {
 		return streamedList{}, fmt.Errorf("start a stream: %w", err)
 	}
+	defer onPanic(w.Stop)
 	collected := cache.NewStore(cache.DeletionHandlingMetaNamespaceKeyFunc, r.collecting()...)
 	current := &session{Interface: w, start: start}
 	for {

@@ -159,7 +159,7 @@ func (r *Reflector) nextEvent(ctx context.Context, w *session) (watch.Event, met
 		case <-ctx.Done():
 			return watch.Event{}, nil, errStopped
 		case err := <-w.failed:
-			return watch.Event{}, nil, fmt.Errorf("resync: %w", err)
+			return watch.Event{}, nil, fmt.Errorf("resync: %v", err) // not wrapped: the store's 429 is not the server's
 		case event, open := <-w.ResultChan():
 			switch {
 			case !open && w.events == 0 && r.clock.Since(w.start) < shortWatch:

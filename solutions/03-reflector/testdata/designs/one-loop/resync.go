@@ -39,7 +39,7 @@ func (p *period) due() <-chan time.Time {
 func (p *period) resync() error {
 	if p.r.ShouldResync == nil || p.r.ShouldResync() {
 		if err := p.r.store.Resync(); err != nil {
-			return fmt.Errorf("resync: %w", err)
+			return fmt.Errorf("resync: %v", err) // not wrapped: the store's 429 is not the server's
 		}
 	}
 	p.timer.Reset(p.r.resyncPeriod)

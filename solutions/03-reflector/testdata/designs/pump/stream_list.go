@@ -39,6 +39,7 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 		switch {
 		case err == nil:
 			r.setUnavailable(false)
+			defer onPanic(list.watch.Stop)
 			if err := r.store.Replace(list.objects, list.version); err != nil {
 				list.watch.Stop()
 				return nil, fmt.Errorf("replace the store's contents by the streamed list: %w", err)
@@ -59,6 +60,14 @@ func (r *Reflector) streamList(ctx context.Context) (watch.Interface, error) {
 		}
 	}
 	return nil, errStopped
+}
+
+// onPanic is for defer. If the function panics, onPanic calls stop, and panics again.
+func onPanic(stop func()) {
+	if p := recover(); p != nil {
+		stop()
+		panic(p)
+	}
 }
 
 // streamedList is a list that came by a watch. The watch goes on from there.
@@ -82,6 +91,7 @@ func (r *Reflector) stream(ctx context.Context) (streamedList, error) {
 	}
 	current := &session{Interface: w, start: start, list: true}
 	r.run(ctx, current)
+	defer onPanic(current.end)
 	collected := map[string]any{}
 	for {
 		event, err := current.next(ctx)

@@ -198,7 +198,7 @@ func (w *session) next(ctx context.Context) (admitted, error) {
 	case <-ctx.Done():
 		return admitted{}, errStopped
 	case err := <-w.failed:
-		return admitted{}, fmt.Errorf("resync: %w", err)
+		return admitted{}, fmt.Errorf("resync: %v", err) // not wrapped: the store's 429 is not the server's
 	case event, open := <-w.events:
 		if !open {
 			return admitted{}, w.err

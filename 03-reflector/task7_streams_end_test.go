@@ -99,6 +99,15 @@ func TestTask7_Watch_of_a_refused_Replace_is_stopped(t *testing.T) {
 		stream(t, s, st)
 		require.Equal(t, []string{"watch@", "list@0", "watch@8"}, s.requests(), "requests to the source")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
+
+		t.Rule("However a watch ends (even by a panic of the store), the Reflector stops it.")
+		s = &script{}
+		s.watches = append(s.watches, s.sends(allOfIt("7")))
+		st.onCall = func(string) error { panic("the store is confused") }
+		t.Did("ListAndWatchWithContext; the store panics in the Replace of a streamed list, and the caller recovers")
+		require.Panics(t, func() { listAndWatchFor(t, newReflector(streaming{s}, st), time.Minute) },
+			"ListAndWatchWithContext")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
 	})
 }
 
@@ -121,6 +130,16 @@ func TestTask7_Every_stream_is_stopped(t *testing.T) {
 		t.Did("a stream comes to 7 and brings 410; the stream at 7 brings 410 before its bookmark")
 		stream(t, s, &store{})
 		require.Equal(t, []string{"watch@", "watch@7", "watch@"}, s.requests(), "requests to the source")
+		require.Equal(t, 0, s.left(), "watches that were not stopped")
+
+		t.Rule("However a watch ends (even by a panic of the store), the Reflector stops it. The transformer is one of " +
+			"the store's functions.")
+		s = &script{}
+		s.watches = append(s.watches, s.sends(event(watch.Added, "a", "2"), allOfIt("7")))
+		confused := transforming{&store{}, func(any) (any, error) { panic("the store is confused") }}
+		t.Did("ListAndWatchWithContext; the store's transformer panics, and the caller recovers")
+		require.Panics(t, func() { listAndWatchFor(t, newReflector(streaming{s}, confused), time.Minute) },
+			"ListAndWatchWithContext")
 		require.Equal(t, 0, s.left(), "watches that were not stopped")
 
 		t.Rule("However a watch ends, the Reflector stops it, even if the context ended before the stream was answered.")
