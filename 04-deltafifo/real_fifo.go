@@ -62,8 +62,8 @@ func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 // Add puts an Added with obj at the end of the queue. Each change is an item of its own, and nothing is merged. Each
 // item wakes one Pop. The object goes through the transformer first, if there is one, unless it is a tombstone.
 //
-// If an object has no key, the error is a cache.KeyError that carries the object. A change that fails leaves nothing in
-// the queue.
+// If an object has no key, the error is a cache.KeyError that carries the object and wraps the key function's error. A
+// change that fails leaves nothing in the queue.
 //
 // It mirrors cache.RealFIFO.Add.
 func (q *RealFIFO) Add(obj any) error {
@@ -100,9 +100,9 @@ func (q *RealFIFO) Bookmark(version string) error {
 // a Deleted gets no second one. The tombstone carries the newest object: that of the last pending item, or otherwise
 // the known one, or nil if it cannot be found.
 //
-// If an object of the list has no key, the error is a cache.KeyError that carries the object. (With AtomicEvents
-// client-go leaves this error to the consumer.) A Replace that fails leaves nothing in the queue, and is not the first
-// list.
+// If an object of the list has no key, the error is a cache.KeyError that carries the object and wraps the key
+// function's error. (With AtomicEvents client-go leaves this error to the consumer.) A Replace that fails leaves
+// nothing in the queue, and is not the first list.
 //
 // Replace mirrors cache.RealFIFO.Replace.
 func (q *RealFIFO) Replace(list []any, version string) error {
@@ -162,8 +162,8 @@ func (q *RealFIFO) Name() string { return q.name }
 // Transformer returns the transformer in the options, nil if there is none.
 func (q *RealFIFO) Transformer() cache.TransformFunc { return q.transformer }
 
-// Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. It mirrors
-// cache.RealFIFO.Close.
+// Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. Closing
+// again does nothing. It mirrors cache.RealFIFO.Close.
 func (q *RealFIFO) Close() {
 	panic(todo.Task(6, "RealFIFO.Close"))
 }

@@ -18,9 +18,9 @@ import "client-go-workshop/internal/testkit/todo"
 // cache.DeletedFinalStateUnknown with the key and the newest object: that of the last pending delta, or otherwise the
 // known one. If the known object cannot be found, the tombstone carries nil. A tombstone never holds a tombstone.
 //
-// If an object of the list has no key, the error is a cache.KeyError that carries the object. Replace returns an error
-// of the transformer. A Replace that fails leaves nothing in the queue, and is not the first list. (client-go's queues
-// the objects before the one that fails.)
+// If an object of the list has no key, the error is a cache.KeyError that carries the object and wraps the key
+// function's error. Replace returns an error of the transformer. A Replace that fails leaves nothing in the queue, and
+// is not the first list. (client-go's queues the objects before the one that fails.)
 //
 // Replace mirrors cache.DeltaFIFO.Replace.
 func (q *DeltaFIFO) Replace(list []any, _ string) error {

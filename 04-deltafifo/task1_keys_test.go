@@ -4,6 +4,7 @@ package deltafifo_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,12 +83,14 @@ func TestTask1_Key_of_Deltas_is_that_of_the_newest(t *testing.T) {
 			require.NoError(t, err, "the error of KeyOf of Deltas with a KeyFunction")
 			require.Equal(t, "mine", key, "the key of Deltas with a KeyFunction")
 
-			t.Did("KeyOf Deltas{}")
-			_, err = q.KeyOf(cache.Deltas{})
-			t.Rule("For empty Deltas KeyOf returns a cache.KeyError that wraps " +
-				"cache.ErrZeroLengthDeltasObject.")
-			require.ErrorIs(t, err, cache.ErrZeroLengthDeltasObject, "the error of KeyOf of empty Deltas")
-			require.ErrorAs(t, err, &cache.KeyError{}, "the error of KeyOf of empty Deltas")
+			for _, empty := range []cache.Deltas{{}, nil} {
+				t.Did("KeyOf %#v", empty)
+				_, err = q.KeyOf(empty)
+				t.Rule("For empty Deltas KeyOf returns a cache.KeyError that wraps " +
+					"cache.ErrZeroLengthDeltasObject.")
+				require.ErrorIs(t, err, cache.ErrZeroLengthDeltasObject, "the error of KeyOf of %#v", empty)
+				require.ErrorAs(t, err, &cache.KeyError{}, "the error of KeyOf of %#v", empty)
+			}
 		})
 }
 
@@ -112,6 +115,35 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 		t.Rule("A change that fails leaves nothing in the queue.")
 		require.Empty(t, q.drain(), "all popped deltas")
 	})
+}
+
+func TestTask1_KeyError_of_the_key_function_is_wrapped_too(t *testing.T) {
+	guard.Test(t, "If an object has no key, the error is a cache.KeyError that carries the object and wraps the "+
+		"key function's error. A key function that makes a key of parts may return a KeyError of a part.",
+		func(t *guard.T) {
+			requireKeyErrors(t, func(keys cache.KeyFunc) map[string]func(any) error {
+				q := newQueue(t, options{KeyFunction: keys})
+				return map[string]func(any) error{"Add": q.Add, "Update": q.Update}
+			})
+		})
+}
+
+// requireKeyErrors requires that the error of each call carries the call's object, and wraps the key function's error.
+func requireKeyErrors(t *guard.T, calls func(keys cache.KeyFunc) map[string]func(any) error) {
+	t.Helper()
+	for _, cause := range []error{
+		cache.KeyError{Obj: "its owner", Err: errors.New("no name")},
+		fmt.Errorf("its owner: %w", errors.New("no name")),
+	} {
+		for name, call := range calls(func(any) (string, error) { return "", cause }) {
+			t.Story(8)
+			t.Did("%s nameless; the key function's error is a %T", name, cause)
+			err := call("nameless")
+			require.ErrorAs(t, err, &cache.KeyError{}, "the error of %s", name)
+			require.Equal(t, any("nameless"), keyErrorOf(err).Obj, "the object in the error of %s", name)
+			require.ErrorIs(t, err, cause, "the error of %s", name)
+		}
+	}
 }
 
 func keyErrorOf(err error) (k cache.KeyError) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	deltafifo "client-go-workshop/04-deltafifo"
@@ -158,6 +159,7 @@ func TestTask2_Delete_of_an_unknown_object_does_nothing(t *testing.T) {
 		q := newQueue(t, options{KnownObjects: known, Transformer: refuseSour})
 		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
 		require.NoError(t, q.Delete(deploy("default/ghost@2")), "the error of Delete")
+		require.NoError(t, q.Delete(tombstone("default/web", "default/web@1")), "the error of Delete")
 		t.Rule("If the key has no pending deltas and the object is not known, Delete does not call the transformer.")
 		require.NoError(t, q.Delete(deploy("default/sour@2")),
 			"the error of Delete, with a transformer that fails for the unknown object")
@@ -227,6 +229,9 @@ func TestTask2_Delete_of_an_object_without_a_key_is_a_KeyError(t *testing.T) {
 			err := q.Delete("nameless")
 			require.ErrorAs(t, err, &cache.KeyError{}, "the error of Delete")
 			require.Equal(t, any("nameless"), keyErrorOf(err).Obj, "the object in the error of Delete")
+			requireKeyErrors(t, func(keys cache.KeyFunc) map[string]func(any) error {
+				return map[string]func(any) error{"Delete": newQueue(t, options{KeyFunction: keys}).Delete}
+			})
 		})
 }
 
@@ -241,6 +246,7 @@ func TestTask2_Two_deletions_in_a_row_are_one(t *testing.T) {
 			{known, seen, "default/web: Deleted @2"},
 			{seen, known, "default/web: Deleted @2"},
 			{tombstone("default/web", ""), known, "default/web: Deleted tombstone(@1)"},
+			{known, tombstone("default/web", ""), "default/web: Deleted tombstone(nothing)"},
 			{seen, deploy("default/web@3"), "default/web: Deleted @2"},
 		} {
 			t.Story(8)
@@ -291,6 +297,32 @@ func TestTask2_Each_recorded_object_is_transformed(t *testing.T) {
 	})
 }
 
+func TestTask2_Result_of_the_transformer_is_recorded(t *testing.T) {
+	guard.Test(t, "The object goes through the transformer first, if there is one. The queue records the result, of "+
+		"whatever type.", func(t *guard.T) {
+		q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: otherResult})
+		t.Did("the transformer's result for web is of another type")
+		require.NoError(t, q.Add(deploy("default/web@2")), "the error of Add")
+		require.NoError(t, q.Update(deploy("default/web@3")), "the error of Update")
+		require.NoError(t, q.Delete(deploy("default/web@4")), "the error of Delete")
+		want := cache.Deltas{}
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Deleted} {
+			obj, _ := otherResult(deploy("default/web@2"))
+			want = append(want, cache.Delta{Type: change, Object: obj})
+		}
+		require.Equal(t, []string{showDeltas(want)}, q.drain(), "all popped deltas")
+	})
+}
+
+// otherResult is a transformer whose result for web is of another type. It is not nil: a queue may look for the key
+// after the transformer.
+func otherResult(obj any) (any, error) {
+	if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "web" {
+		return &metav1.PartialObjectMetadata{ObjectMeta: deploy("default/web@7").ObjectMeta}, nil
+	}
+	return obj, nil
+}
+
 func TestTask2_Tombstone_is_not_transformed(t *testing.T) {
 	guard.Test(t, "A tombstone does not go through the transformer. Its object has been transformed before.",
 		func(t *guard.T) {
@@ -307,7 +339,7 @@ var errSour = errors.New("cannot transform this")
 // accepts what is not an object: a queue may look for the key before or after the transformer.
 func refuseSour(obj any) (any, error) {
 	if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "sour" {
-		return nil, errSour
+		return obj, errSour // an object that comes with an error must not be used
 	} else if ok && d.Name == "panic" {
 		panic(errSour)
 	}
@@ -318,9 +350,20 @@ func TestTask2_Transformer_error_is_returned(t *testing.T) {
 	guard.Test(t, "An error of the transformer is returned unchanged.",
 		func(t *guard.T) {
 			q := newQueue(t, options{KnownObjects: storeOf("default/sour@1"), Transformer: refuseSour})
-			calls := map[string]func(any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}
+			calls := map[string]func(q recordedQueue, obj any) error{
+				"Add": recordedQueue.Add, "Update": recordedQueue.Update, "Delete": recordedQueue.Delete,
+			}
 			for name, call := range calls {
-				require.Equal(t, errSour, call(deploy("default/sour@2")), "the error of %s", name)
+				require.Equal(t, errSour, call(q, deploy("default/sour@2")), "the error of %s", name)
+				transformed := 0
+				q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: func(obj any) (any, error) {
+					if transformed++; transformed == 1 {
+						return nil, errSour
+					}
+					return obj, nil
+				}})
+				t.Did("the transformer fails once")
+				require.Equal(t, errSour, call(q, deploy("default/web@2")), "the error of %s", name)
 			}
 			t.Rule("A change that fails leaves nothing in the queue.")
 			require.Empty(t, q.drain(), "all popped deltas")

@@ -86,10 +86,18 @@ func TestTask3_Pending_object_is_newer_than_the_known_one(t *testing.T) {
 func TestTask3_Tombstone_never_holds_a_tombstone(t *testing.T) {
 	guard.Test(t, "A tombstone never holds a tombstone. If the last pending delta has one, the new tombstone "+
 		"carries the object in it, and the two deletions merge.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/b@1")})
+		known := storeOf("default/b@1")
+		known.ghosts = []string{"default/ghost"}
+		q := newQueue(t, options{KnownObjects: known})
+		require.NoError(t, q.Add(deploy("default/a@2")), "the error of Add")
+		require.NoError(t, q.Delete(tombstone("default/a", "")), "the error of Delete")
 		require.NoError(t, q.Replace(nil, "7"), "the error of the 1st Replace")
 		require.NoError(t, q.Replace(nil, "8"), "the error of the 2nd Replace")
-		require.Equal(t, []string{"default/b: Deleted tombstone(@1)"}, q.drain(), "all popped deltas")
+		require.ElementsMatch(t, []string{
+			"default/a: Added @2, Deleted tombstone(nothing)",
+			"default/b: Deleted tombstone(@1)",
+			"default/ghost: Deleted tombstone(nothing)",
+		}, q.drain(), "all popped deltas")
 	})
 }
 
@@ -203,6 +211,13 @@ func TestTask3_Replace_transforms_objects_and_not_tombstones(t *testing.T) {
 		require.Equal(t, 3, calls, "calls of the transformer")
 		t.Rule("Replace changes neither the list nor its objects. They belong to the caller.")
 		require.Equal(t, "@2", show(list[0]), "the object in the caller's list")
+		t.Rule("With either type the objects go through the transformer. The queue records the result, of whatever type.")
+		q = newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: otherResult})
+		t.Did("the transformer's result for web is of another type")
+		require.NoError(t, q.Replace(deploys("default/web@2"), "7"), "the error of Replace")
+		obj, _ := otherResult(deploy("default/web@2"))
+		require.Equal(t, []string{showDeltas(cache.Deltas{{Type: cache.Replaced, Object: obj}})}, q.drain(),
+			"all popped deltas")
 	})
 }
 
@@ -211,7 +226,7 @@ func TestTask3_Every_key_comes_from_the_key_function(t *testing.T) {
 		"of them.",
 		func(t *guard.T) {
 			known := storeOf()
-			known.objs["web"], known.objs["gone"] = deploy("blue/web@1"), deploy("blue/gone@2")
+			known.objs["web"], known.objs["gone"] = deploy("blue/web@1"), deploy("blue/renamed@2")
 			q := newQueue(t, options{KnownObjects: known, KeyFunction: func(obj any) (string, error) {
 				return obj.(*appsv1.Deployment).Name, nil // whatever the namespace
 			}})
@@ -226,12 +241,19 @@ func TestTask3_Every_key_comes_from_the_key_function(t *testing.T) {
 }
 
 func TestTask3_Replace_returns_errors(t *testing.T) {
-	guard.Test(t, "If an object of the list has no key, the error is a cache.KeyError that carries the object.",
+	guard.Test(t, "If an object of the list has no key, the error is a cache.KeyError that carries the object and "+
+		"wraps the key function's error.",
 		func(t *guard.T) {
 			q := newQueue(t, options{KnownObjects: storeOf()})
 			err := q.Replace([]any{"nameless"}, "7")
 			require.ErrorAs(t, err, &cache.KeyError{}, "the error of Replace")
 			require.Equal(t, any("nameless"), keyErrorOf(err).Obj, "the object in the error of Replace")
+			requireKeyErrors(t, func(keys cache.KeyFunc) map[string]func(any) error {
+				q := newQueue(t, options{KeyFunction: keys})
+				return map[string]func(any) error{
+					"Replace": func(obj any) error { return q.Replace([]any{obj}, "7") },
+				}
+			})
 
 			t.Rule("Replace returns an error of the transformer.")
 			q = newQueue(t, options{KnownObjects: storeOf(), Transformer: refuseSour})
@@ -298,14 +320,14 @@ func TestTask3_Replace_records_the_objects_themselves(t *testing.T) {
 func TestTask3_Replace_wakes_as_many_Pops_as_there_are_keys(t *testing.T) {
 	guard.Test(t, "Each new key wakes one Pop, and Close wakes all. Replace wakes one for each object and each "+
 		"deletion that it records.", func(t *guard.T) {
-		q := newQueue(t, options{KnownObjects: storeOf("default/c@1")})
-		left := 3
-		for range 3 {
+		q := newQueue(t, options{KnownObjects: storeOf("default/c@1", "default/d@1")})
+		left := 4
+		for range 4 {
 			t.Go(func() {
 				_, _ = q.Pop(func(any, bool) error { left--; return nil })
 			})
 		}
-		t.Did("three Pops wait")
+		t.Did("four Pops wait")
 		synctest.Wait()
 		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "7"), "the error of Replace")
 		synctest.Wait()

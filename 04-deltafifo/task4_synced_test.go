@@ -164,7 +164,32 @@ func TestTask4_Key_that_could_not_be_processed_counts(t *testing.T) {
 		panicOf(q)
 		t.Rule("If process panics, Pop releases the lock, counts the key as processed, and panics too.")
 		require.True(t, q.HasSynced(), "the queue has synced after its only key was popped")
+
+		for _, panics := range []bool{false, true} {
+			t.Story(8)
+			q := newQueue(t, options{KnownObjects: storeOf()})
+			require.NoError(t, q.Replace(deploys("ns/a@1", "ns/b@1", "ns/c@1"), "7"), "the error of Replace")
+			t.Rule("A key counts even if process returned an error or panicked. It counts once.")
+			requireFailuresCountOnce(t, q, 3, panics)
+		}
 	})
+}
+
+// requireFailuresCountOnce requires that the queue has synced after n Pops whose process function fails.
+func requireFailuresCountOnce(t *guard.T, q recordedQueue, n int, panics bool) {
+	t.Helper()
+	for i := range n {
+		require.False(t, q.HasSynced(), "the queue has synced after %d of %d Pops", i, n)
+		if t.Did("Pop, with a process function that fails; it panics: %t", panics); panics {
+			panicOf(q)
+			continue
+		}
+		_, err := q.Pop(func(any, bool) error { return errLookup })
+		require.Error(t, err, "the error of Pop with a process function that fails")
+	}
+	require.True(t, q.HasSynced(), "the queue has synced after %d of %[1]d Pops", n)
+	t.Rule("Pop returns the error of process with the deltas, and does not put them back.")
+	require.Empty(t, q.drain(), "what is left after the Pops")
 }
 
 func TestTask4_Process_learns_which_keys_belong_to_the_first_list(t *testing.T) {

@@ -25,7 +25,7 @@ func TestTask5_Close_wakes_every_Pop(t *testing.T) {
 		q.Close()
 		t.Did("Pop")
 		_, err := q.Pop(func(any, bool) error { return nil })
-		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of a Pop after Close")
+		require.Equal(t, cache.ErrFIFOClosed, err, "the error of a Pop after Close")
 	})
 }
 
@@ -75,7 +75,7 @@ func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
 		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
 		t.Did("Pop")
 		_, err = q.Pop(func(any, bool) error { return nil })
-		require.ErrorIs(t, err, cache.ErrFIFOClosed, "the error of Pop when the closed queue is empty")
+		require.Equal(t, cache.ErrFIFOClosed, err, "the error of Pop when the closed queue is empty")
 		t.Rule("The keys in a closed queue can still be popped. So can one that comes after that Pop.")
 		require.NoError(t, q.Add(deploy("default/c@3")), "the error of Add after the last Pop")
 		require.Equal(t, "default/c: Added @3", q.pop(), "deltas of the key that came after the last Pop")
@@ -128,7 +128,20 @@ func TestTask5_Close_twice_is_fine(t *testing.T) {
 		t.Rule("Closing again does nothing.")
 		q.Close()
 		require.True(t, q.IsClosed(), "the queue is closed after the 2nd Close")
+		closeTwiceAtOnce(t, func() cache.Queue { return deltafifo.NewDeltaFIFOWithOptions(options{}) })
 	})
+}
+
+// closeTwiceAtOnce lets two goroutines close the same queue.
+func closeTwiceAtOnce(t *guard.T, queue func() cache.Queue) {
+	t.Rule("Closing again does nothing. Every method may be called from any goroutine.")
+	const rounds = 5_000
+	t.Did("two goroutines call Close at once, %d times, each time of another queue", rounds)
+	var queues [rounds]cache.Queue
+	for i := range queues {
+		queues[i] = queue()
+	}
+	guard.Meet(t, rounds, func(i int) { queues[i].Close() })
 }
 
 // Pop sees that the queue is open, and then it waits. There must be no gap between the two for Close. A gap is only

@@ -50,6 +50,7 @@ func meetingCalls() []aCall {
 		}},
 		{"Replace with []", func(m *meeting) error { return m.Queue.Replace(nil, "9") }},
 		{"Resync", func(m *meeting) error { return m.Queue.Resync() }},
+		{"Close", func(m *meeting) error { m.Close(); return nil }},
 		{"Pop", func(m *meeting) error {
 			_, err := m.Pop(func(obj any, initial bool) error {
 				line := fmt.Sprintf("%s (first list: %t)", showDeltas(obj), initial)

@@ -187,14 +187,14 @@ func TestTask6_Locked_process_keeps_events_out(t *testing.T) {
 			name    string
 			q       recordedQueue
 			waiting int
+			synced  bool // false: the items come from Resync, before the first list
 		}{
-			{"without UnlockWhileProcessing", newRealFIFO(t, nil, cache.RealFIFOOptions{}), 0},
-			{"with KnownObjects", newRealFIFO(t, storeOf(), cache.RealFIFOOptions{}), 0},
-			{"with UnlockWhileProcessing and 2000 items left", newRealFIFO(t, nil, unlocked), 2_000},
+			{"without UnlockWhileProcessing", newRealFIFO(t, nil, cache.RealFIFOOptions{}), 0, true},
+			{"with KnownObjects", newRealFIFO(t, storeOf(), cache.RealFIFOOptions{}), 0, true},
+			{"with UnlockWhileProcessing and 2000 items left", newRealFIFO(t, nil, unlocked), 2_000, true},
+			{"with 2000 items left before the first list", newRealFIFO(t, nil, unlocked), 2_000, false},
 		} {
-			for range c.waiting + 1 {
-				require.NoError(t, c.q.Queue.Add(deploy("default/a@1")), "the error of Add")
-			}
+			fill(t, c.q, c.waiting+1, c.synced)
 			t.Did("Pop, %s, while another goroutine calls Add", c.name)
 			early := false
 			_, err := c.q.Pop(func(any, bool) error {
@@ -253,4 +253,18 @@ func TestTask6_Side_by_side(t *testing.T) {
 			require.Equal(t, want[name], delivered[name], "all deltas popped from the %s", name)
 		}
 	})
+}
+
+// fill puts n items into the queue, with Add or, if the queue must not be synced, with Resync.
+func fill(t *guard.T, q recordedQueue, n int, synced bool) {
+	t.Helper()
+	for range n {
+		err := error(nil)
+		if synced {
+			err = q.Queue.Add(deploy("default/a@1"))
+		} else {
+			err = q.Queue.Resync()
+		}
+		require.NoError(t, err, "the error of the call that puts an item into the queue")
+	}
 }

@@ -132,19 +132,24 @@ func TestTask6_First_event_means_there_is_no_first_list(t *testing.T) {
 }
 
 func TestTask6_Items_before_the_first_list_count(t *testing.T) {
-	bonus(t, "HasSynced reports whether every item that was in the queue after the first Replace has been popped "+
-		"and processed. A SyncAll and a Bookmark before the list count too.", func(t *guard.T) {
+	const items = "HasSynced reports whether every item that was in the queue after the first Replace has been popped " +
+		"and processed. A SyncAll and a Bookmark before the list count too."
+	bonus(t, items, func(t *guard.T) {
 		q := newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: true})
 		require.NoError(t, q.Resync(), "the error of Resync")
 		t.Did("Bookmark 6")
 		require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark("6"), "the error of Bookmark")
 		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
-		q.pop()
-		require.False(t, q.HasSynced(), "the queue has synced before the Bookmark was popped")
-		q.pop()
-		require.False(t, q.HasSynced(), "the queue has synced before the ReplacedAll was popped")
-		q.pop()
-		require.True(t, q.HasSynced(), "the queue has synced after the ReplacedAll was popped")
+		for i := range 3 {
+			t.Rule(items)
+			require.False(t, q.HasSynced(), "the queue has synced after %d of 3 items were popped", i)
+			t.Rule("Pop removes the first item and calls process with it, as cache.Deltas of length one, and with " +
+				"whether it belongs to the first list. All items up to the list do.")
+			popped, initial := q.popInitial()
+			require.True(t, initial, "isInInitialList of %s", popped)
+		}
+		t.Rule(items)
+		require.True(t, q.HasSynced(), "the queue has synced after 3 of 3 items were popped")
 		require.NoError(t, q.Replace(deploys("default/b@2"), "8"), "the error of the 2nd Replace")
 		require.True(t, q.HasSynced(), "the queue has still synced after the 2nd list")
 	})
@@ -182,7 +187,38 @@ func TestTask6_Transformer_sees_objects_and_not_tombstones(t *testing.T) {
 			}, q.drain(), "all popped items")
 			t.Rule("The objects go through the transformer, and the list itself is not changed.")
 			require.Equal(t, "@4", show(list[0]), "the object in the caller's list")
+			for _, known := range []*store{storeOf(), nil} { // each kind
+				requireResultsQueued(t, newRealFIFO(t, known, cache.RealFIFOOptions{Transformer: otherResult}))
+			}
 		})
+}
+
+// requireResultsQueued requires that the items of q, whose transformer is otherResult, carry its result.
+func requireResultsQueued(t *guard.T, q recordedQueue) {
+	t.Helper()
+	t.Story(8)
+	t.Rule("The object goes through the transformer first, if there is one, unless it is a tombstone. The item carries " +
+		"the result, of whatever type.")
+	t.Did("the transformer's result for web is of another type")
+	require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
+	require.NoError(t, q.Update(deploy("default/web@2")), "the error of Update")
+	require.NoError(t, q.Delete(deploy("default/web@3")), "the error of Delete")
+	objects := q.pendingObjects()
+	require.Len(t, objects, 3, "objects of all popped items")
+	t.Rule("The objects go through the transformer, and the list itself is not changed. The item carries the result.")
+	require.NoError(t, q.Replace(deploys("default/web@4"), "4"), "the error of Replace")
+	for _, obj := range q.pendingObjects() {
+		if list, ok := obj.(cache.ReplacedAllInfo); ok {
+			objects = append(objects, list.Objects...)
+		} else {
+			objects = append(objects, obj)
+		}
+	}
+	require.Len(t, objects, 4, "objects of all popped items")
+	result, _ := otherResult(deploy("default/web@4"))
+	for i, call := range []string{"Add", "Update", "Delete", "Replace"} {
+		require.Equal(t, show(result), show(objects[i]), "the object of %s", call)
+	}
 }
 
 func TestTask6_Popped_list_can_be_collected(t *testing.T) {

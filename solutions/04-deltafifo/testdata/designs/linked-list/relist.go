@@ -19,9 +19,9 @@ import (
 // or otherwise the known one. If the known object cannot be found, the tombstone carries nil. A tombstone never holds a
 // tombstone. Without known objects (nil) only pending keys are compared with the list.
 //
-// If an object of the list has no key, the error is a cache.KeyError that carries the object. Replace returns an error
-// of the transformer. A Replace that fails is not the first list. The version is not used. Mirrors
-// cache.DeltaFIFO.Replace.
+// If an object of the list has no key, the error is a cache.KeyError that carries the object and wraps the key
+// function's error. Replace returns an error of the transformer. A Replace that fails is not the first list. The
+// version is not used. Mirrors cache.DeltaFIFO.Replace.
 func (q *DeltaFIFO) Replace(list []any, _ string) error {
 	keys := make([]string, len(list))
 	listed := make(map[string]bool, len(list))

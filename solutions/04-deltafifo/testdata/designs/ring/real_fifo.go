@@ -113,8 +113,8 @@ func NewRealFIFOWithOptions(opts cache.RealFIFOOptions) *RealFIFO {
 
 // Add puts an Added with obj at the end of the queue. Each change is an item of its own, and nothing is merged. Each
 // item wakes one Pop. The object goes through the transformer first, if there is one, unless it is a tombstone. If an
-// object has no key, the error is a cache.KeyError that carries the object. A change that fails leaves nothing in the
-// queue. Mirrors cache.RealFIFO.Add.
+// object has no key, the error is a cache.KeyError that carries the object and wraps the key function's error. A change
+// that fails leaves nothing in the queue. Mirrors cache.RealFIFO.Add.
 func (q *RealFIFO) Add(obj any) error { return q.record(cache.Added, obj) }
 
 // Update is like Add, but puts an Updated at the end of the queue. Mirrors cache.RealFIFO.Update.
@@ -179,9 +179,9 @@ func (q *RealFIFO) Bookmark(version string) error {
 // a Deleted gets no second one. The tombstone carries the newest object: that of the last pending item, or otherwise
 // the known one, or nil if it cannot be found.
 //
-// If an object of the list has no key, the error is a cache.KeyError that carries the object. (With AtomicEvents
-// client-go leaves this error to the consumer.) A Replace that fails is not the first list. Mirrors
-// cache.RealFIFO.Replace.
+// If an object of the list has no key, the error is a cache.KeyError that carries the object and wraps the key
+// function's error. (With AtomicEvents client-go leaves this error to the consumer.) A Replace that fails is not the
+// first list. Mirrors cache.RealFIFO.Replace.
 func (q *RealFIFO) Replace(list []any, version string) error {
 	listed := make(map[string]bool, len(list))
 	for _, obj := range list {

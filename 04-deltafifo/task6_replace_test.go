@@ -3,11 +3,13 @@ package deltafifo_test
 // Task 6, the bonus: RealFIFO's first list, long lists, and errors and panics in the middle of a call.
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
@@ -34,6 +36,20 @@ func TestTask6_Synced_counts_items(t *testing.T) {
 		}
 		synctest.Wait()
 		require.True(t, synced, "Done is closed after 3 of 3 items were popped")
+		for i := range 4 {
+			known, panics, unlock := storeOf(), i%2 == 1, i > 1
+			if t.Story(8); unlock {
+				known = nil
+			}
+			q := newRealFIFO(t, known, cache.RealFIFOOptions{UnlockWhileProcessing: unlock})
+			t.Did("AtomicEvents and UnlockWhileProcessing are %t", unlock)
+			if unlock { // the list is one item
+				require.NoError(t, q.Resync(), "the error of the 1st Resync")
+				require.NoError(t, q.Resync(), "the error of the 2nd Resync")
+			}
+			require.NoError(t, q.Replace(deploys("ns/a@1", "ns/b@1", "ns/c@1"), "7"), "the error of Replace")
+			requireFailuresCountOnce(t, q, 3, panics)
+		}
 	})
 }
 
@@ -99,7 +115,8 @@ func TestTask6_Calls_that_compare_wait_for_process(t *testing.T) {
 }
 
 func TestTask6_Atomic_list_with_an_object_without_a_key(t *testing.T) {
-	bonus(t, "If an object of the list has no key, the error is a cache.KeyError that carries the object.",
+	bonus(t, "If an object of the list has no key, the error is a cache.KeyError that carries the object and wraps "+
+		"the key function's error.",
 		func(t *guard.T) {
 			q := newRealFIFO(t, nil, cache.RealFIFOOptions{})
 			err := q.Replace([]any{deploy("default/a@1"), "nameless"}, "7")
@@ -109,6 +126,64 @@ func TestTask6_Atomic_list_with_an_object_without_a_key(t *testing.T) {
 			require.False(t, q.HasSynced(), "the queue has synced after a Replace that failed")
 			require.Empty(t, q.drain(), "all popped items")
 		})
+}
+
+func TestTask6_Change_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
+	bonus(t, "A change that fails leaves nothing in the queue. The error wraps its cause.", func(t *guard.T) {
+		nameless, sour := errors.New("no key today"), errors.New("the transformer failed")
+		for cause, opts := range map[error]cache.RealFIFOOptions{
+			nameless: {KeyFunction: func(obj any) (string, error) {
+				if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "a" {
+					return "", nameless
+				}
+				return cache.MetaNamespaceKeyFunc(obj)
+			}},
+			sour: {Transformer: func(obj any) (any, error) {
+				if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "a" {
+					return obj, sour // an object that comes with an error must not be used
+				}
+				return obj, nil
+			}},
+		} {
+			t.Story(8)
+			q := newRealFIFO(t, storeOf(), opts)
+			t.Did("NewRealFIFOWithOptions, with a function that fails for a: %v", cause)
+			require.ErrorIs(t, q.Replace(deploys("default/a@1"), "1"), cause, "the error of Replace")
+			t.Rule("A Replace that fails is not the first list.")
+			require.False(t, q.HasSynced(), "the queue has synced after a Replace that failed")
+			t.Rule("A change that fails leaves nothing in the queue.")
+			require.ErrorIs(t, q.Add(deploy("default/a@1")), cause, "the error of Add")
+			require.ErrorIs(t, q.Update(deploy("default/a@2")), cause, "the error of Update")
+			require.ErrorIs(t, q.Delete(deploy("default/a@3")), cause, "the error of Delete")
+			require.Empty(t, q.drain(), "all popped items")
+		}
+	})
+}
+
+func TestTask6_KeyError_carries_the_object_of_the_call(t *testing.T) {
+	bonus(t, "If an object has no key, the error is a cache.KeyError that carries the object and wraps the key "+
+		"function's error. A key function that makes a key of parts may return a KeyError of a part.", func(t *guard.T) {
+		requireKeyErrors(t, func(keys cache.KeyFunc) map[string]func(any) error {
+			q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{KeyFunction: keys})
+			return map[string]func(any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}
+		})
+	})
+}
+
+func TestTask6_Closed_queue_keeps_its_items(t *testing.T) {
+	bonus(t, "Close makes every waiting and every later Pop return cache.ErrFIFOClosed as soon as the queue is empty. "+
+		"Until then Pop returns the items, of every kind.", func(t *guard.T) {
+		q := newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: true})
+		require.NoError(t, q.Replace(deploys("default/a@1"), "7"), "the error of Replace")
+		require.NoError(t, q.Delete(deploy("default/a@8")), "the error of Delete")
+		require.NoError(t, q.Resync(), "the error of Resync")
+		t.Did("Bookmark 9")
+		require.NoError(t, q.Queue.(interface{ Bookmark(string) error }).Bookmark("9"), "the error of Bookmark")
+		q.Close()
+		require.Equal(t, []string{
+			"ReplacedAll [default/a@1] at 7", "default/a: Deleted @8", "SyncAll of the known objects", "Bookmark at 9",
+		}, q.drain(), "all popped items")
+	})
 }
 
 func TestTask6_Panic_in_the_transformer_leaves_the_lock_free(t *testing.T) {
