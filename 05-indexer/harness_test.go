@@ -58,6 +58,15 @@ type onlyAccessor struct{ object metav1.Object }
 
 func (o onlyAccessor) GetObjectMeta() metav1.Object { return o.object }
 
+// onlyObject is an object whose metadata is the object itself. It has no method GetObjectMeta.
+type onlyObject struct{ metav1.Object }
+
+// withoutMetadata returns objects that meta.Accessor does not accept.
+func withoutMetadata() []any {
+	tombstone := cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")}
+	return []any{"web", nil, tombstone, &tombstone, cache.NewObjectName("default", "web")}
+}
+
 func newThreadSafe(indexers cache.Indexers) cache.ThreadSafeStore {
 	return indexer.NewThreadSafeStore(indexers, cache.Indices{})
 }
@@ -137,6 +146,16 @@ func (s notedStore) requireLike(example any, keys ...string) {
 	require.Equal(s.t, append([]string{}, keys...), s.like(example), "keys of Index image, like "+describe(example))
 }
 
+// requireOwned asserts that no other caller of find sees a value that is appended to a result of it.
+func requireOwned[V any](t *guard.T, name string, find func() []V) {
+	t.Helper()
+	mine, theirs := any("mine").(V), any("theirs").(V)
+	t.Did("%s, twice, and append a value to each result", name)
+	first, second := append(find(), mine), append(find(), theirs)
+	require.Equal(t, []V{mine}, first, name+", with mine appended")
+	require.Equal(t, []V{theirs}, second, name+", with theirs appended")
+}
+
 // keysOf returns the keys of objects, sorted, because a store has no order. A nil object is "<nil>".
 func keysOf(objs []any) []string {
 	keys := []string{}
@@ -172,6 +191,8 @@ func describe(objs ...any) string {
 			all = append(all, fmt.Sprintf("ObjectMeta{Namespace: %q}", o.Namespace))
 		case cache.DeletedFinalStateUnknown:
 			all = append(all, "tombstone of "+o.Key)
+		case *cache.DeletedFinalStateUnknown:
+			all = append(all, "pointer to a tombstone of "+o.Key)
 		default:
 			all = append(all, fmt.Sprintf("%T(%v)", obj, obj))
 		}
@@ -246,6 +267,13 @@ func stillHeld[V any](all []weak.Pointer[V]) string {
 		held = 0
 	}
 	return fmt.Sprintf("%d of %d still in memory", held, len(all))
+}
+
+// panicked calls f and reports whether it panicked.
+func panicked(f func()) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f()
+	return false
 }
 
 // elsewhere runs f on a goroutine that ends, so that no stack holds the objects that f made.

@@ -141,6 +141,9 @@ var (
 		{"Index", func(s cache.Indexer) string {
 			return both(s.Index("image", deploy("example/x", "nginx", "caddy")))
 		}},
+		{"Index of one value", func(s cache.Indexer) string {
+			return both(s.Index("image", deploy("example/x", "nginx")))
+		}},
 	}
 	lookups4 = []call{
 		{"GetIndexers", func(s cache.Indexer) string { return strings.Join(sortedKeys(s.GetIndexers()), " ") }},

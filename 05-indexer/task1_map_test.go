@@ -52,11 +52,17 @@ func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
 			require.Equal(t, explicit, key, "the key of the ExplicitKey")
 		}
 
-		t.Rule("An object has metadata if meta.Accessor finds it: its only method may be GetObjectMeta.")
-		t.Did("MetaNamespaceKeyFunc of an object whose only method is GetObjectMeta")
-		key, err = indexer.MetaNamespaceKeyFunc(onlyAccessor{deploy("default/web")})
-		require.NoError(t, err, "the error of MetaNamespaceKeyFunc for an object with GetObjectMeta")
-		require.Equal(t, "default/web", key, "the key of an object with GetObjectMeta")
+		t.Rule("An object has metadata if meta.Accessor finds it: it may have the method GetObjectMeta, or the methods of " +
+			"a metav1.Object.")
+		for what, obj := range map[string]any{
+			"an object whose only method is GetObjectMeta":    onlyAccessor{deploy("default/web")},
+			"an object that has the methods of metav1.Object": onlyObject{deploy("default/web")},
+		} {
+			t.Did("MetaNamespaceKeyFunc of %s", what)
+			key, err = indexer.MetaNamespaceKeyFunc(obj)
+			require.NoError(t, err, "the error of MetaNamespaceKeyFunc for "+what)
+			require.Equal(t, "default/web", key, "the key of "+what)
+		}
 	})
 }
 
@@ -69,11 +75,6 @@ func TestTask1_Key_of_what_has_no_metadata_is_an_error(t *testing.T) {
 			require.Error(t, err, "the error of MetaNamespaceKeyFunc for "+describe(obj))
 		}
 	})
-}
-
-// withoutMetadata returns objects that meta.Accessor does not accept.
-func withoutMetadata() []any {
-	return []any{"web", nil, cache.DeletedFinalStateUnknown{Key: "default/web", Obj: deploy("default/web")}}
 }
 
 func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
@@ -129,12 +130,14 @@ func TestTask1_Update_takes_the_place_of_what_stood_there(t *testing.T) {
 		require.Equal(t, []string{"default/web"}, s.ListKeys(), "ListKeys after the Update")
 
 		t.Rule("Update stores obj under its key and replaces the object that has this key, whatever their versions " +
-			"are: the server has decided which is newer.")
+			"are: the server has decided which is newer. It reports a deletion when the object is gone, and not before.")
 		for _, version := range []string{"7", "7", "5", ""} {
 			next := deploy("default/web", "nginx:3", "@"+version)
+			next.DeletionTimestamp = &metav1.Time{} // the server deletes it, and has not yet
 			require.NoError(t, s.Update(next), "the error of Update")
 			got, _, _ := s.GetByKey("default/web")
 			require.Same(t, next, got, "the object under default/web")
+			require.Equal(t, version, s.LastStoreSyncResourceVersion(), "LastStoreSyncResourceVersion after Update")
 		}
 	})
 }
@@ -145,9 +148,9 @@ func TestTask1_Delete_forgets(t *testing.T) {
 		require.NoError(t, s.Delete(deploy("default/web")), "the error of Delete")
 		require.Equal(t, []string{"default/db"}, s.ListKeys(), "ListKeys after the Delete")
 		t.Rule("Delete removes the stored object that has obj's key, and no other: it compares neither UIDs nor " +
-			"versions.")
+			"versions, and waits for no finalizer.")
 		db := deploy("default/db", "@1")
-		db.UID = "another"
+		db.UID, db.Finalizers = "another", []string{"backup"}
 		require.NoError(t, s.Delete(db), "the error of Delete")
 		require.Empty(t, s.ListKeys(), "ListKeys after the Delete of default/db")
 		t.Rule("A key that is not stored is not an error: after a relist the same deletion can be reported twice.")
@@ -171,9 +174,14 @@ func TestTask1_Store_uses_its_key_function(t *testing.T) {
 		require.True(t, exists, "Get finds the object with the key uid-1")
 		require.NoError(t, s.Delete(web), "the error of Delete")
 		require.Equal(t, []string{"uid-2"}, s.ListKeys(), "ListKeys after the Delete")
-		t.Did("Add an object with the UID \"\"")
+		t.Did("Add, Get and Delete an object with the UID \"\"")
 		require.NoError(t, s.Add(deploy("default/new")), "the error of Add")
 		require.Equal(t, []string{"", "uid-2"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		_, exists, err = s.Get(deploy("default/new"))
+		require.NoError(t, err, "the error of Get")
+		require.True(t, exists, "Get finds the object with the key \"\"")
+		require.NoError(t, s.Delete(deploy("default/new")), "the error of Delete")
+		require.Equal(t, []string{"uid-2"}, s.ListKeys(), "ListKeys after the Delete of the key \"\"")
 
 		t.Rule("Delete asks the store's key function for the key, and does not look at the object: a tombstone is an " +
 			"object like any other.")
@@ -232,12 +240,15 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 				return err
 			},
 		} {
-			t.Did("%s of an object for which the key function fails", name)
-			err := call(obj)
-			require.ErrorIs(t, err, cause, "the error of "+name)
-			var keyError cache.KeyError
-			require.ErrorAs(t, err, &keyError, "the error of "+name)
-			require.Same(t, obj, keyError.Obj, "the object in the KeyError of "+name)
+			for _, obj := range append(withoutMetadata(), obj, cache.ExplicitKey("default/web")) {
+				what := name + " of " + describe(obj)
+				t.Did("%s, for which the key function fails", what)
+				err := call(obj)
+				require.ErrorIs(t, err, cause, "the error of "+what)
+				var keyError cache.KeyError
+				require.ErrorAs(t, err, &keyError, "the error of "+what)
+				require.True(t, obj == keyError.Obj, "the KeyError of "+what+" carries the object")
+			}
 		}
 		t.Rule("If the key function fails, the store is the same as before.")
 		got, exists, _ := s.GetByKey("default/web")
@@ -268,6 +279,8 @@ func TestTask1_List_and_ListKeys_belong_to_the_caller(t *testing.T) {
 		require.Equal(t, []string{"default/a", "default/b"}, sorted(keysAgain), "the other ListKeys, sorted")
 		require.Equal(t, []string{"default/a", "default/b"}, keysOf(s.List()), "the keys of List")
 		require.Equal(t, []string{"default/a", "default/b"}, sorted(s.ListKeys()), "ListKeys, sorted")
+		requireOwned(t, "List of an empty store", newStore(t, nil).List)
+		requireOwned(t, "ListKeys of an empty store", newStore(t, nil).ListKeys)
 	})
 }
 
@@ -371,28 +384,5 @@ func TestTask1_Version_stays_when_an_object_has_none(t *testing.T) {
 		t.Did("DeleteWithObject of a tombstone that holds an object @3")
 		s.DeleteWithObject("plain", cache.DeletedFinalStateUnknown{Key: "plain", Obj: deploy("default/web", "@3")})
 		requireVersion5("DeleteWithObject")
-	})
-}
-
-func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
-	guard.Race(t, "Any goroutine may call any method: every method holds the lock while it uses a field, Lock to "+
-		"write and RLock to read.", func(t *guard.T) {
-		s := newThreadSafe(nil)
-		a, b := deploy("default/a", "@1"), deploy("default/b", "@22")
-		t.Did("Update, DeleteWithObject, Bookmark, Get, List, ListKeys and LastStoreSyncResourceVersion, " +
-			"each in a goroutine of its own")
-		guard.Storm(
-			func(i int) { s.Update("default/a", a) },
-			func(i int) { s.Update("default/b", b) },
-			func(i int) { s.DeleteWithObject("default/a", a) },
-			func(i int) { s.Bookmark("333") },
-			func(i int) { s.Get("default/a") },
-			func(i int) { require.NotContains(t, s.List(), nil, "the objects of List") },
-			func(i int) { s.ListKeys() },
-			func(i int) {
-				version := s.LastStoreSyncResourceVersion()
-				require.Contains(t, []string{"", "1", "22", "333"}, version, "LastStoreSyncResourceVersion")
-			},
-		)
 	})
 }

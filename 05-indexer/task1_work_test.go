@@ -145,3 +145,26 @@ func TestTask1_What_left_the_store_can_be_freed(t *testing.T) {
 		runtime.KeepAlive(store)
 	})
 }
+
+func TestTask1_Lock_is_shared_by_readers_and_writers(t *testing.T) {
+	guard.Race(t, "Any goroutine may call any method: every method holds the lock while it uses a field, Lock to "+
+		"write and RLock to read.", func(t *guard.T) {
+		s := newThreadSafe(nil)
+		a, b := deploy("default/a", "@1"), deploy("default/b", "@22")
+		t.Did("Update, DeleteWithObject, Bookmark, Get, List, ListKeys and LastStoreSyncResourceVersion, " +
+			"each in a goroutine of its own")
+		guard.Storm(
+			func(i int) { s.Update("default/a", a) },
+			func(i int) { s.Update("default/b", b) },
+			func(i int) { s.DeleteWithObject("default/a", a) },
+			func(i int) { s.Bookmark("333") },
+			func(i int) { s.Get("default/a") },
+			func(i int) { require.NotContains(t, s.List(), nil, "the objects of List") },
+			func(i int) { s.ListKeys() },
+			func(i int) {
+				version := s.LastStoreSyncResourceVersion()
+				require.Contains(t, []string{"", "1", "22", "333"}, version, "LastStoreSyncResourceVersion")
+			},
+		)
+	})
+}

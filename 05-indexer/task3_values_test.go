@@ -69,6 +69,21 @@ func TestTask3_Values_may_change_in_part(t *testing.T) {
 	})
 }
 
+func TestTask3_Replaced_object_may_change(t *testing.T) {
+	guard.Test(t, "Under each value, an index names exactly the objects that have it now. An object that an Update has "+
+		"replaced is not in the store, so its owner may change it, and values that are a part of it.", func(t *guard.T) {
+		finalizers := func(obj any) ([]string, error) { return obj.(*appsv1.Deployment).Finalizers, nil }
+		old, same, other := deploy("default/web"), deploy("default/web"), deploy("default/web")
+		old.Finalizers, same.Finalizers, other.Finalizers = []string{"a", "b"}, []string{"a", "b"}, []string{"c"}
+		s := newStore(t, cache.Indexers{"finalizer": finalizers}, old)
+		s.Update(same)
+		t.Did("change the finalizers of the first object from a and b to x and y")
+		copy(old.Finalizers, []string{"x", "y"})
+		s.Update(other)
+		require.Equal(t, []string{"c"}, sorted(s.ListIndexFuncValues("finalizer")), "values of the index")
+	})
+}
+
 func TestTask3_Any_two_lists_of_values(t *testing.T) {
 	guard.Test(t, "Under each value, an index names exactly the objects that have it now, whatever values the object "+
 		"had before.", func(t *guard.T) {
@@ -79,12 +94,17 @@ func TestTask3_Any_two_lists_of_values(t *testing.T) {
 			}
 		}
 		lists = append(lists, []string{"a,b"}, []string{"a b"}, []string{"a/b"}, []string{"A"}, []string{" a "})
+		none := func(any) ([]string, error) { return nil, nil }
 		for _, before := range lists {
 			for _, after := range lists {
-				t.Story(4)
-				s := newStore(t, byImage(), deploy("default/web", before...))
+				t.Story(5)
+				t.Did("three indexes: image, and two whose values do not change")
+				indexers := cache.Indexers{"image": images, "none": none, "namespace": cache.MetaNamespaceIndexFunc}
+				s := newStore(t, indexers, deploy("default/web", before...))
 				s.Update(deploy("default/web", after...))
 				s.requireValues("after Update", slices.Compact(sorted(after))...)
+				s.Delete(deploy("default/web"))
+				s.requireValues("after Delete")
 			}
 		}
 	})
@@ -140,6 +160,11 @@ func TestTask3_Index_returns_each_object_once(t *testing.T) {
 		t.Rule("Index returns the objects that share at least one indexed value with the example, however many it has.")
 		s.requireLike(deploy("example/x", "a", "b", "postgres", "c", "envoy"),
 			"default/both", "default/one", "default/other")
+		t.Rule("Index returns the objects that share at least one indexed value with the example, and no other one.")
+		single := newStore(t, byImage(), deploy("default/one", "envoy"))
+		single.requireLike(deploy("example/x", "nginx"))
+		single.requireLike(deploy("example/x", "nginx", "caddy"))
+		single.requireLike(deploy("example/x", "nginx", "envoy"), "default/one")
 		t.Rule("Index returns the objects that share at least one indexed value with the example. It looks at the " +
 			"example's values and not at its key.")
 		s.requireLike(deploy("default/one", "nginx"), "default/both")
@@ -150,10 +175,14 @@ func TestTask3_Index_returns_each_object_once(t *testing.T) {
 		t.Rule("Index returns the objects that share at least one indexed value with the example, each once, of whatever " +
 			"type they are.")
 		plain := newThreadSafe(cache.Indexers{"value": func(obj any) ([]string, error) { return obj.([]string), nil }})
-		t.Did("Update plain with a slice of the values a and b; Index, like a slice of a and b")
-		plain.Update("plain", []string{"a", "b"})
-		found, _ := plain.Index("value", []string{"a", "b"})
+		t.Did("Update plain with a slice of the values b, b and a; Index, like this slice")
+		slice := []string{"b", "b", "a"}
+		plain.Update("plain", slice)
+		found, _ := plain.Index("value", slice)
 		require.Len(t, found, 1, "objects of Index")
+		t.Rule("Objects are shared: the values that an index function returns may be a part of one, so the store only " +
+			"reads them.")
+		require.Equal(t, []string{"b", "b", "a"}, slice, "the stored slice after Update and Index")
 		t.Rule("Objects are shared: a lookup returns the pointer that was stored, and so does Index.")
 		objs, _ := s.Index("image", deploy("example/x", "nginx"))
 		require.True(t, slices.Contains(objs, any(two)), "Index returns the object that was stored, not a copy")
@@ -221,6 +250,13 @@ func TestTask3_Index_leaves_the_tables_alone(t *testing.T) {
 		s.like(deploy("example/x", "valkey"))
 		t.Rule("A lookup does not add its value to the index.")
 		s.requireValues("after the lookups", "envoy", "nginx")
+		t.Rule("The slices that a lookup returns belong to the caller, even if nothing was found.")
+		for _, example := range []any{deploy("example/x"), deploy("example/x", "none"), deploy("example/x", "a", "b")} {
+			requireOwned(t, "Index image, like "+describe(example), func() []any {
+				found, _ := s.Indexer.Index("image", example)
+				return found
+			})
+		}
 	})
 }
 
@@ -264,10 +300,7 @@ func TestTask3_Index_of_a_bad_example_is_an_error(t *testing.T) {
 		} {
 			t.Did("%s, with an index function that panics; then Update of an object without values", name)
 			if name == "DeleteWithObject" { // a store that has recorded the values calls no index function
-				func() {
-					defer func() { recover() }()
-					call()
-				}()
+				panicked(call)
 			} else {
 				require.Panics(t, call, name)
 			}
@@ -319,11 +352,13 @@ func requireShared(t *guard.T, second call) {
 func TestTask3_Calls_that_overlap_come_one_after_the_other(t *testing.T) {
 	guard.Test(t, "Concurrent calls have the same effect as if one came after the other: Index answers with the "+
 		"objects before the other call, or with those after it.", func(t *guard.T) {
-		for _, second := range writes2 {
-			requireOneAfterTheOther(t, always(lookups3[0]), second)
+		for _, index := range lookups3 {
+			for _, second := range writes2 {
+				requireOneAfterTheOther(t, always(index), second)
+			}
+			requireOneAfterTheOther(t, always(firstUpdate), index)
+			requireOneAfterTheOther(t, always(firstDelete), index)
 		}
-		requireOneAfterTheOther(t, always(firstUpdate), lookups3[0])
-		requireOneAfterTheOther(t, always(firstDelete), lookups3[0])
 	})
 }
 

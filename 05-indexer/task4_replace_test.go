@@ -87,9 +87,9 @@ func TestTask4_Replace_uses_the_stores_key_function(t *testing.T) {
 		s := indexer.NewStore(func(obj any) (string, error) { return string(obj.(*appsv1.Deployment).UID), nil })
 		web := deploy("default/web")
 		web.UID = "uid-1"
-		t.Did("Replace with default/web, with a key function that returns the UID")
-		require.NoError(t, s.Replace([]any{web}, "9"), "the error of Replace")
-		require.Equal(t, []string{"uid-1"}, s.ListKeys(), "ListKeys after Replace")
+		t.Did("Replace with default/web and an object without UID, with a key function that returns the UID")
+		require.NoError(t, s.Replace([]any{web, deploy("default/new")}, "9"), "the error of Replace")
+		require.Equal(t, []string{"", "uid-1"}, sorted(s.ListKeys()), "ListKeys after Replace")
 	})
 }
 
@@ -105,8 +105,20 @@ func TestTask4_Replace_with_an_object_without_a_key_changes_nothing(t *testing.T
 		require.ErrorAs(t, s.Replace([]any{nil}, "9"), &keyError, "the error of Replace with a nil")
 		cause := errors.New("no key today")
 		other := indexer.NewStore(func(any) (string, error) { return "default/web", cause })
-		t.Did("Replace with an object for which the key function fails, although it returns a key")
-		require.ErrorIs(t, other.Replace([]any{"web"}, "9"), cause, "the error of Replace")
+		bad := append(withoutMetadata(), cache.ExplicitKey("default/web"))
+		t.Did("Replace with objects for which the key function fails, although it returns a key")
+		for n, obj := range bad {
+			for _, list := range [][]any{{obj}, bad[n:]} {
+				given := slices.Clone(list)
+				t.Rule(rule)
+				err = other.Replace(given, "9")
+				require.ErrorIs(t, err, cause, "the error of Replace")
+				require.ErrorAs(t, err, &keyError, "the error of Replace")
+				require.Contains(t, list, keyError.Obj, "the object in the KeyError")
+				t.Rule("The list belongs to the caller, even if Replace fails.")
+				require.Equal(t, list, given, "the list after the failed Replace")
+			}
+		}
 		t.Rule("Replace is all or nothing: it finds every key before it changes anything.")
 		require.Equal(t, []string{"default/web"}, s.ListKeys(), "ListKeys after the failed Replace")
 		s.requireRunning("nginx", "default/web")
@@ -206,35 +218,6 @@ func TestTask4_Replace_happens_at_once(t *testing.T) {
 	})
 }
 
-func TestTask4_Objects_and_indexes_are_replaced_together(t *testing.T) {
-	guard.Race(t, "For readers Replace is one step: a reader finds all of one list, or all of the other. If the "+
-		"index is of one list and the objects are of the other, "+
-		"the index names keys that are not in the store.", func(t *guard.T) {
-		s := newThreadSafe(byImage())
-		lists := []string{"default/a1 default/b1", "default/a2 default/b2"}
-		t.Did("Replace %s, all running nginx, with %s, and back, many times, and ask for nginx", lists[0], lists[1])
-		replace := func(i int) {
-			items := map[string]any{}
-			for key := range strings.FieldsSeq(lists[i%2]) {
-				items[key] = deploy(key, "nginx")
-			}
-			s.Replace(items, "9")
-		}
-		ask := func(int) {
-			objs, _ := s.ByIndex("image", "nginx")
-			for what, objs := range map[string][]any{"image=nginx": objs, "List": s.List()} {
-				if found := strings.Join(keysOf(objs), " "); !slices.Contains(lists, found) {
-					require.Equal(t, strings.Join(lists, ", or "), found, "keys under "+what)
-				}
-			}
-		}
-		replace(0)
-		for range 10 {
-			guard.Storm(replace, ask, ask)
-		}
-	})
-}
-
 func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
 	guard.Test(t, "AddIndexers adds indexes, which find the objects that are stored already: AddIndexers works "+
 		"at any time, since 0.30 even while the informer runs.", func(t *guard.T) {
@@ -260,14 +243,19 @@ func TestTask4_AddIndexers_finds_what_is_stored_already(t *testing.T) {
 		require.NoError(t, err, "the error of IndexKeys more=envoy")
 		require.Equal(t, []string{"default/api"}, keys, "keys under more=envoy")
 		t.Rule("Replace rebuilds every index, also one that was added later.")
-		require.NoError(t, s.Replace([]any{deploy("default/new", "nginx")}, "9"), "the error of Replace")
+		require.NoError(t, s.Replace([]any{deploy("default/new", "nginx", "envoy")}, "9"), "the error of Replace")
 		s.requireRunning("nginx", "default/new")
 		s.requireRunning("caddy")
 		t.Rule("AddIndexers adds indexes, which find the objects that are stored already: those of a list too.")
 		require.NoError(t, s.AddIndexers(cache.Indexers{"late": images}), "the error of AddIndexers after Replace")
-		keys, err = s.IndexKeys("late", "nginx")
-		require.NoError(t, err, "the error of IndexKeys late=nginx")
-		require.Equal(t, []string{"default/new"}, keys, "keys under late=nginx")
+		for _, value := range []string{"nginx", "envoy"} {
+			require.Equal(t, "default/new", both(s.IndexKeys("late", value)), "keys under late="+value)
+		}
+		t.Rule("If one of the names is taken, AddIndexers returns an error. No name is not a name that is taken.")
+		for _, none := range []cache.Indexers{nil, {}} {
+			require.NoError(t, s.AddIndexers(none), "the error of AddIndexers without an index")
+			s.requireRunning("nginx", "default/new")
+		}
 	})
 }
 
@@ -305,27 +293,9 @@ func TestTask4_AddIndexers_refuses_a_name_that_is_taken(t *testing.T) {
 			require.Error(t, err, "the error of ByIndex new=x")
 			t.Rule(asksNone)
 			require.Equal(t, 0, asked, "calls of the index function of new by AddIndexers")
+			t.Rule(addsNone)
+			require.NoError(t, s.AddIndexers(cache.Indexers{"new": counted}), "the error of AddIndexers new")
 		}
-	})
-}
-
-func TestTask4_AddIndexers_that_fails_panics(t *testing.T) {
-	// In a process of its own, because to unlock twice is an error that ends the process.
-	guard.Race(t, "If an index function fails for a stored object, AddIndexers panics, as Update does: an index "+
-		"without the entry would be wrong, and no error would report it.", func(t *guard.T) {
-		broken := deploy("default/broken", "nginx")
-		failing := func(obj any) ([]string, error) {
-			if obj == any(broken) {
-				return nil, errors.New("cannot tell")
-			}
-			return images(obj)
-		}
-		s := newStore(t, byImage(), deploy("default/web", "nginx"), broken)
-		t.Did("AddIndexers failing, which returns an error for default/broken")
-		require.Panics(t, func() { s.Indexer.AddIndexers(cache.Indexers{"failing": failing}) }, "AddIndexers failing")
-		t.Rule("After a failed AddIndexers the lock is free, and the other indexes work as before.")
-		s.Add(deploy("default/db", "nginx")) // hangs if the panic kept the lock
-		s.requireRunning("nginx", "default/broken", "default/db", "default/web")
 	})
 }
 
@@ -353,7 +323,9 @@ func TestTask4_GetIndexers_returns_a_copy(t *testing.T) {
 		"the caller can change it without the lock.", func(t *guard.T) {
 		s := newStore(t, byImage(), deploy("default/web", "nginx"))
 		t.Did("GetIndexers of a store without indexes, and add one to the map that it returned")
-		newStore(t, nil).GetIndexers()["more"] = images
+		none := newStore(t, nil)
+		none.GetIndexers()["more"] = images
+		require.Empty(t, sortedKeys(none.GetIndexers()), "names of the indexes of this store")
 		t.Did("GetIndexers, twice, and change the map that it returned: remove image, add more")
 		for range 2 { // two callers must not receive the same copy
 			indexers := s.GetIndexers()
@@ -385,6 +357,12 @@ func TestTask4_Lock_covers_Replace_and_AddIndexers(t *testing.T) {
 		t.Did("AddIndexers, against List and ByIndex, each in a goroutine of its own")
 		guard.Storm(func(i int) { empty.AddIndexers(cache.Indexers{fmt.Sprint(i): images}) },
 			func(i int) { empty.List() }, func(i int) { empty.ByIndex("image", "nginx") })
+		t.Did("AddIndexers, against Update, DeleteWithObject and Replace, each in a goroutine of its own")
+		web, fresh := deploy("default/web", "nginx"), newThreadSafe(byImage())
+		guard.Storm(func(i int) { fresh.AddIndexers(cache.Indexers{fmt.Sprint(i % 50): images}) },
+			func(i int) { fresh.Update("default/web", web) },
+			func(i int) { fresh.DeleteWithObject("default/web", web) },
+			func(i int) { fresh.Replace(map[string]any{"default/web": web}, "2") })
 		t.Rule("If one of the names is taken, AddIndexers returns an error: of two calls that add one name, one fails.")
 		requireNoneBetween(t, writes4[2], writes4[2])
 		t.Rule("Concurrent calls have the same effect as if one came after the other: an index that is added before a " +

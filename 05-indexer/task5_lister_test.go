@@ -41,6 +41,7 @@ func TestTask5_Namespace_is_the_indexed_value(t *testing.T) {
 			{namespace, "a Node", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-1"}}, ""},
 			{bare, "a bare *metav1.ObjectMeta", &metav1.ObjectMeta{Namespace: "shop"}, "shop"},
 			{bare, "an object whose only method is GetObjectMeta", onlyAccessor{deploy("shop/web")}, "shop"},
+			{bare, "an object that has the methods of metav1.Object", onlyObject{deploy("shop/web")}, "shop"},
 		} {
 			t.Rule("%s", c.rule)
 			t.Did("MetaNamespaceIndexFunc of %s", c.what)

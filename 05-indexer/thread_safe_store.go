@@ -45,8 +45,8 @@ func (s *threadSafeMap) Add(key string, obj any) { s.Update(key, obj) }
 // The store's version becomes that of the last write, higher, lower or empty. An object without metadata does not
 // change the store's version.
 //
-// If an index function fails, Update panics. Even after an index function has failed (for the same object it fails each
-// time), no index names a key that is not in the store.
+// If an index function fails, Update panics. Even after an index function has failed (it then fails each time for
+// that key), no index names a key that is not in the store.
 func (s *threadSafeMap) Update(key string, obj any) {
 	panic(todo.Task(1, "ThreadSafeStore.Update"))
 }
