@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	clientgo "k8s.io/client-go/util/workqueue"
@@ -111,6 +112,10 @@ func TestTask1_Done_of_an_item_not_processed_is_ignored(t *testing.T) {
 			q.Done("web")
 			q.Done("web")
 			require.Equal(t, []string{}, q.All(), "the items in the queue after the 2nd Done of web")
+			q.Add("db")
+			q.Done("db")
+			q.Done("db")
+			require.Equal(t, []string{"db"}, q.All(), "the items in the queue after the 2nd Done of db, which came once more")
 		})
 }
 
@@ -131,6 +136,8 @@ func TestTask1_Get_waits_for_an_item(t *testing.T) {
 		q := newQueue(t)
 		worker := q.GetLater()
 		require.Equal(t, waits, worker.result(), "Get on an empty queue")
+		q.pass(20 * 24 * time.Hour)
+		require.Equal(t, waits, worker.result(), "Get on an empty queue, weeks later")
 		q.Add("web")
 		t.Rule("Add puts item at the end of the queue and wakes a worker that waits in Get.")
 		require.Equal(t, "web", worker.result(), "Get after Add")
@@ -241,6 +248,8 @@ func TestTask1_Queue_below_needs_no_lock(t *testing.T) {
 			}
 			q.Get()
 			q.TypedInterface.Add("web") // being processed
+			below.crowd(t, []func(){func() { q.TypedInterface.Len() }}, func() { q.Len() })
+			require.Empty(t, below.met, "calls of config.Queue during Len")
 			for i, call := range []func(){
 				func() { q.Add("job") }, func() { q.Add("job") }, func() { q.Get() }, func() { q.Done("web") }, func() { q.Len() },
 			} {
@@ -263,11 +272,12 @@ func TestTask1_Touch_is_for_queued_items(t *testing.T) {
 		q.Add("web")
 		require.Empty(t, below.touched, "items touched after the 1st Add")
 		q.Add("web")
-		require.Equal(t, []string{"web"}, below.touched, "items touched after the 2nd Add")
+		q.Add("web")
+		require.Equal(t, []string{"web", "web"}, below.touched, "items touched after the 3rd Add")
 		q.Get()
 		q.Add("web")
 		q.Add("web")
 		t.Rule("An item being processed is not in config.Queue, so Touch is not called for it.")
-		require.Equal(t, []string{"web"}, below.touched, "items touched after 2 Adds of the item being processed")
+		require.Equal(t, []string{"web", "web"}, below.touched, "items touched after 2 Adds of the item being processed")
 	})
 }

@@ -118,13 +118,39 @@ func TestTask1_Work_does_not_grow_with_the_number_of_items(t *testing.T) {
 		"each of them, and copies none.", func(t *guard.T) {
 		few, many := workWith(t, 10), workWith(t, 10_000)
 		require.LessOrEqual(t, many.calls, few.calls+1, "calls of config.Queue with 10000 items, compared with 10 items")
-		const most = 1 << 10
+		require.Less(t, many.bytes, few.bytes+10_000, "bytes that are allocated for an item with 10000 items, compared "+
+			"with 10 items: a copy has a byte or more for each")
+		t.Story(8)
+		const items = 100_000
+		t.Did("DefaultQueue: Push, %d times; then Push twice and Pop three times, until it is empty", items)
+		q := workqueue.DefaultQueue[int]()
+		allocated := allocations(func() {
+			for i := range items {
+				q.Push(i)
+			}
+			for q.Len() > 0 {
+				q.Push(0)
+				q.Push(0)
+				for range 3 {
+					q.Pop()
+				}
+			}
+		})
 		got := "no more than 1 kB"
-		if many.bytes > most {
-			got = fmt.Sprintf("%d kB", many.bytes>>10)
+		if each := allocated / items; each > 1<<10 {
+			got = fmt.Sprintf("%d kB", each>>10)
 		}
-		require.Equal(t, "no more than 1 kB", got, "memory that is allocated for an item, with 10000 items")
+		require.Equal(t, "no more than 1 kB", got, "memory that is allocated for an item, while there are more and less")
 	})
+}
+
+// allocations returns how many bytes f allocates.
+func allocations(f func()) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
 type work struct{ calls, bytes int }
@@ -138,17 +164,16 @@ func workWith(t *guard.T, n int) work {
 		q.Add(fmt.Sprint(i))
 	}
 	t.Did("with %d queued items: Add of a new one, Get and Done, %d times", n, rounds)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	calls := below.calls
-	for i := range rounds {
-		q.Add(fmt.Sprint(n + i))
-		q.Add("0") // is already queued, or comes once more
-		item, _ := q.Get()
-		q.Done(item)
-	}
-	runtime.ReadMemStats(&after)
-	return work{(below.calls - calls) / rounds, int(after.TotalAlloc-before.TotalAlloc) / rounds}
+	bytes := allocations(func() {
+		for i := range rounds {
+			q.Add(fmt.Sprint(n + i))
+			q.Add("0") // is already queued, or comes once more
+			item, _ := q.Get()
+			q.Done(item)
+		}
+	})
+	return work{(below.calls - calls) / rounds, bytes / rounds}
 }
 
 func TestTask1_No_method_looks_for_an_item(t *testing.T) {

@@ -47,6 +47,16 @@ func TestTask3_AddAfter_comes_when_the_delay_has_passed(t *testing.T) {
 		q.pass(time.Second)
 		t.Rule("AddAfter adds item to the layer below when delay has passed. The zero value is an item like any other.")
 		require.Equal(t, []string{""}, q.All(), "the items in the queue after 1s")
+		t.Story(8)
+		t.Rule("AddAfter adds item to the layer below when delay has passed. The number 1 and the text 1 are two items.")
+		of := workqueue.NewTypedDelayingQueue[any]()
+		t.Cleanup(of.ShutDown)
+		t.Did("NewTypedDelayingQueue of any: AddAfter of the number 1 and of the text 1, 1s; 1s passes; Len")
+		of.AddAfter(1, time.Second)
+		of.AddAfter("1", time.Second)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.Equal(t, 2, of.Len(), "Len after 1s")
 	})
 }
 

@@ -175,10 +175,15 @@ func TestTask3_ShutDown_ends_a_drain(t *testing.T) {
 		require.Equal(t, "web", q.Get(), "Get")
 		drain := q.DrainLater()
 		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with web being processed")
+		t.Rule("A later ShutDown ends the wait, and another ShutDownWithDrain does not. So it must not call ShutDown of the " +
+			"layer below.")
+		second := q.DrainLater()
+		require.Equal(t, []string{waits, waits}, results(drain, second), "two calls of ShutDownWithDrain")
+		t.Rule("ShutDown calls ShutDown of the layer below, each time. There it ends a drain that waits.")
 		t.Did("ShutDown")
 		end := start(t, func() string { q.TypedInterface.ShutDown(); return returned })
 		require.Equal(t, returned, end.result(), "ShutDown")
-		require.Equal(t, returned, drain.result(), "ShutDownWithDrain after ShutDown")
+		require.Equal(t, []string{returned, returned}, results(drain, second), "ShutDownWithDrain after ShutDown")
 	})
 }
 
@@ -211,6 +216,9 @@ func TestTask3_Drain_drops_delayed_items(t *testing.T) {
 		q.AddAfter("db", time.Hour)
 		drain := q.DrainLater()
 		require.Equal(t, waits, drain.result(), "ShutDownWithDrain with web being processed")
+		t.Rule("ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.")
+		require.True(t, isShuttingDown(q), "the queue is shutting down while ShutDownWithDrain waits")
+		t.Rule("ShutDownWithDrain drops the delayed items, and then drains the layer below.")
 		q.Done("web")
 		require.Equal(t, returned, drain.result(), "ShutDownWithDrain when only db is left, and it is delayed")
 		q.pass(2 * time.Hour)

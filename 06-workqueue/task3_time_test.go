@@ -85,7 +85,8 @@ func TestTask3_Clock_may_advance_by_a_part_of_the_delay(t *testing.T) {
 	})
 }
 
-// hasty is a clock that stands still. It advances once: after a number of looks, or before the next timer starts.
+// hasty is a clock that stands still. It advances once: after a number of looks, or before the next timer starts. Its
+// timers fire at once if their time has come, as real ones do. Those of FakeClock wait for the next step.
 type hasty struct {
 	*testclock.FakeClock
 	next  atomic.Int64 // the time by which it advances
@@ -114,15 +115,33 @@ func (c *hasty) advance() {
 
 func (c *hasty) NewTimer(d time.Duration) clock.Timer {
 	c.beforeTimer()
-	return c.FakeClock.NewTimer(d)
+	timer := c.FakeClock.NewTimer(d)
+	c.Step(0)
+	return hastyTimer{timer, c}
 }
 
 func (c *hasty) After(d time.Duration) <-chan time.Time {
 	c.beforeTimer()
-	return c.FakeClock.After(d)
+	after := c.FakeClock.After(d)
+	c.Step(0)
+	return after
 }
 
 func (c *hasty) AfterFunc(d time.Duration, f func()) clock.Timer {
 	c.beforeTimer()
-	return c.FakeClock.AfterFunc(d, f)
+	timer := c.FakeClock.AfterFunc(d, f)
+	c.Step(0)
+	return hastyTimer{timer, c}
+}
+
+// hastyTimer is a timer of a hasty clock.
+type hastyTimer struct {
+	clock.Timer
+	clock *hasty
+}
+
+func (t hastyTimer) Reset(d time.Duration) bool {
+	active := t.Timer.Reset(d)
+	t.clock.Step(0)
+	return active
 }

@@ -20,7 +20,7 @@ import (
 
 func TestTask3_Waiting_costs_no_goroutine(t *testing.T) {
 	guard.Test(t, "A delayed item costs at most one timer, and no goroutine. Goroutines of earlier rounds must "+
-		"not pile up (#83895).", func(t *guard.T) {
+		"not pile up, as timers once did (#83895).", func(t *guard.T) {
 		q := newDelayingQueue(t)
 		before := guard.Goroutines()
 		t.Did("AddAfter of 1001 items, 1h")

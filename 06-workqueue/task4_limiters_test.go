@@ -120,6 +120,10 @@ func TestTask4_Each_item_counts_for_itself(t *testing.T) {
 		t.Story(8)
 		t.Rule("The failures of other items do not count, however many there are.")
 		many := workqueue.NewTypedItemExponentialFailureRateLimiter[int](time.Millisecond, time.Second)
+		both := workqueue.NewTypedItemExponentialFailureRateLimiter[any](time.Millisecond, time.Second)
+		t.Did("When of the number 1 and of the text 1")
+		require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond}, []time.Duration{both.When(1), both.When("1")},
+			"the waits of the number 1 and of the text 1")
 		t.Did("When of the items 0 to 149999; Forget 1; When 0, 1 and 2")
 		for i := range 150_000 {
 			many.When(i)
@@ -205,6 +209,10 @@ func TestTask4_Failures_are_counted_without_end(t *testing.T) {
 			r.When("web")
 		}
 		require.Equal(t, 100_000, r.NumRequeues("web"), "NumRequeues of web")
+		t.Did("Forget web")
+		r.Forget("web")
+		t.Rule("Forget drops the failures of item, so its next wait is baseDelay, however many failures there were.")
+		require.Equal(t, "1ms", when(t, r, "web", 1), "the wait of the next failure of web")
 	})
 }
 

@@ -58,7 +58,7 @@ func TestTask5_The_queue_never_gives_up(t *testing.T) {
 func TestTask5_Limiter_may_wait_for_days(t *testing.T) {
 	guard.Test(t, "AddRateLimited counts a failure of item, and adds item when the limiter's wait is over: no sooner, "+
 		"however long the wait is.", func(t *guard.T) {
-		for _, wait := range []time.Duration{20 * time.Minute, 48 * time.Hour, 400 * 24 * time.Hour} {
+		for _, wait := range []time.Duration{20*time.Minute + 1, 48 * time.Hour, 400 * 24 * time.Hour} {
 			clock := testclock.NewFakeClock(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 			q := workqueue.NewTypedRateLimitingQueueWithConfig(&noCount{wait: wait},
 				clientgo.TypedRateLimitingQueueConfig[string]{Clock: clock})

@@ -82,12 +82,12 @@ func (r *TypedBucketRateLimiter[T]) NumRequeues(item T) int { return 0 }
 //workshop:keep
 func (r *TypedBucketRateLimiter[T]) Forget(item T) {}
 
-// TypedMaxOfRateLimiter implements workqueue.TypedRateLimiter: the strictest of several.
+// TypedMaxOfRateLimiter implements workqueue.TypedRateLimiter. It asks several limiters, and the longest wait counts.
 type TypedMaxOfRateLimiter[T comparable] struct {
 	limiters []workqueue.TypedRateLimiter[T]
 }
 
-// NewTypedMaxOfRateLimiter returns the strictest of limiters. It mirrors workqueue.NewTypedMaxOfRateLimiter.
+// NewTypedMaxOfRateLimiter returns a limiter that asks all of limiters. It mirrors workqueue.NewTypedMaxOfRateLimiter.
 //
 //workshop:keep
 func NewTypedMaxOfRateLimiter[T comparable](limiters ...workqueue.TypedRateLimiter[T]) workqueue.TypedRateLimiter[T] {

@@ -89,7 +89,7 @@ func (q *fifo[T]) Pop() (item T) {
 // once. Only one worker has an item at a time. If an item is added while it is being processed, Get returns it once
 // more after Done.
 //
-// Every method may be called from any goroutine. Get and ShutDownWithDrain wait, the others do not.
+// Every method may be called from any goroutine. Only Get and ShutDownWithDrain wait.
 type Typed[T comparable] struct {
 	lock       sync.Mutex // guards all fields below
 	work, idle sync.Cond
