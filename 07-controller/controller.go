@@ -1,5 +1,5 @@
 // Package controller keeps one PodDisruptionBudget for each Deployment that wants two or more replicas, so that the
-// drain of a node evicts its Pods one at a time.
+// drain of a node evicts the Deployment's Pods one at a time.
 //
 // The way of an event, from left to right. The workshop rebuilds all of it except the server:
 //

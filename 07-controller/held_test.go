@@ -133,6 +133,7 @@ func (p *pausingIndexer) List() []any {
 type failingIndexer struct {
 	cache.Indexer
 	method string
+	panics bool
 	failed int
 }
 
@@ -143,6 +144,9 @@ func (f *failingIndexer) under(below layers.Layers) layers.Layers {
 func (f *failingIndexer) fails(method string, obj any) error {
 	if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "bad" && method == f.method {
 		f.failed++
+		if f.panics {
+			panic("the store is on fire")
+		}
 		return errors.New("the store is on fire")
 	}
 	return nil
@@ -190,6 +194,33 @@ func (l lateSynced) HasSynced() bool                     { return cache.IsDone(l
 func (l lateSynced) HasSyncedChecker() cache.DoneChecker { return l }
 func (l lateSynced) Name() string                        { return "the queue" }
 func (l lateSynced) Done() <-chan struct{}               { return l.door }
+
+// slowFirst is a queue that holds its first item, which it has taken out. Changes join the items behind it.
+type slowFirst struct {
+	cache.Queue
+	door  gate.Gate
+	later bool
+}
+
+func (s *slowFirst) under(below layers.Layers) layers.Layers {
+	return overQueue(below, func(made cache.Queue) cache.Queue { s.Queue = made; return s })
+}
+
+func (s *slowFirst) Pop(process cache.PopProcessFunc) (item any, err error) {
+	if s.later {
+		return s.Queue.Pop(process)
+	}
+	s.later = true
+	initial := false
+	if _, err := s.Queue.Pop(func(obj any, inInitialList bool) error {
+		item, initial = obj, inInitialList
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	s.door.Wait()
+	return item, process(item, initial)
+}
 
 // slowAnswer is a queue that answers HasSynced when the test opens the gate.
 type slowAnswer struct {

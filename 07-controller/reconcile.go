@@ -56,7 +56,8 @@ const (
 //
 // A nil error means that there is nothing to do until the next event. An error means that the key has to be tried
 // again. The error names the budget (namespace/name) and wraps the server's error. A namespace that is being deleted
-// (corev1.NamespaceTerminatingCause) accepts no new budget, now or later: this is not an error.
+// (corev1.NamespaceTerminatingCause) accepts no new budget, now or later: this is not an error. Every other failed
+// write is an error, except the removal of a budget that is gone.
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	panic(todo.Task(6, "Controller.Reconcile"))
 }

@@ -240,11 +240,12 @@ func TestTask2_Deleted_and_created_again_in_one_go(t *testing.T) {
 		w.remove(name)
 		w.create(name)
 		w.change(name)
-		t.Did("the queue goes on, with a deletion, an addition and a change of %s in one", name)
+		w.change(name)
+		t.Did("the queue goes on, with a deletion, an addition and two changes of %s in one", name)
 		door.Open()
-		require.Subset(t, h.calls(), []string{"add " + name + "@5", fmt.Sprintf("update %[1]s@5 to %[1]s@6", name)},
-			"the handler's calls")
-		require.Contains(t, w.stored(), name+"@6", "the store after the three deltas")
+		require.Subset(t, h.calls(), []string{"add " + name + "@5", fmt.Sprintf("update %[1]s@5 to %[1]s@6", name),
+			fmt.Sprintf("update %[1]s@6 to %[1]s@7", name)}, "the handler's calls")
+		require.Contains(t, w.stored(), name+"@7", "the store after the four deltas")
 	})
 }
 
@@ -260,6 +261,19 @@ func TestTask2_Store_decides_between_add_and_update(t *testing.T) {
 			w.create("b")
 		})
 		require.Equal(t, []string{"add b@4", "update a@2 to a@3"}, sorted(h.calls()), "the handler's calls after the outage")
+
+		w, source := newWorld(t), &scripted{}
+		source.answer("10", 1)
+		w.informer = newInformer(below, source)
+		h = w.handle()
+		w.run()
+		h.calls()
+		t.Did("the store has a@10; a watch reports a@11 as ADDED, and b@12, which the store does not have, as MODIFIED")
+		source.events.Add(generationOf("11", 2))
+		b := deployment("b")
+		b.ResourceVersion = "12"
+		source.events.Modify(b)
+		require.Equal(t, []string{"update a@10 to a@11", "add b@12"}, h.calls(), "the handler's calls for the two events")
 	})
 }
 
@@ -343,7 +357,8 @@ func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
 		utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
 		t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })
 		w := newWorld(t)
-		h := w.handle()
+		h := &handler{}
+		finished := w.register(h).(interface{ ShutdownChan() <-chan struct{} }).ShutdownChan()
 		h.before = func(note string) {
 			if note == "add a@2" || strings.Contains(note, "bad@") {
 				panic("a bug in a handler")
@@ -368,5 +383,7 @@ func TestTask2_Panic_is_not_the_end_of_delivery(t *testing.T) {
 				require.Len(t, h.calls(), 1, "the handler's calls one second after another panic")
 			}
 		}
+		t.Rule("ShutdownChan returns a channel that is closed when the handler will not be called again: not by a panic.")
+		require.False(t, isClosed(finished), "ShutdownChan is closed after panics")
 	})
 }

@@ -130,6 +130,48 @@ func TestTask2_Panic_loses_one_notification(t *testing.T) {
 	})
 }
 
+func TestTask2_Failure_concerns_no_earlier_change(t *testing.T) {
+	for method, want := range map[string][]string{
+		"Update": {"add bad@3"}, "Delete": {"add bad@3", "update bad@3 to bad@4"},
+	} {
+		for _, panics := range []bool{false, true} {
+			t.Run(fmt.Sprint(method, " panics ", panics), func(t *testing.T) {
+				guard.Apart(t, "Each handler receives every change, in order: of several deltas of one object, one fails, and "+
+					"the store has the earlier ones.", func(t *guard.T) {
+					defer replace(&utilruntime.ReallyCrash, false)()
+					defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+					store, queue := &failingIndexer{method: method, panics: panics}, &slowFirst{door: gate.New(t)}
+					w := newWorld(t, "a")
+					w.informer = newInformer(queue.under(store.under(below)), w.source())
+					h := w.handle()
+					w.run()
+					t.Did("the queue waits with the first list")
+					w.create("bad")
+					w.change("bad")
+					w.remove("bad")
+					t.Did("the queue goes on, with an addition, a change and a deletion in one; %s of the indexer fails", method)
+					queue.door.Open()
+					w.pass(time.Minute)
+					require.Subset(t, h.calls(), append(want, "first a@2"), "the handler's calls")
+				})
+			})
+		}
+	}
+}
+
+func TestTask2_Finished_if_it_ended_before_it_began(t *testing.T) {
+	guard.Test(t, "ShutdownChan returns a channel that is closed when the handler will not be called again: here the "+
+		"context has ended before RunWithContext.", func(t *guard.T) {
+		w := newWorld(t, "a")
+		finished := w.register(&handler{}).(interface{ ShutdownChan() <-chan struct{} }).ShutdownChan()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		t.Did("RunWithContext, with a context that has ended")
+		w.informer.RunWithContext(ctx)
+		require.True(t, isClosed(finished), "ShutdownChan is closed")
+	})
+}
+
 func TestTask2_Changes_while_others_wait(t *testing.T) {
 	guard.Test(t, "Each handler receives every change, in order: changes that arrive during a call do not "+
 		"replace earlier ones.", func(t *guard.T) {

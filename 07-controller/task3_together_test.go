@@ -4,6 +4,7 @@ package controller_test
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +34,7 @@ func TestTask3_Informer_syncs_while_a_handler_joins(t *testing.T) {
 		t.Did("the late handler is at the first object; HasSynced")
 		require.False(t, registration.HasSynced(), "the late registration has synced during the first call")
 		door.Open()
+		w.create("b") // a design may look for the end of the list when the queue has given it an object
 		settle()
 		t.Did("the call has returned; HasSynced")
 		require.True(t, registration.HasSynced(), "the late registration has synced after the first call")
@@ -109,10 +111,44 @@ func TestTask3_Change_before_the_informer_has_synced(t *testing.T) {
 		t.Rule("HasSynced of a registration is about its handler: it is true when every call for the first list has " +
 			"returned. Other calls do not count.")
 		listed.Open()
+		w.create("c") // likewise
 		settle()
 		require.True(t, registration.HasSynced(), "the registration has synced")
 		require.True(t, late.HasSynced(), "the late registration has synced")
 	})
+}
+
+func TestTask3_Changes_of_objects_that_wait_for_the_store(t *testing.T) {
+	for title, row := range map[string]struct {
+		names  []string
+		update func(door gate.Gate)
+	}{
+		"the call for a change does not return": {[]string{"a", "b"}, func(door gate.Gate) { door.Wait() }},
+		"the call for a change panics":          {[]string{"a", "b", "c"}, func(gate.Gate) { panic("a bug in a handler") }},
+	} {
+		t.Run(title, func(t *testing.T) {
+			guard.Apart(t, "HasSynced of a registration is about its handler: it is true when every call for the first list "+
+				"has returned. Other calls do not count.", func(t *guard.T) {
+				defer replace(&utilruntime.ReallyCrash, false)()
+				defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
+				w, queue, door := newWorld(t, row.names...), &slowFirst{door: gate.New(t)}, gate.New(t)
+				w.informer = newInformer(queue.under(below), w.source())
+				registration := w.register(&handler{before: func(note string) {
+					if strings.HasPrefix(note, "update") {
+						row.update(door)
+					}
+				}})
+				w.run()
+				t.Did("the queue waits with the first object of the list")
+				w.change(row.names...)
+				t.Did("the queue goes on, with an addition and a change in one for each of the others; %s", title)
+				queue.door.Open()
+				w.pass(time.Minute)
+				require.True(t, registration.HasSynced(), "the registration has synced")
+				door.Open()
+			})
+		})
+	}
 }
 
 func TestTask3_Handlers_that_come_hold_up_no_change(t *testing.T) {

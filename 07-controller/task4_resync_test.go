@@ -3,6 +3,7 @@ package controller_test
 // Task 4: resyncs.
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -49,7 +50,7 @@ func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
 	guard.Test(t, "Each handler has its own resync period, and a resync reaches the handlers that are "+
 		"due.", func(t *guard.T) {
 		w := every(t, time.Minute, "a")
-		often, seldom, never := w.handle(), w.handleEvery(3*time.Minute), w.handleEvery(0)
+		often, seldom, never := w.handle(), w.handleEvery(150*time.Second), w.handleEvery(0)
 		w.run()
 		for _, h := range []*handler{often, seldom, never} {
 			require.Equal(t, []string{"first a@2"}, h.calls(), "the calls for the first list")
@@ -59,7 +60,7 @@ func TestTask4_Resync_reaches_those_that_are_due(t *testing.T) {
 			w.pass(time.Minute)
 			require.Len(t, often.calls(), 1, "calls in minute %d, with a resync every minute", minute)
 			require.Len(t, seldom.calls(), map[bool]int{true: 1}[minute%3 == 0],
-				"calls in minute %d, with a resync every three minutes", minute)
+				"calls in minute %d, with a period of two and a half minutes", minute)
 			require.Empty(t, never.calls(), "calls in minute %d, without resyncs", minute)
 		}
 	})
@@ -102,15 +103,24 @@ func TestTask4_List_without_news_counts_as_a_resync(t *testing.T) {
 }
 
 func TestTask4_List_without_news_when_no_handler_is_due(t *testing.T) {
-	guard.Test(t, "An update that does not change the resourceVersion counts as a resync, whatever the type of "+
-		"the delta: a relist delivers an unchanged object to no handler if none was due at the last "+
-		"look.", func(t *guard.T) {
-		w := every(t, time.Hour, "a")
+	const rule = "An update that does not change the resourceVersion counts as a resync, whatever the type of the " +
+		"delta: a relist delivers an unchanged object to no handler if none was due at the last look."
+	guard.Test(t, rule, func(t *guard.T) {
+		var writes atomic.Int64
+		counting := cache.Indexers{"": func(any) ([]string, error) { writes.Add(1); return nil, nil }}
+		w := newWorldWith(t, cache.SharedIndexInformerOptions{ResyncPeriod: time.Hour, Indexers: counting}, "a")
 		h := w.handleEvery(2 * time.Hour)
 		w.run()
 		h.calls()
 		for hour := 1; hour <= 3; hour++ {
+			before := writes.Load()
 			w.pass(time.Hour)
+			if hour != 2 {
+				t.Rule("shouldResync reports whether at least one handler is due for a resync: if none is, no object passes " +
+					"through the queue.")
+				require.Equal(t, before, writes.Load(), "calls of an index function, after hour %d", hour)
+				t.Rule(rule)
+			}
 			again := []string{}
 			if hour == 2 {
 				again = []string{"again a@2"}
@@ -227,6 +237,8 @@ func TestTask4_Late_handler_cannot_be_faster_than_the_pace(t *testing.T) {
 		for i, h := range both[:2] {
 			require.Len(t, h.calls(), 1, "calls of late handler %d in the minute after that", i+1)
 		}
+		t.Rule("Two resyncs of a handler are at least its period apart.")
+		require.Empty(t, both[2].calls(), "the calls of late handler 3, a minute after its first resync")
 	})
 }
 

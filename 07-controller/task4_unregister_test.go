@@ -5,6 +5,7 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"weak"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	fcache "k8s.io/client-go/tools/cache/testing"
@@ -148,13 +150,14 @@ func TestTask4_Handle_of_another_informer(t *testing.T) {
 		h := &handler{}
 		w.register(h)
 		stranger := &handler{}
-		theirs := other.register(stranger)
+		theirs, both := other.register(stranger), other.register(h)
 		w.run()
 		other.run()
 		h.calls()
 		stranger.calls()
-		t.Did("RemoveEventHandler with another informer's handle")
+		t.Did("RemoveEventHandler with another informer's handles, one of them for a handler that this one has too")
 		require.NoError(t, w.informer.RemoveEventHandler(theirs), "the error of RemoveEventHandler")
+		require.NoError(t, w.informer.RemoveEventHandler(both), "the error of RemoveEventHandler")
 		w.create("b")
 		require.Equal(t, []string{"add b@3"}, h.calls(), "the calls of this informer's handler")
 		t.Did("on the other informer's server:")
@@ -308,6 +311,27 @@ func TestTask4_Removed_handler_can_be_freed(t *testing.T) {
 		require.LessOrEqual(t, inMemory(handlers), 5, "handlers of 50 that are still in memory, all removed")
 		w.create("b")
 		require.Equal(t, []string{"a@52", "b@53"}, w.stored(), "the store after b was created")
+	})
+}
+
+func TestTask4_Removed_handler_keeps_no_object(t *testing.T) {
+	guard.Test(t, "A delivered notification can be freed, even if a program keeps the handle of a removed "+
+		"handler.", func(t *guard.T) {
+		w := newWorld(t, "a").run()
+		kept := w.come().registration
+		synctest.Wait()
+		require.NoError(t, w.informer.RemoveEventHandler(kept), "the error of RemoveEventHandler")
+		var states []weak.Pointer[appsv1.Deployment]
+		w.register(cache.ResourceEventHandlerFuncs{DeleteFunc: func(obj any) {
+			states = append(states, weak.Make(obj.(*appsv1.Deployment)))
+		}})
+		t.Did("fifty objects come and go")
+		w.create(numbered(50)...)
+		w.remove(numbered(50)...)
+		require.Len(t, states, 50, "the states that the other handler received")
+		require.LessOrEqual(t, inMemory(states), 5, "states of 50 that are still in memory, all delivered and deleted")
+		runtime.KeepAlive(kept)
+		runtime.KeepAlive(w.informer)
 	})
 }
 

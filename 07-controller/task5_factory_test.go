@@ -55,8 +55,36 @@ func TestTask5_Transform_sees_everything_first(t *testing.T) {
 			require.Zero(t, containers(obj), "containers of %s in the store", name(obj))
 		}
 		w.pass(time.Hour)
-		t.Rule("Every object passes through before it is stored: a resync does not change what readers have.")
+		t.Did("a handler comes late")
+		w.handle()
+		settle()
+		t.Rule("Every object passes through before it is stored: resyncs and late handlers change nothing for readers.")
 		require.Zero(t, again, "objects of the store that pass through the transform again")
+	})
+}
+
+func TestTask5_Object_that_the_transform_refuses(t *testing.T) {
+	guard.Test(t, "Handlers and the store receive the objects that it returns, and no object for which it returns an "+
+		"error.", func(t *guard.T) {
+		w := newWorld(t, "a")
+		refused := 0
+		err := w.informer.SetTransform(func(obj any) (any, error) {
+			if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "bad" {
+				refused++
+				return nil, errors.New("the transform is on fire")
+			}
+			return obj, nil
+		})
+		require.NoError(t, err, "the error of SetTransform")
+		h := w.handle()
+		w.run()
+		t.Did("the transform returns an error for one object")
+		w.create("bad")
+		w.change("bad")
+		w.pass(2 * time.Minute)
+		require.NotZero(t, refused, "objects that the transform refused")
+		require.Equal(t, []string{"a@2"}, w.stored(), "the store")
+		require.Equal(t, []string{"first a@2"}, without("again", h.calls()), "the handler's calls, without resyncs")
 	})
 }
 
@@ -97,6 +125,11 @@ func TestTask5_Settings_in_each_phase(t *testing.T) {
 			w.run()
 			w.end()
 		},
+		"after the end, without a list": func(w *world) {
+			w.Down()
+			w.run()
+			w.end()
+		},
 	} {
 		t.Run(phase, func(t *testing.T) {
 			guard.Test(t, "SetTransform returns an error after the start: the objects in the store have not passed "+
@@ -109,7 +142,7 @@ func TestTask5_Settings_in_each_phase(t *testing.T) {
 				require.Error(t, w.informer.SetWatchErrorHandlerWithContext(cache.DefaultWatchErrorHandler),
 					"SetWatchErrorHandlerWithContext, %s", phase)
 				err := w.informer.AddIndexers(cache.Indexers{"none": func(any) ([]string, error) { return nil, nil }})
-				if phase == "after the end" {
+				if w.informer.IsStopped() {
 					t.Rule("AddIndexers returns an error after the end.")
 					require.Error(t, err, "AddIndexers, %s", phase)
 					return
@@ -135,6 +168,11 @@ func TestTask5_Indexers_can_be_added_late(t *testing.T) {
 		require.NoError(t, err, "the error of IndexKeys")
 		slices.Sort(keys)
 		require.Equal(t, []string{"default/a", "default/b"}, keys, "keys under image=nginx:1.29")
+		t.Did("AddIndexers of an index whose function panics")
+		require.Panics(t, func() {
+			_ = w.informer.AddIndexers(cache.Indexers{"broken": func(any) ([]string, error) { panic("a bug in an index") }})
+		}, "AddIndexers")
+		w.end()
 	})
 }
 
@@ -254,6 +292,9 @@ func TestTask5_Watch_error_handler_of_the_old_kind(t *testing.T) {
 		w.informer = newInformer(below, source)
 		received := 0
 		err := w.informer.SetWatchErrorHandler(func(*cache.Reflector, error) {
+			w.informer.LastSyncResourceVersion()
+			_, err := w.informer.AddEventHandler(&handler{})
+			require.NoError(t, err, "the error of AddEventHandler, called by the watch error handler")
 			time.Sleep(time.Minute)
 			received++
 		})

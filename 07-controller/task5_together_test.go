@@ -142,6 +142,49 @@ func TestTask5_Calls_at_the_same_moment(t *testing.T) {
 	}
 }
 
+func TestTask5_Calls_that_wait_for_a_delta(t *testing.T) {
+	guard.Test(t, "All methods may be called from any goroutine: two that wait while a delta is processed do not "+
+		"wait for each other afterwards.", func(t *guard.T) {
+		store := &pausingIndexer{t: t}
+		w := newWorld(t, "a")
+		w.informer = newInformer(store.under(below), w.source())
+		w.run()
+		var registration cache.ResourceEventHandlerRegistration
+		calls := map[string]func(){
+			"AddEventHandler":         func() { _, _ = w.informer.AddEventHandler(&handler{}) },
+			"RemoveEventHandler":      func() { _ = w.informer.RemoveEventHandler(registration) },
+			"AddIndexers":             func() { _ = w.informer.AddIndexers(cache.Indexers{}) },
+			"SetTransform":            func() { _ = w.informer.SetTransform(nil) },
+			"SetWatchErrorHandler":    func() { _ = w.informer.SetWatchErrorHandler(nil) },
+			"LastSyncResourceVersion": func() { w.informer.LastSyncResourceVersion() },
+			"IsStopped":               func() { w.informer.IsStopped() },
+		}
+		for first := range calls {
+			for second := range calls {
+				if first == second {
+					continue
+				}
+				registration = w.register(&handler{})
+				returned := make(chan string, 2)
+				call := func(method string) {
+					t.Did("%s, while a delta is processed", method)
+					calls[method]()
+					returned <- method
+				}
+				store.change = func() {
+					t.Go(func() { call(first) })
+					yield(200) // until it waits
+					t.Go(func() { call(second) })
+				}
+				w.change("a")
+				if store.Indexer != nil { // the informer takes the layers that it is given; client-go's does not
+					require.Len(t, returned, 2, "calls that have returned")
+				}
+			}
+		}
+	})
+}
+
 func TestTask5_Panic_of_a_function_that_it_is_given(t *testing.T) {
 	for title, use := range map[string]func(w *world, source *brokenList, fail func()) error{
 		"a transform": func(w *world, _ *brokenList, fail func()) error {

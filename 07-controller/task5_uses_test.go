@@ -124,8 +124,8 @@ func TestTask5_Sample_controller_runs_on_it(t *testing.T) {
 	})
 }
 
-// endpointsFilter is the handler of ingress-nginx: additions and deletions go into a channel, and updates only if the
-// subsets have changed.
+// endpointsFilter is the handler that ingress-nginx had until 2022, before EndpointSlices: additions and deletions go
+// into a channel, and updates only if the subsets have changed.
 func endpointsFilter(events chan<- string) cache.ResourceEventHandlerFuncs {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { events <- "added" },

@@ -11,10 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
@@ -27,6 +29,10 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 	pods := func(app string) map[string]string { return map[string]string{"app": app} }
 	elsewhereByHand := handmade("by-hand", pods("web"))
 	elsewhereByHand.Namespace = "other"
+	labelled := handmade("by-hand", pods("web"), ownedByOther("StatefulSet", "db", "db-uid"))
+	labelled.Labels = map[string]string{controller.ManagedByLabel: controller.ManagedByValue}
+	going := handmade("by-hand", pods("web"), ownedByOther("Deployment", "api", "uid"))
+	going.DeletionTimestamp = ptr.To(metav1.Now())
 	stranger := webBudget(ownedByOther("StatefulSet", "db", "db-uid"))
 	of := func(owner string) *policyv1.PodDisruptionBudget {
 		return webBudget(ownedByOther("Deployment", owner, "uid"))
@@ -78,7 +84,10 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 		"a user's, elsewhere": {elsewhereByHand, []string{"other/by-hand", "other/web"}, bySelector},
 		"an operator's, of web's Pods": {handmade("by-hand", pods("web"), ownedByOther("StatefulSet", "db", "db-uid")),
 			[]string{"default/by-hand", "default/web"}, bySelector},
+		"an operator's, with our label": {labelled, []string{"default/by-hand", "default/web"}, bySelector},
 		"another Deployment's, of web's Pods": {handmade("by-hand", pods("web"), ownedByOther("Deployment", "api", "uid")),
+			[]string{"default/by-hand", "default/api", "default/web"}, bySelector},
+		"another Deployment's, being deleted": {going,
 			[]string{"default/by-hand", "default/api", "default/web"}, bySelector},
 		"a user's, of other Pods": {handmade("by-hand", pods("db")), []string{"default/by-hand"}, bySelector},
 

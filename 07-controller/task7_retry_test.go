@@ -123,7 +123,7 @@ func TestTask7_Failures_never_wear_out(t *testing.T) {
 					if verb != "update" { // there the budget and the Deployment each bring the key
 						require.Equal(t, "[0s 1s 3s 7s]", fmt.Sprint((*attempts)[:4]), "the times of the first attempts")
 					}
-					require.Equal(t, time.Minute, (*attempts)[n]-(*attempts)[n-1], "the wait after failure %d", n)
+					require.Equal(t, (n-10)*time.Minute, (*attempts)[n]-(*attempts)[10], "the waits after failures 11 to %d", n)
 					m.then(nil, want, "after all failures")
 					t.Rule("processNext passes each result to recordResult: a series of refusals " +
 						"is one Event, and a temporary failure is none.")
@@ -140,36 +140,35 @@ func TestTask7_Failures_never_wear_out(t *testing.T) {
 
 func TestTask7_Refusals_are_one_Event_for_each_row(t *testing.T) {
 	guard.Test(t, "processNext passes each result to recordResult: an Event says what the server refuses, once "+
-		"for each series.",
-		func(t *guard.T) {
-			var answer atomic.Value // one of failures, or "" for a success
-			answer.Store("a quota")
-			m := start(t, 0, func(m *machine) {
-				m.server.before = func(context.Context, string) error { return failures()[answer.Load().(string)] }
-			})
-			defer m.stop()
-			warning := "default/web Warning BudgetRefused"
-			m.then(func() { m.deployments.Add(web()) }, -1, "while a quota refuses it")
-			m.pass(time.Hour)
-			require.Equal(t, []string{warning}, m.events.list(), "Events after an hour")
-			require.Contains(t, m.events.messages[0], failures()["a quota"].Error(), "the message of the Event")
-			for _, other := range []string{"503", "a quota", "conflict", "a role"} {
-				answer.Store(other)
-				m.pass(10 * time.Minute)
-			}
-			require.Equal(t, []string{warning}, m.events.list(), "Events after other failures, and the quota again")
-			answer.Store("")
-			m.pass(time.Minute)
-			m.then(nil, 2, "after the quota was raised")
-			answer.Store("a quota")
-			m.then(func() { m.apply(web(replicas(5))) }, 2, "while the quota refuses it again")
-			require.Equal(t, []string{warning, created[0], warning}, m.events.list(), "Events after the second row")
-			m.deployments.Delete(web(replicas(5)))
-			m.server.drop()
-			m.pass(time.Minute)
-			m.then(func() { m.deployments.Add(web(replicas(4))) }, -1, "after the Deployment was deleted and made again")
-			require.Equal(t, []string{warning, created[0], warning, warning}, m.events.list(), "Events after the third row")
+		"for each series.", func(t *guard.T) {
+		var answer atomic.Value // one of failures, or "" for a success
+		answer.Store("a quota")
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error { return failures()[answer.Load().(string)] }
 		})
+		defer m.stop()
+		warning := "default/web Warning BudgetRefused"
+		m.then(func() { m.deployments.Add(web()) }, -1, "while a quota refuses it")
+		m.pass(time.Hour)
+		require.Equal(t, []string{warning}, m.events.list(), "Events after an hour")
+		require.Contains(t, m.events.messages[0], failures()["a quota"].Error(), "the message of the Event")
+		for _, other := range []string{"503", "a quota", "conflict", "a role"} {
+			answer.Store(other)
+			m.pass(10 * time.Minute)
+		}
+		require.Equal(t, []string{warning}, m.events.list(), "Events after other failures, and the quota again")
+		answer.Store("")
+		m.pass(time.Minute)
+		m.then(nil, 2, "after the quota was raised")
+		answer.Store("a quota")
+		m.then(func() { m.apply(web(replicas(5))) }, 2, "while the quota refuses it again")
+		require.Equal(t, []string{warning, created[0], warning}, m.events.list(), "Events after the second row")
+		m.deployments.Delete(web(replicas(5)))
+		m.server.drop()
+		m.pass(time.Minute)
+		m.then(func() { m.deployments.Add(web(replicas(4))) }, -1, "after the Deployment was deleted and made again")
+		require.Equal(t, []string{warning, created[0], warning, warning}, m.events.list(), "Events after the third row")
+	})
 }
 
 func TestTask7_Refused_write_is_everyday_life(t *testing.T) {
@@ -187,6 +186,8 @@ func TestTask7_Refused_write_is_everyday_life(t *testing.T) {
 				m.pass(time.Second)
 				m.then(nil, 2, "a second later")
 				require.Empty(t, *reported, "reported errors")
+				t.Rule("After a success the next failure begins with the shortest wait: Forget clears one failure, too.")
+				require.Zero(t, m.queue.NumRequeues(webKey), "NumRequeues after success")
 			})
 		})
 	}
@@ -332,8 +333,7 @@ func TestTask7_Panic_costs_no_worker(t *testing.T) {
 		"it.", func(t *guard.T) {
 		defer replace(&utilruntime.ReallyCrash, false)()
 		defer replace(&utilruntime.PanicHandlers, nil)() // they would print the stack
-		// Twice for each worker.
-		panics := 4
+		panics := 40                                     // twenty for each worker
 		m := start(t, 0, func(m *machine) {
 			m.server.before = func(context.Context, string) error {
 				if panics--; panics >= 0 {
@@ -343,11 +343,13 @@ func TestTask7_Panic_costs_no_worker(t *testing.T) {
 			}
 		})
 		defer m.stop()
-		t.Did("the first four writes panic")
-		for i := range 5 {
+		t.Did("the first forty writes panic")
+		for i := range panics + 1 {
 			m.apply(web(annotated(fmt.Sprint("version ", i))))
 			m.pass(2 * time.Second) // wait.Until starts the worker again after one
 		}
+		require.Less(t, panics, 39, "panics that are left, of 40")
+		t.Rule("If utilruntime.ReallyCrash is off, the worker starts again after a second, however often it panics.")
 		require.NotNil(t, m.server.get(), "the budget on the server")
 	})
 }
@@ -381,18 +383,17 @@ func TestTask7_Panic_is_followed_by_a_rest(t *testing.T) {
 
 func TestTask7_Panic_ends_the_program(t *testing.T) {
 	guard.Apart(t, "A panic in a worker ends the program, as everywhere in Kubernetes: utilruntime logs it and "+
-		"panics again.",
-		func(t *guard.T) {
-			handled := 0
-			defer replace(&utilruntime.ReallyCrash, false)()
-			defer replace(&utilruntime.PanicHandlers, []func(context.Context, any){
-				func(context.Context, any) { handled++ },
-			})()
-			m := start(t, 0, func(m *machine) {
-				m.server.before = func(context.Context, string) error { panic("a bug in reconcile") }
-			})
-			defer m.stop()
-			m.apply(web())
-			require.Equal(t, 1, handled, "panics that utilruntime has handled, which ends the program unless ReallyCrash is off")
+		"panics again.", func(t *guard.T) {
+		handled := 0
+		defer replace(&utilruntime.ReallyCrash, false)()
+		defer replace(&utilruntime.PanicHandlers, []func(context.Context, any){
+			func(context.Context, any) { handled++ },
+		})()
+		m := start(t, 0, func(m *machine) {
+			m.server.before = func(context.Context, string) error { panic("a bug in reconcile") }
 		})
+		defer m.stop()
+		m.apply(web())
+		require.Equal(t, 1, handled, "panics that utilruntime has handled, which ends the program unless ReallyCrash is off")
+	})
 }

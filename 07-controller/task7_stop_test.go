@@ -14,9 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	policyv1 "k8s.io/api/policy/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/tools/cache"
 
 	controller "client-go-workshop/07-controller"
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers"
 	"client-go-workshop/internal/testkit/layers/solutions"
 )
 
@@ -54,14 +56,27 @@ func TestTask7_Stop_before_the_caches_are_complete(t *testing.T) {
 
 func TestTask7_Stop_in_an_idle_hour(t *testing.T) {
 	guard.Test(t, "processNext returns false when the queue is shut down and empty: a worker that waits for a "+
-		"key ends.",
-		func(t *guard.T) {
-			m := start(t, 0, func(m *machine) { m.deployments.Add(web()) })
-			m.pass(time.Hour)
-			m.stopIn(0, noWorker)
-			t.Rule("The queue is shut down whenever Run returns.")
-			require.True(t, m.queue.ShuttingDown(), "the queue is shutting down after Run")
+		"key ends.", func(t *guard.T) {
+		m := start(t, 0, func(m *machine) {
+			m.deployments.Add(web())
+			m.configure = func(config *controller.Config) { config.Queue = lateAnswer{config.Queue} }
 		})
+		m.pass(time.Hour)
+		t.Did("a worker that waits for a key learns a second late that the queue is shut down")
+		m.stopIn(time.Second, noWorker)
+		t.Rule("The queue is shut down whenever Run returns.")
+		require.True(t, m.queue.ShuttingDown(), "the queue is shutting down after Run")
+	})
+}
+
+// lateAnswer is a queue that says a second late that it is shut down.
+type lateAnswer struct{ layers.WorkQueue }
+
+func (l lateAnswer) Get() (key cache.ObjectName, shutdown bool) {
+	if key, shutdown = l.WorkQueue.Get(); shutdown {
+		time.Sleep(time.Second)
+	}
+	return key, shutdown
 }
 
 func TestTask7_Stop_drops_retries(t *testing.T) {
@@ -212,6 +227,21 @@ func TestTask7_Stop_is_bounded(t *testing.T) {
 			synctest.Wait()
 			m.stopIn(drainTimeout+time.Second, noWorker)
 			require.Len(t, m.server.callLog(), 2, "writes to the server")
+		})
+	})
+	const limit = "processNext cancels a Reconcile that takes longer than ReconcileTimeout"
+	t.Run("with a long drain", func(t *testing.T) {
+		guard.Test(t, limit+": one that begins in the drain, too.", func(t *guard.T) {
+			m := start(t, 0, func(m *machine) {
+				m.configure = func(config *controller.Config) { config.DrainTimeout = 10 * time.Minute }
+				noAnswer(m, 0)
+			})
+			for i := range 5 { // two workers: 2, 2 and 1
+				m.deployments.Add(web(called(fmt.Sprint("web-", i))))
+			}
+			synctest.Wait()
+			m.stopIn(3*(controller.ReconcileTimeout+time.Second), limit)
+			require.Len(t, m.server.callLog(), 5, "writes to the server")
 		})
 	})
 }

@@ -161,8 +161,8 @@ func (s *sharedIndexInformer) awaitSync(ctx context.Context) {
 }
 
 // awaitItemInHand returns when the item that the queue has handed out is processed. Pop holds the queue's lock until
-// then, and HasSynced takes the same lock. A queue counts as synced when it hands out the last item of the first list,
-// before the store has that item.
+// then, and HasSynced takes the same lock. Client-go's DeltaFIFO counts as synced when it hands out the last item of
+// the first list, before the store has that item.
 func (s *sharedIndexInformer) awaitItemInHand() { s.queue.HasSynced() }
 
 // handleDeltas applies the deltas of one object, the oldest first. The store changes first, then the handlers: a

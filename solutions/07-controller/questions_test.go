@@ -194,11 +194,16 @@ func TestQuestion_Updates_of_everything_with_period_0(t *testing.T) {
 	})
 	ask(t, func(t *testing.T, a *asked) {
 		a.Create(deployed("web", 1), deployed("db", 1))
-		a.start(a.client.Deployments(""), time.Hour)
+		informer := a.start(a.client.Deployments(""), time.Hour)
+		_, err := informer.AddEventHandlerWithResyncPeriod(cache.ResourceEventHandlerFuncs{
+			UpdateFunc: func(_, new any) { a.note("ten hours: update %s", described(new)) },
+		}, 10*time.Hour)
+		require.NoError(t, err)
 		time.Sleep(90 * time.Minute)
 		a.noted()
 		a.away(func() { a.Update(deployed("db", 2)) })
-		require.NotContains(t, a.noted(), "update db with 1")
+		require.Equal(t, []string{"ten hours: update db with 2", "update db with 2", "update web with 1"}, a.noted(),
+			"a handler with a longer period was not due")
 	})
 }
 
