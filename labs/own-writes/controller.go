@@ -60,6 +60,10 @@ type PodClient interface {
 	List(ctx context.Context, options metav1.ListOptions) (*corev1.PodList, error)
 }
 
+// ReconcileTimeout limits one Reconcile, and one Remember. A request that the server never answers would hold its
+// worker until the end.
+const ReconcileTimeout = 30 * time.Second
+
 // Config has the parts of a Controller. All fields are required.
 type Config struct {
 	Deployments cache.SharedIndexInformer // of *appsv1.Deployment; the caller runs it
@@ -95,7 +99,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	if !cache.WaitFor(ctx, "caches", c.Deployments.HasSyncedChecker(), c.Pods.HasSyncedChecker()) {
 		return nil
 	}
-	for err := c.Remember(ctx); err != nil; err = c.Remember(ctx) {
+	for err := limited(ctx, c.Remember); err != nil; err = limited(ctx, c.Remember) {
 		utilruntime.HandleErrorWithContext(ctx, err, "Reading the Pods failed, trying again")
 		select {
 		case <-ctx.Done():
@@ -120,6 +124,13 @@ func (c *Controller) Run(ctx context.Context) error {
 	c.Queue.ShutDown()
 	workers.Wait()
 	return nil
+}
+
+// limited calls f with a context that ends after ReconcileTimeout.
+func limited(ctx context.Context, f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, ReconcileTimeout)
+	defer cancel()
+	return f(ctx)
 }
 
 // enqueue adds the Deployment that an event concerns to the queue.
@@ -178,7 +189,7 @@ func (c *Controller) work(ctx context.Context) {
 		if shutdown || ctx.Err() != nil {
 			return
 		}
-		err := c.Reconcile(ctx, key)
+		err := limited(ctx, func(ctx context.Context) error { return c.Reconcile(ctx, key) })
 		var behind *ConsistencyError
 		switch {
 		case err == nil:

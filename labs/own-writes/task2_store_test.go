@@ -92,6 +92,11 @@ func TestTask2_Owner_that_was_created_again(t *testing.T) {
 			require.Equal(t, "7", s.Written(web, pods), "the written version of Pods")
 			require.Empty(t, s.Written(web, replicas), "the written version of ReplicaSets")
 			require.Equal(t, 1, s.Owners(), "the number of owners")
+			t.Did("WroteAt(web, %[1]q, replicasets, 3), WroteAt(web, %[1]q, pods, 6)", uids[1])
+			s.WroteAt(web, uids[1], replicas, "3")
+			s.WroteAt(web, uids[1], pods, "6")
+			require.Equal(t, "7", s.Written(web, pods), "the written version of Pods")
+			require.Equal(t, "3", s.Written(web, replicas), "the written version of ReplicaSets")
 		}
 	})
 }
@@ -99,11 +104,17 @@ func TestTask2_Owner_that_was_created_again(t *testing.T) {
 func TestTask2_Clear(t *testing.T) {
 	guard.Test(t, "Clear forgets the record of an owner.", func(t *guard.T) {
 		s := memory()
-		s.WroteAt(web, "uid-1", pods, "9")
+		all := []schema.GroupResource{pods, replicas, secrets}
+		for _, resource := range all {
+			s.WroteAt(web, "uid-1", resource, "9")
+		}
 		s.WroteAt(db, "uid-2", pods, "9")
-		t.Did("web and db have a record; Clear(web, \"\")")
+		t.Did("web has a record of Pods, ReplicaSets and Secrets, for which there is no cache, and db one of Pods; " +
+			"Clear(web, \"\")")
 		s.Clear(web, "")
-		require.Empty(t, s.Written(web, pods), "the written version of web's Pods")
+		for _, resource := range all {
+			require.Empty(t, s.Written(web, resource), "the written version of web's %s", resource.Resource)
+		}
 		require.Equal(t, "9", s.Written(db, pods), "the written version of db's Pods")
 		t.Did("a web in another namespace has a record, too; Clear(web, \"\")")
 		inShop := types.NamespacedName{Namespace: "shop", Name: "web"}
@@ -150,6 +161,10 @@ func TestTask2_Owners(t *testing.T) {
 	guard.Test(t, "Owners returns the number of owners that have a record.", func(t *guard.T) {
 		s := memory()
 		require.Equal(t, 0, s.Owners(), "the number of owners of a new store")
+		t.Did("Clear and Written of web, which has no record")
+		s.Clear(web, "")
+		s.Written(web, pods)
+		require.Equal(t, 0, s.Owners(), "the number of owners")
 		t.Did("two writes of web, one of db")
 		s.WroteAt(web, "uid-1", pods, "8")
 		s.WroteAt(web, "uid-1", replicas, "9")

@@ -51,6 +51,13 @@ func TestTask3_Cache_is_as_new_as_the_writes(t *testing.T) {
 			t.Did("web wrote Pods at 11 and ReplicaSets at 40; the caches are at 100 and 30")
 			ofPods.version = "100"
 			notReady(t, s)
+			t.Did("the cache of ReplicaSets reaches 40")
+			ofReplicas.version = "40"
+			ready(t, s)
+			t.Did("etcd is restored from a copy: the cache of Pods is at 50; web writes Pods at 51")
+			ofPods.version = "50"
+			s.WroteAt(web, "uid-1", pods, "51")
+			notReady(t, s)
 		})
 }
 
@@ -137,6 +144,7 @@ func TestTask3_Nothing_blocks_forever(t *testing.T) {
 				s.WroteAt(web, "uid-1", secrets, "10")
 				s.WroteAt(web, "uid-1", replicas, "10")
 				require.Equal(t, replicas, notReady(t, s).GroupResource, "the resource of the error")
+				require.Equal(t, "10", s.Written(web, pods), "the written version of Pods: the record stays")
 			}
 		}
 	})

@@ -128,6 +128,26 @@ func TestTask4_Two_lost_answers_in_a_row(t *testing.T) {
 	})
 }
 
+func TestTask4_Lost_answer_and_no_Pod_is_missing(t *testing.T) {
+	guard.Test(t, "After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady "+
+		"returns: also if no Pod is missing any more. One may be missing again before the cache has the lost one.",
+		func(t *guard.T) {
+			for wanted := range int32(5) {
+				w := newWorld(t, 0)
+				w.add("web-a", "web-b")
+				settle()
+				t.Did("the cache has web-a and web-b; the connection breaks before the answer to the third create")
+				w.Script("create", fakeapi.Reset(false))
+				require.Error(t, w.reconcile(), "the error of Reconcile")
+				w.scale(wanted)
+				lists := len(w.sent("list"))
+				require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
+				require.Len(t, w.sent("list"), lists+1, "the lists of Pods")
+				require.Len(t, w.names(), int(wanted), "the server's Pods")
+			}
+		})
+}
+
 func TestTask4_Patience_while_reads_fail(t *testing.T) {
 	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
 		"one and reads the Pods from the server. A nil ends the wait, also if a read is still due.", func(t *guard.T) {

@@ -1,12 +1,10 @@
 package ownwrites_test
 
-// Task 4: a Reconcile with other parts: a store that takes its time, clients that fail, and a second namespace.
+// Task 4: a Reconcile with other parts: a store that takes its time, a second namespace, and clients without a server.
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -15,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -64,8 +61,21 @@ func TestTask4_Any_error_of_the_store(t *testing.T) {
 		lists := len(w.sent("list"))
 		require.ErrorIs(t, w.reconcile(), failed, "the error of Reconcile")
 		require.Empty(t, w.sent("create"), "the requests to create a Pod")
+		t.Did("the store answers after its first error")
+		asked := 0
+		w.ensure(func(types.NamespacedName) error {
+			if asked++; asked == 1 {
+				return failed
+			}
+			return nil
+		})
+		require.ErrorIs(t, w.reconcile(), failed, "the error of Reconcile")
+		require.Empty(t, w.sent("create"), "the requests to create a Pod")
 		t.Rule("When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last one and " +
 			"reads the Pods from the server.")
+		t.Did("the store does not answer any more")
+		w.ensure(func(types.NamespacedName) error { return failed })
+		require.ErrorIs(t, w.reconcile(), failed, "the error of Reconcile")
 		time.Sleep(patience)
 		t.Did("Patience has passed")
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
@@ -108,58 +118,6 @@ func TestTask4_Stale_takes_its_time(t *testing.T) {
 		require.Zero(t, time.Since(start), "the time that the Reconcile of db took")
 		require.NoError(t, <-ended, "the error of Reconcile for web")
 		require.Len(t, w.names(), 6, "the server's Pods")
-	})
-}
-
-// failing is a client whose creates fail.
-type failing struct {
-	ownwrites.PodClient
-	err error
-}
-
-func (c failing) Create(context.Context, *corev1.Pod, metav1.CreateOptions) (*corev1.Pod, error) {
-	return nil, c.err
-}
-
-// status returns an error of a server.
-func status(code int32) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: "of a test"}}
-}
-
-func TestTask4_Errors_of_a_client(t *testing.T) {
-	const rule = "Any error counts as a lost answer, except a status from 400 to 499."
-	guard.Test(t, rule, func(t *guard.T) {
-		for _, failure := range []struct {
-			text  string
-			err   error
-			reads int
-		}{
-			{"a status without a code", status(0), 1},
-			{"a status 302", status(http.StatusFound), 1},
-			{"a status 504 inside another error", fmt.Errorf("a proxy: %w", status(http.StatusGatewayTimeout)), 1},
-			{"a status 403 inside another error", fmt.Errorf("a proxy: %w", status(http.StatusForbidden)), 0},
-			{"a taken name", apierrors.NewAlreadyExists(pods, "web-a"), 0},
-			{"a missing namespace", apierrors.NewNotFound(pods, "default"), 0},
-		} {
-			w := newWorld(t, 0)
-			config := w.config()
-			broken, client := true, config.Client
-			config.Client = func(namespace string) ownwrites.PodClient {
-				if broken {
-					return failing{client(namespace), failure.err}
-				}
-				return client(namespace)
-			}
-			w.controller = ownwrites.New(config)
-			t.Rule("After an error it writes nothing more, and returns the error.")
-			t.Did("the client's creates fail with %s", failure.text)
-			require.ErrorIs(t, w.reconcile(), failure.err, "the error of Reconcile")
-			t.Rule(rule)
-			broken = false
-			lists := len(w.sent("list"))
-			require.NoError(t, w.reconcile(), "the error of the next Reconcile")
-			require.Len(t, w.sent("list"), lists+failure.reads, "the lists of Pods")
-		}
 	})
 }
 

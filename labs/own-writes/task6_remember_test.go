@@ -112,8 +112,8 @@ func TestTask6_All_namespaces(t *testing.T) {
 }
 
 func TestTask6_Deployment_that_was_created_again(t *testing.T) {
-	guard.Test(t, "Pods of two Deployments of one name share a record, of any UID, and the newest version stays. "+
-		"The Pods of the deleted one may still be there.", func(t *guard.T) {
+	guard.Test(t, "A record is kept by namespace and name, not by UID: if Pods of two Deployments share it, the "+
+		"newest version stays. The Pods of the deleted one may still be there.", func(t *guard.T) {
 		w := newWorld(t, 10*time.Second)
 		t.Did("the Deployment web has web-b; a Pod web-c of a deleted Deployment web is older, and web-a is newer than both")
 		create := func(name string, uid types.UID) {

@@ -136,7 +136,8 @@ func (s *storm) blow() {
 	case 4:
 		s.Script("create", fakeapi.Times(1+s.random.Intn(3), fakeapi.Reset(true))...)
 	case 5:
-		s.Script("create", fakeapi.Answer(http.StatusForbidden, ""), fakeapi.Answer(http.StatusInternalServerError, ""))
+		s.Script("create", fakeapi.Answer(http.StatusForbidden, ""), fakeapi.Answer(http.StatusInternalServerError, ""),
+			fakeapi.Slow(time.Hour))
 	case 6:
 		s.Restart()
 	case 7:

@@ -26,10 +26,10 @@ import (
 // EnsureReady has returned nothing but errors for Patience (or longer), Reconcile calls Stale with the last one and
 // reads the Pods from the server.
 //
-// After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady returns. Any
-// error counts as a lost answer, except a status from 400 to 499. Only the end of Patience calls Stale. After a read
-// from the server, the newest version of the Pods that listed returned replaces the Deployment's record, and Patience
-// begins again with the next error.
+// After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady returns
+// (Reconcile still calls it, and Patience goes on). Any error counts as a lost answer, except a status from 400 to 499.
+// Only the end of Patience calls Stale. After a read from the server, the newest version of the Pods that listed
+// returned replaces the Deployment's record, and Patience begins again with the next error.
 //
 // A Deployment that is not in the cache is gone, or the cache does not have it yet: Reconcile returns EnsureReady's
 // error for it too, but after Patience it clears the record and reads nothing (so Stale is not called). It then forgets
