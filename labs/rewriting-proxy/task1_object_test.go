@@ -98,7 +98,7 @@ func TestTask1_Show_stays_in_range(t *testing.T) {
 func TestTask1_Show_refuses_other_values(t *testing.T) {
 	guard.Test(t, "If spec.replicas is not an integer, Show returns an error. A proxy that cannot multiply it must not "+
 		"show it.", func(t *guard.T) {
-		for _, value := range []string{`"2"`, `2.5`, `2.0`, `2e0`, `true`, `{}`, `[2]`} {
+		for _, value := range []string{`"2"`, `""`, `2.5`, `2.0`, `2e0`, `true`, `false`, `{}`, `[2]`} {
 			for _, view := range []rewritingproxy.View{view, {Factor: 1}} {
 				t.Did(`Show of {"spec":{"replicas":%s}} with Factor %d`, value, view.Factor)
 				_, err := view.Show([]byte(`{"spec":{"replicas":` + value + `}}`))
@@ -181,7 +181,9 @@ func TestTask1_Hides_nothing_without_a_label(t *testing.T) {
 		require.NoError(t, err, "the error of Hides")
 		require.Equal(t, false, got, "the result of Hides")
 		t.Rule(unread)
-		for _, object := range []string{``, `{"metadata":{"labels":{"a":"b"`, `{"metadata":`, `<html>`, "k8s\x00"} {
+		for _, object := range []string{
+			``, `{"metadata":{"labels":{"a":"b"`, `{"metadata":`, `{"metadata":{}},}`, `<html>`, "k8s\x00",
+		} {
 			t.Did("Hides of %q", object)
 			_, err := view.Hides([]byte(object))
 			require.True(t, err != nil, "Hides of %q returns an error", object)
@@ -223,8 +225,8 @@ func TestTask1_Store_refuses_what_it_cannot_divide(t *testing.T) {
 	const (
 		multiple = "A number that Factor does not divide is refused: every stored number would be another one than the " +
 			"client sent. A controller that sends 7 and reads 6 sends 7 again, forever."
-		integers = "Any spec.replicas that is not an integer is refused. The server would store 6.0 in a strategic merge " +
-			"patch as 6."
+		integers = "Any spec.replicas that is not an integer of 64 bits is refused. The server would store 6.0 in a " +
+			"strategic merge patch as 6."
 		refusals = "A refusal is an API error with the code 422, and names spec.replicas."
 	)
 	guard.Test(t, multiple, func(t *guard.T) {
@@ -232,7 +234,7 @@ func TestTask1_Store_refuses_what_it_cannot_divide(t *testing.T) {
 			requireRefused(t, `{"spec":{"replicas":`+value+`}}`)
 		}
 		t.Rule(integers)
-		for _, value := range []string{`"6"`, `6.0`, `6e0`, `true`, `{}`, `99999999999999999999999`} {
+		for _, value := range []string{`"6"`, `""`, `6.0`, `6e0`, `true`, `false`, `{}`, `99999999999999999999999`} {
 			requireRefused(t, `{"spec":{"replicas":`+value+`}}`)
 			t.Did(`Store of {"spec":{"replicas":%s}} with Factor 1`, value)
 			_, err := rewritingproxy.View{Factor: 1}.Store([]byte(`{"spec":{"replicas":` + value + `}}`))

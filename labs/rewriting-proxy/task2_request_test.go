@@ -5,13 +5,17 @@ package rewritingproxy_test
 import (
 	"cmp"
 	"context"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"client-go-workshop/internal/testkit/guard"
 	rewritingproxy "client-go-workshop/labs/rewriting-proxy"
@@ -28,11 +32,22 @@ func at(t *guard.T, upstream string, view rewritingproxy.View) *rewritingproxy.P
 	return p
 }
 
-// asked returns the request that a proxy makes of a client's request. Each header is as "Accept: application/json".
+// each is one request of each kind that has no body to translate: a list, a watch, an object, and deletions.
+var each = []struct{ method, path string }{
+	{"GET", collection}, {"GET", collection + "?watch=1"}, {"GET", collection + "/web"}, {"DELETE", collection},
+	{"DELETE", collection + "/web"},
+}
+
+// asked returns the request that a proxy makes of a client's request. Each header is as "Accept: application/json". The
+// body of a write is {}.
 func asked(t *guard.T, view rewritingproxy.View, method, path string, headers ...string) *http.Request {
 	t.Helper()
 	t.Did("%s", strings.Join(append([]string{"Request of " + method + " " + path}, headers...), ", "))
-	in := httptest.NewRequest(method, "http://proxy"+path, nil)
+	var body io.Reader
+	if method == http.MethodPut || method == http.MethodPost || method == http.MethodPatch {
+		body = strings.NewReader("{}")
+	}
+	in := httptest.NewRequest(method, "http://proxy"+path, body)
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
 		in.Header.Add(name, value)
@@ -49,6 +64,7 @@ func TestTask2_Request_goes_upstream(t *testing.T) {
 			out := asked(t, view, http.MethodDelete, path, "User-Agent: kubectl", "Audit-Id: 7", "Accept-Language: de")
 			require.Equal(t, "DELETE", out.Method, "the method")
 			require.Equal(t, "http://upstream:6443"+collection+"/web/scale", upTo(out.URL.String(), "?"), "the URL")
+			require.Equal(t, collection+"/web/scale", out.URL.Path, "the path of the URL, which begins with a slash")
 			require.Equal(t, "dryRun=All&fieldManager=a%26b&new=2&new=1", out.URL.Query().Encode(), "the query")
 			require.Equal(t, "kubectl", out.Header.Get("User-Agent"), "the header User-Agent")
 			require.Equal(t, "7", out.Header.Get("Audit-Id"), "the header Audit-Id")
@@ -72,15 +88,16 @@ func upTo(text, separator string) string {
 
 func TestTask2_Request_has_the_clients_context(t *testing.T) {
 	guard.Test(t, "Its context is the client's, so it ends when the client goes away.", func(t *guard.T) {
-		for _, c := range []struct{ method, query string }{{"GET", "?watch=1"}, {"GET", ""}, {"DELETE", ""}} {
+		for _, c := range each {
 			ctx, cancel := context.WithCancel(t.Context())
-			in := httptest.NewRequest(c.method, "http://proxy"+collection+c.query, nil).WithContext(ctx)
+			t.Did("Request of %s %s", c.method, c.path)
+			in := httptest.NewRequest(c.method, "http://proxy"+c.path, strings.NewReader("{}")).WithContext(ctx)
 			out, err := at(t, "http://upstream", view).Request(in)
 			require.NoError(t, err, "the error of Request")
 			require.NoError(t, out.Context().Err(), "the error of the context before the client goes away")
 			_, limited := out.Context().Deadline()
 			require.False(t, limited, "the context has a deadline, which the client's has not")
-			t.Did("the client of a %s%s goes away", c.method, c.query)
+			t.Did("the client of a %s %s goes away", c.method, c.path)
 			cancel()
 			require.ErrorIs(t, out.Context().Err(), context.Canceled, "the error of the context")
 		}
@@ -112,7 +129,7 @@ func TestTask2_Accept_is_JSON(t *testing.T) {
 			{json, "application/json, application/yaml", "application/json"},
 			{json, "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1," + meta, meta},
 			{json, "application/cbor, application/json;q=0.9", "application/json;q=0.9"},
-			{json, "text/;q=1, application/json", "application/json"},
+			{json, "text/;q=1, application/json;charset=utf-8", "application/json;charset=utf-8"},
 			{json, "application/json;stream=watch,application/vnd.kubernetes.protobuf;stream=watch",
 				"application/json;stream=watch"},
 			{objects, table1 + "," + table2 + ",application/json", table1 + "," + table2 + ",application/json"},
@@ -120,18 +137,26 @@ func TestTask2_Accept_is_JSON(t *testing.T) {
 			{objects, "application/json;as=Picture;g=meta.k8s.io;v=v1,application/json", "application/json"},
 			{wildcard, "*/*", "application/json"},
 			{wildcard, "application/*;q=0.5", "application/json;q=0.5"},
+			{wildcard, "*/*;as=Table;q=0.5", "application/json;q=0.5"},
+			{wildcard, metas + ",*/*;q=0.1", metas + ",application/json;q=0.1"},
 			{missing, "", "application/json"},
 		} {
 			t.Rule("%s", c.rule)
 			out := asked(t, view, http.MethodGet, collection, "Accept: "+c.accept)
 			require.Equal(t, c.want, forms(strings.Join(out.Header.Values("Accept"), ",")), "the header Accept")
 		}
+		t.Rule(json)
+		for _, c := range each {
+			out := asked(t, view, c.method, c.path, "Accept: "+protobuf+","+meta)
+			require.Equal(t, meta, forms(strings.Join(out.Header.Values("Accept"), ",")), "the header Accept")
+		}
 		t.Rule(missing)
 		out := asked(t, view, http.MethodGet, collection)
 		require.Equal(t, "application/json", out.Header.Get("Accept"), "the header Accept")
 		t.Rule(json)
-		out = asked(t, view, http.MethodGet, collection, "Accept: application/yaml", "Accept: application/json")
-		require.Equal(t, "application/json", strings.Join(out.Header.Values("Accept"), ","), "the header Accept")
+		out = asked(t, view, http.MethodGet, collection, "Accept: application/yaml", "Accept: Application/JSON")
+		require.Equal(t, "application/json", strings.ToLower(strings.Join(out.Header.Values("Accept"), ",")),
+			"the header Accept in lower case")
 	})
 }
 
@@ -143,11 +168,13 @@ func TestTask2_Nothing_that_can_be_rewritten(t *testing.T) {
 			"application/json-seq", "application/vnd.api+json",
 			"application/json;as=Picture;g=meta.k8s.io;v=v1", protobuf + ";as=Table;v=v1;g=meta.k8s.io",
 		} {
-			t.Did("Request of GET %s, Accept: %s", collection, accept)
-			in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection, nil)
-			in.Header.Set("Accept", accept)
-			_, err := at(t, "http://upstream", view).Request(in)
-			require.Equal(t, http.StatusNotAcceptable, code(err), "the code of the error of Request")
+			for _, c := range each {
+				t.Did("Request of %s %s, Accept: %s", c.method, c.path, accept)
+				in := httptest.NewRequest(c.method, "http://proxy"+c.path, strings.NewReader("{}"))
+				in.Header.Set("Accept", accept)
+				_, err := at(t, "http://upstream", view).Request(in)
+				require.Equal(t, http.StatusNotAcceptable, code(err), "the code of the error of Request")
+			}
 		}
 	})
 }
@@ -155,23 +182,27 @@ func TestTask2_Nothing_that_can_be_rewritten(t *testing.T) {
 func TestTask2_Answers_are_not_compressed(t *testing.T) {
 	guard.Test(t, "Accept-Encoding is removed, because a compressed answer cannot be rewritten. Without the header, "+
 		"http.Transport asks for gzip itself, and decodes it.", func(t *guard.T) {
-		out := asked(t, view, http.MethodGet, collection, "Accept-Encoding: gzip, br")
-		require.Equal(t, "", strings.Join(out.Header.Values("Accept-Encoding"), ","), "the header Accept-Encoding")
+		for _, c := range each {
+			out := asked(t, view, c.method, c.path, "Accept-Encoding: gzip, br")
+			require.Equal(t, "", strings.Join(out.Header.Values("Accept-Encoding"), ","), "the header Accept-Encoding")
+		}
 	})
 }
 
 func TestTask2_Headers_of_the_connection(t *testing.T) {
 	guard.Test(t, "Headers for one connection are removed, Upgrade among them. An API server serves watches over a "+
 		"websocket too, and those events are not frames in JSON.", func(t *guard.T) {
-		out := asked(t, view, http.MethodGet, collection+"?watch=1", "Connection: Upgrade, X-Note", "Upgrade: websocket",
-			"Sec-Websocket-Version: 13", "X-Note: 1", "Keep-Alive: 5", "Te: trailers", "X-Kept: 2")
-		for _, name := range []string{"Connection", "Upgrade", "X-Note", "Keep-Alive", "Te"} {
-			require.Equal(t, "", out.Header.Get(name), "the header %s", name)
+		for _, c := range each {
+			out := asked(t, view, c.method, c.path, "Connection: Upgrade, X-Note", "Upgrade: websocket",
+				"Sec-Websocket-Version: 13", "X-Note: 1", "Keep-Alive: 5", "Te: trailers", "X-Kept: 2")
+			for _, name := range []string{"Connection", "Upgrade", "X-Note", "Keep-Alive", "Te"} {
+				require.Equal(t, "", out.Header.Get(name), "the header %s", name)
+			}
+			require.Equal(t, "2", out.Header.Get("X-Kept"), "the header X-Kept")
 		}
-		require.Equal(t, "2", out.Header.Get("X-Kept"), "the header X-Kept")
 		t.Rule("Headers for one connection are removed, Upgrade among them. A client that names Accept among them does not " +
 			"remove the proxy's.")
-		out = asked(t, view, http.MethodGet, collection, "Connection: Accept, X-Forwarded-For")
+		out := asked(t, view, http.MethodGet, collection, "Connection: Accept, X-Forwarded-For")
 		require.Equal(t, "application/json", out.Header.Get("Accept"), "the header Accept")
 		require.NotEmpty(t, out.Header.Get("X-Forwarded-For"), "the header X-Forwarded-For")
 	})
@@ -184,17 +215,31 @@ func TestTask2_One_identity(t *testing.T) {
 		forwarded = "X-Forwarded-For names the client, and only the client. The API server writes it to its audit log."
 	)
 	guard.Test(t, identity, func(t *guard.T) {
-		out := asked(t, view, http.MethodGet, collection, "Authorization: Bearer abc", "Impersonate-User: admin",
-			"Impersonate-Group: system:masters", "Impersonate-Uid: 7", "Impersonate-Extra-Scopes: all",
-			"X-Forwarded-For: 10.1.1.1", "X-Real-Ip: 10.1.1.1")
-		for _, name := range []string{"Authorization", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid",
-			"Impersonate-Extra-Scopes"} {
-			require.Equal(t, "", out.Header.Get(name), "the header %s", name)
+		for _, c := range each {
+			t.Rule(identity)
+			out := asked(t, view, c.method, c.path, "Authorization: Bearer abc", "Impersonate-User: admin",
+				"Impersonate-Group: system:masters", "Impersonate-Uid: 7", "Impersonate-Extra-Scopes: all",
+				"X-Forwarded-For: 10.1.1.1", "X-Real-Ip: 10.1.1.1")
+			for _, name := range []string{"Authorization", "Impersonate-User", "Impersonate-Group", "Impersonate-Uid",
+				"Impersonate-Extra-Scopes"} {
+				require.Equal(t, "", out.Header.Get(name), "the header %s", name)
+			}
+			t.Rule(forwarded)
+			require.Equal(t, "192.0.2.1", strings.Join(out.Header.Values("X-Forwarded-For"), ","),
+				"the header X-Forwarded-For")
+			t.Rule("X-Real-Ip is removed, because the client could name another one in it. The audit log has it too.")
+			require.Equal(t, "", out.Header.Get("X-Real-Ip"), "the header X-Real-Ip")
 		}
 		t.Rule(forwarded)
-		require.Equal(t, "192.0.2.1", strings.Join(out.Header.Values("X-Forwarded-For"), ","), "the header X-Forwarded-For")
-		t.Rule("X-Real-Ip is removed, because the client could name another one in it. The audit log has it too.")
-		require.Equal(t, "", out.Header.Get("X-Real-Ip"), "the header X-Real-Ip")
+		for _, client := range []string{"127.0.0.1", "::1", "10.0.0.9"} {
+			t.Did("Request of a GET from %s, X-Forwarded-For: 10.1.1.1", client)
+			in := httptest.NewRequest(http.MethodGet, "http://proxy"+collection, nil)
+			in.Header.Set("X-Forwarded-For", "10.1.1.1")
+			in.RemoteAddr = net.JoinHostPort(client, "4711")
+			out, err := at(t, "http://upstream", view).Request(in)
+			require.NoError(t, err, "the error of Request")
+			require.Equal(t, client, strings.Join(out.Header.Values("X-Forwarded-For"), ","), "the header X-Forwarded-For")
+		}
 	})
 }
 
@@ -214,6 +259,9 @@ func TestTask2_The_server_hides(t *testing.T) {
 			{selects, "GET", "/apis/apps/v1/watch/deployments", "!example.com/hidden"},
 			{selects, "GET", "/apis/apps/v1/watch/namespaces/default/deployments/web", "!example.com/hidden"},
 			{selects, "DELETE", collection, "!example.com/hidden"},
+			{selects, "GET", collection + "?fieldSelector=metadata.name%3Dweb", "!example.com/hidden"},
+			{selects, "GET", collection + "?fieldSelector=metadata.name%3Dweb&watch=1", "!example.com/hidden"},
+			{selects, "GET", collection + "?resourceVersion=7&resourceVersionMatch=Exact", "!example.com/hidden"},
 			{both, "GET", collection + "?labelSelector=app%3Dweb%2Ctier+in+(a%2Cb)", "!example.com/hidden,app=web,tier in " +
 				"(a,b)"},
 			{both, "DELETE", collection + "?labelSelector=app", "!example.com/hidden,app"},
@@ -244,18 +292,30 @@ func TestTask2_The_server_hides(t *testing.T) {
 			require.NoError(t, err, "the error of Request")
 			require.Equal(t, want, out.URL.Query().Get("labelSelector"), "the labelSelector")
 		}
+		t.Rule(selects)
+		t.Did("Request of DELETE %s with options in its body", collection)
+		in := httptest.NewRequest(http.MethodDelete, "http://proxy"+collection, strings.NewReader(`{"kind":"DeleteOptions"}`))
+		out, err := at(t, "http://upstream", view).Request(in)
+		require.NoError(t, err, "the error of Request")
+		require.Equal(t, "!example.com/hidden", out.URL.Query().Get("labelSelector"), "the labelSelector")
 		t.Rule(both)
 		out = asked(t, view, "GET", collection+"?fieldSelector=metadata.name%3Dweb&watch=true")
 		require.Equal(t, "metadata.name=web", out.URL.Query().Get("fieldSelector"), "the fieldSelector")
 	})
 }
 
-// sortedSelector moves the part about the hidden label to the front.
+// sortedSelector sorts the requirements of a selector, which may stand in any order and form.
 func sortedSelector(selector string) string {
-	if rest, ok := strings.CutSuffix(selector, ",!"+hiddenLabel); ok {
-		return "!" + hiddenLabel + "," + rest
+	requirements, err := labels.ParseToRequirements(selector)
+	if err != nil {
+		return selector
 	}
-	return selector
+	var all []string
+	for _, requirement := range requirements {
+		all = append(all, requirement.String())
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
 }
 
 func TestTask2_Request_is_a_copy(t *testing.T) {

@@ -61,6 +61,13 @@ func TestTask3_Large_lists_are_rewritten(t *testing.T) {
 		require.Equal(t, 200, got.code, "the code of the answer")
 		all := replicasIn(got.body)
 		require.Equal(t, "<nil>: 6", all[len(all)-1], "the last object in the list")
+		items = strings.Repeat(`{"spec":{"replicas":2}},`, 2_000)
+		t.Did("a list of 2001 objects")
+		shown := map[string]int{}
+		for _, one := range replicasIn(w.get(collection).body) {
+			shown[one]++
+		}
+		require.Equal(t, map[string]int{"<nil>: 6": 2_001}, shown, "how often each object is in the list")
 	})
 }
 

@@ -113,7 +113,7 @@ func TestTask3_Other_requests_have_one_identity(t *testing.T) {
 
 func TestTask3_Headers_of_the_answer(t *testing.T) {
 	guard.Test(t, "The answer keeps the code and the headers of the API server, but for those that describe the old "+
-		"body. Warnings are headers.", func(t *guard.T) {
+		"body or belong to the connection. Warnings are headers.", func(t *guard.T) {
 		body := `{"kind":"Deployment","spec":{"replicas":4}}`
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -188,7 +188,7 @@ func TestTask3_Kind_is_at_the_top(t *testing.T) {
 		"in an object may look like its kind.", func(t *guard.T) {
 		for _, kind := range []string{"Status", "Table", "List"} {
 			const format = `{"metadata":{"annotations":{"kind":"%s"},"ownerReferences":[{"kind":"%[1]s"}]},` +
-				`"kind":"Deployment","spec":{"replicas":%d}}`
+				`"kind":"Deployment","spec":{"replicas":%d,"template":{"items":[],"rows":[],"object":{}}}}`
 			w := before(t, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				fmt.Fprintf(w, format, kind, 2)
@@ -202,27 +202,32 @@ func TestTask3_Kind_is_at_the_top(t *testing.T) {
 func TestTask3_Errors_in_other_forms_pass(t *testing.T) {
 	guard.Test(t, "An error of the API server passes as it is. An overloaded API server answers with a text, and clients "+
 		"wait for the time in Retry-After.", func(t *guard.T) {
-		asked := 0
+		for _, code := range []int{429, 500, 503} {
+			asked := 0
+			w := before(t, func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				w.Header().Set("Retry-After", "7")
+				http.Error(w, "too many requests", code)
+			})
+			t.Did("the API server answers with %d and a text", code)
+			got := w.get(collection)
+			require.Equal(t, code, got.code, "the code of the answer")
+			require.Equal(t, "too many requests\n", got.body, "the body of the answer")
+			require.Equal(t, 1, asked, "the requests that the API server has received: the client waits, and not the proxy")
+			require.Equal(t, "7", got.header.Get("Retry-After"), "the header Retry-After")
+			require.Equal(t, "text/plain", upTo(got.header.Get("Content-Type"), ";"), "the content type")
+		}
+		t.Rule("A redirect passes too. It is for the client.")
 		w := before(t, func(w http.ResponseWriter, r *http.Request) {
-			asked++
-			w.Header().Set("Retry-After", "7")
-			http.Error(w, "too many requests", http.StatusTooManyRequests)
-		})
-		got := w.get(collection)
-		require.Equal(t, http.StatusTooManyRequests, got.code, "the code of the answer")
-		require.Equal(t, "too many requests\n", got.body, "the body of the answer")
-		require.Equal(t, 1, asked, "the requests that the API server has received: the client waits, and not the proxy")
-		require.Equal(t, "7", got.header.Get("Retry-After"), "the header Retry-After")
-		require.Equal(t, "text/plain", upTo(got.header.Get("Content-Type"), ";"), "the content type")
-		t.Rule("The answer keeps the code and the headers of the API server. A redirect is for the client.")
-		w = before(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", collection)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		})
 		w.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		got = w.get(collection)
-		require.Equal(t, http.StatusTemporaryRedirect, got.code, "the code of the answer")
-		require.Equal(t, collection, got.header.Get("Location"), "the header Location")
+		for _, path := range []string{collection, collection + "/web", collection + "?watch=1"} {
+			got := w.get(path)
+			require.Equal(t, http.StatusTemporaryRedirect, got.code, "the code of the answer")
+			require.Equal(t, collection, got.header.Get("Location"), "the header Location")
+		}
 	})
 }
 
@@ -230,28 +235,27 @@ func TestTask3_Answers_that_cannot_be_rewritten(t *testing.T) {
 	guard.Test(t, "An answer that the proxy cannot rewrite is not passed on: the client receives a 502. A server may "+
 		"ignore what a request accepts.", func(t *guard.T) {
 		w := newWorld(t, view, deployment("web", 2))
-		for _, fault := range []fakeapi.Fault{
-			fakeapi.Body(protobuf, "k8s\x00\x0a\x0c"), fakeapi.Body("application/yaml", "spec: {replicas: 2}\n"),
-			fakeapi.Body("", `{"spec":{"replicas":2}}`), fakeapi.Body("application/json-seq", `{"spec":{"replicas":2}}`),
-			fakeapi.Body("application/json", `{"spec":{"replicas":2}`),
-			fakeapi.Body("application/json", `{"spec":{"replicas":"2"}}`), fakeapi.Body("application/json", ""),
-			fakeapi.Body("application/json", `<html>`),
-			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
-				`"rows":[{"cells":["1/x"],"object":{}}]}`),
-			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
-				`"rows":[{"cells":["<none>"],"object":{}}]}`),
-			fakeapi.Body("application/json", `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],`+
-				`"rows":[{"cells":["1/1"],"object":{}},{"cells":["ready"],"object":{}}]}`),
-			fakeapi.Body("application/json", `{"kind":"DeploymentList","items":[{"spec":{"replicas":"2"}}]}`),
-			func(w http.ResponseWriter, r *http.Request, next http.Handler) {
-				w.Header().Set("Content-Encoding", "br")
-				next.ServeHTTP(w, r)
-			},
+		for _, c := range []struct{ contentType, body string }{
+			{protobuf, "k8s\x00\x0a\x0c"}, {"application/yaml", "spec: {replicas: 2}\n"}, {"", `{"spec":{"replicas":2}}`},
+			{"application/json-seq", `{"spec":{"replicas":2}}`}, {object, `{"spec":{"replicas":2}`},
+			{object, `{"spec":{"replicas":"2"}}`}, {object, ""}, {object, `<html>`},
+			{object, `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],"rows":[{"cells":["1/x"],"object":{}}]}`},
+			{object, `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],"rows":[{"cells":["<none>"],"object":{}}]}`},
+			{object, `{"kind":"Table","columnDefinitions":[{"name":"Ready"}],` +
+				`"rows":[{"cells":["1/1"],"object":{}},{"cells":["ready"],"object":{}}]}`},
+			{object, `{"kind":"DeploymentList","items":[{"spec":{"replicas":"2"}}]}`},
 		} {
-			w.Script("", fault, fault)
+			t.Did("the API server answers with %q: %q", c.contentType, c.body)
+			w.Script("", fakeapi.Body(c.contentType, c.body), fakeapi.Body(c.contentType, c.body))
 			requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
 			requireStatus(t, http.StatusBadGateway, w.get(collection))
 		}
+		t.Did("the API server answers with the encoding br")
+		w.Script("", func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			w.Header().Set("Content-Encoding", "br")
+			next.ServeHTTP(w, r)
+		})
+		requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
 	})
 }
 
@@ -274,6 +278,9 @@ func TestTask3_Server_is_away(t *testing.T) {
 		})
 		t.Did("the connection breaks off in an error of the API server")
 		requireStatus(t, http.StatusBadGateway, w.get(collection+"/web"))
+		t.Did("the API server closes each connection without an answer")
+		closing := before(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		requireStatus(t, http.StatusBadGateway, closing.get(collection))
 		t.Did("the API server is away")
 		w.Down()
 		got := w.get(collection)

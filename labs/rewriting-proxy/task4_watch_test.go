@@ -101,7 +101,7 @@ func TestTask4_Large_events(t *testing.T) {
 		w, upstream := upstreamOf(t)
 		s := w.watch(collection + "?watch=1")
 		s.next()
-		for _, size := range []int{1 << 10, 1 << 20, 10, 100 << 10} {
+		for _, size := range []int{1 << 10, 1 << 20, 10, 15 << 20, 100 << 10} {
 			t.Did("an event with a name of %d bytes arrives", size)
 			name := strings.Repeat("x", size)
 			io.WriteString(upstream, event("ADDED", name, "2")+"\n")
@@ -152,12 +152,13 @@ func TestTask4_Objects_keep_their_fields(t *testing.T) {
 	const (
 		object = "The object of an event is rewritten, and so is a Table in it. Versions and unknown fields stay as they are."
 		lines  = "Each event ends with a newline, because clients in other languages read line by line."
-		heads  = "The answer keeps the code and the headers of the API server, but for those that describe the old body."
+		heads  = "The answer keeps the code and the headers of the API server, but for those that describe the old " +
+			"body or belong to the connection."
 	)
 	guard.Test(t, object, func(t *guard.T) {
 		const format = `{"type":"MODIFIED","object":{"kind":"Deployment","apiVersion":"apps/v9","metadata":{"name":"a",` +
 			`"resourceVersion":"9007199254740993","generation":9007199254740993},"novel":{"replicas":1.10},` +
-			`"spec":{"replicas":REPLICAS,"paused":true},"status":{"replicas":2}},"novel":1}`
+			`"spec":{"replicas":REPLICAS,"a":["BOOKMARK","ERROR"],"b":{"kind":"Table"}},"status":{"replicas":2}},"novel":1}`
 		text := strings.Replace(format, "REPLICAS", "4", 1)
 		w := before(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -352,15 +353,20 @@ func TestTask4_Ends(t *testing.T) {
 func TestTask4_Event_that_cannot_be_rewritten(t *testing.T) {
 	guard.Test(t, "An event that cannot be rewritten becomes one ERROR with the code 502, which ends the watch. The "+
 		"client must not see the stored object.", func(t *guard.T) {
-		w, upstream := upstreamOf(t)
-		s := w.watch(collection + "?watch=1")
-		s.next()
-		io.WriteString(upstream, event("ADDED", "a", "1")+"\n")
-		require.Equal(t, []string{"ADDED a: 3"}, s.short(), "the events that the client has received")
-		t.Did("an event arrives whose replicas are a text, and another event")
-		io.WriteString(upstream, event("MODIFIED", "a", `"many"`)+"\n"+event("MODIFIED", "a", "2")+"\n")
-		require.Equal(t, []string{"ERROR 502"}, s.short(), "the events that the client has received")
-		require.ErrorIs(t, s.end(), io.EOF, "the error with which the answer ends")
+		for _, bad := range []string{
+			event("MODIFIED", "a", `"many"`),
+			`{"type":"ADDED","object":{"kind":"Table","columnDefinitions":[{"name":"Ready"}],"rows":[{"cells":["many"]}]}}`,
+		} {
+			w, upstream := upstreamOf(t)
+			s := w.watch(collection + "?watch=1")
+			s.next()
+			io.WriteString(upstream, event("ADDED", "a", "1")+"\n")
+			require.Equal(t, []string{"ADDED a: 3"}, s.short(), "the events that the client has received")
+			t.Did("%s arrives, and another event", bad)
+			io.WriteString(upstream, bad+"\n"+event("MODIFIED", "a", "2")+"\n")
+			require.Equal(t, []string{"ERROR 502"}, s.short(), "the events that the client has received")
+			require.ErrorIs(t, s.end(), io.EOF, "the error with which the answer ends")
+		}
 		t.Rule("Each event ends with a newline, because clients in other languages read line by line. So does this ERROR.")
 		text := before(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -368,8 +374,8 @@ func TestTask4_Event_that_cannot_be_rewritten(t *testing.T) {
 		}).get(collection + "?watch=1").body
 		require.True(t, strings.HasSuffix(text, "\n"), "the ERROR ends with a newline")
 		t.Rule("The types and the order of the events stay as they are, before an ERROR too.")
-		w, upstream = upstreamOf(t)
-		s = w.watch(collection + "?watch=1")
+		w, upstream := upstreamOf(t)
+		s := w.watch(collection + "?watch=1")
 		s.next()
 		t.Did("two events arrive together, and the replicas of the second one are a text")
 		io.WriteString(upstream, event("ADDED", "a", "1")+"\n"+event("MODIFIED", "a", `"many"`)+"\n")

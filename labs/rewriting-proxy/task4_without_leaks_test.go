@@ -1,6 +1,7 @@
 package rewritingproxy_test
 
-// Task 4: what a watch holds while it runs, and what it leaves behind. And client-go's informer, through the proxy.
+// Task 4: what a watch holds while it runs, and what it leaves behind. And deletions, and client-go's informer, through
+// the proxy.
 
 import (
 	"context"
@@ -40,6 +41,20 @@ func TestTask4_Client_takes_its_watch_along(t *testing.T) {
 			synctest.Wait()
 			require.Equal(t, 0, w.Watches(), "the watches at the API server after the client has gone")
 		}
+	})
+}
+
+func TestTask4_Deletion_with_the_label(t *testing.T) {
+	guard.Test(t, "So the API server itself turns a hidden object into a deletion. The object of the deletion may have "+
+		"the label.", func(t *guard.T) {
+		w, upstream := upstreamOf(t)
+		s := w.watch(collection + "?watch=1")
+		s.next()
+		deletion := strings.Replace(event("DELETED", "web", "2"), `"metadata":{`,
+			`"metadata":{"labels":{"`+hiddenLabel+`":"true"},`, 1)
+		t.Did("%s", deletion)
+		io.WriteString(upstream, deletion+"\n")
+		require.Equal(t, []string{"DELETED web: 6"}, s.short(), "the events that the client has received")
 	})
 }
 
@@ -115,12 +130,16 @@ func TestTask4_Many_events(t *testing.T) {
 			w := before(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/json")
 				io.WriteString(w, strings.Repeat(event("MODIFIED", "a", "2")+"\n", events))
+				io.WriteString(w, event("ADDED", "large", "2147483647")+event("ADDED", "null", "null")+
+					`{"type":"ADDED","object":{"kind":"PartialObjectMetadata","metadata":{"name":"metadata"}}}`)
 			})
 			shown := map[string]int{}
 			for line := range strings.Lines(w.get(collection + "?watch=1").body) {
-				shown[find(line, "type")+" "+find(line, "object", "metadata", "name")+": "+find(line, "object", "spec", "replicas")]++
+				object := find(line, "object", "metadata", "name") + ": " + find(line, "object", "spec", "replicas")
+				shown[find(line, "type")+" "+object]++
 			}
-			require.Equal(t, map[string]int{"MODIFIED a: 6": events}, shown, "how often each event has come")
+			require.Equal(t, map[string]int{"MODIFIED a: 6": events, "ADDED large: 2147483647": 1, "ADDED null: ": 1,
+				"ADDED metadata: ": 1}, shown, "how often each event has come")
 		})
 }
 

@@ -4,6 +4,7 @@ package rewritingproxy_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,10 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 			{values, `[{"op":"add","path":"/spec/replicas","value":9}]`, `[{"op":"add","path":"/spec/replicas","value":3}]`},
 			{values, `[{"op":"test","path":"/spec/replicas","value":6},{"op":"replace","path":"/spec/replicas","value":12}]`,
 				`[{"op":"test","path":"/spec/replicas","value":2},{"op":"replace","path":"/spec/replicas","value":4}]`},
+			{values, `[{"op":"add","path":"/spec/replicas","value":6},{"op":"replace","path":"/spec/replicas","value":12}]`,
+				`[{"op":"add","path":"/spec/replicas","value":2},{"op":"replace","path":"/spec/replicas","value":4}]`},
+			{values, `[{"op":"test","path":"/spec","value":{"replicas":6}},{"op":"add","path":"/spec/replicas","value":null}]`,
+				`[{"op":"test","path":"/spec","value":{"replicas":2}},{"op":"add","path":"/spec/replicas","value":null}]`},
 			{values, `[{"value":{"paused":true,"replicas":6},"path":"/spec","op":"replace"}]`,
 				`[{"value":{"paused":true,"replicas":2},"path":"/spec","op":"replace"}]`},
 			{empty, `[{"op":"replace","path":"","value":{"spec":{"replicas":6}}}]`,
@@ -36,6 +41,10 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 				`[{"op":"test","path":"","value":{"spec":{"replicas":2},"status":{"replicas":6}}}]`},
 			{values, `[{"op":"replace","path":"\u002fspec\/replicas","value":6}]`, `[{"op":"replace",` +
 				`"path":"/spec/replicas","value":2}]`},
+			{values, `[` + strings.Repeat(`{"op":"add","path":"/spec/paused","value":true},`, 200) +
+				`{"op":"add","path":"/spec/replicas","value":6}]`,
+				`[` + strings.Repeat(`{"op":"add","path":"/spec/paused","value":true},`, 200) +
+					`{"op":"add","path":"/spec/replicas","value":2}]`},
 			{exact, `[{"op":"replace","path":"/spec/replicas","Path":"/x","value":6}]`,
 				`[{"op":"replace","path":"/spec/replicas","Path":"/x","value":2}]`},
 			{exact, `[{"op":"replace","path":"/spec/replicas","value":6,"OP":"remove"}]`,
@@ -43,7 +52,11 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 			{exact, `[{"op":"replace","path":"/x","path":"/spec/replicas","value":6}]`,
 				`[{"op":"replace","path":"/spec/replicas","value":2}]`},
 			{removal, `[{"op":"remove","path":"/spec/replicas"}]`, `[{"op":"remove","path":"/spec/replicas"}]`},
+			{removal, `[{"op":"remove","path":"/spec/replicas","value":7}]`,
+				`[{"op":"remove","path":"/spec/replicas","value":7}]`},
 			{others, `[]`, `[]`},
+			{others, `[{"op":"add","path":"/spec~1replicas","value":7},{"op":"add","path":"/spec/Replicas","value":7}]`,
+				`[{"op":"add","path":"/spec~1replicas","value":7},{"op":"add","path":"/spec/Replicas","value":7}]`},
 			{others, `[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`,
 				`[{"op":"replace","path":"/spec/paused","value":true},{"op":"test","path":"/status/replicas","value":6}]`},
 			{others, `[{"op":"add","path":"/metadata/annotations","value":{"replicas":"6","n":9007199254740993}}]`,
@@ -56,7 +69,7 @@ func TestTask5_JSON_patches_are_translated(t *testing.T) {
 				`[{"op":"copy","from":"/metadata/labels/app","path":"/metadata/labels/b"}]`},
 		} {
 			t.Rule("%s", c.rule)
-			t.Did("StoreBody of a JSON patch: %s", c.sent)
+			t.Did("StoreBody of a JSON patch: %.200s", c.sent)
 			stored, err := view.StoreBody(jsonPatch, []byte(c.sent))
 			require.NoError(t, err, "the error of StoreBody")
 			requireJSON(t, c.want, string(stored), "the result of StoreBody")
@@ -70,8 +83,9 @@ func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
 			"the patch."
 		values = "In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, " +
 			"or the whole object. If Factor does not divide it, the patch is refused."
-		slash = "A path that does not begin with a slash is refused with the code 400, and so is such a from. " +
+		slash = "A path or a from that does not begin with a slash is refused with the code 400. " +
 			"API servers ignore the text before the first slash, so x/spec/replicas sets spec.replicas."
+		shape = "JSON that is neither an object nor a JSON patch is refused with the code 400. Null is neither of them."
 	)
 	guard.Test(t, moves, func(t *guard.T) {
 		for _, c := range []struct{ rule, patch string }{
@@ -81,10 +95,12 @@ func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
 			{moves, `[{"op":"copy","from":"/spec","path":"/metadata/novel"}]`},
 			{moves, `[{"op":"move","from":"/metadata/novel","path":"/spec"}]`},
 			{moves, `[{"op":"copy","from":"/metadata/novel","path":""}]`},
+			{moves, `[{"op":"copy","from":"","path":"/metadata/novel"}]`},
 			{values, `[{"op":"replace","path":"/spec/replicas","value":7}]`},
 			{values, `[{"op":"test","path":"/spec/replicas","value":7}]`},
 			{values, `[{"op":"replace","path":"/spec/replicas","value":"6"}]`},
 			{values, `[{"op":"add","path":"/spec","value":{"replicas":6.0}}]`},
+			{values, `[{"op":"add","path":"/spec","value":{"replicas":6,"replicas":7}}]`},
 			{values, `[{"op":"add","path":"/spec/paused","value":true},{"op":"replace","path":"",` +
 				`"value":{"spec":{"replicas":1}}}]`},
 			{slash, `[{"op":"replace","path":"x/spec/replicas","value":6}]`},
@@ -92,9 +108,12 @@ func TestTask5_JSON_patches_that_are_refused(t *testing.T) {
 			{slash, `[{"op":"add","path":"x/spec","value":{"replicas":6}}]`},
 			{slash, `[{"op":"copy","from":"/metadata/generation","path":"x/spec/replicas"}]`},
 			{slash, `[{"op":"copy","from":"x/spec","path":"/metadata/novel"}]`},
+			{slash, `[{"op":"remove","path":"spec/replicas"}]`},
+			{shape, `null`},
+			{shape, `[{"op":"remove","path":"/spec/paused"},null]`},
 		} {
 			wanted := http.StatusUnprocessableEntity
-			if c.rule == slash {
+			if c.rule == slash || c.rule == shape {
 				wanted = http.StatusBadRequest
 			}
 			t.Rule("%s", c.rule)

@@ -29,9 +29,9 @@ func (v View) Hides(object []byte) (bool, error) {
 
 // Store returns the object that a client's object stands for: spec.replicas is divided by Factor. Every other field
 // stays as it is. A number that Factor does not divide is refused: every stored number would be another one than the
-// client sent. Any spec.replicas that is not an integer is refused. Null stays null. If a key appears twice, both
-// values are divided or refused. A refusal is an API error with the code 422, and names spec.replicas. Store does not
-// change its argument.
+// client sent. Any spec.replicas that is not an integer of 64 bits is refused. Null stays null. If a key appears twice,
+// both values are divided or refused. A refusal is an API error with the code 422, and names spec.replicas. Store does
+// not change its argument.
 func (v View) Store(object []byte) ([]byte, error) {
 	panic(todo.Task(1, "View.Store"))
 }

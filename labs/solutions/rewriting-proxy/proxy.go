@@ -70,14 +70,15 @@ func New(config Config) (*Proxy, error) {
 //
 // An answer with Deployments is rewritten: one object, a list or a page of it, and a Table. In a Table, the objects of
 // the rows are rewritten, and the number behind the slash in the column Ready. In the Table of a Scale, the number is
-// the cell in the column Desired. The version of a list, its continue token and the number of remaining items stay as
-// they are. The answer to a write is rewritten too. An error of the API server passes as it is, and so does a Status of
-// success.
+// the cell in the column Desired. Without these columns, the cells stay as they are. The version of a list, its
+// continue token and the number of remaining items stay as they are. The answer to a write is rewritten too. An error
+// of the API server passes as it is, and so does a Status of success. A redirect passes too.
 //
 // A GET of a hidden object is answered with 404, as if there were no such object. The answer keeps the code and the
-// headers of the API server, but for those that describe the old body. An answer that the proxy cannot rewrite is not
-// passed on: the client receives a 502. If the API server cannot be reached, or breaks off, the client receives a 502.
-// Each answer of the proxy itself is a Status in JSON. ServeHTTP closes the body of each answer of the API server.
+// headers of the API server, but for those that describe the old body or belong to the connection. An answer that the
+// proxy cannot rewrite is not passed on: the client receives a 502. If the API server cannot be reached, or breaks off,
+// the client receives a 502. Each answer of the proxy itself is a Status in JSON. ServeHTTP closes the body of each
+// answer of the API server.
 //
 //workshop:task 3
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {

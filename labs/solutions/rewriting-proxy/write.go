@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,9 +25,9 @@ import (
 //
 // In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the whole
 // object. A removal of spec.replicas stays as it is. A move or a copy from or to one of these three is refused with the
-// code 422, because its number is not in the patch. A path that does not begin with a slash is refused with the code
-// 400, and so is such a from. An empty path is allowed, and is the whole object. The names in an operation are
-// case-sensitive, and the last of two equal ones counts.
+// code 422, because its number is not in the patch. A path or a from that does not begin with a slash is refused with
+// the code 400. An empty path is allowed, and is the whole object. The names in an operation are case-sensitive, and
+// the last of two equal ones counts.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
 // among them. A body that is not valid JSON is refused with the code 400. JSON that is neither an object nor a JSON
@@ -67,6 +68,9 @@ func (v View) storeJSONPatch(body []byte) ([]byte, error) {
 	if err := json.Unmarshal(body, &operations); err != nil {
 		return nil, badRequest("translate a JSON patch: %v", err)
 	}
+	if operations == nil || slices.ContainsFunc(operations, isNull) {
+		return nil, badRequest("translate a JSON patch: null is neither a patch nor an operation")
+	}
 	for _, operation := range operations {
 		if err := v.storeOperation(operation); err != nil {
 			return nil, err
@@ -74,6 +78,11 @@ func (v View) storeJSONPatch(body []byte) ([]byte, error) {
 	}
 	return json.Marshal(operations)
 }
+
+// isNull reports whether an operation is null, which Unmarshal accepts as an empty map.
+//
+//workshop:omit
+func isNull(operation map[string]json.RawMessage) bool { return operation == nil }
 
 // below has, for each path that contains spec.replicas, the way from there.
 //

@@ -23,8 +23,8 @@ import (
 //
 // In a JSON patch, the value of each operation is translated that sets or tests spec.replicas, spec, or the whole
 // object. A removal of spec.replicas stays as it is. A move or a copy from or to one of these three is refused with the
-// code 422, because its number is not in the patch. A path that does not begin with a slash is refused with the code
-// 400, and so is such a from. An empty path is allowed, and is the whole object.
+// code 422, because its number is not in the patch. A path or a from that does not begin with a slash is refused with
+// the code 400. An empty path is allowed, and is the whole object.
 //
 // An apply patch in YAML is refused with the code 415. Any other content type is refused with the code 415, protobuf
 // among them. A body that is not valid JSON is refused with the code 400. JSON that is neither an object nor a JSON

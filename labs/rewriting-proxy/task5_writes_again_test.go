@@ -1,0 +1,199 @@
+package rewritingproxy_test
+
+// Task 5: an object that is written back, the second time, two at once, and a client that goes away during a question.
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"client-go-workshop/internal/testkit/guard"
+)
+
+func TestTask5_Read_and_written_back(t *testing.T) {
+	guard.Test(t, answers+"A client that writes an object back as it read it changes nothing.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 2))
+		read := w.get(collection + "/web").body
+		got := w.write(http.MethodPut, collection+"/web", object, read)
+		require.Equal(t, 200, got.code, "the code of the answer")
+		requireJSON(t, read, got.body, "the object in the answer")
+		require.Equal(t, []string{"web: 2"}, w.stored(), "what is stored")
+	})
+}
+
+func TestTask5_Hidden_later(t *testing.T) {
+	guard.Test(t, "To the client, a hidden object does not exist: writes, deletions and subresources answer 404. An "+
+		"object can be hidden after many writes.", func(t *guard.T) {
+		w := newWorld(t, view, deployment("web", 1))
+		const patch = `{"metadata":{"annotations":{"a":"1"}}}`
+		for range 3 {
+			code := w.write(http.MethodPatch, collection+"/web", "application/merge-patch+json", patch).code
+			require.Equal(t, http.StatusOK, code, "the code of a write to web")
+		}
+		t.Did("web gets the label")
+		w.Update(hidden(deployment("web", 1)))
+		requireStatus(t, 404, w.write(http.MethodPatch, collection+"/web", "application/merge-patch+json", patch))
+		t.Rule(answers + "So is the answer to the write that hides an object.")
+		w.Create(deployment("db", 2))
+		const label = `{"metadata":{"labels":{"` + hiddenLabel + `":"true"}}}`
+		got := w.write(http.MethodPatch, collection+"/db", "application/merge-patch+json", label)
+		require.Equal(t, http.StatusOK, got.code, "the code of the write that hides db")
+		require.Equal(t, "6", find(got.body, "spec", "replicas"), "spec.replicas in the answer")
+	})
+}
+
+func TestTask5_Client_goes_away_during_the_question(t *testing.T) {
+	guard.Test(t, "When the client goes away, the request to the API server ends, also the question whether an object is "+
+		"hidden.", func(t *guard.T) {
+		ended := make(chan error, 1)
+		w := before(t, func(_ http.ResponseWriter, r *http.Request) {
+			<-r.Context().Done()
+			ended <- r.Context().Err()
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		t.Did("a client deletes web, and the API server does not answer the question about web")
+		t.Go(func() { _, _ = w.client.Do(request(ctx, t, http.MethodDelete, collection+"/web", "")) })
+		synctest.Wait()
+		t.Did("the client goes away")
+		cancel()
+		synctest.Wait()
+		require.Len(t, ended, 1, "questions that have ended")
+	})
+}
+
+func TestTask5_Questions_about_hidden_objects(t *testing.T) {
+	guard.Test(t, "checkVisible returns an error if the request out is about a hidden object, or if that cannot be found "+
+		"out. The question must not be the write itself, and must not have its options.", func(t *guard.T) {
+		web := deployment("web", 1)
+		web.Annotations = map[string]string{"large": strings.Repeat("x", 200_000)}
+		w := newWorld(t, view, web)
+		w.Script("get", compressed)
+		got := w.write("PATCH", collection+"/web/scale?dryRun=All&fieldManager=a", mergePatch, `{"spec":{"replicas":6}}`)
+		require.Equal(t, 200, got.code, "the code of the answer")
+		for _, r := range w.Requests("") {
+			if r.Method == http.MethodGet {
+				require.Equal(t, collection+"/web", strings.TrimSuffix(r.Path, "/"), "the path of the question")
+				require.Equal(t, "", r.Query.Get("dryRun"), "dryRun in the question")
+				require.Equal(t, "", r.Body, "the body of the question")
+			}
+		}
+		require.Equal(t, 1, len(w.Requests("patch")), "the number of patches that the API server has received")
+		t.Rule("The options of a deletion stay as they are. The question does not use them up.")
+		const options = `{"kind":"DeleteOptions","apiVersion":"v1","propagationPolicy":"Foreground"}`
+		require.Equal(t, 200, w.write("DELETE", collection+"/web", object, options).code, "the code of the answer")
+		deletions := w.Requests("delete")
+		require.Equal(t, 1, len(deletions), "the number of deletions that the API server has received")
+		requireJSON(t, options, deletions[0].Body, "the options of the deletion")
+	})
+}
+
+func TestTask5_Requests_of_writes(t *testing.T) {
+	const (
+		removed = "Headers for one connection are removed, Upgrade among them. Authorization and all Impersonate headers " +
+			"are removed. Accept-Encoding is removed. Writes have such headers, too."
+		query = "It has the client's method, path, query and headers, but for those below, and goes to Upstream."
+		ends  = "Its context is the client's, so it ends when the client goes away."
+	)
+	guard.Test(t, removed, func(t *guard.T) {
+		for method, path := range map[string]string{
+			"POST": collection, "PUT": collection + "/web", "PATCH": collection + "/web/scale",
+		} {
+			t.Rule(removed)
+			out := asked(t, view, method, path, "Accept: "+protobuf+","+asMetadata, "Accept-Encoding: gzip",
+				"Connection: X-Note", "X-Note: 1", "Authorization: Bearer abc", "Impersonate-User: admin",
+				"X-Forwarded-For: 10.1.1.1")
+			for _, name := range []string{"Accept-Encoding", "X-Note", "Authorization", "Impersonate-User"} {
+				require.Equal(t, "", out.Header.Get(name), "the header %s", name)
+			}
+			t.Rule("X-Forwarded-For names the client, and only the client.")
+			require.Equal(t, "192.0.2.1", out.Header.Get("X-Forwarded-For"), "the header X-Forwarded-For")
+			t.Rule("Accept asks for JSON only, also in a write.")
+			require.NotContains(t, out.Header.Get("Accept"), protobuf, "the header Accept")
+			t.Rule(query)
+			require.Equal(t, "", out.URL.Query().Get("labelSelector"), "the labelSelector")
+			t.Rule(ends)
+			ctx, cancel := context.WithCancel(t.Context())
+			in := httptest.NewRequest(method, "http://proxy"+path, strings.NewReader("{}")).WithContext(ctx)
+			out, err := at(t, "http://upstream", view).Request(in)
+			require.NoError(t, err, "the error of Request")
+			t.Did("the client of a %s %s goes away", method, path)
+			cancel()
+			require.ErrorIs(t, out.Context().Err(), context.Canceled, "the error of the context")
+		}
+	})
+}
+
+func TestTask5_Each_write_asks(t *testing.T) {
+	guard.Test(t, "To the client, a hidden object does not exist: writes, deletions and subresources answer 404. An API "+
+		"server of another version may have other subresources.", func(t *guard.T) {
+		passed := 0
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet || r.URL.Path != collection+"/dark" {
+				passed++
+			}
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"kind":"Deployment","metadata":{"name":"dark","labels":{"`+hiddenLabel+`":""}}}`)
+		})
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			for _, subresource := range []string{"", "/scale", "/status", "/novel", "/novel/part"} {
+				if method == "POST" && subresource == "" {
+					continue // there is no such request
+				}
+				requireStatus(t, 404, w.write(method, collection+"/dark"+subresource, object, "{}"))
+				require.Equal(t, 0, passed, "the requests that have reached dark, without the questions about it")
+			}
+		}
+	})
+}
+
+// table is a Table of web, with 0 of 1 Pods, whose second column has this name.
+func table(column string) string {
+	return `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{},"columnDefinitions":[{"name":"Name"},{"name":"` +
+		column + `"}],"rows":[{"cells":["web","1/1"],"object":{"kind":"PartialObjectMetadata","metadata":{"name":"web"}}}]}`
+}
+
+func TestTask5_Tables_of_two_clients(t *testing.T) {
+	guard.Test(t, "In a Table, the objects of the rows are rewritten, and the number behind the slash in the column "+
+		"Ready. Without these columns, the cells stay as they are.", func(t *guard.T) {
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			text := table(r.URL.Query().Get("fieldSelector"))
+			if r.URL.Query().Has("watch") {
+				text = `{"type":"ADDED","object":` + text + "}\n"
+			}
+			io.WriteString(w, text)
+		})
+		for _, c := range []struct{ column, want string }{{"Ready", "1/3"}, {"Other", "1/1"}, {"Ready", "1/3"}} {
+			query := collection + "?fieldSelector=" + c.column
+			require.Contains(t, w.get(query, "Accept: "+asTable).body, `"`+c.want+`"`, "the list with the column %s", c.column)
+			events := w.watch(query+"&watch=1", "Accept: "+asTable).next()
+			require.Contains(t, events[len(events)-1], `"`+c.want+`"`, "the event with the column %s", c.column)
+		}
+	})
+}
+
+func TestTask5_Table_of_a_Scale(t *testing.T) {
+	guard.Test(t, "In the Table of a Scale, the number is the cell in the column Desired. kubectl get "+
+		"--subresource=scale prints it.", func(t *guard.T) {
+		w := before(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			text := `{"kind":"PartialObjectMetadata","metadata":{"name":"web"}}`
+			if strings.HasSuffix(r.URL.Path, "/scale") {
+				text = `{"kind":"Table","columnDefinitions":[{"name":"Name"},{"name":"Desired"},{"name":"Available"}],` +
+					`"rows":[{"cells":["web",2,1],"object":{"kind":"Scale","metadata":{"name":"web"},"spec":{"replicas":2}}}]}`
+			}
+			io.WriteString(w, text)
+		})
+		got := w.get(collection+"/web/scale", "Accept: "+asTable).body
+		require.Equal(t, []string{"6"}, cells(got, "Desired"), "the cells in the column Desired")
+		require.Equal(t, []string{"1"}, cells(got, "Available"), "the cells in the column Available")
+		t.Rule("In a Table, the objects of the rows are rewritten. A Scale is one of them.")
+		require.Equal(t, []string{"web: 6"}, replicasIn(got), "the objects in the rows")
+	})
+}
