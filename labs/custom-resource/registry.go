@@ -52,10 +52,10 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (lis
 }
 
 // Finalize ends a network that is being deleted. It removes the network's entry from the registry, and then Finalizer.
-// Finalizer stays until the registry has removed the entry. The finalizers of other controllers stay. Finalize does
-// nothing for a network without Finalizer. A network that is gone is not an error. Finalize never changes a cached
-// object. Any other error names the network and wraps the error of the registry or the server. The call of the registry
-// ends after RegistryTimeout.
+// Finalizer stays until the registry has removed the entry. The finalizers of other controllers stay, in their order.
+// Finalize does nothing for a network without Finalizer. A network that is gone is not an error. Finalize never changes
+// a cached object. Any other error names the network and wraps the error of the registry or the server. The call of the
+// registry ends after RegistryTimeout.
 func (c *Controller) Finalize(ctx context.Context, network *BitcoinNetwork) error {
 	panic(todo.Task(5, "Controller.Finalize"))
 }

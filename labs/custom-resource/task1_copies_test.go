@@ -154,6 +154,12 @@ func TestTask1_DeepCopyInto_replaces_all(t *testing.T) {
 		original.Status.DeepCopyInto(&list.Status)
 		require.Equal(t, original.Spec, list.Spec, "the spec after DeepCopyInto")
 		require.Equal(t, original.Status, list.Status, "the status after DeepCopyInto")
+		t.Did("DeepCopyInto of an empty list, into one with a network")
+		items := &customresource.BitcoinNetworkList{
+			ListMeta: metav1.ListMeta{ResourceVersion: "9"}, Items: []customresource.BitcoinNetwork{*full()},
+		}
+		new(customresource.BitcoinNetworkList).DeepCopyInto(items)
+		require.Equal(t, &customresource.BitcoinNetworkList{}, items, "the list after DeepCopyInto")
 	})
 }
 
@@ -177,6 +183,11 @@ func TestTask1_Copy_keeps_empty_and_nil_apart(t *testing.T) {
 		require.Empty(t, original.Spec.Peers[:8][0], "the text behind the end of the original's peers")
 		require.Empty(t, original.Spec.Options, "the options of the original")
 		require.Empty(t, original.Status.Conditions[:8][0], "the condition behind the end of the original's conditions")
+		t.Did("DeepCopy of a network with 0 nodes; the copy gets 5")
+		original.Spec.Nodes = ptr.To[int32](0)
+		c = original.DeepCopy()
+		*c.Spec.Nodes = 5
+		require.Equal(t, int32(0), *original.Spec.Nodes, "the nodes of the original")
 		t.Did("DeepCopy of a list with room for networks; the copy gets one")
 		list := &customresource.BitcoinNetworkList{Items: make([]customresource.BitcoinNetwork, 0, 8)}
 		copied := list.DeepCopy()

@@ -35,7 +35,7 @@ func TestTask1_Scheme_knows_both_types(t *testing.T) {
 
 func TestTask1_Scheme_has_the_options(t *testing.T) {
 	guard.Test(t, "AddToScheme also registers the options of requests, such as ListOptions, under the group and "+
-		"version: without them, a typed client cannot encode the query of a watch.", func(t *guard.T) {
+		"version: without them, a typed client cannot encode the query of a request.", func(t *guard.T) {
 		codec := runtime.NewParameterCodec(scheme(t))
 		for what, options := range map[string]runtime.Object{
 			"ListOptions":   &metav1.ListOptions{LabelSelector: "team=chain", Watch: true},

@@ -115,8 +115,8 @@ func TestTask2_Zero_nodes_stay(t *testing.T) {
 }
 
 func TestTask2_Known_fields_are_stored(t *testing.T) {
-	guard.Test(t, "A field of the Go types is stored as it was sent: a field that is missing in the schema disappears "+
-		"without an error.", func(t *guard.T) {
+	guard.Test(t, "A field of the Go types is stored as it was sent, with any value that its comment does not exclude: a "+
+		"field that is missing in the schema disappears without an error.", func(t *guard.T) {
 		r := serve(t)
 		spec := `{"chain":"test","nodes":2,"version":"29.0","peers":["a:1","b:2"],"options":{"txindex":"1","dbcache":"9"}}`
 		var wanted map[string]any
@@ -125,9 +125,9 @@ func TestTask2_Known_fields_are_stored(t *testing.T) {
 
 		t.Did("a spec with values that are rare, and that no comment excludes")
 		rare := demo(func(n *customresource.BitcoinNetwork) {
-			n.Spec.Version = "123.456"
+			n.Spec.Version = "1234567890.1234567890"
 			n.Spec.Peers = []string{"[2001:db8::1]:8333", strings.Repeat("o", 56) + ".onion:8333"}
-			n.Spec.Options = map[string]string{"listen": "", "uacomment": strings.Repeat("c", 300)}
+			n.Spec.Options = map[string]string{"listen": "", "uacomment": strings.Repeat("é, ", 100), "rpcbind": "[::1]:8332"}
 			for i := range 100 {
 				n.Spec.Options[fmt.Sprint("option", i)] = "1"
 			}
@@ -154,8 +154,14 @@ func TestTask2_Known_fields_are_stored(t *testing.T) {
 		t.Did("a status with values that are rare, and that no comment excludes")
 		status.ReadyNodes, status.RegisteredChain = 25, "signet"
 		status.ObservedGeneration = 1 << 40
+		other := status.Conditions[0]
 		status.Conditions[0].Type, status.Conditions[0].Status = "Audited", metav1.ConditionUnknown
 		status.Conditions[0].Reason, status.Conditions[0].ObservedGeneration = strings.Repeat("R", 100), 0
+		for i := range 20 {
+			other.Type = fmt.Sprint("Audited", i)
+			status.Conditions = append(status.Conditions, other)
+		}
+		status.Conditions[1].Message, status.Conditions[1].ObservedGeneration = strings.Repeat("m", 2_000), 1<<40
 		data, err = json.Marshal(map[string]any{"status": status})
 		require.NoError(t, err, "the error of encoding a status")
 		code, answer = r.send("PATCH", collection+"/demo/status", string(data))
@@ -206,6 +212,9 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 		r := serve(t)
 		for _, spec := range []string{
 			`{"version":"29.0","chain":"moon"}`, `{"version":"29.0","chain":""}`, `{"version":"29.0","chain":"signet"}`,
+			`{"version":"29.0","chain":"mainnet"}`, `{"version":"29.0","chain":"testnet4"}`,
+			`{"version":"29.0","chain":"my-regtest"}`, `{"version":"29"}`, `{"version":"29,0"}`, `{"version":" 29.0"}`,
+			`{"version":"29.0 "}`, `{"version":"29.0\n30.0"}`,
 			`{"version":"29.0","nodes":-1}`, `{"version":"29.0","nodes":21}`, `{"version":"29.0","nodes":"two"}`,
 			`{"version":"latest"}`, `{"version":"29.0-rc1"}`, `{"version":"v29.0"}`, `{"version":"29."}`,
 			`{"version":"..."}`, `{"version":29}`, `{"version":"29x0"}`, `{"version":".0"}`, `{"version":"29.0.1"}`,
@@ -218,7 +227,7 @@ func TestTask2_Excluded_values_are_refused(t *testing.T) {
 		}
 		for i, spec := range []string{
 			`{"version":"29.0","chain":"main","nodes":20}`, `{"version":"0.10","chain":"test","nodes":0}`,
-			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h"]}`,
+			`{"version":"29.0","peers":["a","b","c","d","e","f","g","h"]}`, `{"version":"29.0","peers":[],"options":{}}`,
 		} {
 			code, answer := r.create(fmt.Sprint("right-", i), spec)
 			require.Equal(t, http.StatusCreated, code, "the status code for the spec %s; the server says %q", spec,
@@ -254,6 +263,8 @@ func TestTask2_Stored_networks_can_be_decoded(t *testing.T) {
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the transition time yesterday")
 		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"observedGeneration":1.5}}`)
 		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for the observed generation 1.5")
+		code, _ = r.send("PATCH", collection+"/demo/status", `{"status":{"readyNodes":3000000000}}`)
+		require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for more ready nodes than 32 bits can count")
 	})
 }
 
@@ -286,5 +297,9 @@ func TestTask2_Name_fits_a_label(t *testing.T) {
 				answer["message"])
 			code, _ = r.create(strings.Repeat("n", 64), `{"version":"29.0"}`)
 			require.Equal(t, http.StatusUnprocessableEntity, code, "the status code for 64 characters")
+			t.Rule("A network with a value that its field's comment excludes is refused. A name begins with any letter or " +
+				"digit.")
+			code, answer = r.create("21-coins.v2", `{"version":"29.0"}`)
+			require.Equal(t, http.StatusCreated, code, "the status code for a name; the server says %q", answer["message"])
 		})
 }

@@ -33,10 +33,14 @@ func TestTask3_Owner(t *testing.T) {
 	guard.Test(t, "The network is its controlling owner: the garbage collector deletes the Deployment with it, and the "+
 		"Deployment's events find it.", func(t *guard.T) {
 		// As a cache has it: without its kind.
-		owner := metav1.GetControllerOf(wanted(t))
-		require.NotNil(t, owner, "the controlling owner")
-		require.Equal(t, "bitcoin.example.com/v1alpha1 BitcoinNetwork", owner.APIVersion+" "+owner.Kind, "the owner's kind")
-		require.Equal(t, "demo demo-uid", owner.Name+" "+string(owner.UID), "the owner's name and UID")
+		for _, owners := range [][]metav1.OwnerReference{nil, full().OwnerReferences} {
+			t.Did("the network has %d owners itself", len(owners))
+			owner := metav1.GetControllerOf(wanted(t, func(n *customresource.BitcoinNetwork) { n.OwnerReferences = owners }))
+			require.NotNil(t, owner, "the controlling owner")
+			require.Equal(t, "bitcoin.example.com/v1alpha1 BitcoinNetwork", owner.APIVersion+" "+owner.Kind,
+				"the owner's kind")
+			require.Equal(t, "demo demo-uid", owner.Name+" "+string(owner.UID), "the owner's name and UID")
+		}
 	})
 }
 
@@ -44,9 +48,14 @@ func TestTask3_Labels(t *testing.T) {
 	guard.Test(t, "Its Pods have NetworkLabel, and its selector selects by NetworkLabel alone: a selector cannot change, "+
 		"so it must not name what can.", func(t *guard.T) {
 		d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Labels = map[string]string{"team": "chain"} })
-		label := map[string]string{"bitcoin.example.com/network": "demo"}
-		require.Equal(t, label, d.Spec.Template.Labels, "the labels of the Pods")
-		require.Equal(t, &metav1.LabelSelector{MatchLabels: label}, d.Spec.Selector, "the selector")
+		require.Equal(t, "demo", d.Spec.Template.Labels["bitcoin.example.com/network"], "the Pods' NetworkLabel")
+		selector, err := metav1.LabelSelectorAsSelector(d.Spec.Selector)
+		require.NoError(t, err, "the error of reading the selector")
+		value, exact := selector.RequiresExactMatch("bitcoin.example.com/network")
+		require.True(t, exact, "the selector %s selects one value of NetworkLabel", selector)
+		require.Equal(t, "demo", value, "the value that the selector selects")
+		requirements, _ := selector.Requirements()
+		require.Len(t, requirements, 1, "the requirements of the selector")
 	})
 }
 
@@ -91,10 +100,10 @@ func TestTask3_Arguments(t *testing.T) {
 		require.Equal(t, "-option099=1", args[100], "the last argument")
 		args = wanted(t, func(n *customresource.BitcoinNetwork) {
 			n.Spec.Peers = []string{"b", "", "a"}
-			n.Spec.Options = map[string]string{"rpc": "1", "rpc-user": "2", "chain": "main"}
+			n.Spec.Options = map[string]string{"rpc": "1", "rpcAllow": "3", "rpc-user": "2", "chain": "main"}
 		}).Spec.Template.Spec.Containers[0].Args
 		require.Equal(t, []string{"-chain=regtest", "-addnode=b", "-addnode=", "-addnode=a", "-chain=main", "-rpc=1",
-			"-rpc-user=2"}, args, "the arguments for unusual peers and options")
+			"-rpc-user=2", "-rpcAllow=3"}, args, "the arguments for unusual peers and options")
 	})
 }
 
@@ -112,6 +121,9 @@ func TestTask3_Two_calls_share_nothing(t *testing.T) {
 		"comes from the cache.", func(t *guard.T) {
 		n := demo(onServer)
 		n.Labels, n.Annotations = map[string]string{"team": "chain"}, map[string]string{"note": "for the tests"}
+		peers := []string{"b.example.com:8333", "a.example.com:8333", "behind the end"}
+		n.Spec.Peers = peers[:2]
+		n.OwnerReferences = append(make([]metav1.OwnerReference, 0, 8), full().OwnerReferences...)
 		before := n.DeepCopy()
 		t.Did("NewDeployment twice")
 		a, b := customresource.NewDeployment(n), customresource.NewDeployment(n)
@@ -120,10 +132,12 @@ func TestTask3_Two_calls_share_nothing(t *testing.T) {
 		t.Did("the caller changes the Deployment")
 		*a.Spec.Replicas = 9
 		a.Labels["team"] = "a"
-		require.Len(t, a.Spec.Selector.MatchLabels, 1, "the selector after a change of the Deployment's labels")
-		require.Len(t, a.Spec.Template.Labels, 1, "the Pods' labels after a change of the Deployment's labels")
+		require.NotContains(t, a.Spec.Selector.MatchLabels, "team", "the selector after a change of the Deployment's labels")
+		require.NotContains(t, a.Spec.Template.Labels, "team", "the Pods' labels after a change of the Deployment's labels")
 		require.Equal(t, before, n, "the network")
+		require.Equal(t, "behind the end", peers[2], "the text behind the end of the peers")
+		require.Empty(t, n.OwnerReferences[:2][1].Name, "the owner behind the end of the network's owners")
 		require.Equal(t, int32(2), *b.Spec.Replicas, "the replicas of the other Deployment")
-		require.Len(t, b.Labels, 1, "the labels of the other Deployment")
+		require.NotContains(t, b.Labels, "team", "the labels of the other Deployment")
 	})
 }

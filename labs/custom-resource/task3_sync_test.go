@@ -64,7 +64,13 @@ func TestTask3_Corrects(t *testing.T) {
 		"container": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Name = "other" },
 		"label":     func(d *appsv1.Deployment) { d.Labels = nil },
 
-		"no replicas":  func(d *appsv1.Deployment) { d.Spec.Replicas = nil },
+		"no replicas": func(d *appsv1.Deployment) { d.Spec.Replicas = nil },
+		"another repository": func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Image = "example.com/bitcoin:29.0"
+		},
+		"an owner of another version": func(d *appsv1.Deployment) {
+			d.OwnerReferences[0].APIVersion, d.Spec.Replicas = "bitcoin.example.com/v1", ptr.To[int32](9)
+		},
 		"other tag":    func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image += "-alpine" },
 		"label value":  func(d *appsv1.Deployment) { d.Labels[customresource.NetworkLabel] = "other" },
 		"last of args": editArgs(func(a []string) []string { a[len(a)-1] += "0"; return a }),
@@ -82,7 +88,7 @@ func TestTask3_Corrects(t *testing.T) {
 				now := w.deployment()
 				wanted := customresource.NewDeployment(w.cached())
 				require.Equal(t, wanted.Spec.Replicas, now.Spec.Replicas, "the replicas on the server")
-				require.Equal(t, wanted.Labels, now.Labels, "the labels on the server")
+				require.Equal(t, "demo", now.Labels[customresource.NetworkLabel], "the NetworkLabel on the server")
 				found := map[string]corev1.Container{}
 				for _, c := range now.Spec.Template.Spec.Containers {
 					found[c.Name] = c
@@ -141,21 +147,27 @@ func TestTask3_Right_is_left_alone(t *testing.T) {
 		require.NoError(t, err, "the error of SyncDeployment")
 		require.Empty(t, writes, "the writes")
 		require.Equal(t, before, w.deployment(), "the Deployment on the server")
-		t.Did("a user changes the number of nodes")
-		w.put(func() fakeapi.Object {
+		for _, change := range []struct {
+			nodes   int32
+			version string
+		}{{4, "29.0"}, {0, "29.0"}, {2, "30.0"}} {
+			t.Did("a user wants %d nodes of version %s", change.nodes, change.version)
 			n := w.stored()
-			n.Spec.Nodes = ptr.To[int32](4)
-			return n
-		}())
-		_, writes, err = w.syncDeployment()
-		require.NoError(t, err, "the error of SyncDeployment")
-		require.Equal(t, updatesIt, writes, "the writes")
-		now := w.deployment()
-		require.Equal(t, int32(4), *now.Spec.Replicas, "the replicas on the server")
-		require.Equal(t, before.Labels, now.Labels, "the labels on the server")
-		require.Equal(t, before.Annotations, now.Annotations, "the annotations on the server")
-		require.Equal(t, before.OwnerReferences, now.OwnerReferences, "the owners on the server")
-		require.Equal(t, before.Spec.Template, now.Spec.Template, "the template on the server")
+			n.Spec.Nodes, n.Spec.Version = &change.nodes, change.version
+			w.put(n)
+			_, writes, err = w.syncDeployment()
+			require.NoError(t, err, "the error of SyncDeployment")
+			require.Equal(t, updatesIt, writes, "the writes")
+			now := w.deployment()
+			require.Equal(t, change.nodes, *now.Spec.Replicas, "the replicas on the server")
+			require.Equal(t, before.Labels, now.Labels, "the labels on the server")
+			require.Equal(t, before.Annotations, now.Annotations, "the annotations on the server")
+			require.Equal(t, before.OwnerReferences, now.OwnerReferences, "the owners on the server")
+			require.Equal(t, before.Finalizers, now.Finalizers, "the finalizers on the server")
+			before.Spec.Replicas = &change.nodes
+			before.Spec.Template.Spec.Containers[1].Image = "bitcoin/bitcoin:" + change.version
+			require.Equal(t, before.Spec, now.Spec, "the spec on the server")
+		}
 	})
 }
 
@@ -166,10 +178,15 @@ func ofOthers(d *appsv1.Deployment) {
 	d.Spec.Template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z"}
 	ours := &d.Spec.Template.Spec.Containers[0]
 	ours.ImagePullPolicy, ours.WorkingDir = corev1.PullAlways, "/data"
+	ours.Command = []string{"/bin/init", "bitcoind"}
 	ours.Env = []corev1.EnvVar{{Name: "HTTP_PROXY", Value: "http://proxy"}}
 	ours.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}
 	d.Spec.Template.Spec.Containers = append([]corev1.Container{{Name: "proxy", Image: "proxy:1"}},
 		d.Spec.Template.Spec.Containers...)
+	d.Spec.Selector = &metav1.LabelSelector{ // of an older controller
+		MatchLabels: map[string]string{customresource.NetworkLabel: "demo", "team": "chain"},
+	}
+	d.Spec.Strategy.Type, d.Spec.MinReadySeconds = appsv1.RecreateDeploymentStrategyType, 7
 	d.Finalizers = []string{"example.com/backup"}
 	d.OwnerReferences = append(d.OwnerReferences,
 		metav1.OwnerReference{APIVersion: "example.com/v1", Kind: "Backup", Name: "nightly", UID: "nightly"})
@@ -247,7 +264,7 @@ func TestTask3_Errors_name_the_Deployment(t *testing.T) {
 		w.Script("create", fakeapi.Answer(403, ""))
 		_, _, err := w.syncDeployment()
 		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
-		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+		require.ErrorContains(t, err, "demo", "the error of SyncDeployment")
 		for _, code := range []int{403, 404, 409, 422} {
 			w = withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
 			t.Did("the server refuses the update with %d", code)
@@ -256,7 +273,7 @@ func TestTask3_Errors_name_the_Deployment(t *testing.T) {
 			var refused apierrors.APIStatus
 			require.ErrorAs(t, err, &refused, "the error of SyncDeployment")
 			require.Equal(t, int32(code), refused.Status().Code, "the code of the server's error")
-			require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+			require.ErrorContains(t, err, "demo", "the error of SyncDeployment")
 			require.Equal(t, updatesIt, writes, "the writes")
 		}
 	})
@@ -274,7 +291,7 @@ func TestTask3_Cache_lacks_the_Deployment(t *testing.T) {
 		})
 		_, _, err := w.syncDeployment()
 		require.True(t, apierrors.IsAlreadyExists(err), "the error wraps the server's AlreadyExists: %v", err)
-		require.ErrorContains(t, err, "default/demo", "the error of SyncDeployment")
+		require.ErrorContains(t, err, "demo", "the error of SyncDeployment")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -43,6 +44,8 @@ func concerned(t *guard.T, states ...any) []string {
 func TestTask6_Network_concerns_itself(t *testing.T) {
 	guard.Test(t, "A network's event concerns the network.", func(t *guard.T) {
 		require.Equal(t, []string{"default/demo"}, concerned(t, demo()), "the networks that its event concerns")
+		ends := demo(func(n *customresource.BitcoinNetwork) { n.DeletionTimestamp = new(metav1.Now()) })
+		require.Equal(t, []string{"default/demo"}, concerned(t, ends), "the networks, if it ends and has no finalizer")
 	})
 }
 
@@ -63,6 +66,8 @@ func TestTask6_Deployment_frees_its_name(t *testing.T) {
 		func(t *guard.T) {
 			d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "demo"}}
 			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that its event concerns")
+			d.Labels = map[string]string{customresource.NetworkLabel: "demo"}
+			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that the event of a copy concerns")
 			d.DeletionTimestamp = new(metav1.Now())
 			require.Equal(t, []string{"default/demo"}, concerned(t, d), "the networks that its deletion concerns")
 		})
@@ -114,6 +119,9 @@ func TestTask6_Other_objects_are_ignored(t *testing.T) {
 	guard.Test(t, "Concerned ignores any other object.", func(t *guard.T) {
 		require.Empty(t, concerned(t, &metav1.Status{}, nil, "text", cache.DeletedFinalStateUnknown{Key: "default/demo"}),
 			"the networks that odd objects concern")
+		meta := owned("demo", version, kind, "coins").ObjectMeta
+		require.Empty(t, concerned(t, &corev1.Pod{ObjectMeta: meta}, &appsv1.ReplicaSet{ObjectMeta: meta},
+			&metav1.PartialObjectMetadata{ObjectMeta: meta}), "the networks that a Pod and a ReplicaSet concern")
 		require.Equal(t, []string{"default/demo"}, concerned(t, demo(), &metav1.Status{}),
 			"the networks that a network and an odd object concern")
 		require.Equal(t, []string{"default/demo"}, concerned(t, &metav1.Status{}, demo()),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 
 	"client-go-workshop/internal/testkit/gate"
@@ -20,6 +21,10 @@ import (
 func TestTask6_Every_call_ends_with_its_context(t *testing.T) {
 	wrong := func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) }
 	type network = *customresource.BitcoinNetwork
+	begun := func(t *guard.T) *world { return newWorld(t, demo(withFinalizer)) }
+	reconcile := func(ctx context.Context, w *world, n network) error {
+		return w.controller.Reconcile(ctx, cache.MetaObjectToName(n))
+	}
 	for name, c := range map[string]struct {
 		world func(t *guard.T) *world
 		verb  string // of the request to hold; empty to hold the registry
@@ -48,6 +53,11 @@ func TestTask6_Every_call_ends_with_its_context(t *testing.T) {
 			}},
 		"SyncStatus": {func(t *guard.T) *world { return newWorld(t, demo()) }, "update",
 			func(ctx context.Context, w *world, n network) error { return w.controller.SyncStatus(ctx, n, ready()) }},
+		"Reconcile, the finalizer":  {func(t *guard.T) *world { return newWorld(t, demo()) }, "update", reconcile},
+		"Reconcile, the entry":      {begun, "", reconcile},
+		"Reconcile, the Deployment": {begun, "create", reconcile},
+		"Reconcile, the status":     {begun, "update", reconcile},
+		"Reconcile, the end":        {func(t *guard.T) *world { return ending(t) }, "update", reconcile},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "Each request, and each call of the registry, ends with the context of its caller: a Reconcile that "+

@@ -2,6 +2,7 @@
 //
 //   - Each owned field has a function that corrects it, and reports whether it had to. There is no comparison of whole
 //     objects, and no copy without a need.
+//   - The selector is an expression, and the Pods have a label that the selector does not name.
 //   - status.go keeps transition times itself, without apimachinery's helper.
 //
 // It is correct because a field that is not in the list is never read or written.
@@ -101,7 +102,10 @@ func NewDeployment(network *BitcoinNetwork) *appsv1.Deployment {
 		APIVersion: SchemeGroupVersion.String(), Kind: Kind, Name: network.Name, UID: network.UID, Controller: &yes,
 		BlockOwnerDeletion: &yes,
 	}}
-	d.Spec.Selector = metav1.SetAsLabelSelector(map[string]string{NetworkLabel: network.Name})
+	d.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key: NetworkLabel, Operator: metav1.LabelSelectorOpIn, Values: []string{network.Name},
+	}}}
+	d.Spec.Template.Labels = map[string]string{"app.kubernetes.io/name": "bitcoind"}
 	settingsOf(network).correct(d)
 	return d
 }
@@ -124,7 +128,7 @@ func (c *Controller) SyncDeployment(ctx context.Context, network *BitcoinNetwork
 		written, err = c.deploymentWriter(network.Namespace).Update(ctx, d, metav1.UpdateOptions{})
 	}
 	if err != nil {
-		return nil, fmt.Errorf("syncing Deployment %s/%s: %w", network.Namespace, network.Name, err)
+		return nil, fmt.Errorf("Deployment %q: %w", network.Name, err)
 	}
 	return written, nil
 }

@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -169,7 +170,7 @@ func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error 
 			break
 		}
 	}
-	return errors.Join(failures...)
+	return utilerrors.NewAggregate(failures)
 }
 
 // Run registers the handlers, and waits until both caches are complete and the handlers have received them. Then

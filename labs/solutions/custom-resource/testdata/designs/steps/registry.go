@@ -3,7 +3,7 @@
 //   - Finalizers are a set, and one function changes it.
 //   - The registry is wrapped in one that limits the time of each call.
 //   - The copies in zz_generated.deepcopy.go are written by hand.
-//   - controller.go runs the steps.
+//   - controller.go runs the steps. Reconcile returns an Aggregate of apimachinery.
 //
 // It is correct because the order of the effects is the same, and each step decides from the cached network alone.
 
@@ -62,7 +62,7 @@ func about(network *BitcoinNetwork, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s BitcoinNetwork %s/%s: %w", doing, network.Namespace, network.Name, err)
+	return fmt.Errorf("%s network %q (namespace %q): %w", doing, network.Name, network.Namespace, err)
 }
 
 // protected reports whether a network has the finalizer.
