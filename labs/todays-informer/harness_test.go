@@ -167,7 +167,8 @@ type store struct {
 	versions []string
 	// before has the version and the content before each write.
 	before []string
-	// refused are names of methods, or "METHOD NAME" for one object. See refuses.
+	// refused are names of methods, or "METHOD NAME" for one object. "Transaction NAME" is any write of a transaction. See
+	// refuses.
 	refused []string
 }
 
@@ -237,8 +238,8 @@ func (s transactions) Transaction(writes ...cache.Transaction) *cache.Transactio
 	accepted := []cache.Transaction{}
 	for i, w := range writes {
 		_, err := cache.DeletionHandlingMetaNamespaceKeyFunc(w.Object)
-		if s.refuses(string(w.Type), name(w.Object)) {
-			err = errRefused
+		if s.refuses(string(w.Type), name(w.Object)) || s.refuses("Transaction", name(w.Object)) {
+			err = fmt.Errorf("%w: refused %s", errRefused, name(w.Object))
 		}
 		if err != nil {
 			failed.Errors = append(failed.Errors, err)

@@ -42,6 +42,7 @@ func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
 		"never half a list.", func(t *guard.T) {
 		for _, c := range []struct{ stored, list string }{
 			{"a@1 b@2", "b@8 c@9"}, {"a@1 b@2", ""}, {"a@1", "a@8 b@9"}, {"", "a@8 b@9"}, {"a@1 b@2", "b@2"},
+			{"a@1 b@2", "a@7 b@8"}, {"a@1", "a@8"},
 		} {
 			for kind, with := range map[string]func(s *store) cache.Store{
 				"with transactions":    func(s *store) cache.Store { return transactions{s} },
@@ -102,6 +103,12 @@ func TestTask1_Missing_object_is_a_deletion(t *testing.T) {
 		slices.Sort(h.notes)
 		require.Equal(t, []string{"tombstone of b, last /b@3", "tombstone of default/a, last a@1"}, h.notes,
 			"the handler's calls after an empty list")
+
+		h, s = &calls{}, storeOf(t, "a@1")
+		t.Did("a store has a@1")
+		replace(t, h, s, "b@2", "c@3")
+		require.Equal(t, []string{"tombstone of default/a, last a@1", "add b@2", "add c@3"}, h.notes,
+			"the handler's calls after a list that is longer than the old one")
 	})
 }
 
@@ -122,7 +129,8 @@ func TestTask1_Known_object_is_an_update(t *testing.T) {
 		h, s := &calls{}, storeOf(t, "a@1", "b@2")
 		stored, _, _ := s.GetByKey("default/a")
 		list := listed("9", "a@8", "b@2")
-		t.Did("a store has a@1 and b@2; ReplaceAll with the list [a@8 b@2]")
+		list.Objects[0].(*appsv1.Deployment).DeletionTimestamp = &metav1.Time{} // it has finalizers
+		t.Did("a store has a@1 and b@2; ReplaceAll with the list [a@8 b@2]; a has a DeletionTimestamp")
 		require.NoError(t, todaysinformer.ReplaceAll(h, s, list, true), "the error of ReplaceAll")
 		require.Equal(t, []string{"update a@1 to a@8", "again b@2"}, h.notes, "the handler's calls")
 		require.Same(t, stored, h.objects[0], "the old object of the update of a")
@@ -186,6 +194,11 @@ func TestTask1_List_of_any_size(t *testing.T) {
 		}
 		require.Equal(t, map[string]int{"tombstone": size, "update": size, "add": size}, got, "the handler's calls")
 		require.Len(t, s.states, 1, "the writes to the store")
+		t.Rule("Deletions come first, in any order; additions and updates follow in the order of the list.")
+		for i := range size {
+			kept, added := fmt.Sprintf("update kept-%d@1 to kept-%[1]d@8", i), fmt.Sprintf("add new-%d@9", i)
+			require.Equal(t, []string{kept, added}, h.notes[size+2*i:size+2*i+2], "the handler's calls for pair %d", i)
+		}
 	})
 }
 
@@ -288,7 +301,8 @@ func TestTask1_Store_refuses_the_list(t *testing.T) {
 func TestTask1_List_is_not_changed(t *testing.T) {
 	guard.Test(t, "ReplaceAll does not change the objects or the list. The queue's transformer made the objects, and "+
 		"others may hold them.", func(t *guard.T) {
-		s, list := storeOf(t, "m@1"), listed("9", "z@5", "m@6", "a@")
+		s, list := storeOf(t, "m@1", "x@1"), listed("9", "z@5", "m@6", "a@")
+		list.Objects = append(make([]any, 0, 5), list.Objects...) // the caller may use the rest of the array
 		before, copies := slices.Clone(list.Objects), []any{}
 		for _, obj := range before {
 			d := obj.(*appsv1.Deployment)
@@ -299,6 +313,7 @@ func TestTask1_List_is_not_changed(t *testing.T) {
 		require.NoError(t, todaysinformer.ReplaceAll(&calls{}, s, list, false), "the error of ReplaceAll")
 		require.Equal(t, "ReplacedAll [z@5 m@6 a@] at 9", show(cache.Delta{Type: cache.ReplacedAll, Object: list}),
 			"the list after ReplaceAll")
+		require.Equal(t, []any{nil, nil}, list.Objects[3:5], "the array behind the list, after the list")
 		require.Equal(t, copies, before, "the objects of the list after ReplaceAll")
 		for i, obj := range before {
 			require.True(t, obj == list.Objects[i], "object %d of the list is the one that was in it", i+1)

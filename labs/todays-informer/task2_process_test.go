@@ -3,10 +3,12 @@ package todaysinformer_test
 // Task 2: everything that one Pop of a RealFIFO returns.
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
@@ -50,18 +52,39 @@ func TestTask2_Versions_are_not_compared(t *testing.T) {
 		require.Equal(t, []string{"update a@30 to a@15", "again a@15"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@15", s.content(), "the store's objects")
 		stored, _, _ := s.GetByKey("default/a")
-		process(t, h, s, cache.Delta{Type: cache.Sync, Object: stored})
-		require.Equal(t, []string{"update a@30 to a@15", "again a@15", "again a@15"}, h.notes,
-			"the handler's calls after a Sync of the stored object itself")
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+			h := &calls{}
+			process(t, h, s, cache.Delta{Type: change, Object: stored})
+			require.Equal(t, []string{"again a@15"}, h.notes, "the handler's calls for %s of the stored object itself", change)
+		}
+
+		t.Rule("A Deleted removes the object, and the handler receives the object of the delta. Its version and its UID " +
+			"can be older than the stored ones.")
+		last := deploy("a@10")
+		last.UID = "another"
+		process(t, h, s, cache.Delta{Type: cache.Deleted, Object: last})
+		require.Equal(t, "delete a@10", h.notes[len(h.notes)-1], "the handler's last call")
+		require.Empty(t, s.content(), "the store's objects after Deleted a@10")
+
+		t.Rule("The store changes first, then the handler is called: it finds each change in the store. A transformer can " +
+			"change an object that has the same version.")
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+			s, same := storeOf(t, "a@1"), deploy("a@1")
+			t.Did("a store has a@1")
+			process(t, &calls{}, s, cache.Delta{Type: change, Object: same})
+			kept, _, _ := s.GetByKey("default/a")
+			require.Same(t, same, kept, "the stored object after %s of a@1", change)
+		}
 
 		t.Rule("For all other types the store decides whether an object is an addition or an update. It asks for the key " +
 			"and not for the UID: between two events an object can be deleted and created again.")
 		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
-			h, s, is := &calls{}, storeOf(t, "a@1"), deploy("a@8")
+			h, s, is, going := &calls{}, storeOf(t, "a@1"), deploy("a@8"), deploy("a@9")
 			is.UID = "another"
-			t.Did("a store has a@1; a has another UID in the next delta")
-			process(t, h, s, cache.Delta{Type: change, Object: is})
-			require.Equal(t, []string{"update a@1 to a@8"}, h.notes, "the handler's calls for %s of a@8", change)
+			t.Did("a store has a@1; a has another UID in the next delta, and then a DeletionTimestamp")
+			going.UID, going.DeletionTimestamp = is.UID, &metav1.Time{}
+			process(t, h, s, cache.Delta{Type: change, Object: is}, cache.Delta{Type: change, Object: going})
+			require.Equal(t, []string{"update a@1 to a@8", "update a@8 to a@9"}, h.notes, "the handler's calls for %s", change)
 		}
 	})
 }
@@ -85,6 +108,16 @@ func TestTask2_Oldest_delta_first(t *testing.T) {
 		process(t, h, s, delta(cache.Updated, "a@2"), delta(cache.Deleted, "a@3"), delta(cache.Added, "a@4"))
 		require.Equal(t, []string{"update a@1 to a@2", "delete a@3", "add a@4"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@4", s.content(), "the store's objects")
+
+		h = &calls{}
+		t.Did("ProcessDeltas with 100 changes of a")
+		var deltas cache.Deltas
+		for i := range 100 {
+			deltas = append(deltas, delta(cache.Updated, fmt.Sprintf("a@%d", 5+i)))
+		}
+		require.NoError(t, todaysinformer.ProcessDeltas(h, s, deltas, false), "the error of ProcessDeltas")
+		require.Len(t, h.notes, 100, "the handler's calls")
+		require.Equal(t, "a@104", s.content(), "the store's objects")
 	})
 }
 
@@ -150,8 +183,11 @@ func TestTask2_Deletion_needs_a_key_only(t *testing.T) {
 		h, s := &calls{}, storeOf(t, "a@1")
 		t.Did("a store has a@1")
 		process(t, h, s, delta(cache.Deleted, "b@7"),
-			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/a"}})
-		require.Equal(t, []string{"delete b@7", "tombstone of default/a, last <nil>"}, h.notes, "the handler's calls")
+			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/a"}},
+			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/c", Obj: deploy("c@1")}})
+		require.Equal(t, []string{
+			"delete b@7", "tombstone of default/a, last <nil>", "tombstone of default/c, last c@1",
+		}, h.notes, "the handler's calls")
 		require.Equal(t, "", s.content(), "the store's objects")
 	})
 }
@@ -193,6 +229,18 @@ func TestTask2_SyncAll_repeats_every_object(t *testing.T) {
 				require.Same(t, h.objects[i], h.objects[i+1], "the new object of update %d", i/2+1)
 			}
 			require.Empty(t, s.states, "the store's content after each write")
+			require.Equal(t, "1", s.LastStoreSyncResourceVersion(), "the store's version")
+		}
+		var many []string
+		for i := range 1_001 {
+			many = append(many, fmt.Sprintf("d%d@1", i))
+		}
+		for _, texts := range [][]string{nil, {"a@1"}, many} {
+			h, s := &calls{}, storeOf(t, texts...)
+			t.Did("a store has %d objects", len(texts))
+			process(t, h, s, cache.Delta{Type: cache.SyncAll, Object: cache.SyncAllInfo{}})
+			require.Len(t, h.notes, len(texts), "the handler's calls")
+			require.Empty(t, s.states, "the store's content after each write")
 		}
 	})
 }
@@ -208,6 +256,8 @@ func TestTask2_Bookmark_is_only_a_version(t *testing.T) {
 		require.Empty(t, h.notes, "the handler's calls")
 		require.Equal(t, "a@1", s.content(), "the store's objects")
 		require.Empty(t, s.states, "the store's content after each write")
+		process(t, h, s, delta(cache.Updated, "a@5"), bookmark)
+		require.Equal(t, "10", s.LastStoreSyncResourceVersion(), "the store's version after a bookmark behind a change")
 		h, s = &calls{}, storeOf(t)
 		t.Did("an empty store; a bookmark with version 11, isInInitialList true")
 		bookmark.Object = cache.BookmarkInfo{ResourceVersion: "11"}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
@@ -47,6 +49,9 @@ func TestTask3_Batch_is_one_transaction(t *testing.T) {
 			require.Len(t, s.states, 1, "the transactions for a batch of %d", size)
 			require.Len(t, h.notes, size, "the handler's calls for a batch of %d", size)
 		}
+		t.Did("a batch of 0, into stores of both kinds")
+		require.NoError(t, batch(t, h, s), "the error of ProcessDeltasInBatch with an empty batch")
+		require.NoError(t, batch(t, h, storeOf(t)), "the error of ProcessDeltasInBatch with an empty batch")
 	})
 }
 
@@ -72,6 +77,16 @@ func TestTask3_Handler_receives_the_order_of_the_batch(t *testing.T) {
 			t.Did("a store %s has a@1 and b@2", kind)
 			require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch, %s", kind)
 			require.Equal(t, mixedCalls, h.notes, "the handler's calls, %s", kind)
+		}
+		for place := range 3 { // the store's version is that of the last change
+			deltas := mixed()
+			deltas = append(deltas[place:], deltas[:place]...)
+			s := transactions{storeOf(t, "a@1", "b@2")}
+			t.Did("a store with transactions has a@1 and b@2, at version 1")
+			require.NoError(t, batch(t, &calls{}, s, deltas...), "the error of ProcessDeltasInBatch")
+			require.Equal(t, deltas[2].Object.(*appsv1.Deployment).ResourceVersion, s.LastStoreSyncResourceVersion(),
+				"the store's version after the batch")
+			require.Len(t, s.states, 1, "the writes to the store")
 		}
 	})
 }
@@ -101,10 +116,24 @@ func TestTask3_Versions_are_not_compared(t *testing.T) {
 		require.Equal(t, []string{"update a@30 to a@15", "again b@31"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@15 b@31", s.content(), "the store's objects")
 		stored, _, _ := s.GetByKey("default/b")
-		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@16"), cache.Delta{Type: cache.Sync, Object: stored}),
+		for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+			h.notes = nil
+			require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@15"), cache.Delta{Type: change, Object: stored}),
+				"the error of ProcessDeltasInBatch")
+			require.Equal(t, []string{"again a@15", "again b@31"}, h.notes,
+				"the handler's calls after %s of the stored object itself", change)
+		}
+
+		same, older, going := deploy("b@31"), deploy("a@5"), deploy("c@6")
+		same.UID, older.UID, going.DeletionTimestamp = "another", "another", &metav1.Time{}
+		t.Did("a and b have other UIDs in the next batch, and c has a DeletionTimestamp")
+		require.NoError(t, batch(t, h, s, cache.Delta{Type: cache.Updated, Object: same},
+			cache.Delta{Type: cache.Deleted, Object: older}, cache.Delta{Type: cache.Updated, Object: going}),
 			"the error of ProcessDeltasInBatch")
-		require.Equal(t, []string{"update a@15 to a@16", "again b@31"}, h.notes[2:],
-			"the handler's calls after a Sync of the stored object itself")
+		require.Equal(t, []string{"again b@31", "delete a@5", "add c@6"}, h.notes[2:], "the handler's calls")
+		require.Equal(t, "b@31 c@6", s.content(), "the store's objects")
+		kept, _, _ := s.GetByKey("default/b")
+		require.Same(t, same, kept, "the stored object b, of the same version")
 	})
 }
 
@@ -130,9 +159,11 @@ func TestTask3_Tombstone_in_a_batch(t *testing.T) {
 		tombstone := cache.DeletedFinalStateUnknown{Key: "default/b", Obj: deploy("b@1")}
 		t.Did("a store has a@1 and b@2")
 		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@5"), cache.Delta{Type: cache.Deleted, Object: tombstone},
+			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/d"}},
 			delta(cache.Deleted, "c@6")), "the error of ProcessDeltasInBatch")
-		require.Equal(t, []string{"update a@1 to a@5", "tombstone of default/b, last b@1", "delete c@6"}, h.notes,
-			"the handler's calls")
+		require.Equal(t, []string{
+			"update a@1 to a@5", "tombstone of default/b, last b@1", "tombstone of default/d, last <nil>", "delete c@6",
+		}, h.notes, "the handler's calls")
 		require.Equal(t, "a@5", s.content(), "the store's objects")
 		t.Rule("If the store is a cache.TransactionStore, the whole batch is one Transaction: a deletion of an object that " +
 			"the store does not have is in it, too, because it has a version.")
@@ -148,6 +179,13 @@ func TestTask3_Handler_receives_the_successful_changes_only(t *testing.T) {
 		t.Did("a store has a@1 and b@2, and refuses the update of a")
 		err := batch(t, h, s, mixed()...)
 		require.ErrorContains(t, err, errRefused.Error(), "the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"delete b@4", "add c@6"}, h.notes, "the handler's calls")
+		require.Equal(t, "a@1 c@6", s.content(), "the store's objects")
+
+		h, s = &calls{}, transactions{storeOf(t, "a@1", "b@2")}
+		s.refused = []string{"Transaction a@5"}
+		t.Did("a store has a@1 and b@2, and a transaction refuses the update of a")
+		require.Error(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
 		require.Equal(t, []string{"delete b@4", "add c@6"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@1 c@6", s.content(), "the store's objects")
 	})
@@ -168,8 +206,13 @@ func TestTask3_Failure_changes_no_other_call(t *testing.T) {
 		h, s = &calls{}, transactions{storeOf(t, "a@1", "b@2")}
 		s.refused = []string{"Delete b@4", "Update a@5", "Add c@6"}
 		t.Did("a store has a@1 and b@2, and refuses all of the next batch")
-		require.Error(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch")
+		err := batch(t, h, s, mixed()...)
+		for _, object := range []string{" b@4", " a@5", " c@6"} {
+			require.ErrorContains(t, err, object, "the error of ProcessDeltasInBatch")
+		}
 		require.Empty(t, h.notes, "the handler's calls after every object has failed")
+		t.Rule("If the store is a cache.TransactionStore, the whole batch is one Transaction: it is not repeated.")
+		require.Len(t, s.states, 1, "the transactions")
 	})
 }
 
@@ -223,14 +266,21 @@ func TestTask3_Error_of_one_object_stops_no_other(t *testing.T) {
 		for _, text := range []string{"a@1", "b@2", "c@3", "d@4"} {
 			four = append(four, delta(cache.Added, text))
 		}
-		require.Error(t, todaysinformer.ProcessDeltasInBatch(others, refusing, four, true),
-			"the error of ProcessDeltasInBatch")
+		three := todaysinformer.ProcessDeltasInBatch(others, refusing, four, true)
 		require.Equal(t, []string{"first d@4"}, others.notes, "the handler's calls after three errors")
 		require.Equal(t, []string{"update a@1 to a@5"}, h.notes, "the handler's calls")
 		require.Equal(t, "a@5 b@2", s.content(), "the store's objects")
+		others, plain := &calls{}, storeOf(t)
+		nonsense := cache.Delta{Type: cache.Updated, Object: "no object"}
+		require.Error(t, batch(t, others, plain, delta(cache.Added, "a@1"), nonsense, delta(cache.Added, "c@3")),
+			"the error of ProcessDeltasInBatch")
+		require.Equal(t, []string{"add a@1", "add c@3"}, others.notes, "the handler's calls, with an object without a key")
 		t.Rule("ProcessDeltasInBatch returns the errors of all objects.")
 		require.ErrorContains(t, err, " b@4", "the error of ProcessDeltasInBatch")
 		require.ErrorContains(t, err, " c@6", "the error of ProcessDeltasInBatch")
+		for _, object := range []string{" a@1", " b@2", " c@3"} {
+			require.ErrorContains(t, three, object, "the error of ProcessDeltasInBatch, after three errors")
+		}
 	})
 }
 
@@ -242,6 +292,7 @@ func TestTask3_Batch_has_changes_of_single_objects_only(t *testing.T) {
 			{Type: cache.SyncAll, Object: cache.SyncAllInfo{}},
 			{Type: cache.Bookmark, Object: cache.BookmarkInfo{ResourceVersion: "30"}},
 			delta("Novel", "b@2"),
+			delta("", "b@2"),
 		} {
 			for place := range 4 {
 				h, s := &calls{}, transactions{storeOf(t, "a@1")}

@@ -147,6 +147,9 @@ func TestTask4_Batch_belongs_to_its_consumer(t *testing.T) {
 			}, func(any, bool) error { return nil }), "the error of PopBatch")
 		}
 		require.Equal(t, "Added a@1", show(batches[0][0]), "the first delta of the first batch, after the second one")
+		t.Did("append to the first batch")
+		_ = append(batches[0], delta(cache.Added, "e@5"))
+		require.Equal(t, "Added c@3", show(batches[1][0]), "the first delta of the second batch")
 	})
 }
 
@@ -156,6 +159,17 @@ func TestTask4_Order_of_arrival(t *testing.T) {
 		add(t, q, "a@1", "b@2", "a@3", "c@4", "c@5", "b@6")
 		p.drain(t, q)
 		require.Equal(t, []string{"Added a@1", "Added b@2", "Added a@3", "Added c@4", "Added c@5", "Added b@6"}, p.order(),
+			"the deltas in the order of the calls")
+
+		q, p = newQueue(), &popped{}
+		add(t, q, "a@1", "b@2", "a@3", "c@4")
+		t.Did("PopBatch, and then Pop until the queue is empty")
+		require.NoError(t, p.pop(q), "the error of PopBatch")
+		q.Close()
+		for err := error(nil); err == nil; {
+			_, err = q.Pop(func(obj any, initial bool) error { return p.received("Pop", obj.(cache.Deltas), initial) })
+		}
+		require.Equal(t, []string{"Added a@1", "Added b@2", "Added a@3", "Added c@4"}, p.order(),
 			"the deltas in the order of the calls")
 	})
 }

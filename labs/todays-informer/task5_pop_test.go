@@ -100,6 +100,11 @@ func TestTask5_Objects_are_transformed(t *testing.T) {
 		obj, err := s.Transformer()(deploy("c@3"))
 		require.NoError(t, err, "the error of the queue's transformer")
 		require.Equal(t, "c'@3", name(obj), "the object of the queue's transformer")
+
+		t.Rule("Each object goes through the transformer. An object that the transformer refuses is not in the queue.")
+		q = informerQueue(t, func(any) (any, error) { return nil, errRefused })
+		t.Did("Add a@1, which the transformer refuses")
+		require.ErrorIs(t, q.Add(deploy("a@1")), errRefused, "the error of Add")
 	})
 }
 
@@ -130,6 +135,8 @@ func TestTask5_Pop_takes_a_batch(t *testing.T) {
 // firstList is a queue whose batches are of the first list, as those of a RealFIFO without AtomicEvents can be.
 type firstList struct{ cache.QueueWithBatch }
 
+func (firstList) HasSynced() bool { return false }
+
 func (q firstList) PopBatch(batch cache.ProcessBatchFunc, single cache.PopProcessFunc) error {
 	return q.QueueWithBatch.PopBatch(func(deltas []cache.Delta, _ bool) error { return batch(deltas, true) }, single)
 }
@@ -146,6 +153,10 @@ func TestTask5_Pop_takes_an_item(t *testing.T) {
 			"the handler's calls after the 1st Pop")
 		require.NoError(t, popOne(t, plain, s, h), "the error of the 2nd Pop")
 		require.Equal(t, []string{"update b@2 to b@3"}, h.take(), "the handler's calls after the 2nd Pop")
+		t.Did("a queue without batches has a Replaced of c@4, which belongs to the first list")
+		first := oneItem{item: cache.Deltas{delta(cache.Replaced, "c@4")}, initial: true}
+		require.NoError(t, popOne(t, first, s, h), "the error of the 3rd Pop")
+		require.Equal(t, []string{"first c@4"}, h.take(), "the handler's calls after the 3rd Pop")
 	})
 }
 
@@ -154,7 +165,8 @@ func TestTask5_Pop_holds_the_lock(t *testing.T) {
 		"item. A handler that joins takes the lock, too: it receives each change once.", func(t *guard.T) {
 		for _, batches := range []bool{true, false} {
 			l, h := &lock{}, &calls{}
-			var q cache.Queue = newQueue()
+			under := newQueue()
+			var q cache.Queue = under
 			if !batches {
 				q = struct{ cache.Queue }{q}
 			}
@@ -178,6 +190,14 @@ func TestTask5_Pop_holds_the_lock(t *testing.T) {
 			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop")
 			require.Len(t, s.moments, 3, "the moments of one write and two calls of the handler")
 			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
+			s.moments = nil
+			t.Did("Resync, Bookmark 3, Pop, Pop")
+			require.NoError(t, q.Resync(), "the error of Resync")
+			require.NoError(t, under.Bookmark("3"), "the error of Bookmark")
+			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop of the SyncAll")
+			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop of the Bookmark")
+			require.Len(t, s.moments, 2, "the moments of one call of the handler and one bookmark")
+			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
 			q.Close()
 		}
 	})
@@ -193,6 +213,11 @@ type watched struct {
 func (w *watched) Add(obj any) error {
 	w.moments = append(w.moments, w.lock.held)
 	return w.Indexer.Add(obj)
+}
+
+func (w *watched) Bookmark(version string) {
+	w.moments = append(w.moments, w.lock.held)
+	w.Indexer.Bookmark(version)
 }
 
 func (w *watched) Replace(list []any, version string) error {
@@ -220,8 +245,12 @@ func TestTask5_Lock_is_free_after_an_error(t *testing.T) {
 func TestTask5_Lock_is_free_after_a_panic(t *testing.T) {
 	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
 		"item. A panic reaches the caller, who may continue: Pop does not keep the lock.", func(t *guard.T) {
-		for _, texts := range [][]string{nil, {"a@1"}, {"b@2", "c@3"}} {
-			q, s, l, h := newQueue(), transactions{storeOf(t)}, &lock{}, &calls{during: func() { panic("the handler's") }}
+		for i, texts := range [][]string{nil, {"a@1"}, {"b@2", "c@3"}, {"x@2", "y@3"}} {
+			q, l, h := newQueue(), &lock{}, &calls{during: func() { panic("the handler's") }}
+			var s cache.Store = transactions{storeOf(t)}
+			if i == 3 {
+				s = storeOf(t)
+			}
 			add(t, q, texts...)
 			if texts == nil {
 				require.NoError(t, q.Replace(deploys("a@1"), "1"), "the error of Replace")
@@ -255,11 +284,12 @@ func TestTask5_Pop_holds_the_lock_for_an_item(t *testing.T) {
 // oneItem is a queue without batches that has one item, as a DeltaFIFO has.
 type oneItem struct {
 	cache.Queue
-	item any
+	item    any
+	initial bool
 }
 
 func (q oneItem) Pop(process cache.PopProcessFunc) (any, error) {
-	return q.item, process(q.item, false)
+	return q.item, process(q.item, q.initial)
 }
 
 func TestTask5_Pop_holds_the_lock_for_a_batch(t *testing.T) {

@@ -5,8 +5,8 @@
 // Wrong: nil-error-that-is-not-nil
 //
 // Story: `Transaction` returns a pointer, `*cache.TransactionError`. A nil pointer that becomes an `error` is an error
-// with a type and without a value, and it is not nil. Each batch is then logged as failed, and the log panics when it
-// asks the error for its text.
+// with a type and without a value, and it is not nil. Each batch is then logged as failed. `Error` panics, so the log
+// has `<panic: …>` in the place of a text.
 package main
 
 import (
