@@ -13,8 +13,8 @@ func TestTours(t *testing.T) {
 	p := open(t, url, 1920, 1080)
 	p.until(says("reflector", "◉ watches"))
 	names := evaluate[[]string](p, `[...document.querySelector("#tours").options].map((o) => o.value).filter(Boolean)`)
-	if len(names) != 7 {
-		t.Fatalf("there are tours for %q, not for each chapter", names)
+	if len(names) != 8 {
+		t.Fatalf("there are tours for %q, not for each chapter and one lab", names)
 	}
 	for _, name := range names {
 		p.run(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(() => { const s = document.querySelector("#tours");

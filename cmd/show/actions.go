@@ -55,6 +55,11 @@ var actions = []action{
 			api.Script("watch", fakeapi.Cut(300), fakeapi.Cut(300))
 			api.EndWatches()
 		})},
+	{"break", "silence", "Silence the watch of budgets", fault("the watches end, and the next one of budgets is silent",
+		func(api *fakeapi.Server) {
+			api.Script("watch poddisruptionbudgets", fakeapi.Silent)
+			api.EndWatches()
+		})},
 	{"break", "refuse", "Answer with", refuse},
 	{"break", "compact", "Compact the history", fault("the history is compacted", (*fakeapi.Server).Compact)},
 	{"break", "restart", "Restart the server", fault("restart", (*fakeapi.Server).Restart)},
@@ -71,6 +76,7 @@ var actions = []action{
 	{"break", "heal", "End all faults", fault("up", func(api *fakeapi.Server) {
 		api.ClearScripts()
 		api.Up()
+		api.EndWatches() // a silent one, too
 	})},
 	{"hold", "slow handler", "Add a slow handler", func(m *machine, _ order) error { return m.addHandler(time.Second) }},
 	{"hold", "stuck handler", "Add a stuck handler", func(m *machine, _ order) error { return m.addHandler(time.Hour) }},

@@ -1,14 +1,15 @@
 package main
 
-// This file plays the guided tours, one for each chapter. They are data, in tours.json: a stop says something, may ask
-// for a prediction, gives orders, and waits until all of its conditions hold. Then the gate is shut until the reader
-// goes on, so that the moment stays.
+// This file plays the guided tours, one for each chapter and one for the lab own-writes. They are data, in tours.json:
+// a stop says something, may ask for a prediction, gives orders, and waits until all of its conditions hold. Then the
+// gate is shut until the reader goes on, so that the moment stays.
 
 import (
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 
 // tour is a list of stops on a new pipeline.
 type tour struct {
-	Name  string // the chapter's number
+	Name  string // the chapter's number, or the lab's name
 	Title string
 	Stops []stop
 }
@@ -92,6 +93,15 @@ var conditions = map[string]func(m moment) bool{
 	"budget": func(m moment) bool { // the API server has the budget with this note, and the workers are idle
 		o, exists := m.Server.Objects[recorder.Budget+" "+m.key]
 		return exists && strings.Contains(o.Note, m.rest) && len(m.State.Queue.Processing) == 0
+	},
+	"silent": func(m moment) bool { // a watch of the budgets is open, and has brought nothing
+		heard := m.Informers[recorder.Budget].Reflector.Heard
+		for _, r := range m.Requests {
+			if r.Kind == recorder.Budget && r.Code == http.StatusOK && r.Since > heard {
+				return true
+			}
+		}
+		return false
 	},
 	"idle":      func(m moment) bool { return len(m.State.Queue.Queue)+len(m.State.Queue.Processing) == 0 },
 	"waits":     func(m moment) bool { return len(m.State.Queue.Waiting) > 0 },
@@ -170,7 +180,7 @@ func (s *session) doTour(o order) error {
 func (s *session) startTour(name string) error {
 	at := slices.IndexFunc(tours, func(t tour) bool { return t.Name == name })
 	if at < 0 {
-		return fmt.Errorf("there is no tour %q: a tour has the number of a chapter, 01 to 07", name)
+		return fmt.Errorf("there is no tour %q: it is the number of a chapter, 01 to 07, or own-writes", name)
 	}
 	if s.machine.api == nil {
 		return errors.New("a tour needs the API server in the process: start show without --kubeconfig")

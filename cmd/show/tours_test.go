@@ -79,11 +79,14 @@ func TestTours(t *testing.T) {
 	}
 }
 
-// Each chapter's text has the command that starts its tour.
+// The text of a chapter, or of the lab, has the command that starts its tour.
 func TestTours_are_in_the_chapters(t *testing.T) {
 	for _, tour := range tours {
 		paths, err := filepath.Glob("../../" + tour.Name + "-*/README.md")
 		require.NoError(t, err)
+		if len(paths) == 0 {
+			paths = []string{"../../labs/" + tour.Name + "/README.md"}
+		}
 		require.Len(t, paths, 1)
 		text, err := os.ReadFile(paths[0])
 		require.NoError(t, err)
@@ -99,6 +102,20 @@ func TestTours_are_in_the_chapters(t *testing.T) {
 		require.Equal(t, station.Number, station.Folder[:2])
 		require.NotEmpty(t, station.Tour())
 	}
+}
+
+// A silent watch is a fault that has begun: it ends with the others.
+func TestShow_ends_a_silent_watch(t *testing.T) {
+	s := newShow(t, "solutions")
+	follow(t, s, func(m *message) bool { return len(m.View.Informers) == 2 && watchingBoth(m) })
+	require.NoError(t, s.do(do("silence", "", 0)))
+	require.NoError(t, s.do(do("create", "web", 3)))
+	silent := func(*message) bool {
+		return conditions["silent"](moment{State: s.state}) && len(s.state.Server.Objects) == 2
+	}
+	require.Zero(t, follow(t, s, silent).View.Informers[recorder.Budget].Store.Total)
+	require.NoError(t, s.do(do("heal", "", 0)))
+	follow(t, s, func(m *message) bool { return m.View.Informers[recorder.Budget].Store.Total == 1 })
 }
 
 // While a Reflector waits, a rewound view knows for how long. A waiting key always does.
