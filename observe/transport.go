@@ -87,7 +87,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case response.StatusCode >= 400:
 		step.Error = response.Status
 	case answered == pipeline.Answered: // the body has the new version
-		response.Body = &body{ReadCloser: response.Body, end: func(begin []byte) {
+		response.Body = &body{ReadCloser: response.Body, begin: make([]byte, 0, beginning), end: func(begin []byte) {
 			step.Version = metadata(begin, "resourceVersion", 6)
 			t.rec.Log.Append(step)
 		}}
@@ -102,7 +102,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// body calls end once, when it has been read or is closed, with its first bytes.
+// body calls end once, when it has been read or is closed, with its first bytes, as many as begin has room for.
 type body struct {
 	io.ReadCloser
 	mu    sync.Mutex // Close may come during Read
@@ -117,7 +117,7 @@ const beginning = 1 << 10
 func (b *body) read(p []byte, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.begin = append(b.begin, p[:min(len(p), beginning-len(b.begin))]...)
+	b.begin = append(b.begin, p[:min(len(p), cap(b.begin)-len(b.begin))]...)
 	if err != nil && b.end != nil {
 		b.end(b.begin)
 		b.end = nil
