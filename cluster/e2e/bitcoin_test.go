@@ -17,7 +17,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,7 +45,7 @@ func TestCustomResource(t *testing.T) {
 			c.run(t, "kubectl", "apply", "--filename="+c.ofLab("deploy", file))
 		}
 		c.run(t, "kubectl", "wait", "--for=condition=Established", "crd/bitcoinnetworks.bitcoin.example.com")
-		eventually(t, 20*time.Second, func(ctx context.Context) error { // its volume keeps it from starting
+		eventually(t, func(ctx context.Context) error { // its volume keeps it from starting
 			d, err := c.client.AppsV1().Deployments(bitcoin).Get(ctx, bitcoin, metav1.GetOptions{})
 			if err == nil && d.Status.Replicas != 1 {
 				err = fmt.Errorf("the Deployment has %d Pods: %v", d.Status.Replicas, d.Status.Conditions)
@@ -85,7 +84,7 @@ func TestCustomResource(t *testing.T) {
 	})
 	step("with the role it goes on by itself: a Deployment, a status, a finalizer and an entry", func(t *testing.T) {
 		c.run(t, "kubectl", "apply", "--filename="+c.ofLab("deploy", "rbac.yaml"))
-		c.awaitNetwork(t, 1, 2, 90*time.Second) // the Reflector waits for up to a minute
+		c.awaitNetwork(t, 1, 2) // the Reflector waits for up to a minute
 		network := c.network(t)
 		require.Equal(t, []string{"bitcoin.example.com/registry"}, network.Finalizers)
 		require.Equal(t, "regtest", network.Status.RegisteredChain)
@@ -96,12 +95,12 @@ func TestCustomResource(t *testing.T) {
 	})
 	step("a change of the spec arrives in the Deployment and in the status", func(t *testing.T) {
 		c.run(t, "kubectl", "patch", "btc", "demo", "--type=merge", `--patch={"spec":{"nodes":3}}`)
-		c.awaitNetwork(t, 2, 3, 30*time.Second)
+		c.awaitNetwork(t, 2, 3)
 		require.Regexp(t, `demo +regtest +3 +True`, c.run(t, "kubectl", "get", "btc"))
 	})
 	step("a network that is deleted while no controller runs stays, and so does its entry", func(t *testing.T) {
 		require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
-		require.NoError(t, first.await(15*time.Second), "exit code 0 says that it stopped because it was asked to")
+		require.NoError(t, first.await(), "exit code 0 says that it stopped because it was asked to")
 		c.run(t, "kubectl", "delete", "btc", "demo", "--wait=false")
 		require.NotNil(t, c.network(t).DeletionTimestamp)
 	})
@@ -109,7 +108,7 @@ func TestCustomResource(t *testing.T) {
 	step("the next controller removes the entry and the finalizer, and the Deployment goes", func(t *testing.T) {
 		// The garbage collector looks for new kinds every 30 s, and waits longer and longer for an owner of a kind that
 		// it does not know yet.
-		eventually(t, 2*time.Minute, func(ctx context.Context) error {
+		eventually(t, func(ctx context.Context) error {
 			_, err := c.client.AppsV1().Deployments(namespace).Get(ctx, "demo", metav1.GetOptions{})
 			if !apierrors.IsNotFound(err) {
 				return fmt.Errorf("the Deployment demo is not gone: %v", err)
@@ -122,12 +121,12 @@ func TestCustomResource(t *testing.T) {
 		require.Empty(t, entries)
 		require.NotContains(t, second.log.String(), "forbidden", "its rights must be all that it needs")
 		require.NoError(t, second.cmd.Process.Signal(syscall.SIGTERM))
-		require.NoError(t, second.await(15*time.Second))
+		require.NoError(t, second.await())
 	})
 	step("the image runs as in a Pod", func(t *testing.T) {
 		container := c.runImage(t, bitcoin, "--registry=/registry")
 		c.run(t, "kubectl", "apply", "--filename="+c.ofLab("demo.yaml"))
-		c.awaitNetwork(t, 1, 2, 30*time.Second)
+		c.awaitNetwork(t, 1, 2)
 		docker(t, "stop", "-t", "20", container)
 		require.Equal(t, "0", docker(t, "inspect", "--format={{.State.ExitCode}}", container), "SIGTERM ends it cleanly")
 		require.NotContains(t, docker(t, "logs", container), "forbidden")
@@ -162,9 +161,9 @@ func (c *cluster) network(t *testing.T) (n network) {
 }
 
 // awaitNetwork waits until the status says that all nodes of a generation are ready.
-func (c *cluster) awaitNetwork(t *testing.T, generation int64, nodes int32, within time.Duration) {
+func (c *cluster) awaitNetwork(t *testing.T, generation int64, nodes int32) {
 	t.Helper()
-	eventually(t, within, func(context.Context) error {
+	eventually(t, func(context.Context) error {
 		n := c.network(t)
 		for _, condition := range n.Status.Conditions {
 			if condition.Type == "Ready" && condition.Status == metav1.ConditionTrue &&

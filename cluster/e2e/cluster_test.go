@@ -174,7 +174,7 @@ func startController(t *testing.T, program string, args ...string) *controller {
 }
 
 // await returns how the controller has ended.
-func (c *controller) await(within time.Duration) error {
+func (c *controller) await() error {
 	select {
 	case <-c.exited:
 		return c.err

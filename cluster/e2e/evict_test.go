@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -36,7 +35,7 @@ func (c *cluster) evictPod(ctx context.Context, name string) error {
 // requireEviction requires that a Pod can be evicted. The server refuses until the disruption controller has counted.
 func (c *cluster) requireEviction(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, 20*time.Second, func(ctx context.Context) error { return c.evictPod(ctx, name) })
+	eventually(t, func(ctx context.Context) error { return c.evictPod(ctx, name) })
 }
 
 // createForeignBudget creates a budget that another program could have created for a Deployment's Pods.
@@ -56,7 +55,7 @@ func (c *cluster) createForeignBudget(t *testing.T, name, deployment string) {
 func (c *cluster) awaitWarning(t *testing.T, deployment, reason string) *corev1.Event {
 	t.Helper()
 	var found *corev1.Event
-	eventually(t, 20*time.Second, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		list, err := c.client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{
 			FieldSelector: "involvedObject.kind=Deployment,involvedObject.name=" + deployment + ",reason=" + reason,
 		})

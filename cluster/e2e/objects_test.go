@@ -29,9 +29,13 @@ const (
 	optOutAnnotation = "client-go-workshop/pdb"
 )
 
+// within is how long a test waits for anything: an informer that could not list
+// waits for up to a minute, and other tests may keep all processors busy.
+const within = 3 * time.Minute
+
 // eventually asks until the answer is nil and fails the test with the last
-// answer when it is not within the given time.
-func eventually(t *testing.T, within time.Duration, ask func(context.Context) error) {
+// answer when it is not within that time.
+func eventually(t *testing.T, ask func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	defer cancel()
@@ -106,9 +110,9 @@ func (c *cluster) patchDeployment(t *testing.T, name string, patch map[string]an
 	require.NoError(t, err, "patching Deployment %s", name)
 }
 
-func (c *cluster) awaitReady(t *testing.T, name string, replicas int32, within time.Duration) {
+func (c *cluster) awaitReady(t *testing.T, name string, replicas int32) {
 	t.Helper()
-	eventually(t, within, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		deployment, err := c.client.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
 		if err == nil && deployment.Status.ReadyReplicas != replicas {
 			err = fmt.Errorf("Deployment %s has %d of %d replicas Ready", name, deployment.Status.ReadyReplicas, replicas)
@@ -136,9 +140,9 @@ func (c *cluster) editMinAvailable(t *testing.T, name string, value int) {
 	require.NoError(t, err, "editing budget %s", name)
 }
 
-func (c *cluster) awaitBudget(t *testing.T, name string, minAvailable int, within time.Duration) {
+func (c *cluster) awaitBudget(t *testing.T, name string, minAvailable int) {
 	t.Helper()
-	eventually(t, within, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		budget, err := c.budgets().Get(ctx, name, metav1.GetOptions{})
 		if err == nil && (budget.Spec.MinAvailable == nil || budget.Spec.MinAvailable.IntValue() != minAvailable) {
 			err = fmt.Errorf("budget %s has minAvailable %v, want %d", name, budget.Spec.MinAvailable, minAvailable)
@@ -148,9 +152,9 @@ func (c *cluster) awaitBudget(t *testing.T, name string, minAvailable int, withi
 }
 
 // awaitNewBudget waits for a budget that is not the one with the old UID.
-func (c *cluster) awaitNewBudget(t *testing.T, name string, old types.UID, within time.Duration) {
+func (c *cluster) awaitNewBudget(t *testing.T, name string, old types.UID) {
 	t.Helper()
-	eventually(t, within, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		budget, err := c.budgets().Get(ctx, name, metav1.GetOptions{})
 		if err == nil && budget.UID == old {
 			err = fmt.Errorf("budget %s is still the old one", name)
@@ -159,9 +163,9 @@ func (c *cluster) awaitNewBudget(t *testing.T, name string, old types.UID, withi
 	})
 }
 
-func (c *cluster) awaitNoBudget(t *testing.T, name string, within time.Duration) {
+func (c *cluster) awaitNoBudget(t *testing.T, name string) {
 	t.Helper()
-	eventually(t, within, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		_, err := c.budgets().Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -175,9 +179,9 @@ func (c *cluster) awaitNoBudget(t *testing.T, name string, within time.Duration)
 
 // awaitDisruptionsAllowed waits for the status that the real disruption
 // controller computes: it does so only for a budget whose selector is right.
-func (c *cluster) awaitDisruptionsAllowed(t *testing.T, name string, want int32, within time.Duration) {
+func (c *cluster) awaitDisruptionsAllowed(t *testing.T, name string, want int32) {
 	t.Helper()
-	eventually(t, within, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		budget, err := c.budgets().Get(ctx, name, metav1.GetOptions{})
 		if err == nil && budget.Status.DisruptionsAllowed != want {
 			err = fmt.Errorf("budget %s allows %d disruptions, want %d", name, budget.Status.DisruptionsAllowed, want)
@@ -202,8 +206,13 @@ func (c *cluster) requireOwned(t *testing.T, name string) {
 // requireLeaseReleased checks that a successor would not have to wait.
 func (c *cluster) requireLeaseReleased(t *testing.T, namespace string) {
 	t.Helper()
+	require.Empty(t, c.leaseHolder(t, namespace), "a clean stop gives the lease back")
+}
+
+func (c *cluster) leaseHolder(t *testing.T, namespace string) string {
+	t.Helper()
 	leases, err := c.client.CoordinationV1().Leases(namespace).List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Len(t, leases.Items, 1, "the controller elects its leader with one Lease")
-	require.Empty(t, ptr.Deref(leases.Items[0].Spec.HolderIdentity, ""), "a clean stop gives the lease back")
+	return ptr.Deref(leases.Items[0].Spec.HolderIdentity, "")
 }

@@ -17,7 +17,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -56,7 +55,7 @@ func TestProgramsOfTheArticles(t *testing.T) {
 		c.run(t, "kubectl", "create", "clusterrolebinding", "reader", "--clusterrole=reader",
 			"--serviceaccount=default:reader")
 		require.NoError(t, c.tryRun(t, canList...))
-		eventually(t, 90*time.Second, func(context.Context) error { // the Reflector waits for up to a minute
+		eventually(t, func(context.Context) error { // the Reflector waits for up to a minute
 			if !strings.Contains(reader.log.String(), "lister   default/web with 1 replicas\n") {
 				return fmt.Errorf("the program has not listed web; it says:\n%s", reader.log)
 			}
@@ -81,7 +80,7 @@ func TestProgramsOfTheArticles(t *testing.T) {
 			_ = proxy.Wait()
 		})
 		var address string
-		eventually(t, 30*time.Second, func(context.Context) error {
+		eventually(t, func(context.Context) error {
 			found := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(log.String())
 			if found == "" {
 				return errors.New("kubectl proxy does not say where it listens: " + log.String())

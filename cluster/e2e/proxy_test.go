@@ -82,13 +82,13 @@ func TestRewritingProxy(t *testing.T) {
 	step("the controller of chapter 07 sees one replica as three, and makes a budget", func(t *testing.T) {
 		c.createDeployment(t, "one", 1)
 		startController(t, c.buildController(t), "--kubeconfig="+kubeconfig, "-v=2")
-		c.awaitBudget(t, "one", 2, 30*time.Second)
+		c.awaitBudget(t, "one", 2)
 	})
 }
 
 // eventuallyCount waits until a log has a word as often.
 func eventuallyCount(t *testing.T, log *lockedBuffer, word string, times int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Count(log.String(), word) >= times }, 30*time.Second,
+	require.Eventually(t, func() bool { return strings.Count(log.String(), word) >= times }, within,
 		50*time.Millisecond, "the log has %s %d times", word, times)
 }

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -61,22 +60,24 @@ func TestControllerWithItsOwnRights(t *testing.T) {
 		awaitLog(t, second, `"Leader"`) // it has seen the Lease in the other's hands
 
 		c.createDeployment(t, "web", 3)
-		c.awaitBudget(t, "web", 2, 20*time.Second)
+		c.awaitBudget(t, "web", 2)
 		c.awaitOwnBudget(t)
 		for range 2 { // the second time there is an Event to count up
 			c.editMinAvailable(t, "web", 0)
-			c.awaitBudget(t, "web", 2, 5*time.Second)
+			c.awaitBudget(t, "web", 2)
 		}
 		c.awaitEvent(t, "web", "BudgetRepaired", 2)
 		c.scale(t, "web", 1)
-		c.awaitNoBudget(t, "web", 5*time.Second)
+		c.awaitNoBudget(t, "web")
 
+		leader := c.leaseHolder(t, own)
 		require.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
-		require.NoError(t, first.await(15*time.Second), "exit code 0 says that it stopped because it was asked to")
+		require.NoError(t, first.await(), "exit code 0 says that it stopped because it was asked to")
+		require.NotEqual(t, leader, c.leaseHolder(t, own), "the Lease is given back, and need not run out")
 		c.scale(t, "web", 4)
-		c.awaitBudget(t, "web", 3, 10*time.Second) // the Lease is given back, and need not run out
+		c.awaitBudget(t, "web", 3)
 		require.NoError(t, second.cmd.Process.Signal(syscall.SIGTERM))
-		require.NoError(t, second.await(15*time.Second))
+		require.NoError(t, second.await())
 		c.requireLeaseReleased(t, own)
 
 		for _, instance := range []*controller{first, second} {
@@ -105,7 +106,7 @@ func TestControllerWithItsOwnRights(t *testing.T) {
 		c.deleteLease(t)
 		container := c.runImage(t, own, "--leader-elect", "-v=2")
 		c.createDeployment(t, "contained", 2)
-		c.awaitBudget(t, "contained", 1, 20*time.Second)
+		c.awaitBudget(t, "contained", 1)
 		docker(t, "stop", "-t", "20", container)
 		require.Equal(t, "0", docker(t, "inspect", "--format={{.State.ExitCode}}", container),
 			"SIGTERM has to end it cleanly")
@@ -122,7 +123,7 @@ func (c *cluster) deploy(file string) string {
 // in quotes, and the quotes inside of it have a backslash each.
 func awaitLog(t *testing.T, instance *controller, words string) {
 	t.Helper()
-	eventually(t, 30*time.Second, func(context.Context) error {
+	eventually(t, func(context.Context) error {
 		if !strings.Contains(strings.ReplaceAll(instance.log.String(), `\"`, `"`), words) {
 			return fmt.Errorf("the log does not say %q; it says:\n%s", words, instance.log)
 		}
@@ -133,7 +134,7 @@ func awaitLog(t *testing.T, instance *controller, words string) {
 // awaitOwnBudget waits for the budget of the controller's own Deployment.
 func (c *cluster) awaitOwnBudget(t *testing.T) {
 	t.Helper()
-	eventually(t, 5*time.Second, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		_, err := c.client.PolicyV1().PodDisruptionBudgets(own).Get(ctx, own, metav1.GetOptions{})
 		return err
 	})
@@ -142,7 +143,7 @@ func (c *cluster) awaitOwnBudget(t *testing.T) {
 // awaitEvent waits for an Event that was counted up so far.
 func (c *cluster) awaitEvent(t *testing.T, deployment, reason string, count int32) {
 	t.Helper()
-	eventually(t, 10*time.Second, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		events, err := c.client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{
 			FieldSelector: "involvedObject.name=" + deployment + ",reason=" + reason,
 		})
@@ -240,7 +241,7 @@ func (c *cluster) awaitAllowed(t *testing.T, r right, allowed bool) {
 	if r.role != "" {
 		attributes.Namespace = own
 	}
-	eventually(t, 10*time.Second, func(ctx context.Context) error {
+	eventually(t, func(ctx context.Context) error {
 		review, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User:               ownUser,
@@ -262,16 +263,16 @@ func (c *cluster) provoke(t *testing.T, r right, deployment string) {
 	c.createDeployment(t, deployment, 3)
 	switch r.String() {
 	case "update poddisruptionbudgets":
-		c.awaitBudget(t, deployment, 2, 20*time.Second)
+		c.awaitBudget(t, deployment, 2)
 		c.editMinAvailable(t, deployment, 0)
 	case "delete poddisruptionbudgets":
-		c.awaitBudget(t, deployment, 2, 20*time.Second)
+		c.awaitBudget(t, deployment, 2)
 		c.scale(t, deployment, 1)
 	case "patch events":
-		c.awaitBudget(t, deployment, 2, 20*time.Second)
+		c.awaitBudget(t, deployment, 2)
 		for range 2 {
 			c.editMinAvailable(t, deployment, 0)
-			c.awaitBudget(t, deployment, 2, 5*time.Second)
+			c.awaitBudget(t, deployment, 2)
 		}
 	}
 }

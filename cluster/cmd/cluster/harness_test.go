@@ -160,16 +160,21 @@ func (r repository) run(args ...string) (result, error) {
 	return finish(launch(r.Root(), args...))
 }
 
-// finish runs cmd to its end. What takes half a minute with stand-ins hangs,
-// and is killed; its exit code is then -1.
+// hangs is the time after which a command, or what a test waits for, hangs. With
+// stand-ins everything takes a second or two; on a machine whose processors are
+// busy with other tests, packing the programs has taken more than 30 s.
+const hangs = 3 * time.Minute
+
+// finish runs cmd to its end. A command that hangs is killed; its exit code is
+// then -1.
 func finish(cmd *exec.Cmd) (result, error) {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		return result{}, err
 	}
-	hangs := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
-	defer hangs.Stop()
+	limit := time.AfterFunc(hangs, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
 	err := cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -205,15 +210,15 @@ func (r repository) interruptWhen(cmd *exec.Cmd, condition func() bool, signal o
 	go func() { _ = cmd.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
-		r.Fatal("`cluster up` has not ended within 20 seconds of the signal")
+	case <-time.After(hangs):
+		r.Fatalf("`cluster up` has not ended within %v of the signal", hangs)
 	}
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
 func (r repository) eventually(what string, condition func() bool) {
 	r.Helper()
-	require.Eventually(r, condition, 30*time.Second, 10*time.Millisecond, what)
+	require.Eventually(r, condition, hangs, 10*time.Millisecond, what)
 }
 
 func (r repository) state() *launcher.State {
