@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Promise: "RemoveEventHandler is asynchronous. … This function is guaranteed to be idempotent, and thread-safe."
-// (tools/cache/shared_informer.go:178)
+// Promise: "This function is guaranteed to be idempotent, and thread-safe. … RemoveEventHandler is asynchronous."
+// (tools/cache/shared_informer.go:180)
 //
 // Defect: when the informer stops, sharedProcessor.run holds listenersLock while it waits for all handlers to return
 // (run, its last line). A handler that calls RemoveEventHandler then waits for this lock (removeListener): both wait

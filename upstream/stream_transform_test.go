@@ -16,7 +16,7 @@ import (
 )
 
 // Promise: "returned data is consistent, as if, served directly from etcd via a quorum read" (watchList,
-// tools/cache/reflector.go:789). A plain list whose transform fails is an error, and changes nothing.
+// tools/cache/reflector.go:790). A plain list whose transform fails is an error, and changes nothing.
 //
 // Defect: an object of a streamed list that the informer's transform refuses is logged and left out
 // (reflector.go:1039). Replace then treats it as deleted.

@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Promise: "RunWithContext … will exit when the context is canceled." (tools/cache/reflector.go:422)
+// Promise: "Run will exit when the context is canceled." (RunWithContext, tools/cache/reflector.go:422)
 //
 // Defect: the wait of watchList after a refused connection or a 429 does not look at the context (reflector.go:817).
 // It takes up to a minute. The same wait of a watch does (reflector.go:609).
