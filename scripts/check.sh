@@ -207,7 +207,7 @@ control_plane() {
   beside "launcher's tests" sh -c 'cd cluster && go test -race ./cmd/cluster/... ./internal/...'
   # Its client-go is the cluster's, which has just been compiled.
   beside "end to end" \
-    sh -c "cd cluster && CGO_ENABLED=0 go test $as_cluster -tags=e2e -count=1 -timeout=20m -v ./e2e"
+    sh -c "cd cluster && CGO_ENABLED=0 go test $as_cluster -tags=e2e -count=1 -timeout=40m -v ./e2e"
   step "conformance" conformance
   step "the Pod network of kind's nodes" sh -c "cd scripts/node-image && CGO_ENABLED=0 go test $as_cluster ./podnet"
   # Not the components' mains: they are a few lines each, and vet would analyse all of Kubernetes for them.
