@@ -164,20 +164,20 @@ func nextAt(all []progress.Chapter, id string) []string {
 }
 
 // nextAfter returns what comes after a chapter that has just become green: its bonus tasks, and the next chapter. The
-// result of the tests need not be stored yet.
-func (a *app) nextAfter(green course.Chapter) (out []string) {
+// result of the tests need not be stored yet, so the tasks in green have their new states.
+func (a *app) nextAfter(green progress.Chapter) (out []string) {
+	for _, t := range green.Tasks {
+		if t.Bonus && t.State != runner.Passed {
+			lines := nextLines(green, t)
+			lines[0] = fmt.Sprintf("Bonus, if you want it: task %d, %s (%d min)", t.Number, t.Title, t.Minutes)
+			out = append(out, lines...)
+		}
+	}
 	_, all := a.now()
 	for _, c := range all {
-		if c.Dir != green.Dir {
-			continue
-		}
 		for i, t := range c.Tasks {
-			if !t.Bonus {
+			if c.Dir == green.Dir && !t.Bonus {
 				c.Tasks[i].State = runner.Passed
-			} else if t.State != runner.Passed {
-				lines := nextLines(c, t)
-				lines[0] = fmt.Sprintf("Bonus, if you want it: task %d, %s (%d min)", t.Number, t.Title, t.Minutes)
-				out = append(out, lines...)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -172,8 +173,10 @@ func (a *app) verdictLines(v runner.Verdict, all bool) []string {
 		}
 	case !open:
 		good, next := style.Good("Every test passes."), a.next()
-		if len(v.Tasks) == len(v.Chapter.Tasks) {
-			next = a.nextAfter(v.Chapter)
+		_, chapters := a.now()
+		i := slices.IndexFunc(chapters, func(c progress.Chapter) bool { return c.Dir == v.Chapter.Dir })
+		if i >= 0 && len(v.Tasks) == len(v.Chapter.Tasks) {
+			next = a.nextAfter(chapters[i])
 			good += " What to take away: go tool workshop solution " + v.Chapter.Dir
 		}
 		return append(append(out, "", good), next...)

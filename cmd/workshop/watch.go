@@ -225,7 +225,7 @@ func (v view) Page(p tui.Page, c progress.Chapter, t progress.TaskState, width i
 	case tui.PageTakeaway:
 		lines, err = v.takeaway(c, width)
 		green := style.Good("Every test of this chapter passes.")
-		return slices.Concat([]string{green, ""}, lines, []string{""}, v.nextAfter(c.Chapter)), err
+		return slices.Concat([]string{green, ""}, lines, []string{""}, v.nextAfter(c)), err
 	}
 	lines, err = course.TaskText(v.root, c.Chapter, t.Task) // without the folded answers
 	return append([]string{style.Strong(t.Title), ""}, style.Wrap(strings.Join(lines, "\n"), min(width, 120))...), err

@@ -41,7 +41,8 @@ type Options struct {
 	OnGreen func(Verdict)
 	UpTo    int // the number of the task that the learner works at; 0 means the last one
 
-	skip string // a pattern of tests that do not run
+	named string // a pattern of tests that run, and of bonus tasks that count as begun
+	skip  string // a pattern of tests that do not run
 }
 
 // Limits is what a learner's code may take before it is stopped. The tests have a limit of their own, which says more,
@@ -70,6 +71,9 @@ func Command(c course.Chapter, o Options) ([]string, error) {
 	}
 	if o.Only != "" {
 		args = append(args, "-run", "^"+o.Only+"$")
+	}
+	if o.named != "" {
+		args = append(args, "-run", o.named)
 	}
 	if o.skip != "" {
 		args = append(args, "-skip", o.skip)
@@ -137,12 +141,16 @@ func Run(ctx context.Context, root string, c course.Chapter, o Options) (Verdict
 const LaterTime = 10 * time.Second
 
 // inOrder runs the tests briefly: those of the tasks up to the learner's, and then the others. The others run only if
-// the first ones pass, so they never hide a failure of the task at hand. What they had no time for is not run.
+// the first ones pass, so they never hide a failure of the task at hand. What they had no time for is not run. A bonus
+// that the learner is at counts as begun.
 func (j *job) inOrder() (Verdict, error) {
 	upTo, later := j.patterns()
 	j.o.skip = later
+	if t, ok := j.c.Task(j.o.UpTo); ok && t.Bonus {
+		j.o.named = upTo
+	}
 	v, err := j.test(true, withoutVet, j.o.OnTest)
-	j.o.skip = ""
+	j.o.named, j.o.skip = "", ""
 	v.Command = j.command()
 	if err != nil || later == "" || !v.greenUpTo(j.o.UpTo) {
 		return v, err

@@ -268,6 +268,35 @@ func TestRun_begins_with_the_tasks_up_to_the_learners(t *testing.T) {
 	}
 }
 
+// The tests of a bonus are skipped until it is begun, unless they are named.
+func TestRun_at_a_bonus_names_its_tests(t *testing.T) {
+	test := func(third string) string {
+		return "package box\n\nimport (\n\t\"flag\"\n\t\"strings\"\n\t\"testing\"\n)\n\n" +
+			"func TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) {}\nfunc TestTask3_a(t *testing.T) {\n\t" +
+			"if !strings.Contains(flag.Lookup(\"test.run\").Value.String(), \"Task3\") {\n\t\tt.Skip(\"a bonus\")\n\t}\n" + third + "}\n"
+	}
+	const fails = "t.Error(\"no\")"
+	for name, c := range map[string]struct {
+		test   string
+		upTo   int
+		states []State
+		green  int // calls of OnGreen
+	}{
+		"at the bonus, which fails":  {test(fails), 3, []State{Passed, Passed, Failing}, 0},
+		"at the bonus, which passes": {test(""), 3, []State{Passed, Passed, Bonus}, 1},
+		"at the task before":         {test(fails), 2, []State{Passed, Passed, Bonus}, 2},
+		"at none":                    {test(fails), 0, []State{Passed, Passed, Bonus}, 1},
+	} {
+		green := 0
+		v, err := Run(t.Context(), module(t, "package box\n", c.test), box,
+			Options{UpTo: c.upTo, OnGreen: func(Verdict) { green++ }})
+		require.NoError(t, err)
+		require.Equal(t, c.states, states(v), name)
+		require.Equal(t, c.green, green, name)
+		require.NotContains(t, v.Command, "-run", "what a learner types")
+	}
+}
+
 func TestRun_of_a_binary_that_ends_early_with_code_0_is_not_green(t *testing.T) {
 	const lines = `"=== RUN   TestTask1_a\n--- PASS: TestTask1_a (0.00s)\n=== RUN   TestTask2_a\n` +
 		`--- PASS: TestTask2_a (0.00s)\n"`

@@ -128,7 +128,7 @@ func (v *Verdict) markUntouched(dir, solution string) {
 	untouched := untouched(v.Todos, dir, solution)
 	for i, t := range v.Tasks {
 		v.Tasks[i].Untouched = untouched[t.Number]
-		if (t.State == Unknown || t.State == Failing) && untouched[t.Number] {
+		if (t.State == Unknown || t.State == Failing) && untouched[t.Number] || t.State == Open && len(v.Tasks) > 1 {
 			v.Tasks[i].State = NotBegun(t.Task)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"charm.land/bubbles/v2/viewport"
 	tea "charm.land/bubbletea/v2"
 
+	"client-go-workshop/internal/runner"
 	"client-go-workshop/internal/workspace"
 	"client-go-workshop/internal/workspace/progress"
 )
@@ -114,6 +115,10 @@ func scroll(to func(*viewport.Model) []string) func(*Model) tea.Cmd {
 // for a newer run.
 func (m *Model) load(p Page) tea.Cmd {
 	c, t, width, before, run := m.chapter, m.current(), m.width, m.page, m.began
+	c.Tasks = slices.Clone(c.Tasks)
+	for i, t := range c.Tasks {
+		c.Tasks[i].State = m.state(c, t) // the verdict may not be stored yet
+	}
 	return func() tea.Msg {
 		lines, err := m.workshop.Page(p, c, t, width)
 		if err != nil {
@@ -188,17 +193,29 @@ func (m *Model) takeaway() tea.Cmd {
 // nextTask goes to the task that is so many further in the chapter.
 func nextTask(by int) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
-		tasks := m.chapter.Tasks
-		i := slices.IndexFunc(tasks, func(t progress.TaskState) bool { return t.Number == m.task })
-		task := tasks[(i+by+len(tasks))%len(tasks)]
+		task := m.after(by)
 		m.task, m.pinned, m.success = task.Number, true, ""
 		m.open(pageNow, nil)
-		if m.only != "" { // the verdict on one test says nothing about another task
+		if m.only != "" || task.Bonus { // the verdict says nothing about this task: of a bonus, the tests have been skipped
 			m.only = ""
 			return tea.Batch(m.goTo(task.ID), m.start())
 		}
 		return m.goTo(task.ID)
 	}
+}
+
+// after returns the task that is so many further in the chapter, or the bonus that is left if the rest passes and the
+// learner has not chosen a task.
+func (m *Model) after(by int) progress.TaskState {
+	tasks := m.chapter.Tasks
+	i := slices.IndexFunc(tasks, func(t progress.TaskState) bool { return t.Number == m.task })
+	if m.verdict != nil && m.verdict.Green() && !m.pinned && by > 0 {
+		bonus := slices.IndexFunc(tasks, func(t progress.TaskState) bool {
+			return t.Bonus && m.state(m.chapter, t) != runner.Passed
+		})
+		i = max(i, bonus-1)
+	}
+	return tasks[(i+by+len(tasks))%len(tasks)]
 }
 
 // nextChapter goes to the chapter that is so many further.

@@ -57,6 +57,8 @@ func (m *Model) header() string {
 	}
 	right := ""
 	switch {
+	case m.vetting && m.state(m.chapter, t) == runner.Failing:
+		right = style.Faint("running the full tests")
 	case m.vetting && m.verdict != nil && !m.verdict.Green():
 		right = style.Good("green") + style.Faint(", running the later tasks")
 	case m.vetting:
@@ -89,8 +91,8 @@ func (m *Model) strip() string {
 		}
 		part += " "
 		for _, t := range c.Tasks {
-			if !t.Bonus {
-				part += style.Mark(m.state(c, t))
+			if state := m.state(c, t); !t.Bonus || state == runner.Passed || state == runner.Failing {
+				part += style.Mark(state)
 			}
 		}
 		parts = append(parts, part)
@@ -290,10 +292,8 @@ func (m *Model) result(rows int) (out []string) {
 
 // whereNext returns the keys that leave a green chapter or lab.
 func (m *Model) whereNext() (out []string) {
-	for _, t := range m.chapter.Tasks {
-		if t.Bonus && m.state(m.chapter, t) != runner.Passed {
-			out = append(out, fmt.Sprintf("  n  on to the bonus, if you want it: task %d, %s", t.Number, t.Title))
-		}
+	if t := m.after(+1); t.Bonus && m.state(m.chapter, t) != runner.Passed {
+		out = append(out, fmt.Sprintf("  n  on to the bonus, if you want it: task %d, %s", t.Number, t.Title))
 	}
 	what := "chapter"
 	if m.chapter.Lab() {

@@ -30,14 +30,16 @@ func (c Chapter) Next() (t TaskState, open bool) {
 }
 
 // WorkingAt returns the number of the task up to which a save runs the tests first: the next one, or task if that is a
-// later one. When every task has been green, it is the bonus task that was begun and was never green, or else 0.
+// later one. When every task has been green, it is task if that is a bonus, or the bonus that was begun and was never
+// green, or else 0.
 func (c Chapter) WorkingAt(task int) int {
 	if !c.WasGreen() {
 		next, _ := c.Next()
 		return max(task, next.Number)
 	}
 	i := slices.IndexFunc(c.Tasks, func(t TaskState) bool {
-		return t.Bonus && !t.wasGreen() && t.State != runner.NotBegun(t.Task)
+		begun := t.State == runner.Failing || t.State == runner.Unknown
+		return t.Bonus && (t.Number == task || begun && !t.wasGreen())
 	})
 	if i < 0 {
 		return 0

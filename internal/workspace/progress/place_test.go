@@ -104,6 +104,7 @@ func TestNext_is_behind_the_highest_task_that_was_ever_green(t *testing.T) {
 		"green, and wrong since":            {[]runner.State{failing, unknown, open, runner.Bonus}, []int{1, 2}, 3, 3},
 		"all were green, and changed since": {[]runner.State{unknown, unknown, unknown, unknown}, []int{1, 2, 3}, 1, 4},
 		"all are green":                     {[]runner.State{passed, passed, passed, runner.Bonus}, []int{1, 2, 3}, 0, 0},
+		"the bonus has only been looked at": {[]runner.State{passed, passed, passed, open}, []int{1, 2, 3}, 0, 0},
 		"the bonus is wrong":                {[]runner.State{passed, passed, passed, failing}, []int{1, 2, 3}, 0, 4},
 		"a bonus does not count":            {[]runner.State{passed, open, open, passed}, []int{1, 4}, 2, 2},
 	} {
@@ -120,6 +121,7 @@ func TestNext_is_behind_the_highest_task_that_was_ever_green(t *testing.T) {
 			require.Equal(t, max(c.want, 1), task.Number)
 			require.Equal(t, len(c.green) == 3, chapter.WasGreen())
 			require.Equal(t, c.save, chapter.WorkingAt(0))
+			require.Equal(t, 4, chapter.WorkingAt(4), "at the bonus")
 		})
 	}
 }
