@@ -131,7 +131,7 @@ func (u unanswered) WatchWithContext(ctx context.Context, options metav1.ListOpt
 }
 
 func TestTask2_Watch_that_the_context_ends_is_no_error(t *testing.T) {
-	guard.Test(t, "The end of the context is not an error, while a watch is being opened either.", func(t *guard.T) {
+	guard.Test(t, "The end of the context is not an error, nor is it while a watch is being opened.", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists("7"))
 		t.Did("ListAndWatchWithContext; the watch is not answered, and the context ends after a minute")

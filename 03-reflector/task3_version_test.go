@@ -42,6 +42,10 @@ var (
 	errGoneBy500       = status(500, metav1.StatusReasonGone)
 	errTooLargeBy500   = status(500, metav1.StatusReasonTimeout,
 		metav1.StatusCause{Message: "Too large resource version"})
+
+	// errTimeout is a timeout of something else, from a proxy that gives no details.
+	errTimeout = &apierrors.StatusError{ErrStatus: metav1.Status{Status: "Failure", Code: 504,
+		Reason: metav1.StatusReasonTimeout, Message: "no answer from upstream"}}
 )
 
 // status is an answer with this code and reason, and with these causes.
@@ -160,6 +164,20 @@ func TestTask3_Version_is_used_again_after_a_good_list(t *testing.T) {
 		runFor(t, newScripted(s, &store{}), 10*time.Minute)
 		require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@", "watch@8", "list@8", "watch@9"}, s.requests(),
 			"requests to the source")
+
+		t.Rule("If the server refuses the version of a list, the next list comes without a version. After any other error " +
+			"the version is as good as before.")
+		for _, failure := range []error{errTimeout, busy, internal, forbidden, errors.New("away")} {
+			t.Story(8)
+			s := &script{}
+			s.lists = append(s.lists, lists("7"), listFails(failure), lists("8"))
+			s.watches = append(s.watches, s.sends(failing(errExpired)))
+			t.Did("RunWithContext; the second list is answered:")
+			didAnswer(t, failure)
+			runFor(t, newScripted(s, &store{}), 10*time.Minute)
+			require.Equal(t, []string{"list@0", "watch@7", "list@7", "list@7", "watch@8"}, s.requests(),
+				"requests to the source")
+		}
 	})
 }
 
@@ -260,11 +278,19 @@ func TestTask3_Synthetic_events_do_not_move_the_version(t *testing.T) {
 		"a watch from 9 would miss events, and one from 3 would get 410 (#136583).", func(t *guard.T) {
 		s := &script{}
 		s.lists = append(s.lists, lists(""))
+		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event(watch.Added, "a", "3")))
+		r := newScripted(s, &store{})
+		t.Did("the list has no version, so the watch sends the current objects first: c@9, a@3")
+		listAndWatchFor(t, r, time.Minute)
+		require.Equal(t, "", r.LastSyncResourceVersion(), "LastSyncResourceVersion after c@9, a@3")
+
+		s = &script{}
+		s.lists = append(s.lists, lists(""))
 		other := replicaSet("r", "4")
 		other.Type = watch.Modified
 		s.watches = append(s.watches, s.sends(event(watch.Added, "c", "9"), event("RENAMED", "b", "5"), other,
 			event(watch.Added, "a", "3")))
-		r := newScripted(s, &store{})
+		r = newScripted(s, &store{})
 		t.Did("the list has no version, so the watch sends the current objects first: c@9, a@3; between them come an " +
 			"event of an unknown type and a ReplicaSet that is changed")
 		listAndWatchFor(t, r, time.Minute)

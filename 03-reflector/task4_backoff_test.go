@@ -65,8 +65,8 @@ func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
 		s.watches = append(s.watches, watchFails(errRefused), watchFails(busy), s.sends(failing(busy)), watchFails(internal))
 		moments = nil
 		s.onRequest = func(string) { moments = append(moments, time.Now()) }
-		t.Did("RunWithContext; the list fails; after the next one the watch is refused, answered 429, ended with 429, and " +
-			"answered 500")
+		t.Did("RunWithContext; the 1st list fails; of the watches after the 2nd, one is refused, one gets the answer 429, " +
+			"one brings the event 429, and one gets the answer 500")
 		runFor(t, newScripted(s, &store{}), 3*time.Minute)
 		var waits []time.Duration
 		for _, gap := range gaps(moments) {
@@ -74,8 +74,11 @@ func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
 				waits = append(waits, gap)
 			}
 		}
+		t.Rule("If the server refuses connections or has too much to do (429, as answer or as event), the next watch starts " +
+			"at the last version. Any other error makes a list due.")
 		require.Equal(t, []string{"list@0", "list@0", "watch@7", "watch@7", "watch@7", "watch@7", "list@7", "watch@8"},
 			s.requests(), "requests to the source")
+		t.Rule("The Reflector waits before it asks a server in trouble again, and longer each time, whatever the trouble is.")
 		require.Equal(t, 5, len(waits), "waits of the Reflector")
 		for i, wait := range waits {
 			require.GreaterOrEqual(t, wait, 800*time.Millisecond<<i, "wait %d", i+1)

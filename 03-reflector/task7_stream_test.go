@@ -142,6 +142,7 @@ func TestTask7_Broken_stream_leaves_no_trace(t *testing.T) {
 		w.run()
 		w.pass(2 * time.Minute)
 		require.Equal(t, []string{"Replace [a@2 b@3] @3"}, w.store.calls(), "calls of the store")
+		t.Rule("If a stream ends before its bookmark, a new stream starts after the back-off.")
 		require.Equal(t, []string{"watch@newest", "watch@newest"}, w.requests(), "requests to the server")
 	})
 }

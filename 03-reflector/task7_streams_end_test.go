@@ -76,9 +76,14 @@ func TestTask7_Wait_after_a_stream_ends_with_the_context(t *testing.T) {
 			lasts := time.Duration(len(answers))*time.Hour - 30*time.Minute
 			start := time.Now()
 			err := listAndWatchFor(t, r, lasts)
+			t.Rule("If a stream ends before its bookmark, or the server has too much to do (429), a new stream starts after " +
+				"the back-off.")
+			require.GreaterOrEqual(t, time.Since(start), lasts, "time until ListAndWatchWithContext returned")
+			require.Len(t, s.requests(), len(answers), "requests to the source")
+			t.Rule("When the context ends, every request, watch and wait ends at once, which is not an error. A wait before " +
+				"the next stream may take a minute.")
 			require.Equal(t, lasts, time.Since(start), "time until ListAndWatchWithContext returned")
 			require.NoError(t, err, "the error of ListAndWatchWithContext")
-			require.Len(t, s.requests(), len(answers), "requests to the source")
 		}
 	})
 }

@@ -63,7 +63,8 @@ func TestTask7_Server_that_completes_no_stream_is_listed(t *testing.T) {
 		} {
 			t.Story(8)
 			if c.refused != nil {
-				t.Rule("A request that is refused between them does not end the row.")
+				t.Rule("If three streams in a row end before their bookmark, a list follows. A request that is refused " +
+					"between them does not end the row.")
 			}
 			s := &script{}
 			var asked []string

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"client-go-workshop/internal/testkit/failure"
@@ -85,6 +86,7 @@ var forms = []form{
 	says(`Should not be(?: zero, but was|:) (.*?)\n?`, "must not be so", "not $1", "$1"),
 	says(`(.*) should not contain (.*)`, "contained", "nothing with $2", "$1"),
 	says(`(.*) does not contain (.*)`, "not contained", "something with $2", "$1"),
+	says(`func \(assert\.PanicTestFunc\)\(0x[0-9a-f]+\) should panic.*`, "no panic", "a panic", "none"),
 	says(`"(.*)" is not ((?:greater|less) than(?: or equal to)?) "(.*)"`, "out of range", "$2 $3", "$1"),
 	says(`elements differ.*\n\nlistA:\n(.*?)\n\nlistB:\n(.*)`, "elements differ", "in any order: $1", "$2"),
 }
@@ -150,6 +152,9 @@ func fit(f *failure.Failure) {
 func window(text []rune, at int) string {
 	const before = 30
 	from := max(0, min(at-before, len(text)-lineWidth))
+	if space := slices.Index(text[from:max(from, at)], ' '); from > 0 && space >= 0 {
+		from += space + 1 // at the beginning of a word
+	}
 	cut := string(text[from:min(from+lineWidth, len(text))])
 	if from > 0 {
 		cut = "…" + cut

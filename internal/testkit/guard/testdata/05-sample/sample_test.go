@@ -62,6 +62,12 @@ func TestTask2_Equal_of_large_objects(t *testing.T) {
 	})
 }
 
+func TestTask1_No_panic(t *testing.T) {
+	guard.Test(t, "a panic of the store reaches the caller", func(t *guard.T) {
+		require.Panics(t, func() {}, "Pop")
+	})
+}
+
 func check(t *guard.T, got string) {
 	t.Helper()
 	require.Equal(t, "web", got, "the name")
