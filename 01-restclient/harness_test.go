@@ -195,6 +195,11 @@ func (l *lossy) RoundTrip(r *request) (*http.Response, error) {
 	return l.RoundTripper.RoundTrip(r)
 }
 
+// CloseIdleConnections implements what http.Client looks for in its transport.
+func (l *lossy) CloseIdleConnections() { closeIdle(l.RoundTripper) }
+
+func closeIdle(rt http.RoundTripper) { (&http.Client{Transport: rt}).CloseIdleConnections() }
+
 func losing(l *lossy) func(*rest.Config) {
 	return func(c *rest.Config) {
 		c.Wrap(func(rt http.RoundTripper) http.RoundTripper { l.RoundTripper = rt; return l })
@@ -253,6 +258,9 @@ func (c *closings) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// CloseIdleConnections implements what http.Client looks for in its transport.
+func (c *closings) CloseIdleConnections() { closeIdle(c.RoundTripper) }
 
 type counted struct {
 	io.ReadCloser

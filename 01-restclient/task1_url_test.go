@@ -102,6 +102,18 @@ func TestTask1_Base_path_survives(t *testing.T) {
 	})
 }
 
+func TestTask1_Server_is_whole(t *testing.T) {
+	guard.Test(t, "URL returns the server: its scheme, its host and its port, and also a user and a password, for a "+
+		"proxy that asks for them.", func(t *guard.T) {
+		for _, server := range []string{"http://api", "https://api:6443", "https://[2001:db8::1]:6443",
+			"https://me:secret@proxy", "https://me@proxy:8443"} {
+			t.Did(`a client for %s: Get, Resource "deployments"`, server)
+			u := client(t, server+"/base").Get().Resource("deployments").URL()
+			require.Equal(t, server+"/base/apis/apps/v1/deployments", u.String(), "the URL under "+server)
+		}
+	})
+}
+
 func TestTask1_Requests_are_independent(t *testing.T) {
 	guard.Test(t, "Any number of goroutines may use a client: no request changes another.", func(t *guard.T) {
 		const one = "http://api/base/apis/apps/v1/namespaces/one/deployments?limit=1"

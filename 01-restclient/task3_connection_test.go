@@ -279,3 +279,31 @@ func TestTask3_Refused_connection_is_not_retried(t *testing.T) {
 		require.Zero(t, d, "duration of Do")
 	})
 }
+
+func TestTask3_Broken_connection_is_the_only_one_lost(t *testing.T) {
+	guard.Test(t, nothingLeft+": one connection is broken, and the others are used again.", func(t *guard.T) {
+		for _, s := range senders[:2] {
+			checkOthersStay(t, s)
+		}
+	})
+}
+
+// checkOthersStay asserts that a method closes no idle connection when its own has broken.
+func checkOthersStay(t *guard.T, s sender) {
+	for _, retries := range []int{0, 1} {
+		l := &lossy{}
+		w := newWorld(t, losing(l))
+		w.Script("", fakeapi.Times(2, fakeapi.Slow(time.Second))...)
+		t.Did("two GETs at once, which need two connections")
+		t.Go(func() { w.on("GET").Do(t.Context()) })
+		require.NoError(t, w.on("GET").Do(t.Context()).Error(), "the error of Do")
+		time.Sleep(time.Second)
+		l.errs = breaks[:1]
+		t.Did("%s with MaxRetries(%d), whose connection is reset", s.name, retries)
+		s.send(w.on("GET").MaxRetries(retries), t.Context())
+		if retries == 0 || s.name == "Stream" { // no try has used a connection of the two
+			w.do(w.on("GET"))
+		}
+		require.Equal(t, 2, w.connections(), "connections made, with two idle ones before the reset of %s", s.name)
+	}
+}

@@ -180,27 +180,33 @@ func TestTask3_Ten_retries_and_no_more(t *testing.T) {
 func TestTask3_Retries_use_the_same_connection(t *testing.T) {
 	guard.Test(t, nothingLeft+": unless an answer is read to its end before a retry, each retry makes a new "+
 		"connection to a busy server (#31016).", func(t *guard.T) {
-		bodies, open := &closings{}, []int{}
-		bodies.onTry = func() { open = append(open, int(bodies.open.Load())) }
-		w := newWorld(t, counting(bodies))
-		w.script("busy, five times", "", fakeapi.Times(5, fakeapi.Answer(429, "1"))...)
-		require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
-		require.Equal(t, 1, w.connections(), "connections made")
-		t.Rule(nothingLeft + ": the body of an answer is closed before a retry.")
-		require.Equal(t, make([]int, 6), open, "open bodies before each try")
-		require.EqualValues(t, 0, bodies.open.Load(), "open bodies after Do")
+		for _, s := range senders[:2] {
+			bodies, open := &closings{}, []int{}
+			bodies.onTry = func() { open = append(open, int(bodies.open.Load())) }
+			w := newWorld(t, counting(bodies))
+			w.script("busy, five times", "", fakeapi.Times(5, fakeapi.Answer(429, "1"))...)
+			t.Did("%s", s.name)
+			require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name)
+			require.Equal(t, 1, w.connections(), "connections made by "+s.name)
+			t.Rule(nothingLeft + ": the body of an answer is closed before a retry.")
+			require.Equal(t, make([]int, 6), open, "open bodies before each try of "+s.name)
+			require.EqualValues(t, 0, bodies.open.Load(), "open bodies after "+s.name)
+		}
 	})
 }
 
 func TestTask3_Long_answer_is_not_read_for_the_sake_of_its_connection(t *testing.T) {
 	guard.Test(t, "Before a retry, at most 2 KiB of the answer are read. If the answer is longer, a new "+
 		"connection is cheaper.", func(t *guard.T) {
-		for _, length := range []string{"", "614400"} {
-			w := newWorld(t)
-			w.script(fmt.Sprintf("429 with a body of ten minutes, a kilobyte a second, and the Content-Length %q", length),
-				"", longAnswer(length))
-			d := took(func() { require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do") })
-			require.Less(t, d, 10*time.Second, "duration of Do")
+		for _, s := range senders[:2] {
+			for _, length := range []string{"", "614400"} {
+				w := newWorld(t)
+				w.script(fmt.Sprintf("429 with a body of ten minutes, a kilobyte a second, and the Content-Length %q", length),
+					"", longAnswer(length))
+				t.Did("%s", s.name)
+				d := took(func() { require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name) })
+				require.Less(t, d, 10*time.Second, "duration of "+s.name)
+			}
 		}
 	})
 }
@@ -208,22 +214,25 @@ func TestTask3_Long_answer_is_not_read_for_the_sake_of_its_connection(t *testing
 func TestTask3_Two_KiB_of_an_answer_are_read_and_no_more(t *testing.T) {
 	const atMost2KiB = "Before a retry, at most 2 KiB of the answer are read"
 	guard.Test(t, atMost2KiB+": the rest comes over the network in vain.", func(t *guard.T) {
-		for _, length := range []string{"", "5000"} {
-			bodies, read := &closings{}, int64(0)
-			bodies.onTry = func() { read = bodies.read.Load() }
-			w := newWorld(t, counting(bodies))
-			w.script(fmt.Sprintf("429 with 5000 bytes, and the Content-Length %q", length), "",
-				func(rw respond, _ *request, _ handler) {
-					rw.Header().Set("Retry-After", "1")
-					if length != "" {
-						rw.Header().Set("Content-Length", length)
-					}
-					rw.WriteHeader(429)
-					flush(rw)
-					io.WriteString(rw, strings.Repeat("x", 5000))
-				})
-			require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
-			require.LessOrEqual(t, read, int64(2<<10), "bytes of the answer that were read before the retry")
+		for _, s := range senders[:2] {
+			for _, length := range []string{"", "5000"} {
+				bodies, read := &closings{}, int64(0)
+				bodies.onTry = func() { read = bodies.read.Load() }
+				w := newWorld(t, counting(bodies))
+				w.script(fmt.Sprintf("429 with 5000 bytes, and the Content-Length %q", length), "",
+					func(rw respond, _ *request, _ handler) {
+						rw.Header().Set("Retry-After", "1")
+						if length != "" {
+							rw.Header().Set("Content-Length", length)
+						}
+						rw.WriteHeader(429)
+						flush(rw)
+						io.WriteString(rw, strings.Repeat("x", 5000))
+					})
+				t.Did("%s", s.name)
+				require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name)
+				require.LessOrEqual(t, read, int64(2<<10), "bytes of the answer that %s has read before the retry", s.name)
+			}
 		}
 	})
 }

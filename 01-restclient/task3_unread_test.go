@@ -3,7 +3,6 @@ package restclient_test
 // Task 3: the answers before a retry.
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -25,9 +24,12 @@ func TestTask3_Answer_of_unknown_length_keeps_its_connection_too(t *testing.T) {
 			flush(rw)
 			io.WriteString(rw, "too many requests")
 		}
-		w.script("busy, five times, in an answer without a length", "", fakeapi.Times(5, busy)...)
-		require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
-		require.Equal(t, 1, w.connections(), "connections made")
+		for _, s := range senders[:2] {
+			w.script("busy, five times, in an answer without a length", "", fakeapi.Times(5, busy)...)
+			t.Did("%s", s.name)
+			require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name)
+			require.Equal(t, 1, w.connections(), "connections made, after "+s.name)
+		}
 	})
 }
 
@@ -46,10 +48,13 @@ func TestTask3_Connection_is_kept_after_every_code(t *testing.T) {
 					flush(rw)
 					io.WriteString(rw, strings.Repeat("x", 2000))
 				}
-				w.script(fmt.Sprintf("%d with 2000 bytes, five times; Content-Length: %t", code, known), "",
-					fakeapi.Times(5, busy)...)
-				require.NoError(t, w.do(w.on("GET")).Error(), "the error of Do")
-				require.Equal(t, 1, w.connections(), "connections made")
+				t.Did("the server: %d with 2000 bytes, five times for each request; Content-Length: %t", code, known)
+				for _, s := range senders[:2] {
+					w.Script("", fakeapi.Times(5, busy)...)
+					t.Did("%s", s.name)
+					require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name)
+					require.Equal(t, 1, w.connections(), "connections made, after "+s.name)
+				}
 			}
 		}
 	})

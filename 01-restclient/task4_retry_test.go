@@ -150,6 +150,49 @@ func TestTask4_Stream_and_Watch_after_broken_connections(t *testing.T) {
 	})
 }
 
+func TestTask4_Earlier_error_outlives_an_answer(t *testing.T) {
+	const both = "If the last try has no answer, or the context ends, the error also names the latest error of an " +
+		`earlier try: "… - error from a previous attempt: EOF"`
+	guard.Test(t, both+", also if an answer of 429 came in between.", func(t *guard.T) {
+		refusal := errors.New("no token before the deadline")
+		for _, s := range []sender{senders[0], senders[1], senders[3]} { // Stream returns the first such error
+			for where, busy := range map[string]func(*limiter) fakeapi.Fault{
+				"the context ends in the wait for a retry": func(*limiter) fakeapi.Fault { return fakeapi.Answer(429, "3600") },
+				"the context ends in the limiter's wait": func(l *limiter) fakeapi.Fault {
+					return func(rw respond, r *request, next handler) {
+						l.wait = time.Hour
+						fakeapi.Answer(429, "0")(rw, r, next)
+					}
+				},
+				"the limiter returns an error": func(l *limiter) fakeapi.Fault {
+					return func(rw respond, r *request, next handler) {
+						l.err = refusal
+						fakeapi.Answer(429, "0")(rw, r, next)
+					}
+				},
+			} {
+				l := &limiter{}
+				w := newWorld(t, limitedBy(l), losing(&lossy{errs: []error{io.EOF}}))
+				w.Script("", busy(l))
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Minute, cancel)
+				t.Did("%s: EOF, an answer of 429, and then %s", s.name, where)
+				err := s.send(w.on("GET"), ctx)
+				cancel()
+				require.ErrorContains(t, err, " - error from a previous attempt: EOF", "the error of %s: %s", s.name, where)
+			}
+		}
+	})
+}
+
+func TestTask4_Broken_connection_is_the_only_one_lost(t *testing.T) {
+	guard.Test(t, nothingLeft+": one connection is broken, and the others are used again.", func(t *guard.T) {
+		for _, s := range senders[2:] {
+			checkOthersStay(t, s)
+		}
+	})
+}
+
 // timeouts are errors of a connection on which no data arrived for too long.
 var timeouts = []error{
 	os.ErrDeadlineExceeded,

@@ -3,6 +3,7 @@ package restclient_test
 // Task 4: streams.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -12,7 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	restclient "client-go-workshop/01-restclient"
 	"client-go-workshop/internal/testkit/fakeapi"
 	"client-go-workshop/internal/testkit/guard"
 )
@@ -139,6 +143,46 @@ func TestTask4_Stream_is_2xx_and_nothing_else(t *testing.T) {
 				require.Equal(t, metav1.StatusDetails{Name: "web", Group: "apps", Kind: "deployments", RetryAfterSeconds: 30},
 					got, "the details in the error of %s after %d", s.name, code)
 			}
+		}
+	})
+}
+
+func TestTask4_Error_of_Stream_and_Watch_is_the_whole_status(t *testing.T) {
+	rules := map[string]string{"Watch": only200, "Stream": "An answer other than 2xx is an error with the server's " +
+		"message"}
+	guard.Test(t, rules["Stream"]+", in each form that the client can decode.", func(t *guard.T) {
+		status := apierrors.NewAlreadyExists(schema.GroupResource{Resource: "deployments"}, "web").Status()
+		status.APIVersion, status.Kind = "v1", "Status"
+		status.Message = strings.Repeat("no: ", 1<<16)
+		for _, s := range senders[2:] {
+			w := newWorld(t)
+			for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeYAML,
+				runtime.ContentTypeProtobuf, ""} {
+				info, _ := runtime.SerializerInfoForMediaType(restclient.Codecs.SupportedMediaTypes(),
+					cmp.Or(contentType, runtime.ContentTypeJSON))
+				body, err := runtime.Encode(info.Serializer, &status)
+				require.NoError(t, err, "the error of writing a Status")
+				w.script(fmt.Sprintf("409, with a Status of 256 KiB as %q", contentType), "",
+					func(rw respond, _ *request, _ handler) {
+						rw.Header()["Content-Type"] = nil
+						if contentType != "" {
+							rw.Header().Set("Content-Type", contentType)
+						}
+						rw.WriteHeader(409)
+						rw.Write(body)
+					})
+				t.Rule("%s, in each form that the client can decode.", rules[s.name])
+				t.Did("%s", s.name)
+				err = s.send(w.on("GET"), t.Context())
+				requireIs(t, apierrors.IsAlreadyExists, metav1.StatusReasonAlreadyExists, err,
+					fmt.Sprintf("%s, with a Status as %q", s.name, contentType))
+				t.Rule("%s: the whole of it.", rules[s.name])
+				require.True(t, status.Message == statusIn(t, err).Message, "the error of %s has the whole message",
+					s.name)
+			}
+			t.Rule(nothingLeft + ": unless an error is read to its end and closed, the next request makes a new " +
+				"connection.")
+			require.Equal(t, 1, w.connections(), "connections made by %s", s.name)
 		}
 	})
 }

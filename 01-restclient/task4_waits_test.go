@@ -93,6 +93,12 @@ var hangs = []hang{
 			fakeapi.Answer(429, "1")(rw, r, next)
 		})
 	}, "Do DoRaw Stream Watch", 1},
+	{"the connection is reset, and the limiter lets the retry pass after an hour", func(w world, l *limiter) {
+		w.Script("", func(rw respond, r *request, next handler) {
+			l.wait = time.Hour
+			fakeapi.Reset(false)(rw, r, next)
+		})
+	}, "Do DoRaw Watch", 1},
 }
 
 func TestTask4_Every_wait_ends_with_the_context(t *testing.T) {
