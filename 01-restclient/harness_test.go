@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing/synctest"
 	"time"
@@ -179,20 +180,28 @@ var senders = []sender{
 // lossy is a network that loses requests: the next tries end with these errors. For a nil, the request passes.
 type lossy struct {
 	http.RoundTripper
+	lock  sync.Mutex // tests read and write the fields while no request is sent
 	errs  []error
 	tried int
 }
 
 func (l *lossy) RoundTrip(r *request) (*http.Response, error) {
-	l.tried++
-	if len(l.errs) == 0 {
-		return l.RoundTripper.RoundTrip(r)
-	}
-	err := l.errs[0]
-	if l.errs = l.errs[1:]; err != nil {
+	if err := l.next(); err != nil {
 		return nil, err
 	}
 	return l.RoundTripper.RoundTrip(r)
+}
+
+func (l *lossy) next() error {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.tried++
+	if len(l.errs) == 0 {
+		return nil
+	}
+	err := l.errs[0]
+	l.errs = l.errs[1:]
+	return err
 }
 
 // CloseIdleConnections implements what http.Client looks for in its transport.

@@ -295,9 +295,13 @@ func checkOthersStay(t *guard.T, s sender) {
 		w := newWorld(t, losing(l))
 		w.Script("", fakeapi.Times(2, fakeapi.Slow(time.Second))...)
 		t.Did("two GETs at once, which need two connections")
-		t.Go(func() { w.on("GET").Do(t.Context()) })
+		done := make(chan struct{})
+		t.Go(func() {
+			defer close(done)
+			w.on("GET").Do(t.Context())
+		})
 		require.NoError(t, w.on("GET").Do(t.Context()).Error(), "the error of Do")
-		time.Sleep(time.Second)
+		<-done
 		l.errs = breaks[:1]
 		t.Did("%s with MaxRetries(%d), whose connection is reset", s.name, retries)
 		s.send(w.on("GET").MaxRetries(retries), t.Context())
