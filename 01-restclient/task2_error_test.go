@@ -264,11 +264,13 @@ func TestTask2_Body_that_cannot_be_read_is_an_error(t *testing.T) {
 		t.Rule("A body that cannot be decoded is an error, and so is an unknown content type: a sign-in page " +
 			"also has the code 200.")
 		w := newWorld(t)
-		for _, body := range []string{"<html>", string(manifest("web"))} {
-			w.script("200, of an unknown content type", "", fakeapi.Times(2, fakeapi.Body("text/html", body))...)
-			require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into for text/html")
-			_, err := w.getWeb().Get()
-			require.Error(t, err, "the error of Get for text/html")
+		for _, unknown := range []string{"text/html", "text/plain", "application/octet-stream", "application/xml"} {
+			for _, body := range []string{"<html>", string(manifest("web"))} {
+				w.script("200, with the content type "+unknown, "", fakeapi.Times(2, fakeapi.Body(unknown, body))...)
+				require.Error(t, w.getWeb().Into(&appsv1.Deployment{}), "the error of Into for "+unknown)
+				_, err := w.getWeb().Get()
+				require.Error(t, err, "the error of Get for "+unknown)
+			}
 		}
 	})
 }
