@@ -206,10 +206,10 @@ func TestTask2_Objects_without_a_namespace_can_be_sent(t *testing.T) {
 
 func TestTask2_Answer_without_a_content_type(t *testing.T) {
 	guard.Test(t, "An answer without a content type is decoded in the client's content type.", func(t *guard.T) {
-		for contentType, body := range map[string]string{
+		for contentType, body := range guard.InOrder(map[string]string{
 			"application/json": string(manifest("web")),
 			"application/yaml": "kind: Deployment\napiVersion: apps/v1\nmetadata:\n  name: web\n",
-		} {
+		}) {
 			w := newWorld(t, func(c *rest.Config) {
 				c.ContentType, c.AcceptContentTypes = contentType, "application/vnd.kubernetes.protobuf"
 			})

@@ -319,13 +319,13 @@ func TestTask2_Error_is_made_of_the_code(t *testing.T) {
 		"resource of the request"
 	guard.Test(t, madeOfTheCode+".", func(t *guard.T) {
 		w := newWorld(t)
-		for code, reason := range map[int]metav1.StatusReason{
+		for code, reason := range guard.InOrder(map[int]metav1.StatusReason{
 			400: metav1.StatusReasonBadRequest, 401: metav1.StatusReasonUnauthorized, 403: metav1.StatusReasonForbidden,
 			404: metav1.StatusReasonNotFound, 405: metav1.StatusReasonMethodNotAllowed, 409: metav1.StatusReasonConflict,
 			422: metav1.StatusReasonInvalid, 429: metav1.StatusReasonTooManyRequests, 300: metav1.StatusReasonUnknown,
 			500: metav1.StatusReasonInternalError, 503: metav1.StatusReasonServiceUnavailable,
 			504: metav1.StatusReasonTimeout,
-		} {
+		}) {
 			w.script(fmt.Sprint(code, ", and a page of HTML"), "", answers(code, "text/html", "<html>"))
 			err := w.getWeb().Error()
 			require.Error(t, err, "the error of Do after %d", code)

@@ -50,7 +50,7 @@ func TestTask2_Error_is_the_whole_status(t *testing.T) {
 				"the reason and the code of the Status of a %d", code)
 		}
 		t.Rule(whole + " It belongs to its caller, and later answers do not change it.")
-		for code, err := range errs {
+		for code, err := range guard.InOrder(errs) {
 			require.EqualValues(t, code, statusIn(t, err).Code, "the code of an earlier error")
 		}
 	})
@@ -60,13 +60,13 @@ func TestTask2_Object_in_an_error_is_no_success(t *testing.T) {
 	guard.Test(t, "Error returns nil after an answer of 2xx, and an error after any other answer or none. The body "+
 		"does not matter.", func(t *guard.T) {
 		w := newWorld(t)
-		for code, reason := range map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError,
-			404: metav1.StatusReasonNotFound, 300: metav1.StatusReasonUnknown} {
-			for what, body := range map[string]string{
+		for code, reason := range guard.InOrder(map[int]metav1.StatusReason{500: metav1.StatusReasonInternalError,
+			404: metav1.StatusReasonNotFound, 300: metav1.StatusReasonUnknown}) {
+			for what, body := range guard.InOrder(map[string]string{
 				"a Deployment":              `{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web"}}`,
 				"a Status of Success":       `{"kind":"Status","apiVersion":"v1","status":"Success"}`,
 				"a Status without a status": `{"kind":"Status","apiVersion":"v1"}`,
-			} {
+			}) {
 				w.script(fmt.Sprint(code, ", and the body is ", what), "",
 					fakeapi.Times(2, answers(code, "application/json", body))...)
 				err := w.getWeb().Error()

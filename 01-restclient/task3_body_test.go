@@ -179,10 +179,10 @@ func TestTask3_Each_try_sends_the_same_headers(t *testing.T) {
 	const same = "Do sends the request again: the same method, URL and headers. Without Accept the answer comes in " +
 		"another form, and without Content-Type the server cannot read the body."
 	guard.Test(t, same, func(t *guard.T) {
-		for what, fault := range map[string]fakeapi.Fault{
+		for what, fault := range guard.InOrder(map[string]fakeapi.Fault{
 			"429 with Retry-After 1": fakeapi.Answer(429, "1"), "500 with Retry-After 1": fakeapi.Answer(500, "1"),
 			"a reset of the connection": fakeapi.Reset(false),
-		} {
+		}) {
 			w := newWorld(t, func(c *rest.Config) { c.UserAgent = "workshop" })
 			w.script(what+", twice", "", fakeapi.Times(2, fault)...)
 			t.Did("GET with a Body and parameters")
@@ -203,10 +203,10 @@ func TestTask3_Each_try_sends_the_same_headers(t *testing.T) {
 func TestTask3_DoRaw_sends_what_Do_sends(t *testing.T) {
 	guard.Test(t, "DoRaw sends the request as Do does: the same method, URL, headers and body, and as often.",
 		func(t *guard.T) {
-			for what, body := range map[string]func() any{
+			for what, body := range guard.InOrder(map[string]func() any{
 				"an object": func() any { return deployment("web") }, "a []byte": func() any { return manifest("web") },
 				"an io.Reader": func() any { return strings.NewReader(string(manifest("web"))) },
-			} {
+			}) {
 				for _, retries := range []int{-1, 0, 3, 12} {
 					var all [2][]fakeapi.Request
 					for i, s := range senders[:2] {

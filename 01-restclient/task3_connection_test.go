@@ -62,7 +62,7 @@ func TestTask3_Connection_that_ends_without_an_answer_is_retried_for_GET_only(t 
 		aChange = once + ". The server may have executed the request before the connection ended."
 	)
 	guard.Test(t, aGET, func(t *guard.T) {
-		for verb, sent := range map[string]int{"GET": 2, "DELETE": 1} {
+		for verb, sent := range guard.InOrder(map[string]int{"GET": 2, "DELETE": 1}) {
 			w := newWorld(t)
 			w.script("closes the connection cleanly, without an answer", "", endConnection)
 			t.Did("%s", verb)
@@ -221,11 +221,11 @@ func TestTask3_Every_GET_is_retried(t *testing.T) {
 	guard.Test(t, broken+", whatever it asks for.", func(t *guard.T) {
 		l := &lossy{}
 		w := newWorld(t, losing(l))
-		for what, r := range map[string]*restclient.Request{
+		for what, r := range guard.InOrder(map[string]*restclient.Request{
 			"a list": w.on("GET"), "a page of a list": w.on("GET").Param("continue", "token"),
 			"an object": w.on("GET").Name("web"), "a status": w.on("GET").Name("web").SubResource("status"),
 			"all namespaces": w.client.Get().Namespace("").Resource("deployments"), "the versions": w.client.Get(),
-		} {
+		}) {
 			for _, s := range senders[:2] {
 				l.errs, l.tried = []error{io.EOF}, 0
 				t.Did("GET of %s with %s, whose connection ends with EOF", what, s.name)

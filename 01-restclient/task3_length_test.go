@@ -15,7 +15,7 @@ import (
 func TestTask3_Body_has_its_length(t *testing.T) {
 	const length = "An object or a []byte is sent with its length, and again after a redirect"
 	guard.Test(t, length+": some proxies refuse a body of unknown length.", func(t *guard.T) {
-		for what, body := range map[string]any{"an object": deployment("web"), "a []byte": manifest("web")} {
+		for what, body := range guard.InOrder(map[string]any{"an object": deployment("web"), "a []byte": manifest("web")}) {
 			for _, s := range senders[:2] {
 				w := newWorld(t)
 				var lengths []int64

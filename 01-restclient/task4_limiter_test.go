@@ -48,7 +48,7 @@ func TestTask4_Limiter_is_asked_whatever_the_reason_of_the_retry(t *testing.T) {
 				reasons[fmt.Sprint(code, " with Retry-After ", seconds)] = fakeapi.Answer(code, seconds)
 			}
 		}
-		for what, fault := range reasons {
+		for what, fault := range guard.InOrder(reasons) {
 			for _, s := range senders {
 				l := &limiter{}
 				w := newWorld(t, limitedBy(l))

@@ -46,7 +46,7 @@ func TestTask4_Stream_and_Watch_retry_as_Do_does(t *testing.T) {
 						"duration of %s after %d with Retry-After %q", s.name, a.code, a.retryAfter)
 				}
 			}
-			for retries, sent := range map[int]int{0: 1, 3: 4, 12: 13} {
+			for retries, sent := range guard.InOrder(map[int]int{0: 1, 3: 4, 12: 13}) {
 				w := newWorld(t)
 				w.script("busy forever", "", fakeapi.Times(50, fakeapi.Answer(429, "1"))...)
 				t.Rule(sets + ".")
@@ -156,7 +156,7 @@ func TestTask4_Earlier_error_outlives_an_answer(t *testing.T) {
 	guard.Test(t, both+", also if an answer of 429 came in between.", func(t *guard.T) {
 		refusal := errors.New("no token before the deadline")
 		for _, s := range []sender{senders[0], senders[1], senders[3]} { // Stream returns the first such error
-			for where, busy := range map[string]func(*limiter) fakeapi.Fault{
+			for where, busy := range guard.InOrder(map[string]func(*limiter) fakeapi.Fault{
 				"the context ends in the wait for a retry": func(*limiter) fakeapi.Fault { return fakeapi.Answer(429, "3600") },
 				"the context ends in the limiter's wait": func(l *limiter) fakeapi.Fault {
 					return func(rw respond, r *request, next handler) {
@@ -170,7 +170,7 @@ func TestTask4_Earlier_error_outlives_an_answer(t *testing.T) {
 						fakeapi.Answer(429, "0")(rw, r, next)
 					}
 				},
-			} {
+			}) {
 				l := &limiter{}
 				w := newWorld(t, limitedBy(l), losing(&lossy{errs: []error{io.EOF}}))
 				w.Script("", busy(l))

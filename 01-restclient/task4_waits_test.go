@@ -334,10 +334,10 @@ func TestTask4_One_request_does_not_wait_for_another(t *testing.T) {
 func TestTask4_Cancel_ends_the_waits_of_Stream_and_Watch(t *testing.T) {
 	const atOnce = contextEnds + ": a program that stops must not sleep for ten minutes first."
 	guard.Test(t, atOnce, func(t *guard.T) {
-		for what, begin := range map[string]func(*restclient.Request, context.Context) error{
+		for what, begin := range guard.InOrder(map[string]func(*restclient.Request, context.Context) error{
 			"Stream": func(r *restclient.Request, ctx context.Context) error { _, err := r.Stream(ctx); return err },
 			"Watch":  func(r *restclient.Request, ctx context.Context) error { _, err := r.Watch(ctx); return err },
-		} {
+		}) {
 			w := newWorld(t)
 			w.script("busy, with Retry-After 600", "", fakeapi.Answer(429, "600"))
 			ctx, cancel := context.WithCancel(t.Context())

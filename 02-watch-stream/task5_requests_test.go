@@ -46,10 +46,10 @@ func TestTask5_All_options_are_sent(t *testing.T) {
 	guard.Test(t, filtered, func(t *guard.T) {
 		api := fakeapi.Start(t)
 		c := client(t, api)
-		for rule, lw := range map[string]*watchstream.ListWatch{
+		for rule, lw := range guard.InOrder(map[string]*watchstream.ListWatch{
 			filtered: watchstream.NewFilteredListWatchFromClient(c, "deployments", "", func(*metav1.ListOptions) {}),
 			selected: watchstream.NewListWatchFromClient(c, "deployments", "", fields.Everything()),
-		} {
+		}) {
 			t.Rule("%s", rule)
 			for _, test := range allOptions {
 				t.Did("ListWithContext, WatchWithContext with %q", test.query)
@@ -110,9 +110,9 @@ func TestTask5_Resource_and_namespace_are_the_callers(t *testing.T) {
 		api := fakeapi.Start(t)
 		c := client(t, api)
 		modify := func(*metav1.ListOptions) {}
-		for namespace, want := range map[string][]string{
+		for namespace, want := range guard.InOrder(map[string][]string{
 			"default": {"default"}, "other": {"other"}, "": {"default", "other"},
-		} {
+		}) {
 			for _, lw := range []*watchstream.ListWatch{
 				watchstream.NewFilteredListWatchFromClient(c, "deployments", namespace, modify),
 				watchstream.NewListWatchFromClient(c, "deployments", namespace, fields.Everything()),

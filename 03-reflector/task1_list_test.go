@@ -194,10 +194,10 @@ func (o *owner) names() (all [][]string) {
 func TestTask1_Answer_that_is_not_a_list_is_an_error(t *testing.T) {
 	guard.Test(t, "An answer that is not a list is an error, and does not go into the store: an empty Replace would "+
 		"delete all objects.", func(t *guard.T) {
-		for what, answer := range map[string]apiruntime.Object{
+		for what, answer := range guard.InOrder(map[string]apiruntime.Object{
 			"a Deployment": deployment("a"),
 			"a Status, which has the metadata of a list and no items": &metav1.Status{},
-		} {
+		}) {
 			t.Story(5)
 			s, st := &script{}, &store{}
 			s.lists = append(s.lists, func(metav1.ListOptions) (apiruntime.Object, error) { return answer, nil })

@@ -294,10 +294,10 @@ func TestTask2_Cancel_ends_it_at_once(t *testing.T) {
 
 		t.Rule("When the context ends, every request, watch and wait ends at once, and no watch starts: the source may " +
 			"ignore the context.")
-		for call, want := range map[string][]string{
+		for call, want := range guard.InOrder(map[string][]string{
 			"Replace [] @7": {"list@0"},
 			"Add a@8":       {"list@0", "watch@7"},
-		} {
+		}) {
 			for range 20 { // a select between the end of the watch and that of the context chooses at random
 				t.Story(8)
 				s := &script{}

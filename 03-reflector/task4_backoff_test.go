@@ -74,8 +74,8 @@ func TestTask4_Waits_grow_up_to_a_minute(t *testing.T) {
 				waits = append(waits, gap)
 			}
 		}
-		t.Rule("If the server refuses connections or has too much to do (429, as answer or as event), the next watch starts " +
-			"at the last version. Any other error makes a list due.")
+		t.Rule("If the server refuses connections or has too much to do (429, as answer or as event), the next watch " +
+			"starts at the last version. Any other error makes a list due.")
 		require.Equal(t, []string{"list@0", "list@0", "watch@7", "watch@7", "watch@7", "watch@7", "list@7", "watch@8"},
 			s.requests(), "requests to the source")
 		t.Rule("The Reflector waits before it asks a server in trouble again, and longer each time, whatever the trouble is.")
@@ -235,7 +235,7 @@ func TestTask4_Short_watch_after_a_wait_makes_a_list_due(t *testing.T) {
 	guard.Test(t, "A watch that lasted less than a second and brought nothing makes a list due. The time counts from "+
 		"the request: what the Reflector did before it does not matter.", func(t *guard.T) {
 		s := &script{}
-		for what, before := range map[string]watchFunc{
+		for what, before := range guard.InOrder(map[string]watchFunc{
 			"is refused":      watchFails(errRefused),
 			"is answered 429": watchFails(busy),
 			"brings 429":      func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
@@ -247,7 +247,7 @@ func TestTask4_Short_watch_after_a_wait_makes_a_list_due(t *testing.T) {
 				time.Sleep(time.Minute)
 				return s.channel(failing(internal)), nil
 			},
-		} {
+		}) {
 			t.Story(8)
 			*s = script{}
 			s.lists = append(s.lists, lists("7"))

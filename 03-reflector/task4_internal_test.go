@@ -27,10 +27,10 @@ func TestTask4_Internal_errors_are_tried_again_for_a_while(t *testing.T) {
 	)
 	guard.Test(t, again, func(t *guard.T) {
 		internal := failing(apierrors.NewInternalError(errors.New("etcdserver: request timed out")))
-		for retry, want := range map[time.Duration][]string{
+		for retry, want := range guard.InOrder(map[time.Duration][]string{
 			0:           {"list@0", "watch@7", "list@8"},
 			time.Minute: {"list@0", "watch@7", "watch@8", "watch@8"},
-		} {
+		}) {
 			t.Story(8)
 			t.Rule(again)
 			if retry == 0 {
@@ -101,14 +101,14 @@ func TestTask4_Internal_errors_count_from_the_first_on(t *testing.T) {
 	guard.Test(t, "An internal error that ends a watch starts a period of MaxInternalErrorRetryDuration. No other end of "+
 		"a watch does.", func(t *guard.T) {
 		s := &script{}
-		for what, end := range map[string]watchFunc{
+		for what, end := range guard.InOrder(map[string]watchFunc{
 			"brings 429":      func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
 			"is answered 429": watchFails(busy),
 			"ends after a second": func(metav1.ListOptions) (watch.Interface, error) {
 				time.Sleep(time.Second)
 				return s.ending(), nil
 			},
-		} {
+		}) {
 			t.Story(8)
 			*s = script{}
 			s.lists = append(s.lists, lists("7"))
@@ -151,14 +151,14 @@ func TestTask4_Internal_errors_are_not_tried_forever(t *testing.T) {
 		t.Rule("RunWithContext waits for the back-off after each call.")
 		require.Less(t, len(requests), 60, "requests in a minute and a half")
 
-		for what, between := range map[string]watchFunc{
+		for what, between := range guard.InOrder(map[string]watchFunc{
 			"another internal error": func(o metav1.ListOptions) (watch.Interface, error) { return s.channel(internal), nil },
 			"an event, and ends": func(o metav1.ListOptions) (watch.Interface, error) {
 				return s.ending(event(watch.Added, "a", "7")), nil
 			},
 			"429":                func(o metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
 			"no answer, but 429": watchFails(busy),
-		} {
+		}) {
 			t.Story(8)
 			t.Rule("After MaxInternalErrorRetryDuration of internal errors, the next one makes a list due. Only a minute " +
 				"without an internal error starts the duration again. No other minute does, and no other end of a watch.")

@@ -24,10 +24,10 @@ func TestTask7_Cancel_during_a_stream_is_prompt(t *testing.T) {
 	const prompt = "When the context ends, every request, watch and wait ends at once: a program that stops does not " +
 		"wait for streams."
 	bonus(t, prompt, func(t *guard.T) {
-		for what, fault := range map[string]fakeapi.Fault{
+		for what, fault := range guard.InOrder(map[string]fakeapi.Fault{
 			"sends the stream a byte a second":        fakeapi.SlowBody(1, time.Second),
 			"answers the stream's request in an hour": fakeapi.Slow(time.Hour),
-		} {
+		}) {
 			t.Story(8)
 			t.Rule(prompt)
 			w := newStreaming(t, "a")
@@ -61,12 +61,12 @@ func TestTask7_Wait_after_a_stream_ends_with_the_context(t *testing.T) {
 		"a minute.", func(t *guard.T) {
 		s := &script{}
 		ends := s.ends(event(watch.Added, "a", "2"))
-		for what, answers := range map[string][]watchFunc{
+		for what, answers := range guard.InOrder(map[string][]watchFunc{
 			"a stream is answered 429":            {watchFails(busy)},
 			"a stream brings 429":                 {s.sends(failing(busy))},
 			"a stream ends before its bookmark":   {ends},
 			"two streams end before the bookmark": {ends, ends},
-		} {
+		}) {
 			t.Story(8)
 			*s = script{watches: answers}
 			r := reflector.NewReflectorWithOptions(streaming{s}, &appsv1.Deployment{}, &store{}, cache.ReflectorOptions{

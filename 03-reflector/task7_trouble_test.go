@@ -41,11 +41,11 @@ func TestTask7_Server_that_refuses_connections_is_tried_again(t *testing.T) {
 
 		t.Rule("If the server refuses connections or has too much to do (429), a new stream starts after the back-off, " +
 			"however often that happens.")
-		for what, trouble := range map[string]watchFunc{
+		for what, trouble := range guard.InOrder(map[string]watchFunc{
 			"is refused":      refused,
 			"is answered 429": watchFails(busy),
 			"brings 429":      func(metav1.ListOptions) (watch.Interface, error) { return s.channel(failing(busy)), nil },
-		} {
+		}) {
 			t.Story(8)
 			*s = script{watches: slices.Repeat([]watchFunc{trouble}, 300)}
 			s.watches = append(s.watches, s.sends(allOfIt("2")))
@@ -228,14 +228,14 @@ func TestTask7_Refusal_without_a_version_is_an_error(t *testing.T) {
 func TestTask7_Too_large_version_is_given_up(t *testing.T) {
 	bonus(t, "If the server refuses the version, the next stream starts at once, without one. That holds for a "+
 		"version that is too large, and for a refusal that comes as an event.", func(t *guard.T) {
-		for what, refused := range map[string]watchFunc{
+		for what, refused := range guard.InOrder(map[string]watchFunc{
 			"answered: too large":            watchFails(errTooLarge),
 			"answered: too large (1.17)":     watchFails(errTooLargeIn1_17),
 			"answered: too large (old)":      watchFails(errTooLargeBefore1_17),
 			"answered 410 with reason Gone":  watchFails(errGone),
 			"ended by the event 410":         nil,
 			"ended by the event: too large ": nil,
-		} {
+		}) {
 			t.Story(8)
 			s := &script{}
 			switch what {

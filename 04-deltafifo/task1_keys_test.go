@@ -104,7 +104,7 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 			}
 			return cache.MetaNamespaceKeyFunc(obj)
 		}})
-		for name, call := range map[string]func(any) error{"Add": q.Add, "Update": q.Update} {
+		for name, call := range guard.InOrder(map[string]func(any) error{"Add": q.Add, "Update": q.Update}) {
 			for _, obj := range []any{"nameless", nil} {
 				err := call(obj)
 				require.ErrorAs(t, err, &cache.KeyError{}, "the error of %s", name)

@@ -56,7 +56,7 @@ func TestTask1_Pop_waits_for_a_key(t *testing.T) {
 	guard.Test(t, "Pop blocks while the queue is empty. Add wakes a waiting Pop, and so does "+
 		"Update.", func(t *guard.T) {
 		q := newQueue(t, options{})
-		for name, call := range map[string]func(any) error{"Add": q.Add, "Update": q.Update} {
+		for name, call := range guard.InOrder(map[string]func(any) error{"Add": q.Add, "Update": q.Update}) {
 			popped := ""
 			t.Go(func() { popped = q.popWaiting() })
 			synctest.Wait()

@@ -353,7 +353,7 @@ func TestTask2_Transformer_error_is_returned(t *testing.T) {
 			calls := map[string]func(q recordedQueue, obj any) error{
 				"Add": recordedQueue.Add, "Update": recordedQueue.Update, "Delete": recordedQueue.Delete,
 			}
-			for name, call := range calls {
+			for name, call := range guard.InOrder(calls) {
 				require.Equal(t, errSour, call(q, deploy("default/sour@2")), "the error of %s", name)
 				transformed := 0
 				q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: func(obj any) (any, error) {

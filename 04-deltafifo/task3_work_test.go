@@ -105,12 +105,12 @@ func TestTask3_Panic_in_the_transformer_leaves_the_lock_free(t *testing.T) {
 // checkTransformerPanics requires that the queue is free and unchanged after each call whose transformer panics.
 func checkTransformerPanics(t *guard.T, new func(transformer cache.TransformFunc) recordedQueue) {
 	t.Helper()
-	for name, call := range map[string]func(q recordedQueue) error{
+	for name, call := range guard.InOrder(map[string]func(q recordedQueue) error{
 		"Add":     func(q recordedQueue) error { return q.Add(deploy("default/a@1")) },
 		"Update":  func(q recordedQueue) error { return q.Update(deploy("default/a@1")) },
 		"Delete":  func(q recordedQueue) error { return q.Delete(deploy("default/a@1")) },
 		"Replace": func(q recordedQueue) error { return q.Replace(deploys("default/a@1"), "1") },
-	} {
+	}) {
 		t.Story(8)
 		q := new(func(obj any) (any, error) {
 			if obj.(*appsv1.Deployment).Name == "a" {

@@ -140,7 +140,7 @@ func TestTask6_Errors_are_those_of_a_DeltaFIFO(t *testing.T) {
 		q := newRealFIFO(t, storeOf(), cache.RealFIFOOptions{})
 		for _, q := range []recordedQueue{q, newRealFIFO(t, nil, cache.RealFIFOOptions{})} { // of each kind
 			calls := map[string]func(any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}
-			for name, call := range calls {
+			for name, call := range guard.InOrder(calls) {
 				err := call("nameless")
 				require.ErrorAs(t, err, &cache.KeyError{}, "the error of %s of an object without a key", name)
 				require.Equal(t, any("nameless"), keyErrorOf(err).Obj, "the object in the error of %s", name)

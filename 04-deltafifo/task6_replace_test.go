@@ -131,14 +131,14 @@ func TestTask6_Atomic_list_with_an_object_without_a_key(t *testing.T) {
 func TestTask6_Change_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
 	bonus(t, "A change that fails leaves nothing in the queue. The error wraps its cause.", func(t *guard.T) {
 		nameless, sour := errors.New("no key today"), errors.New("the transformer failed")
-		for cause, opts := range map[error]cache.RealFIFOOptions{
-			nameless: {KeyFunction: func(obj any) (string, error) {
+		for i, opts := range []cache.RealFIFOOptions{
+			{KeyFunction: func(obj any) (string, error) {
 				if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "a" {
 					return "", nameless
 				}
 				return cache.MetaNamespaceKeyFunc(obj)
 			}},
-			sour: {Transformer: func(obj any) (any, error) {
+			{Transformer: func(obj any) (any, error) {
 				if d, ok := obj.(*appsv1.Deployment); ok && d.Name == "a" {
 					return obj, sour // an object that comes with an error must not be used
 				}
@@ -146,6 +146,7 @@ func TestTask6_Change_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
 			}},
 		} {
 			t.Story(8)
+			cause := []error{nameless, sour}[i]
 			q := newRealFIFO(t, storeOf(), opts)
 			t.Did("NewRealFIFOWithOptions, with a function that fails for a: %v", cause)
 			require.ErrorIs(t, q.Replace(deploys("default/a@1"), "1"), cause, "the error of Replace")

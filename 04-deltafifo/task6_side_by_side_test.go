@@ -215,11 +215,11 @@ func TestTask6_Side_by_side(t *testing.T) {
 		known := func() *store { return storeOf("ns/a@1", "ns/b@1") }
 		columns := []string{"DeltaFIFO", "RealFIFO with KnownObjects", "RealFIFO with AtomicEvents"}
 		delivered := map[string][]string{}
-		for name, q := range map[string]recordedQueue{
+		for name, q := range guard.InOrder(map[string]recordedQueue{
 			columns[0]: newQueue(t, options{KnownObjects: known()}),
 			columns[1]: newRealFIFO(t, known(), cache.RealFIFOOptions{}),
 			columns[2]: newRealFIFO(t, nil, cache.RealFIFOOptions{EmitDeltaTypeBookmark: true}),
-		} {
+		}) {
 			t.Story(20)
 			t.Did("a %s, whose consumer has ns/a@1 and ns/b@1", name)
 			require.NoError(t, q.Update(deploy("ns/a@2")), "the error of Update of the %s", name)

@@ -54,10 +54,10 @@ func TestTask1_Key_is_namespace_slash_name(t *testing.T) {
 
 		t.Rule("An object has metadata if meta.Accessor finds it: it may have the method GetObjectMeta, or the methods of " +
 			"a metav1.Object.")
-		for what, obj := range map[string]any{
+		for what, obj := range guard.InOrder(map[string]any{
 			"an object whose only method is GetObjectMeta":    onlyAccessor{deploy("default/web")},
 			"an object that has the methods of metav1.Object": onlyObject{deploy("default/web")},
-		} {
+		}) {
 			t.Did("MetaNamespaceKeyFunc of %s", what)
 			key, err = indexer.MetaNamespaceKeyFunc(obj)
 			require.NoError(t, err, "the error of MetaNamespaceKeyFunc for "+what)
@@ -103,10 +103,10 @@ func TestTask1_Get_finds_what_Add_stored(t *testing.T) {
 		require.Same(t, web, got, "the object that GetByKey returns")
 
 		t.Rule("For a key that is not stored, exists is false and err is nil.")
-		for name, get := range map[string]func() (any, bool, error){
+		for name, get := range guard.InOrder(map[string]func() (any, bool, error){
 			"Get":      func() (any, bool, error) { return s.Get(deploy("default/db")) },
 			"GetByKey": func() (any, bool, error) { return s.GetByKey("default/db") },
-		} {
+		}) {
 			t.Did("%s default/db, which was never added", name)
 			_, exists, err = get()
 			require.NoError(t, err, "the error of "+name+" for an unknown key")
@@ -229,7 +229,7 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 		t.Did("Add default/web @5")
 		require.NoError(t, s.Add(stored), "the error of Add")
 		fails = true
-		for name, call := range map[string]func(any) error{
+		for name, call := range guard.InOrder(map[string]func(any) error{
 			"Add":    s.Add,
 			"Update": s.Update,
 			"Delete": s.Delete,
@@ -239,7 +239,7 @@ func TestTask1_Object_without_a_key_is_a_KeyError(t *testing.T) {
 				require.False(t, exists, "Get finds an object without a key")
 				return err
 			},
-		} {
+		}) {
 			for _, obj := range append(withoutMetadata(), obj, cache.ExplicitKey("default/web")) {
 				what := name + " of " + describe(obj)
 				t.Did("%s, for which the key function fails", what)

@@ -308,7 +308,7 @@ func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
 	listValues := func(s cache.Indexer) string {
 		return "one: " + both(s.ListIndexFuncValues("one"), nil) + "; two: " + both(s.ListIndexFuncValues("two"), nil)
 	}
-	for name, read := range map[string]func(s cache.Indexer) string{
+	for name, read := range guard.InOrder(map[string]func(s cache.Indexer) string{
 		"Get":                          get,
 		"List":                         func(s cache.Indexer) string { return describe(s.List()...) },
 		"ListKeys":                     func(s cache.Indexer) string { return strings.Join(s.ListKeys(), " ") },
@@ -316,7 +316,7 @@ func TestTask2_Readers_wait_or_see_what_was_before(t *testing.T) {
 		"ByIndex":                      byIndex,
 		"IndexKeys":                    indexKeys,
 		"ListIndexFuncValues":          listValues,
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "No reader sees half of a change: the writer changes the map and all indexes in one "+
 				"hold of the lock. A reader that does not wait must see the state before the change.", func(t *guard.T) {

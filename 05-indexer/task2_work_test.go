@@ -86,10 +86,10 @@ func TestTask2_Lookups_by_value_do_not_search(t *testing.T) {
 	guard.Test(t, "The work of a lookup does not grow with the number of stored objects. It grows with the number of "+
 		"objects that it finds.", func(t *guard.T) {
 		value := cache.Indexers{"value": func(obj any) ([]string, error) { return []string{obj.(string)}, nil }}
-		for name, lookup := range map[string]func(s cache.ThreadSafeStore, value string){
+		for name, lookup := range guard.InOrder(map[string]func(s cache.ThreadSafeStore, value string){
 			"ByIndex":   func(s cache.ThreadSafeStore, value string) { s.ByIndex("value", value) },
 			"IndexKeys": func(s cache.ThreadSafeStore, value string) { s.IndexKeys("value", value) },
-		} {
+		}) {
 			t.Did("%s, in %d stores with up to 1000 objects that have a value each", name, guardpage.Stores)
 			reads := guardpage.Reads(t, func(keys []string, own string) func() {
 				s := filled(keys, value)

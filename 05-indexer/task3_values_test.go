@@ -293,11 +293,11 @@ func TestTask3_Index_of_a_bad_example_is_an_error(t *testing.T) {
 		}})
 		more.Update("default/web", "an object")
 		fails = true
-		for name, call := range map[string]func(){
+		for name, call := range guard.InOrder(map[string]func(){
 			"Index":            func() { more.Index("image", deploy("example/x")) },
 			"Update":           func() { more.Update("default/db", "another") },
 			"DeleteWithObject": func() { more.DeleteWithObject("default/web", nil) },
-		} {
+		}) {
 			t.Did("%s, with an index function that panics; then Update of an object without values", name)
 			if name == "DeleteWithObject" { // a store that has recorded the values calls no index function
 				panicked(call)

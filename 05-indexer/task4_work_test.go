@@ -177,10 +177,10 @@ func TestTask4_Panic_of_the_index_function_itself_leaves_the_lock_free(t *testin
 	// In a process of its own, because to unlock twice is an error that ends the process.
 	guard.Race(t, "A call that panics releases the lock, even if the index function itself panics.", func(t *guard.T) {
 		panics := cache.Indexers{"panics": func(any) ([]string, error) { panic("cannot tell") }}
-		for name, call := range map[string]func(s cache.ThreadSafeStore){
+		for name, call := range guard.InOrder(map[string]func(s cache.ThreadSafeStore){
 			"Replace":     func(s cache.ThreadSafeStore) { s.Replace(map[string]any{"default/web": "an object"}, "1") },
 			"AddIndexers": func(s cache.ThreadSafeStore) { s.AddIndexers(panics) },
-		} {
+		}) {
 			t.Did("%s, with an index function that panics; then Update", name)
 			s := newThreadSafe(nil)
 			s.Update("default/web", "an object")

@@ -169,11 +169,11 @@ func TestTask1_Each_Done_wakes_a_worker(t *testing.T) {
 	guard.Test(t, "If an item was added while it was being processed, Done puts it at the end of the queue. Get waits "+
 		"until there is an item, so Done wakes a worker for each, even if the queue is not empty.", func(t *guard.T) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no worker runs between the two calls
-		for name, second := range map[string]func(q loggedQueue){
+		for name, second := range guard.InOrder(map[string]func(q loggedQueue){
 			"Add cdn, Done web":  func(q loggedQueue) { q.Add("cdn"); q.Done("web") },
 			"Done web, Add cdn":  func(q loggedQueue) { q.Done("web"); q.Add("cdn") },
 			"Done web, Done cdn": func(q loggedQueue) { q.Done("web"); q.Done("cdn") },
-		} {
+		}) {
 			t.Story(8)
 			q := newQueue(t, "web")
 			require.Equal(t, "web", q.Get(), "Get")

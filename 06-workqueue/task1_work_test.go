@@ -176,10 +176,13 @@ func workWith(t *guard.T, n int) work {
 	return work{(below.calls - calls) / rounds, bytes / rounds}
 }
 
+// filled puts items into a queue, and returns a call about an item of its own.
+type filled func(q *workqueue.Typed[string], items []string, own string) (call func())
+
 func TestTask1_No_method_looks_for_an_item(t *testing.T) {
 	guard.Test(t, "The work for an item does not grow with the number of other items: a method compares the item "+
 		"with few others.", func(t *guard.T) {
-		for name, fill := range map[string]func(q *workqueue.Typed[string], items []string, own string) (call func()){
+		for name, fill := range guard.InOrder(map[string]filled{
 			"Add of a new item": func(q *workqueue.Typed[string], items []string, own string) func() {
 				addAll(q, slices.DeleteFunc(items, func(item string) bool { return item == own }))
 				return func() { q.Add(own) }
@@ -212,7 +215,7 @@ func TestTask1_No_method_looks_for_an_item(t *testing.T) {
 				}
 				return func() { q.Done(own) }
 			},
-		} {
+		}) {
 			t.Did("%s, in %d queues with up to 1000 items", name, guardpage.Stores)
 			reads := guardpage.Reads(t, func(items []string, own string) func() {
 				return fill(workqueue.NewTyped[string](), items, own)

@@ -119,10 +119,10 @@ func (l *lookedAt) Len() int {
 func TestTask2_No_worker_sleeps_through_ShutDown(t *testing.T) {
 	guard.Test(t, "ShutDown wakes every worker that waits in Get. A worker that has seen an empty queue, and does not "+
 		"wait yet, must notice it too.", func(t *guard.T) {
-		for name, down := range map[string]func(q loggedQueue){
+		for name, down := range guard.InOrder(map[string]func(q loggedQueue){
 			"ShutDown":          func(q loggedQueue) { q.TypedInterface.ShutDown() },
 			"ShutDownWithDrain": func(q loggedQueue) { q.TypedInterface.ShutDownWithDrain() },
-		} {
+		}) {
 			t.Story(8)
 			below := &lookedAt{Queue: workqueue.DefaultQueue[string]()}
 			q := loggedQueue{workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: below}), t}

@@ -77,10 +77,10 @@ func TestTask3_Waiting_costs_a_timer_at_most(t *testing.T) {
 func TestTask3_No_timer_is_left(t *testing.T) {
 	guard.Test(t, "ShutDown and ShutDownWithDrain leave no goroutine and no timer behind, not even the last "+
 		"timer.", func(t *guard.T) {
-		for name, down := range map[string]func(q loggedQueue){
+		for name, down := range guard.InOrder(map[string]func(q loggedQueue){
 			"ShutDown":          func(q loggedQueue) { q.TypedInterface.ShutDown() },
 			"ShutDownWithDrain": func(q loggedQueue) { q.TypedInterface.ShutDownWithDrain() },
-		} {
+		}) {
 			for _, c := range []struct {
 				delays []time.Duration
 				jump   time.Duration // by which the Clock advances just before the queue starts a timer

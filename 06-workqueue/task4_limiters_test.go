@@ -153,12 +153,12 @@ func TestTask4_Nothing_is_kept_of_items_without_failures(t *testing.T) {
 		"failures.", func(t *guard.T) {
 		exponential := workqueue.NewTypedItemExponentialFailureRateLimiter[*payload]
 		bucket := &workqueue.TypedBucketRateLimiter[*payload]{Limiter: rate.NewLimiter(10, 2)}
-		for name, r := range map[string]clientgo.TypedRateLimiter[*payload]{
+		for name, r := range guard.InOrder(map[string]clientgo.TypedRateLimiter[*payload]{
 			"TypedItemExponentialFailureRateLimiter": exponential(time.Millisecond, time.Second),
 			"TypedBucketRateLimiter":                 bucket,
 			"TypedMaxOfRateLimiter":                  workqueue.NewTypedMaxOfRateLimiter(exponential(1, 2), bucket),
 			"TypedWithMaxWaitRateLimiter":            workqueue.NewTypedWithMaxWaitRateLimiter(exponential(1, 2), 1),
-		} {
+		}) {
 			t.Story(8)
 			t.Did("%s: When of 100 items; Forget and NumRequeues of these, and of 100 that never failed", name)
 			var items []weak.Pointer[payload]

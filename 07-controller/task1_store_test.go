@@ -167,14 +167,14 @@ func TestTask1_Ends_with_the_context(t *testing.T) {
 }
 
 func TestTask1_End_waits_for_an_object_on_its_way(t *testing.T) {
-	for title, over := range map[string]func(t *guard.T) func(layers.Layers) layers.Layers{
+	for title, over := range guard.InOrder(map[string]func(t *guard.T) func(layers.Layers) layers.Layers{
 		"which completes the first list": func(*guard.T) func(layers.Layers) layers.Layers {
 			return func(below layers.Layers) layers.Layers { return below }
 		},
 		"of a list that is not complete": func(t *guard.T) func(layers.Layers) layers.Layers {
 			return lateSynced{door: gate.New(t)}.under
 		},
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Test(t, "When RunWithContext returns, nothing is left running: it waits for the delta in "+
 				"progress.", func(t *guard.T) {

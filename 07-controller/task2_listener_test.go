@@ -122,9 +122,9 @@ func TestTask2_Handlers_wait_for_the_first_write(t *testing.T) {
 }
 
 func TestTask2_Write_that_fails_is_no_change(t *testing.T) {
-	for method, want := range map[string][]string{
+	for method, want := range guard.InOrder(map[string][]string{
 		"Add": {}, "Update": {"add bad@2"}, "Delete": {"add bad@2", "update bad@2 to bad@3"},
-	} {
+	}) {
 		t.Run(method, func(t *testing.T) {
 			guard.Test(t, "The store changes first, then the handlers: a handler that receives a change finds it in the "+
 				"store, so it does not receive one that the store has refused.", func(t *guard.T) {

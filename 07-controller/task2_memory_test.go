@@ -131,9 +131,9 @@ func TestTask2_Panic_loses_one_notification(t *testing.T) {
 }
 
 func TestTask2_Failure_concerns_no_earlier_change(t *testing.T) {
-	for method, want := range map[string][]string{
+	for method, want := range guard.InOrder(map[string][]string{
 		"Update": {"add bad@3"}, "Delete": {"add bad@3", "update bad@3 to bad@4"},
-	} {
+	}) {
 		for _, panics := range []bool{false, true} {
 			t.Run(fmt.Sprint(method, " panics ", panics), func(t *testing.T) {
 				guard.Apart(t, "Each handler receives every change, in order: of several deltas of one object, one fails, and "+

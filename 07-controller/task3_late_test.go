@@ -55,11 +55,11 @@ func TestTask3_Other_handlers_receive_nothing_again(t *testing.T) {
 }
 
 func TestTask3_Handler_comes_while_a_delta_is_handled(t *testing.T) {
-	for title, change := range map[string]func(w *world){
+	for title, change := range guard.InOrder(map[string]func(w *world){
 		"an addition": func(w *world) { w.create("b") },
 		"an update":   func(w *world) { w.change("a") },
 		"a deletion":  func(w *world) { w.remove("a") },
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Test(t, "A late handler first receives the objects in the store, as additions of the "+
 				"first list, and then every change, with no gaps and no duplicates: it cannot join "+

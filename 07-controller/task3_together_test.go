@@ -42,11 +42,11 @@ func TestTask3_Informer_syncs_while_a_handler_joins(t *testing.T) {
 }
 
 func TestTask3_Change_comes_while_a_handler_joins(t *testing.T) {
-	for title, change := range map[string]func(*fcache.FakeControllerSource){
+	for title, change := range guard.InOrder(map[string]func(*fcache.FakeControllerSource){
 		"an addition": func(source *fcache.FakeControllerSource) { source.Add(deployment("b")) },
 		"an update":   func(source *fcache.FakeControllerSource) { source.Modify(deployment("a")) },
 		"a deletion":  func(source *fcache.FakeControllerSource) { source.Delete(deployment("a")) },
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Test(t, "A late handler first receives the objects in the store, as additions of the first list, and "+
 				"then every change, with no gaps and no duplicates: a change waits while a handler joins.", func(t *guard.T) {
@@ -119,13 +119,13 @@ func TestTask3_Change_before_the_informer_has_synced(t *testing.T) {
 }
 
 func TestTask3_Changes_of_objects_that_wait_for_the_store(t *testing.T) {
-	for title, row := range map[string]struct {
+	for title, row := range guard.InOrder(map[string]struct {
 		names  []string
 		update func(door gate.Gate)
 	}{
 		"the call for a change does not return": {[]string{"a", "b"}, func(door gate.Gate) { door.Wait() }},
 		"the call for a change panics":          {[]string{"a", "b", "c"}, func(gate.Gate) { panic("a bug in a handler") }},
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Apart(t, "HasSynced of a registration is about its handler: it is true when every call for the first list "+
 				"has returned. Other calls do not count.", func(t *guard.T) {

@@ -99,7 +99,7 @@ func TestTask5_Last_transform_counts(t *testing.T) {
 			return obj, nil
 		}
 	}
-	for second, transform := range map[string]cache.TransformFunc{"another": mark("second"), "nil": nil} {
+	for second, transform := range guard.InOrder(map[string]cache.TransformFunc{"another": mark("second"), "nil": nil}) {
 		t.Run(second, func(t *testing.T) {
 			guard.Test(t, "A second SetTransform replaces the first.", func(t *guard.T) {
 				w := newWorld(t, "a")
@@ -117,7 +117,7 @@ func TestTask5_Last_transform_counts(t *testing.T) {
 }
 
 func TestTask5_Settings_in_each_phase(t *testing.T) {
-	for phase, reach := range map[string]func(*world){
+	for phase, reach := range guard.InOrder(map[string]func(*world){
 		"before the first list": func(w *world) {
 			w.Down()
 			w.run()
@@ -132,7 +132,7 @@ func TestTask5_Settings_in_each_phase(t *testing.T) {
 			w.run()
 			w.end()
 		},
-	} {
+	}) {
 		t.Run(phase, func(t *testing.T) {
 			guard.Test(t, "SetTransform returns an error after the start: the objects in the store have not passed "+
 				"through it.", func(t *guard.T) {

@@ -99,7 +99,7 @@ func TestTask5_Calls_at_the_same_moment(t *testing.T) {
 				"ShutdownChan is closed")
 		}
 	}
-	for title, row := range map[string]struct {
+	for title, row := range guard.InOrder(map[string]struct {
 		before, first, second func(c *calls)
 		check                 func(t *guard.T, c *calls)
 	}{
@@ -125,7 +125,7 @@ func TestTask5_Calls_at_the_same_moment(t *testing.T) {
 			t.Rule("A second RunWithContext returns and changes nothing: otherwise two watches would fill one store (#104853).")
 			require.Equal(t, 1, c.Watches(), "open watches")
 		}},
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Test(t, "All methods may be called from any goroutine.", func(t *guard.T) {
 				m := &meeting{t: t}
@@ -159,8 +159,8 @@ func TestTask5_Calls_that_wait_for_a_delta(t *testing.T) {
 			"LastSyncResourceVersion": func() { w.informer.LastSyncResourceVersion() },
 			"IsStopped":               func() { w.informer.IsStopped() },
 		}
-		for first := range calls {
-			for second := range calls {
+		for first := range guard.InOrder(calls) {
+			for second := range guard.InOrder(calls) {
 				if first == second {
 					continue
 				}
@@ -186,7 +186,7 @@ func TestTask5_Calls_that_wait_for_a_delta(t *testing.T) {
 }
 
 func TestTask5_Panic_of_a_function_that_it_is_given(t *testing.T) {
-	for title, use := range map[string]func(w *world, source *brokenList, fail func()) error{
+	for title, use := range guard.InOrder(map[string]func(w *world, source *brokenList, fail func()) error{
 		"a transform": func(w *world, _ *brokenList, fail func()) error {
 			return w.informer.SetTransform(func(obj any) (any, error) {
 				fail()
@@ -200,7 +200,7 @@ func TestTask5_Panic_of_a_function_that_it_is_given(t *testing.T) {
 				fail()
 			})
 		},
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Apart(t, "A panic is reported to utilruntime. If utilruntime.ReallyCrash is off, the informer "+
 				"continues.", func(t *guard.T) {

@@ -74,7 +74,7 @@ func TestTask6_One_step(t *testing.T) {
 	wide := func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = &metav1.LabelSelector{} }
 	both := func(b *policyv1.PodDisruptionBudget) { b.Spec.MaxUnavailable = ptr.To(intstr.FromInt32(1)) }
 	otherOwner := ownedByOther("StatefulSet", "db", "db-uid")
-	for name, test := range map[string]case6{
+	for name, test := range guard.InOrder(map[string]case6{
 		"creates what is missing": {web(), nil, create, created,
 			"Reconcile creates a budget for a Deployment that wants one and has none."},
 		"creates with two replicas": {web(replicas(2)), nil, create, created,
@@ -149,7 +149,7 @@ func TestTask6_One_step(t *testing.T) {
 		"previous, none wanted": {web(replicas(1)), webBudget(ownedByOther("Deployment", "web", "old-uid")), nil, nil,
 			"Reconcile leaves the budget of an earlier Deployment to the garbage collector: its delete " +
 				"event brings the key back."},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) { test.run(t) })
 	}
 }
@@ -158,7 +158,7 @@ func TestTask6_Deployment_that_is_gone(t *testing.T) {
 	byOther := ownedByOther("StatefulSet", "db", "db-uid")
 	sameName := ownedByOther("StatefulSet", "web", "db-uid")
 	const stays = "Every other budget of a Deployment that is gone stays: "
-	for name, test := range map[string]case6{
+	for name, test := range guard.InOrder(map[string]case6{
 		"no budget": {nil, nil, nil, nil, "A nil error means that there is nothing to do until the next event: the key " +
 			"of a deleted Deployment is not an error."},
 		"its only owner": {nil, webBudget(noOtherOwner), nil, nil, stays + "the garbage collector takes it, since its " +
@@ -177,7 +177,7 @@ func TestTask6_Deployment_that_is_gone(t *testing.T) {
 		"another controller, same name": {nil, webBudget(sameName), nil, nil, stays + "another object controls it."},
 		"of another Deployment": {nil, webBudget(ownedByOther("Deployment", "api", "api-uid")), nil, nil,
 			stays + "another Deployment controls it."},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) { test.run(t) })
 	}
 }
@@ -249,7 +249,7 @@ func TestTask6_Events_say_what_was_done(t *testing.T) {
 			`delete or rename it, or set the annotation client-go-workshop/pdb to "disabled"`
 	}
 	covered := handmade("by-hand", map[string]string{"app": "web"})
-	for name, test := range map[string]struct {
+	for name, test := range guard.InOrder(map[string]struct {
 		deployment *appsv1.Deployment
 		budget     *policyv1.PodDisruptionBudget
 		other      *policyv1.PodDisruptionBudget
@@ -269,7 +269,7 @@ func TestTask6_Events_say_what_was_done(t *testing.T) {
 		"another name": {web(), nil, covered, "PodDisruptionBudget by-hand selects this Deployment's Pods (nothing " +
 			"controls it), and a Pod with two budgets cannot be evicted, so this Deployment gets none; delete it or narrow " +
 			`its selector, or set the annotation client-go-workshop/pdb to "disabled"`},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, rule, func(t *guard.T) {
 				s := step{deployment: test.deployment, budget: test.budget}

@@ -39,7 +39,7 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 		deletes = "remove deletes this budget, and neither a newer version nor a successor of the same name: the " +
 			"deletion has preconditions."
 	)
-	for name, test := range map[string]struct {
+	for name, test := range guard.InOrder(map[string]struct {
 		deployment     *appsv1.Deployment
 		cached, stored *policyv1.PodDisruptionBudget
 		refused        metav1.StatusReason
@@ -54,7 +54,7 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 		"delete of a kept budget":      {nil, webBudget(), newer, metav1.StatusReasonConflict, deletes},
 		"update meets nothing": {web(), webBudget(noLabel), nil, metav1.StatusReasonNotFound,
 			"Every other failed write is an error, except the removal of a budget that is gone: this is no removal."},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, test.rule, func(t *guard.T) {
 				s := step{deployment: test.deployment, budget: test.cached, server: newBudgetServer()}
@@ -80,7 +80,7 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 func TestTask6_Deletion_of_what_is_gone(t *testing.T) {
 	const rule = "A budget that is already gone is not an error, and records no Event: an error would only bring " +
 		"the key back."
-	for name, deployment := range map[string]*appsv1.Deployment{"unwanted": web(replicas(1)), "kept by an owner": nil} {
+	for name, deployment := range guard.InOrder(map[string]*appsv1.Deployment{"unwanted": web(replicas(1)), "kept by an owner": nil}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, rule, func(t *guard.T) {
 				s := step{deployment: deployment, budget: webBudget(), server: newBudgetServer()}
@@ -103,7 +103,7 @@ func TestTask6_Failures_are_returned(t *testing.T) {
 		},
 	}
 	for name, failure := range failures() {
-		for verb, makeStep := range writes {
+		for verb, makeStep := range guard.InOrder(writes) {
 			if verb != "create" && verb != "update" && apierrors.IsNotFound(failure) {
 				continue // a deletion of what is gone
 			}

@@ -36,7 +36,7 @@ func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
 	overlapping := budgetOf(web(called("shop")), selecting(&metav1.LabelSelector{MatchLabels: pods}))
 	overlappingOrphan := budgetOf(web(called("shop")), selecting(&metav1.LabelSelector{MatchLabels: pods}), noOwner)
 
-	for name, test := range map[string]struct {
+	for name, test := range guard.InOrder(map[string]struct {
 		case6
 		other *policyv1.PodDisruptionBudget
 	}{
@@ -85,7 +85,7 @@ func TestTask6_Budget_that_selects_the_same_Pods(t *testing.T) {
 			"would remove both."}, overlapping},
 		"beside that of another Deployment": {case6{web(), webBudget(), nil, nil, "Reconcile does not write a budget that " +
 			"is right: the other one is one that the controller made for another Deployment."}, overlapping},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) { test.run(t, test.other) })
 	}
 }

@@ -54,7 +54,7 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 		once       = "Each key is added once, however many states name it."
 	)
 	// In the cache are the Deployments default/web, default/api and other/web.
-	for title, test := range map[string]struct {
+	for title, test := range guard.InOrder(map[string]struct {
 		object any
 		want   []string
 		rule   string
@@ -93,7 +93,7 @@ func TestTask7_Event_leads_to_a_name(t *testing.T) {
 
 		"what is no object":             {"nonsense", nil, ignored},
 		"a tombstone with a broken key": {tombstone("a/b/c", nil), nil, ignored},
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Test(t, test.rule, func(t *guard.T) {
 				reported := 0
@@ -175,7 +175,7 @@ func TestTask7_Update_counts_old_and_new(t *testing.T) {
 	ofNone := handmade("by-hand", nil, func(b *policyv1.PodDisruptionBudget) { b.Spec.Selector = nil })
 	third := func(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { b.Generation = 3; return b }
 	byOwner, bySelector := []string{"default/api", "default/web"}, []string{"default/by-hand", "default/web"}
-	for title, test := range map[string]struct {
+	for title, test := range guard.InOrder(map[string]struct {
 		old, new any
 		want     []string
 		why      string
@@ -186,7 +186,7 @@ func TestTask7_Update_counts_old_and_new(t *testing.T) {
 			", although an edit of the metadata changes no generation."},
 		"the selector is taken away": {ofPods, ofNone, bySelector, ", if an edit changed the selector."},
 		"the selector is made":       {ofNone, ofPods, bySelector, ", and the new one may select more."},
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Test(t, rule+test.why, func(t *guard.T) {
 				queue, deployments, budgets := wired(t)
@@ -200,10 +200,10 @@ func TestTask7_Update_counts_old_and_new(t *testing.T) {
 }
 
 func TestTask7_Update_of_what_is_no_object(t *testing.T) {
-	for title, states := range map[string][2]any{
+	for title, states := range guard.InOrder(map[string][2]any{
 		"old": {"nonsense", webBudget(ownedByOther("Deployment", "api", "uid"))},
 		"new": {webBudget(ownedByOther("Deployment", "api", "uid")), "nonsense"},
-	} {
+	}) {
 		t.Run(title, func(t *testing.T) {
 			guard.Test(t, "A state that is not an object with a name is reported to utilruntime and ignored: the other "+
 				"state still counts.", func(t *guard.T) {
@@ -263,10 +263,10 @@ func TestTask7_New_refuses_what_cannot_work(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		stopped.RunWithContext(ctx)
-		for which, config := range map[string]controller.Config{
+		for which, config := range guard.InOrder(map[string]controller.Config{
 			"Deployments": {Workers: 1, Deployments: stopped, Budgets: cacheOf(&policyv1.PodDisruptionBudget{})},
 			"Budgets":     {Workers: 1, Deployments: cacheOf(&appsv1.Deployment{}), Budgets: stopped},
-		} {
+		}) {
 			_, err := controller.New(klog.Background(), config)
 			require.ErrorContains(t, err, "making the controller: adding an event handler: ",
 				"the error of New with %s that have stopped", which)

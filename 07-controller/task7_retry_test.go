@@ -95,7 +95,7 @@ func TestTask7_Failures_never_wear_out(t *testing.T) {
 		"update": {webBudget(func(b *policyv1.PodDisruptionBudget) { b.Spec.MinAvailable = ptr.To(intstr.FromInt32(0)) })},
 		"delete": {webBudget(noOtherOwner, func(b *policyv1.PodDisruptionBudget) { b.Finalizers = nil })},
 	}
-	for verb, before := range writes {
+	for verb, before := range guard.InOrder(writes) {
 		for name, failure := range failures() {
 			if verb != "create" && apierrors.IsNotFound(failure) {
 				continue
@@ -172,10 +172,10 @@ func TestTask7_Refusals_are_one_Event_for_each_row(t *testing.T) {
 }
 
 func TestTask7_Refused_write_is_everyday_life(t *testing.T) {
-	for name, refusal := range map[string]error{
+	for name, refusal := range guard.InOrder(map[string]error{
 		"conflict":       apierrors.NewConflict(budgetResource, "web", errors.New("newer")),
 		"already exists": apierrors.NewAlreadyExists(budgetResource, "web"),
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "processNext reports each error to utilruntime, except a conflict and an "+
 				"object that exists already: they are tried again all the same.", func(t *guard.T) {
@@ -238,11 +238,11 @@ func TestTask7_Slow_Deployment_holds_up_no_other(t *testing.T) {
 
 // A server that takes a request and never answers, while the connection lives, holds a worker for as long as it may.
 func TestTask7_Write_without_an_answer_ends(t *testing.T) {
-	for verb, budgets := range map[string][]*policyv1.PodDisruptionBudget{
+	for verb, budgets := range guard.InOrder(map[string][]*policyv1.PodDisruptionBudget{
 		"create": nil,
 		"update": {budgetOf(web(called("one")), noLabel), budgetOf(web(called("two")), noLabel)},
 		"delete": {budgetOf(web(called("one")), noOtherOwner), budgetOf(web(called("two")), noOtherOwner)},
-	} {
+	}) {
 		t.Run(verb, func(t *testing.T) {
 			guard.Test(t, "processNext cancels a Reconcile that takes longer than ReconcileTimeout: "+
 				"otherwise two requests without an answer stop two workers forever, without a line "+

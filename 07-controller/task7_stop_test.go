@@ -196,7 +196,7 @@ func noAnswer(m *machine, n int) {
 
 func TestTask7_Stop_is_bounded(t *testing.T) {
 	const rule = "After DrainTimeout, Run cancels the running requests and starts no other"
-	for name, b := range blockedWrites {
+	for name, b := range guard.InOrder(blockedWrites) {
 		t.Run(name+", at the stop", func(t *testing.T) {
 			guard.Test(t, rule+": this one began before the stop.", func(t *guard.T) {
 				m := b.begin(t, func(m *machine) { noAnswer(m, 0) })

@@ -35,7 +35,7 @@ func TestTask6_Writes_of_the_process_before(t *testing.T) {
 		owned.Name, owned.OwnerReferences[0].Controller = "owned", nil
 		t.Did("the user also creates a Pod of which web is an owner, and which it does not control")
 		w.create(owned)
-		for kind, group := range map[string]string{"ReplicaSet": "apps/v1", "Deployment": "example.com/v1"} {
+		for kind, group := range guard.InOrder(map[string]string{"ReplicaSet": "apps/v1", "Deployment": "example.com/v1"}) {
 			pod := ownwrites.NewPod(w.web())
 			pod.Name, pod.OwnerReferences[0].Kind, pod.OwnerReferences[0].APIVersion = "of-"+strings.ToLower(kind), kind, group
 			w.create(pod)

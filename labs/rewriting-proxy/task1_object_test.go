@@ -36,7 +36,7 @@ func store(t *guard.T, object string) string {
 func TestTask1_Show_multiplies(t *testing.T) {
 	guard.Test(t, "Show returns an object as the client sees it: spec.replicas is multiplied by Factor.",
 		func(t *guard.T) {
-			for stored, shown := range map[string]string{"0": "0", "1": "3", "2": "6", "1000": "3000", "-1": "-3"} {
+			for stored, shown := range guard.InOrder(map[string]string{"0": "0", "1": "3", "2": "6", "1000": "3000", "-1": "-3"}) {
 				requireJSON(t, `{"spec":{"replicas":`+shown+`}}`, show(t, `{"spec":{"replicas":`+stored+`}}`),
 					"the object that Show returns")
 			}
@@ -140,7 +140,7 @@ func TestTask1_Hides(t *testing.T) {
 		annotations = "An annotation is not a label. Neither is a label of the Pods in the template."
 	)
 	guard.Test(t, hides, func(t *guard.T) {
-		for object, want := range map[string]bool{
+		for object, want := range guard.InOrder(map[string]bool{
 			`{"metadata":{"labels":{"example.com/hidden":"true"}}}`:                           true,
 			`{"metadata":{"labels":{"example.com/hidden":"false"}}}`:                          true,
 			`{"metadata":{"labels":{"example.com/hidden":""}}}`:                               true,
@@ -157,7 +157,7 @@ func TestTask1_Hides(t *testing.T) {
 			`{"metadata":{"name":"a"},"labels":{"example.com/hidden":"true"}}`:                false,
 			`{"metadata":{"managedFields":[{"f:labels":{"f:example.com/hidden":{}}}]}}`:       false,
 			`{"metadata":{"annotations":{"a":"{\"labels\":{\"example.com/hidden\":\"\"}}"}}}`: false,
-		} {
+		}) {
 			t.Rule(hides)
 			if !want {
 				t.Rule(annotations)
@@ -198,9 +198,9 @@ func TestTask1_Store_divides(t *testing.T) {
 		null    = "Null stays null. In a merge patch it removes the field, and the server sets its default."
 	)
 	guard.Test(t, divides, func(t *guard.T) {
-		for shown, stored := range map[string]string{
+		for shown, stored := range guard.InOrder(map[string]string{
 			"0": "0", "3": "1", "6": "2", "3000": "1000", "-3": "-1", "6442450941": "2147483647",
-		} {
+		}) {
 			requireJSON(t, `{"spec":{"replicas":`+stored+`}}`, store(t, `{"spec":{"replicas":`+shown+`}}`),
 				"the object that Store returns")
 		}

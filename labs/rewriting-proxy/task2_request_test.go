@@ -281,7 +281,7 @@ func TestTask2_The_server_hides(t *testing.T) {
 		t.Rule(nothing)
 		out = asked(t, rewritingproxy.View{Factor: 3}, "GET", collection+"?labelSelector=app")
 		require.Equal(t, "app", out.URL.Query().Get("labelSelector"), "the labelSelector without a HiddenLabel")
-		for path, want := range map[string]string{collection: "!example.com/hidden", collection + "/web": ""} {
+		for path, want := range guard.InOrder(map[string]string{collection: "!example.com/hidden", collection + "/web": ""}) {
 			t.Rule(selects)
 			if want == "" {
 				t.Rule(nothing)
@@ -344,7 +344,7 @@ func TestTask2_Request_is_a_copy(t *testing.T) {
 func TestTask2_Rows_have_objects(t *testing.T) {
 	guard.Test(t, "A Table without objects in its rows would not show which of them are hidden, so includeObject=None "+
 		"becomes Metadata.", func(t *guard.T) {
-		for sent, want := range map[string]string{"None": "Metadata", "Object": "Object", "Metadata": "Metadata"} {
+		for sent, want := range guard.InOrder(map[string]string{"None": "Metadata", "Object": "Object", "Metadata": "Metadata"}) {
 			out := asked(t, view, "GET", collection+"/web?includeObject="+sent, "Accept: "+asTable)
 			require.Equal(t, want, out.URL.Query().Get("includeObject"), "includeObject of the request")
 		}

@@ -100,7 +100,7 @@ func TestTask3_Other_requests_have_one_identity(t *testing.T) {
 	)
 	guard.Test(t, others, func(t *guard.T) {
 		w := newWorld(t, view)
-		for path, rule := range map[string]string{"/api/v1/configmaps": others, collection: identity} {
+		for path, rule := range guard.InOrder(map[string]string{"/api/v1/configmaps": others, collection: identity}) {
 			t.Rule("%s", rule)
 			w.get(path, "Authorization: Bearer abc", "Impersonate-User: admin")
 			all := w.Requests("list")

@@ -338,9 +338,9 @@ func TestTask5_Objects_that_do_not_exist(t *testing.T) {
 			}
 			require.Equal(t, 1, patches, "the patches that the API server has received")
 		}
-		for page, refusal = range map[string]int{
+		for page, refusal = range guard.InOrder(map[string]int{
 			`{"metadata":`: 200, `<html>`: 200, "k8s\x00": 200, `{"error":"busy"}`: 503, `{}`: 307, `moved`: 301, "": 0,
-		} {
+		}) {
 			t.Did("the API server answers a GET of the object with %d and %q", refusal, page)
 			got, want := apply(), 502
 			if got.code == refusal { // a refusal without a Status may keep its code

@@ -101,9 +101,9 @@ func TestTask5_Requests_of_writes(t *testing.T) {
 		ends  = "Its context is the client's, so it ends when the client goes away."
 	)
 	guard.Test(t, removed, func(t *guard.T) {
-		for method, path := range map[string]string{
+		for method, path := range guard.InOrder(map[string]string{
 			"POST": collection, "PUT": collection + "/web", "PATCH": collection + "/web/scale",
-		} {
+		}) {
 			t.Rule(removed)
 			out := asked(t, view, method, path, "Accept: "+protobuf+","+asMetadata, "Accept-Encoding: gzip",
 				"Connection: X-Note", "X-Note: 1", "Authorization: Bearer abc", "Impersonate-User: admin",

@@ -44,10 +44,10 @@ func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
 			{"a@1 b@2", "b@8 c@9"}, {"a@1 b@2", ""}, {"a@1", "a@8 b@9"}, {"", "a@8 b@9"}, {"a@1 b@2", "b@2"},
 			{"a@1 b@2", "a@7 b@8"}, {"a@1", "a@8"},
 		} {
-			for kind, with := range map[string]func(s *store) cache.Store{
+			for kind, with := range guard.InOrder(map[string]func(s *store) cache.Store{
 				"with transactions":    func(s *store) cache.Store { return transactions{s} },
 				"without transactions": func(s *store) cache.Store { return s },
-			} {
+			}) {
 				s := storeOf(t, strings.Fields(c.stored)...)
 				t.Did("a store %s has [%s] at version 1", kind, c.stored)
 				replace(t, &calls{}, with(s), strings.Fields(c.list)...)
@@ -234,7 +234,8 @@ func TestTask1_List_can_be_older_than_the_store(t *testing.T) {
 
 func TestTask1_New_object_is_an_addition(t *testing.T) {
 	guard.Test(t, "Every other object is an addition, with isInInitialList.", func(t *guard.T) {
-		for initial, want := range map[bool]string{true: "first a@1", false: "add a@1"} {
+		for _, initial := range []bool{true, false} {
+			want := map[bool]string{true: "first a@1", false: "add a@1"}[initial]
 			h := &calls{}
 			t.Did("ReplaceAll of an empty store with the list [a@1], isInInitialList %v", initial)
 			err := todaysinformer.ReplaceAll(h, storeOf(t), listed("9", "a@1"), initial)

@@ -135,10 +135,10 @@ func TestTask2_Store_changes_first(t *testing.T) {
 func TestTask2_Failed_change_reaches_no_handler(t *testing.T) {
 	guard.Test(t, "If a delta cannot be applied, ProcessDeltas returns an error, and the handler does not receive the "+
 		"change.", func(t *guard.T) {
-		for method, d := range map[string]cache.Delta{
+		for method, d := range guard.InOrder(map[string]cache.Delta{
 			"Add": delta(cache.Added, "b@2"), "Update": delta(cache.Updated, "a@2"), "Delete": delta(cache.Deleted, "a@2"),
 			"Replace": {Type: cache.ReplacedAll, Object: listed("9", "b@2")},
-		} {
+		}) {
 			h, s := &calls{}, storeOf(t, "a@1")
 			s.refused = []string{method}
 			t.Did("a store has a@1 and refuses %s; ProcessDeltas with %s", method, show(d))

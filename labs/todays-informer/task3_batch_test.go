@@ -69,10 +69,10 @@ func TestTask3_Handler_finds_the_whole_batch(t *testing.T) {
 func TestTask3_Handler_receives_the_order_of_the_batch(t *testing.T) {
 	guard.Test(t, "ProcessDeltasInBatch applies deltas of different objects to the store and reports each change to the "+
 		"handler, the oldest first.", func(t *guard.T) {
-		for kind, s := range map[string]cache.Store{
+		for kind, s := range guard.InOrder(map[string]cache.Store{
 			"with transactions":    transactions{storeOf(t, "a@1", "b@2")},
 			"without transactions": storeOf(t, "a@1", "b@2"),
-		} {
+		}) {
 			h := &calls{}
 			t.Did("a store %s has a@1 and b@2", kind)
 			require.NoError(t, batch(t, h, s, mixed()...), "the error of ProcessDeltasInBatch, %s", kind)
@@ -139,9 +139,9 @@ func TestTask3_Versions_are_not_compared(t *testing.T) {
 
 func TestTask3_Only_additions_are_initial(t *testing.T) {
 	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
-		for kind, s := range map[string]cache.Store{
+		for kind, s := range guard.InOrder(map[string]cache.Store{
 			"with transactions": transactions{storeOf(t, "a@1")}, "without transactions": storeOf(t, "a@1"),
-		} {
+		}) {
 			h := &calls{}
 			t.Did("a store %s has a@1; in the batch: Updated a@2, Added b@3, Updated c@4; isInInitialList true", kind)
 			deltas := []cache.Delta{delta(cache.Updated, "a@2"), delta(cache.Added, "b@3"), delta(cache.Updated, "c@4")}

@@ -221,11 +221,11 @@ func TestTask4_Whole_store_is_never_in_a_batch(t *testing.T) {
 			"batch: Added d@5, Added e@6",
 		}, p.calls, "the calls of both functions")
 
-		for want, write := range map[string]func() error{
+		for want, write := range guard.InOrder(map[string]func() error{
 			"ReplacedAll [c@3] at 3": func() error { return q.Replace(deploys("c@3"), "3") },
 			"Bookmark at 4":          func() error { return q.Bookmark("4") },
 			"SyncAll":                func() error { return q.Resync() },
-		} {
+		}) {
 			q, p = newQueue(), &popped{}
 			add(t, q, "a@1", "b@2")
 			t.Did("%s, in the middle", want)

@@ -201,9 +201,9 @@ func (r *Request) URL() *url.URL {
 //   - A nil pointer to an object changes nothing.
 //   - A []byte and an io.Reader are sent as they are.
 //
-// Any other body, or an object that cannot be encoded, is an error. A later Body replaces an earlier one. An object or a
-// []byte is sent with its length, and again after a redirect. It mirrors rest.Request.Body, which also takes the name of
-// a file.
+// Any other body, or an object that cannot be encoded, is an error. A later Body replaces an earlier one. An object or
+// a []byte is sent with its length, and again after a redirect. It mirrors rest.Request.Body, which also takes the name
+// of a file.
 //
 //workshop:task 3
 func (r *Request) Body(obj any) *Request {
