@@ -46,7 +46,7 @@ func (c *Controller) AddFinalizer(ctx context.Context, network *BitcoinNetwork) 
 // registry if the status has the right chain, and its condition Registered is True for the network's generation. It
 // returns an error, and does not call the registry, for a network without Finalizer. If the registry fails, Register
 // returns the status's chain and an error that wraps the registry's. The entry's ID is the network's UID. The call of
-// the registry ends after RegistryTimeout.
+// the registry ends after RegistryTimeout, and Register returns after its end.
 func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (listed string, err error) {
 	panic(todo.Task(5, "Controller.Register"))
 }
@@ -55,7 +55,7 @@ func (c *Controller) Register(ctx context.Context, network *BitcoinNetwork) (lis
 // Finalizer stays until the registry has removed the entry. The finalizers of other controllers stay, in their order.
 // Finalize does nothing for a network without Finalizer. A network that is gone is not an error. Finalize never changes
 // a cached object. Any other error names the network and wraps the error of the registry or the server. The call of the
-// registry ends after RegistryTimeout.
+// registry ends after RegistryTimeout, and Finalize returns after its end.
 func (c *Controller) Finalize(ctx context.Context, network *BitcoinNetwork) error {
 	panic(todo.Task(5, "Controller.Finalize"))
 }

@@ -22,13 +22,20 @@ func full() *customresource.BitcoinNetwork {
 	n := demo(withFinalizer)
 	n.TypeMeta = metav1.TypeMeta{APIVersion: "bitcoin.example.com/v1alpha1", Kind: "BitcoinNetwork"}
 	n.Labels, n.Annotations = map[string]string{"team": "chain"}, map[string]string{"note": "for the tests"}
-	n.OwnerReferences = []metav1.OwnerReference{{Kind: "Shop", Name: "shop", UID: "1", Controller: ptr.To(true)}}
-	n.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}}
+	then := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	n.GenerateName, n.UID, n.ResourceVersion, n.Generation = "d", "demo-uid", "9", 4
+	n.CreationTimestamp, n.DeletionTimestamp, n.DeletionGracePeriodSeconds = then, &then, ptr.To[int64](0)
+	n.OwnerReferences = []metav1.OwnerReference{
+		{Kind: "Shop", Name: "shop", UID: "1", Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true)},
+	}
+	n.ManagedFields = []metav1.ManagedFieldsEntry{
+		{Manager: "kubectl", Time: &then, FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}},
+	}
 	n.Status = customresource.BitcoinNetworkStatus{
 		ObservedGeneration: 4, ReadyNodes: 2, RegisteredChain: "regtest",
 		Conditions: []metav1.Condition{{
 			Type: "Ready", Status: metav1.ConditionTrue, Reason: "NodesReady", Message: "2 of 2 nodes are ready",
-			ObservedGeneration: 4, LastTransitionTime: metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)),
+			ObservedGeneration: 4, LastTransitionTime: then,
 		}},
 	}
 	return n
@@ -99,7 +106,8 @@ func TestTask1_Copy_of_a_list_shares_nothing(t *testing.T) {
 	guard.Test(t, copies, func(t *guard.T) {
 		remaining := int64(3)
 		list := &customresource.BitcoinNetworkList{
-			ListMeta: metav1.ListMeta{ResourceVersion: "9", RemainingItemCount: &remaining},
+			TypeMeta: metav1.TypeMeta{APIVersion: "bitcoin.example.com/v1alpha1", Kind: "BitcoinNetworkList"},
+			ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "page 2", RemainingItemCount: &remaining},
 			Items:    []customresource.BitcoinNetwork{*full(), *full()},
 		}
 		t.Did("DeepCopy of a list of two networks")

@@ -17,19 +17,24 @@ import (
 func TestTask1_Scheme_knows_both_types(t *testing.T) {
 	guard.Test(t, "AddToScheme registers BitcoinNetwork and BitcoinNetworkList under their group and version: a client "+
 		"decodes an answer into the type of its kind.", func(t *guard.T) {
-		s := runtime.NewScheme()
-		t.Did("AddToScheme")
-		require.NoError(t, customresource.AddToScheme(s), "the error of AddToScheme")
-		for kind, wanted := range map[string]runtime.Object{
-			"BitcoinNetwork": &customresource.BitcoinNetwork{}, "BitcoinNetworkList": &customresource.BitcoinNetworkList{},
-		} {
-			obj, err := s.New(customresource.SchemeGroupVersion.WithKind(kind))
-			require.NoError(t, err, "the error of Scheme.New for the kind %s", kind)
-			require.IsType(t, wanted, obj, "the object of the kind %s", kind)
+		for _, had := range []string{"nothing", "another type of the version"} {
+			s := runtime.NewScheme()
+			if had != "nothing" {
+				s.AddKnownTypeWithName(customresource.SchemeGroupVersion.WithKind("Status"), &metav1.Status{})
+			}
+			t.Did("AddToScheme; the scheme has %s", had)
+			require.NoError(t, customresource.AddToScheme(s), "the error of AddToScheme")
+			for kind, wanted := range map[string]runtime.Object{
+				"BitcoinNetwork": &customresource.BitcoinNetwork{}, "BitcoinNetworkList": &customresource.BitcoinNetworkList{},
+			} {
+				obj, err := s.New(customresource.SchemeGroupVersion.WithKind(kind))
+				require.NoError(t, err, "the error of Scheme.New for the kind %s", kind)
+				require.IsType(t, wanted, obj, "the object of the kind %s", kind)
+			}
+			kinds, _, err := s.ObjectKinds(&customresource.BitcoinNetwork{})
+			require.NoError(t, err, "the error of Scheme.ObjectKinds")
+			require.Len(t, kinds, 1, "the kinds of a BitcoinNetwork")
 		}
-		kinds, _, err := s.ObjectKinds(&customresource.BitcoinNetwork{})
-		require.NoError(t, err, "the error of Scheme.ObjectKinds")
-		require.Len(t, kinds, 1, "the kinds of a BitcoinNetwork")
 	})
 }
 
@@ -39,7 +44,11 @@ func TestTask1_Scheme_has_the_options(t *testing.T) {
 		codec := runtime.NewParameterCodec(scheme(t))
 		for what, options := range map[string]runtime.Object{
 			"ListOptions":   &metav1.ListOptions{LabelSelector: "team=chain", Watch: true},
+			"GetOptions":    &metav1.GetOptions{ResourceVersion: "0"},
+			"CreateOptions": &metav1.CreateOptions{FieldManager: "lab"},
 			"UpdateOptions": &metav1.UpdateOptions{FieldManager: "lab"},
+			"PatchOptions":  &metav1.PatchOptions{FieldManager: "lab"},
+			"DeleteOptions": &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
 		} {
 			t.Did("encode %s for %s", what, customresource.SchemeGroupVersion)
 			_, err := codec.EncodeParameters(options, customresource.SchemeGroupVersion)

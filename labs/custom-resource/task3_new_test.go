@@ -88,6 +88,15 @@ func TestTask3_Arguments(t *testing.T) {
 				"-dbcache=450", "-maxmempool=100", "-txindex=1"}, wanted(t).Spec.Template.Spec.Containers[0].Args,
 				"the arguments")
 		}
+		t.Rule("Two calls for one network return equal Deployments: also if two names differ only in their case.")
+		twins := func(n *customresource.BitcoinNetwork) {
+			n.Spec.Options = map[string]string{"dbcache": "1", "dbCache": "2", "DBcache": "3"}
+		}
+		first := wanted(t, twins).Spec.Template.Spec.Containers[0].Args
+		for range 40 {
+			require.Equal(t, first, wanted(t, twins).Spec.Template.Spec.Containers[0].Args, "the arguments")
+		}
+		t.Rule("The arguments are sorted by the names of the options.")
 		many := map[string]string{"daemon": ""}
 		for i := range 100 {
 			many[fmt.Sprintf("option%03d", i)] = "1"

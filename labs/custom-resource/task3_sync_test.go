@@ -64,6 +64,11 @@ func TestTask3_Corrects(t *testing.T) {
 		"container": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Name = "other" },
 		"label":     func(d *appsv1.Deployment) { d.Labels = nil },
 
+		"a container with a like name": func(d *appsv1.Deployment) {
+			ours := d.Spec.Template.Spec.Containers[0]
+			ours.Image = "bitcoin/bitcoin:27.0"
+			d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "bitcoind-metrics", Image: "metrics:1"}, ours}
+		},
 		"no replicas": func(d *appsv1.Deployment) { d.Spec.Replicas = nil },
 		"another repository": func(d *appsv1.Deployment) {
 			d.Spec.Template.Spec.Containers[0].Image = "example.com/bitcoin:29.0"
@@ -101,6 +106,10 @@ func TestTask3_Corrects(t *testing.T) {
 				require.Empty(t, writes, "the writes of the second SyncDeployment")
 				t.Rule(othersStay)
 				require.Equal(t, name == "container", found["other"].Name != "", "a container of another program is there")
+				if metrics, ok := found["bitcoind-metrics"]; ok {
+					require.Equal(t, "metrics:1", metrics.Image, "the image of the container bitcoind-metrics")
+					require.Empty(t, metrics.Args, "the arguments of the container bitcoind-metrics")
+				}
 			})
 		})
 	}
@@ -232,6 +241,35 @@ func TestTask3_Deployment_on_its_way_out(t *testing.T) {
 		})
 }
 
+func TestTask3_Deployment_has_the_name(t *testing.T) {
+	for name, namespace := range map[string]string{"another name": "default", "another namespace": "other"} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it: the one of the network's name, "+
+				"in the network's namespace. A copy of it may have its labels and its owner.", func(t *guard.T) {
+				w := newWorld(t, demo())
+				copied := customresource.NewDeployment(w.cached())
+				copied.Namespace, copied.Spec.Replicas = namespace, ptr.To[int32](9)
+				if namespace == "default" {
+					copied.Name = "a-copy"
+				}
+				w.put(copied)
+				t.Did("there is a copy with %s", name)
+				d, writes, err := w.syncDeployment()
+				require.NoError(t, err, "the error of SyncDeployment")
+				require.Equal(t, createsIt, writes, "the writes")
+				require.Equal(t, "default/demo", d.Namespace+"/"+d.Name, "the returned Deployment")
+				wrong := d.DeepCopy()
+				wrong.Spec.Replicas = ptr.To[int32](9)
+				t.Did("a user changes the replicas of default/demo")
+				w.put(wrong)
+				_, writes, err = w.syncDeployment()
+				require.NoError(t, err, "the error of SyncDeployment")
+				require.Equal(t, updatesIt, writes, "the writes")
+			})
+		})
+	}
+}
+
 func TestTask3_Cached_objects_stay(t *testing.T) {
 	guard.Test(t, "It never changes a cached object: every reader shares it.", func(t *guard.T) {
 		w := withDeployment(t, ofOthers, func(d *appsv1.Deployment) {
@@ -259,22 +297,21 @@ func TestTask3_Cached_objects_stay(t *testing.T) {
 
 func TestTask3_Errors_name_the_Deployment(t *testing.T) {
 	guard.Test(t, "Any other error names the Deployment and wraps the server's error.", func(t *guard.T) {
-		w := newWorld(t, demo())
-		t.Did("the server forbids the creation")
-		w.Script("create", fakeapi.Answer(403, ""))
-		_, _, err := w.syncDeployment()
-		require.True(t, apierrors.IsForbidden(err), "the error wraps the server's: %v", err)
-		require.ErrorContains(t, err, "demo", "the error of SyncDeployment")
-		for _, code := range []int{403, 404, 409, 422} {
-			w = withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
-			t.Did("the server refuses the update with %d", code)
-			w.Script("update", fakeapi.Answer(code, ""))
-			_, writes, err := w.syncDeployment()
-			var refused apierrors.APIStatus
-			require.ErrorAs(t, err, &refused, "the error of SyncDeployment")
-			require.Equal(t, int32(code), refused.Status().Code, "the code of the server's error")
-			require.ErrorContains(t, err, "demo", "the error of SyncDeployment")
-			require.Equal(t, updatesIt, writes, "the writes")
+		for _, code := range []int{403, 404, 409, 422, 500, 504} {
+			for verb, once := range map[string][]string{"create": createsIt, "update": updatesIt} {
+				w := newWorld(t, demo())
+				if verb == "update" {
+					w = withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })
+				}
+				t.Did("the server refuses the %s with %d", verb, code)
+				w.Script(verb, fakeapi.Answer(code, ""))
+				_, writes, err := w.syncDeployment()
+				var refused apierrors.APIStatus
+				require.ErrorAs(t, err, &refused, "the error of SyncDeployment")
+				require.Equal(t, int32(code), refused.Status().Code, "the code of the server's error")
+				require.ErrorContains(t, err, "demo", "the error of SyncDeployment")
+				require.Equal(t, once, writes, "the writes")
+			}
 		}
 	})
 }

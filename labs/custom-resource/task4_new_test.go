@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -197,9 +198,15 @@ func TestTask4_Deployment_error(t *testing.T) {
 		wrapped := errors.Join(errors.New("syncing"), taken)
 		require.Equal(t, "Ready is False: NameTaken", inWords(condition(t, "Ready", demo(), ready(fails(wrapped)))),
 			"the condition for a wrapped NameTakenError")
-		other := errors.New("the quota is used up")
-		require.Equal(t, "Ready is False: WriteFailed", inWords(condition(t, "Ready", demo(), ready(fails(other)))),
-			"the condition for another error")
+		deployments := appsv1.Resource("deployments")
+		for _, other := range []error{
+			errors.New("the quota is used up"), context.Canceled, fmt.Errorf("updating: %w", context.DeadlineExceeded),
+			apierrors.NewConflict(deployments, "demo", nil), apierrors.NewAlreadyExists(deployments, "demo"),
+			apierrors.NewNotFound(deployments, "demo"), apierrors.NewTimeoutError("later", 1),
+		} {
+			require.Equal(t, "Ready is False: WriteFailed", inWords(condition(t, "Ready", demo(), ready(fails(other)))),
+				"the condition for the error %v", other)
+		}
 	})
 }
 
@@ -261,6 +268,18 @@ func TestTask4_Transition_times(t *testing.T) {
 		t.Did("both are ready")
 		now := condition(t, "Ready", network, ready())
 		requireNow(t, now.LastTransitionTime, "the transition time of the condition, now True")
+		for _, old := range []time.Time{first.Time, time.Now().Add(time.Hour)} { // of a process whose clock is ahead
+			for i := range network.Status.Conditions {
+				network.Status.Conditions[i].LastTransitionTime = metav1.NewTime(old)
+			}
+			t.Did("both conditions have the transition time %s; Ready alone becomes True", old.Format(time.TimeOnly))
+			c := condition(t, "Registered", network, ready())
+			require.True(t, c.LastTransitionTime.Time.Equal(old), "Registered, still True, has its old transition time")
+			t.Did("Registered alone becomes False")
+			noRegistry := func(o *customresource.Observed) { o.RegistryError, o.Deployment = errAway, nil }
+			c = condition(t, "Ready", network, ready(noRegistry))
+			require.True(t, c.LastTransitionTime.Time.Equal(old), "Ready, still False, has its old transition time")
+		}
 		away := ready(func(o *customresource.Observed) { o.RegistryError, o.DeploymentError = errAway, errAway })
 		for i, states := range [][2]metav1.ConditionStatus{{"True", "False"}, {"False", "True"}, {"Unknown", "False"},
 			{"Unknown", "True"}} {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -75,6 +74,11 @@ func registered(network *customresource.BitcoinNetwork) {
 
 func audited(network *customresource.BitcoinNetwork) {
 	network.Finalizers = []string{"example.com/audit"}
+}
+
+// alike has finalizers of other controllers whose names are like Finalizer.
+func alike(network *customresource.BitcoinNetwork) {
+	network.Finalizers = []string{"bitcoin.example.com/backup", customresource.Finalizer + "-2", "example.com/registry"}
 }
 
 func TestTask5_AddFinalizer(t *testing.T) {
@@ -182,8 +186,11 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 func TestTask5_Finalizer_comes_first(t *testing.T) {
 	guard.Test(t, "Register returns an error, and does not call the registry, for a network without Finalizer: if the "+
 		"network is deleted right after the call, its entry would stay forever.", func(t *guard.T) {
-		for _, network := range []*customresource.BitcoinNetwork{demo(audited), demo(audited, registered)} {
+		for _, network := range []*customresource.BitcoinNetwork{
+			demo(audited), demo(audited, registered), demo(alike), demo(alike, registered),
+		} {
 			w := newWorld(t, network)
+			t.Did("the network has the finalizers %v", network.Finalizers)
 			_, err := w.register()
 			require.Error(t, err, "the error of Register for the registered chain %q", network.Status.RegisteredChain)
 			require.Empty(t, w.registry.callLog(), "the calls of the registry")
@@ -202,36 +209,6 @@ func TestTask5_Registry_fails(t *testing.T) {
 			require.ErrorIs(t, err, errAway, "the error of Register")
 			require.Equal(t, "regtest", chain, "the returned chain")
 		})
-}
-
-func TestTask5_Registry_that_hangs(t *testing.T) {
-	for name, do := range map[string]func(ctx context.Context, w *world) error{
-		"Register": func(ctx context.Context, w *world) error {
-			_, err := w.controller.Register(ctx, w.cached())
-			return err
-		},
-		"Finalize": func(ctx context.Context, w *world) error { return w.controller.Finalize(ctx, w.cached()) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			guard.Test(t, "The call of the registry ends after RegistryTimeout, at each attempt.", func(t *guard.T) {
-				w := newWorld(t, demo(withFinalizer))
-				if name == "Finalize" {
-					w.deleted()
-				}
-				w.registry.hold = true
-				for range 3 {
-					t.Did("the registry hangs; %s, for which %v are left", name, customresource.ReconcileTimeout)
-					ctx, cancel := context.WithTimeout(t.Context(), customresource.ReconcileTimeout)
-					since := time.Now()
-					err := do(ctx, w)
-					cancel()
-					require.Equal(t, customresource.RegistryTimeout, time.Since(since), "the time that %s took", name)
-					require.Error(t, err, "the error of %s", name)
-					require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
-				}
-			})
-		})
-	}
 }
 
 func TestTask5_Entry_has_the_UID(t *testing.T) {
@@ -315,11 +292,14 @@ func TestTask5_Other_finalizers_stay(t *testing.T) {
 
 func TestTask5_Finalize_without_the_finalizer(t *testing.T) {
 	guard.Test(t, "Finalize does nothing for a network without Finalizer: its part is done.", func(t *guard.T) {
-		w := newWorld(t, demo(audited)).deleted()
-		writes, err := w.finalize()
-		require.NoError(t, err, "the error of Finalize")
-		require.Empty(t, writes, "the writes")
-		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		for _, network := range []*customresource.BitcoinNetwork{demo(audited), demo(alike)} {
+			w := newWorld(t, network).deleted()
+			t.Did("the network has the finalizers %v", network.Finalizers)
+			writes, err := w.finalize()
+			require.NoError(t, err, "the error of Finalize")
+			require.Empty(t, writes, "the writes")
+			require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		}
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 func TestTask5_Finalizers_with_like_names(t *testing.T) {
 	guard.Test(t, "The finalizers of other controllers stay, in their order, wherever Finalizer is in the list.",
 		func(t *guard.T) {
-			others := []string{"bitcoin.example.com/backup", customresource.Finalizer + "-2", "bitcoin.example.com/a"}
+			others := demo(alike).Finalizers
 			for i := range len(others) + 1 {
 				t.Rule("AddFinalizer keeps the finalizers of other controllers: a finalizer of the same domain is not Finalizer.")
 				w := newWorld(t, demo(func(n *customresource.BitcoinNetwork) { n.Finalizers = others[:i] }))
@@ -65,4 +66,66 @@ func TestTask5_Slow_registry_and_slow_server(t *testing.T) {
 			require.NoError(t, w.controller.Finalize(ctx, w.cached()), "the error of Finalize")
 			require.NotContains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
 		})
+}
+
+func TestTask5_Registry_that_hangs(t *testing.T) {
+	for name, do := range map[string]func(ctx context.Context, w *world) error{
+		"Register": func(ctx context.Context, w *world) error {
+			_, err := w.controller.Register(ctx, w.cached())
+			return err
+		},
+		"Finalize": func(ctx context.Context, w *world) error { return w.controller.Finalize(ctx, w.cached()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "The call of the registry ends after RegistryTimeout, at each attempt.", func(t *guard.T) {
+				w := newWorld(t, demo(withFinalizer))
+				if name == "Finalize" {
+					w.deleted()
+				}
+				w.registry.hold = true
+				for range 3 {
+					t.Did("the registry hangs; %s, for which %v are left", name, customresource.ReconcileTimeout)
+					ctx, cancel := context.WithTimeout(t.Context(), customresource.ReconcileTimeout)
+					since := time.Now()
+					err := do(ctx, w)
+					cancel()
+					require.Equal(t, customresource.RegistryTimeout, time.Since(since), "the time that %s took", name)
+					require.Error(t, err, "the error of %s", name)
+					require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers on the server")
+				}
+			})
+		})
+	}
+}
+
+func TestTask5_Registry_that_answers_late(t *testing.T) {
+	for name, do := range map[string]func(w *world) error{
+		"Register": func(w *world) error {
+			_, err := w.controller.Register(w.t.Context(), w.cached())
+			return err
+		},
+		"Finalize": func(w *world) error { return w.controller.Finalize(w.t.Context(), w.cached()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			guard.Test(t, "The call of the registry ends after RegistryTimeout, and "+name+" returns after its end: an entry "+
+				"that is written later would stay forever, if the network has ended by then.", func(t *guard.T) {
+				w := newWorld(t, demo(withFinalizer))
+				if name == "Finalize" {
+					w.deleted()
+				}
+				var ended atomic.Bool
+				w.registry.before = func(string) error {
+					time.Sleep(customresource.RegistryTimeout + time.Second)
+					ended.Store(true)
+					return nil
+				}
+				t.Did("%s; the registry answers a second after RegistryTimeout", name)
+				err := do(w)
+				require.True(t, ended.Load(), "the call has ended when %s returns %v", name, err)
+				t.Rule("Any other error names the network and wraps the error of the registry or the server: an answer that is " +
+					"late is not an error.")
+				require.NoError(t, err, "the error of %s", name)
+			})
+		})
+	}
 }

@@ -100,6 +100,14 @@ func TestTask6_Names_are_returned_once(t *testing.T) {
 	guard.Test(t, "Each name is returned once: a name that is queued twice can be processed twice.", func(t *guard.T) {
 		d := owned("demo", version, kind, "demo")
 		require.Equal(t, []string{"default/demo"}, concerned(t, d, d.DeepCopy()), "the networks that the update concerns")
+		before, after := owned("web", version, kind, "coins"), owned("web", version, kind, "blocks")
+		require.ElementsMatch(t, []string{"default/web", "default/coins", "default/blocks"}, concerned(t, before, after),
+			"the networks that the update concerns, if the Deployment has another owner than before")
+		t.Rule("Concerned returns the names of the networks that an event concerns: the next event does not change them.")
+		names := customresource.Concerned(demo())
+		t.Did("Concerned for default/demo, and then for another event")
+		customresource.Concerned(before, after)
+		require.Equal(t, []cache.ObjectName{cache.NewObjectName("default", "demo")}, names, "the names of the first event")
 	})
 }
 

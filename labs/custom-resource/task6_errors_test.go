@@ -4,14 +4,17 @@ package customresource_test
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/fakeapi"
+	"client-go-workshop/internal/testkit/gate"
 	"client-go-workshop/internal/testkit/guard"
 	customresource "client-go-workshop/labs/custom-resource"
 	finished "client-go-workshop/labs/solutions/custom-resource"
@@ -90,6 +93,52 @@ func TestTask6_Two_namespaces(t *testing.T) {
 	})
 }
 
+func TestTask6_Networks_at_once(t *testing.T) {
+	for _, held := range []string{"the registry", "create", "update"} {
+		t.Run(held, func(t *testing.T) {
+			guard.Test(t, "Reconcile may run for different networks at once: they do not wait for one another, and each has its "+
+				"own result.", func(t *guard.T) {
+				other := demo(withFinalizer)
+				other.Name, other.Spec.Chain = "other", "main"
+				w := newWorld(t, demo(withFinalizer), other)
+				door := gate.New(t)
+				w.registry.before = func(call string) error {
+					if strings.HasPrefix(call, "register other") {
+						return errAway
+					}
+					if held == "the registry" {
+						door.Wait()
+					}
+					return nil
+				}
+				if held != "the registry" {
+					w.Script(held, func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+						door.Wait()
+						next.ServeHTTP(rw, r)
+					})
+				}
+				ended := make(chan error, 1)
+				t.Did("Reconcile of default/demo; its call takes long: %s", held)
+				t.Go(func() { ended <- w.controller.Reconcile(t.Context(), cache.NewObjectName("default", "demo")) })
+				synctest.Wait()
+				t.Did("Reconcile of default/other, whose registry is away")
+				err := w.controller.Reconcile(t.Context(), cache.NewObjectName("default", "other"))
+				require.ErrorIs(t, err, errAway, "the error of Reconcile for default/other")
+				require.Empty(t, ended, "Reconcile of default/demo has returned before its call")
+				t.Did("the call for default/demo goes on")
+				door.Open()
+				require.NoError(t, <-ended, "the error of Reconcile for default/demo")
+				settle()
+				require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the registry")
+				require.Equal(t, "Registered is True: Registered", w.state("Registered"), "the condition of default/demo")
+				require.Equal(t, "regtest", w.stored().Status.RegisteredChain, "the registered chain of default/demo")
+				require.Empty(t, w.storedAs("other").Status.RegisteredChain, "the registered chain of default/other")
+				require.Len(t, w.Objects("deployments"), 2, "the Deployments")
+			})
+		})
+	}
+}
+
 func TestTask6_Object_that_is_older_than_the_defaults(t *testing.T) {
 	guard.Test(t, "Reconcile brings one network to its desired state: also one without a chain and without a number of "+
 		"nodes, which is older than the defaults of the definition.", func(t *guard.T) {
@@ -108,5 +157,13 @@ func TestTask6_Object_that_is_older_than_the_defaults(t *testing.T) {
 		_, err := w.reconcile()
 		require.NoError(t, err, "the error of Reconcile")
 		require.Len(t, w.registry.callLog(), calls, "the calls of the registry")
+		d := w.deployment().DeepCopy()
+		for _, replicas := range []int32{0, 9} {
+			t.Did("a user changes the replicas to %d; Reconcile until nothing changes", replicas)
+			d.Spec.Replicas = &replicas
+			w.put(d)
+			require.Empty(t, w.rest(), "the errors of Reconcile")
+			require.Equal(t, int32(3), *w.deployment().Spec.Replicas, "the replicas")
+		}
 	})
 }

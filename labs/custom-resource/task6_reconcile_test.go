@@ -158,15 +158,18 @@ func TestTask6_Deletion_calls_Finalize_alone(t *testing.T) {
 func TestTask6_Finalizer_is_first(t *testing.T) {
 	guard.Test(t, "Otherwise the finalizer comes first: Reconcile calls the registry only for a network that has the "+
 		"finalizer on the server.", func(t *guard.T) {
-		w := newWorld(t, demo())
-		w.registry.before = func(call string) error {
-			require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers at the call %q", call)
-			return nil
+		for _, network := range []*customresource.BitcoinNetwork{demo(), demo(alike)} {
+			w := newWorld(t, network)
+			w.registry.before = func(call string) error {
+				require.Contains(t, w.stored().Finalizers, customresource.Finalizer, "the finalizers at the call %q", call)
+				return nil
+			}
+			t.Did("the network has the finalizers %v", network.Finalizers)
+			require.Empty(t, w.rest(), "the errors of Reconcile")
+			require.NotEmpty(t, w.registry.callLog(), "the calls of the registry")
 		}
-		require.Empty(t, w.rest(), "the errors of Reconcile")
-		require.NotEmpty(t, w.registry.callLog(), "the calls of the registry")
 		for _, code := range []int{403, 409} {
-			w = newWorld(t, demo())
+			w := newWorld(t, demo())
 			t.Did("the server refuses the finalizer with %d", code)
 			w.Script("update", fakeapi.Answer(code, ""))
 			_, err := w.reconcile()
@@ -197,7 +200,7 @@ func TestTask6_Registry_is_away(t *testing.T) {
 					if verb == "update" {
 						d := customresource.NewDeployment(w.cached())
 						*d.Spec.Replicas = 9
-						w.put(d)
+						w.put(finish(d))
 					}
 					t.Did("the server refuses the %s of the Deployment with %d", verb, code)
 					fault := fakeapi.Answer(code, "")
@@ -213,6 +216,7 @@ func TestTask6_Registry_is_away(t *testing.T) {
 					require.Error(t, err, "the error of Reconcile")
 					require.Equal(t, "Ready is False: WriteFailed", w.state("Ready"), "the condition")
 					require.Equal(t, "regtest", w.stored().Status.RegisteredChain, "the registered chain")
+					require.Zero(t, w.stored().Status.ReadyNodes, "the ready nodes: with a DeploymentError, no Deployment is observed")
 				}
 			}
 		})
@@ -253,6 +257,11 @@ func TestTask6_Name_is_taken(t *testing.T) {
 		w.put(foreign)
 		require.Empty(t, w.rest(), "the errors of Reconcile")
 		require.Equal(t, "Ready is False: NameTaken", w.state("Ready"), "the condition")
+		t.Rule("ReadyNodes is the number of ready replicas: of the network's own Deployment.")
+		t.Did("the replicas of the other Deployment become ready")
+		w.put(finish(w.deployment()))
+		require.Empty(t, w.rest(), "the errors of Reconcile")
+		require.Zero(t, w.stored().Status.ReadyNodes, "the ready nodes")
 		t.Rule("Any other error is returned, so that the network is tried again. A name that is taken hides none of them.")
 		w = newWorld(t, demo(withFinalizer))
 		w.put(foreign)

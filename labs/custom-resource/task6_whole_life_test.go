@@ -126,6 +126,32 @@ func TestTask6_Registry_that_hangs(t *testing.T) {
 	})
 }
 
+func TestTask6_Deletion_waits_for_the_registry(t *testing.T) {
+	guard.Test(t, "Finalizer stays until the registry has removed the entry: however long that takes, and however often "+
+		"the controller has tried.", func(t *guard.T) {
+		w := newWorld(t, demo())
+		stop := w.run(w.instance)
+		defer stop()
+		w.playDeployments()
+		away := func(err error) {
+			w.registry.lock.Lock()
+			defer w.registry.lock.Unlock()
+			w.registry.before = func(string) error { return err }
+		}
+		away(errAway)
+		t.Did("a user deletes the network while the registry is away; two days pass")
+		w.Delete(generic(t, demo()))
+		time.Sleep(48 * time.Hour)
+		require.NotNil(t, w.stored(), "the network after two days")
+		require.Equal(t, []string{"default/demo on regtest"}, w.registry.list(), "the entries of the registry")
+		t.Did("the registry is back; two minutes pass")
+		away(nil)
+		time.Sleep(2 * time.Minute)
+		require.Empty(t, w.registry.list(), "the entries of the registry")
+		require.Nil(t, w.stored(), "the network")
+	})
+}
+
 func TestTask6_Deployment_comes_back(t *testing.T) {
 	guard.Test(t, "A Deployment's event concerns the network that controls the Deployment: a user deletes it, and the "+
 		"controller creates it again at once.", func(t *guard.T) {
