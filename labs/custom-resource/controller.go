@@ -94,7 +94,7 @@ func Concerned(states ...any) []cache.ObjectName {
 // it registers the network, corrects the Deployment, and writes the status. A failed registry does not prevent the
 // Deployment, not even one that hangs, and a failed step does not prevent the status. A NameTakenError is not an error
 // of Reconcile, because the Deployment's next event brings the network back. Any other error is returned, so that the
-// network is tried again.
+// network is tried again. Reconcile leaves the queue alone.
 func (c *Controller) Reconcile(ctx context.Context, key cache.ObjectName) error {
 	panic(todo.Task(6, "Controller.Reconcile"))
 }

@@ -16,6 +16,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,6 +103,33 @@ type world struct {
 type instance struct {
 	networks, deployments cache.SharedIndexInformer
 	controller            *customresource.Controller
+	queue                 *notedQueue
+}
+
+// notedQueue is a queue that counts the calls that change it.
+type notedQueue struct {
+	workqueue.TypedRateLimitingInterface[cache.ObjectName]
+	changes atomic.Int32
+}
+
+func (q *notedQueue) Add(name cache.ObjectName) {
+	q.changes.Add(1)
+	q.TypedRateLimitingInterface.Add(name)
+}
+
+func (q *notedQueue) AddAfter(name cache.ObjectName, delay time.Duration) {
+	q.changes.Add(1)
+	q.TypedRateLimitingInterface.AddAfter(name, delay)
+}
+
+func (q *notedQueue) AddRateLimited(name cache.ObjectName) {
+	q.changes.Add(1)
+	q.TypedRateLimitingInterface.AddRateLimited(name)
+}
+
+func (q *notedQueue) Forget(name cache.ObjectName) {
+	q.changes.Add(1)
+	q.TypedRateLimitingInterface.Forget(name)
 }
 
 // newWorld makes a server with these objects, and a controller whose caches have them. The controller does not run.
@@ -136,12 +164,12 @@ func (w *world) newInstance(config *rest.Config) *instance {
 		networks:    informer(networks.ListerWatcher(""), &customresource.BitcoinNetwork{}),
 		deployments: informer(deployments.ListerWatcher(""), &appsv1.Deployment{}),
 	}
-	queue := below.NewWorkQueue(
+	i.queue = &notedQueue{TypedRateLimitingInterface: below.NewWorkQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](5*time.Millisecond, time.Minute),
-		layers.WorkQueueConfig{})
-	w.t.Cleanup(queue.ShutDown)
+		layers.WorkQueueConfig{})}
+	w.t.Cleanup(i.queue.ShutDown)
 	i.controller, err = customresource.New(customresource.Config{
-		Networks: i.networks, Deployments: i.deployments, Registry: w.registry, Workers: 1, Queue: queue,
+		Networks: i.networks, Deployments: i.deployments, Registry: w.registry, Workers: 1, Queue: i.queue,
 		NetworkWriter: func(namespace string) customresource.NetworkWriter {
 			return layers.WriterOf(networks, namespace, newNetwork)
 		},

@@ -146,12 +146,25 @@ func TestTask5_Register(t *testing.T) {
 func TestTask5_Register_rests(t *testing.T) {
 	guard.Test(t, "Register does not call the registry if the status has the right chain, and its condition Registered is "+
 		"True for the network's generation: Register is called at each event of the network.", func(t *guard.T) {
-		w := newWorld(t, demo(withFinalizer, registered))
-		chain, err := w.register()
-		require.NoError(t, err, "the error of Register")
-		require.Equal(t, "regtest", chain, "the returned chain")
-		require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		for _, others := range []metav1.ConditionStatus{"True", "False"} {
+			w := newWorld(t, demo(withFinalizer, registered, amongOthers(others)))
+			t.Did("Registered is True, and each other condition is %s", others)
+			chain, err := w.register()
+			require.NoError(t, err, "the error of Register")
+			require.Equal(t, "regtest", chain, "the returned chain")
+			require.Empty(t, w.registry.callLog(), "the calls of the registry")
+		}
 	})
+}
+
+// amongOthers puts a condition before that of a registered network, and one behind it.
+func amongOthers(status metav1.ConditionStatus) func(*customresource.BitcoinNetwork) {
+	return func(network *customresource.BitcoinNetwork) {
+		ours := network.Status.Conditions[0]
+		before, after := ours, ours
+		before.Type, after.Type, before.Status, after.Status = customresource.ConditionReady, "Audited", status, status
+		network.Status.Conditions = []metav1.Condition{before, ours, after}
+	}
 }
 
 func TestTask5_Status_proves_nothing(t *testing.T) {
@@ -165,6 +178,10 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 		"Registered is Unknown":          func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "Unknown" },
 		"Registered is False":            func(n *customresource.BitcoinNetwork) { n.Status.Conditions[0].Status = "False" },
 		"the status lacks the condition": func(n *customresource.BitcoinNetwork) { n.Status.Conditions = nil },
+		"Registered is False, and other conditions are True": func(n *customresource.BitcoinNetwork) {
+			n.Status.Conditions[0].Status = "False"
+			amongOthers("True")(n)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "Register does not call the registry if the status has the right chain, and its condition "+
@@ -204,10 +221,14 @@ func TestTask5_Registry_fails(t *testing.T) {
 			network := demo(withFinalizer, registered)
 			network.Spec.Chain = "test"
 			w := newWorld(t, network)
-			w.registry.before = func(string) error { return errAway }
-			chain, err := w.register()
-			require.ErrorIs(t, err, errAway, "the error of Register")
-			require.Equal(t, "regtest", chain, "the returned chain")
+			notFound := apierrors.NewNotFound(customresource.Resource("registries"), "main")
+			for _, away := range []error{errAway, notFound, context.DeadlineExceeded, context.Canceled} {
+				w.registry.before = func(string) error { return away }
+				t.Did("the registry's error is %v", away)
+				chain, err := w.register()
+				require.ErrorIs(t, err, away, "the error of Register")
+				require.Equal(t, "regtest", chain, "the returned chain")
+			}
 		})
 }
 

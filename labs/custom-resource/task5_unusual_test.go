@@ -99,12 +99,16 @@ func TestTask5_Registry_that_hangs(t *testing.T) {
 }
 
 func TestTask5_Registry_that_answers_late(t *testing.T) {
-	for name, do := range map[string]func(w *world) error{
-		"Register": func(w *world) error {
+	for name, c := range map[string]struct {
+		do   func(w *world) error
+		rule string
+	}{
+		"Register": {func(w *world) error {
 			_, err := w.controller.Register(w.t.Context(), w.cached())
 			return err
-		},
-		"Finalize": func(w *world) error { return w.controller.Finalize(w.t.Context(), w.cached()) },
+		}, "Register makes the registry list a network, and returns the chain under which it is listed"},
+		"Finalize": {func(w *world) error { return w.controller.Finalize(w.t.Context(), w.cached()) },
+			"It removes the network's entry from the registry, and then Finalizer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "The call of the registry ends after RegistryTimeout, and "+name+" returns after its end: an entry "+
@@ -120,10 +124,9 @@ func TestTask5_Registry_that_answers_late(t *testing.T) {
 					return nil
 				}
 				t.Did("%s; the registry answers a second after RegistryTimeout", name)
-				err := do(w)
+				err := c.do(w)
 				require.True(t, ended.Load(), "the call has ended when %s returns %v", name, err)
-				t.Rule("Any other error names the network and wraps the error of the registry or the server: an answer that is " +
-					"late is not an error.")
+				t.Rule("%s: an answer that is late is not an error.", c.rule)
 				require.NoError(t, err, "the error of %s", name)
 			})
 		})

@@ -129,7 +129,8 @@ func TestTask6_Other_objects_are_ignored(t *testing.T) {
 			"the networks that odd objects concern")
 		meta := owned("demo", version, kind, "coins").ObjectMeta
 		require.Empty(t, concerned(t, &corev1.Pod{ObjectMeta: meta}, &appsv1.ReplicaSet{ObjectMeta: meta},
-			&metav1.PartialObjectMetadata{ObjectMeta: meta}), "the networks that a Pod and a ReplicaSet concern")
+			&metav1.PartialObjectMetadata{ObjectMeta: meta}, generic(t, demo())),
+			"the networks that a Pod, a ReplicaSet and objects without a Go type concern")
 		require.Equal(t, []string{"default/demo"}, concerned(t, demo(), &metav1.Status{}),
 			"the networks that a network and an odd object concern")
 		require.Equal(t, []string{"default/demo"}, concerned(t, &metav1.Status{}, demo()),

@@ -93,6 +93,28 @@ func TestTask6_Two_namespaces(t *testing.T) {
 	})
 }
 
+func TestTask6_Time_after_a_registry_that_hangs(t *testing.T) {
+	guard.Test(t, "A failed registry does not prevent the Deployment, not even one that hangs, and a failed step does not "+
+		"prevent the status: they have the rest of ReconcileTimeout.", func(t *guard.T) {
+		w := newWorld(t, demo(withFinalizer))
+		w.registry.hold = true
+		for _, verb := range []string{"create", "update"} {
+			w.Script(verb, func(rw http.ResponseWriter, r *http.Request, next http.Handler) {
+				time.Sleep(5 * time.Second)
+				next.ServeHTTP(rw, r)
+			})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), customresource.ReconcileTimeout)
+		defer cancel()
+		t.Did("the registry hangs, and the server takes 5 s for each write; Reconcile of default/demo")
+		err := w.controller.Reconcile(ctx, cache.NewObjectName("default", "demo"))
+		require.Error(t, err, "the error of Reconcile")
+		require.NotNil(t, w.deployment(), "the Deployment")
+		require.Equal(t, "Ready is False: NodesStarting", w.state("Ready"), "the condition Ready")
+		require.Equal(t, "Registered is False: RegistryUnavailable", w.state("Registered"), "the condition Registered")
+	})
+}
+
 func TestTask6_Networks_at_once(t *testing.T) {
 	for _, held := range []string{"the registry", "create", "update"} {
 		t.Run(held, func(t *testing.T) {

@@ -35,7 +35,12 @@ func (w *world) reconcile() ([]string, error) {
 	for _, obj := range cached {
 		before = append(before, obj.(runtime.Object).DeepCopyObject())
 	}
+	changes := w.queue.changes.Load()
 	err := w.controller.Reconcile(w.t.Context(), cache.NewObjectName("default", "demo"))
+	if w.queue.changes.Load() != changes {
+		w.t.Rule("Reconcile leaves the queue alone: events and returned errors bring a network back.")
+		require.Equal(w.t, changes, w.queue.changes.Load(), "the calls that change the queue")
+	}
 	for i, obj := range cached {
 		if !reflect.DeepEqual(before[i], obj) {
 			w.t.Rule("It never changes a cached object: every reader shares it.")

@@ -70,8 +70,12 @@ func TestTask6_Outage_of_the_registry(t *testing.T) {
 		"attempt: during an outage of the registry, the status is written once.", func(t *guard.T) {
 		w := newWorld(t, demo())
 		var attempts atomic.Int32
+		last, longest := time.Now(), time.Duration(0)
 		w.registry.before = func(string) error {
 			n := attempts.Add(1)
+			w.registry.lock.Lock()
+			last, longest = time.Now(), max(longest, time.Since(last))
+			w.registry.lock.Unlock()
 			if n > 300 { // a controller in a loop without a pause must come to an end
 				return errAway
 			}
@@ -88,6 +92,9 @@ func TestTask6_Outage_of_the_registry(t *testing.T) {
 		require.Less(t, attempts.Load(), int32(100), "the attempts, with a back-off of up to a minute")
 		t.Rule("Any other error is returned, so that the network is tried again.")
 		require.Greater(t, attempts.Load(), int32(20), "the attempts in an hour")
+		w.registry.lock.Lock()
+		require.LessOrEqual(t, longest, 2*time.Minute, "the longest pause between two attempts")
+		w.registry.lock.Unlock()
 		t.Did("the registry is back")
 		w.registry.lock.Lock()
 		w.registry.before = nil
