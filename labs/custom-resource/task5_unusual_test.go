@@ -100,19 +100,23 @@ func TestTask5_Registry_that_hangs(t *testing.T) {
 
 func TestTask5_Registry_that_answers_late(t *testing.T) {
 	for name, c := range map[string]struct {
-		do   func(w *world) error
-		rule string
+		do            func(w *world) error
+		returns, late string
 	}{
 		"Register": {func(w *world) error {
 			_, err := w.controller.Register(w.t.Context(), w.cached())
 			return err
-		}, "Register makes the registry list a network, and returns the chain under which it is listed"},
+		}, "The call of the registry ends after RegistryTimeout, and Register returns after its end: an entry that is written " +
+			"later would stay forever, if the network has ended by then.",
+			"Register makes the registry list a network, and returns the chain under which it is listed: an answer that is " +
+				"late is not an error."},
 		"Finalize": {func(w *world) error { return w.controller.Finalize(w.t.Context(), w.cached()) },
-			"It removes the network's entry from the registry, and then Finalizer"},
+			"The call of the registry ends after RegistryTimeout, and Finalize returns after its end: two attempts must not " +
+				"run at once.",
+			"It removes the network's entry from the registry, and then Finalizer: an answer that is late is not an error."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, "The call of the registry ends after RegistryTimeout, and "+name+" returns after its end: an entry "+
-				"that is written later would stay forever, if the network has ended by then.", func(t *guard.T) {
+			guard.Test(t, c.returns, func(t *guard.T) {
 				w := newWorld(t, demo(withFinalizer))
 				if name == "Finalize" {
 					w.deleted()
@@ -126,7 +130,7 @@ func TestTask5_Registry_that_answers_late(t *testing.T) {
 				t.Did("%s; the registry answers a second after RegistryTimeout", name)
 				err := c.do(w)
 				require.True(t, ended.Load(), "the call has ended when %s returns %v", name, err)
-				t.Rule("%s: an answer that is late is not an error.", c.rule)
+				t.Rule("%s", c.late)
 				require.NoError(t, err, "the error of %s", name)
 			})
 		})
