@@ -244,8 +244,8 @@ func TestTask3_Deployment_on_its_way_out(t *testing.T) {
 func TestTask3_Deployment_has_the_name(t *testing.T) {
 	for name, namespace := range map[string]string{"another name": "default", "another namespace": "other"} {
 		t.Run(name, func(t *testing.T) {
-			guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it: the one of the network's name, "+
-				"in the network's namespace. A copy of it may have its labels and its owner.", func(t *guard.T) {
+			guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it: the one of the network's "+
+				"name and namespace. A copy of it may have its labels and its owner.", func(t *guard.T) {
 				w := newWorld(t, demo())
 				copied := customresource.NewDeployment(w.cached())
 				copied.Namespace, copied.Spec.Replicas = namespace, ptr.To[int32](9)

@@ -106,13 +106,13 @@ func TestTask5_Registry_that_answers_late(t *testing.T) {
 		"Register": {func(w *world) error {
 			_, err := w.controller.Register(w.t.Context(), w.cached())
 			return err
-		}, "The call of the registry ends after RegistryTimeout, and Register returns after its end: an entry that is written " +
-			"later would stay forever, if the network has ended by then.",
+		}, "The call of the registry ends after RegistryTimeout, and Register returns after its end: an entry that is " +
+			"written later would stay forever, if the network has ended by then.",
 			"Register makes the registry list a network, and returns the chain under which it is listed: an answer that is " +
 				"late is not an error."},
 		"Finalize": {func(w *world) error { return w.controller.Finalize(w.t.Context(), w.cached()) },
-			"The call of the registry ends after RegistryTimeout, and Finalize returns after its end: two attempts must not " +
-				"run at once.",
+			"The call of the registry ends after RegistryTimeout, and Finalize returns after its end: two attempts must " +
+				"not run at once.",
 			"It removes the network's entry from the registry, and then Finalizer: an answer that is late is not an error."},
 	} {
 		t.Run(name, func(t *testing.T) {

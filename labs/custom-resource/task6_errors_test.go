@@ -94,8 +94,8 @@ func TestTask6_Two_namespaces(t *testing.T) {
 }
 
 func TestTask6_Time_after_a_registry_that_hangs(t *testing.T) {
-	guard.Test(t, "A failed registry does not prevent the Deployment, not even one that hangs, and a failed step does not "+
-		"prevent the status: they have the rest of ReconcileTimeout.", func(t *guard.T) {
+	guard.Test(t, "A failed registry does not prevent the Deployment, not even one that hangs, and a failed step does "+
+		"not prevent the status: they have the rest of ReconcileTimeout.", func(t *guard.T) {
 		w := newWorld(t, demo(withFinalizer))
 		w.registry.hold = true
 		for _, verb := range []string{"create", "update"} {
@@ -118,8 +118,8 @@ func TestTask6_Time_after_a_registry_that_hangs(t *testing.T) {
 func TestTask6_Networks_at_once(t *testing.T) {
 	for _, held := range []string{"the registry", "create", "update"} {
 		t.Run(held, func(t *testing.T) {
-			guard.Test(t, "Reconcile may run for different networks at once: they do not wait for one another, and each has its "+
-				"own result.", func(t *guard.T) {
+			guard.Test(t, "Reconcile may run for different networks at once: they do not wait for one another, and each has "+
+				"its own result.", func(t *guard.T) {
 				other := demo(withFinalizer)
 				other.Name, other.Spec.Chain = "other", "main"
 				w := newWorld(t, demo(withFinalizer), other)

@@ -221,7 +221,7 @@ func TestTask6_Registry_is_away(t *testing.T) {
 					require.Error(t, err, "the error of Reconcile")
 					require.Equal(t, "Ready is False: WriteFailed", w.state("Ready"), "the condition")
 					require.Equal(t, "regtest", w.stored().Status.RegisteredChain, "the registered chain")
-					require.Zero(t, w.stored().Status.ReadyNodes, "the ready nodes: with a DeploymentError, no Deployment is observed")
+					require.Zero(t, w.stored().Status.ReadyNodes, "the ready nodes: no Deployment is observed")
 				}
 			}
 		})
