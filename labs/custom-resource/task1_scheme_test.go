@@ -24,9 +24,9 @@ func TestTask1_Scheme_knows_both_types(t *testing.T) {
 			}
 			t.Did("AddToScheme; the scheme has %s", had)
 			require.NoError(t, customresource.AddToScheme(s), "the error of AddToScheme")
-			for kind, wanted := range map[string]runtime.Object{
+			for kind, wanted := range guard.InOrder(map[string]runtime.Object{
 				"BitcoinNetwork": &customresource.BitcoinNetwork{}, "BitcoinNetworkList": &customresource.BitcoinNetworkList{},
-			} {
+			}) {
 				obj, err := s.New(customresource.SchemeGroupVersion.WithKind(kind))
 				require.NoError(t, err, "the error of Scheme.New for the kind %s", kind)
 				require.IsType(t, wanted, obj, "the object of the kind %s", kind)
@@ -42,14 +42,14 @@ func TestTask1_Scheme_has_the_options(t *testing.T) {
 	guard.Test(t, "AddToScheme also registers the options of requests, such as ListOptions, under the group and "+
 		"version: without them, a typed client cannot encode the query of a request.", func(t *guard.T) {
 		codec := runtime.NewParameterCodec(scheme(t))
-		for what, options := range map[string]runtime.Object{
+		for what, options := range guard.InOrder(map[string]runtime.Object{
 			"ListOptions":   &metav1.ListOptions{LabelSelector: "team=chain", Watch: true},
 			"GetOptions":    &metav1.GetOptions{ResourceVersion: "0"},
 			"CreateOptions": &metav1.CreateOptions{FieldManager: "lab"},
 			"UpdateOptions": &metav1.UpdateOptions{FieldManager: "lab"},
 			"PatchOptions":  &metav1.PatchOptions{FieldManager: "lab"},
 			"DeleteOptions": &metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}},
-		} {
+		}) {
 			t.Did("encode %s for %s", what, customresource.SchemeGroupVersion)
 			_, err := codec.EncodeParameters(options, customresource.SchemeGroupVersion)
 			require.NoError(t, err, "the error of encoding %s", what)

@@ -62,7 +62,8 @@ func TestTask3_Labels(t *testing.T) {
 func TestTask3_Replicas(t *testing.T) {
 	guard.Test(t, "It has as many replicas as the network has nodes, or 3 without a number: an object that is older than "+
 		"the default lacks it.", func(t *guard.T) {
-		for nodes, replicas := range map[*int32]int32{nil: 3, ptr.To[int32](0): 0, ptr.To[int32](7): 7} {
+		for _, nodes := range []*int32{nil, ptr.To[int32](0), ptr.To[int32](7)} {
+			replicas := ptr.Deref(nodes, 3)
 			d := wanted(t, func(n *customresource.BitcoinNetwork) { n.Spec.Nodes = nodes })
 			require.Equal(t, &replicas, d.Spec.Replicas, "the replicas for %v nodes", ptr.Deref(nodes, -1))
 		}

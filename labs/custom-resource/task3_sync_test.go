@@ -57,7 +57,7 @@ func TestTask3_Creates(t *testing.T) {
 }
 
 func TestTask3_Corrects(t *testing.T) {
-	for name, spoil := range map[string]func(*appsv1.Deployment){
+	for name, spoil := range guard.InOrder(map[string]func(*appsv1.Deployment){
 		"replicas":  func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) },
 		"image":     func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "bitcoin/bitcoin:27.0" },
 		"arguments": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = []string{"-chain=main"} },
@@ -82,7 +82,7 @@ func TestTask3_Corrects(t *testing.T) {
 		"more args":    editArgs(func(a []string) []string { return append(a, "-daemon=1") }),
 		"order":        editArgs(func(a []string) []string { slices.Reverse(a); return a }),
 		"spaces":       editArgs(func(a []string) []string { return []string{strings.Join(a, " ")} }),
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it, with at most one write: a "+
 				"user's change of a field that the network decides does not stay.", func(t *guard.T) {
@@ -202,11 +202,11 @@ func ofOthers(d *appsv1.Deployment) {
 }
 
 func TestTask3_Foreign_is_left_alone(t *testing.T) {
-	for name, disown := range map[string]func(*appsv1.Deployment){
+	for name, disown := range guard.InOrder(map[string]func(*appsv1.Deployment){
 		"no owner":                          func(d *appsv1.Deployment) { d.OwnerReferences = nil },
 		"an earlier network":                func(d *appsv1.Deployment) { d.OwnerReferences[0].UID = "earlier" },
 		"an owner that does not control it": func(d *appsv1.Deployment) { d.OwnerReferences[0].Controller = nil },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "It never writes to a Deployment that the network does not control: then the error is a "+
 				"NameTakenError.", func(t *guard.T) {
@@ -242,7 +242,7 @@ func TestTask3_Deployment_on_its_way_out(t *testing.T) {
 }
 
 func TestTask3_Deployment_has_the_name(t *testing.T) {
-	for name, namespace := range map[string]string{"another name": "default", "another namespace": "other"} {
+	for name, namespace := range guard.InOrder(map[string]string{"another name": "default", "another namespace": "other"}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "SyncDeployment creates the Deployment of a network, or corrects it: the one of the network's "+
 				"name and namespace. A copy of it may have its labels and its owner.", func(t *guard.T) {
@@ -298,7 +298,7 @@ func TestTask3_Cached_objects_stay(t *testing.T) {
 func TestTask3_Errors_name_the_Deployment(t *testing.T) {
 	guard.Test(t, "Any other error names the Deployment and wraps the server's error.", func(t *guard.T) {
 		for _, code := range []int{403, 404, 409, 422, 500, 504} {
-			for verb, once := range map[string][]string{"create": createsIt, "update": updatesIt} {
+			for verb, once := range guard.InOrder(map[string][]string{"create": createsIt, "update": updatesIt}) {
 				w := newWorld(t, demo())
 				if verb == "update" {
 					w = withDeployment(t, func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](9) })

@@ -141,7 +141,7 @@ func TestTask4_Ready_is_true(t *testing.T) {
 }
 
 func TestTask4_Ready_is_false(t *testing.T) {
-	for name, edit := range map[string]func(*customresource.Observed){
+	for name, edit := range guard.InOrder(map[string]func(*customresource.Observed){
 		"one replica is ready": func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 1 },
 		"the status is about an older Deployment": func(o *customresource.Observed) {
 			o.Deployment.Status.ObservedGeneration = 4
@@ -159,7 +159,7 @@ func TestTask4_Ready_is_false(t *testing.T) {
 			s.Replicas, s.UpdatedReplicas, s.ReadyReplicas = 1, 1, 1
 		},
 		"there is no Deployment": func(o *customresource.Observed) { o.Deployment = nil },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "Otherwise Ready is False with the reason NodesStarting: a network that is said to be ready too "+
 				"early breaks whatever waits for it.", func(t *guard.T) {
@@ -174,11 +174,11 @@ func TestTask4_No_nodes_are_wanted(t *testing.T) {
 	guard.Test(t, "Otherwise Ready is False with the reason NodesStarting: also for a network that wants no nodes, until "+
 		"the old ones have stopped.", func(t *guard.T) {
 		none := demo(func(n *customresource.BitcoinNetwork) { n.Spec.Nodes = new(int32) })
-		for text, status := range map[string]appsv1.DeploymentStatus{
+		for text, status := range guard.InOrder(map[string]appsv1.DeploymentStatus{
 			"is about an older Deployment": {ObservedGeneration: 4},
 			"counts a node that is ready":  {ObservedGeneration: 5, Replicas: 1, UpdatedReplicas: 1, ReadyReplicas: 1},
 			"counts an old Pod":            {ObservedGeneration: 5, Replicas: 1},
-		} {
+		}) {
 			observed := ready(func(o *customresource.Observed) { o.Deployment.Status = status })
 			require.Equal(t, "Ready is False: NodesStarting", inWords(condition(t, "Ready", none, observed)),
 				"the condition of a network that wants no nodes, if the Deployment's status %s", text)

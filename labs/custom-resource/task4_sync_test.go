@@ -49,12 +49,12 @@ func TestTask4_Right_status_is_not_written(t *testing.T) {
 		require.NoError(t, err, "the error of the second SyncStatus")
 		require.Empty(t, writes, "the writes of the second SyncStatus")
 		t.Rule("SyncStatus writes the status of a network for an observed state. Each difference is one.")
-		for name, edit := range map[string]func(*customresource.Observed){
+		for name, edit := range guard.InOrder(map[string]func(*customresource.Observed){
 			"chain":       func(o *customresource.Observed) { o.RegisteredChain = "test" },
 			"registry":    func(o *customresource.Observed) { o.RegistryError = errAway },
 			"ready nodes": func(o *customresource.Observed) { o.Deployment.Status.ReadyReplicas = 1 },
 			"reason":      func(o *customresource.Observed) { o.DeploymentError = errAway },
-		} {
+		}) {
 			_, err := w.syncStatus(ready())
 			require.NoError(t, err, "the error of SyncStatus before a change of the %s", name)
 			writes, err := w.syncStatus(ready(edit))
@@ -71,7 +71,7 @@ func TestTask4_Each_difference_is_written(t *testing.T) {
 			none := ready(func(o *customresource.Observed) { o.Deployment, o.RegisteredChain = nil, "" })
 			type status = customresource.BitcoinNetworkStatus
 			of := func(s *status, name string) *metav1.Condition { return meta.FindStatusCondition(s.Conditions, name) }
-			for name, edit := range map[string]func(*status){
+			for name, edit := range guard.InOrder(map[string]func(*status){
 				"observed generation":      func(s *status) { s.ObservedGeneration-- },
 				"number of ready nodes":    func(s *status) { s.ReadyNodes++ },
 				"registered chain":         func(s *status) { s.RegisteredChain = "main" },
@@ -80,7 +80,7 @@ func TestTask4_Each_difference_is_written(t *testing.T) {
 				"generation of Ready":      func(s *status) { of(s, "Ready").ObservedGeneration-- },
 				"generation of Registered": func(s *status) { of(s, "Registered").ObservedGeneration-- },
 				"list of conditions":       func(s *status) { s.Conditions = s.Conditions[:1] },
-			} {
+			}) {
 				for _, observed := range []customresource.Observed{ready(), none} {
 					_, err := w.syncStatus(observed)
 					require.NoError(t, err, "the error of SyncStatus")

@@ -168,7 +168,7 @@ func amongOthers(status metav1.ConditionStatus) func(*customresource.BitcoinNetw
 }
 
 func TestTask5_Status_proves_nothing(t *testing.T) {
-	for name, edit := range map[string]func(*customresource.BitcoinNetwork){
+	for name, edit := range guard.InOrder(map[string]func(*customresource.BitcoinNetwork){
 		"the status is about an older generation": func(n *customresource.BitcoinNetwork) {
 			n.Status.Conditions[0].ObservedGeneration = 0
 		},
@@ -182,7 +182,7 @@ func TestTask5_Status_proves_nothing(t *testing.T) {
 			n.Status.Conditions[0].Status = "False"
 			amongOthers("True")(n)
 		},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "Register does not call the registry if the status has the right chain, and its condition "+
 				"Registered is True for the network's generation. Otherwise the registry may list another chain: a user "+
@@ -337,7 +337,7 @@ func TestTask5_Network_is_gone(t *testing.T) {
 }
 
 func TestTask5_Cached_network_stays(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range guard.InOrder(map[string]struct {
 		world func(t *guard.T) *world
 		do    func(w *world) ([]string, error)
 		rule  string
@@ -346,7 +346,7 @@ func TestTask5_Cached_network_stays(t *testing.T) {
 			"It never changes a cached object, not even a list of finalizers."},
 		"Finalize": {func(t *guard.T) *world { return ending(t, registered) }, (*world).finalize,
 			"Finalize never changes a cached object, not even a list of finalizers."},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, c.rule, func(t *guard.T) {
 				w := c.world(t)

@@ -69,13 +69,13 @@ func TestTask5_Slow_registry_and_slow_server(t *testing.T) {
 }
 
 func TestTask5_Registry_that_hangs(t *testing.T) {
-	for name, do := range map[string]func(ctx context.Context, w *world) error{
+	for name, do := range guard.InOrder(map[string]func(ctx context.Context, w *world) error{
 		"Register": func(ctx context.Context, w *world) error {
 			_, err := w.controller.Register(ctx, w.cached())
 			return err
 		},
 		"Finalize": func(ctx context.Context, w *world) error { return w.controller.Finalize(ctx, w.cached()) },
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "The call of the registry ends after RegistryTimeout, at each attempt.", func(t *guard.T) {
 				w := newWorld(t, demo(withFinalizer))
@@ -99,7 +99,7 @@ func TestTask5_Registry_that_hangs(t *testing.T) {
 }
 
 func TestTask5_Registry_that_answers_late(t *testing.T) {
-	for name, c := range map[string]struct {
+	for name, c := range guard.InOrder(map[string]struct {
 		do            func(w *world) error
 		returns, late string
 	}{
@@ -114,7 +114,7 @@ func TestTask5_Registry_that_answers_late(t *testing.T) {
 			"The call of the registry ends after RegistryTimeout, and Finalize returns after its end: two attempts must " +
 				"not run at once.",
 			"It removes the network's entry from the registry, and then Finalizer: an answer that is late is not an error."},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, c.returns, func(t *guard.T) {
 				w := newWorld(t, demo(withFinalizer))

@@ -25,7 +25,7 @@ func TestTask6_Every_call_ends_with_its_context(t *testing.T) {
 	reconcile := func(ctx context.Context, w *world, n network) error {
 		return w.controller.Reconcile(ctx, cache.MetaObjectToName(n))
 	}
-	for name, c := range map[string]struct {
+	for name, c := range guard.InOrder(map[string]struct {
 		world func(t *guard.T) *world
 		verb  string // of the request to hold; empty to hold the registry
 		do    func(ctx context.Context, w *world, n network) error
@@ -58,7 +58,7 @@ func TestTask6_Every_call_ends_with_its_context(t *testing.T) {
 		"Reconcile, the Deployment": {begun, "create", reconcile},
 		"Reconcile, the status":     {begun, "update", reconcile},
 		"Reconcile, the end":        {func(t *guard.T) *world { return ending(t) }, "update", reconcile},
-	} {
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, "Each request, and each call of the registry, ends with the context of its caller: a Reconcile that "+
 				"outlives its time would keep its worker.", func(t *guard.T) {

@@ -292,7 +292,7 @@ var stories = map[string]story{
 }
 
 func TestTask6_Crash_at_every_effect(t *testing.T) {
-	for name, s := range stories {
+	for name, s := range guard.InOrder(stories) {
 		for _, late := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, late %v", name, late), func(t *testing.T) {
 				guard.Test(t, "Reconcile brings one network to its desired state, also after a crash at any moment: the next "+
