@@ -247,6 +247,7 @@ func once(t *guard.T, s *script, store cache.ReflectorStore) (r *reflector.Refle
 	r = newScripted(s, store)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
+	defer outlives(t, time.Hour)()
 	t.Did("ListAndWatchWithContext")
 	return r, r.ListAndWatchWithContext(ctx)
 }
@@ -258,6 +259,7 @@ var errStops = errors.New("the program stops")
 func runFor(t *guard.T, r *reflector.Reflector, d time.Duration) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), d, errStops)
 	defer cancel()
+	defer outlives(t, d)()
 	r.RunWithContext(ctx)
 }
 
@@ -265,7 +267,16 @@ func runFor(t *guard.T, r *reflector.Reflector, d time.Duration) {
 func listAndWatchFor(t *guard.T, r *reflector.Reflector, d time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), d, errStops)
 	defer cancel()
+	defer outlives(t, d)()
 	return r.ListAndWatchWithContext(ctx)
+}
+
+// outlives sets the rule for a call that goes on although its context has ended long ago, after d. The call's end calls
+// ended.
+func outlives(t *guard.T, d time.Duration) (ended func() bool) {
+	return time.AfterFunc(d+24*time.Hour, func() {
+		t.Rule("When the context ends, every request, watch and wait ends at once.")
+	}).Stop
 }
 
 // in moves an event's object to another namespace.

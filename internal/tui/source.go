@@ -99,9 +99,9 @@ func (m *Model) excerpts(f failure.Failure, rows int) (out []string) {
 		return nil
 	}
 	yours, test := m.placesOf(f)
-	first, at, second, next := "the test (O)", test, "your code (o)", yours
+	first, at, second, next := "the test (O)", test, "it calls (o)", yours // which need not be what is wrong
 	if f.Todo != nil || f.Code.File != "" {
-		first, at, second, next = second, next, first, at
+		first, at, second, next = "your code (o)", yours, first, test
 	}
 	share := rows
 	if rows >= 3*minExcerpt {
