@@ -235,17 +235,17 @@ type brokenList struct {
 }
 
 var (
-	onFire  = errors.New("the server is on fire")
-	expired = apierrors.NewResourceExpired("too old")
+	errOnFire  = errors.New("the server is on fire")
+	errExpired = apierrors.NewResourceExpired("too old")
 )
 
 // listFailures are what the lists of a brokenList return, one after the other. After an expired version, a Reflector
 // lists again before it reports.
 var listFailures = []error{
-	onFire, onFire, onFire, apierrors.NewForbidden(appsv1.Resource("deployments"), "", nil),
+	errOnFire, errOnFire, errOnFire, apierrors.NewForbidden(appsv1.Resource("deployments"), "", nil),
 	apierrors.NewInternalError(io.ErrUnexpectedEOF), apierrors.NewServiceUnavailable("it starts"),
 	apierrors.NewUnauthorized("a token has ended"), io.EOF, context.DeadlineExceeded,
-	expired, expired,
+	errExpired, errExpired,
 }
 
 func (*brokenList) IsWatchListSemanticsUnSupported() bool { return true }
