@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -112,10 +113,21 @@ func (a *app) predictOne(c progress.Chapter, p course.Program, yours bool) error
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer run.Wait() // so that nothing of it stays behind
 	defer cancel()
-	run.Go(func() { answer, failed = predict.Ask(ctx, a.root, c.Chapter, p, yours) })
+	ended := make(chan struct{})
+	run.Go(func() {
+		defer close(ended)
+		answer, failed = predict.Ask(ctx, a.root, c.Chapter, p, yours)
+	})
 	typed, err := a.typedLines()
 	if err != nil {
 		return err
+	}
+	if isTerminal(a.in) {
+		select {
+		case <-ended:
+		case <-time.After(time.Second):
+			fmt.Fprintln(a.out, style.Faint("The program runs. Its first build takes some seconds."))
+		}
 	}
 	if run.Wait(); failed != nil {
 		return failed

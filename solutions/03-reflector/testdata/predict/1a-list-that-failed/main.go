@@ -39,7 +39,7 @@ func main() {
 	r := reflector.NewReflector(lw, nil, store, 0)
 	for range 2 {
 		err := r.ListAndWatchWithContext(context.Background())
-		fmt.Println(store.ListKeys(), "error:", err)
+		fmt.Println(store.ListKeys(), "error:", err != nil)
 	}
 }
 
