@@ -56,6 +56,8 @@ type store struct {
 	noted []string
 	// onCall is called after each call is recorded. If it returns an error, the call fails.
 	onCall func(call string) error
+	// resyncs is the pace of Resync. In a storm a Resync takes an hour, so a loop without a wait comes to an end.
+	resyncs pace
 }
 
 func (s *store) note(format string, args ...any) error {
@@ -73,7 +75,12 @@ func (s *store) note(format string, args ...any) error {
 func (s *store) Add(obj any) error    { return s.note("Add %s", name(obj)) }
 func (s *store) Update(obj any) error { return s.note("Update %s", name(obj)) }
 func (s *store) Delete(obj any) error { return s.note("Delete %s", name(obj)) }
-func (s *store) Resync() error        { return s.note("Resync") }
+func (s *store) Resync() error {
+	if s.resyncs.storm() {
+		time.Sleep(time.Hour)
+	}
+	return s.note("Resync")
+}
 func (s *store) Replace(objs []any, version string) error {
 	names := []string{}
 	for _, obj := range objs {
@@ -103,13 +110,17 @@ func countErrors(t *guard.T) *atomic.Int64 {
 	return &n
 }
 
-// calls returns the calls of the store since the last call of calls.
+// calls returns the calls of the store since the last call of calls. Of more than 400 it returns the first 100 and the
+// number of the others.
 func (s *store) calls() []string {
 	synctest.Wait()
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	noted := append([]string{}, s.noted...)
 	s.noted = nil
+	if len(noted) > 400 {
+		noted = append(noted[:100], fmt.Sprintf("%d more calls", len(noted)-100))
+	}
 	return noted
 }
 
