@@ -24,7 +24,7 @@ func TestLive_shows_the_source_if_there_is_room(t *testing.T) {
 	s := sit(t, box(t), 200, 50, nil, "watch", "1")
 	s.sees(`your code \(o\): 01-box/box\.go:11\s`)
 	s.saves("box.go", boxWrong)
-	wrong := s.sees(`(?s)the test \(O\): 01-box/box_test\.go:17\s.*your code \(o\): 01-box/box\.go:5\s`)
+	wrong := s.sees(`(?s)the test \(O\): 01-box/box_test\.go:17\s.*it calls \(o\): 01-box/box\.go:5\s`)
 	require.Regexp(t, `> +17 +require\.Equal\(t, 1, b\.Len\(\)`, wrong)
 	require.Regexp(t, `> +5 +func \(b \*Box\) Put\(\) \{ b\.n \+= 2 \}`, wrong)
 	s.saves("box.go", strings.ReplaceAll(boxWrong, "b.n += 2", "missing()"))
