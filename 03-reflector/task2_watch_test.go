@@ -244,6 +244,7 @@ func TestTask2_Any_goroutine_may_ask_for_the_version(t *testing.T) {
 		ask := func(int) { r.LastSyncResourceVersion() }
 		guard.Storm(func(i int) { c.send(event(watch.Modified, "a", strconv.Itoa(8+i))) }, ask, ask)
 		cancel()
+		c.end() // for a loop that does not look at the context, which is for other tests
 		<-ended
 	})
 }
