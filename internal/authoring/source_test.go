@@ -24,6 +24,8 @@ import (
 var (
 	foreign      = regexp.MustCompile(`^labs/custom-resource/generated/|/upstream/|/testdata/`)
 	uncommented  = regexp.MustCompile(`_test\.go$|^internal/testkit/oracle/`)
+	forLearners  = regexp.MustCompile(`^(0[1-9]-[^/]+|labs/[^/]+)/[^/]+_test\.go$`)
+	rangeOverMap = regexp.MustCompile(`\brange map\[`)
 	wideOnScreen = regexp.MustCompile(`[─▶│└┘]`) // a drawing
 )
 
@@ -57,6 +59,9 @@ func problems(name string, source []byte) (found []string) {
 		literal := strings.HasSuffix(name, "_test.go") && bytes.ContainsAny(line, "\"`") // data of a test, in one piece
 		if utf8.RuneCount(line) > 120 && !literal && !wideOnScreen.Match(line) {
 			found = append(found, fmt.Sprintf("%d: the line is longer than 120 columns", i+1))
+		}
+		if forLearners.MatchString(name) && rangeOverMap.Match(line) {
+			found = append(found, fmt.Sprintf("%d: the cases come in another order in each run; use guard.InOrder", i+1))
 		}
 	}
 	if uncommented.MatchString(name) {
@@ -101,4 +106,8 @@ func TestSource_problems_are_found(t *testing.T) {
 	} {
 		require.Equal(t, want, strings.Join(problems("p.go", []byte(source)), "; "), source)
 	}
+	cases := []byte("package p\n\nfor range map[string]int{} {\n")
+	require.Equal(t, []string{"3: the cases come in another order in each run; use guard.InOrder"},
+		problems("01-box/task1_put_test.go", cases))
+	require.Empty(t, problems("solutions/01-box/put_test.go", cases))
 }
