@@ -80,7 +80,9 @@ func TestTask6_Cache_that_is_behind_does_no_harm(t *testing.T) {
 func TestTask6_Deletion_of_what_is_gone(t *testing.T) {
 	const rule = "A budget that is already gone is not an error, and records no Event: an error would only bring " +
 		"the key back."
-	for name, deployment := range guard.InOrder(map[string]*appsv1.Deployment{"unwanted": web(replicas(1)), "kept by an owner": nil}) {
+	for name, deployment := range guard.InOrder(map[string]*appsv1.Deployment{
+		"unwanted": web(replicas(1)), "kept by an owner": nil,
+	}) {
 		t.Run(name, func(t *testing.T) {
 			guard.Test(t, rule, func(t *guard.T) {
 				s := step{deployment: deployment, budget: webBudget(), server: newBudgetServer()}

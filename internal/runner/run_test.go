@@ -273,7 +273,8 @@ func TestRun_at_a_bonus_names_its_tests(t *testing.T) {
 	test := func(third string) string {
 		return "package box\n\nimport (\n\t\"flag\"\n\t\"strings\"\n\t\"testing\"\n)\n\n" +
 			"func TestTask1_a(t *testing.T) {}\nfunc TestTask2_a(t *testing.T) {}\nfunc TestTask3_a(t *testing.T) {\n\t" +
-			"if !strings.Contains(flag.Lookup(\"test.run\").Value.String(), \"Task3\") {\n\t\tt.Skip(\"a bonus\")\n\t}\n" + third + "}\n"
+			"if !strings.Contains(flag.Lookup(\"test.run\").Value.String(), \"Task3\") {\n" +
+			"\t\tt.Skip(\"a bonus\")\n\t}\n" + third + "}\n"
 	}
 	const fails = "t.Error(\"no\")"
 	for name, c := range map[string]struct {
