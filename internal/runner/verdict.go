@@ -123,8 +123,8 @@ func (v Verdict) passed(number int) bool {
 	return !slices.ContainsFunc(v.Tasks, func(t Task) bool { return t.Number == number && t.State != Passed })
 }
 
-// markUntouched marks the tasks without any code. They are not begun, although some of their tests may pass on a stub. A
-// bonus that has only been looked at, in which nothing but todos fails, is not begun either.
+// markUntouched marks the tasks without any code. They are not begun, although some of their tests may pass on a stub.
+// A bonus that has only been looked at, in which nothing but todos fails, is not begun either.
 func (v *Verdict) markUntouched(dir, solution string) {
 	untouched := untouched(v.Todos, dir, solution)
 	for i, t := range v.Tasks {
