@@ -87,8 +87,10 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	case response.StatusCode >= 400:
 		step.Error = response.Status
 	case answered == pipeline.Answered: // the body has the new version
-		response.Body = &body{ReadCloser: response.Body, begin: make([]byte, 0, beginning), end: func(begin []byte) {
+		room := beginnings.Get().(*[beginning]byte)
+		response.Body = &body{ReadCloser: response.Body, begin: room[:0], end: func(begin []byte) {
 			step.Version = metadata(begin, "resourceVersion", 6)
+			beginnings.Put(room)
 			t.rec.Log.Append(step)
 		}}
 		return response, nil
@@ -113,6 +115,9 @@ type body struct {
 // beginning is how many bytes of an answer are searched for its version.
 const beginning = 1 << 10
 
+// beginnings has room for them.
+var beginnings = sync.Pool{New: func() any { return new([beginning]byte) }}
+
 // read notes what was read, and ends after an error.
 func (b *body) read(p []byte, err error) {
 	b.mu.Lock()
@@ -120,7 +125,7 @@ func (b *body) read(p []byte, err error) {
 	b.begin = append(b.begin, p[:min(len(p), cap(b.begin)-len(b.begin))]...)
 	if err != nil && b.end != nil {
 		b.end(b.begin)
-		b.end = nil
+		b.begin, b.end = nil, nil
 	}
 }
 

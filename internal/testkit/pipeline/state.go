@@ -75,7 +75,7 @@ func (s *State) Clone() *State {
 	c := *s
 	c.Server.Objects = copyMap(s.Server.Objects)
 	c.Requests, c.Counts, c.Workers = copyMap(s.Requests), copyMap(s.Counts), copyMap(s.Workers)
-	c.Queue = s.Queue.clone()
+	c.Finished, c.Queue = slices.Clone(s.Finished), s.Queue.clone()
 	c.Informers = map[string]*Informer{}
 	for kind, i := range s.Informers {
 		if i != nil {
@@ -187,8 +187,10 @@ func (s *State) applyRequest(step *Step) {
 	if step.Verb != Sent && step.Verb != Read && !r.Streams {
 		delete(s.Requests, step.Count)
 		r.Since, r.Error = step.At, step.Error
-		s.Finished = append(slices.Clone(s.Finished), r)
-		s.Finished = s.Finished[max(0, len(s.Finished)-finishedKept):]
+		if len(s.Finished) == finishedKept {
+			s.Finished = slices.Delete(s.Finished, 0, 1) // in place: nothing is allocated
+		}
+		s.Finished = append(s.Finished, r)
 		return
 	}
 	s.Requests[step.Count] = r

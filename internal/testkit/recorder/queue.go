@@ -41,20 +41,32 @@ func Queue[T comparable](r *Recorder,
 	return &queue[T]{TypedRateLimitingInterface: below, rec: r, wait: -1}
 }
 
-func name(key any) string { return strings.TrimPrefix(fmt.Sprint(key), "/") }
+// name returns a key as text. Keys are strings or have String, and fmt would cost more than the step.
+func name(key any) string {
+	text, ok := key.(string)
+	if stringer, has := key.(fmt.Stringer); has {
+		text = stringer.String()
+	} else if !ok {
+		text = fmt.Sprint(key)
+	}
+	return strings.TrimPrefix(text, "/")
+}
 
 // do holds the goroutine, calls, and records the call.
-func (q *queue[T]) do(verb string, key T, by string, call func(T) time.Duration) {
-	step := pipeline.Step{Seam: pipeline.Queue, Verb: verb, Key: name(key), By: by}
+func (q *queue[T]) do(verb string, key T, call func(T) time.Duration) {
+	step := pipeline.Step{Seam: pipeline.Queue, Verb: verb, Key: name(key)}
+	if verb == pipeline.AddRateLimited || verb == pipeline.Done {
+		step.By = q.rec.worker(step.Key, verb == pipeline.Done)
+	}
 	if q.rec.Callers && (verb == pipeline.AddRateLimited || verb == pipeline.AddAfter) {
 		step.Text = "called by " + caller()
 	}
 	q.rec.Gate.wait(&step)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	before := q.Len()
-	step.Wait = call(key)
-	if verb == pipeline.Done && q.Len() > before {
+	if verb != pipeline.Done {
+		step.Wait = call(key)
+	} else if before := q.Len(); call(key) == 0 && q.Len() > before {
 		step.Code = pipeline.Queued
 	}
 	q.rec.Log.Append(step)
@@ -73,28 +85,28 @@ func atOnce[T comparable](call func(T)) func(T) time.Duration {
 	return func(key T) time.Duration { call(key); return 0 }
 }
 
-func (q *queue[T]) Add(key T) { q.do(pipeline.Add, key, "", atOnce(q.TypedRateLimitingInterface.Add)) }
+func (q *queue[T]) Add(key T) { q.do(pipeline.Add, key, atOnce(q.TypedRateLimitingInterface.Add)) }
 
 func (q *queue[T]) AddAfter(key T, wait time.Duration) {
-	q.do(pipeline.AddAfter, key, "", func(T) time.Duration {
+	q.do(pipeline.AddAfter, key, func(T) time.Duration {
 		q.TypedRateLimitingInterface.AddAfter(key, wait)
 		return wait
 	})
 }
 
 func (q *queue[T]) AddRateLimited(key T) {
-	q.do(pipeline.AddRateLimited, key, q.rec.worker(name(key), false), func(T) time.Duration {
+	q.do(pipeline.AddRateLimited, key, func(T) time.Duration {
 		q.TypedRateLimitingInterface.AddRateLimited(key)
 		return q.wait
 	})
 }
 
 func (q *queue[T]) Forget(key T) {
-	q.do(pipeline.Forget, key, "", atOnce(q.TypedRateLimitingInterface.Forget))
+	q.do(pipeline.Forget, key, atOnce(q.TypedRateLimitingInterface.Forget))
 }
 
 func (q *queue[T]) Done(key T) {
-	q.do(pipeline.Done, key, q.rec.worker(name(key), true), atOnce(q.TypedRateLimitingInterface.Done))
+	q.do(pipeline.Done, key, atOnce(q.TypedRateLimitingInterface.Done))
 }
 
 func (q *queue[T]) Get() (T, bool) {
