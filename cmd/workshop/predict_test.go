@@ -3,6 +3,10 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -37,6 +41,23 @@ func TestPredict_says_that_a_prediction_is_right(t *testing.T) {
 	s.types("  2 \n")
 	s.types("\n")
 	s.sees(`(?s)Right. It prints: *\n *✓ 2 .*With the wrong version adds-two it prints: *\n  4 `)
+	s.types("q\n")
+	require.Equal(t, 0, s.ends())
+}
+
+func TestPredict_says_that_a_build_takes_long(t *testing.T) {
+	bin, may := t.TempDir(), filepath.Join(t.TempDir(), "may")
+	path := "PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH")
+	real, err := exec.LookPath("go")
+	require.NoError(t, err)
+	slow := fmt.Sprintf("#!/bin/sh\n[ $1 = build ] && until [ -e %s ]; do sleep 0.1; done\nexec %s \"$@\"\n", may, real)
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "go"), []byte(slow), 0o755))
+	s := sit(t, twoPrograms(t), 80, 50, []string{path}, "predict", "01/1")
+	s.sees(`Type what it prints`)
+	s.types("2\n\n")
+	require.NotContains(t, s.sees(`The program runs. Its first build takes some seconds`), "It prints")
+	require.NoError(t, os.WriteFile(may, nil, 0o644))
+	s.sees(`It prints: *\n *✓ 2 `)
 	s.types("q\n")
 	require.Equal(t, 0, s.ends())
 }
