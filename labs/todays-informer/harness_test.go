@@ -170,6 +170,8 @@ type store struct {
 	// refused are names of methods, or "METHOD NAME" for one object. "Transaction NAME" is any write of a transaction. See
 	// refuses.
 	refused []string
+	// during is called in each write and in each Bookmark.
+	during func()
 }
 
 var errRefused = errors.New("the store is on fire")
@@ -179,6 +181,12 @@ func storeOf(t *guard.T, texts ...string) *store {
 	s := &store{Indexer: cache.NewIndexer(cache.DeletionHandlingMetaNamespaceKeyFunc, cache.Indexers{})}
 	require.NoError(t, s.Indexer.Replace(deploys(texts...), "1"), "the error of Replace of client-go's store")
 	return s
+}
+
+// kindsOfStore wrap a store: a consumer has to work with both kinds.
+var kindsOfStore = map[string]func(s *store) cache.Store{
+	"with transactions":    func(s *store) cache.Store { return transactions{s} },
+	"without transactions": func(s *store) cache.Store { return s },
 }
 
 // content returns the store's objects: "a@1 b@2".
@@ -209,9 +217,21 @@ func (s *store) write(method string, obj any, do func() error) error {
 		return fmt.Errorf("%w: refused %s %s", errRefused, method, name(obj))
 	}
 	s.before = append(s.before, s.LastStoreSyncResourceVersion()+": "+s.content())
+	s.notify()
 	err := do()
 	s.states, s.versions = append(s.states, s.content()), append(s.versions, s.LastStoreSyncResourceVersion())
 	return err
+}
+
+func (s *store) notify() {
+	if s.during != nil {
+		s.during()
+	}
+}
+
+func (s *store) Bookmark(version string) {
+	s.notify()
+	s.Indexer.Bookmark(version)
 }
 
 func (s *store) Add(obj any) error {
@@ -248,6 +268,7 @@ func (s transactions) Transaction(writes ...cache.Transaction) *cache.Transactio
 		accepted = append(accepted, w)
 		failed.SuccessfulIndices = append(failed.SuccessfulIndices, i)
 	}
+	s.notify()
 	s.Indexer.(cache.TransactionStore).Transaction(accepted...)
 	s.states, s.versions = append(s.states, s.content()), append(s.versions, s.LastStoreSyncResourceVersion())
 	if len(failed.Errors) == 0 {
@@ -277,12 +298,11 @@ func meanwhile(t *guard.T, call func()) (ended bool) {
 	return false
 }
 
+// fifoOptions are those of a RealFIFO under a BatchQueue.
+var fifoOptions = cache.RealFIFOOptions{AtomicEvents: true, UnlockWhileProcessing: true, EmitDeltaTypeBookmark: true}
+
 // newFIFO makes a RealFIFO of the layers below.
-func newFIFO() layers.RealFIFO {
-	return below.NewRealFIFO(cache.RealFIFOOptions{
-		AtomicEvents: true, UnlockWhileProcessing: true, EmitDeltaTypeBookmark: true,
-	})
-}
+func newFIFO() layers.RealFIFO { return below.NewRealFIFO(fifoOptions) }
 
 // newQueue makes a BatchQueue on the RealFIFO below.
 func newQueue() *todaysinformer.BatchQueue { return todaysinformer.NewBatchQueue(newFIFO()) }

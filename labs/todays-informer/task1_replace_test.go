@@ -44,10 +44,7 @@ func TestTask1_No_reader_sees_half_a_list(t *testing.T) {
 			{"a@1 b@2", "b@8 c@9"}, {"a@1 b@2", ""}, {"a@1", "a@8 b@9"}, {"", "a@8 b@9"}, {"a@1 b@2", "b@2"},
 			{"a@1 b@2", "a@7 b@8"}, {"a@1", "a@8"},
 		} {
-			for kind, with := range guard.InOrder(map[string]func(s *store) cache.Store{
-				"with transactions":    func(s *store) cache.Store { return transactions{s} },
-				"without transactions": func(s *store) cache.Store { return s },
-			}) {
+			for kind, with := range guard.InOrder(kindsOfStore) {
 				s := storeOf(t, strings.Fields(c.stored)...)
 				t.Did("a store %s has [%s] at version 1", kind, c.stored)
 				replace(t, &calls{}, with(s), strings.Fields(c.list)...)

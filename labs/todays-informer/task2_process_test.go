@@ -118,17 +118,23 @@ func TestTask2_Oldest_delta_first(t *testing.T) {
 		require.NoError(t, todaysinformer.ProcessDeltas(h, s, deltas, false), "the error of ProcessDeltas")
 		require.Len(t, h.notes, 100, "the handler's calls")
 		require.Equal(t, "a@104", s.content(), "the store's objects")
+		t.Did("ProcessDeltas with no delta")
+		require.NoError(t, todaysinformer.ProcessDeltas(h, s, nil, false), "the error of ProcessDeltas with no delta")
 	})
 }
 
 func TestTask2_Store_changes_first(t *testing.T) {
 	guard.Test(t, "The store changes first, then the handler is called: it finds each change in the "+
 		"store.", func(t *guard.T) {
-		h, s := &calls{}, storeOf(t)
-		found := []string{}
-		h.during = func() { found = append(found, s.content()) }
-		process(t, h, s, delta(cache.Added, "a@1"), delta(cache.Updated, "a@2"), delta(cache.Deleted, "a@3"))
-		require.Equal(t, []string{"a@1", "a@2", ""}, found, "the store's content at each call of the handler")
+		for kind, with := range guard.InOrder(kindsOfStore) {
+			h, s := &calls{}, storeOf(t)
+			found := []string{}
+			h.during = func() { found = append(found, s.content()) }
+			t.Did("an empty store %s", kind)
+			process(t, h, with(s), delta(cache.Added, "a@1"), delta(cache.Updated, "a@2"), delta(cache.Deleted, "a@3"))
+			require.Equal(t, []string{"a@1", "a@2", ""}, found, "the store's content at each call of the handler")
+			require.Equal(t, []string{"add a@1", "update a@1 to a@2", "delete a@3"}, h.notes, "the handler's calls")
+		}
 	})
 }
 
@@ -148,6 +154,13 @@ func TestTask2_Failed_change_reaches_no_handler(t *testing.T) {
 			t.Did("ProcessDeltas with %s and a SyncAll", show(d))
 			err = todaysinformer.ProcessDeltas(h, s, cache.Deltas{d, {Type: cache.SyncAll, Object: cache.SyncAllInfo{}}}, false)
 			require.ErrorIs(t, err, errRefused, "the error of ProcessDeltas, after %s failed for the first of two", method)
+
+			h, s = &calls{}, storeOf(t, "a@1")
+			s.refused = []string{method, "Transaction " + name(d.Object)}
+			t.Did("a store with transactions has a@1 and refuses %s; ProcessDeltas with %s", method, show(d))
+			err = todaysinformer.ProcessDeltas(h, transactions{s}, cache.Deltas{d}, false)
+			require.ErrorContains(t, err, errRefused.Error(), "the error of ProcessDeltas, after %s failed", method)
+			require.Empty(t, h.notes, "the handler's calls after %s failed", method)
 		}
 		for _, change := range []cache.DeltaType{cache.Updated, cache.Deleted} {
 			h, s := &calls{}, storeOf(t)

@@ -155,16 +155,21 @@ func TestTask3_Only_additions_are_initial(t *testing.T) {
 func TestTask3_Tombstone_in_a_batch(t *testing.T) {
 	guard.Test(t, "The store changes first, then the handler is called: a deletion reaches it with the object of the "+
 		"delta, which can be a tombstone.", func(t *guard.T) {
-		h, s := &calls{}, transactions{storeOf(t, "a@1", "b@2")}
 		tombstone := cache.DeletedFinalStateUnknown{Key: "default/b", Obj: deploy("b@1")}
-		t.Did("a store has a@1 and b@2")
-		require.NoError(t, batch(t, h, s, delta(cache.Updated, "a@5"), cache.Delta{Type: cache.Deleted, Object: tombstone},
-			cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/d"}},
-			delta(cache.Deleted, "c@6")), "the error of ProcessDeltasInBatch")
-		require.Equal(t, []string{
-			"update a@1 to a@5", "tombstone of default/b, last b@1", "tombstone of default/d, last <nil>", "delete c@6",
-		}, h.notes, "the handler's calls")
-		require.Equal(t, "a@5", s.content(), "the store's objects")
+		var s *store
+		for _, kind := range []string{"without transactions", "with transactions"} {
+			h := &calls{}
+			s = storeOf(t, "a@1", "b@2")
+			t.Did("a store %s has a@1 and b@2", kind)
+			require.NoError(t, batch(t, h, kindsOfStore[kind](s), delta(cache.Updated, "a@5"),
+				cache.Delta{Type: cache.Deleted, Object: tombstone},
+				cache.Delta{Type: cache.Deleted, Object: cache.DeletedFinalStateUnknown{Key: "default/d"}},
+				delta(cache.Deleted, "c@6")), "the error of ProcessDeltasInBatch")
+			require.Equal(t, []string{
+				"update a@1 to a@5", "tombstone of default/b, last b@1", "tombstone of default/d, last <nil>", "delete c@6",
+			}, h.notes, "the handler's calls")
+			require.Equal(t, "a@5", s.content(), "the store's objects")
+		}
 		t.Rule("If the store is a cache.TransactionStore, the whole batch is one Transaction: a deletion of an object that " +
 			"the store does not have is in it, too, because it has a version.")
 		require.Equal(t, "6", s.LastStoreSyncResourceVersion(), "the store's version after Deleted c@6")

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"client-go-workshop/internal/testkit/guard"
+	"client-go-workshop/internal/testkit/layers/clientgo"
 	todaysinformer "client-go-workshop/labs/todays-informer"
 )
 
@@ -117,6 +118,26 @@ func TestTask4_Batch_has_a_thousand_at_most(t *testing.T) {
 		}
 		p.drain(t, q)
 		require.Equal(t, []int{1_000, 1_000, 500}, p.sizes, "the sizes of the batches")
+
+		t.Rule("A ReplacedAll, a SyncAll and a Bookmark are not in a batch, and no batch has two changes of one object: the " +
+			"last place of a batch is no exception.")
+		for last, write := range guard.InOrder(map[string]func() error{
+			"Added d2500@2":          func() error { return q.Add(deploy("d2500@2")) },
+			"ReplacedAll [e@3] at 3": func() error { return q.Replace(deploys("e@3"), "3") },
+			"Bookmark at 4":          func() error { return q.Bookmark("4") },
+			"SyncAll":                func() error { return q.Resync() },
+		}) {
+			// client-go's queue is locked while it processes an item and 2000 are waiting
+			q, p = todaysinformer.NewBatchQueue(clientgo.Layers.NewRealFIFO(fifoOptions)), &popped{}
+			t.Did("Add 2999 objects to a BatchQueue on client-go's RealFIFO, and then %s", last)
+			for i := range 2_999 {
+				require.NoError(t, q.Add(deploy(fmt.Sprintf("d%d@%d", i, i))), "the error of Add")
+			}
+			require.NoError(t, write(), "the error of the write")
+			p.drain(t, q)
+			require.Equal(t, []int{1_000, 1_000, 999, 1}, p.sizes, "the sizes of the batches, and of what is alone")
+			require.Equal(t, "single: "+last, p.calls[len(p.calls)-1], "the last call")
+		}
 	})
 }
 
@@ -295,6 +316,21 @@ func TestTask4_Errors_are_returned(t *testing.T) {
 		err := errors.Join(p.errs...)
 		for _, call := range []string{"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3", "single: Added d@4"} {
 			require.ErrorContains(t, err, "cannot process "+call, "the errors of PopBatch")
+		}
+		for item, write := range guard.InOrder(map[string]func() error{
+			"Added b@3":     func() error { return q.Add(deploy("b@3")) },
+			"Bookmark at 4": func() error { return q.Bookmark("4") },
+			"SyncAll":       func() error { return q.Resync() },
+		}) {
+			q, p = newQueue(), &popped{fail: p.fail}
+			add(t, q, "a@1", "b@2")
+			t.Did("%s; both functions fail", item)
+			require.NoError(t, write(), "the error of the write")
+			p.drain(t, q)
+			err := errors.Join(p.errs...)
+			for _, call := range []string{"batch: Added a@1, Added b@2", "single: " + item} {
+				require.ErrorContains(t, err, "cannot process "+call, "the errors of PopBatch")
+			}
 		}
 	})
 }

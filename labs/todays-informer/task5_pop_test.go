@@ -170,8 +170,9 @@ func TestTask5_Pop_holds_the_lock(t *testing.T) {
 			if !batches {
 				q = struct{ cache.Queue }{q}
 			}
-			s := &watched{Indexer: storeOf(t).Indexer, lock: l}
-			h.during = func() { s.moments = append(s.moments, l.held) }
+			s, moments := storeOf(t), []bool{}
+			h.during = func() { moments = append(moments, l.held) }
+			s.during = h.during
 			done := make(chan error, 1)
 			t.Did("Pop of an empty queue, with batches: %v", batches)
 			t.Go(func() { done <- todaysinformer.Pop(q, s, h, l) })
@@ -181,48 +182,26 @@ func TestTask5_Pop_holds_the_lock(t *testing.T) {
 			require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
 			synctest.Wait()
 			require.Len(t, done, 1, "results of Pop")
-			require.NotEmpty(t, s.moments, "moments in which the store changed or the handler was called")
-			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
+			require.NotEmpty(t, moments, "moments in which the store changed or the handler was called")
+			require.NotContains(t, moments, false, "the lock is held at each write and at each call of the handler")
 			require.False(t, l.held, "the lock is held after Pop")
 			t.Did("Replace with the list [b@2], Pop")
 			require.NoError(t, q.Replace(deploys("b@2"), "2"), "the error of Replace")
-			s.moments = nil
+			moments = nil
 			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop")
-			require.Len(t, s.moments, 3, "the moments of one write and two calls of the handler")
-			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
-			s.moments = nil
+			require.Len(t, moments, 3, "the moments of one write and two calls of the handler")
+			require.NotContains(t, moments, false, "the lock is held at each write and at each call of the handler")
+			moments = nil
 			t.Did("Resync, Bookmark 3, Pop, Pop")
 			require.NoError(t, q.Resync(), "the error of Resync")
 			require.NoError(t, under.Bookmark("3"), "the error of Bookmark")
 			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop of the SyncAll")
 			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop of the Bookmark")
-			require.Len(t, s.moments, 2, "the moments of one call of the handler and one bookmark")
-			require.NotContains(t, s.moments, false, "the lock is held at each write and at each call of the handler")
+			require.Len(t, moments, 2, "the moments of one call of the handler and one bookmark")
+			require.NotContains(t, moments, false, "the lock is held at each write and at each call of the handler")
 			q.Close()
 		}
 	})
-}
-
-// watched is a store that notes at each write whether a lock is held.
-type watched struct {
-	cache.Indexer
-	lock    *lock
-	moments []bool
-}
-
-func (w *watched) Add(obj any) error {
-	w.moments = append(w.moments, w.lock.held)
-	return w.Indexer.Add(obj)
-}
-
-func (w *watched) Bookmark(version string) {
-	w.moments = append(w.moments, w.lock.held)
-	w.Indexer.Bookmark(version)
-}
-
-func (w *watched) Replace(list []any, version string) error {
-	w.moments = append(w.moments, w.lock.held)
-	return w.Indexer.Replace(list, version)
 }
 
 func TestTask5_Lock_is_free_after_an_error(t *testing.T) {
@@ -295,14 +274,20 @@ func (q oneItem) Pop(process cache.PopProcessFunc) (any, error) {
 func TestTask5_Pop_holds_the_lock_for_a_batch(t *testing.T) {
 	guard.Test(t, "Pop holds the lock while the store changes and the handler is called, and not while it waits for an "+
 		"item. The whole batch is one step for a handler that joins.", func(t *guard.T) {
-		q, h, l, s := newQueue(), &calls{}, &counted{}, storeOf(t)
-		h.during = func() { l.moments = append(l.moments, l.held) }
-		t.Did("Add a@1, Add b@2, Pop")
-		require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
-		require.NoError(t, q.Add(deploy("b@2")), "the error of Add")
-		require.NoError(t, todaysinformer.Pop(q, transactions{s}, h, l), "the error of Pop")
-		require.Equal(t, []bool{true, true}, l.moments, "whether the lock is held at each call of the handler")
-		require.Equal(t, 1, l.locked, "calls of Lock")
+		for kind, with := range guard.InOrder(kindsOfStore) {
+			q, h, l, s := newQueue(), &calls{}, &counted{}, storeOf(t, "a@1", "b@2")
+			h.during = func() { l.moments = append(l.moments, l.held) }
+			s.during = h.during
+			t.Did("a store %s has a@1 and b@2", kind)
+			t.Did("Delete b@4, Update a@5, Add c@6, Pop")
+			require.NoError(t, q.Delete(deploy("b@4")), "the error of Delete")
+			require.NoError(t, q.Update(deploy("a@5")), "the error of Update")
+			require.NoError(t, q.Add(deploy("c@6")), "the error of Add")
+			require.NoError(t, todaysinformer.Pop(q, with(s), h, l), "the error of Pop")
+			require.Equal(t, mixedCalls, h.notes, "the handler's calls")
+			require.NotContains(t, l.moments, false, "the lock is held at each write and at each call of the handler")
+			require.Equal(t, 1, l.locked, "calls of Lock")
+		}
 	})
 }
 
