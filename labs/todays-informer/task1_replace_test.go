@@ -241,7 +241,9 @@ func TestTask1_New_object_is_an_addition(t *testing.T) {
 
 			h = &calls{}
 			t.Did("ReplaceAll of a store with x and y with the list [y@2 a@1], isInInitialList %v", initial)
-			err = todaysinformer.ReplaceAll(h, storeOf(t, "x@1", "y@2"), listed("9", "y@2", "a@1"), initial)
+			list := listed("9", "y@2", "a@1")
+			list.Objects[1].(*appsv1.Deployment).DeletionTimestamp = &metav1.Time{} // a has finalizers
+			err = todaysinformer.ReplaceAll(h, storeOf(t, "x@1", "y@2"), list, initial)
 			require.NoError(t, err, "the error of ReplaceAll")
 			require.Equal(t, []string{"tombstone of default/x, last x@1", "again y@2", want}, h.notes,
 				"the handler's calls, isInInitialList %v", initial)

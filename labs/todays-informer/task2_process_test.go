@@ -85,6 +85,12 @@ func TestTask2_Versions_are_not_compared(t *testing.T) {
 			going.UID, going.DeletionTimestamp = is.UID, &metav1.Time{}
 			process(t, h, s, cache.Delta{Type: change, Object: is}, cache.Delta{Type: change, Object: going})
 			require.Equal(t, []string{"update a@1 to a@8", "update a@8 to a@9"}, h.notes, "the handler's calls for %s", change)
+
+			h, s = &calls{}, storeOf(t)
+			t.Did("an empty store; the next delta is a, and then b, which has no version")
+			process(t, h, s, cache.Delta{Type: change, Object: going}, delta(change, "b@"))
+			require.Equal(t, []string{"add a@9", "add b@"}, h.notes, "the handler's calls for %s", change)
+			require.Equal(t, "a@9 b@", s.content(), "the store's objects")
 		}
 	})
 }
@@ -250,8 +256,8 @@ func TestTask2_SyncAll_repeats_every_object(t *testing.T) {
 		}
 		for _, texts := range [][]string{nil, {"a@1"}, many} {
 			h, s := &calls{}, storeOf(t, texts...)
-			t.Did("a store has %d objects", len(texts))
-			process(t, h, s, cache.Delta{Type: cache.SyncAll, Object: cache.SyncAllInfo{}})
+			t.Did("a store with transactions has %d objects", len(texts))
+			process(t, h, transactions{s}, cache.Delta{Type: cache.SyncAll, Object: cache.SyncAllInfo{}})
 			require.Len(t, h.notes, len(texts), "the handler's calls")
 			require.Empty(t, s.states, "the store's content after each write")
 		}

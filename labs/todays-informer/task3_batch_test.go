@@ -126,7 +126,8 @@ func TestTask3_Versions_are_not_compared(t *testing.T) {
 
 		same, older, going := deploy("b@31"), deploy("a@5"), deploy("c@6")
 		same.UID, older.UID, going.DeletionTimestamp = "another", "another", &metav1.Time{}
-		t.Did("a and b have other UIDs in the next batch, and c has a DeletionTimestamp")
+		same.DeletionTimestamp = going.DeletionTimestamp
+		t.Did("a and b have other UIDs in the next batch, and b and c have a DeletionTimestamp")
 		require.NoError(t, batch(t, h, s, cache.Delta{Type: cache.Updated, Object: same},
 			cache.Delta{Type: cache.Deleted, Object: older}, cache.Delta{Type: cache.Updated, Object: going}),
 			"the error of ProcessDeltasInBatch")
@@ -139,15 +140,15 @@ func TestTask3_Versions_are_not_compared(t *testing.T) {
 
 func TestTask3_Only_additions_are_initial(t *testing.T) {
 	guard.Test(t, "Only additions have isInInitialList.", func(t *guard.T) {
-		for kind, s := range guard.InOrder(map[string]cache.Store{
-			"with transactions": transactions{storeOf(t, "a@1")}, "without transactions": storeOf(t, "a@1"),
-		}) {
-			h := &calls{}
-			t.Did("a store %s has a@1; in the batch: Updated a@2, Added b@3, Updated c@4; isInInitialList true", kind)
-			deltas := []cache.Delta{delta(cache.Updated, "a@2"), delta(cache.Added, "b@3"), delta(cache.Updated, "c@4")}
-			err := todaysinformer.ProcessDeltasInBatch(h, s, deltas, true)
-			require.NoError(t, err, "the error of ProcessDeltasInBatch, %s", kind)
-			require.Equal(t, []string{"update a@1 to a@2", "first b@3", "first c@4"}, h.notes, "the handler's calls, %s", kind)
+		for kind, with := range guard.InOrder(kindsOfStore) {
+			for _, change := range []cache.DeltaType{cache.Added, cache.Updated, cache.Replaced, cache.Sync} {
+				h := &calls{}
+				t.Did("a store %s has a@1; in the batch: %s a@2, %[2]s b@3; isInInitialList true", kind, change)
+				deltas := []cache.Delta{delta(change, "a@2"), delta(change, "b@3")}
+				err := todaysinformer.ProcessDeltasInBatch(h, with(storeOf(t, "a@1")), deltas, true)
+				require.NoError(t, err, "the error of ProcessDeltasInBatch, %s", kind)
+				require.Equal(t, []string{"update a@1 to a@2", "first b@3"}, h.notes, "the handler's calls, %s", kind)
+			}
 		}
 	})
 }

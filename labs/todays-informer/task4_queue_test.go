@@ -214,14 +214,22 @@ func TestTask4_Batch_has_each_object_once(t *testing.T) {
 			require.LessOrEqual(t, ofB, 1, "changes of default/b in the call %q", call)
 		}
 
-		for _, what := range []string{"Add", "Update", "Delete"} {
-			q, p = newQueue(), &popped{}
-			write := map[string]func(obj any) error{"Add": q.Add, "Update": q.Update, "Delete": q.Delete}[what]
-			add(t, q, "a@1", "b@2")
-			t.Did("%s b@3", what)
-			require.NoError(t, write(deploy("b@3")), "the error of %s", what)
-			p.drain(t, q)
-			require.Equal(t, "batch: Added a@1, Added b@2", p.calls[0], "the first call")
+		writes := map[string]func() error{
+			"Add b":                   func() error { return q.Add(deploy("b@2")) },
+			"Update b":                func() error { return q.Update(deploy("b@2")) },
+			"Delete b":                func() error { return q.Delete(deploy("b@2")) },
+			"Delete a tombstone of b": func() error { return q.Delete(tombstone) },
+		}
+		for first, write := range guard.InOrder(writes) {
+			for second, next := range guard.InOrder(writes) {
+				q, p = newQueue(), &popped{}
+				t.Did("Add a, %s, %s; PopBatch until the queue is empty", first, second)
+				require.NoError(t, q.Add(deploy("a@1")), "the error of Add")
+				require.NoError(t, write(), "the error of the first change of b")
+				require.NoError(t, next(), "the error of the second change of b")
+				p.drain(t, q)
+				require.Equal(t, []int{2, 1}, p.sizes, "the sizes of the batch and of what is alone, %s and %s", first, second)
+			}
 		}
 	})
 }
@@ -298,67 +306,6 @@ func TestTask4_HasSynced_waits_for_the_list(t *testing.T) {
 		t.Rule("HasSynced does not become true before the first list has been processed: its item has isInInitialList, " +
 			"and later items do not.")
 		require.Equal(t, []bool{true, true, false}, p.initial, "isInInitialList of the calls %v", p.calls)
-	})
-}
-
-func TestTask4_Errors_are_returned(t *testing.T) {
-	guard.Test(t, "PopBatch returns the errors of processBatch and processSingle.", func(t *guard.T) {
-		q, p := newQueue(), &popped{}
-		p.fail = func(call string) error { return fmt.Errorf("%w: cannot process %s", errRefused, call) }
-		add(t, q, "a@1", "b@2")
-		t.Did("Replace with the list [c@3]; both functions fail")
-		require.NoError(t, q.Replace(deploys("c@3"), "3"), "the error of Replace")
-		add(t, q, "d@4")
-		p.drain(t, q)
-		for i, err := range p.errs {
-			require.ErrorIs(t, err, errRefused, "error %d of PopBatch", i+1)
-		}
-		err := errors.Join(p.errs...)
-		for _, call := range []string{"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3", "single: Added d@4"} {
-			require.ErrorContains(t, err, "cannot process "+call, "the errors of PopBatch")
-		}
-		for item, write := range guard.InOrder(map[string]func() error{
-			"Added b@3":     func() error { return q.Add(deploy("b@3")) },
-			"Bookmark at 4": func() error { return q.Bookmark("4") },
-			"SyncAll":       func() error { return q.Resync() },
-		}) {
-			q, p = newQueue(), &popped{fail: p.fail}
-			add(t, q, "a@1", "b@2")
-			t.Did("%s; both functions fail", item)
-			require.NoError(t, write(), "the error of the write")
-			p.drain(t, q)
-			err := errors.Join(p.errs...)
-			for _, call := range []string{"batch: Added a@1, Added b@2", "single: " + item} {
-				require.ErrorContains(t, err, "cannot process "+call, "the errors of PopBatch")
-			}
-		}
-	})
-}
-
-func TestTask4_Failed_items_do_not_come_back(t *testing.T) {
-	guard.Test(t, "It does not put the items back. A newer change of the same object may have been processed by "+
-		"then.", func(t *guard.T) {
-		q, p := newQueue(), &popped{}
-		p.fail = func(call string) error { return errors.New("cannot process " + call) }
-		add(t, q, "a@1", "b@2")
-		t.Did("Replace with the list [c@3]; both functions fail")
-		require.NoError(t, q.Replace(deploys("c@3"), "3"), "the error of Replace")
-		p.drain(t, q)
-		require.Equal(t, []string{"batch: Added a@1, Added b@2", "single: ReplacedAll [c@3] at 3"}, p.calls,
-			"the calls of both functions")
-	})
-}
-
-func TestTask4_Closed_queue(t *testing.T) {
-	guard.Test(t, "If the queue is empty and closed, PopBatch returns cache.ErrFIFOClosed. What came before is "+
-		"processed.", func(t *guard.T) {
-		q, p := newQueue(), &popped{}
-		add(t, q, "a@1", "b@2")
-		t.Did("Close, PopBatch")
-		q.Close()
-		require.NoError(t, p.pop(q), "the error of PopBatch of a closed queue with two items")
-		require.Equal(t, []string{"batch: Added a@1, Added b@2"}, p.calls, "the calls of both functions")
-		require.ErrorIs(t, p.pop(q), cache.ErrFIFOClosed, "the error of PopBatch of a closed and empty queue")
 	})
 }
 

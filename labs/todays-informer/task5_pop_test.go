@@ -199,6 +199,14 @@ func TestTask5_Pop_holds_the_lock(t *testing.T) {
 			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop of the Bookmark")
 			require.Len(t, moments, 2, "the moments of one call of the handler and one bookmark")
 			require.NotContains(t, moments, false, "the lock is held at each write and at each call of the handler")
+			moments = nil
+			t.Did("Update b@4, Pop; Delete b@5, Pop")
+			require.NoError(t, q.Update(deploy("b@4")), "the error of Update")
+			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop of the update")
+			require.NoError(t, q.Delete(deploy("b@5")), "the error of Delete")
+			require.NoError(t, todaysinformer.Pop(q, s, h, l), "the error of Pop of the deletion")
+			require.Len(t, moments, 4, "the moments of two writes and two calls of the handler")
+			require.NotContains(t, moments, false, "the lock is held at each write and at each call of the handler")
 			q.Close()
 		}
 	})
@@ -218,6 +226,10 @@ func TestTask5_Lock_is_free_after_an_error(t *testing.T) {
 		require.NoError(t, q.Add(deploy("b@2")), "the error of Add")
 		require.Error(t, todaysinformer.Pop(q, s, &calls{}, l), "the error of Pop")
 		require.False(t, l.held, "the lock is held after a batch has failed")
+		t.Did("Pop of an item that is not a cache.Deltas")
+		err := todaysinformer.Pop(oneItem{item: "no deltas"}, s, &calls{}, l)
+		require.Error(t, err, "the error of Pop of an item that is not Deltas")
+		require.False(t, l.held, "the lock is held after an item that is not Deltas")
 	})
 }
 
