@@ -4,6 +4,7 @@ package ownwrites_test
 
 import (
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -176,11 +177,16 @@ func TestTask2_Owners(t *testing.T) {
 		t.Did("a write of db in another namespace")
 		s.WroteAt(types.NamespacedName{Namespace: "shop", Name: "db"}, "uid-3", pods, "9")
 		require.Equal(t, 2, s.Owners(), "the number of owners")
+		t.Did("a write of a/b-c, of a-b/c, of a/bc and of ab/c: four owners")
+		for _, owner := range [][2]string{{"a", "b-c"}, {"a-b", "c"}, {"a", "bc"}, {"ab", "c"}} {
+			s.WroteAt(types.NamespacedName{Namespace: owner[0], Name: owner[1]}, "uid-4", pods, "9")
+		}
+		require.Equal(t, 6, s.Owners(), "the number of owners")
 		t.Did("writes of 5,000 more owners with the empty UID")
 		for i := range 5_000 {
 			s.WroteAt(name("web-"+strconv.Itoa(i)), "", pods, "9")
 		}
-		require.Equal(t, 5_002, s.Owners(), "the number of owners")
+		require.Equal(t, 5_006, s.Owners(), "the number of owners")
 	})
 }
 
@@ -194,5 +200,26 @@ func TestTask2_Many_goroutines(t *testing.T) {
 			func(int) { s.Written(web, pods); s.Owners() },
 			func(int) { s.Clear(db, "") },
 		)
+	})
+}
+
+func TestTask2_Writes_at_once(t *testing.T) {
+	guard.Race(t, "WroteAt records the version of a write, unless a newer one of the same owner and resource is recorded: "+
+		"also if two goroutines write at once.", func(t *guard.T) {
+		s := memory()
+		t.Did("WroteAt(web, uid-1, pods) with more and more versions, on three goroutines")
+		var last, returned atomic.Int64
+		write := func(int) {
+			for range 50 {
+				version := last.Add(1)
+				s.WroteAt(web, "uid-1", pods, strconv.FormatInt(version, 10))
+				newest := max(version, returned.Load())
+				recorded, err := strconv.ParseInt(s.Written(web, pods), 10, 64)
+				require.NoError(t, err, "the written version is a number")
+				require.GreaterOrEqual(t, recorded, newest, "the written version, after WroteAt has returned for %d", newest)
+				returned.Store(newest)
+			}
+		}
+		guard.Storm(write, write, write)
 	})
 }

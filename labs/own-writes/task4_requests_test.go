@@ -116,6 +116,13 @@ func status(code int32) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Message: "of a test"}}
 }
 
+// terminating returns the error of a create in a namespace that is being deleted.
+func terminating() error {
+	err := apierrors.NewForbidden(pods, "", errors.New("the namespace is being terminated"))
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	return err
+}
+
 func TestTask4_Errors_of_a_client(t *testing.T) {
 	const rule = "Any error counts as a lost answer, except a status from 400 to 499."
 	guard.Test(t, rule, func(t *guard.T) {
@@ -130,6 +137,7 @@ func TestTask4_Errors_of_a_client(t *testing.T) {
 			{"a status 403 inside another error", fmt.Errorf("a proxy: %w", status(http.StatusForbidden)), 0},
 			{"a taken name", apierrors.NewAlreadyExists(pods, "web-a"), 0},
 			{"a missing namespace", apierrors.NewNotFound(pods, "default"), 0},
+			{"a namespace that is being deleted", terminating(), 0},
 		} {
 			w := newWorld(t, 0)
 			config := w.config()

@@ -264,14 +264,17 @@ func TestTask4_Surplus_Pods(t *testing.T) {
 	guard.Test(t, "Of surplus Pods it deletes the last by name, each with its UID as a precondition: a second Reconcile "+
 		"before an old cache chooses the same ones.", func(t *guard.T) {
 		w := newWorld(t, 0)
-		w.add("web-d", "web-a", "web-e", "web-10", "web-9", "web-b")
+		for _, name := range []string{"web-d", "web-a", "web-e", "web-10", "web-9", "web-b"} {
+			w.add(name)
+			time.Sleep(time.Minute)
+		}
 		for i, phase := range []string{"Failed", "Pending", "Unknown", "Running", "Running", "Succeeded"} {
 			pod := w.Objects("pods")[i].(*unstructured.Unstructured)
 			require.NoError(t, unstructured.SetNestedField(pod.Object, phase, "status", "phase"), "the error of a change")
 			w.Update(pod)
 		}
 		settle()
-		t.Did("the server and the cache have six Pods, in a random order and of all phases")
+		t.Did("the server and the cache have six Pods, of all ages and phases, in a random order")
 		require.NoError(t, w.reconcile(), "the error of Reconcile")
 		require.Equal(t, []string{"web-10", "web-9", "web-a"}, w.names(), "the server's Pods")
 		w.scale(0)

@@ -241,6 +241,29 @@ func TestTask4_Large_Deployment(t *testing.T) {
 		})
 }
 
+func TestTask4_No_number_is_wanted(t *testing.T) {
+	guard.Test(t, "A Deployment whose Replicas is nil wants one. The server sets this default, and a cache that a program "+
+		"has filled may not have it.", func(t *guard.T) {
+		for cached := range 3 {
+			client := &counting{}
+			config := withoutServer(client)
+			d := fakeapi.Deployment("web", 3)
+			d.Spec.Replicas = nil
+			require.NoError(t, config.Deployments.GetStore().Add(d), "the error of filling a cache")
+			for i := range cached {
+				pod := ownwrites.NewPod(d)
+				pod.Name = strconv.Itoa(i)
+				require.NoError(t, config.Pods.GetStore().Add(pod), "the error of filling a cache")
+			}
+			t.Did("the Replicas of a Deployment is nil, and it has %d Pods; Reconcile default/web", cached)
+			err := ownwrites.New(config).Reconcile(t.Context(), cache.NewObjectName("default", "web"))
+			require.NoError(t, err, "the error of Reconcile")
+			require.Equal(t, 1, cached+client.creates-client.deletes, "the number of Pods afterwards")
+			require.Nil(t, d.Spec.Replicas, "the Replicas of the cached Deployment")
+		}
+	})
+}
+
 // lost is a client without a server: the answer to each create is lost, and there is no Pod.
 type lost struct{ ownwrites.PodClient }
 

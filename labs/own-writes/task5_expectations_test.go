@@ -188,9 +188,12 @@ func TestTask5_Leak_ends_after_five_minutes(t *testing.T) {
 			{"ExpectDeletions(web, a, b)", func() { e.ExpectDeletions(web, "a", "b") }, func() { e.DeletionObserved(web, "a") }},
 			{"ExpectCreations(web, 2) again", func() { e.ExpectCreations(web, 2) }, func() { e.CreationObserved(web) }},
 		} {
-			t.Did("%s; one of the two is gone before the watch has seen it", kind.expected)
+			t.Did("db expects a creation, and its timeout passes; %s", kind.expected)
+			e.ExpectCreations(db, 1)
+			time.Sleep(ownwrites.ExpectationsTimeout)
 			kind.expect()
 			time.Sleep(ownwrites.ExpectationsTimeout / 2)
+			t.Did("one of the two is gone before the watch has seen it")
 			kind.observe()
 			time.Sleep(ownwrites.ExpectationsTimeout / 2)
 			t.Did("ExpectationsTimeout passes: the expectations are not older than that")
