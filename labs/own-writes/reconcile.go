@@ -10,8 +10,8 @@ import (
 	"client-go-workshop/internal/testkit/todo"
 )
 
-// Reconcile gives one Deployment the wanted number of Pods. It may run for different Deployments at once. It never
-// changes a cached object.
+// Reconcile gives one Deployment the wanted number of Pods. A Deployment whose Replicas is nil wants one. Reconcile may
+// run for different Deployments at once. It never changes a cached object.
 //
 // If EnsureReady returns an error, Reconcile writes nothing and returns that error (until Patience is over). When
 // EnsureReady has returned nothing but errors for Patience (or longer), Reconcile calls Stale with the last one and
