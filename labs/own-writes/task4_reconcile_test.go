@@ -285,8 +285,11 @@ func TestTask4_Read_after_Patience_fails(t *testing.T) {
 			require.Len(t, w.stale, 4, "the errors that Stale was called with")
 			require.Len(t, w.names(), 3, "the server's Pods")
 			t.Rule("After a read from the server, the newest version of the Pods that listed returned replaces the " +
-				"Deployment's record, and Patience begins again: otherwise each Reconcile would read from the server.")
+				"Deployment's record, and Patience begins again with the next error: otherwise each Reconcile would read from " +
+				"the server.")
 			lists := len(w.sent("list"))
+			time.Sleep(patience)
+			t.Did("Patience passes without a Reconcile")
 			w.behind()
 			time.Sleep(patience / 2)
 			w.behind()
