@@ -162,6 +162,7 @@ func TestTask4_Deployment_is_gone(t *testing.T) {
 		settle()
 		other.behind()
 		require.Equal(t, 1, other.store.Owners(), "the number of owners in the store")
+		markOutlivesTheWait(other)
 	})
 }
 
@@ -243,9 +244,9 @@ func TestTask4_Lost_answer(t *testing.T) {
 		require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
 		w.scale(4)
 		time.Sleep(11 * time.Second)
-		t.Did("11 s pass: the cache has three Pods; two are gone from the server; the answer to the fourth create is lost")
-		w.Delete(w.Objects("pods")[:2]...)
-		w.Script("create", fakeapi.Reset(true))
+		t.Did("11 s pass: the cache has three Pods; all are gone from the server; a connection breaks before a create")
+		w.Delete(w.Objects("pods")...)
+		w.Script("create", fakeapi.Reset(false))
 		require.Error(t, w.reconcile(), "the error of Reconcile")
 		require.NoError(t, w.reconcile(), "the error of the next Reconcile")
 		require.Len(t, w.names(), 4, "the server's Pods")

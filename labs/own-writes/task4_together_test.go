@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -116,15 +117,23 @@ func TestTask4_Lost_answers_of_two_Deployments(t *testing.T) {
 	})
 }
 
-// upTo brings web to the point where its next Reconcile sends a request of this verb.
+// upTo brings each Deployment to the point where its next Reconcile sends a request of this verb.
 func (w *world) upTo(verb string) {
 	w.t.Helper()
-	switch verb {
-	case "list":
-		w.Script("create pods", fakeapi.Reset(false))
-		require.Error(w.t, w.reconcile(), "the error of Reconcile")
-	case "delete":
-		w.add("web-a", "web-b", "web-c", "web-d")
+	for _, obj := range w.Objects("deployments") {
+		d := obj.(*appsv1.Deployment)
+		switch verb {
+		case "list":
+			w.Script("create pods", fakeapi.Reset(false))
+			w.t.Did("Reconcile default/%s, whose create has no answer", d.Name)
+			require.Error(w.t, w.reconcileOf(w.t.Context(), d.Name), "the error of Reconcile")
+		case "delete":
+			for _, suffix := range []string{"-a", "-b", "-c", "-d"} {
+				pod := ownwrites.NewPod(d)
+				pod.Name = d.Name + suffix
+				w.create(pod)
+			}
+		}
 	}
 	settle()
 }

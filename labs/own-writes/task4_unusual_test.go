@@ -187,6 +187,18 @@ func TestTask4_Same_name_in_two_namespaces(t *testing.T) {
 		})
 }
 
+// markOutlivesTheWait lets web, which has lost an answer, come into the cache while Reconcile still waits for it.
+func markOutlivesTheWait(w *world) {
+	w.t.Rule("After a create whose answer was lost, Reconcile reads the Pods from the server, whatever EnsureReady " +
+		"returns: only a Deployment that is forgotten has no lost answer.")
+	w.t.Did("the Deployment comes back before Patience has passed")
+	w.Create(fakeapi.Deployment("web", 3))
+	settle()
+	lists := len(w.sent("list"))
+	require.NoError(w.t, w.reconcile(), "the error of Reconcile, which reads from the server")
+	require.Len(w.t, w.sent("list"), lists+1, "the lists of Pods")
+}
+
 // withoutServer returns the parts of a controller whose caches are empty and stay as they are.
 func withoutServer(client ownwrites.PodClient) ownwrites.Config {
 	return ownwrites.Config{
