@@ -276,6 +276,24 @@ func TestTask4_No_number_is_wanted(t *testing.T) {
 	})
 }
 
+func TestTask4_Cache_without_an_index(t *testing.T) {
+	guard.Test(t, "After an error it writes nothing more, and returns the error. A cache that cannot be read is not an "+
+		"empty cache.", func(t *guard.T) {
+		client := &counting{}
+		config := withoutServer(client)
+		config.Pods = cache.NewSharedIndexInformer(&cache.ListWatch{}, &corev1.Pod{}, 0, nil)
+		d := fakeapi.Deployment("web", 1)
+		pod := ownwrites.NewPod(d)
+		pod.Name = "web-a"
+		require.NoError(t, config.Deployments.GetStore().Add(d), "the error of filling a cache")
+		require.NoError(t, config.Pods.GetStore().Add(pod), "the error of filling a cache")
+		t.Did("a Deployment has its one Pod, and the cache of Pods has no OwnerIndex; Reconcile default/web")
+		err := ownwrites.New(config).Reconcile(t.Context(), cache.NewObjectName("default", "web"))
+		require.Zero(t, client.creates, "the number of creates; the error of Reconcile is %v", err)
+		require.Zero(t, client.deletes, "the number of deletions; the error of Reconcile is %v", err)
+	})
+}
+
 // lost is a client without a server: the answer to each create is lost, and there is no Pod.
 type lost struct{ ownwrites.PodClient }
 
