@@ -148,6 +148,27 @@ func TestTask4_Lost_answer_and_no_Pod_is_missing(t *testing.T) {
 		})
 }
 
+func TestTask4_Patience_of_the_config(t *testing.T) {
+	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
+		"one and reads the Pods from the server. The caller sets Patience, and ReconcileTimeout is another limit.",
+		func(t *guard.T) {
+			for _, patience := range []time.Duration{time.Second, time.Hour} {
+				w := newWorld(t, 0)
+				config := w.config()
+				config.Patience = patience
+				w.controller = ownwrites.New(config)
+				t.Did("Patience is %v", patience)
+				w.farAhead()
+				w.behind()
+				time.Sleep(patience - time.Millisecond)
+				w.behind()
+				time.Sleep(time.Millisecond)
+				require.NoError(t, w.reconcile(), "the error of Reconcile after Patience")
+				require.Len(t, w.stale, 1, "the errors that Stale was called with")
+			}
+		})
+}
+
 func TestTask4_Patience_while_reads_fail(t *testing.T) {
 	guard.Test(t, "When EnsureReady has returned nothing but errors for Patience, Reconcile calls Stale with the last "+
 		"one and reads the Pods from the server. A nil ends the wait, also if a read is still due.", func(t *guard.T) {

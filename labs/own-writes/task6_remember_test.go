@@ -100,9 +100,10 @@ func TestTask6_All_namespaces(t *testing.T) {
 		"Deployment that controls it.", func(t *guard.T) {
 		w := newWorld(t, 0)
 		pod := ownwrites.NewPod(w.web())
-		pod.Namespace, pod.Name = "shop", "web-a"
+		pod.Namespace, pod.Name, pod.GenerateName = "shop", "web-a", ""
+		pod.Labels = nil
 		w.create(pod)
-		t.Did("the namespace shop has a Pod of a Deployment web; Remember")
+		t.Did("the namespace shop has a Pod of a Deployment web, without a label and a GenerateName; Remember")
 		require.NoError(t, w.controller.Remember(t.Context()), "the error of Remember")
 		inShop := web
 		inShop.Namespace = "shop"
