@@ -31,14 +31,19 @@ var beforeRead = []func(w *world){
 }
 
 func TestTask4_Versions_are_recorded_after_a_read(t *testing.T) {
-	guard.Test(t, "Reconcile creates the missing Pods, and records the version of each: also those that a read from the "+
-		"server did not find.", func(t *guard.T) {
+	const rule = "Reconcile creates the missing Pods, and records the version of each: also those that a read from the " +
+		"server did not find."
+	guard.Test(t, rule, func(t *guard.T) {
 		for _, before := range beforeRead {
+			t.Rule(rule)
 			w := newWorld(t, time.Hour)
 			before(w)
 			require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
 			require.Len(t, w.names(), 3, "the server's Pods")
 			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
+			t.Rule("If EnsureReady returns an error, Reconcile writes nothing and returns that error: one read is enough, " +
+				"also if it found no Pods.")
+			w.behind()
 		}
 	})
 }
@@ -58,6 +63,14 @@ func TestTask4_Surplus_Pods_after_a_read(t *testing.T) {
 			w := begin(before)
 			require.NoError(t, w.reconcile(), "the error of Reconcile, which reads from the server")
 			require.Equal(t, []string{"web-a", "web-b", "web-c"}, w.names(), "the server's Pods")
+
+			t.Rule("After a read from the server, the newest version of the Pods that listed returned replaces the " +
+				"Deployment's record: also if a deletion fails.")
+			w = begin(before)
+			t.Did("the server refuses the deletion of web-d")
+			w.Script("delete", fakeapi.Answer(http.StatusForbidden, ""))
+			require.True(t, apierrors.IsForbidden(w.reconcile()), "the error of Reconcile is the server's 403")
+			require.Equal(t, w.newest(), w.store.Written(web, pods), "the written version of Pods")
 
 			t.Rule("A Pod that is gone already is no error.")
 			w = begin(before)
