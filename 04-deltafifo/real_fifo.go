@@ -111,8 +111,8 @@ func (q *RealFIFO) Replace(list []any, version string) error {
 
 // Resync lets the consumer process every object again. With AtomicEvents Resync queues one SyncAll with a
 // cache.SyncAllInfo. With known objects it queues a Sync for each known object that has no pending items and can be
-// found, in any order. The objects of a Resync do not go through the transformer again. Resync does a fixed amount of
-// work for each key that is pending or known.
+// found, in any order. The objects of a Resync do not go through the transformer again. A Resync is not an event:
+// HasSynced does not become true. Resync does a fixed amount of work for each key that is pending or known.
 //
 // It mirrors cache.RealFIFO.Resync.
 func (q *RealFIFO) Resync() error {

@@ -31,7 +31,8 @@ func (q *DeltaFIFO) Replace(list []any, _ string) error {
 // itself, which does not go through the transformer again. Without known objects (nil) Resync does nothing.
 //
 // A known object that cannot be found is left out, and Resync returns nil. (client-go's returns an error if a known
-// object has no key.) A Resync is not an event: HasSynced does not become true.
+// object has no key.) A Resync is not an event: HasSynced does not become true. Resync does a fixed amount of work for
+// each key that is pending or known.
 //
 // It mirrors cache.DeltaFIFO.Resync.
 func (q *DeltaFIFO) Resync() error {

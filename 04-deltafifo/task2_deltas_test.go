@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -32,9 +33,13 @@ func TestTask2_Deltas_accumulate_oldest_first(t *testing.T) {
 		for _, version := range []string{"4", "5"} {
 			t.Did("Update default/web to @%s 6000 times, Pop, and keep the Deltas", version)
 			web := deploy("default/web@" + version)
-			for range 6_000 {
+			bytes := bytesPerCall(6_000, func(int) {
 				require.NoError(t, q.Queue.Update(web), "the error of Update")
-			}
+			})
+			t.Rule("A key with many pending deltas takes no more work than one with few. An Update does not copy the " +
+				"earlier deltas.")
+			require.Less(t, bytes, 2_000, "bytes allocated for each of 6000 Updates, on average")
+			t.Rule("All pending deltas of the key come at once.")
 			popped, err := q.Pop(func(any, bool) error { return nil })
 			require.NoError(t, err, "the error of Pop")
 			require.Equal(t, 6_000, len(popped.(cache.Deltas)), "deltas of the key after 6000 Updates")
@@ -44,6 +49,29 @@ func TestTask2_Deltas_accumulate_oldest_first(t *testing.T) {
 		}
 		t.Rule("The Deltas belong to the caller. The queue does not write to them again.")
 		require.Equal(t, "default/web: Updated @4", showDeltas(kept[:1]), "the first of the kept Deltas")
+	})
+}
+
+func TestTask2_Update_does_not_look_through_the_deltas(t *testing.T) {
+	// A process of its own has real time, and no other test beside it.
+	guard.Race(t, "A key with many pending deltas takes no more work than one with few.", func(t *guard.T) {
+		quickest := func(pending int) time.Duration {
+			q, best := deltafifo.NewDeltaFIFOWithOptions(options{KeyFunction: ownKey}), time.Hour
+			for range pending {
+				_ = q.Update("web")
+			}
+			for range 20 {
+				start := time.Now()
+				for range 100 {
+					_ = q.Update("web")
+				}
+				best = min(best, time.Since(start))
+			}
+			return best
+		}
+		t.Did("Update a key 100 times, with 10 deltas and with 20,000; keep the quickest of 20 rounds")
+		few, many := quickest(10), quickest(20_000)
+		require.Less(t, many, 20*few, "time of 100 Updates of a key with 20,000 deltas, with 10 it is %v", few)
 	})
 }
 
@@ -184,18 +212,17 @@ func TestTask2_Delete_of_unknown_objects_keeps_nothing(t *testing.T) {
 
 func TestTask2_Delete_without_known_objects_asks_the_queue_alone(t *testing.T) {
 	guard.Test(t, "Without known objects (nil) only pending deltas count. Delete records a deletion if there are "+
-		"some.",
-		func(t *guard.T) {
-			q := newQueue(t, options{})
-			require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
-			q.pop()
-			require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
-			require.Empty(t, q.drain(), "all deltas popped after Delete of a key that was popped")
-			require.NoError(t, q.Add(deploy("default/web@3")), "the error of Add")
-			require.NoError(t, q.Delete(deploy("default/web@4")), "the error of Delete")
-			require.Equal(t, []string{"default/web: Added @3, Deleted @4"}, q.drain(),
-				"all deltas popped after Delete of a pending key")
-		})
+		"some.", func(t *guard.T) {
+		q := newQueue(t, options{})
+		require.NoError(t, q.Add(deploy("default/web@1")), "the error of Add")
+		q.pop()
+		require.NoError(t, q.Delete(deploy("default/web@2")), "the error of Delete")
+		require.Empty(t, q.drain(), "all deltas popped after Delete of a key that was popped")
+		require.NoError(t, q.Add(deploy("default/web@3")), "the error of Add")
+		require.NoError(t, q.Delete(deploy("default/web@4")), "the error of Delete")
+		require.Equal(t, []string{"default/web: Added @3, Deleted @4"}, q.drain(),
+			"all deltas popped after Delete of a pending key")
+	})
 }
 
 func TestTask2_Delete_is_recorded_when_the_lookup_fails(t *testing.T) {
@@ -347,7 +374,7 @@ func refuseSour(obj any) (any, error) {
 }
 
 func TestTask2_Transformer_error_is_returned(t *testing.T) {
-	guard.Test(t, "An error of the transformer is returned unchanged.",
+	guard.Test(t, "An error of the transformer is returned unchanged. A change that fails leaves nothing in the queue.",
 		func(t *guard.T) {
 			q := newQueue(t, options{KnownObjects: storeOf("default/sour@1"), Transformer: refuseSour})
 			calls := map[string]func(q recordedQueue, obj any) error{
@@ -357,13 +384,15 @@ func TestTask2_Transformer_error_is_returned(t *testing.T) {
 				require.Equal(t, errSour, call(q, deploy("default/sour@2")), "the error of %s", name)
 				transformed := 0
 				q := newQueue(t, options{KnownObjects: storeOf("default/web@1"), Transformer: func(obj any) (any, error) {
-					if transformed++; transformed == 1 {
+					if transformed++; transformed == 3 {
 						return nil, errSour
 					}
 					return obj, nil
 				}})
-				t.Did("the transformer fails once")
+				t.Did("the transformer fails at its 3rd call")
+				_, _ = q.Update(deploy("default/web@1")), q.Update(deploy("default/web@1"))
 				require.Equal(t, errSour, call(q, deploy("default/web@2")), "the error of %s", name)
+				require.Equal(t, []string{"default/web: Updated @1, Updated @1"}, q.drain(), "all deltas popped after %s", name)
 			}
 			t.Rule("A change that fails leaves nothing in the queue.")
 			require.Empty(t, q.drain(), "all popped deltas")

@@ -7,12 +7,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
+	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -86,6 +88,42 @@ func TestTask3_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
 			require.Equal(t, 3*n, len(q.drain()), "keys popped, for %d of each", n)
 		}
 	})
+}
+
+func TestTask3_Replace_does_not_look_through_all_keys(t *testing.T) {
+	// A process of its own has real time, and no other test beside it.
+	guard.Race(t, "Replace does a fixed amount of work for each key that is listed, pending or known. A search through a "+
+		"slice gets slower with each key in it.", func(t *guard.T) {
+		requireQuickCall(t, "Replace with as many others", func(known *store) cache.Queue {
+			return deltafifo.NewDeltaFIFOWithOptions(options{KnownObjects: known, KeyFunction: ownKey})
+		}, func(q cache.Queue, list []any) { _ = q.Replace(list, "7") })
+	})
+}
+
+// requireQuickCall requires that call takes about as long for each key with 8000 keys pending, known and listed as
+// with 200 of each. It compares the quickest of several rounds, with a bound that is far from both sides.
+func requireQuickCall(t *guard.T, name string, queue func(known *store) cache.Queue,
+	call func(q cache.Queue, list []any)) {
+	t.Helper()
+	quickest := func(n, rounds int) time.Duration {
+		best := time.Hour
+		for range rounds {
+			known := storeOf()
+			q, list := queue(known), make([]any, n)
+			for i := range n {
+				key := fmt.Sprintf("default/known-%05d", i)
+				known.objs[key], list[i] = key, fmt.Sprintf("default/other-%05d", i)
+				_ = q.Add(fmt.Sprintf("default/queue-%05d", i))
+			}
+			start := time.Now()
+			call(q, list)
+			best = min(best, time.Since(start)/time.Duration(n))
+		}
+		return best
+	}
+	t.Did("%s, with 200 keys pending and 200 others known, and with 8000 of each; keep the quickest round", name)
+	few, many := quickest(200, 10), quickest(8_000, 3)
+	require.Less(t, many, 20*few, "time for each key with 8000 of each, with 200 it is %v", few)
 }
 
 // ownKey is the key function of objects that are their own keys.

@@ -117,6 +117,16 @@ func TestTask5_Resync_twice_is_once(t *testing.T) {
 	})
 }
 
+func TestTask5_Resync_does_not_look_through_all_keys(t *testing.T) {
+	// A process of its own has real time, and no other test beside it.
+	guard.Race(t, "Resync does a fixed amount of work for each key that is pending or known. A search through a slice gets "+
+		"slower with each key in it.", func(t *guard.T) {
+		requireQuickCall(t, "Resync", func(known *store) cache.Queue {
+			return deltafifo.NewDeltaFIFOWithOptions(options{KnownObjects: known, KeyFunction: ownKey})
+		}, func(q cache.Queue, _ []any) { _ = q.Resync() })
+	})
+}
+
 func TestTask5_Resync_does_not_transform(t *testing.T) {
 	guard.Test(t, "The Sync carries the known object itself, which does not go through the transformer again. "+
 		"Other goroutines read it, so a transformer that writes to it is a data race "+

@@ -63,15 +63,21 @@ func TestTask5_Closed_queue_is_drained_first(t *testing.T) {
 	guard.Test(t, "The keys in a closed queue can still be popped. Then Pop returns "+
 		"cache.ErrFIFOClosed.", func(t *guard.T) {
 		q := newQueue(t, options{})
-		require.NoError(t, q.Add(deploy("default/a@1")), "the error of Add")
-		require.NoError(t, q.Add(deploy("default/b@2")), "the error of Add")
+		require.NoError(t, q.Replace(deploys("default/a@1", "default/b@2"), "2"), "the error of Replace")
 		q.Close()
-		require.Equal(t, "default/a: Added @1", q.pop(), "deltas of the 1st Pop after Close")
+		first, initial := q.popInitial()
+		require.Equal(t, "default/a: Replaced @1", first, "deltas of the 1st Pop after Close")
+		t.Rule("Pop calls process with whether the key belongs to the first list. It does not matter whether the queue is " +
+			"closed.")
+		require.True(t, initial, "isInInitialList of the 1st Pop after Close")
 		t.Rule("Pop returns the error of process with the deltas, and does not put them back.")
 		t.Did("Pop, with a process function that fails")
 		popped, err := q.Pop(func(any, bool) error { return errLookup })
 		require.ErrorIs(t, err, errLookup, "the error of the 2nd Pop after Close")
-		require.Equal(t, "default/b: Added @2", showDeltas(popped), "deltas of the 2nd Pop after Close")
+		require.Equal(t, "default/b: Replaced @2", showDeltas(popped), "deltas of the 2nd Pop after Close")
+		t.Rule("HasSynced reports whether every key that was in the queue after the first Replace, deletions included, " +
+			"has been popped and processed. It does not matter whether the queue is closed.")
+		require.True(t, q.HasSynced(), "the queue has synced after both keys of the list were popped")
 		t.Rule("If the queue is empty and closed, Pop returns cache.ErrFIFOClosed.")
 		t.Did("Pop")
 		_, err = q.Pop(func(any, bool) error { return nil })
@@ -86,7 +92,7 @@ func TestTask5_Closed_queue_still_accepts_changes(t *testing.T) {
 	guard.Test(t, "A closed queue still accepts changes. When a controller stops, its Reflector may be in the "+
 		"middle of a call.", func(t *guard.T) {
 		known := storeOf("default/a@1", "default/b@2", "default/c@3")
-		q := newQueue(t, options{KnownObjects: known})
+		q := newQueue(t, options{KnownObjects: known, Transformer: transformed})
 		q.Close()
 		require.NoError(t, q.Resync(), "the error of Resync after Close")
 		known.objs["default/e"], known.objs["default/f"] = deploy("default/e@1"), deploy("default/f@1")
@@ -100,18 +106,31 @@ func TestTask5_Closed_queue_still_accepts_changes(t *testing.T) {
 		require.NoError(t, q.Delete(deploy("default/e@6")), "the error of Delete after Close")
 		require.NoError(t, q.Replace(deploys("default/a@7"), "7"), "the error of Replace after Close")
 		require.ElementsMatch(t, []string{
-			"default/a: Sync @1, Updated @5, Replaced @7",
-			"default/b: Sync @2, Deleted @6",
+			"default/a: Sync @1, Updated @5', Replaced @7'",
+			"default/b: Sync @2, Deleted @6'",
 			"default/c: Sync @3, Deleted tombstone(@3)",
-			"default/d: Added @4, Deleted tombstone(@4)",
-			"default/e: Deleted @6",
+			"default/d: Added @4', Deleted tombstone(@4')",
+			"default/e: Deleted @6'",
 			"default/f: Deleted tombstone(@1)",
-		}, q.drain(), "all popped deltas")
+		}, q.drain(), "all popped deltas; a ' stands for each call of the transformer")
 
+		t.Story(8)
 		q = newQueue(t, options{})
 		q.Close()
 		require.NoError(t, q.Replace(nil, "7"), "the error of the first Replace, after Close")
 		require.True(t, q.HasSynced(), "the queue has synced after an empty list")
+
+		t.Story(8)
+		q = newQueue(t, options{})
+		q.Close()
+		t.Did("Pop")
+		_, err := q.Pop(func(any, bool) error { return nil })
+		require.Equal(t, cache.ErrFIFOClosed, err, "the error of Pop when the closed queue is empty")
+		t.Rule("If Add, Update or Delete is called before any Replace, HasSynced is true from then on. It does not matter " +
+			"whether the queue is closed.")
+		require.False(t, q.HasSynced(), "the queue has synced before any event or list")
+		require.NoError(t, q.Update(deploy("default/a@1")), "the error of the first Update, after Close")
+		require.True(t, q.HasSynced(), "the queue has synced after the first event")
 	})
 }
 

@@ -286,6 +286,11 @@ func TestTask6_Resync_leaves_out_pending_objects(t *testing.T) {
 		require.Equal(t, "default/a: Updated @3'", q.pop(), "item of the 1st Pop")
 		require.Equal(t, "default/b: Sync @2", q.pop(), "item of the 2nd Pop")
 		require.Empty(t, q.drain(), "all items popped afterwards")
+		t.Story(8)
+		q = newRealFIFO(t, known, cache.RealFIFOOptions{})
+		require.NoError(t, q.Resync(), "the error of Resync, of a new queue")
+		t.Rule("A Resync is not an event: HasSynced does not become true.")
+		require.False(t, q.HasSynced(), "the queue has synced before any event or list")
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/cache"
 
+	deltafifo "client-go-workshop/04-deltafifo"
 	"client-go-workshop/internal/testkit/guard"
 )
 
@@ -92,6 +93,22 @@ func TestTask6_Replace_does_a_fixed_amount_of_work_for_each_key(t *testing.T) {
 			call("Resync", 2*n, q.Queue.Resync)
 			call("Replace with as many others", 4*n, func() error { return q.Queue.Replace(list, "7") })
 		}
+	})
+}
+
+func TestTask6_Calls_that_compare_do_not_look_through_all_items(t *testing.T) {
+	guard.Bonus(t, begun)
+	// A process of its own has real time, and no other test beside it.
+	guard.Race(t, "Resync does a fixed amount of work for each key that is pending or known. A search through a slice gets "+
+		"slower with each item in it.", func(t *guard.T) {
+		queue := func(known *store) cache.Queue {
+			return deltafifo.NewRealFIFOWithOptions(cache.RealFIFOOptions{KnownObjects: known, KeyFunction: ownKey})
+		}
+		requireQuickCall(t, "Resync", queue, func(q cache.Queue, _ []any) { _ = q.Resync() })
+		t.Rule("Replace does a fixed amount of work for each key that is listed, pending or known.")
+		requireQuickCall(t, "Replace with as many others", queue, func(q cache.Queue, list []any) {
+			_ = q.Replace(list, "7")
+		})
 	})
 }
 
@@ -184,6 +201,9 @@ func TestTask6_Closed_queue_keeps_its_items(t *testing.T) {
 		require.Equal(t, []string{
 			"ReplacedAll [default/a@1] at 7", "default/a: Deleted @8", "SyncAll of the known objects", "Bookmark at 9",
 		}, q.drain(), "all popped items")
+		t.Rule("HasSynced reports whether every item that was in the queue after the first Replace has been popped and " +
+			"processed. It does not matter whether the queue is closed.")
+		require.True(t, q.HasSynced(), "the queue has synced after all items were popped")
 	})
 }
 

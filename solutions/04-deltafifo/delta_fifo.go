@@ -106,6 +106,8 @@ func (q *DeltaFIFO) KeyOf(obj any) (string, error) {
 // Add records an Added with obj itself, not a copy. The first pending delta of a key puts the key at the back of the
 // queue. Later deltas do not move the key. The object goes through the transformer first, if there is one.
 //
+// A key with many pending deltas takes no more work than one with few.
+//
 // If an object has no key, the error is a cache.KeyError that carries the object and wraps the key function's error. An
 // error of the transformer is returned unchanged. A change that fails leaves nothing in the queue.
 //

@@ -111,8 +111,15 @@ func (q *DeltaFIFO) Update(obj any) error { return q.record(cache.Updated, obj) 
 // earlier one stays. Only deletions in a row are merged. Mirrors cache.DeltaFIFO.Delete.
 func (q *DeltaFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
 
-// record does the work of Add, Update and Delete.
+// record does the work of Add, Update and Delete. It computes the key of an added or updated object after the
+// transformer, without the lock, and that of a deleted one before it, because the object may be unknown.
 func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
+	var err error
+	if change != cache.Deleted {
+		if obj, err = transform(q.transformer, obj); err != nil {
+			return err
+		}
+	}
 	key, err := q.KeyOf(obj)
 	if err != nil {
 		return cache.KeyError{Obj: obj, Err: err}
@@ -120,11 +127,13 @@ func (q *DeltaFIFO) record(change cache.DeltaType, obj any) error {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	q.begin(0)
-	if change == cache.Deleted && !q.isPendingOrKnown(key) {
-		return nil
-	}
-	if obj, err = transform(q.transformer, obj); err != nil {
-		return err
+	if change == cache.Deleted {
+		if !q.isPendingOrKnown(key) {
+			return nil
+		}
+		if obj, err = transform(q.transformer, obj); err != nil {
+			return err
+		}
 	}
 	q.enqueue(key, cache.Delta{Type: change, Object: obj})
 	return nil

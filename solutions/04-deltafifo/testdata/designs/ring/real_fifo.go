@@ -124,18 +124,18 @@ func (q *RealFIFO) Update(obj any) error { return q.record(cache.Updated, obj) }
 // cache.RealFIFO.Delete.
 func (q *RealFIFO) Delete(obj any) error { return q.record(cache.Deleted, obj) }
 
-// record does the work of Add, Update and Delete.
+// record does the work of Add, Update and Delete. It computes the key after the transformer.
 func (q *RealFIFO) record(change cache.DeltaType, obj any) error {
-	if _, err := q.keyOf(obj); err != nil {
-		return cache.KeyError{Obj: obj, Err: err}
-	}
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	q.begin(0)
 	obj, err := transform(q.transformer, obj)
 	if err != nil {
 		return err
 	}
+	if _, err := q.keyOf(obj); err != nil {
+		return cache.KeyError{Obj: obj, Err: err}
+	}
+	q.begin(0)
 	q.enqueue(change, obj)
 	return nil
 }
