@@ -167,6 +167,15 @@ func TestTask6_Replace_that_fails_leaves_nothing_in_the_queue(t *testing.T) {
 		q := newRealFIFO(t, storeOf("default/gone@1"), cache.RealFIFOOptions{Transformer: refuseSour})
 		require.Error(t, q.Replace(deploys("default/a@1", "default/sour@1"), "1"), "the error of Replace")
 		require.Empty(t, q.drain(), "all popped items")
+		for _, known := range []*store{storeOf("default/gone@1"), nil} { // each kind
+			for _, bad := range []any{"nameless", deploy("default/sour@1")} {
+				t.Story(8)
+				q := newRealFIFO(t, known, cache.RealFIFOOptions{Transformer: refuseSour})
+				require.NoError(t, q.Update(deploy("default/b@0")), "the error of Update")
+				require.Error(t, q.Replace([]any{deploy("default/a@1"), bad}, "1"), "the error of Replace after an Update")
+				require.Equal(t, []string{"default/b: Updated @0"}, q.drain(), "all popped items")
+			}
+		}
 	})
 }
 
