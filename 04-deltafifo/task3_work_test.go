@@ -100,7 +100,7 @@ func TestTask3_Replace_does_not_look_through_all_keys(t *testing.T) {
 	})
 }
 
-// requireQuickCall requires that call takes about as long for each key with 8000 keys pending, known and listed as
+// requireQuickCall requires that call takes about as long for each key with 20,000 keys pending, known and listed as
 // with 200 of each. It compares the quickest of several rounds, with a bound that is far from both sides.
 func requireQuickCall(t *guard.T, name string, queue func(known *store) cache.Queue,
 	call func(q cache.Queue, list []any)) {
@@ -117,13 +117,16 @@ func requireQuickCall(t *guard.T, name string, queue func(known *store) cache.Qu
 			}
 			start := time.Now()
 			call(q, list)
-			best = min(best, time.Since(start)/time.Duration(n))
+			took := time.Since(start)
+			if best = min(best, took/time.Duration(n)); took > time.Second {
+				break // far too long
+			}
 		}
 		return best
 	}
-	t.Did("%s, with 200 keys pending and 200 others known, and with 8000 of each; keep the quickest round", name)
-	few, many := quickest(200, 10), quickest(8_000, 3)
-	require.Less(t, many, 20*few, "time for each key with 8000 of each, with 200 it is %v", few)
+	t.Did("%s, with 200 keys pending and 200 others known, and with 20,000 of each; keep the quickest round", name)
+	few, many := quickest(200, 10), quickest(20_000, 3)
+	require.Less(t, many, 25*few, "time for each key with 20,000 of each, with 200 it is %v", few)
 }
 
 // ownKey is the key function of objects that are their own keys.
