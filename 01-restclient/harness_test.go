@@ -218,12 +218,14 @@ func losing(l *lossy) func(*rest.Config) {
 // limiter is a flowcontrol.RateLimiter that counts its calls. Each Wait takes a while, and returns err.
 type limiter struct {
 	asked int
+	last  time.Time // when it was asked
 	wait  time.Duration
 	err   error
 }
 
 func (l *limiter) Wait(ctx context.Context) error {
 	l.asked++
+	l.last = time.Now()
 	select {
 	case <-time.After(l.wait):
 		return l.err

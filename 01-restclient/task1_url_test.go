@@ -233,9 +233,10 @@ func TestTask1_Timeout_is_a_parameter_too(t *testing.T) {
 		require.Equal(t, "timeout=1m30s", c.Get().Timeout(5*time.Second).Timeout(90*time.Second).URL().RawQuery,
 			"the query after Timeout 90s")
 		t.Rule(`The server receives it as the query parameter "timeout": the whole of it, also a part of a second.`)
-		t.Did("Timeout 1.4s")
-		require.Equal(t, "timeout=1.4s", c.Get().Timeout(1400*time.Millisecond).URL().RawQuery,
-			"the query after Timeout 1.4s")
+		for _, d := range []time.Duration{1400 * time.Millisecond, 400 * time.Millisecond} {
+			t.Did("Timeout %v", d)
+			require.Equal(t, "timeout="+d.String(), c.Get().Timeout(d).URL().RawQuery, "the query after Timeout %v", d)
+		}
 		t.Rule(`The server receives it as the query parameter "timeout", and no other value of that parameter.`)
 		t.Did("Param timeout=1h, and Timeout 5s")
 		require.Equal(t, "timeout=5s", c.Get().Param("timeout", "1h").Timeout(5*time.Second).URL().RawQuery,
@@ -263,7 +264,7 @@ func TestTask1_Segments_that_would_change_the_path_are_refused(t *testing.T) {
 			require.Error(t, c.Get().Resource(s).Error(), "the error of Resource(%q)", s)
 			require.Error(t, c.Get().Name(s).Error(), "the error of Name(%q)", s)
 			require.Error(t, c.Get().SubResource(s).Error(), "the error of SubResource(%q)", s)
-			require.Error(t, c.Get().SubResource("proxy", s).Error(), `the error of SubResource("proxy", %q)`, s)
+			require.Error(t, c.Get().SubResource("proxy", "a", s).Error(), `the error of SubResource("proxy", "a", %q)`, s)
 			require.Error(t, c.Get().SubResource(s, "status").Error(), `the error of SubResource(%q, "status")`, s)
 		}
 	})
@@ -308,8 +309,8 @@ func TestTask1_Nothing_is_set_twice(t *testing.T) {
 		t.Rule("A second call is an error, even after an empty namespace.")
 		t.Did(`Namespace "", Namespace "b"`)
 		require.Error(t, c.Get().Namespace("").Namespace("b").Error(), "the error of Namespace after an empty one")
-		t.Did(`Namespace "", twice`)
-		require.Error(t, c.Get().Namespace("").Namespace("").Error(), "the error of the 2nd empty Namespace")
+		t.Did(`Resource "a", Namespace "", twice`)
+		require.Error(t, c.Get().Resource("a").Namespace("").Namespace("").Error(), "the error of the 2nd empty Namespace")
 		t.Rule("A second call is an error, even if the second namespace is empty.")
 		t.Did(`Namespace "a", Namespace ""`)
 		require.Error(t, c.Get().Namespace("a").Namespace("").Error(), "the error of an empty Namespace after another")

@@ -36,11 +36,11 @@ func TestTask3_Answer_of_unknown_length_keeps_its_connection_too(t *testing.T) {
 func TestTask3_Connection_is_kept_after_every_code(t *testing.T) {
 	guard.Test(t, nothingLeft+": unless an answer is read to its end before a retry, each retry makes a new connection "+
 		"to a busy server. The limit is 2 KiB, and here the answer is shorter.", func(t *guard.T) {
-		for _, code := range []int{429, 500, 503, 504} {
+		for code, wait := range guard.InOrder(map[int]string{429: "0", 500: "1", 503: "-1", 504: "1"}) {
 			for _, known := range []bool{true, false} {
 				w := newWorld(t)
 				busy := func(rw respond, _ *request, _ handler) {
-					rw.Header().Set("Retry-After", "1")
+					rw.Header().Set("Retry-After", wait)
 					if known {
 						rw.Header().Set("Content-Length", "2000")
 					}
@@ -48,7 +48,8 @@ func TestTask3_Connection_is_kept_after_every_code(t *testing.T) {
 					flush(rw)
 					io.WriteString(rw, strings.Repeat("x", 2000))
 				}
-				t.Did("the server: %d with 2000 bytes, five times for each request; Content-Length: %t", code, known)
+				t.Did("the server: %d with 2000 bytes, Retry-After %s, five times for each request; Content-Length: %t",
+					code, wait, known)
 				for _, s := range senders[:2] {
 					w.Script("", fakeapi.Times(5, busy)...)
 					t.Did("%s", s.name)

@@ -27,6 +27,15 @@ func TestTask4_Limiter_is_asked_before_each_try(t *testing.T) {
 		_, err := w.on("GET").DoRaw(t.Context())
 		require.NoError(t, err, "the error of DoRaw")
 		require.Equal(t, 4, l.asked, "calls of the limiter by Do and DoRaw")
+		for _, s := range senders {
+			start := time.Now()
+			w.script("busy, with Retry-After 60", "", fakeapi.Answer(429, "60"))
+			t.Rule(asksLimiter + ", and a retry after its other wait: the limiter counts requests when they are sent.")
+			t.Did("%s", s.name)
+			require.NoError(t, s.send(w.on("GET"), t.Context()), "the error of "+s.name)
+			require.Equal(t, time.Minute, l.last.Sub(start), "time at which %s asked the limiter last", s.name)
+		}
+		asked := l.asked
 		t.Rule("A request that is not sent does not wait for the limiter.")
 		for _, s := range senders {
 			t.Did("%s with a builder error, and a POST with an empty namespace", s.name)
@@ -35,7 +44,7 @@ func TestTask4_Limiter_is_asked_before_each_try(t *testing.T) {
 				post := w.client.Post().Namespace("").Resource("deployments")
 				require.Error(t, s.send(post, t.Context()), "the error of "+s.name)
 			}
-			require.Equal(t, 4, l.asked, "calls of the limiter after "+s.name)
+			require.Equal(t, asked, l.asked, "calls of the limiter after "+s.name)
 		}
 	})
 }
